@@ -159,7 +159,7 @@ const rooms: Record<string, string> = {
   reconcile:
     'snapshots durable delivery message-fields integration config telemetry message files crosswalk ledger failure platform/resources platform platform/core sis-ids redaction aws sets',
   'crosswalk/fill':
-    'mapping durable delivery config telemetry files crosswalk failure platform/resources platform platform/core aws sets',
+    'mapping durable delivery config telemetry sets files crosswalk failure platform/resources platform platform/core aws',
   'course-export':
     'durable delivery config telemetry message failure platform/resources platform platform/core',
   'change-poll':
@@ -179,6 +179,7 @@ const rooms: Record<string, string> = {
   telemetry: 'failure platform pace redaction aws',
   message: 'failure sis-ids redaction envelope json',
   credentials: 'failure platform/auth redaction aws json',
+  sets: 'files',
   files: 'failure platform/core redaction aws',
   crosswalk: 'failure platform/resources platform sis-ids aws json',
   ledger: 'aws',
@@ -193,7 +194,6 @@ const rooms: Record<string, string> = {
   aws: '',
   envelope: 'json',
   json: '',
-  sets: '',
 };
 
 const roomOf = (file: string): string => {

@@ -2,8 +2,8 @@ import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { SetEngine } from '../sets/engine.ts';
+import type { Table } from '../sets/table.ts';
 import type { Comparison } from './comparison.ts';
-import type { Table } from './table.ts';
 
 /** Keeps a packed file on disk for the engine, and adds its lines to a table. */
 export const loadFile = async (

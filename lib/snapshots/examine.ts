@@ -9,6 +9,7 @@ import type { Integration } from '../integration.ts';
 import { escapedNameIn, readJson } from '../json.ts';
 import { draftOf } from '../message.ts';
 import { openSetEngine, type SetEngine } from '../sets/engine.ts';
+import { UnusableFile } from '../sets/unusable-file.ts';
 import { loadState } from './accepted.ts';
 import { droppedMsOf } from './accepted-events.ts';
 import { compareOneRoster, type Outcome } from './compare.ts';
@@ -108,7 +109,7 @@ export const examine = (
     try {
       return await compare(path, { folder, record, last, dropped, services });
     } catch (error) {
-      if (!(error instanceof UnusableSnapshot)) throw error;
+      if (!(error instanceof UnusableFile)) throw error;
       await end(store, { ...record, state: 'failed', why: error.message });
       return { is: 'over', outcome: 'failed', id, message: error.message };
     }

@@ -1,6 +1,6 @@
+import { rowsOf, type Table } from '../sets/table.ts';
 import { type Comparison, countsOf, type Mode } from './comparison.ts';
 import { countRows, reportRows } from './rows.ts';
-import { rowsOf, type Table } from './table.ts';
 import { eventOf } from './wanted.ts';
 
 const name = 'lineItems';

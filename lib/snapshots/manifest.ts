@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { cellsIn, readTable } from '../sets/table.ts';
 import type { Mode } from './comparison.ts';
-import { cellsIn, readTable } from './table.ts';
 import { UnusableSnapshot } from './unusable.ts';
 import type { Files } from './zip.ts';
 

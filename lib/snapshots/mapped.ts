@@ -11,6 +11,7 @@ import { type Cell, delimiterIn } from '../mapping/columns.ts';
 import { eventsOf, type Made, type Problem, problemsByColumn, removalsOf } from '../mapping/events.ts';
 import { columnsIn } from '../mapping/mapping.ts';
 import { draftOf } from '../message.ts';
+import { readTable, rowsOf, type Table } from '../sets/table.ts';
 import { type PlatformIds, sisFields, sisIdsIn } from '../sis-ids.ts';
 import { addDamaged, loadFile, loadShared } from './accepted.ts';
 import { instantMsIn, isId } from './cells.ts';
@@ -19,7 +20,6 @@ import { type Comparison, separator } from './comparison.ts';
 import type { SnapshotMapping } from './mapping-file.ts';
 import { kindOf } from './state-lines.ts';
 import type { SnapshotStore } from './store.ts';
-import { readTable, rowsOf, type Table } from './table.ts';
 import { UnusableSnapshot } from './unusable.ts';
 import {
   addKinds,

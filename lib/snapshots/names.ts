@@ -1,7 +1,7 @@
+import { rowsOf, type Table } from '../sets/table.ts';
 import type { FurtherName } from './manifest.ts';
 import { openFile, type Reading } from './reading.ts';
 import { addRows, countRows } from './rows.ts';
-import { rowsOf, type Table } from './table.ts';
 import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './template.ts';
 import { UnusableSnapshot } from './unusable.ts';
 

@@ -1,3 +1,4 @@
+import { rowsOf, type Table } from '../sets/table.ts';
 import { loadShared } from './accepted.ts';
 import type { Comparison, Mode } from './comparison.ts';
 import { settleLineItems } from './line-items.ts';
@@ -7,7 +8,6 @@ import { openFile, type Read, type Reading } from './reading.ts';
 import { addUserRoles } from './roles.ts';
 import { countClaims, countRows, fateOfProblem, reportRows } from './rows.ts';
 import type { SnapshotSettings } from './settings-file.ts';
-import { rowsOf, type Table } from './table.ts';
 import {
   addKinds,
   type CheckedValue,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { readTable, type Table } from '../sets/table.ts';
 import { type FileName, type FurtherName, fileNames, type Manifest, manifestOf } from './manifest.ts';
-import { readTable, type Table } from './table.ts';
 import { openZip } from './zip.ts';
 
 /** An export of OneRoster, in whatever form its writer chose. */

@@ -1,9 +1,9 @@
+import type { Table } from '../sets/table.ts';
 import { addDamaged, type FileRead } from './accepted.ts';
 import type { Comparison } from './comparison.ts';
 import type { FileName } from './manifest.ts';
 import type { Package } from './package.ts';
 import { addRows } from './rows.ts';
-import type { Table } from './table.ts';
 
 export type Read = Partial<Record<FileName, FileRead>>;
 

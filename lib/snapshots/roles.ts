@@ -1,6 +1,6 @@
+import { rowsOf, type Table } from '../sets/table.ts';
 import type { Reading } from './reading.ts';
 import { addRows } from './rows.ts';
-import { rowsOf, type Table } from './table.ts';
 
 const roleColumns = {
   ...{

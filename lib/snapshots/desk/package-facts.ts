@@ -1,7 +1,7 @@
 import { quotedName, type SetEngine } from '../../sets/engine.ts';
+import { rowsOf } from '../../sets/table.ts';
 import type { Package } from '../package.ts';
 import type { SnapshotSettings } from '../settings-file.ts';
-import { rowsOf } from '../table.ts';
 
 /** What is looked at of a file of OneRoster. */
 type Looked = {

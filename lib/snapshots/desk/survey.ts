@@ -6,12 +6,12 @@ import { RefusedError } from '../../deployment/command-errors.ts';
 import type { Integrations } from '../../deployment/integrations.ts';
 import { inFolder } from '../../files/folder.ts';
 import { openSetEngine, type SetEngine } from '../../sets/engine.ts';
+import { UnusableFile } from '../../sets/unusable-file.ts';
 import type { Mode } from '../comparison.ts';
 import { openPackage, type Package } from '../package.ts';
 import { createProgress, type OnProgress } from '../progress.ts';
 import type { SnapshotRecord } from '../record.ts';
 import { settingsKey } from '../settings-file.ts';
-import { UnusableSnapshot } from '../unusable.ts';
 import { compareHere, emptyStore } from './compare-here.ts';
 import {
   type Candidate,
@@ -94,7 +94,7 @@ type Looking = { folder: string; signal: AbortSignal | undefined; onProgress: On
 const look = async (file: string, { folder, signal, onProgress }: Looking) => {
   const progress = createProgress(onProgress, usualStatements);
   const given = await openPackage(file, folder, progress.onRead).catch((error: unknown) => {
-    if (!(error instanceof UnusableSnapshot)) throw error;
+    if (!(error instanceof UnusableFile)) throw error;
     throw new RefusedError(
       `${basename(file)} cannot be imported: ${error.message}. Give a package as the student system exports it.`,
     );
@@ -134,7 +134,7 @@ const readAll = async (present: readonly LookedFile[], reading: Reading) => {
       files.push({ name, mode, ...found });
       if (name === 'enrollments' || name === 'results') blocks.push(...unclearDates(name, found));
     } catch (error) {
-      if (!(error instanceof UnusableSnapshot)) throw error;
+      if (!(error instanceof UnusableFile)) throw error;
       files.push({ name, mode, problem: error.message });
       blocks.push(error.message);
     }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openSetEngine, quotedName, type SetEngine } from '../../../lib/sets/engine.ts';
-import { readTable, rowsOf } from '../../../lib/snapshots/table.ts';
+import { readTable, rowsOf } from '../../../lib/sets/table.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 
 let folder: string;

@@ -2,9 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { keepMemoryBelow } from '../files/memory.ts';
-import { quotedName } from '../sets/engine.ts';
-import { garbageMb } from './comparison.ts';
-import { UnusableSnapshot } from './unusable.ts';
+import { quotedName } from './engine.ts';
+import { UnusableFile } from './unusable-file.ts';
 
 /** A row that cannot be read by its columns, by the line that it begins in, counted from 1. `row` is the same for the same bytes. */
 export type DamagedRow = { line: number; row: string; problem: string };
@@ -33,13 +32,15 @@ type TableOptions = {
 /** A comment has at most 4,000 characters. */
 const maxRecordBytes = 64 * 1024;
 const maxColumns = 1_000;
+/** Garbage beside the 60 MB of a container that has just started. */
+const garbageMb = 96;
 /** Nobody mends more by hand, and memory is bounded. */
 const maxDamaged = 100_000;
 
 /**
  * Writes for the set engine one line for each row that has as many cells as the header. Its first cell is the line of the file that the
  * row begins in: the engine counts rows, and where a cell has a line break they are not lines.
- * @throws UnusableSnapshot where it is not CSV in UTF-8 with these columns.
+ * @throws UnusableFile where it is not CSV in UTF-8 with these columns.
  */
 export const readTable = async (
   pieces: AsyncIterable<Buffer>,
@@ -70,13 +71,11 @@ export const readTable = async (
       },
       onDamaged: (damaged) => {
         if ((table?.damaged.push(damaged) ?? 0) > maxDamaged)
-          throw new UnusableSnapshot(
-            `${file} has more than ${maxDamaged} rows with too few or too many cells`,
-          );
+          throw new UnusableFile(`${file} has more than ${maxDamaged} rows with too few or too many cells`);
       },
     });
     if (!isUtf8(bytes.subarray(0, from)))
-      throw new UnusableSnapshot(
+      throw new UnusableFile(
         `${file} is not in UTF-8, as seen before line ${scanner.line()}: export it as UTF-8 anew`,
       );
     rest = bytes.subarray(from);
@@ -95,7 +94,7 @@ export const readTable = async (
     isFirst = false;
   }
   await take(isFirst ? withoutMark(rest, file) : rest, true);
-  if (table === undefined) throw new UnusableSnapshot(`${file} is empty: it lacks even a header`);
+  if (table === undefined) throw new UnusableFile(`${file} is empty: it lacks even a header`);
   return table;
 };
 
@@ -107,7 +106,7 @@ const firstLineOf = (bytes: Buffer): string | undefined => {
 const withoutMark = (bytes: Buffer, file: string): Buffer => {
   const [one, other, third] = bytes;
   if ((one === 0xff && other === 0xfe) || (one === 0xfe && other === 0xff) || one === 0 || other === 0)
-    throw new UnusableSnapshot(`${file} is in UTF-16: export it as UTF-8 anew`);
+    throw new UnusableFile(`${file} is in UTF-16: export it as UTF-8 anew`);
   return one === 0xef && other === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes;
 };
 
@@ -115,17 +114,17 @@ type Head = TableOptions & { delimiter: string; path: string };
 
 const tableOf = (header: string, { file, required = [], delimiter, path }: Head): Table => {
   const columns = cellsOf(header, delimiter).map((cell) => cell.trim());
-  if (columns.length > maxColumns) throw new UnusableSnapshot(`${file} has more than ${maxColumns} columns`);
+  if (columns.length > maxColumns) throw new UnusableFile(`${file} has more than ${maxColumns} columns`);
   const places = new Map<string, number>();
   for (const [at, column] of columns.entries()) {
     const name = column.toLowerCase();
     if (name !== '' && places.has(name))
-      throw new UnusableSnapshot(`${file} has a column twice: the ${at + 1}th repeats another`);
+      throw new UnusableFile(`${file} has a column twice: the ${at + 1}th repeats another`);
     places.set(name, at);
   }
   const missing = required.filter((column) => !places.has(column.toLowerCase()));
   if (missing.length > 0)
-    throw new UnusableSnapshot(`${file} lacks the column ${missing.join(', and ')} in its header`);
+    throw new UnusableFile(`${file} lacks the column ${missing.join(', and ')} in its header`);
   const at = (column: string): number => places.get(column.toLowerCase()) ?? -1;
   return { path, delimiter, columns, at, rows: 0, damaged: [] };
 };
@@ -210,8 +209,8 @@ const createScanner = (file: string, delimiter: string): Scanner => {
   let rows = 0;
   /** Of the row that is read. */
   let [breaks, isEmpty, isPlain] = [0, true, true];
-  const unusable = (problem: string): UnusableSnapshot =>
-    new UnusableSnapshot(`${file} is not CSV from line ${line} on: ${problem}`);
+  const unusable = (problem: string): UnusableFile =>
+    new UnusableFile(`${file} is not CSV from line ${line} on: ${problem}`);
   const isEndOfCell = (byte: number | undefined): boolean =>
     byte === separator || byte === lineFeed || byte === carriageReturn || byte === undefined;
 
