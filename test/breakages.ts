@@ -345,8 +345,8 @@ const breakages: Breakage[] = [
   {
     title: 'a code of the SIS is another one with each list that has it',
     file: 'lib/crosswalk/fill/compare.ts',
-    code: 'elsewhere: elsewhereAt(pair.key)',
-    by: 'elsewhere: undefined',
+    code: 'tellsMoves(listing) ? [otherState] : []',
+    by: '[]',
     seenBy: tests('test/functions/crosswalk-fill.test.ts'),
   },
   {

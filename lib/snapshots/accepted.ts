@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { SetEngine } from '../sets/engine.ts';
+import { packedRows } from '../sets/packed-rows.ts';
 import type { Table } from '../sets/table.ts';
 import type { Comparison } from './comparison.ts';
 
@@ -18,11 +19,7 @@ export const loadFile = async (
   await pipeline(packed, createWriteStream(path));
   // Without a line it may have no byte, which is no gzip.
   if ((await stat(path)).size === 0) return;
-  await sets.run(
-    `${insert} read_csv($1, auto_detect = false, header = false, delim = '\t', quote = '', escape = '', compression = 'gzip',
-       new_line = '\\n', columns = {${columns.map((column) => `'${column}': 'VARCHAR'`).join(', ')}})`,
-    [path],
-  );
+  await sets.run(`${insert} ${packedRows('$1', columns)}`, [path]);
 };
 
 /** Reads what was accepted last: a line is a kind, a key, and a value as JSON. */

@@ -1,33 +1,36 @@
+import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { gzipSync } from 'node:zlib';
 import type { JobStore } from '../../durable/store.ts';
 import { inFolder } from '../../files/folder.ts';
 import { keepMemoryBelow } from '../../files/memory.ts';
-import { createSorter, pairsOf, readLines, type Sorter, writeLines } from '../../sets/sorted.ts';
-import { filledFolder } from '../moved.ts';
-import { acceptedBucketOf, type BucketItem, type CrosswalkTable, isAccepted, sameIds } from '../table.ts';
-import { garbageMb } from './garbage.ts';
+import { openSetEngine, type SetEngine } from '../../sets/engine.ts';
+import { packedRows } from '../../sets/packed-rows.ts';
+import { type CrosswalkKind, type CrosswalkSource, crosswalkKinds } from '../kinds.ts';
+import { filledFolder, type MovedCodes, movedIn, movedKey } from '../moved.ts';
 import {
-  changedBuckets,
-  hasMoved,
-  isThere,
-  type Known,
-  knownIn,
-  knownOf,
-  listedIn,
-  nameIn,
-  nextOf,
-  type Of,
-} from './known.ts';
+  acceptedBucketOf,
+  type BucketItem,
+  type CrosswalkTable,
+  type Entry,
+  idsIn,
+  isAccepted,
+} from '../table.ts';
+import { garbageMb } from './listings.ts';
 
-/** The names of a kind from a source, as they were listed. */
+export type Of = { kind: CrosswalkKind; source: CrosswalkSource };
+
+/** The names of a kind, as a source lists them. */
 export type Listing = Of & {
-  /** Objects with the lines that were listed. */
-  parts: string[];
+  /** A statement: the bucket's digits, a name as JSON, and its id; NULL: that is not legible, so that the name stays what it was. */
+  rows: string;
   /** False: something could not be read, so that nothing that is missing was removed. */
   isWhole: boolean;
 };
 
-export type Comparison = {
+/** What became of the names of a kind from a source. */
+export type Filled = Of & {
   /** How many names there are now. */
   names: number;
   added: number;
@@ -35,13 +38,11 @@ export type Comparison = {
   removed: number;
   /** How many of the changed ones stand for other ids than before. */
   reassigned: number;
-  /** Codes that stand for another org unit, and nobody has accepted that. */
-  moved: Moved[];
-  /** `held`: too many names would be removed or stand for others, so that all stay as they were. `unfinished`: what was compared before is not written yet. */
-  outcome: 'changed' | 'same' | 'held' | 'unfinished';
+  /** How many codes stand for another org unit, and nobody has accepted that. */
+  moved: number;
+  /** `held`: too many names would be removed or stand for others, so that all stay as they were. */
+  outcome: 'changed' | 'same' | 'held';
 };
-
-export type Moved = { code: string; ids: number[]; was: number[] };
 
 export type Filling = {
   store: JobStore;
@@ -50,8 +51,19 @@ export type Filling = {
   maxRemovalsPercent: number;
 };
 
-/** After so many names the memory is looked at. */
-const between = 4_000;
+/** The engine of one step, in a folder of its own. */
+export type Sets = { sets: SetEngine; folder: string };
+
+/** Lambda gives 1 GB and half a processor. */
+export const withSets = <Result>(work: (sets: Sets) => Promise<Result>): Promise<Result> =>
+  inFolder(async (folder) => {
+    const sets = await openSetEngine({ folder, memoryMb: 256, threads: 1, spillMb: 1_000 });
+    try {
+      return await work({ sets, folder });
+    } finally {
+      sets.close();
+    }
+  });
 
 /** What was filled last, and what is being written. */
 const keysOf = ({ kind, source }: Of) => ({
@@ -60,142 +72,211 @@ const keysOf = ({ kind, source }: Of) => ({
   /** Whether that is not yet written to its end. */
   pending: `${filledFolder}${kind}-${source}.json`,
 });
+type Pending = { isPending: boolean };
 
-const isPending = async (of: Of, { store }: Filling): Promise<boolean> => {
-  const told = (await store.readJsonIfAny(keysOf(of).pending)) as { isPending: boolean } | undefined;
-  return told?.isPending === true;
-};
+/** The lines of a state. Both lists of ids are in ascending order, with commas. Without `ids` a code was removed: it may come back for another. */
+const state = (path: '$1' | '$2'): string => packedRows(path, ['shard', 'name', 'ids', 'was']);
+
+/** Codes of org units: that one stands for another is reported, and messages with it are parked until somebody accepts that. */
+const tellsMoves = ({ kind }: Of): boolean => kind === 'orgUnitCode';
+
+/** What a name stood for before it became ambiguous, was removed or moved, as far as messages may have been sent by it. */
+const stoodFor = (ids: string, was: string): string =>
+  `coalesce(${was}, CASE WHEN NOT contains(${ids}, ',') THEN ${ids} END)`;
+
+/** The names of a source that has none. */
+export const noNames = "SELECT '' AS shard, '' AS name, 0 AS id WHERE false";
+const nothing = {
+  ...{ names: 0, added: 0, changed: 0, removed: 0, reassigned: 0, moved: 0 },
+  outcome: 'same',
+} as const;
+
+/** `lowest` and `highest` are the same in all but few. */
+const listNames = ({ rows }: Listing): string => `
+  CREATE OR REPLACE TABLE listed AS
+    SELECT name, any_value(shard) AS shard, min(id) AS lowest, max(id) AS highest, bool_or(id IS NULL) AS is_illegible
+    FROM (${rows}) GROUP BY name`;
+
+/**
+ * Joins what is listed with what was filled last (`$1`), and with what the other source knows (`$2`): a code is the same one,
+ * whichever source tells of it, and has moved also where another source begins to tell of it.
+ */
+const compareWithBefore = (listing: Listing): string => `
+  CREATE OR REPLACE TABLE compared AS
+    WITH several AS (
+      SELECT name, string_agg(CAST(id AS VARCHAR), ',' ORDER BY id) AS ids
+      FROM (SELECT DISTINCT name, id FROM (${listing.rows}) SEMI JOIN (FROM listed WHERE lowest < highest) USING (name)) GROUP BY name
+    ), pairs AS (
+      SELECT name, coalesce(w.shard, l.shard) AS shard, w.ids AS ids_before, w.was AS was_before,
+        coalesce(s.ids, CAST(l.lowest AS VARCHAR)) AS ids_listed, coalesce(l.is_illegible, ${!listing.isWhole}) AS stays
+      FROM ${state('$1')} w FULL JOIN listed l USING (name) LEFT JOIN several s USING (name)
+    )
+    SELECT name, pairs.shard, ids_before, was_before,
+      CASE WHEN stays THEN ids_before ELSE ids_listed END AS ids,
+      CASE WHEN stays THEN was_before
+        WHEN ${tellsMoves(listing)} THEN coalesce(
+          nullif(${stoodFor('ids_before', 'was_before')}, ids_listed),
+          CASE WHEN ids_before IS NULL THEN nullif(${stoodFor('e.ids', 'e.was')}, ids_listed) END)
+        END AS was
+    FROM pairs LEFT JOIN ${state('$2')} e USING (name)`;
+
+const isChanged = '(ids, was) IS DISTINCT FROM (ids_before, was_before)';
+
+type Tally = Record<'had' | 'names' | 'added' | 'changed' | 'removed' | 'reassigned' | 'differing', number>;
+
+const tally = `
+  SELECT to_json({
+    had: count(ids_before),
+    names: count(ids),
+    added: count(*) FILTER (ids_before IS NULL AND ids IS NOT NULL),
+    changed: count(*) FILTER (ids_before IS NOT NULL AND ids IS NOT NULL AND ${isChanged}),
+    removed: count(*) FILTER (ids_before IS NOT NULL AND ids IS NULL),
+    reassigned: count(*) FILTER (ids <> ids_before),
+    differing: count(*) FILTER (${isChanged})
+  }) FROM compared`;
+
+const moves = `SELECT name, ids, was FROM compared WHERE was IS NOT NULL AND NOT contains(ids, ',')`;
+
+/** Sorted, as versions need it that did not join by the engine. */
+const writeNext = `
+  COPY (
+    SELECT shard, name, ids, was FROM compared
+    WHERE ids IS NOT NULL OR was IS NOT NULL ORDER BY shard, name
+  ) TO $1 (FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER false)`;
+
+/** The buckets that differ between two states (`$1`, `$2`), from one on (`$3`). */
+const findChanged = `
+  CREATE TABLE changed AS
+    SELECT DISTINCT shard FROM ${state('$1')} w FULL JOIN ${state('$2')} n USING (shard, name)
+    WHERE (w.ids IS NOT NULL OR n.ids IS NOT NULL) AND (w.ids, w.was) IS DISTINCT FROM (n.ids, n.was) AND shard >= $3`;
+
+/** All of their names (`$1`); a bucket without any has one row. */
+const changedBuckets = `
+  SELECT shard, name, ids, was FROM changed LEFT JOIN (FROM ${state('$1')} WHERE ids IS NOT NULL) USING (shard) ORDER BY shard, name`;
 
 /**
  * Compares what is listed with what was filled last, and keeps the result in the bucket: from then on it is certain what is to be
- * written, whatever ends the function. May be repeated.
+ * written, whatever ends the function. May be repeated until that begins.
  */
-export const compare = (
+export const compare = async (
   listing: Listing,
-  { acceptRemovals }: { acceptRemovals: boolean },
-  services: Filling,
-): Promise<Comparison> =>
-  inFolder(async (folder) => {
-    const { store, table, maxRemovalsPercent } = services;
-    const keys = keysOf(listing);
-    const tally: Tally = {
-      before: 0,
-      names: 0,
-      added: 0,
-      changed: 0,
-      removed: 0,
-      reassigned: 0,
-      isSame: true,
-    };
-    const resultOf = (outcome: Comparison['outcome'], open: Moved[] = []): Comparison => {
-      const { names, added, changed, removed, reassigned } = tally;
-      return { names, added, changed, removed, reassigned, moved: open, outcome };
-    };
-    if (await isPending(listing, services)) return resultOf('unfinished');
-    const [old, next, other] = [join(folder, 'old'), join(folder, 'next'), join(folder, 'other')];
-    await store.downloadUnpacked(keys.state, old, garbageMb);
-    await downloadOther(listing, other, services);
-    const sorter = createSorter({ folder, maxBytes: 4 * 1024 ** 2 });
-    await addParts(sorter, listing, { store, folder });
-    const rules = { isWhole: listing.isWhole, movesAreTold: listing.kind === 'orgUnitCode' };
-    const moved: Known[] = [];
-    const lines = function* (): Generator<string> {
-      const elsewhere = knownIn(readLines(other));
-      const elsewhereAt = follower(elsewhere);
-      for (const pair of pairsOf(knownIn(readLines(old)), listedIn(sorter.sorted()))) {
-        const after = nextOf({ ...pair, elsewhere: elsewhereAt(pair.key) }, rules);
-        count(tally, pair.old, after);
-        if (after === undefined) continue;
-        if (hasMoved(after)) moved.push(after);
-        yield after.line;
-      }
-      elsewhere.return();
-    };
-    writeLines(next, lines());
-    const limit = (tally.before * maxRemovalsPercent) / 100;
-    // Codes that stand for others are held one by one: each is parked until somebody accepts its move.
-    const isMassChange = tally.removed > limit || (tally.reassigned > limit && !rules.movesAreTold);
-    if (isMassChange && !acceptRemovals) return { ...resultOf('held'), names: tally.before };
+  { sets, folder }: Sets,
+  { acceptRemovals, ...services }: Filling & { acceptRemovals: boolean },
+): Promise<Filled> => {
+  const { kind, source, rows } = listing;
+  const { store, table, maxRemovalsPercent } = services;
+  const keys = keysOf(listing);
+  if (rows === noNames && (await store.etagOf(keys.state)) === undefined) return { kind, source, ...nothing };
+  const [old, other, path] = [join(folder, 'old'), join(folder, 'other'), join(folder, 'next')];
+  await download([keys.state], old, store);
+  const otherState = keysOf({ kind, source: source === 'file' ? 'platform' : 'file' }).state;
+  await download(tellsMoves(listing) ? [otherState] : [], other, store);
+  await sets.run(listNames(listing));
+  await sets.run(compareWithBefore(listing), [old, other]);
+  const [counted] = (await sets.row<[string]>(tally)) ?? [];
+  const { had, differing, ...counts }: Tally = JSON.parse(counted ?? '');
+  const limit = (had * maxRemovalsPercent) / 100;
+  // Codes that stand for others are held one by one: each is parked until somebody accepts its move.
+  const isMassChange = counts.removed > limit || (counts.reassigned > limit && !tellsMoves(listing));
+  if (isMassChange && !acceptRemovals)
+    return { kind, source, ...counts, names: had, moved: 0, outcome: 'held' };
 
-    const accepted = await acceptedOf(moved, table);
-    tally.changed += accepted.size;
-    const open = moved
-      .filter(({ key }) => !accepted.has(key))
-      .map(({ key, ids, was = [] }) => ({ code: nameIn(key), ids, was }));
-    if (tally.isSame && accepted.size === 0) return resultOf('same', open);
-    const settled = join(folder, 'settled');
-    if (accepted.size > 0) writeLines(settled, withoutMoves(knownIn(readLines(next)), accepted));
-    await store.uploadCompressed(keys.next, accepted.size > 0 ? settled : next);
-    await store.writeJson(keys.pending, { isPending: true });
-    return resultOf('changed', open);
+  const { open, accepted } = tellsMoves(listing) ? await movesIn(sets, table) : noMoves;
+  if (tellsMoves(listing)) await noteMoved(source, open, store);
+  const filled = { kind, source, ...counts, changed: counts.changed + accepted.length, moved: open.length };
+  if (differing + accepted.length === 0) return { ...filled, outcome: 'same' };
+  if (accepted.length > 0) await settle(accepted, sets);
+  await sets.run(writeNext, [path]);
+  await store.uploadCompressed(keys.next, path);
+  await store.writeJson(keys.pending, { isPending: true } satisfies Pending);
+  return { ...filled, outcome: 'changed' };
+};
+
+/** One after the other, as a single file that can be unpacked; without an object one without a line. */
+const download = async (keys: readonly string[], path: string, store: JobStore): Promise<void> => {
+  await pipeline(async function* () {
+    yield gzipSync('');
+    for (const key of keys) if ((await store.etagOf(key)) !== undefined) yield* await store.open(key);
+  }, createWriteStream(path));
+};
+
+type Moved = { code: string; ids: number[]; was: number[] };
+
+/** Codes that stand for another org unit, and those of which an operator has accepted that, as JSON. */
+type Moves = { open: Moved[]; accepted: string[] };
+const noMoves: Moves = { open: [], accepted: [] };
+
+const movesIn = async (sets: SetEngine, table: CrosswalkTable): Promise<Moves> => {
+  const moved: (Moved & { name: string })[] = [];
+  for await (const batch of sets.rows<[string, string, string]>(moves))
+    for (const [name, ids, was] of batch)
+      moved.push({ name, code: JSON.parse(name), ids: idsIn(ids), was: idsIn(was) });
+  const buckets = await table.namesIn(moved.map(({ code }) => acceptedBucketOf(code)));
+  const isSettled = (move: Moved): boolean =>
+    isAccepted(move, buckets.get(acceptedBucketOf(move.code))?.get(move.code));
+  return {
+    open: moved.filter((move) => !isSettled(move)).map(({ code, ids, was }) => ({ code, ids, was })),
+    accepted: moved.filter(isSettled).map(({ name }) => name),
+  };
+};
+
+const settle = async (accepted: readonly string[], sets: SetEngine): Promise<void> => {
+  await sets.run('CREATE TABLE accepted (name VARCHAR)');
+  await sets.add(
+    'accepted',
+    accepted.map((name) => [name]),
+  );
+  await sets.run('UPDATE compared SET was = NULL WHERE name IN (FROM accepted)');
+};
+
+/** Keeps since when each of the moves is known. */
+const noteMoved = async (
+  source: CrosswalkSource,
+  moved: readonly Moved[],
+  store: JobStore,
+): Promise<void> => {
+  const key = movedKey(source);
+  const before = movedIn(await store.readJsonIfAny(key));
+  if (moved.length === 0 && before.codes.length === 0) return;
+  const textOf = ({ code, ids, was }: Moved): string => JSON.stringify([code, ids, was]);
+  const known = new Map(before.codes.map((each) => [textOf(each), each.sinceMs]));
+  const nowMs = Date.now();
+  const codes = moved.map((each) => ({ ...each, sinceMs: known.get(textOf(each)) ?? nowMs }));
+  await store.writeJson(key, { codes } satisfies MovedCodes);
+};
+
+/** Compares names that were listed part by part. */
+export const compareListed = (
+  listings: readonly (Of & { parts: readonly string[]; isWhole: boolean })[],
+  given: Filling & { acceptRemovals: boolean },
+): Promise<Filled[]> =>
+  withSets(async (at) => {
+    const fills: Filled[] = [];
+    for (const { parts, ...listing } of listings) {
+      const path = join(at.folder, 'listed');
+      await download(parts, path, given.store);
+      await at.sets.run(listedParts, [path]);
+      fills.push(await compare({ ...listing, rows: 'FROM parts' }, at, given));
+    }
+    return fills;
   });
 
-/** What the other source knows of codes: a code is the same one, whichever source tells of it. */
-const downloadOther = async ({ kind, source }: Of, path: string, services: Filling): Promise<void> => {
-  const other: Of = { kind, source: source === 'file' ? 'platform' : 'file' };
-  const { state, next } = keysOf(other);
-  if (kind !== 'orgUnitCode') return writeLines(path, []);
-  const key = (await isPending(other, services)) ? next : state;
-  await services.store.downloadUnpacked(key, path, garbageMb);
-};
+/** A user is listed once for each course. */
+const listedParts = `
+  CREATE OR REPLACE TABLE parts AS
+    SELECT DISTINCT shard, name, CAST(id AS BIGINT) AS id FROM ${packedRows('$1', ['shard', 'name', 'id'])}`;
 
-/** Finds keys that are asked for in ascending order. */
-const follower = (known: Iterator<Known>): ((key: string) => Known | undefined) => {
-  let next = known.next();
-  return (key) => {
-    while (!next.done && next.value.key < key) next = known.next();
-    return !next.done && next.value.key === key ? next.value : undefined;
-  };
-};
-
-type Tally = Pick<Comparison, 'names' | 'added' | 'changed' | 'removed' | 'reassigned'> & {
-  /** How many names there were. */
-  before: number;
-  isSame: boolean;
-};
-
-const count = (tally: Tally, old: Known | undefined, after: Known | undefined): void => {
-  const isChanged = after?.line !== old?.line;
-  if (isChanged) tally.isSame = false;
-  if (isThere(old)) tally.before += 1;
-  if (isThere(after)) tally.names += 1;
-  if (!isThere(old)) tally.added += isThere(after) ? 1 : 0;
-  else if (!isThere(after)) tally.removed += 1;
-  else if (isChanged) tally.changed += 1;
-  if (isThere(old) && isThere(after) && !sameIds(old.ids, after.ids)) tally.reassigned += 1;
-  if ((tally.names + tally.removed) % between === 0) keepMemoryBelow(garbageMb);
-};
-
-const addParts = async (
-  sorter: Sorter,
-  { parts }: Listing,
-  { store, folder }: { store: JobStore; folder: string },
-): Promise<void> => {
-  const path = join(folder, 'part');
-  let count = 0;
-  for (const part of parts) {
-    await store.downloadUnpacked(part, path, garbageMb);
-    for (const line of readLines(path)) {
-      sorter.add(line);
-      count += 1;
-      if (count % between === 0) keepMemoryBelow(garbageMb);
+/** What an earlier fill compared, and did not write to its end. */
+export const unwritten = async (store: JobStore): Promise<Of[]> => {
+  const found: Of[] = [];
+  // Names that pass from one source to the other are never gone.
+  for (const source of ['file', 'platform'] as const)
+    for (const kind of crosswalkKinds) {
+      const told = (await store.readJsonIfAny(keysOf({ kind, source }).pending)) as Pending | undefined;
+      if (told?.isPending === true) found.push({ kind, source });
     }
-  }
+  return found;
 };
-
-/** The keys of those moves that an operator has accepted. */
-const acceptedOf = async (moved: readonly Known[], table: CrosswalkTable): Promise<Set<string>> => {
-  const buckets = await table.namesIn(moved.map(({ key }) => acceptedBucketOf(nameIn(key))));
-  const isSettled = (known: Known): boolean => {
-    const name = nameIn(known.key);
-    return isAccepted(known, buckets.get(acceptedBucketOf(name))?.get(name));
-  };
-  return new Set(moved.filter(isSettled).map(({ key }) => key));
-};
-
-function* withoutMoves(known: Iterable<Known>, settled: ReadonlySet<string>): Generator<string> {
-  for (const { key, line, ids } of known) yield settled.has(key) ? knownOf(key, { ids }).line : line;
-}
 
 /**
  * Writes the buckets that changed, from this one on, and then keeps what was compared as what was filled last. Answers from
@@ -204,35 +285,48 @@ function* withoutMoves(known: Iterable<Known>, settled: ReadonlySet<string>): Ge
 export const writeBuckets = (
   of: Of,
   { from, untilMs }: { from: string; untilMs: number },
-  services: Filling,
+  { store, table }: Filling,
 ): Promise<string | undefined> =>
-  inFolder(async (folder) => {
-    const { store, table } = services;
+  withSets(async ({ sets, folder }) => {
     const keys = keysOf(of);
-    // It was written, and the answer of this step got lost.
-    if (!(await isPending(of, services))) return undefined;
     const [old, next] = [join(folder, 'old'), join(folder, 'next')];
-    await store.downloadUnpacked(keys.state, old, garbageMb);
-    await store.downloadUnpacked(keys.next, next, garbageMb);
+    await download([keys.state], old, store);
+    await download([keys.next], next, store);
+    await sets.run(findChanged, [old, next, from]);
     let goOn: string | undefined;
-    let count = 0;
-    const inTime = function* (): Generator<BucketItem> {
-      const changes = pairsOf(knownIn(readLines(old)), knownIn(readLines(next)));
-      for (const item of changedBuckets(changes, of)) {
-        const shard = item.bucket.split('/').at(-1) ?? '';
-        if (shard < from) continue;
+    const inTime = async function* (): AsyncGenerator<BucketItem> {
+      for await (const item of bucketsOf(of, sets.rows(changedBuckets, [next]))) {
         if (Date.now() >= untilMs) {
-          goOn = shard;
+          goOn = item.bucket.split('/').at(-1);
           return;
         }
         yield item;
-        count += 1;
-        if (count % 200 === 0) keepMemoryBelow(garbageMb);
       }
     };
     await table.put(inTime());
     if (goOn !== undefined) return goOn;
-    await store.uploadCompressed(keys.state, next);
-    await store.writeJson(keys.pending, { isPending: false });
+    await store.uploadFile(keys.state, next, 'application/gzip');
+    await store.writeJson(keys.pending, { isPending: false } satisfies Pending);
     return undefined;
   });
+
+type BucketRow = [shard: string, name: string | null, ids: string, was: string | null];
+
+async function* bucketsOf(
+  { kind, source }: Of,
+  rows: AsyncIterable<BucketRow[]>,
+): AsyncGenerator<BucketItem> {
+  let shard: string | undefined;
+  let entries = new Map<string, Entry>();
+  for await (const batch of rows) {
+    keepMemoryBelow(garbageMb);
+    for (const [next, name, ids, was] of batch) {
+      if (shard !== undefined && shard !== next) yield { bucket: `${kind}/${source}/${shard}`, entries };
+      if (shard !== next) entries = new Map();
+      shard = next;
+      if (name !== null)
+        entries.set(JSON.parse(name), { ids: idsIn(ids), ...(was !== null && { was: idsIn(was) }) });
+    }
+  }
+  if (shard !== undefined) yield { bucket: `${kind}/${source}/${shard}`, entries };
+}

@@ -1,33 +1,16 @@
 import { join } from 'node:path';
-import { pipeline, Readable } from 'node:stream';
-import { parse } from 'csv-parse';
-import type { JobStore } from '../../durable/store.ts';
-import { inFolder } from '../../files/folder.ts';
-import { keepMemoryBelow } from '../../files/memory.ts';
 import { delimiterIn } from '../../mapping/columns.ts';
-import { createLineFile, type LineFile } from '../../sets/line-file.ts';
+import { readTable, rowsOf, type Table } from '../../sets/table.ts';
+import { UnusableFile } from '../../sets/unusable-file.ts';
 import type { CrosswalkKind } from '../kinds.ts';
-import { garbageMb } from './garbage.ts';
-import { listedLine } from './known.ts';
-import { maxNameLength } from './listings.ts';
+import { compare, type Filled, type Filling, type Listing, noNames, type Sets, withSets } from './compare.ts';
+import { maxNameLength, userKinds } from './listings.ts';
 
-/** The files of the university: which column has the id, and of which kind the names in the others are, by their columns. */
+/** The files of the university: which column has the id, and which have names. Those columns are called as the kinds of names are. */
 export const crosswalkFiles = [
-  {
-    key: 'crosswalk/users.csv',
-    id: 'userId',
-    names: { userName: 'userName', orgDefinedId: 'orgDefinedId' },
-  },
-  {
-    key: 'crosswalk/org-units.csv',
-    id: 'orgUnitId',
-    names: { orgUnitCode: 'orgUnitCode' },
-  },
-] as const satisfies {
-  key: string;
-  id: string;
-  names: Record<string, CrosswalkKind>;
-}[];
+  { key: 'crosswalk/users.csv', id: 'userId', names: userKinds },
+  { key: 'crosswalk/org-units.csv', id: 'orgUnitId', names: ['orgUnitCode'] },
+] as const satisfies { key: string; id: string; names: readonly CrosswalkKind[] }[];
 
 type CrosswalkFile = (typeof crosswalkFiles)[number];
 
@@ -36,7 +19,7 @@ export const reportKey = 'crosswalk/report.csv';
 /** What a file was read as. */
 export type FileRead = {
   key: string;
-  /** Why it is not usable as a whole. */
+  /** Why it is not usable as a whole. Its names stay what they were. */
   problem?: string;
   rows: number;
   badRows: number;
@@ -46,188 +29,122 @@ export type FileRead = {
   kinds: CrosswalkKind[];
 };
 
-/** Why a file cannot be used. Its names stay what they were. */
-class Unusable extends Error {
-  override name = 'Unusable';
-}
-
-type Reading = {
+type Reading = Filling & {
   /** By file; one that is not there is left out. */
   etags: Record<string, string>;
-  /** Where the lines of a kind go. */
-  partOf(kind: CrosswalkKind): string;
+  acceptRemovals: boolean;
 };
 
-/** Reads the files, puts their lines into the bucket, and the rows that cannot be used into a report. @throws where the bucket cannot be read. */
-export const readFiles = ({ etags, partOf }: Reading, store: JobStore): Promise<FileRead[]> =>
-  inFolder(async (folder) => {
-    const report = createLineFile(join(folder, 'report'));
-    report.add('file,line,column,problem');
-    const found: FileRead[] = [];
+/**
+ * Compares the names in the files with what was filled last, and puts the rows that cannot be used into a report. @throws where the
+ * bucket cannot be read.
+ */
+export const compareFiles = (given: Reading): Promise<{ files: FileRead[]; fills: Filled[] }> =>
+  withSets(async (at) => {
+    const { etags, store } = given;
+    await at.sets.run(schema);
+    const files: FileRead[] = [];
+    const fills: Filled[] = [];
     for (const file of crosswalkFiles) {
       const etag = etags[file.key];
-      if (etag === undefined) continue;
-      const parts = Object.values(file.names).map((kind) => ({
-        kind,
-        lines: createLineFile(join(folder, kind)),
-      }));
-      const read: FileRead = { key: file.key, rows: 0, badRows: 0, isWhole: true, kinds: [] };
-      const tell = (line: number, column: string, problem: string): void =>
-        report.add(`${file.key},${line},${column},${problem}`);
-      try {
-        const bytes = await store.open(file.key, { IfMatch: etag });
-        await readRows(bytes, {
-          file,
-          read,
-          tell,
-          parts: new Map(parts.map(({ kind, lines }) => [kind, lines])),
-        });
-      } catch (error) {
-        if (!(error instanceof Unusable)) throw error;
-        read.problem = error.message;
-        tell(1, '', error.message);
-      } finally {
-        for (const { lines } of parts) lines.close();
+      const read = etag === undefined ? undefined : await readFile(file, etag, { ...given, ...at });
+      if (read) files.push(read);
+      if (read?.problem !== undefined) continue;
+      for (const kind of file.names) {
+        const rows = read ? namesOf(kind) : noNames;
+        const listing: Listing = { kind, source: 'file', rows, isWhole: read?.isWhole ?? true };
+        fills.push(await compare(listing, at, given));
       }
-      for (const { kind, lines } of parts) await store.uploadCompressed(partOf(kind), lines.path);
-      found.push(read);
     }
-    report.close();
-    await store.uploadFile(reportKey, report.path, 'text/csv');
-    return found;
+    const isUsable = files.every(({ problem }) => problem === undefined) && !fills.some(isHeld);
+    if (isUsable && etags[crosswalkFiles[0].key] !== undefined)
+      fills.push(...(await replaceClasslists(at, given)));
+    const report = join(at.folder, 'report');
+    await at.sets.run(writeReport, [report]);
+    await store.uploadFile(reportKey, report, 'text/csv');
+    return { files, fills };
   });
 
-type Rows = {
-  file: CrosswalkFile;
-  read: FileRead;
-  parts: ReadonlyMap<CrosswalkKind, LineFile>;
-  tell(line: number, column: string, problem: string): void;
+/** What they told of users is no longer kept true. */
+const replaceClasslists = async (at: Sets, given: Filling): Promise<Filled[]> => {
+  const fills: Filled[] = [];
+  for (const kind of userKinds) {
+    const listing: Listing = { kind, source: 'platform', rows: noNames, isWhole: true };
+    fills.push(await compare(listing, at, { ...given, acceptRemovals: true }));
+  }
+  return fills;
 };
 
-const readRows = async (
-  bytes: AsyncIterable<Uint8Array>,
-  { file, read, parts, tell }: Rows,
-): Promise<void> => {
-  const text = await sniffed(textOf(bytes));
-  // Unlike `pipe`, it hands over an error of the text.
-  const parser = pipeline(
-    Readable.from(text.pieces),
-    parse({
-      delimiter: text.delimiter,
-      record_delimiter: ['\r\n', '\n', '\r'],
-      relax_column_count: true,
-      relax_quotes: true,
-      // A quotation mark that is never closed would take the rest of the file into one cell.
-      max_record_size: 64 * 1024,
-    }),
-    // Whoever reads the parser is told of it.
-    () => {},
-  );
-  let columns: Columns | undefined;
-  let next = 1;
+export const isHeld = ({ outcome }: Filled): boolean => outcome === 'held';
+
+const schema = `
+  CREATE TABLE problems (file VARCHAR, line VARCHAR, "column" VARCHAR, problem VARCHAR);
+  CREATE MACRO id_in(x) AS
+    CASE WHEN regexp_full_match(x, '[1-9][0-9]{0,15}') AND TRY_CAST(x AS BIGINT) <= ${Number.MAX_SAFE_INTEGER} THEN TRY_CAST(x AS BIGINT) END;
+  CREATE MACRO is_name(x) AS length(x) <= ${maxNameLength} AND NOT regexp_matches(x, '[\\x00-\\x1f\\x7f]')`;
+
+/** The rows of a file as they are written. A cell without text is NULL. */
+const rowsIn = ({ id, names }: CrosswalkFile, table: Table): string => `
+  CREATE OR REPLACE TABLE rows AS
+    SELECT line, id_in(id) AS id, ${names.map((name) => `nullif(${name}, '') AS ${name}`).join(', ')}
+    FROM (${rowsOf(table, { id, ...Object.fromEntries(names.map((name) => [name, name])) })})`;
+
+/** Rows with an id or a name that cannot be used; the first of them is reported. `$1`: the file. */
+const badRows = ({ id, names }: CrosswalkFile): string => `
+  INSERT INTO problems
+    SELECT $1, line, bad, CASE WHEN id IS NULL THEN 'is not a positive whole number' ELSE 'is too long or has control characters' END
+    FROM (SELECT line, id, CASE WHEN id IS NULL THEN '${id}' ${names.map((name) => `WHEN NOT is_name(${name}) THEN '${name}'`).join(' ')} END AS bad
+      FROM rows) WHERE bad IS NOT NULL`;
+
+/** Of a row with a bad id the names are known, so that they stay what they were. */
+const namesOf = (kind: CrosswalkKind): string =>
+  `SELECT left(sha256(${kind}), 4) AS shard, CAST(to_json(${kind}) AS VARCHAR) AS name, id FROM rows WHERE is_name(${kind})`;
+
+const writeReport = `
+  COPY (FROM problems ORDER BY file, CAST(line AS BIGINT), "column") TO $1 (FORMAT csv, HEADER)`;
+
+const readFile = async (file: CrosswalkFile, etag: string, given: Reading & Sets): Promise<FileRead> => {
+  const { key } = file;
+  const { sets, folder, store } = given;
+  const read: FileRead = { key, rows: 0, badRows: 0, isWhole: true, kinds: [] };
   try {
-    for await (const record of parser as AsyncIterable<string[]>) {
-      const line = next;
-      next += 1 + breaksIn(record);
-      if (record.length === 1 && record[0] === '') continue;
-      if (columns === undefined) {
-        columns = columnsOf(record, file);
-        read.kinds = columns.names.map(({ kind }) => kind);
-        continue;
-      }
-      read.rows += 1;
-      if (read.rows % 1_000 === 0) keepMemoryBelow(garbageMb);
-      const problem = rowProblem(record, columns, parts);
-      if (problem === undefined) continue;
-      read.badRows += 1;
-      if (problem.isIllegible) read.isWhole = false;
-      tell(line, problem.column, problem.text);
-    }
+    const path = join(folder, 'rows');
+    const table = await readTable(await store.open(key, { IfMatch: etag }), path, { file: key, delimiterIn });
+    read.kinds = kindsIn(table, file);
+    await sets.run(rowsIn(file, table), [path]);
+    await sets.add(
+      'problems',
+      table.damaged.map(({ line, problem }) => [key, String(line), null, problem]),
+    );
+    await sets.run(badRows(file), [key]);
+    const [bad = 0] =
+      (await sets.row<[number]>('SELECT count(*) FROM problems WHERE file = $1', [key])) ?? [];
+    Object.assign(read, { rows: table.rows, badRows: bad, isWhole: table.damaged.length === 0 });
+    const lost = await lostKinds(read, file, given);
+    if (lost.length > 0) read.problem = `has lost the column ${lost.join(' and ')}`;
   } catch (error) {
-    throw unusable(error);
+    if (!(error instanceof UnusableFile)) throw error;
+    read.problem = error.message.replace(`${key} `, '');
+    await sets.add('problems', [[key, '1', null, read.problem]]);
   }
-  if (columns === undefined) throw new Unusable('has no header');
+  return read;
 };
 
-const unusable = (error: unknown): unknown => {
-  if (error instanceof TypeError && 'code' in error && error.code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
-    return new Unusable('is not UTF-8: save it as such (in a spreadsheet as CSV UTF-8)');
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  // The parser's own words quote the text.
-  return code.startsWith('CSV_') ? new Unusable(`is not readable as CSV (${code})`) : error;
+const kindsIn = (table: Table, { key, id, names }: CrosswalkFile): CrosswalkKind[] => {
+  if (table.at(id) < 0) throw new UnusableFile(`${key} has no column ${id}`);
+  const found = names.filter((name) => table.at(name) >= 0);
+  if (found.length === 0) throw new UnusableFile(`${key} has no column ${names.join(' or ')}`);
+  return found;
 };
 
-type Columns = { count: number; id: { name: string; at: number }; names: NameColumn[] };
-type NameColumn = { name: string; at: number; kind: CrosswalkKind };
-
-const columnsOf = (header: string[], file: CrosswalkFile): Columns => {
-  const names = header.map((name) => name.trim());
-  const known: string[] = [file.id, ...Object.keys(file.names)];
-  if (names.some((name, at) => known.includes(name) && names.indexOf(name) < at))
-    throw new Unusable('has a column twice');
-  const id = names.indexOf(file.id);
-  if (id < 0) throw new Unusable(`has no column ${file.id}`);
-  const found = Object.entries(file.names).flatMap(([name, kind]) => {
-    const at = names.indexOf(name);
-    return at < 0 ? [] : [{ name, at, kind }];
-  });
-  if (found.length === 0) throw new Unusable(`has no column ${Object.keys(file.names).join(' or ')}`);
-  return { count: header.length, id: { name: file.id, at: id }, names: found };
-};
-
-type RowProblem = { column: string; text: string; isIllegible: boolean };
-
-/** Adds what a row tells; why it tells nothing. Of a row with a bad id the names are told, so that they stay what they were. */
-const rowProblem = (
-  record: string[],
-  { count, id, names }: Columns,
-  parts: ReadonlyMap<CrosswalkKind, LineFile>,
-): RowProblem | undefined => {
-  if (record.length !== count)
-    return { column: '', text: `has ${record.length} cells and the header ${count}`, isIllegible: true };
-  const given = record[id.at] ?? '';
-  const value = /^[1-9]\d{0,15}$/.test(given) && Number.isSafeInteger(Number(given)) ? Number(given) : '?';
-  let problem: RowProblem | undefined =
-    value === '?'
-      ? { column: id.name, text: 'is not a positive whole number', isIllegible: false }
-      : undefined;
-  for (const { name, at, kind } of names) {
-    const text = record[at] ?? '';
-    if (text === '') continue;
-    if (text.length > maxNameLength || hasControls.test(text))
-      problem ??= { column: name, text: 'is too long or has control characters', isIllegible: false };
-    else parts.get(kind)?.add(listedLine(text, value));
-  }
-  return problem;
-};
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
-const hasControls = /[\u0000-\u001f\u007f]/;
-
-const breaksIn = (record: readonly string[]): number => {
-  let count = 0;
-  for (const cell of record)
-    if (cell.includes('\n') || cell.includes('\r')) count += cell.match(/\r\n|\r|\n/g)?.length ?? 0;
-  return count;
-};
-
-/** @throws TypeError where it is not UTF-8. A mark at its beginning is left out. */
-async function* textOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  for await (const piece of bytes) yield decoder.decode(piece, { stream: true });
-  yield decoder.decode();
-}
-
-/** Spreadsheets write commas or semicolons, by their locale: the header tells. */
-const sniffed = async (pieces: AsyncGenerator<string>) => {
-  const first = await pieces.next().catch((error: unknown) => {
-    throw unusable(error);
-  });
-  const begin = first.value ?? '';
-  const header = begin.split(/[\r\n]/, 1)[0] ?? '';
-  const rest = async function* (): AsyncGenerator<string> {
-    yield begin;
-    yield* pieces;
-  };
-  return { delimiter: delimiterIn(header), pieces: rest() };
+/** A file that had a column before, and has it no longer, is taken for broken. */
+const lostKinds = async (
+  { kinds }: FileRead,
+  { names }: CrosswalkFile,
+  { acceptRemovals, table }: Reading,
+): Promise<CrosswalkKind[]> => {
+  const missing = names.filter((name) => !kinds.includes(name));
+  if (acceptRemovals || missing.length === 0) return [];
+  const fills = await table.fills();
+  return missing.filter((kind) => (fills.get(`${kind}/file`)?.names ?? 0) > 0);
 };

@@ -5,11 +5,10 @@ import { createResults } from '../../durable/results.ts';
 import { enoughTime, timeLeft } from '../../durable/time.ts';
 import { dispositions, failureOf } from '../../failure.ts';
 import type { CallInput } from '../../platform/core/request.ts';
-import { type CrosswalkKind, type CrosswalkSource, crosswalkSources } from '../kinds.ts';
+import { type CrosswalkSource, crosswalkSources } from '../kinds.ts';
 import { filledFolder, type MovedCodes, movedIn, movedKey } from '../moved.ts';
-import { type Comparison, compare, type Filling, type Listing, writeBuckets } from './compare.ts';
-import { crosswalkFiles, type FileRead, readFiles, reportKey } from './files.ts';
-import type { Of } from './known.ts';
+import { compareListed, type Filled, type Filling, type Of, unwritten, writeBuckets } from './compare.ts';
+import { compareFiles, crosswalkFiles, type FileRead, isHeld, reportKey } from './files.ts';
 import {
   type Listening,
   listClasslistNames,
@@ -32,10 +31,6 @@ export type FillServices = Filling &
       maxWaitMs: number;
     };
   };
-
-/** What became of the names of one kind from one source. */
-type Filled = Of &
-  Omit<Comparison, 'moved' | 'outcome'> & { outcome: 'changed' | 'same' | 'held'; moved: number };
 
 export type FillAnswer = {
   /** `held`: some names stay as they were, and a person must look why. */
@@ -107,61 +102,44 @@ export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest,
 
 const fillAll = async (run: Run): Promise<FillAnswer> => {
   const { engine, services } = run;
-  const { files, hasUsers, fills } = await fillFromFiles(run);
+  const { backoff } = services.limits;
+  const looked = await engine.step('look at the files', { work: () => lookAtFiles(services), backoff });
+  for (const of of looked.unwritten) await write(run, of, 'finish');
+  const { files, fills } = looked.isChanged ? await fillFromFiles(run, looked) : noFiles();
+  const hasUsers = looked.etags[crosswalkFiles[0].key] !== undefined;
   const wantsCourses = !hasUsers && (await areClasslistsDue(run));
-  const listed = await listAllOrgUnits(run, { wantsCourses });
+  const { parts, courses } = await listAllOrgUnits(run, { wantsCourses });
   fills.push(
-    await fill(run, { kind: 'orgUnitCode', source: 'platform', parts: listed.parts, isWhole: true }),
+    ...(await fill(run, 'org units', [{ kind: 'orgUnitCode', source: 'platform', parts, isWhole: true }])),
   );
-  if (listed.courses.length > 0) fills.push(...(await fillFromClasslists(run, listed.courses)));
-  return engine.step('tell', {
-    work: () => tell({ files, fills }, services),
-    backoff: services.limits.backoff,
-  });
+  if (courses.length > 0) fills.push(...(await fillFromClasslists(run, courses)));
+  return engine.step('tell', { work: () => tell({ files, fills }, services), backoff });
 };
 
 type FilesLooked = {
   /** The files that are there, by their keys. */
   etags: Record<string, string>;
   isChanged: boolean;
+  unwritten: Of[];
 };
 
-/** Reads the files, if one of them has changed since they were filled last. */
-const fillFromFiles = async (
-  run: Run,
-): Promise<{ files: FileRead[]; hasUsers: boolean; fills: Filled[] }> => {
-  const { engine, services, folder } = run;
+type FromFiles = Pick<FillAnswer, 'files' | 'fills'>;
+const noFiles = (): FromFiles => ({ files: [], fills: [] });
+
+const fillFromFiles = async (run: Run, { etags }: FilesLooked): Promise<FromFiles> => {
+  const { engine, services, request } = run;
   const { store, limits } = services;
   const { backoff } = limits;
-  const looked = await engine.step('look at the files', { work: () => lookAtFiles(services), backoff });
-  const hasUsers = looked.etags[crosswalkFiles[0].key] !== undefined;
-  const fills: Filled[] = [];
-  if (!looked.isChanged) return { files: [], hasUsers, fills };
-  const { etags } = looked;
-  const partOf = (kind: CrosswalkKind): string => `${folder}file-${kind}.gz`;
-  const files = await engine.step('read the files', {
-    work: async () => withLostColumns(await readFiles({ etags, partOf }, store), run),
+  await enoughTime(run, 'before the files');
+  const compared = await engine.step('compare the files', {
+    work: () => compareFiles({ ...services, etags, acceptRemovals: request.acceptRemovals }),
     backoff,
   });
-  for (const { key, names } of crosswalkFiles) {
-    const read = files.find((each) => each.key === key);
-    if (read?.problem !== undefined) continue;
-    for (const kind of Object.values(names)) {
-      const parts = read?.kinds.includes(kind) ? [partOf(kind)] : [];
-      fills.push(await fill(run, { kind, source: 'file', parts, isWhole: read?.isWhole ?? true }));
-    }
-  }
-  const isFilled = files.every(({ problem }) => problem === undefined) && !fills.some(isHeld);
-  if (isFilled) {
-    // What the classlists told of users is no longer kept true.
-    if (hasUsers)
-      for (const kind of userKinds)
-        fills.push(
-          await fill(run, { kind, source: 'platform', parts: [], isWhole: true }, { isReplaced: true }),
-        );
+  const { files, fills } = compared;
+  await writeAll(run, 'the files', fills);
+  if (files.every(({ problem }) => problem === undefined) && !fills.some(isHeld))
     await engine.step('note the files', { work: () => store.writeJson(filesKey, { etags }), backoff });
-  }
-  return { files, hasUsers, fills };
+  return compared;
 };
 
 /** A schedule asks for them once a night, also where the night's fill failed. */
@@ -180,8 +158,6 @@ const areClasslistsDue = async ({ request, engine, services }: Run): Promise<boo
   });
 };
 
-const isHeld = ({ outcome }: Filled): boolean => outcome === 'held';
-
 const lookAtFiles = async ({ store }: FillServices): Promise<FilesLooked> => {
   const etags: Record<string, string> = {};
   for (const { key } of crosswalkFiles) {
@@ -192,23 +168,8 @@ const lookAtFiles = async ({ store }: FillServices): Promise<FilesLooked> => {
   const isSame = crosswalkFiles.every(({ key }) => etags[key] === before.etags[key]);
   // A move that is accepted is settled by comparing once more.
   const moved = movedIn(await store.readJsonIfAny(movedKey('file')));
-  return { etags, isChanged: !isSame || moved.codes.length > 0 };
-};
-
-const kindsOf = (key: string): CrosswalkKind[] =>
-  crosswalkFiles.flatMap((file) => (file.key === key ? Object.values(file.names) : []));
-
-/** A file that had a column before, and has it no longer, is taken for broken. */
-const withLostColumns = async (files: FileRead[], { request, services }: Run): Promise<FileRead[]> => {
-  if (request.acceptRemovals) return files;
-  const fills = await services.table.fills();
-  return files.map((read) => {
-    const lost = kindsOf(read.key).filter(
-      (kind) => !read.kinds.includes(kind) && (fills.get(`${kind}/file`)?.names ?? 0) > 0,
-    );
-    const problem = `has lost the column ${lost.join(' and ')}`;
-    return read.problem !== undefined || lost.length === 0 ? read : { ...read, problem };
-  });
+  const isChanged = !isSame || moved.codes.length > 0;
+  return { etags, isChanged, unwritten: await unwritten(store) };
 };
 
 type AllListed = { parts: string[]; courses: number[] };
@@ -285,74 +246,54 @@ const fillFromClasslists = async (run: Run, courses: number[]): Promise<Filled[]
     backoff,
   });
   if (failed === courses.length && failed > 0) throw new Error('No classlist could be read');
-  const fills: Filled[] = [];
-  for (const kind of userKinds)
-    fills.push(await fill(run, { kind, source: 'platform', parts: parts[kind], isWhole: failed === 0 }));
+  const isWhole = failed === 0;
+  const listings = userKinds.map(
+    (kind) => ({ kind, source: 'platform', parts: parts[kind], isWhole }) as const,
+  );
+  return fill(run, 'classlists', listings);
+};
+
+/** Compares what was listed with what was filled last, and writes what changed. */
+const fill = async (
+  run: Run,
+  name: string,
+  listings: Parameters<typeof compareListed>[0],
+): Promise<Filled[]> => {
+  const { engine, services, request } = run;
+  await enoughTime(run, `before the ${name} are compared`);
+  const fills = await engine.step(`compare the ${name}`, {
+    work: () => compareListed(listings, { ...services, acceptRemovals: request.acceptRemovals }),
+    backoff: services.limits.backoff,
+  });
+  await writeAll(run, name, fills);
   return fills;
 };
 
-/** Compares what was listed with what was filled last, and writes what changed. `isReplaced`: another source has the names now. */
-const fill = async (run: Run, listing: Listing, { isReplaced = false } = {}): Promise<Filled> => {
-  const { engine, services, request } = run;
-  const { backoff } = services.limits;
-  const { kind, source } = listing;
-  const of = `${kind}/${source}`;
-  for (let at = 1; ; at += 1) {
-    await enoughTime(run, `before ${of}, ${at}`);
-    const { moved, outcome, ...counts } = await engine.step(`compare ${of}, ${at}`, {
-      work: async () => {
-        const compared = await compare(
-          listing,
-          { acceptRemovals: request.acceptRemovals || isReplaced },
-          services,
-        );
-        if (kind === 'orgUnitCode' && compared.outcome !== 'held' && compared.outcome !== 'unfinished')
-          await noteMoved(source, compared.moved, services);
-        return { ...compared, moved: compared.moved.length };
-      },
-      backoff,
-    });
-    if (outcome === 'changed' || outcome === 'unfinished') await writeAll(run, listing, `${of}, ${at}`);
-    if (outcome === 'unfinished') continue;
-    if (outcome !== 'held')
-      await engine.step(`note ${of}`, {
-        work: () => services.table.noteFill(of, { filledMs: Date.now(), names: counts.names }),
-        backoff,
-      });
-    return { kind, source, ...counts, moved, outcome };
-  }
+const writeAll = async (run: Run, name: string, fills: Filled[]): Promise<void> => {
+  const { engine, services } = run;
+  for (const each of fills) if (each.outcome === 'changed') await write(run, each);
+  await engine.step(`note the ${name}`, {
+    work: async () => {
+      for (const { kind, source, names } of fills.filter((each) => !isHeld(each)))
+        await services.table.noteFill(`${kind}/${source}`, { filledMs: Date.now(), names });
+    },
+    backoff: services.limits.backoff,
+  });
 };
 
-const writeAll = async (run: Run, of: Of, name: string): Promise<void> => {
+/** In steps that go on where the one before stopped. */
+const write = async (run: Run, of: Of, verb = 'write'): Promise<void> => {
   const { engine, services } = run;
-  const { backoff } = services.limits;
+  const name = `${verb} ${of.kind}/${of.source}`;
   let from: string | undefined = '';
   for (let at = 1; from !== undefined; at += 1) {
     const begin: string = from;
-    from = await engine.step(`write ${name}, ${at}`, {
+    await enoughTime(run, `before: ${name}, ${at}`);
+    from = await engine.step(`${name}, ${at}`, {
       work: () => writeBuckets(of, { from: begin, untilMs: Date.now() + timeLeft(run) }, services),
-      backoff,
+      backoff: services.limits.backoff,
     });
-    if (from !== undefined) await enoughTime(run, `before ${name}, ${at + 1}`);
   }
-};
-
-/** Keeps since when each of the moves is known. */
-const noteMoved = async (
-  source: CrosswalkSource,
-  moved: Comparison['moved'],
-  { store }: FillServices,
-): Promise<void> => {
-  const key = movedKey(source);
-  const before = movedIn(await store.readJsonIfAny(key));
-  if (moved.length === 0 && before.codes.length === 0) return;
-  const known = new Map(before.codes.map((each) => [JSON.stringify([each.code, each.ids, each.was]), each]));
-  const sinceMs = Date.now();
-  const codes = moved.map(({ code, ids, was }) => ({
-    ...{ code, ids, was },
-    sinceMs: known.get(JSON.stringify([code, ids, was]))?.sinceMs ?? sinceMs,
-  }));
-  await store.writeJson(key, { codes } satisfies MovedCodes);
 };
 
 /** An operator's right is to read it, not to list the bucket, and so cannot tell a missing object from a refused one: it is always there. */
@@ -380,7 +321,7 @@ const tell = async (
 ): Promise<FillAnswer> => {
   const problems: string[] = [];
   for (const { key, problem, badRows } of files) {
-    if (problem !== undefined) problems.push(`${key} ${problem}, so its names stay as they were`);
+    if (problem !== undefined) problems.push(`${key} ${problem} (its names stay as they were)`);
     if (badRows > 0)
       observe.warn(`rows of ${key} cannot be used: ${reportKey} tells which`, { count: badRows });
   }

@@ -14,8 +14,7 @@ import { courseOffering, getOrgUnits, listOrgUnitPages } from '../../platform/re
 import { createLineFile, type LineFile } from '../../sets/line-file.ts';
 import type { Observe } from '../../telemetry/observe.ts';
 import type { PaceUseRecord } from '../../telemetry/pace-use.ts';
-import { garbageMb } from './garbage.ts';
-import { listedLine } from './known.ts';
+import { shardOf } from '../table.ts';
 
 /** What the fill calls. */
 export const fillOperations: readonly Operation<unknown>[] = [getOrgUnits, getClasslistPages];
@@ -28,6 +27,8 @@ export type Listening = {
   paceUse: PaceUseRecord;
 };
 
+/** A fill lets so much garbage lie, beside the memory of a container that has just started. */
+export const garbageMb = 40;
 /** So many org units are listed by one step: one that is lost is soon repeated. */
 const maxOrgUnits = 20_000;
 /** No name of an SIS is longer: one that is would fill its bucket. */
@@ -133,6 +134,9 @@ export const listClasslistNames = (
 
 export const userKinds = ['userName', 'orgDefinedId'] as const;
 export type UserKind = (typeof userKinds)[number];
+
+/** The bucket's digits, a name as JSON, which holds no tab and no line break, and what it stands for. */
+const listedLine = (name: string, id: number): string => `${shardOf(name)}\t${JSON.stringify(name)}\t${id}`;
 
 type Adding = {
   platform: Platform;
