@@ -740,7 +740,7 @@ test('it is called as Lambda does', () => expect(handler).toBeTypeOf('function')
 const measured = {
   orgUnits: Number(process.env.CROSSWALK_ORG_UNITS ?? 2_000),
   users: Number(process.env.CROSSWALK_USERS ?? 5_000),
-  atMostMb: 700,
+  atMostMb: 900,
   atMostSeconds: 600,
 };
 

@@ -54,10 +54,10 @@ export type Filling = {
 /** The engine of one step, in a folder of its own. */
 export type Sets = { sets: SetEngine; folder: string };
 
-/** Lambda gives 1 GB and half a processor. */
+/** In one thread, as Lambda gives it little more than one processor; and with less disk than an export needs. */
 export const withSets = <Result>(work: (sets: Sets) => Promise<Result>): Promise<Result> =>
   inFolder(async (folder) => {
-    const sets = await openSetEngine({ folder, memoryMb: 256, threads: 1, spillMb: 1_000 });
+    const sets = await openSetEngine({ folder, threads: 1, spillMb: 1_000 });
     try {
       return await work({ sets, folder });
     } finally {

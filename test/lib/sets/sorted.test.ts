@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSorter, pairsOf, readLines, sortLines, writeLines } from '../../../lib/sets/sorted.ts';
+import { createSorter, readLines, sortLines, writeLines } from '../../../lib/sets/sorted.ts';
 import { anyCharacter } from '../../any-character.ts';
 
 let folder: string;
@@ -62,30 +62,5 @@ describe('sorted lines', () => {
       }),
     );
     rmSync(path);
-  });
-});
-
-describe('pairs of two sorted sequences', () => {
-  const keyed = (keys: string[], side: string) => keys.map((key) => ({ key, of: `${side} ${key}` }));
-
-  it('have each key of both once, in order', () => {
-    const keys = fc.uniqueArray(fc.string(), { maxLength: 50 }).map((each) => each.toSorted());
-    fc.assert(
-      fc.property(keys, keys, (olds, news) => {
-        const all = [...new Set([...olds, ...news])].toSorted();
-        expect([...pairsOf(keyed(olds, 'old'), keyed(news, 'new'))]).toEqual(
-          all.map((key) => ({
-            key,
-            ...(olds.includes(key) && { old: { key, of: `old ${key}` } }),
-            ...(news.includes(key) && { new: { key, of: `new ${key}` } }),
-          })),
-        );
-      }),
-    );
-  });
-
-  it('are refused where a sequence is not sorted, or has a key twice', () => {
-    expect(() => [...pairsOf(keyed(['b', 'a'], 'old'), [])]).toThrow('not sorted');
-    expect(() => [...pairsOf([], keyed(['a', 'a'], 'new'))]).toThrow('not sorted');
   });
 });
