@@ -130,15 +130,18 @@ const fillFromFiles = async (run: Run, { etags }: FilesLooked): Promise<FromFile
   const { engine, services, request } = run;
   const { store, limits } = services;
   const { backoff } = limits;
-  await enoughTime(run, 'before the files');
+  await enoughTime(run, 'before the files are compared');
   const compared = await engine.step('compare the files', {
     work: () => compareFiles({ ...services, etags, acceptRemovals: request.acceptRemovals }),
     backoff,
   });
   const { files, fills } = compared;
-  await writeAll(run, 'the files', fills);
+  await writeAll(run, 'files', fills);
   if (files.every(({ problem }) => problem === undefined) && !fills.some(isHeld))
-    await engine.step('note the files', { work: () => store.writeJson(filesKey, { etags }), backoff });
+    await engine.step('note which files were filled', {
+      work: () => store.writeJson(filesKey, { etags }),
+      backoff,
+    });
   return compared;
 };
 
