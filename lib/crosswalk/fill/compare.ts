@@ -91,22 +91,28 @@ const nothing = {
   outcome: 'same',
 } as const;
 
-/** `lowest` and `highest` are the same in all but few. */
+/**
+ * All but few names have one id. The others are a table of their own, so that the engine knows how few they are: it would hold all names
+ * in memory once more. What was compared before takes none any more.
+ */
 const listNames = ({ rows }: Listing): string => `
-  CREATE OR REPLACE TABLE listed AS
+  DROP TABLE IF EXISTS listed;
+  DROP TABLE IF EXISTS several;
+  DROP TABLE IF EXISTS compared;
+  CREATE TABLE listed AS
     SELECT name, any_value(shard) AS shard, min(id) AS lowest, max(id) AS highest, bool_or(id IS NULL) AS is_illegible
-    FROM (${rows}) GROUP BY name`;
+    FROM (${rows}) GROUP BY name;
+  CREATE TABLE several AS
+    SELECT name, string_agg(CAST(id AS VARCHAR), ',' ORDER BY id) AS ids
+    FROM (SELECT DISTINCT name, id FROM (${rows}) SEMI JOIN (FROM listed WHERE lowest < highest) USING (name)) GROUP BY name`;
 
 /**
  * Joins what is listed with what was filled last (`$1`), and with what the other source knows (`$2`): a code is the same one,
  * whichever source tells of it, and has moved also where another source begins to tell of it.
  */
 const compareWithBefore = (listing: Listing): string => `
-  CREATE OR REPLACE TABLE compared AS
-    WITH several AS (
-      SELECT name, string_agg(CAST(id AS VARCHAR), ',' ORDER BY id) AS ids
-      FROM (SELECT DISTINCT name, id FROM (${listing.rows}) SEMI JOIN (FROM listed WHERE lowest < highest) USING (name)) GROUP BY name
-    ), pairs AS (
+  CREATE TABLE compared AS
+    WITH pairs AS (
       SELECT name, coalesce(w.shard, l.shard) AS shard, w.ids AS ids_before, w.was AS was_before,
         coalesce(s.ids, CAST(l.lowest AS VARCHAR)) AS ids_listed, coalesce(l.is_illegible, ${!listing.isWhole}) AS stays
       FROM ${state('$1')} w FULL JOIN listed l USING (name) LEFT JOIN several s USING (name)
