@@ -55,7 +55,7 @@ export const addRuns = (desk: Desk): void => {
 const stateOf = ({ ended, question, stopped }: Run): string => {
   if (ended === 'failed') return 'failed';
   if (ended) return stopped ? 'stopped' : 'ended';
-  return question ? 'waits for your answer' : stopped ? 'is stopping' : 'is running';
+  return question ? 'waits for your answer' : stopped ? 'is stopping' : 'is in progress';
 };
 
 const contentOf = (run: Run): Html => {

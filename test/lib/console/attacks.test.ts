@@ -1387,7 +1387,7 @@ describe('the end', () => {
     await isAsked.promise;
     const live = `${headers.location}/live`;
     const part = () => short.get(`${live}?part=yes`);
-    expect((await part()).text).toContain('is running');
+    expect((await part()).text).toContain('is in progress');
     const stream = short.get(live).catch(({ code }) => code);
     const closing = short.close();
     for (const ask of [
@@ -1399,7 +1399,7 @@ describe('the end', () => {
     expectRefused(await send(short.port, { path: live, headers: { host: short.host } }), [401]);
     held.resolve(office.bucket);
     let told = await part();
-    while (told.text.includes('is at work')) told = await part();
+    while (told.text.includes('is in progress')) told = await part();
     expect(told.text).toMatch(/This run (ended|failed)/);
     expect(told.headers['console-proof']).toBe(short.proof);
     await closing;
