@@ -21,7 +21,7 @@ export type SetEngine = {
   /** Adds rows to a table of text columns. */
   add(table: string, rows: readonly (readonly (string | null)[])[]): Promise<void>;
   close(): void;
-};
+} & Disposable;
 
 export type SetEngineOptions = {
   /** The only folder whose files it can open. What memory does not hold lies there, too. */
@@ -31,7 +31,17 @@ export type SetEngineOptions = {
   spillMb?: number;
   /** A single statement is ended after this. */
   timeoutMs?: number;
+  /** From when it is opened on, all statements together take no longer. */
+  totalMs?: number | undefined;
 };
+
+/** Its message is for people. */
+export class SetEngineTooSlow extends Error {
+  override name = 'SetEngineTooSlow';
+  constructor(totalMs: number, options?: ErrorOptions) {
+    super(`The comparison takes longer than ${Math.round(totalMs / 1_000)} seconds`, options);
+  }
+}
 
 /** The name of a column or table within a statement, whatever signs it has. */
 export const quotedName = (name: string): string => {
@@ -39,8 +49,8 @@ export const quotedName = (name: string): string => {
   return `"${name.replaceAll('"', '""')}"`;
 };
 
-/** A text within a statement that takes no bound values. */
-const quotedText = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+/** A text within a statement that takes no bound values: no cell of a file, and none of its names. */
+export const quotedText = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /**
  * Opens DuckDB in memory. It opens no file outside of the folder, no network and no extension, and its settings cannot be changed
@@ -52,6 +62,7 @@ export const openSetEngine = async ({
   threads = 2,
   spillMb = 6_000,
   timeoutMs = 600_000,
+  totalMs = Number.POSITIVE_INFINITY,
 }: SetEngineOptions): Promise<SetEngine> => {
   // A bundle has its default alone.
   const { DuckDBInstance } = (await import('@duckdb/node-api')).default;
@@ -69,35 +80,46 @@ export const openSetEngine = async ({
     preserve_insertion_order: 'false',
   });
   const connection = await instance.connect();
+  // One of its own for each statement whose rows are read, so that others may run meanwhile.
+  const readers: DuckDBConnection[] = [];
   const close = (): void => {
-    connection.closeSync();
+    for (const each of [connection, ...readers]) each.closeSync();
     instance.closeSync();
   };
   try {
-    await connection.run(`SET allowed_directories = [${quotedText(`${folder}/`)}]`);
-    await connection.run('SET enable_external_access = false');
-    await connection.run('SET lock_configuration = true');
+    await connection.run(`SET allowed_directories = [${quotedText(`${folder}/`)}];
+      SET enable_external_access = false; SET lock_configuration = true`);
   } catch (error) {
     close();
     throw error;
   }
-  const timely = <Result>(work: () => Promise<Result>): Promise<Result> =>
-    within(timeoutMs, connection, work);
+  const endsMs = performance.now() + totalMs;
+  const timely = async <Result>(work: () => Promise<Result>, on = connection): Promise<Result> => {
+    const leftMs = endsMs - performance.now();
+    if (leftMs <= 0) throw new SetEngineTooSlow(totalMs);
+    try {
+      return await within(Math.min(timeoutMs, leftMs), on, work);
+    } catch (error) {
+      throw performance.now() < endsMs ? error : new SetEngineTooSlow(totalMs, { cause: error });
+    }
+  };
   const rows = async function* <Row extends readonly SetValue[]>(
     statement: string,
     values: readonly SetValue[] = [],
   ): AsyncGenerator<Row[], void, undefined> {
-    // Of its own, so that other statements may run while they are read.
-    const reader = await instance.connect();
+    const reader = readers.pop() ?? (await instance.connect());
+    let isRead = false;
     try {
-      const result = await within(timeoutMs, reader, () => reader.stream(statement, [...values]));
+      const result = await timely(() => reader.stream(statement, [...values]), reader);
       for (;;) {
-        const chunk = await within(timeoutMs, reader, () => result.fetchChunk());
-        if (chunk === null || chunk.rowCount === 0) return;
+        const chunk = await timely(() => result.fetchChunk(), reader);
+        isRead = chunk === null || chunk.rowCount === 0;
+        if (chunk === null || isRead) return;
         yield chunk.convertRows(plainValue) as unknown as Row[];
       }
     } finally {
-      reader.closeSync();
+      if (isRead) readers.push(reader);
+      else reader.closeSync();
     }
   };
   return {
@@ -121,6 +143,7 @@ export const openSetEngine = async ({
       appender.closeSync();
     },
     close,
+    [Symbol.dispose]: close,
   };
 };
 

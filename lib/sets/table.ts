@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
-import { keepMemoryBelow } from '../files/memory.ts';
 import { quotedName } from './engine.ts';
+import { collectGarbage } from './garbage.ts';
 import { UnusableFile } from './unusable-file.ts';
 
 /** A row that cannot be read by its columns, by the line that it begins in, counted from 1. `row` is the same for the same bytes. */
@@ -27,13 +27,13 @@ type TableOptions = {
   required?: readonly string[];
   /** What stands between cells, by the text of the first row. */
   delimiterIn?: (header: string) => string;
+  /** So much is looked at in one go. */
+  blockBytes?: number;
 };
 
 /** A comment has at most 4,000 characters. */
 const maxRecordBytes = 64 * 1024;
 const maxColumns = 1_000;
-/** Garbage beside the 60 MB of a container that has just started. */
-const garbageMb = 96;
 /** Nobody mends more by hand, and memory is bounded. */
 const maxDamaged = 100_000;
 
@@ -81,11 +81,11 @@ export const readTable = async (
     rest = bytes.subarray(from);
     if (table) table.rows = scanner.rows();
     if (written.length > 0) await out.write(written);
-    keepMemoryBelow(garbageMb);
+    collectGarbage();
   };
   let isFirst = true;
-  for await (const piece of pieces) {
-    const bytes = rest.length > 0 ? Buffer.concat([rest, piece]) : piece;
+  for await (const block of blocksOf(pieces, options.blockBytes)) {
+    const bytes = rest.length > 0 ? Buffer.concat([rest, block]) : block;
     if (isFirst && bytes.length < 3) {
       rest = bytes;
       continue;
@@ -97,6 +97,19 @@ export const readTable = async (
   if (table === undefined) throw new UnusableFile(`${file} is empty: it lacks even a header`);
   return table;
 };
+
+/** Small pieces cost more than what is done with them. */
+async function* blocksOf(pieces: AsyncIterable<Buffer>, blockBytes = 512 * 1024): AsyncGenerator<Buffer> {
+  let [held, bytes]: [Buffer[], number] = [[], 0];
+  for await (const piece of pieces) {
+    held.push(piece);
+    bytes += piece.length;
+    if (bytes < blockBytes) continue;
+    yield Buffer.concat(held);
+    [held, bytes] = [[], 0];
+  }
+  if (bytes > 0) yield Buffer.concat(held);
+}
 
 const firstLineOf = (bytes: Buffer): string | undefined => {
   const end = bytes.findIndex((byte) => byte === lineFeed || byte === carriageReturn);
@@ -162,7 +175,7 @@ type Taking = {
 };
 
 type Scanner = {
-  /** What the rows that end within these bytes become, and from where on they are to be given again. */
+  /** What the rows that end within these bytes become, until the next call, and from where on they are to be given again. */
   take(bytes: Buffer, taking: Taking): { written: Buffer; from: number };
   line(): number;
   rows(): number;
@@ -267,8 +280,9 @@ const createScanner = (file: string, delimiter: string): Scanner => {
     return { to: at, next: Math.min(bytes.length, at + (isPair ? 2 : 1)), cells };
   };
 
+  let written: Buffer = Buffer.alloc(0);
   const take: Scanner['take'] = (bytes, { isEnd, columns, onHeader, onDamaged }) => {
-    let written: Buffer = Buffer.allocUnsafe(2 * bytes.length + 64 * 1024);
+    if (written.length < bytes.length) written = Buffer.allocUnsafe(2 * bytes.length + 64 * 1024);
     let [from, to, width] = [0, 0, columns];
     const add = (row: Scanned): void => {
       if (to + 2 * (row.to - from) + roomForLine > written.length)

@@ -1,6 +1,19 @@
+import { join } from 'node:path';
 import type { JobStore } from '../durable/store.ts';
-import { acceptedKey, acceptedSnapshot, acceptedTablesPrefix, stateKey } from './record.ts';
+import { temporaryFolder } from '../files/folder.ts';
+import { openSetEngine } from '../sets/engine.ts';
+import { loadState } from './accepted.ts';
+import { acceptedData } from './oneroster.ts';
+import {
+  type AcceptedSnapshot,
+  acceptedKey,
+  acceptedSnapshot,
+  acceptedTablesPrefix,
+  stateKeyOf,
+} from './record.ts';
+import { type UserField, userField } from './settings-file.ts';
 import { functionsOf, linesOfState } from './state-lines.ts';
+import { createSets } from './wanted.ts';
 
 /** Whose effect on the platform can be seen. */
 export type SeenFunction = 'enrollment-create' | 'grade-push';
@@ -9,13 +22,14 @@ export type SeenFunction = 'enrollment-create' | 'grade-push';
 export type AcceptedEvent = { snapshotId: string; function: SeenFunction; data: object };
 
 /** A zip or a table that was accepted last, and whose state is kept. */
-export type SnapshotNow = {
-  id: string;
+export type SnapshotNow = Pick<AcceptedSnapshot, 'id' | 'holds'> & {
   droppedMs: number;
   /** Some of what it says may not be on its queues yet. */
   isSending: boolean;
   /** By the kinds of its lines. */
   functions: ReadonlyMap<string, SeenFunction>;
+  /** Of a zip, by which names users are known. */
+  userField?: UserField | undefined;
 };
 
 type Store = Pick<JobStore, 'keysUnder' | 'readJsonIfAny' | 'etagOf' | 'open'>;
@@ -32,10 +46,14 @@ export const snapshotsNow = async (store: Store): Promise<SnapshotNow[]> => {
   for (const key of [acceptedKey, ...(await store.keysUnder(acceptedTablesPrefix))]) {
     const json = await store.readJsonIfAny(key);
     if (json === undefined) continue;
-    const { id, by, sending } = acceptedSnapshot.parse(json);
-    if ((await store.etagOf(stateKey(id))) === undefined) continue;
-    const functions = key === acceptedKey ? kindsOfZip : seenIn(functionsOf(by));
-    snapshots.push({ id, droppedMs: droppedMsOf(id), isSending: sending === true, functions });
+    const accepted = acceptedSnapshot.parse(json);
+    const { id, holds, by, sending } = accepted;
+    if ((await store.etagOf(stateKeyOf(accepted))) === undefined) continue;
+    const of =
+      key === acceptedKey
+        ? { functions: kindsOfZip, userField: userField.parse((JSON.parse(by) as unknown[])[1]) }
+        : { functions: seenIn(functionsOf(by)) };
+    snapshots.push({ id, holds, droppedMs: droppedMsOf(id), isSending: sending === true, ...of });
   }
   return snapshots.sort((one, other) => other.droppedMs - one.droppedMs);
 };
@@ -58,14 +76,51 @@ export async function* acceptedEvents(
   snapshots: readonly SnapshotNow[],
   only: readonly SeenFunction[] = ['enrollment-create', 'grade-push'],
 ): AsyncGenerator<AcceptedEvent> {
-  for (const { id: snapshotId, functions } of snapshots)
-    for await (const lines of linesOfState(await store.open(stateKey(snapshotId))))
-      for (const line of lines) {
-        const name = functions.get(line[0] ?? '');
-        if (name === undefined || !only.includes(name)) continue;
-        const { data, pending } = JSON.parse(line.slice(line.indexOf('\t', 2) + 1)) as Accepted;
-        if (!pending) yield { snapshotId, function: name, data };
+  for (const snapshot of snapshots) {
+    const { id: snapshotId, functions } = snapshot;
+    const kinds = [...functions].flatMap(([kind, name]) => (only.includes(name) ? [kind] : []));
+    const rows =
+      snapshot.holds === 'tables' ? rowsOfTable(store, snapshot, kinds) : rowsOfLines(store, snapshot);
+    for await (const batch of rows)
+      for (const [kind, data] of batch) {
+        const name = functions.get(kind);
+        if (name !== undefined && only.includes(name)) yield { snapshotId, function: name, data };
       }
+  }
+}
+
+type Row = [kind: string, data: object];
+
+/** As versions before 1.2 kept it. */
+async function* rowsOfLines(store: Pick<Store, 'open'>, snapshot: SnapshotNow): AsyncGenerator<Row[]> {
+  for await (const lines of linesOfState(await store.open(stateKeyOf(snapshot))))
+    yield lines.flatMap((line): Row[] => {
+      const kind = line.slice(0, Math.max(0, line.indexOf('\t')));
+      if (!snapshot.functions.has(kind)) return [];
+      const { data, pending } = JSON.parse(line.slice(line.indexOf('\t', kind.length + 1) + 1)) as Accepted;
+      return pending ? [] : [[kind, data]];
+    });
 }
 
 type Accepted = { data: object; pending?: true };
+
+async function* rowsOfTable(
+  store: Pick<Store, 'open'>,
+  snapshot: SnapshotNow,
+  kinds: readonly string[],
+): AsyncGenerator<Row[]> {
+  if (kinds.length === 0) return;
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'state');
+  using sets = await openSetEngine({ folder: folder.path, threads: 1 });
+  await createSets(sets);
+  await loadState({ before: 'tables', sets }, { path, packed: await store.open(stateKeyOf(snapshot)) });
+  const { tables, data, joins } = snapshot.userField
+    ? acceptedData(snapshot.userField)
+    : { tables: '', data: 'd.data', joins: '' };
+  if (tables !== '') await sets.run(tables);
+  const listed = kinds.map((kind) => `'${kind}'`).join(', ');
+  const statement = `SELECT d.kind, ${data} FROM state d ${joins} WHERE d.kind IN (${listed})`;
+  for await (const batch of sets.rows<[string, string]>(statement))
+    yield batch.map(([kind, data]) => [kind, JSON.parse(data)]);
+}

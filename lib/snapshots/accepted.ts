@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import type { SetEngine } from '../sets/engine.ts';
+import { quotedText, type SetEngine } from '../sets/engine.ts';
 import { packedRows } from '../sets/packed-rows.ts';
 import type { Table } from '../sets/table.ts';
 import type { Comparison } from './comparison.ts';
@@ -22,22 +22,36 @@ export const loadFile = async (
   await sets.run(`${insert} ${packedRows('$1', columns)}`, [path]);
 };
 
-/** Reads what was accepted last: a line is a kind, a key, and a value as JSON. */
-export const loadState = (packed: AsyncIterable<Uint8Array>, path: string, sets: SetEngine): Promise<void> =>
-  loadFile(packed, {
-    path,
-    sets,
-    insert: 'INSERT INTO state SELECT * FROM',
-    columns: ['kind', 'key', 'json'],
-  });
+/**
+ * Makes `state`, what was accepted last. What a version before this one accepted is in `lines`, a kind, a key, and a value as JSON: whoever
+ * knows the kinds carries it over into `carried`, which is the state then.
+ */
+export const loadState = async (
+  { before, sets }: Pick<Comparison, 'before' | 'sets'>,
+  { path, packed }: { path: string; packed: AsyncIterable<Uint8Array> | undefined },
+): Promise<void> => {
+  if (before === 'tables' && packed) {
+    await pipeline(packed, createWriteStream(path));
+    return sets.run(`CREATE VIEW state AS FROM read_parquet(${quotedText(path)})`);
+  }
+  await sets.run('CREATE VIEW state AS FROM carried');
+  if (packed === undefined) return;
+  await sets.run('CREATE TABLE lines (kind VARCHAR, key VARCHAR, json VARCHAR)');
+  const insert = 'INSERT INTO lines SELECT * FROM';
+  await loadFile(packed, { path, sets, insert, columns: ['kind', 'key', 'json'] });
+  const rest = 'key[length(split_part(key, chr(31), 1)) + 2:]';
+  await sets.run(`
+    INSERT INTO carried BY NAME
+      SELECT 'R' AS kind, split_part(key, chr(31), 1) AS grp, ${rest} AS row, CAST(json AS BIGINT) AS seen FROM lines WHERE kind = 'r';
+    INSERT INTO carried BY NAME
+      SELECT 'S' AS kind, split_part(key, chr(31), 1) AS grp, ${rest} AS row, CAST(json AS JSON) ->> '$' AS key FROM lines WHERE kind = 's'`);
+};
 
 /** What every state has beside what is wanted. */
 export const loadShared = ({ sets }: Comparison): Promise<void> =>
   sets.run(`
-    INSERT INTO was_refused SELECT split_part(key, chr(31), 1), key[length(split_part(key, chr(31), 1)) + 2:], CAST(json AS BIGINT)
-      FROM state WHERE kind = 'r';
-    INSERT INTO shared_backs SELECT split_part(key, chr(31), 1), key[length(split_part(key, chr(31), 1)) + 2:], CAST(json AS JSON) ->> '$'
-      FROM state WHERE kind = 's'`);
+    INSERT INTO was_refused SELECT grp, row, seen FROM state WHERE kind = 'R';
+    INSERT INTO shared_backs SELECT grp, row, key FROM state WHERE kind = 'S'`);
 
 export type FileRead = {
   /** As the file writes them. */

@@ -25,8 +25,8 @@ export type Comparison = {
   /** The events, in the order in which they are to be sent. */
   changes: PackedLines;
   sets: SetEngine;
-  /** Without resources: the accepted state is of a version that kept rows. */
-  before: 'nothing' | 'rows' | 'resources';
+  /** How the accepted state lies in the bucket: `rows` and `lines` are of versions before this one. */
+  before: 'nothing' | 'rows' | 'lines' | 'tables';
   /** When the last one was dropped that was accepted: nothing that was sent is later. */
   lastDroppedMs: number;
   byKind: Record<string, Counts>;
@@ -39,9 +39,6 @@ export type Comparison = {
   /** How much of a kind is wanted otherwise than it was accepted, by its name. */
   changedCounts: Record<string, number>;
 };
-
-/** Garbage beside the 60 MB of a container that has just started. */
-export const garbageMb = 96;
 
 /** Parts of a key. No id holds it. */
 export const separator = '\u001f';

@@ -8,7 +8,7 @@ import { inFolder } from '../files/folder.ts';
 import type { Integration } from '../integration.ts';
 import { escapedNameIn, readJson } from '../json.ts';
 import { draftOf } from '../message.ts';
-import { openSetEngine, type SetEngine } from '../sets/engine.ts';
+import { openSetEngine, type SetEngine, SetEngineTooSlow } from '../sets/engine.ts';
 import { UnusableFile } from '../sets/unusable-file.ts';
 import { loadState } from './accepted.ts';
 import { droppedMsOf } from './accepted-events.ts';
@@ -30,6 +30,7 @@ import {
   type SnapshotRecord,
   snapshotRecord,
   stateKey,
+  stateKeyOf,
 } from './record.ts';
 import { createReport } from './report.ts';
 import { fileNameOf, isTable } from './request.ts';
@@ -41,7 +42,7 @@ import { createSets, reportProblems } from './wanted.ts';
 
 type Services = Pick<SnapshotServices, 'integrations'> & {
   store: ComparisonStore;
-  limits: Pick<SnapshotServices['limits'], 'eventsPerPart'>;
+  limits: Pick<SnapshotServices['limits'], 'eventsPerPart' | 'compareMs'>;
   /** Hears how far it is, from 0 to 1. */
   onProgress?: OnProgress;
 };
@@ -160,22 +161,36 @@ type Comparing = {
   services: Services;
 };
 
+/** Less than an invocation lasts. */
+const compareMs = 840_000;
+/** Half as much again is needed beside it. */
+const memoryMb = 288;
+
 const compare = async (path: string, given: Comparing): Promise<Examined> => {
   const { folder, last, services } = given;
   const { store } = services;
   // Without it everything would be sent anew, and nothing removed.
-  if (last !== undefined && (await store.etagOf(stateKey(last.id))) === undefined)
+  if (last !== undefined && (await store.etagOf(stateKeyOf(last))) === undefined)
     throw new UnusableSnapshot(
       `The state of ${last.id}, which was accepted last, is no longer in the bucket`,
     );
   // A second thread costs more than it saves if there is little to do.
   const threads = (await stat(path)).size < 4_000_000 ? 1 : 2;
   const progress = createProgress(services.onProgress, usualStatements);
-  const sets = progress.watched(await openSetEngine({ folder, threads }));
+  using opened = await openSetEngine({
+    folder,
+    threads,
+    memoryMb,
+    totalMs: services.limits.compareMs ?? compareMs,
+  });
   try {
-    return await compareWith(sets, path, { ...given, progress });
-  } finally {
-    sets.close();
+    return await compareWith(progress.watched(opened), path, { ...given, progress });
+  } catch (error) {
+    // It would take as long when it is tried again.
+    if (!(error instanceof SetEngineTooSlow)) throw error;
+    throw new UnusableSnapshot(`${error.message}, so nothing was sent: drop an export with fewer rows`, {
+      cause: error,
+    });
   }
 };
 
@@ -190,10 +205,8 @@ const compareWith = async (
   const { store, integrations } = services;
   const { id } = record;
   const at = (name: string): string => join(folder, name);
-  await createSets(sets);
-  if (last !== undefined) await loadState(await store.open(stateKey(last.id)), at('state-before.gz'), sets);
   const report = createReport(at('report.csv'));
-  const changes = createPackedLines(at('changes'), services.limits.eventsPerPart);
+  await using changes = await createPackedLines(at('changes'), services.limits.eventsPerPart);
   const comparison: Comparison = {
     ...{ folder, snapshotId: id, droppedMs: dropped.droppedMs, number: last?.number ?? 0, sets },
     // Ids tell seconds alone.
@@ -201,18 +214,21 @@ const compareWith = async (
     ...{ report, changes, byKind: {}, rows: {}, acceptedCounts: {}, movedCounts: {}, changedCounts: {} },
     settings: await settingsOf(store),
     check: eventCheck(integrations, dropped.droppedMs),
-    before: last === undefined ? 'nothing' : (last.holds ?? 'rows'),
+    before: beforeIn(last),
   };
+  await createSets(sets);
+  const packed = last && (await store.open(stateKeyOf(last)));
+  await loadState(comparison, { path: at('state-before'), packed });
   const outcome = await outcomeOf({ path, key: dropped.key }, { comparison, last, services, progress });
   const { counts, byKind, removals, lostColumns, reasons, columns, by, unknownRoles } = outcome;
-  const accepted = { id, number: comparison.number + 1, columns, by, holds: 'resources' as const };
+  const accepted = { id, number: comparison.number + 1, columns, by, holds: 'tables' as const };
   await reportProblems(comparison);
   report.end();
-  const parts = changes.end();
+  const parts = await changes.end();
   // The record last: whoever reads it finds the others.
   await store.uploadFile(reportKey(id), at('report.csv'), 'text/csv');
   await store.uploadFile(changesKey(id), at('changes'), 'application/gzip');
-  await store.uploadFile(stateKey(id), at('state'), 'application/gzip');
+  await store.uploadFile(stateKey(id), at('state'), 'application/vnd.apache.parquet');
   await store.writeJson(partsKey(id), { parts, accepted } satisfies Plan);
   await store.writeJson(recordKey(id), {
     ...{ ...record, counts, byKind, of: parts.reduce((sum, { lines }) => sum + lines, 0) },
@@ -223,6 +239,11 @@ const compareWith = async (
     ...(reasons.length > 0 && { why: reasons.join('; ') }),
   } satisfies SnapshotRecord);
   return { is: 'to be sent', id, reasons, parts: parts.length, against: last?.id, accepted };
+};
+
+const beforeIn = (last: AcceptedSnapshot | undefined): Comparison['before'] => {
+  if (last === undefined) return 'nothing';
+  return last.holds === 'tables' ? 'tables' : last.holds === 'resources' ? 'lines' : 'rows';
 };
 
 type World = {

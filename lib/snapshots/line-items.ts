@@ -1,5 +1,5 @@
 import { rowsOf, type Table } from '../sets/table.ts';
-import { type Comparison, countsOf, type Mode } from './comparison.ts';
+import { type Comparison, countsOf, type EventCheck, type Mode, separator } from './comparison.ts';
 import { countRows, reportRows } from './rows.ts';
 import { eventOf } from './wanted.ts';
 
@@ -23,13 +23,18 @@ const columns = {
  * each line item is to be, beside what it was (`was_…`), and the line item that had this title (`owner`). A grade object keeps its id
  * (`object`) while its line item gets another title, or another line item its title: grades are known by it.
  */
-const tables = (number: number): string => `
+export const itemsOfState = `
   CREATE TABLE items_was AS
     SELECT key AS id, f.data.orgUnitCode AS org, f.data.name AS title, nfc_normalize(f.data.name) AS norm, f.data.maxPoints AS points,
-      f.class, f.left, coalesce(f.object, key) AS object
-    FROM (SELECT key, from_json(json, '{"data": {"orgUnitCode": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"},
-        "class": "VARCHAR", "left": "JSON", "object": "VARCHAR"}') AS f FROM state WHERE kind = '1');
-  CREATE TABLE items_read (line BIGINT, id VARCHAR, title VARCHAR, class VARCHAR, points DOUBLE, status VARCHAR, org VARCHAR, problem VARCHAR[]);
+      f.class, f.left, coalesce(f.object, key) AS object, f.formers, f.outOf AS out_of
+    FROM (SELECT key, from_json(data, '{"data": {"orgUnitCode": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"},
+        "class": "VARCHAR", "left": "JSON", "object": "VARCHAR", "formers": "VARCHAR", "outOf": "VARCHAR"}') AS f FROM state WHERE kind = '1');
+`;
+
+const tables = (number: number): string => `
+  ${itemsOfState}  CREATE TABLE items_read (line BIGINT, id VARCHAR, title VARCHAR, class VARCHAR, points DOUBLE, status VARCHAR, org VARCHAR, problem VARCHAR[]);
+  CREATE TABLE titles (id VARCHAR, owner VARCHAR, is_taken BOOLEAN, is_double BOOLEAN, is_left BOOLEAN);
+  CREATE TABLE circles (id VARCHAR, owner VARCHAR);
   CREATE MACRO new_object(id) AS id || chr(31) || ${number};
 `;
 
@@ -79,7 +84,7 @@ const choose = (isWhole: boolean): string => `
  * nobody knows whether the platform took that.
  */
 const judgeTitles = (droppedMs: number): string => `
-  CREATE TABLE titles AS
+  INSERT INTO titles
     SELECT w.id, o.id AS owner, o.org IS NOT NULL AND x.id IS NOT NULL AS is_taken,
       n.rows > 1 AS is_double, l.org IS NOT NULL AS is_left
     FROM (SELECT * FROM wanted WHERE NOT stays) w
@@ -90,7 +95,7 @@ const judgeTitles = (droppedMs: number): string => `
         FROM (SELECT id, org, was_org, unnest(CAST(was_left AS JSON[])) AS t FROM wanted WHERE was_left IS NOT NULL) y
         WHERE y.org = y.was_org AND CAST(t ->> 'untilMs' AS BIGINT) > ${droppedMs}) l
         ON l.org = w.org AND l.norm = w.norm AND l.of <> w.id;
-  CREATE TABLE circles AS SELECT id, owner FROM titles WHERE is_taken AND NOT is_double AND NOT is_left`;
+  INSERT INTO circles SELECT id, owner FROM titles WHERE is_taken AND NOT is_double AND NOT is_left`;
 
 /** One that is no part of a circle leads out of it, sooner or later. */
 const narrow = `DELETE FROM circles WHERE owner NOT IN (SELECT id FROM circles)`;
@@ -119,8 +124,8 @@ const refuseTitles = `
   CREATE TABLE told (id VARCHAR, lefts VARCHAR, formers VARCHAR, problem VARCHAR, fate VARCHAR);
 `;
 
-/** `items`: what grades say of their grade objects. Not what they are out of where that changes: either message may come first. */
-const finish = `
+/** What its function would not take stays as it was. */
+const refuseUnfit = `
   INSERT INTO problems SELECT '${file}', s.line,
       CASE WHEN t.problem LIKE '%data.maxPoints%' THEN 'resultValueMax' WHEN t.problem LIKE '%data.orgUnitCode%' THEN 'classSourcedId'
         ELSE 'title' END, t.problem
@@ -128,7 +133,10 @@ const finish = `
   INSERT INTO refused (grp, row, a, b) SELECT '${name}', id, NULL, NULL FROM told WHERE problem IS NOT NULL;
   DELETE FROM settled WHERE id IN (SELECT id FROM told WHERE problem IS NOT NULL);
   INSERT INTO settled SELECT id, NULL, class, org, title, points, object, title, points, "left", true FROM items_was
-    WHERE id IN (SELECT id FROM told WHERE problem IS NOT NULL);
+    WHERE id IN (SELECT id FROM told WHERE problem IS NOT NULL)`;
+
+/** `items`: what grades say of their grade objects. Not what they are out of where that changes: either message may come first. */
+const finish = `
   CREATE TABLE items AS
     SELECT s.id, s.object, s.org, s.title, t.formers,
       CASE WHEN s.former_points IS NULL OR s.former_points = s.points THEN number_text(s.points) END AS out_of
@@ -136,8 +144,9 @@ const finish = `
   CREATE TABLE item_lines AS
     SELECT s.id, '{"data":{"orgUnitCode":' || to_json(s.org) || ',"name":' || to_json(s.title) || ',"maxPoints":' || number_text(s.points)
       || '},"class":' || to_json(s.class) || ',"object":' || to_json(s.object)
-      || CASE WHEN t.lefts IS NULL THEN '' ELSE ',"left":' || t.lefts END || '}' AS json
-    FROM settled s LEFT JOIN told t USING (id);
+      || CASE WHEN t.lefts IS NULL THEN '' ELSE ',"left":' || t.lefts END || coalesce(',"outOf":' || i.out_of, '')
+      || coalesce(',"formers":' || to_json(i.formers), '') || '}' AS json
+    FROM settled s LEFT JOIN told t USING (id) JOIN items i USING (id);
 `;
 
 /** Sends what changes of line items, and makes the table `items`. */
@@ -154,16 +163,19 @@ export const settleLineItems = async (
       SELECT (SELECT count(*) FROM refused WHERE grp = '${name}')
         + (SELECT count(*) FROM items_read WHERE problem[1] = 'sourcedId')`)) ?? [];
   await sets.run(choose(mode === 'bulk' && illegible === 0));
-  await sets.run(judgeTitles(droppedMs));
-  for (let left = Number.NaN, round = 0; round < maxCircle; round += 1) {
-    await sets.run(narrow);
-    const now = (await sets.row<[number]>('SELECT count(*) FROM circles'))?.[0] ?? 0;
+  const [hasTitles] = (await sets.row<[number]>('SELECT EXISTS (FROM wanted WHERE NOT stays)')) ?? [];
+  if (hasTitles) await sets.run(judgeTitles(droppedMs));
+  const circles = async (): Promise<number> =>
+    (await sets.row<[number]>('SELECT count(*) FROM circles'))?.[0] ?? 0;
+  let left = hasTitles ? await circles() : 0;
+  for (let round = 0; left > 0; round += 1) {
+    await sets.run(round < maxCircle ? narrow : 'DELETE FROM circles');
+    const now = await circles();
     if (now === left) break;
     left = now;
-    if (round === maxCircle - 1) await sets.run('DELETE FROM circles');
   }
   await sets.run(refuseTitles);
-  await send(comparison);
+  if (await send(comparison)) await sets.run(refuseUnfit);
   await sets.run(finish);
   await count(comparison);
   await countRows(comparison, file, fatesOfRows);
@@ -185,29 +197,47 @@ type Changed = [
   had: number,
 ];
 
-const send = async (comparison: Comparison): Promise<void> => {
+/** Whether something of it would be refused. */
+const send = async (comparison: Comparison): Promise<boolean> => {
   const { sets, changes, check } = comparison;
   const counts = countsOf(comparison, name);
   const told: (string | null)[][] = [];
+  const fits = byParts(check);
   const statement = `SELECT id, org, title, points, former, former_points, CAST(lefts AS VARCHAR), had FROM settled
     WHERE former IS NULL OR former <> title OR former_points <> points OR lefts IS NOT NULL ORDER BY id`;
-  for await (const batch of sets.rows<Changed>(statement))
+  for await (const batch of sets.rows<Changed>(statement)) {
+    const bodies: string[] = [];
     for (const item of batch) {
       const [id, , , , , , , had] = item;
       const left = leftOf(item, comparison.droppedMs);
       const event = changeOf(item, left);
       const body = event && eventOf(comparison, { ...event, kind: '1', key: id });
-      const problem = event && check(event.function, body ?? '');
+      const problem = event && fits(event, body ?? '');
       const isSent = body !== undefined && problem === undefined;
       if (isSent) {
-        changes.add(body);
+        bodies.push(body);
         counts[had ? 'updated' : 'created'] += 1;
       }
       const names = left.map((each) => each.name);
       const texts = left.length === 0 ? [null, null] : [JSON.stringify(left), JSON.stringify(names)];
       told.push([id, ...texts, problem ?? null, isSent ? 'sent' : null]);
     }
+    await changes.add(bodies);
+  }
   await sets.add('told', told);
+  return told.some(([, , , problem]) => problem !== null);
+};
+
+/** What is created is checked once for each code, title and maximum, however many line items have it. */
+const byParts = (check: EventCheck) => {
+  const seen = new Set<string>();
+  return ({ function: name, data }: { function: string; data: object }, body: string): string | undefined => {
+    const parts = Object.entries(data).map((part) => part.join(separator));
+    if (name === 'grade-object-create' && parts.every((part) => seen.has(part))) return undefined;
+    const problem = check(name, body);
+    if (problem === undefined && name === 'grade-object-create') for (const part of parts) seen.add(part);
+    return problem;
+  };
 };
 
 /** What is sent of it; undefined: nothing. */

@@ -104,15 +104,14 @@ const kindIn =
 const formsOf = ({ messages }: SnapshotMapping): Forms => {
   const removing = messages.flatMap(({ removed }, at) => (removed ? [`'${kindOf(at)}'`] : []));
   return {
-    ...{ joins: '', data: 'd.data', sent: 'd.data' },
+    ...{ joins: '', sent: 'd.data' },
     // Without a message for it, the platform keeps what was sent.
     removal:
       removing.length === 0
         ? 'NULL::VARCHAR'
         : `CASE WHEN d.kind IN (${removing.join(', ')}) THEN CAST(d.removed AS JSON) ->> 'function' END`,
     removalData: `CAST(CAST(d.removed AS JSON) -> 'data' AS VARCHAR)`,
-    more: `CASE WHEN d.removed IS NULL THEN '' ELSE ',"removed":' || d.removed END
-      || ',"of":' || CAST(to_json([d.template, d.a, d.b]) AS VARCHAR)`,
+    derived: 'NULL AS value',
   };
 };
 
@@ -226,7 +225,7 @@ const loadWanted = async ({ comparison, mapping, integrations }: Context): Promi
   const { sets, before, number, droppedMs } = comparison;
   const kinds = mapping.messages.map((_, at) => `'${kindOf(at)}'`).join(', ');
   if (before === 'rows') {
-    for await (const batch of sets.rows<[string, string, string]>(`FROM state WHERE kind IN (${kinds})`)) {
+    for await (const batch of sets.rows<[string, string, string]>(`FROM lines WHERE kind IN (${kinds})`)) {
       const made = batch.map(([kind, key, json]) => {
         const { data, atMs, sentMs, removed } = JSON.parse(json) as AcceptedRow;
         const message = mapping.messages[Number.parseInt(kind, 36)];
@@ -253,13 +252,16 @@ const loadWanted = async ({ comparison, mapping, integrations }: Context): Promi
       });
       await sets.add('made_before', made);
     }
-  } else
-    await sets.run(`INSERT INTO made_before BY NAME
-      SELECT s.kind, k.grp, f.of[1] AS template, f.of[2] AS a, f.of[3] AS b,
+  } else if (before === 'lines')
+    await sets.run(`INSERT INTO carried BY NAME
+      SELECT kind, f.of[1] AS template, f.of[2] AS a, f.of[3] AS b,
         CAST(f.data AS VARCHAR) AS data, CAST(f.removed AS VARCHAR) AS removed, f.row, f.atMs AS at_ms, f.seen
-      FROM (SELECT kind, from_json(json, '{"data": "JSON", "removed": "JSON", "of": ["VARCHAR"], "row": "VARCHAR", "atMs": "VARCHAR",
-        "seen": "VARCHAR"}') AS f FROM state WHERE kind IN (${kinds})) s JOIN kinds k USING (kind)`);
-  await sets.run(`DROP TABLE state; UPDATE made_before SET seen = '${number}' WHERE seen IS NULL`);
+      FROM (SELECT kind, from_json(json, '{"data": "JSON", "removed": "JSON", "of": ["VARCHAR"], "row": "VARCHAR", "atMs": "BIGINT",
+        "seen": "BIGINT"}') AS f FROM lines WHERE kind IN (${kinds}))`);
+  await sets.run(`INSERT INTO made_before BY NAME
+    SELECT s.kind, k.grp, template, a, b, data, removed, row, CAST(at_ms AS VARCHAR) AS at_ms, CAST(seen AS VARCHAR) AS seen
+      FROM state s JOIN kinds k USING (kind);
+    UPDATE made_before SET seen = '${number}' WHERE seen IS NULL`);
 };
 
 type Sent = { function: string; data: object };

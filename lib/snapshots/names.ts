@@ -23,9 +23,7 @@ export const readNames = async (reading: Reading): Promise<{ users: Table | unde
   const { comparison, given } = reading;
   const { sets, settings } = comparison;
   const { orgUnitCode, user } = settings;
-  await sets.run(`
-    INSERT INTO names_was SELECT key[1], key[3:], json ->> 0, CAST(json ->> 1 AS BIGINT)
-      FROM (SELECT key, CAST(json AS JSON) AS json FROM state WHERE kind = '0')`);
+  await sets.run(`INSERT INTO names_was SELECT a, key, value, seen FROM state WHERE kind = 'N'`);
   const classes: Named = {
     ...{ name: 'classes', letter: 'c', setting: orgUnitCode, parts: namePartsIn(orgUnitCode) ?? [] },
     key: '"orgUnitCode": "sourcedId"',

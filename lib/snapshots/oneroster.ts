@@ -1,13 +1,13 @@
 import { rowsOf, type Table } from '../sets/table.ts';
 import { loadShared } from './accepted.ts';
 import type { Comparison, Mode } from './comparison.ts';
-import { settleLineItems } from './line-items.ts';
+import { itemsOfState, settleLineItems } from './line-items.ts';
 import { readNames, withName } from './names.ts';
 import type { Package } from './package.ts';
 import { openFile, type Read, type Reading } from './reading.ts';
 import { addUserRoles } from './roles.ts';
 import { countClaims, countRows, fateOfProblem, reportRows } from './rows.ts';
-import type { SnapshotSettings } from './settings-file.ts';
+import type { SnapshotSettings, UserField } from './settings-file.ts';
 import {
   addKinds,
   type CheckedValue,
@@ -37,12 +37,13 @@ export const compareExport = async (
     'roles',
     Object.entries(settings.roles).map(([role, id]) => [role, String(id)]),
   );
+  await carryOver(comparison);
   await loadShared(comparison);
   const { users } = await readNames(reading);
   const needed = ['sourcedId', 'title', 'classSourcedId'];
   const items = await openFile(reading, 'lineItems', withStatus(needed, modes.lineItems));
   await settleLineItems(items, modes.lineItems, comparison);
-  await sets.run(load(comparison));
+  await load(comparison);
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
   await compareWanted(comparison);
@@ -73,19 +74,13 @@ const results: Kind = {
  * comments; `a` is the org unit's code or the grade object, `b` the user's name.
  */
 const makers = ({ user, dateOrder }: SnapshotSettings): string => `
+  ${spoken(user.field)}
   CREATE TABLE roles (role VARCHAR, role_id VARCHAR);
   CREATE TABLE names_was (letter VARCHAR, id VARCHAR, name VARCHAR, active BIGINT);
   CREATE TABLE names_now (letter VARCHAR, id VARCHAR, name VARCHAR, active BIGINT);
   CREATE MACRO enrollment_key(a, b) AS 'e' || chr(31) || a || chr(31) || b;
   CREATE MACRO grade_key(a, b) AS 'g' || chr(31) || a || chr(31) || b;
   CREATE MACRO keyed(kind, a, b) AS CASE WHEN kind = '2' THEN enrollment_key(a, b) ELSE grade_key(a, b) END;
-  CREATE MACRO user_data(b) AS ',"${user.field}":' || to_json(b);
-  CREATE MACRO numeric_grade(points, comments) AS
-    '{"type":"numeric","points":' || number_text(points) || '}' || chr(31) || coalesce(comments, '');
-  CREATE MACRO text_grade(words, comments) AS
-    '{"type":"text","text":' || to_json(words) || '}' || chr(31) || coalesce(comments, '');
-  CREATE MACRO grade_of(value) AS split_part(value, chr(31), 1);
-  CREATE MACRO comments_of(value) AS split_part(value, chr(31), 2);
   CREATE MACRO word_in(x) AS lower(trimmed(x));
   CREATE MACRO is_gone(status) AS status IN ('tobedeleted', 'inactive');
   CREATE MACRO fate_of_gone(status) AS CASE WHEN status = 'inactive' THEN 'notActive' ELSE 'deleted' END;
@@ -95,6 +90,17 @@ const makers = ({ user, dateOrder }: SnapshotSettings): string => `
     ${dateOrder === undefined ? '' : `WHEN can_be_two_days(x) THEN ${dayInOrder(dateOrder)}`} END;
   -- The standard has times in UTC. A day alone orders nothing.
   CREATE MACRO time_of(x) AS coalesce(instant_in(x), instant_in(x || 'Z'));
+`;
+
+/** What events say of users and grades. */
+const spoken = (userField: UserField): string => `
+  CREATE MACRO user_data(b) AS ',"${userField}":' || to_json(b);
+  CREATE MACRO numeric_grade(points, comments) AS
+    '{"type":"numeric","points":' || number_text(points) || '}' || chr(31) || coalesce(comments, '');
+  CREATE MACRO text_grade(words, comments) AS
+    '{"type":"text","text":' || to_json(words) || '}' || chr(31) || coalesce(comments, '');
+  CREATE MACRO grade_of(value) AS split_part(value, chr(31), 1);
+  CREATE MACRO comments_of(value) AS split_part(value, chr(31), 2);
 `;
 
 const timeOfDay = '([T ][0-9:.]+ ?([AaPp][Mm])?(Z|[+-][0-9]{2}:?[0-9]{2})?)?';
@@ -134,14 +140,20 @@ const dataOf = (withoutComments: string): string => `
 
 const forms: Forms = {
   joins: `LEFT JOIN items i ON i.object = CASE WHEN d.kind = '3' THEN d.a END`,
-  data: dataOf(`''`),
   // That the SIS has a comment no more clears it.
   sent: dataOf(`CASE WHEN comments_of(d.before) <> '' THEN ',"comments":""' ELSE '' END`),
   // The platform cannot clear a grade.
   removal: `CASE WHEN d.kind = '2' THEN 'enrollment-remove' END`,
   removalData: `'{"orgUnitCode":' || to_json(d.a) || user_data(d.b) || '}'`,
-  more: `CASE WHEN d.kind = '3' THEN ',"of":' || to_json(d.a) ELSE '' END`,
+  derived: 'NULL AS key',
 };
+
+/** What was accepted as the data of its messages: `data` is that of `d`, a row of the state. */
+export const acceptedData = (userField: UserField) => ({
+  tables: `${spoken(userField)} ${itemsOfState}`,
+  data: dataOf(`''`),
+  joins: `LEFT JOIN items_was i ON i.object = CASE WHEN d.kind = '3' THEN d.a END`,
+});
 
 const checkedValues = (userField: string): CheckedValue[] => {
   const enrolled = { orgUnitCode: 'x', [userField]: 'x', roleId: 1 };
@@ -180,44 +192,75 @@ const lineOfState = `from_json(json, '{"data": {"orgUnitCode": "VARCHAR", "userN
   "atMs": "BIGINT", "seen": "BIGINT", "id": "VARCHAR", "role": "VARCHAR", "begin": "VARCHAR", "end": "VARCHAR",
   "pending": "BOOLEAN"}')`;
 
-const enrolledBefore = (before: Comparison['before']): string =>
-  before === 'rows'
-    ? `SELECT f.id, split_part(key, chr(31), 1) AS class, split_part(key, chr(31), 2) AS usr, f.role, f.begin AS begins, f.end AS ends
-       FROM (SELECT key, ${lineOfState} AS f FROM state WHERE kind = '2')`
-    : `SELECT f[1] AS id, f[2] AS class, f[3] AS usr, f[4] AS role, f[5] AS begins, f[6] AS ends
-       FROM (SELECT from_json(json, '["VARCHAR"]') AS f FROM state WHERE kind = 'e')`;
+/** What an older version accepted becomes what a state has now. */
+const carryOver = async ({ sets, before }: Comparison): Promise<void> => {
+  if (before !== 'rows' && before !== 'lines') return;
+  const enrolled =
+    before === 'rows'
+      ? `SELECT f.id AS key, split_part(key, chr(31), 1) AS a, split_part(key, chr(31), 2) AS b, f.role AS value, f.begin AS begins, f.end AS ends
+         FROM (SELECT key, ${lineOfState} AS f FROM lines WHERE kind = '2')`
+      : `SELECT f[1] AS key, f[2] AS a, f[3] AS b, f[4] AS value, f[5] AS begins, f[6] AS ends
+         FROM (SELECT from_json(json, '["VARCHAR"]') AS f FROM lines WHERE kind = 'e')`;
+  await sets.run(`
+    INSERT INTO carried BY NAME
+      SELECT 'N' AS kind, key[1] AS a, key[3:] AS key, json ->> 0 AS value, CAST(json ->> 1 AS BIGINT) AS seen
+      FROM (SELECT key, CAST(json AS JSON) AS json FROM lines WHERE kind = '0');
+    INSERT INTO carried BY NAME SELECT kind, key, json AS data FROM lines WHERE kind = '1';
+    INSERT INTO carried BY NAME SELECT 'E' AS kind, * FROM (${enrolled});
+    INSERT INTO carried BY NAME
+      SELECT kind, CASE WHEN kind = '2' THEN f.data.orgUnitCode ELSE coalesce(f.of, split_part(key, chr(31), 1)) END AS a,
+        coalesce(f.data.userName, f.data.orgDefinedId) AS b, f.data.orgUnitCode AS org,
+        CASE WHEN kind = '2' THEN f.data.roleId
+          WHEN f.data.grade.type = 'numeric' THEN numeric_grade(f.data.grade.points, f.data.comments)
+          ELSE text_grade(f.data.grade.text, f.data.comments) END AS value,
+        coalesce(f.row, f.id, key) AS row, f.atMs AS at_ms, f.seen AS seen,
+        CASE WHEN kind = '3' THEN CAST(CAST(json AS JSON) -> '$.data' AS VARCHAR) END AS data
+      FROM (SELECT kind, key, json, ${lineOfState} AS f FROM lines WHERE kind IN ('2', '3')) WHERE f.pending IS NULL;
+    DROP TABLE lines`);
+};
 
-/** What was accepted, by the names of now. Of two that come to be one, nobody knows what the platform has. */
-const load = ({ before, number }: Comparison): string => `
-  CREATE TABLE enrolled_was AS ${enrolledBefore(before)};
-  CREATE TABLE was_named AS
-    SELECT kind, CASE WHEN kind = '2' THEN f.data.orgUnitCode ELSE coalesce(f.of, split_part(key, chr(31), 1)) END AS a,
-      coalesce(f.data.userName, f.data.orgDefinedId) AS b, f.data.orgUnitCode AS org,
-      CASE WHEN kind = '2' THEN f.data.roleId
-        WHEN f.data.grade.type = 'numeric' THEN numeric_grade(f.data.grade.points, f.data.comments)
-        ELSE text_grade(f.data.grade.text, f.data.comments) END AS value,
-      coalesce(f.row, f.id, key) AS row, f.atMs AS at_ms, coalesce(f.seen, ${number}) AS seen, json
-    FROM (SELECT kind, key, json, ${lineOfState} AS f FROM state WHERE kind IN ('2', '3')) WHERE f.pending IS NULL;
-  CREATE TABLE was_now AS
-    SELECT w.kind, CASE WHEN w.kind = '2' THEN coalesce(c.new, w.a) ELSE w.a END AS a, coalesce(u.new, w.b) AS b, w.org, w.value, w.row,
-      w.at_ms, w.seen, CASE WHEN w.kind = '3' AND i.object IS NULL THEN CAST(CAST(w.json AS JSON) -> '$.data' AS VARCHAR) END AS data,
-      c.new IS NOT NULL OR u.new IS NOT NULL OR (w.kind = '3' AND i.org <> w.org) IS TRUE AS renamed,
-      keyed(w.kind, w.a, w.b) AS old_key, keyed(w.kind, CASE WHEN w.kind = '2' THEN coalesce(c.new, w.a) ELSE w.a END, coalesce(u.new, w.b)) AS key
-    FROM was_named w LEFT JOIN renamed c ON c.letter = 'c' AND c.old = CASE WHEN w.kind = '2' THEN w.a END
-      LEFT JOIN renamed u ON u.letter = 'u' AND u.old = w.b
-      LEFT JOIN items i ON i.object = CASE WHEN w.kind = '3' THEN w.a END;
+/** What was accepted, by the names of now. */
+const wasNow = (number: number): string => `
+  SELECT CASE WHEN d.kind = '2' THEN 'enrollments' ELSE 'results' END AS grp, d.kind,
+    CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END AS a, coalesce(u.new, d.b) AS b, coalesce(d.org, i.org) AS org,
+    d.value, d.row, d.at_ms, coalesce(d.seen, ${number}) AS seen,
+    CASE WHEN d.kind = '3' AND n.object IS NULL THEN coalesce(d.data, ${gradeData(`''`)}) END AS data,
+    c.new IS NOT NULL OR u.new IS NOT NULL OR (d.kind = '3' AND n.org <> coalesce(d.org, i.org)) IS TRUE AS renamed,
+    keyed(d.kind, d.a, d.b) AS old_key, keyed(d.kind, CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END, coalesce(u.new, d.b)) AS key
+  FROM (FROM state WHERE kind IN ('2', '3')) d LEFT JOIN renamed c ON c.letter = 'c' AND c.old = CASE WHEN d.kind = '2' THEN d.a END
+    LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b
+    LEFT JOIN items n ON n.object = CASE WHEN d.kind = '3' THEN d.a END
+    LEFT JOIN items_was i ON i.object = CASE WHEN d.kind = '3' THEN d.a END`;
+
+const loadAsNamed = (number: number): string => `
+  INSERT INTO was BY NAME SELECT * EXCLUDE (old_key) FROM (${wasNow(number)});
+  INSERT INTO backs SELECT grp, row, key FROM was;
+  INSERT INTO backs FROM shared_backs;
+`;
+
+/** Of two that come to be one, nobody knows what the platform has. */
+const loadRenamed = (number: number): string => `
+  CREATE TABLE was_now AS ${wasNow(number)};
   CREATE TABLE merged AS SELECT key FROM was_now GROUP BY key HAVING count(*) > 1;
+  INSERT INTO was BY NAME SELECT * EXCLUDE (old_key) FROM was_now ANTI JOIN merged USING (key);
   INSERT INTO was BY NAME
-    SELECT CASE WHEN kind = '2' THEN 'enrollments' ELSE 'results' END AS grp, * EXCLUDE (old_key) FROM was_now ANTI JOIN merged USING (key);
-  INSERT INTO was BY NAME
-    SELECT any_value(CASE WHEN kind = '2' THEN 'enrollments' ELSE 'results' END) AS grp, key, any_value(kind) AS kind, any_value(a) AS a,
+    SELECT any_value(grp) AS grp, key, any_value(kind) AS kind, any_value(a) AS a,
       any_value(b) AS b, any_value(org) AS org, arg_min(value, renamed) AS value, arg_min(row, renamed) AS row, max(at_ms) AS at_ms,
       max(seen) AS seen, any_value(data) AS data, true AS renamed
     FROM was_now SEMI JOIN merged USING (key) GROUP BY key;
-  INSERT INTO backs SELECT CASE WHEN kind = '2' THEN 'enrollments' ELSE 'results' END, row, key FROM was_now;
+  INSERT INTO backs SELECT grp, row, key FROM was_now;
   INSERT INTO backs SELECT s.grp, s.row, coalesce(w.key, s.key) FROM shared_backs s LEFT JOIN was_now w ON w.old_key = s.key AND w.key <> s.key;
-  DROP TABLE was_named; DROP TABLE was_now; DROP TABLE merged; DROP TABLE state;
+  DROP TABLE was_now; DROP TABLE merged;
 `;
+
+const load = async ({ sets, before, number }: Comparison): Promise<void> => {
+  await sets.run(
+    `CREATE TABLE enrolled_was AS SELECT key AS id, a AS class, b AS usr, value AS role, begins, ends FROM state WHERE kind = 'E'`,
+  );
+  if (before === 'nothing') return;
+  const [hasRenamed] = (await sets.row<[number]>('SELECT EXISTS (FROM renamed)')) ?? [];
+  await sets.run(hasRenamed ? loadRenamed(number) : loadAsNamed(number));
+};
 
 /** Whom a row that cannot be used may mean: nobody who is known, where neither of two ids is. */
 const whoOf = (where: 'class' | 'item'): string => {
@@ -420,9 +463,8 @@ const readResults = async (reading: Reading): Promise<void> => {
 };
 
 const furtherLines = [
-  `SELECT '0', letter || chr(31) || id, '[' || to_json(name) || ',' || active || ']' FROM names_now`,
-  `SELECT '1', id, json FROM item_lines`,
-  `SELECT 'e', id || chr(31) || class || chr(31) || usr, CAST(to_json([id, class, usr, role, begins, ends]) AS VARCHAR)
-   FROM (SELECT id, class, usr, role, begins, ends FROM enrolled_now
+  `SELECT 'N' AS kind, id AS key, letter AS a, name AS value, active AS seen FROM names_now`,
+  `SELECT '1' AS kind, id AS key, json AS data FROM item_lines`,
+  `SELECT 'E' AS kind, id AS key, class AS a, usr AS b, role AS value, begins, ends FROM (SELECT id, class, usr, role, begins, ends FROM enrolled_now
      UNION SELECT id, class, usr, role, begins, ends FROM enrolled_still)`,
 ];

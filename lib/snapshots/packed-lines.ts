@@ -1,34 +1,68 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
-import { gzipSync } from 'node:zlib';
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { collectGarbage } from '../sets/garbage.ts';
 
 /** A piece of a file that can be unpacked by itself. */
 export type Part = { bytes: number; lines: number };
 
 export type PackedLines = {
-  add(line: string): void;
+  add(lines: readonly string[]): Promise<void>;
+  /** Adds all lines of a file. */
+  addFile(path: string): Promise<void>;
   /** What was written, piece by piece; the pieces together are one file of gzip. */
-  end(): Part[];
-};
+  end(): Promise<Part[]>;
+} & AsyncDisposable;
+
+const lineFeed = 0x0a;
+const readBytes = 256 * 1024;
 
 /** Lines as a file of gzip, whose pieces can be read by themselves by their place. */
-export const createPackedLines = (path: string, linesPerPart = 5_000): PackedLines => {
-  const file = openSync(path, 'w');
+export const createPackedLines = async (path: string, linesPerPart = 5_000): Promise<PackedLines> => {
+  const file = await open(path, 'w');
   const parts: Part[] = [];
-  let lines: string[] = [];
-  const write = (): void => {
-    const packed = gzipSync(`${lines.join('\n')}\n`, { level: 1 });
-    for (let at = 0; at < packed.length; ) at += writeSync(file, packed, at);
-    parts.push({ bytes: packed.length, lines: lines.length });
-    lines = [];
+  let [pieces, lines]: [Buffer[], number] = [[], 0];
+  let last: { packed: Promise<Buffer>; lines: number } | undefined;
+  const writeLast = async (): Promise<void> => {
+    if (last === undefined) return;
+    const bytes = await last.packed;
+    parts.push({ bytes: bytes.length, lines: last.lines });
+    await file.writeFile(bytes);
+  };
+  /** One part is packed while the next is read. */
+  const pack = async (): Promise<void> => {
+    const packed = promisify(gzip)(Buffer.concat(pieces), { level: 1 });
+    await writeLast();
+    last = { packed, lines };
+    [pieces, lines] = [[], 0];
+    collectGarbage();
+  };
+  const take = async (bytes: Buffer): Promise<void> => {
+    let from = 0;
+    for (let at = bytes.indexOf(lineFeed); at >= 0; at = bytes.indexOf(lineFeed, at + 1)) {
+      lines += 1;
+      if (lines < linesPerPart) continue;
+      pieces.push(bytes.subarray(from, at + 1));
+      from = at + 1;
+      await pack();
+    }
+    if (from < bytes.length) pieces.push(bytes.subarray(from));
   };
   return {
-    add: (line) => {
-      if (lines.push(line) >= linesPerPart) write();
+    add: async (added) => {
+      if (added.length > 0) await take(Buffer.from(`${added.join('\n')}\n`));
     },
-    end: () => {
-      if (lines.length > 0) write();
-      closeSync(file);
+    addFile: async (added) => {
+      for await (const piece of createReadStream(added, { highWaterMark: readBytes })) await take(piece);
+    },
+    end: async () => {
+      if (lines > 0) await pack();
+      await writeLast();
+      await file.close();
       return parts;
     },
+    // Of a file that is closed, too.
+    [Symbol.asyncDispose]: () => file.close(),
   };
 };

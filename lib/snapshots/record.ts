@@ -17,8 +17,13 @@ export const reportKey = (id: string): string => `${recordsPrefix}${id}/report.c
 /** The events to send, in order, as lines of JSON; and its pieces, which can be unpacked one by one. */
 export const changesKey = (id: string): string => `${recordsPrefix}${id}/changes.jsonl.gz`;
 export const partsKey = (id: string): string => `${recordsPrefix}${id}/parts.json`;
-/** What holds once they are sent: lines of a kind, a key and a value, sorted. */
-export const stateKey = (id: string): string => `${recordsPrefix}${id}/state.gz`;
+/** What holds once they are sent, as a table of Parquet. */
+export const stateKey = (id: string): string => `${recordsPrefix}${id}/state.parquet`;
+/** The same of versions before 1.2: lines of a kind, a key and a value as JSON, packed by gzip. */
+export const linesKey = (id: string): string => `${recordsPrefix}${id}/state.gz`;
+/** Where that of an accepted snapshot lies. */
+export const stateKeyOf = ({ id, holds }: Pick<AcceptedSnapshot, 'id' | 'holds'>): string =>
+  holds === 'tables' ? stateKey(id) : linesKey(id);
 
 /** `accepted.json`, or that of a table. */
 export const acceptedSnapshot = z.object({
@@ -28,8 +33,8 @@ export const acceptedSnapshot = z.object({
   /** By file, in lower case. */
   columns: z.record(z.string(), z.array(z.string())),
   by: z.string(),
-  /** What its state has: without it, what a version before 1.1 compared, rows by their keys. */
-  holds: z.literal('resources').optional(),
+  /** How its state lies there: without it as a version before 1.1 compared, rows by their keys; `resources` as one before 1.2, as lines. */
+  holds: z.enum(['resources', 'tables']).optional(),
   /** It is still being sent: what is left of it is sent before anything else. */
   sending: z.literal(true).optional(),
 });

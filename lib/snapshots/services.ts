@@ -23,6 +23,8 @@ export type SnapshotServices = {
     eventsPerPart: number;
     /** No part is sent with less time left of an invocation. */
     reserveMs: number;
+    /** A comparison that takes longer is given up; without it, after 14 minutes. */
+    compareMs?: number | undefined;
   };
 };
 

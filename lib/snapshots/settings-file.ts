@@ -5,6 +5,10 @@ import { namePartsIn } from './template.ts';
 /** What a university says about its exports: `snapshot-settings.json` in the bucket. */
 export const settingsKey = 'snapshot-settings.json';
 
+/** How messages name users. */
+export const userField = z.enum(['userName', 'orgDefinedId']);
+export type UserField = z.output<typeof userField>;
+
 /** A column, or a template over columns. */
 const name = z
   .string()
@@ -20,7 +24,7 @@ export const snapshotSettings = z.strictObject({
   user: z
     .strictObject({
       /** By which of the platform’s names users are known. */
-      field: z.enum(['userName', 'orgDefinedId']),
+      field: userField,
       /** The column of users.csv that has it, or a template over those of the user and the user’s school. */
       column: name,
     })

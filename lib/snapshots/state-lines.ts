@@ -1,8 +1,7 @@
 import { pipeline } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { createGunzip } from 'node:zlib';
-import { keepMemoryBelow } from '../files/memory.ts';
-import { garbageMb } from './comparison.ts';
+import { collectGarbage } from '../sets/garbage.ts';
 
 /** By the kinds of a state's lines, the functions of the messages that a table was accepted by; `by` is as in `accepted.json`. */
 export const functionsOf = (by: string): Map<string, string> =>
@@ -27,7 +26,7 @@ export async function* linesOfState(packed: AsyncIterable<Uint8Array>): AsyncGen
   let rest = '';
   try {
     for await (const piece of gunzip) {
-      keepMemoryBelow(garbageMb);
+      collectGarbage();
       const lines = (rest + decoder.write(piece)).split('\n');
       rest = lines.pop() ?? '';
       yield lines;

@@ -1,12 +1,9 @@
 import { hash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { createGzip } from 'node:zlib';
-import { keepMemoryBelow } from '../files/memory.ts';
 import { outdatedAfterDays } from '../ledger/memory.ts';
-import type { SetEngine } from '../sets/engine.ts';
-import { type Comparison, countsOf, garbageMb } from './comparison.ts';
+import { quotedText, type SetEngine } from '../sets/engine.ts';
+import { type Comparison, countsOf } from './comparison.ts';
 
 /**
  * What is compared is what is wanted of each resource on the platform: who has which role in which org unit, or which grade. Each row
@@ -19,8 +16,13 @@ import { type Comparison, countsOf, garbageMb } from './comparison.ts';
  * - `refused`: rows that cannot be used. Such a row may be meant for a resource that no other claims, which then stays as it was:
  *   that which the row claimed before; that of its `a` and `b`; and where one of them is not legible, whatever is missing since the
  *   row is refused (`since`, the number of the snapshot).
+ * - `carried`: what a state has, in its file, too. `kind` is that of what is wanted, or `N` for the name of a class or user, `1` for a
+ *   line item of a zip, `E` for an enrollment's row that a delta may name, `R` for a row that could not be used, `S` for another that
+ *   claims the same.
  */
 const schema = `
+  CREATE TABLE carried (kind VARCHAR, key VARCHAR, grp VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
+    removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, seen BIGINT, begins VARCHAR, ends VARCHAR);
   CREATE TABLE was (grp VARCHAR, kind VARCHAR, key VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
     removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, seen BIGINT, renamed BOOLEAN);
   CREATE TABLE claims (grp VARCHAR, kind VARCHAR, key VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
@@ -34,7 +36,13 @@ const schema = `
   CREATE TABLE problems (file VARCHAR, line BIGINT, col VARCHAR, problem VARCHAR);
   CREATE TABLE kinds (kind VARCHAR, grp VARCHAR, fn VARCHAR, file VARCHAR, col VARCHAR, twice VARCHAR, differs VARCHAR, older VARCHAR);
   CREATE TABLE unfit (key VARCHAR, col VARCHAR, problem VARCHAR);
-  CREATE TABLE state (kind VARCHAR, key VARCHAR, json VARCHAR);
+  CREATE TABLE more_backs (grp VARCHAR, row VARCHAR, key VARCHAR);
+  CREATE TABLE older (grp VARCHAR, key VARCHAR, line BIGINT, file VARCHAR, older VARCHAR);
+  CREATE TABLE doubts (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, since BIGINT, is_known BOOLEAN);
+  CREATE TABLE perhaps_meant (key VARCHAR);
+  CREATE TABLE several_rows (key VARCHAR, rows BIGINT);
+  CREATE TABLE disputed_rows (grp VARCHAR, rows BIGINT);
+  CREATE TABLE unfit_lines (grp VARCHAR, key VARCHAR, line BIGINT, told BOOLEAN);
   CREATE MACRO trimmed(x) AS trim(coalesce(x, ''), ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(160) || chr(65279));
   CREATE MACRO has_control(x) AS regexp_matches(x, '[\\x00-\\x1f\\x7f]');
   CREATE MACRO has_control_in_text(x) AS regexp_matches(x, '[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f]');
@@ -84,37 +92,39 @@ export const addKinds = async ({ sets }: Comparison, kinds: readonly Kind[]): Pr
   );
 };
 
+const findSeveral = 'CREATE TABLE several AS SELECT key FROM claims GROUP BY key HAVING count(*) > 1';
+
 /** Claims about one resource agree, or none of them is used. */
 const claimsAgree = `
-  CREATE TABLE several AS SELECT key FROM claims GROUP BY key HAVING count(*) > 1;
   CREATE TABLE disputed AS
     SELECT c.key, count(DISTINCT c.row) = 1 AS is_one FROM claims c SEMI JOIN several USING (key)
     GROUP BY c.key HAVING min(c.value) <> max(c.value);
   INSERT INTO problems
     SELECT k.file, c.line, k.col, CASE WHEN d.is_one THEN k.twice ELSE k.differs END
     FROM claims c JOIN disputed d USING (key) JOIN kinds k USING (kind) WHERE c.line IS NOT NULL;
-  CREATE TABLE disputed_rows AS
+  INSERT INTO disputed_rows
     SELECT c.grp, count(*) AS rows FROM claims c JOIN disputed USING (key) WHERE c.line IS NOT NULL GROUP BY c.grp;
   INSERT INTO held SELECT key FROM disputed;
-  CREATE TABLE several_rows AS SELECT key, count(c.line) AS rows FROM claims c SEMI JOIN several USING (key) GROUP BY key;
+  INSERT INTO several_rows SELECT key, count(c.line) AS rows FROM claims c SEMI JOIN several USING (key) GROUP BY key;
   -- Others that claim what was accepted are known again, too.
-  CREATE TABLE more_backs AS
+  INSERT INTO more_backs
     SELECT c.grp, c.row, c.key FROM claims c SEMI JOIN several USING (key) ANTI JOIN disputed USING (key);
   CREATE TABLE agreed AS
     SELECT unnest(chosen), latest FROM (SELECT arg_min(c, (coalesce(c.line, 0), c.row)) AS chosen, max(c.at_ms) AS latest
       FROM claims c SEMI JOIN several USING (key) ANTI JOIN disputed USING (key) GROUP BY c.key);
   DELETE FROM claims WHERE key IN (SELECT key FROM several);
-  INSERT INTO claims SELECT grp, kind, key, a, b, org, value, data, removed, template, row, latest, line FROM agreed;
-  CREATE TABLE older AS
+  INSERT INTO claims SELECT grp, kind, key, a, b, org, value, data, removed, template, row, latest, line FROM agreed`;
+
+const noneIsOlder = `
+  INSERT INTO older
     SELECT c.grp, c.key, c.line, k.file, k.older FROM claims c JOIN was w USING (key) JOIN kinds k ON k.kind = c.kind
     WHERE k.older IS NOT NULL AND c.row = w.row AND c.at_ms < w.at_ms AND c.value <> w.value;
   INSERT INTO held SELECT key FROM older;
-  INSERT INTO problems SELECT file, line, 'dateLastModified', older FROM older;
-`;
+  INSERT INTO problems SELECT file, line, 'dateLastModified', older FROM older`;
 
 /** Rows that cannot be used, and for how long. `$1`: the number of this snapshot. */
 const doubts = `
-  CREATE TABLE doubts AS
+  INSERT INTO doubts
     SELECT r.grp, r.row, any_value(r.a) AS a, any_value(r.b) AS b, min(coalesce(w.since, $1)) AS since,
       bool_or(k.row IS NOT NULL) AS is_known
     FROM refused r LEFT JOIN was_refused w USING (grp, row) LEFT JOIN (SELECT DISTINCT grp, row FROM backs) k USING (grp, row)
@@ -125,7 +135,7 @@ const doubtsHold = `
   INSERT INTO held
     SELECT b.key FROM backs b JOIN doubts r USING (grp, row)
     UNION SELECT w.key FROM was w JOIN doubts r ON w.grp = r.grp AND w.a = r.a AND w.b = r.b;
-  CREATE TABLE perhaps_meant AS
+  INSERT INTO perhaps_meant
     WITH missing AS (SELECT grp, key, a, b, seen FROM was ANTI JOIN claims USING (key) ANTI JOIN held USING (key)),
       vague AS (SELECT grp, a, b, max(since) AS since FROM doubts WHERE NOT is_known AND (a IS NULL OR b IS NULL) GROUP BY grp, a, b)
     SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.a = m.a AND v.b IS NULL AND v.since > m.seen
@@ -170,25 +180,29 @@ export type Forms = {
   /** What they need beside it. */
   joins: string;
   /** The data of its message, as JSON. */
-  data: string;
-  /** The same as it is sent, which may say more. */
   sent: string;
   /** The function and data of what takes it away; NULL: nothing does. */
   removal: string;
   removalData: string;
-  /** Further fields of its line in the state, as JSON that begins with a comma. */
-  more: string;
+  /** What the state need not keep, as it follows from the rest. */
+  derived: string;
 };
 
 /** Compares all claims with what was accepted. */
 export const compareWanted = async ({ sets, ...comparison }: Comparison): Promise<void> => {
   const { droppedMs, number, lastDroppedMs } = comparison;
-  await sets.run(claimsAgree);
-  await sets.run(doubts, [number + 1]);
-  await sets.run(doubtsHold);
+  await sets.run(findSeveral);
+  const [hasSeveral, hasRefused] =
+    (await sets.row<[number, number]>('SELECT EXISTS (FROM several), EXISTS (FROM refused)')) ?? [];
+  if (hasSeveral) await sets.run(claimsAgree);
+  if (comparison.before !== 'nothing') await sets.run(noneIsOlder);
+  if (hasRefused) {
+    await sets.run(doubts, [number + 1]);
+    await sets.run(doubtsHold);
+  }
   const oldestMs = droppedMs + marginMs - outdatedAfterDays * dayMs;
   await sets.run(compareWithBefore, [droppedMs, Math.max(oldestMs, lastDroppedMs + 1)]);
-  await sets.run(notBeforeRemovals, [droppedMs]);
+  if (comparison.before !== 'nothing') await sets.run(notBeforeRemovals, [droppedMs]);
   await sets.run('DROP TABLE claims');
 };
 
@@ -200,8 +214,7 @@ const marginMs = 2 * dayMs;
 const refuseUnfit = `
   INSERT INTO problems SELECT k.file, d.line, coalesce(u.col, k.col), u.problem
     FROM unfit u JOIN draft d USING (key) JOIN kinds k USING (kind);
-  CREATE TABLE unfit_lines AS SELECT d.grp, d.key, d.line, d.told FROM draft d SEMI JOIN unfit USING (key);
-  CREATE TABLE unfit_rows AS SELECT d.grp, count(DISTINCT key) AS rows FROM unfit JOIN draft d USING (key) GROUP BY d.grp;
+  INSERT INTO unfit_lines SELECT d.grp, d.key, d.line, d.told FROM draft d SEMI JOIN unfit USING (key);
   DELETE FROM draft WHERE key IN (SELECT key FROM unfit);
   INSERT INTO draft BY NAME
     SELECT w.* EXCLUDE (renamed), false AS told, w.value AS before, 'kept' AS change, false AS is_renamed
@@ -224,64 +237,46 @@ export const refuseValues = async (
   { joins, values }: { joins: string; values: readonly CheckedValue[] },
 ): Promise<void> => {
   const { sets, check } = comparison;
-  await sets.run('CREATE TABLE wrong (value VARCHAR, problem VARCHAR)');
-  for (const { grp, function: name, value, column, data } of values) {
-    const drafts = `draft d ${joins} WHERE d.grp = '${grp}' AND d.change IN ('created', 'updated')`;
-    const wrong: string[][] = [];
-    for await (const batch of sets.rows<[string | null]>(`SELECT DISTINCT ${value} FROM ${drafts}`))
-      for (const [text] of batch) {
-        const body = eventOf(comparison, { kind: '', key: '', function: name, data: data(text ?? '') });
-        const problem = text === null ? undefined : check(name, body);
-        if (text !== null && problem !== undefined) wrong.push([text, problem]);
-      }
-    if (wrong.length === 0) continue;
-    await sets.add('wrong', wrong);
+  const draftsOf = ({ grp }: CheckedValue): string =>
+    `draft d ${joins} WHERE d.grp = '${grp}' AND d.change IN ('created', 'updated')`;
+  const each = values.map((one, at) => `SELECT DISTINCT ${at}, ${one.value} FROM ${draftsOf(one)}`);
+  const wrong = new Map<CheckedValue, string[][]>();
+  for await (const batch of sets.rows<[number, string | null]>(each.join(' UNION ALL ')))
+    for (const [at, text] of batch) {
+      const one = values[at];
+      if (one === undefined || text === null) continue;
+      const body = eventOf(comparison, { kind: '', key: '', function: one.function, data: one.data(text) });
+      const problem = check(one.function, body);
+      if (problem === undefined) continue;
+      const found = wrong.get(one) ?? [];
+      wrong.set(one, found);
+      found.push([text, problem]);
+    }
+  for (const [one, found] of wrong) {
+    await sets.run('CREATE OR REPLACE TABLE wrong (value VARCHAR, problem VARCHAR)');
+    await sets.add('wrong', found);
     await sets.run(
-      `INSERT INTO unfit SELECT d.key, $1, problem FROM (SELECT d.key, ${value} AS value FROM ${drafts}) d JOIN wrong USING (value)`,
-      [column],
+      `INSERT INTO unfit SELECT d.key, $1, problem FROM (SELECT d.key, ${one.value} AS value FROM ${draftsOf(one)}) d JOIN wrong USING (value)`,
+      [one.column],
     );
-    await sets.run('DELETE FROM wrong');
   }
 };
 
 /** Tells how much changes. */
 export const countWanted = async (comparison: Comparison): Promise<void> => {
   const { sets, acceptedCounts, movedCounts, changedCounts } = comparison;
-  await sets.run(refuseUnfit);
-  const counted = async (statement: string, take: (grp: string, rows: number, change: string) => void) => {
-    for await (const batch of sets.rows<[string, number, string]>(`FROM (${statement}) ORDER BY grp`))
-      for (const [grp, rows, change] of batch) take(grp, rows, change);
+  const [hasUnfit] = (await sets.row<[number]>('SELECT EXISTS (FROM unfit)')) ?? [];
+  if (hasUnfit) await sets.run(refuseUnfit);
+  const addTo = (counts: Record<string, number>, grp: string, rows: number): void => {
+    counts[grp] = (counts[grp] ?? 0) + rows;
   };
-  const addTo =
-    (counts: Record<string, number>) =>
-    (grp: string, rows: number): void => {
-      counts[grp] = (counts[grp] ?? 0) + rows;
-    };
-  const changes = `SELECT grp, count(*), change FROM draft
-    WHERE change <> 'kept' OR key NOT IN (SELECT key FROM pending WHERE key IS NOT NULL) GROUP BY grp, change`;
-  await counted(changes, (grp, rows, change) => {
-    const isChange = change === 'created' || change === 'updated' || change === 'removed';
-    countsOf(comparison, grp)[isChange ? change : 'unchanged'] += rows;
-  });
-  await counted(
-    `SELECT grp, count(*) FROM refused WHERE counts GROUP BY grp UNION ALL SELECT grp, count(*) FROM older GROUP BY grp
-     UNION ALL FROM disputed_rows UNION ALL FROM unfit_rows`,
-    (grp, rows) => {
-      countsOf(comparison, grp).refused += rows;
-    },
-  );
-  await counted(
-    `SELECT 'results' AS grp, count(DISTINCT row) FROM pending HAVING count(*) > 0`,
-    (grp, rows) => {
-      countsOf(comparison, grp).pending = rows;
-    },
-  );
-  await counted('SELECT grp, count(*) FROM was GROUP BY grp', addTo(acceptedCounts));
-  await counted(
-    `SELECT grp, count(*) FROM draft WHERE change = 'updated' AND NOT is_renamed GROUP BY grp`,
-    addTo(changedCounts),
-  );
-  await counted(moves, addTo(movedCounts));
+  for await (const batch of sets.rows<[string, string, number]>(counted))
+    for (const [what, grp, rows] of batch)
+      if (what === 'was') addTo(acceptedCounts, grp, rows);
+      else if (what === 'is other') addTo(changedCounts, grp, rows);
+      else if (what === 'moved') addTo(movedCounts, grp, rows);
+      else if (what === 'pending') countsOf(comparison, grp).pending = rows;
+      else countsOf(comparison, grp)[isCount(what) ? what : 'unchanged'] += rows;
   await sets.run(
     `INSERT INTO problems
        SELECT any_value(k.file), NULL, NULL, count(*) || ' ' || d.grp || ' are missing, and stay: refused rows may be meant for them'
@@ -289,13 +284,30 @@ export const countWanted = async (comparison: Comparison): Promise<void> => {
   );
 };
 
+const isCount = (what: string): what is 'created' | 'updated' | 'removed' | 'refused' =>
+  ['created', 'updated', 'removed', 'refused'].includes(what);
+
 /** By the rows that say so: what a row claimed is claimed no longer, or what it claims now is not what that was. */
 const moves = `
-  SELECT grp, count(*) FROM draft WHERE is_renamed GROUP BY grp
+  SELECT 'moved', grp, count(*) FROM draft WHERE is_renamed GROUP BY grp
   UNION ALL
-  SELECT d.grp, count(DISTINCT d.row) FROM draft d JOIN backs b ON b.grp = d.grp AND b.row = d.row AND b.key <> d.key
+  SELECT 'moved', d.grp, count(DISTINCT d.row) FROM draft d JOIN backs b ON b.grp = d.grp AND b.row = d.row AND b.key <> d.key
     LEFT JOIN draft x ON x.key = b.key
   WHERE d.told AND NOT d.is_renamed AND (d.change IN ('created', 'updated') OR x.change = 'removed') GROUP BY d.grp`;
+
+/** How many of each kind. What changes comes first, as kinds are listed in that order. */
+const counted = `
+  FROM (
+    SELECT change AS what, grp, count(*) AS rows FROM draft
+    WHERE change <> 'kept' OR key NOT IN (SELECT key FROM pending WHERE key IS NOT NULL) GROUP BY grp, change
+    UNION ALL SELECT 'refused', grp, count(*) FROM refused WHERE counts GROUP BY grp
+    UNION ALL SELECT 'refused', * FROM disputed_rows
+    UNION ALL SELECT 'refused', grp, count(*) FROM (SELECT grp FROM older UNION ALL SELECT grp FROM unfit_lines) GROUP BY grp
+    UNION ALL SELECT 'pending', 'results', count(DISTINCT row) FROM pending HAVING count(*) > 0
+    UNION ALL SELECT 'was', grp, count(*) FROM was GROUP BY grp
+    UNION ALL SELECT 'is other', grp, count(*) FROM draft WHERE change = 'updated' AND NOT is_renamed GROUP BY grp
+    UNION ALL ${moves}
+  ) ORDER BY what IN ('refused', 'pending', 'was', 'is other', 'moved'), grp`;
 
 /** Reports the rows that cannot be used, in the order of the file. */
 export const reportProblems = async ({ sets, report }: Comparison): Promise<void> => {
@@ -321,8 +333,7 @@ export const eventOf = ({ snapshotId, droppedMs, number }: Comparison, event: Ne
   });
 
 /** The same as an expression, of its function, the kind and key that its id is made of, its time and place in the order, and its data. */
-const eventText = (comparison: Comparison): string => {
-  const { snapshotId, number } = comparison;
+const eventText = ({ snapshotId, number }: Pick<Comparison, 'snapshotId' | 'number'>): string => {
   const id = `'${snapshotId}/' || left(sha256(kind || chr(9) || key), 20)`;
   return `'{"specversion":"1.0","id":"' || ${id} || '","source":"/sis-relay/snapshots","type":"sis.' || fn
     || '.v1","time":"' || strftime(make_timestamp(time_ms * 1000), '%Y-%m-%dT%H:%M:%S.%gZ')
@@ -330,45 +341,46 @@ const eventText = (comparison: Comparison): string => {
 };
 
 /** Writes what is to be sent. Removals are older than creations of the same snapshot: two names may be one user. */
-export const writeChanges = async (comparison: Comparison, forms: Forms): Promise<void> => {
-  const { sets, changes } = comparison;
-  const statement = `
-    SELECT ${eventText(comparison)} FROM (
-      SELECT d.grp, d.kind, d.key, d.change = 'removed' AS is_first, d.time_ms,
-        CASE WHEN d.change = 'removed' THEN ${forms.removal} ELSE k.fn END AS fn,
-        CASE WHEN d.change = 'removed' THEN ${forms.removalData} ELSE ${forms.sent} END AS data
-      FROM draft d JOIN kinds k USING (kind) ${forms.joins} WHERE d.change IN ('created', 'updated', 'removed')
-    ) WHERE fn IS NOT NULL ORDER BY kind, key`;
-  for await (const batch of sets.rows<[string]>(statement)) {
-    for (const [body] of batch) changes.add(body);
-    keepMemoryBelow(garbageMb);
-  }
+export const writeChanges = async (
+  { sets, changes, folder, ...comparison }: Comparison,
+  forms: Forms,
+): Promise<void> => {
+  const path = join(folder, 'changed.lines');
+  await sets.run(
+    `COPY (
+       SELECT ${eventText(comparison)} FROM (
+         SELECT d.kind, d.key, d.change = 'removed' AS is_first, d.time_ms,
+           CASE WHEN d.change = 'removed' THEN ${forms.removal} ELSE k.fn END AS fn,
+           CASE WHEN d.change = 'removed' THEN ${forms.removalData} ELSE ${forms.sent} END AS data
+         FROM draft d JOIN kinds k USING (kind) ${forms.joins} WHERE d.change IN ('created', 'updated', 'removed')
+       ) WHERE fn IS NOT NULL ORDER BY kind, key
+     ) TO ${quotedText(path)} ${asLines}`,
+  );
+  await changes.addFile(path);
+  await rm(path);
 };
 
-/** What of the state is this comparison's alone: `further` gives its other lines. */
-export const writeState = async (
+/** JSON holds no line break. */
+const asLines = `(FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER false)`;
+
+/** What of the state is this comparison's alone: `further` gives its other rows. */
+export const writeState = (
   { sets, folder }: Comparison,
   { forms, further }: { forms: Forms; further: readonly string[] },
 ): Promise<void> => {
-  const optional = (name: string, value: string): string =>
-    `CASE WHEN ${value} IS NULL THEN '' ELSE ',"${name}":' || ${value} END`;
-  const lines = [
-    `SELECT d.kind, d.key, '{"data":' || ${forms.data} || ${optional('atMs', 'd.at_ms')} || ${optional('row', 'to_json(d.row)')} || ${optional('seen', 'CASE WHEN NOT d.told THEN d.seen END')} || ${forms.more} || '}'
-     FROM draft d ${forms.joins} WHERE d.change <> 'removed'`,
+  const rows = [
+    `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, CASE WHEN NOT told THEN seen END AS seen
+     FROM (SELECT * REPLACE (${forms.derived}) FROM draft WHERE change <> 'removed')`,
     // Others that claim the same.
-    `SELECT 's', b.grp || chr(31) || b.row, to_json(b.key) FROM (
+    `SELECT 'S' AS kind, b.grp, b.row, b.key FROM (
        SELECT * FROM more_backs UNION
        SELECT b.* FROM backs b JOIN draft x USING (key) WHERE x.change <> 'removed' AND (NOT x.told OR x.change = 'kept')) b
      JOIN draft d ON d.key = b.key AND d.change <> 'removed' AND d.row <> b.row`,
-    `SELECT 'r', grp || chr(31) || row, CAST(since AS VARCHAR) FROM doubts`,
+    `SELECT 'R' AS kind, grp, row, since AS seen FROM doubts`,
     ...further,
   ];
-  const path = join(folder, 'state');
-  await sets.run(
-    `COPY (${lines.join(' UNION ALL ')})
-     TO $1 (FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER false)`,
-    [`${path}.lines`],
+  return sets.run(
+    `COPY ((FROM carried LIMIT 0) UNION ALL BY NAME ${rows.join(' UNION ALL BY NAME ')})
+     TO ${quotedText(join(folder, 'state'))} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 40960)`,
   );
-  // The engine's own gzip takes three times as long.
-  await pipeline(createReadStream(`${path}.lines`), createGzip({ level: 1 }), createWriteStream(path));
 };

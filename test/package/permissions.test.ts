@@ -32,10 +32,10 @@ import {
 } from '../../lib/reconcile/record.ts';
 import {
   acceptedKeyOf,
+  linesKey,
   recordKey,
   reportKey,
   type SnapshotRecord,
-  stateKey,
 } from '../../lib/snapshots/record.ts';
 import { noticeOf } from '../envelopes.ts';
 import { eventually } from '../eventually.ts';
@@ -479,7 +479,7 @@ async function acceptSnapshots(said: Record<string, object>): Promise<void> {
   await putObject(acceptedKeyOf('snapshots/grades.csv'), ofTable);
 }
 
-const putState = (id: string, line: string) => putObject(stateKey(id), gzipSync(`${line}\n`));
+const putState = (id: string, line: string) => putObject(linesKey(id), gzipSync(`${line}\n`));
 
 async function findingsOf({ id, parts }: Report): Promise<Finding[]> {
   const keys = Array.from({ length: parts }, (_, at) => findingsKey(id, at + 1));

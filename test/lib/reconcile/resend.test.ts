@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import type { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -21,8 +22,7 @@ import {
   resendResultKey,
 } from '../../../lib/reconcile/record.ts';
 import { createResend, type ResendAnswer, type Resending } from '../../../lib/reconcile/resend.ts';
-import { createPackedLines } from '../../../lib/snapshots/packed-lines.ts';
-import { acceptedKey, stateKey } from '../../../lib/snapshots/record.ts';
+import { acceptedKey, linesKey } from '../../../lib/snapshots/record.ts';
 import { createObserve } from '../../../lib/telemetry/observe.ts';
 import { type DurableExecutions, startDurableExecutions } from '../../local/durable-executions.ts';
 import type { InvokeResult } from '../../local/lambda-runtime-api.ts';
@@ -140,11 +140,8 @@ const accept = (...lines: [kind: '2' | '3', data: object, more?: object][]): voi
     acceptedKey,
     JSON.stringify({ id: snapshotId, number: 1, columns: {}, by: '["classCode","userName","username"]' }),
   );
-  bucket.write(stateKey(snapshotId), '');
-  const state = createPackedLines(bucket.at(stateKey(snapshotId)));
-  for (const [at, [kind, data, more]] of lines.entries())
-    state.add(stateLine(kind, `key${at}`, { data, ...more }));
-  state.end();
+  const text = lines.map(([kind, data, more], at) => `${stateLine(kind, `key${at}`, { data, ...more })}\n`);
+  bucket.write(linesKey(snapshotId), gzipSync(text.join('')));
 };
 const graded = (userName: string, points: number, more: object = {}) => ({
   ...{ orgUnitCode: 'BIO-101', gradeObjectName: 'Essay', userName },

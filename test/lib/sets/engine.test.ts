@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openSetEngine, quotedName, type SetEngine } from '../../../lib/sets/engine.ts';
+import { openSetEngine, quotedName, type SetEngine, SetEngineTooSlow } from '../../../lib/sets/engine.ts';
 import { readTable, rowsOf } from '../../../lib/sets/table.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 
@@ -119,6 +119,15 @@ test('a statement that takes too long is ended, and the engine goes on', async (
   hasty.close();
 });
 
+test('statements that together take too long are ended, and no other is begun', async () => {
+  using slow = await openSetEngine({ folder, totalMs: 200 });
+  const work = async (): Promise<never> => {
+    for (;;) await slow.run('SELECT sum(range) FROM range(1000000)');
+  };
+  await expect(work()).rejects.toThrow('The comparison takes longer than 0 seconds');
+  await expect(slow.row('SELECT 1')).rejects.toThrow(SetEngineTooSlow);
+});
+
 test('what needs more memory than it may is ended, and the engine goes on', async () => {
   const small = await openSetEngine({ folder, memoryMb: 32, spillMb: 16 });
   await expect(small.run('SELECT list(range) FROM range(100000000)')).rejects.toThrow(/Out of Memory/);
@@ -136,7 +145,7 @@ describe('a table', () => {
         for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
       };
       const path = join(folder, 'table.csv');
-      const table = await readTable(pieces(), path, { file: 'a.csv' });
+      const table = await readTable(pieces(), path, { file: 'a.csv', blockBytes: 1 });
       expect(await all(`${rowsOf(table, { a: 'A', b: 'b', c: 'c' })} ORDER BY line`, [path])).toEqual([
         [2, '1', 'two\nlines', null],
         [6, '4 "four"', '\u0001', null],

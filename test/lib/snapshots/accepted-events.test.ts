@@ -1,4 +1,4 @@
-import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createReadStream, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -6,10 +6,12 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
 import { type AcceptedEvent, acceptedEvents, snapshotsNow } from '../../../lib/snapshots/accepted-events.ts';
 import { examine } from '../../../lib/snapshots/examine.ts';
-import { acceptedKeyOf, stateKey } from '../../../lib/snapshots/record.ts';
+import { acceptedKeyOf, linesKey, stateKey } from '../../../lib/snapshots/record.ts';
 import { linesOfState } from '../../../lib/snapshots/state-lines.ts';
 import { bucketFolder } from './bucket-folder.ts';
 import { csvOf, enrollment, entriesOfSis, result, smallSis, zipOf } from './sis.ts';
+import { stateLine } from './state-line.ts';
+import { stateRows } from './state-rows.ts';
 
 const integrations = await loadIntegrations();
 const folders: string[] = [];
@@ -131,10 +133,9 @@ describe('what the snapshots say now', () => {
   test('is nothing of one that is empty', async () => {
     bucket.write('snapshot-mapping.json', JSON.stringify(mapping));
     const { id } = await drop('snapshots/one.csv', csvOf(['COURSE', 'LOGIN', 'ROLE', 'NEWS'], []));
-    expect(gunzipSync(readFileSync(bucket.at(stateKey(id))))).toHaveLength(0);
+    expect(await stateRows(bucket.at(stateKey(id)))).toEqual([]);
     expect(await now()).toEqual([]);
-    // As a version before this one wrote it.
-    bucket.write(stateKey(id), '');
+    asLines(id, '');
     expect(await now()).toEqual([]);
   });
 
@@ -142,11 +143,37 @@ describe('what the snapshots say now', () => {
     const { id } = await drop('snapshots/export.zip', await zipOf(entriesOfSis(smallSis())));
     const path = bucket.at(stateKey(id));
     writeFileSync(path, readFileSync(path).subarray(0, -20));
+    await expect(now()).rejects.toThrow('No magic bytes found at end of file');
+    asLines(id, gzipSync('2\tkey\t{}').subarray(0, -9));
     await expect(now()).rejects.toThrow('unexpected end of file');
-    writeFileSync(path, 'no gzip');
+    asLines(id, 'no gzip');
     await expect(now()).rejects.toThrow('incorrect header check');
   });
+
+  test('is also what a version before this one accepted, as lines', async () => {
+    const { id } = await drop('snapshots/export.zip', await zipOf(entriesOfSis(smallSis())));
+    const data = { orgUnitCode: 'BIO-101', userName: 'ada', roleId: 110 };
+    asLines(
+      id,
+      gzipSync(
+        ['2', '3'].map((kind) => `${stateLine(kind, 'a', { data, pending: kind === '3' })}\n`).join(''),
+      ),
+    );
+    expect(await now()).toEqual(['20261123T0201 enrollment-create ["BIO-101","ada",110]']);
+  });
 });
+
+/** As a version before this one kept it. */
+const asLines = (id: string, state: string | Buffer): void => {
+  const accepted = JSON.parse(readFileSync(bucket.at(acceptedPath()), 'utf8'));
+  bucket.write(acceptedPath(), JSON.stringify({ ...accepted, holds: 'resources' }));
+  bucket.write(linesKey(id), state);
+};
+
+const acceptedPath = (): string =>
+  ['snapshots/export.zip', 'snapshots/one.csv']
+    .map(acceptedKeyOf)
+    .find((key) => existsSync(bucket.at(key))) ?? '';
 
 describe('the lines of a state', () => {
   test('are whole wherever its pieces end', async () => {

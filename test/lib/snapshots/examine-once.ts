@@ -3,8 +3,9 @@ import { copyFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
 import { examine } from '../../../lib/snapshots/examine.ts';
-import { acceptedKey } from '../../../lib/snapshots/record.ts';
+import { acceptedKey, recordKey } from '../../../lib/snapshots/record.ts';
 import type { SnapshotServices } from '../../../lib/snapshots/services.ts';
+import { settingsKey } from '../../../lib/snapshots/settings-file.ts';
 import type { SnapshotStore } from '../../../lib/snapshots/store.ts';
 import { peakBytes } from '../../peak-memory.ts';
 
@@ -21,7 +22,10 @@ const store: Partial<SnapshotStore> = {
   writeJson: async (key, value) => write(key, value),
   readJsonIfAny: async (key) => (existsSync(at(key)) ? json(key) : undefined),
   etagOf: async (key) => (existsSync(at(key)) ? '' : undefined),
-  textIfAny: async () => '{"roles":{"student":110,"teacher":109}}',
+  textIfAny: async (key) => {
+    if (key === settingsKey) return '{"roles":{"student":110,"teacher":109}}';
+    return existsSync(at(key)) ? readFileSync(at(key), 'utf8') : undefined;
+  },
   download: async ({ key }, path) => copyFile(at(key), path).then(() => 'a'.repeat(64)),
   open: async (key) => createReadStream(at(key)),
   uploadFile: async (key, path) => {
@@ -36,12 +40,12 @@ const startedMs = performance.now();
 const dropped = { key: file, etag: '', droppedMs: Number(droppedMs) };
 const examined = await examine(dropped, { services, startedAt: new Date().toISOString() });
 const seconds = (performance.now() - startedMs) / 1_000;
-if (examined.is !== 'to be sent') throw new Error(examined.message);
-write(acceptedKey, examined.accepted);
+if (examined.is === 'to be sent') write(acceptedKey, examined.accepted);
 const { user, system } = process.cpuUsage();
 process.stdout.write(
   JSON.stringify({
     ...{ seconds, cpuSeconds: (user + system) / 1e6, peakMb: peakBytes() / 1024 ** 2 },
-    record: json(`snapshot-records/${examined.id}/record.json`),
+    ...(examined.is === 'over' && { message: examined.message }),
+    ...{ id: examined.id, record: json(recordKey(examined.id ?? '')) },
   }),
 );

@@ -482,3 +482,18 @@ describe('what was accepted by a version that compared rows', () => {
     ]);
   });
 });
+
+test('an export that takes too long to compare fails with what to do, and sends nothing', async () => {
+  bucket.write('snapshots/export.zip', await zipOf(entriesOfSis(smallSis())));
+  const services = { store: bucket.store, integrations, limits: { eventsPerPart: 100, compareMs: 0 } };
+  const given = { key: 'snapshots/export.zip', etag: '', droppedMs: startMs };
+  expect(await examine(given, { services, startedAt: 'now' })).toMatchObject({
+    ...{ is: 'over', outcome: 'failed' },
+    message:
+      'The comparison takes longer than 0 seconds, so nothing was sent: drop an export with fewer rows',
+  });
+  expect(await bucket.store.keysUnder('snapshot-records/')).toEqual([
+    expect.stringMatching(/^snapshot-records\/[^/]+$/),
+    expect.stringMatching(/record\.json$/),
+  ]);
+});

@@ -1,0 +1,135 @@
+// @module-tag long
+import { execFile } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, expect, test } from 'vitest';
+import { changesKey, partsKey, type SnapshotRecord } from '../../../lib/snapshots/record.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
+import { entriesOfSis, smallSis } from './sis.ts';
+import { writeZip, type ZipEntry } from './zips.ts';
+
+afterAll(removeTemporaryFolders);
+
+type Examined = { peakMb: number; message?: string; record?: SnapshotRecord; id: string };
+
+const atMostMb = 900;
+
+/** What an import makes of a file, in a process of its own. */
+const examined = async (folder: string, file: string): Promise<Examined> => {
+  const script = join(import.meta.dirname, 'examine-once.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    ...['--max-semi-space-size=8', script, folder, file, String(Date.UTC(2026, 9))],
+  ]);
+  return JSON.parse(stdout);
+};
+
+/** What cannot be packed much, so that no limit of the zip stops it. */
+function* lines(count: number, line: (number: number) => string): Generator<string> {
+  for (let from = 0; from < count; from += 1_000)
+    yield Array.from({ length: Math.min(1_000, count - from) }, (_, at) => line(from + at)).join('');
+}
+
+const mixed = (number: number): string => (Math.imul(number + 1, 0x9e3779b1) >>> 0).toString(36);
+
+function* after(header: string, rows: Iterable<string>): Generator<string> {
+  yield header;
+  yield* rows;
+}
+
+const replacing = (name: string, content: ZipEntry['content']): ZipEntry[] =>
+  entriesOfSis(smallSis()).map((entry) => (entry.name === name ? { ...entry, content } : entry));
+
+const limit = { timeout: 3_600_000 };
+const users = 'sourcedId,username\n';
+
+test.each<[string, () => ZipEntry[], RegExp]>([
+  [
+    'a cell of 10 MB',
+    () => replacing('users.csv', after(`${users}u,"`, lines(1_500_000, mixed))),
+    /users.csv is not CSV from line 2 on: a row is longer than 65536 bytes/,
+  ],
+  [
+    'a quotation mark that never closes, in 200 MB',
+    () =>
+      replacing(
+        'users.csv',
+        after(
+          `${users}u,"`,
+          lines(10_000_000, (n) => `${mixed(n)},${mixed(n * 7)}\n`),
+        ),
+      ),
+    /users.csv is not CSV from line 2 on: a row is longer than 65536 bytes/,
+  ],
+  [
+    'a bomb',
+    () =>
+      replacing(
+        'users.csv',
+        after(
+          users,
+          lines(2_000_000, () => 'a'.repeat(500)),
+        ),
+      ),
+    /"users.csv" in the zip grows to more than 200 times its size/,
+  ],
+  [
+    'two million rows that lack a cell',
+    () =>
+      replacing(
+        'users.csv',
+        after(
+          users,
+          lines(2_000_000, (n) => `${mixed(n)}\n`),
+        ),
+      ),
+    /users.csv has more than 100000 rows with too few or too many cells/,
+  ],
+])('an export with %s ends in bounded memory, and sends nothing', limit, async (_, entries, why) => {
+  const folder = temporaryFolder();
+  await writeZip(join(folder, 'export.zip'), entries());
+  const { message, peakMb, id } = await examined(folder, 'export.zip');
+  expect(message).toMatch(why);
+  expect(peakMb).toBeLessThan(atMostMb);
+  expect(existsSync(join(folder, changesKey(id)))).toBe(false);
+});
+
+const refused = 2_000_000;
+
+const expectAllRefused = async (folder: string, file: string): Promise<void> => {
+  const { record, peakMb, id } = await examined(folder, file);
+  expect(record?.counts).toMatchObject({ created: 0, updated: 0, removed: 0, refused });
+  expect(record?.of).toBe(0);
+  expect(peakMb).toBeLessThan(atMostMb);
+  expect(existsSync(join(folder, partsKey(id)))).toBe(true);
+};
+
+test(
+  'two million rows of an export that are refused are counted in bounded memory, and send nothing',
+  limit,
+  async () => {
+    const folder = temporaryFolder();
+    const rows = lines(refused, (n) => `e${n},c${mixed(n)},u${mixed(n * 7)},student\n`);
+    const enrollments = after('sourcedId,classSourcedId,userSourcedId,role\n', rows);
+    const sis = { users: smallSis().users, classes: smallSis().classes, enrollments: [] };
+    const entries = entriesOfSis(sis).map((entry) =>
+      entry.name === 'enrollments.csv' ? { ...entry, content: enrollments } : entry,
+    );
+    await writeZip(join(folder, 'export.zip'), entries);
+    await expectAllRefused(folder, 'export.zip');
+  },
+);
+
+test(
+  'two million rows of a table that are refused are counted in bounded memory, and send nothing',
+  limit,
+  async () => {
+    const folder = temporaryFolder();
+    const data = { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId: { from: 'ROLE', values: { S: 110 } } };
+    const mapping = { messages: [{ function: 'enrollment-create', data, key: ['COURSE', 'LOGIN'] }] };
+    writeFileSync(join(folder, 'snapshot-mapping.json'), JSON.stringify(mapping));
+    const rows = lines(refused, (n) => `C${n % 5_000},u${n},X\n`);
+    writeFileSync(join(folder, 'table.csv'), [...after('COURSE,LOGIN,ROLE\n', rows)].join(''));
+    await expectAllRefused(folder, 'table.csv');
+  },
+);
