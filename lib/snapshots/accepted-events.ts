@@ -49,11 +49,12 @@ export const snapshotsNow = async (store: Store): Promise<SnapshotNow[]> => {
     const accepted = acceptedSnapshot.parse(json);
     const { id, holds, by, sending } = accepted;
     if ((await store.etagOf(stateKeyOf(accepted))) === undefined) continue;
-    const of =
-      key === acceptedKey
-        ? { functions: kindsOfZip, userField: userField.parse((JSON.parse(by) as unknown[])[1]) }
-        : { functions: seenIn(functionsOf(by)) };
-    snapshots.push({ id, holds, droppedMs: droppedMsOf(id), isSending: sending === true, ...of });
+    const isZip = key === acceptedKey;
+    snapshots.push({
+      ...{ id, holds, droppedMs: droppedMsOf(id), isSending: sending === true },
+      functions: isZip ? kindsOfZip : seenIn(functionsOf(by)),
+      ...(isZip && holds === 'tables' && { userField: userField.parse((JSON.parse(by) as unknown[])[1]) }),
+    });
   }
   return snapshots.sort((one, other) => other.droppedMs - one.droppedMs);
 };

@@ -239,9 +239,13 @@ export const refuseValues = async (
   const { sets, check } = comparison;
   const draftsOf = ({ grp }: CheckedValue): string =>
     `draft d ${joins} WHERE d.grp = '${grp}' AND d.change IN ('created', 'updated')`;
-  const each = values.map((one, at) => `SELECT DISTINCT ${at}, ${one.value} FROM ${draftsOf(one)}`);
+  const each = values.map(
+    (one, at) => `SELECT DISTINCT ${at} AS place, ${one.value} AS value FROM ${draftsOf(one)}`,
+  );
+  // The engine stands still if many rows of such a union are read as they come.
+  await sets.run(`CREATE TABLE checked AS ${each.join(' UNION ALL ')}`);
   const wrong = new Map<CheckedValue, string[][]>();
-  for await (const batch of sets.rows<[number, string | null]>(each.join(' UNION ALL ')))
+  for await (const batch of sets.rows<[number, string | null]>('FROM checked'))
     for (const [at, text] of batch) {
       const one = values[at];
       if (one === undefined || text === null) continue;
@@ -252,6 +256,7 @@ export const refuseValues = async (
       wrong.set(one, found);
       found.push([text, problem]);
     }
+  await sets.run('DROP TABLE checked');
   for (const [one, found] of wrong) {
     await sets.run('CREATE OR REPLACE TABLE wrong (value VARCHAR, problem VARCHAR)');
     await sets.add('wrong', found);
