@@ -7,7 +7,7 @@ import { ledgerPage } from '../ledger/scan.ts';
 import type { LedgerTableOptions } from '../ledger/table.ts';
 import { createLineFile, type LineFile } from '../sets/line-file.ts';
 import { type Chosen, writtenMsOf } from './check.ts';
-import { chosenLine, garbageMb } from './parts.ts';
+import { chosenLine, garbageMb } from './divide.ts';
 import { noReasons, type Reason, reasonFor, type Selection, subjectOf } from './select.ts';
 
 /** The ledger is read in so many parts. */

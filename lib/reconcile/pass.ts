@@ -20,7 +20,7 @@ import {
   reconcileOperations,
   unreadable,
 } from './check.ts';
-import { chosenLine, garbageMb, groupsIn } from './parts.ts';
+import { chosenLine, garbageMb, groupsIn } from './divide.ts';
 import { isAccepted, noClasses, noTally, type Tally } from './record.ts';
 import { noReasons, type Reason, reasons, type Selection } from './select.ts';
 

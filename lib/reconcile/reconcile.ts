@@ -10,7 +10,7 @@ import { safeText } from '../redaction/log-text.ts';
 import { reconcileOperations } from './check.ts';
 import { type Choosing, type ChosenFrom, chooseWrites, segments } from './choose.ts';
 import { faultClasses } from './classes.ts';
-import { divide } from './parts.ts';
+import { divide } from './divide.ts';
 import {
   addCounts,
   type Counts,
@@ -35,7 +35,7 @@ import {
 import { type ReconcileRequest, requestIn } from './request.ts';
 import type { Resend, ResendAnswer } from './resend.ts';
 import { noReasons, type Reason, reasons, type Selection } from './select.ts';
-import { chooseTold, type ToldFrom } from './told.ts';
+import { chooseTold, type ToldFrom } from './said.ts';
 
 export type ReconcileServices = Looking &
   Choosing & {

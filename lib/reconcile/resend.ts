@@ -17,7 +17,7 @@ import type { Platform, PlatformClient } from '../platform/client.ts';
 import { getGradeValue } from '../platform/resources/grades.ts';
 import { createLineFile } from '../sets/line-file.ts';
 import { type SisId, sisIdsIn, withPlatformIds } from '../sis-ids.ts';
-import { type AcceptedEvent, acceptedEvents, snapshotsNow } from '../snapshots/accepted-events.ts';
+import { type AcceptedEvent, acceptedEvents, snapshotsNow } from '../snapshots/snapshots-now.ts';
 import { cell } from '../snapshots/report.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import type { PaceUseRecord } from '../telemetry/pace-use.ts';

@@ -48,7 +48,7 @@ export const reconcileOf = (part: number, schedule: Schedule): ReconcileLoad => 
 
 /** Calls of the platform, by why they are made. */
 export type Plan = { recent: number; sample: number; slice: number };
-/** In the order in which they are made, as in lib/reconcile/parts.ts. */
+/** In the order in which they are made, as in lib/reconcile/divide.ts. */
 export const partsOfPlan = ['recent', 'sample', 'slice'] as const satisfies (keyof Plan)[];
 
 export type ReconcileRun = { fromMs: number; endedMs: number; planned: Plan; made: number };

@@ -3,7 +3,7 @@ import type { JobStore } from '../durable/store.ts';
 import { failureOf } from '../failure.ts';
 import type { Platform } from '../platform/client.ts';
 import { sisIdsIn } from '../sis-ids.ts';
-import { type AcceptedEvent, acceptedEvents, snapshotsNow } from '../snapshots/accepted-events.ts';
+import { type AcceptedEvent, acceptedEvents, snapshotsNow } from '../snapshots/snapshots-now.ts';
 import { unknownUser } from './check.ts';
 import { keptAs } from './choose.ts';
 import { isOrgUnitsTurn, type Reason, type Selection } from './select.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import { type AcceptedEvent, acceptedEvents, snapshotsNow } from '../../../lib/snapshots/accepted-events.ts';
+import { type AcceptedEvent, acceptedEvents, snapshotsNow } from '../../../lib/snapshots/snapshots-now.ts';
 import { examine } from '../../../lib/snapshots/examine.ts';
 import { acceptedKeyOf, linesKey, stateKey } from '../../../lib/snapshots/record.ts';
 import { linesOfState } from '../../../lib/snapshots/state-lines.ts';
