@@ -1,5 +1,4 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
@@ -160,16 +159,20 @@ export const createJobStore = ({ s3, bucket, partBytes = 5 * 1024 ** 2 }: StoreO
         },
       ),
 
-    /** Unpacks an object into a file, which is empty where there is no object. */
-    downloadUnpacked: async (key: string, path: string, garbageMb: number): Promise<void> => {
-      if ((await etagOf(key)) === undefined) return writeFile(path, '');
-      const withLittleGarbage = async function* (pieces: AsyncIterable<Uint8Array>) {
-        for await (const piece of pieces) {
-          keepMemoryBelow(garbageMb);
-          yield piece;
-        }
+    /** Packs lines, each of which ends with a line feed, while they are stored. */
+    uploadLines: (key: string, lines: Iterable<string> | AsyncIterable<string>): Promise<void> =>
+      pipeline(lines, createGzip({ level: 1 }), async (pieces: AsyncIterable<Uint8Array>) => {
+        await upload(key, 'application/gzip', pieces);
+      }),
+
+    /** The lines of an object that memory holds. */
+    readLines: async (key: string): Promise<string[]> => {
+      let text = '';
+      const decoded = async (pieces: AsyncIterable<string>) => {
+        for await (const piece of pieces) text += piece;
       };
-      await pipeline(await open(key), createGunzip(), withLittleGarbage, createWriteStream(path));
+      await pipeline(await open(key), createGunzip().setEncoding('utf8'), decoded);
+      return text.split('\n').slice(0, -1);
     },
   };
 };

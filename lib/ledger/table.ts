@@ -299,11 +299,32 @@ const fieldsIn = (raw: Attributes): Item['fields'] => {
     const field = nowNamed(written);
     // What was claimed since under the short name holds.
     if (field !== written && raw[versionName(field)] !== undefined) continue;
-    const state = stateSchema.parse(JSON.parse(raw[stateName(written)]?.S ?? '{}'));
+    const state = stateIn(raw, written);
     fields[field] = { ...state, version: boundedVersion(version.S ?? '') };
   }
   return fields;
 };
+
+const stateIn = (raw: Attributes, field: string): Omit<Field, 'version'> =>
+  stateSchema.parse(JSON.parse(raw[stateName(field)]?.S ?? '{}'));
+
+/** What the last claims of some fields have written. */
+export type Written = { claimId: string; fields: Record<string, Omit<Field, 'version'>> };
+
+/** The attributes of an item that `writtenIn` reads. */
+export const attributesOfWritten = (fields: readonly string[]): string[] => [
+  'resource',
+  'expires',
+  'claimId',
+  ...fields.map(stateName),
+];
+
+export const writtenIn = (raw: Attributes, fields: readonly string[]): Written => ({
+  claimId: raw.claimId?.S ?? '',
+  fields: Object.fromEntries(
+    fields.flatMap((field) => (stateName(field) in raw ? [[field, stateIn(raw, field)]] : [])),
+  ),
+});
 
 const seenIn = (raw: Attributes): Item['seen'] => {
   const seen: Item['seen'] = {};

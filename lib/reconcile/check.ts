@@ -1,10 +1,10 @@
 import { dispositions, type Failure, failureOf } from '../failure.ts';
-import type { Field, Item, LedgerTable } from '../ledger/table.ts';
+import type { Item, LedgerTable } from '../ledger/table.ts';
 import { removedDigested, roleDigested } from '../message-fields/enrollment.ts';
 import type { Platform } from '../platform/client.ts';
 import { getClasslistPages } from '../platform/resources/classlists.ts';
 import { getGradeValue } from '../platform/resources/grades.ts';
-import { type EffectClass, type Judged, judgeEffect, type Shown } from './classes.ts';
+import { type EffectClass, type Judged, judgeEffect, type Shown, type WrittenField } from './classes.ts';
 import type { Finding } from './record.ts';
 import { type Reason, reasonFor, type Selection, type Subject } from './select.ts';
 import { nothingOf, shownEnrollment, shownGrade, shownRoles } from './shown.ts';
@@ -12,13 +12,16 @@ import { nothingOf, shownEnrollment, shownGrade, shownRoles } from './shown.ts';
 /** What it may call of the platform. */
 export const reconcileOperations = [getGradeValue, getClasslistPages];
 
+/** Beside the memory of a container that has just started. */
+export const garbageMb = 64;
+
 /** A write that was chosen, as the ledger knew it then. */
 export type Written = {
   resource: string;
   subject: Subject;
   reason: Exclude<Reason, 'snapshot'>;
   claimId: string;
-  fields: Record<string, Field>;
+  fields: Record<string, WrittenField>;
 };
 
 /** Of an enrollment whose user the crosswalk does not know: who else is in the org unit may be that one. */
@@ -132,7 +135,7 @@ export const unreadable = (chosen: Chosen, { kind, message }: Failure): Checked 
 
 const bare = ({ resource, subject, reason }: Chosen) => ({ resource, subject, reason });
 
-export const writtenMsOf = (fields: Readonly<Record<string, Field>>): number =>
+export const writtenMsOf = (fields: Readonly<Record<string, WrittenField>>): number =>
   Math.max(0, ...Object.values(fields).map(({ claimedMs }) => claimedMs));
 
 const judgedBy = (
@@ -153,7 +156,7 @@ const enrolled: Shown = { fields: { whole: [] }, changedMs: undefined };
 /** Whether the last write of an enrollment was to remove it. */
 export const isRemoved = (
   resource: string,
-  whole: Field | undefined,
+  whole: WrittenField | undefined,
   digestsOf: Checking['digestsOf'],
 ): boolean =>
   whole?.digest !== undefined && digestsOf(resource, 'whole', removedDigested).includes(whole.digest);

@@ -1,77 +1,73 @@
-import { join } from 'node:path';
 import type { Attributes } from '../aws/dynamodb.ts';
 import type { JobStore } from '../durable/store.ts';
-import { inFolder } from '../files/folder.ts';
 import { keepMemoryBelow } from '../files/memory.ts';
 import { ledgerPage } from '../ledger/scan.ts';
 import type { LedgerTableOptions } from '../ledger/table.ts';
-import { createLineFile, type LineFile } from '../sets/line-file.ts';
-import { type Chosen, writtenMsOf } from './check.ts';
-import { chosenLine, garbageMb } from './divide.ts';
+import { garbageMb, writtenMsOf } from './check.ts';
+import { chosenLine } from './divide.ts';
 import { noReasons, type Reason, reasonFor, type Selection, subjectOf } from './select.ts';
 
-/** The ledger is read in so many parts. */
+/** The ledger is read in so many parts at the same time. */
 export const segments = 4;
+
+/** Of grades and enrollments. */
+export const comparedFields = ['grade', 'comments', 'privateComments', 'whole'] as const;
 
 export type Choosing = { store: JobStore; table: LedgerTableOptions };
 
-export type ChosenFrom<Place> = {
-  /** Where to go on; undefined: all was read. */
-  from?: Place;
+/** A part of the ledger, and where its next page begins. */
+export type Segment = { segment: number; from?: Attributes };
+
+export type ChosenFrom = {
+  /** What is left to be read. */
+  left: Segment[];
   /** Grades and enrollments that were read. */
   entries: number;
   selected: Record<Reason, number>;
 };
 
-/** Reads a segment of the ledger until the time is over, and keeps what is to be looked at. */
-export const chooseWrites = (
-  place: { key: string; segment: number; from: Attributes | undefined; untilMs: number },
+type Reading = { from: readonly Segment[]; untilMs: number; keyOf(segment: number): string };
+
+/** Reads segments of the ledger until the time is over, and keeps what is to be looked at. */
+export const chooseWrites = async (
+  { from, untilMs, keyOf }: Reading,
   selection: Selection,
   { store, table }: Choosing,
-): Promise<ChosenFrom<Attributes>> => {
-  const { key, segment, from, untilMs } = place;
-  return keptAs(key, store, async (add) => {
-    let entries = 0;
-    let next = from;
+): Promise<ChosenFrom> => {
+  const all: ChosenFrom = { left: [], entries: 0, selected: noReasons(() => 0) };
+  const failing = new AbortController();
+  const lines = async function* ({ segment, from: first }: Segment): AsyncGenerator<string> {
+    let next = first;
     do {
       const page = await ledgerPage(table, {
-        kinds: ['grade/', 'enrollment/'],
+        ...{ kinds: ['grade/', 'enrollment/'], fields: comparedFields },
         place: { segment, segments, from: next },
+        signal: failing.signal,
       });
-      for (const { resource, item } of page.entries) {
+      let text = '';
+      for (const { resource, claimId, fields } of page.entries) {
         const subject = subjectOf(resource);
         // A claim that had to be taken back leaves no field.
-        if (subject === undefined || Object.keys(item.fields).length === 0) continue;
-        entries += 1;
-        const reason = reasonFor({ resource, subject, writtenMs: writtenMsOf(item.fields) }, selection);
-        if (reason !== undefined)
-          add({ resource, subject, reason, claimId: item.claimId, fields: item.fields });
+        if (subject === undefined || Object.keys(fields).length === 0) continue;
+        all.entries += 1;
+        const reason = reasonFor({ resource, subject, writtenMs: writtenMsOf(fields) }, selection);
+        if (reason === undefined) continue;
+        all.selected[reason] += 1;
+        text += chosenLine({ resource, subject, reason, claimId, fields });
       }
+      if (text !== '') yield text;
+      keepMemoryBelow(garbageMb);
       next = page.next;
     } while (next !== undefined && Date.now() < untilMs);
-    return { entries, ...(next && { from: next }) };
-  });
+    if (next !== undefined) all.left.push({ segment, from: next });
+  };
+  const read = from.map((each) =>
+    store
+      .uploadLines(keyOf(each.segment), lines(each))
+      .catch((error: unknown) => failing.signal.aborted || failing.abort(error)),
+  );
+  // The step may be repeated when what is under way has ended.
+  await Promise.all(read);
+  failing.signal.throwIfAborted();
+  return all;
 };
-
-/** Keeps what is chosen as an object of lines, and counts it. */
-export const keptAs = <Read extends object>(
-  key: string,
-  store: JobStore,
-  read: (add: (chosen: Chosen) => void) => Promise<Read>,
-): Promise<Read & { selected: Record<Reason, number> }> =>
-  inFolder(async (folder) => {
-    const selected = noReasons(() => 0);
-    const file: LineFile = createLineFile(join(folder, 'chosen'));
-    let done: Read;
-    try {
-      done = await read((chosen) => {
-        selected[chosen.reason] += 1;
-        file.add(chosenLine(chosen));
-        keepMemoryBelow(garbageMb);
-      });
-    } finally {
-      file.close();
-    }
-    await store.uploadCompressed(key, file.path);
-    return { ...done, selected };
-  });

@@ -33,8 +33,11 @@ export type Shown = {
 /** What a resource without an entry on the platform has, by field: a grade that is not there has no comment. */
 export type Nothing = Readonly<Record<string, string>>;
 
+/** What is compared of the last claim of a field. */
+export type WrittenField = Pick<Field, 'messageId' | 'outcome' | 'claimedMs' | 'digest'>;
+
 type Compared = {
-  fields: Readonly<Record<string, Field>>;
+  fields: Readonly<Record<string, WrittenField>>;
   shown: Shown | undefined;
   nothing: Nothing;
   /** The digests of a field with this value, one by each key that is known. */
@@ -99,7 +102,7 @@ export const judgeEffect = (compared: Compared): Judged => {
 
 /** Its message may still come back to its queue, waits there, or is a letter. */
 const isInProgress = (
-  { outcome, claimedMs }: Field,
+  { outcome, claimedMs }: WrittenField,
   { settledMs, nowMs }: { settledMs: number; nowMs: number },
 ): boolean =>
   outcome === 'unknown' || outcome === 'undone' || (outcome === 'claimed' && claimedMs + settledMs > nowMs);

@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JobStore } from '../durable/store.ts';
 import type { Failure } from '../failure.ts';
 import { inFolder } from '../files/folder.ts';
 import { keepMemoryBelow } from '../files/memory.ts';
 import type { PlatformClient } from '../platform/client.ts';
-import { createLineFile } from '../sets/line-file.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import type { PaceUseRecord } from '../telemetry/pace-use.ts';
 import {
@@ -15,12 +15,13 @@ import {
   checkGroup,
   chosenNow,
   findingIn,
+  garbageMb,
   NotNow,
   notComparable,
   reconcileOperations,
   unreadable,
 } from './check.ts';
-import { chosenLine, garbageMb, groupsIn } from './divide.ts';
+import { groupsIn } from './divide.ts';
 import { isAccepted, noClasses, noTally, type Tally } from './record.ts';
 import { noReasons, type Reason, reasons, type Selection } from './select.ts';
 
@@ -38,6 +39,9 @@ export type Looking = Omit<Checking, 'platform' | 'roles' | 'selection'> & {
  * groups at a time: often it is an org unit.
  */
 const [maxStuck, maxUnanswered] = [6, 64];
+
+/** What is looked at once more lies in parts of so many at least. */
+const minAgain = 1_000;
 
 /** Where to go on: in which part, and after how many of its groups. */
 export type Progress = { part: number; group: number };
@@ -57,8 +61,8 @@ export type Looked = Counts & {
   next?: Progress;
   /** For what it waits. */
   waits?: Failure;
-  /** So many are to be looked at once more. */
-  again: number;
+  /** The objects with what is to be looked at once more. */
+  againKeys: string[];
 };
 
 export const noCounts = (): Counts => ({
@@ -72,7 +76,7 @@ type Asked = {
   parts: number;
   partKey(part: number): string;
   findingsKey: string;
-  againKey: string;
+  againKey(part: number): string;
   /** They were in progress before: they are looked at as the ledger knows them now, and not once more. */
   isLast: boolean;
   /** So many times it came no further than there. */
@@ -91,7 +95,7 @@ export const lookAt = (asked: Asked, looking: Looking): Promise<Looked> =>
     const { roles, selection, accepted } = asked;
     const { store, observe, paceUse, concurrency } = looking;
     const counts = noCounts();
-    let againCount = 0;
+    const again = createAgain(store, againKey);
     const untilMs = Date.now() + timeMs;
     const signal = AbortSignal.timeout(timeMs);
     // Every call in progress adds a listener.
@@ -106,12 +110,11 @@ export const lookAt = (asked: Asked, looking: Looking): Promise<Looked> =>
     });
     // Of an org unit only a part is looked at once more: who is not in that part is not too many.
     const checking: Checking = { ...looking, platform, selection, roles: isLast ? new Set() : roles };
-    const findings = createLineFile(join(folder, 'findings'));
-    const again = createLineFile(join(folder, 'again'));
+    const findings = join(folder, 'findings');
+    writeFileSync(findings, '');
     const keep = (checked: Checked): void => {
       if (checked.again && !isLast) {
-        againCount += 1;
-        again.add(chosenLine(checked.again));
+        again.add(checked.again);
         return;
       }
       count(counts, checked);
@@ -121,7 +124,7 @@ export const lookAt = (asked: Asked, looking: Looking): Promise<Looked> =>
       else {
         counts.findings += 1;
         counts.open[finding.class] += 1;
-        findings.add(JSON.stringify(finding));
+        appendFileSync(findings, `${JSON.stringify(finding)}\n`);
       }
     };
     const check = async (group: readonly Chosen[]): Promise<Checked[]> => {
@@ -157,6 +160,7 @@ export const lookAt = (asked: Asked, looking: Looking): Promise<Looked> =>
       const failure = patience.failureOfAll(groups.length - group);
       if (failure) [waits, done] = [failure, []];
       for (const checked of done.flat()) keep(checked);
+      await again.write(minAgain);
       keepMemoryBelow(garbageMb);
       if (group + done.length < groups.length) {
         next = { part, group: group + done.length };
@@ -165,14 +169,30 @@ export const lookAt = (asked: Asked, looking: Looking): Promise<Looked> =>
       next = part + 1 < parts ? { part: part + 1, group: 0 } : undefined;
       if (stop()) break;
     }
-    findings.close();
-    again.close();
+    await again.write(1);
     await paceUse.write();
     observe.flush();
-    await store.uploadFile(findingsKey, findings.path, 'application/x-ndjson');
-    if (againCount > 0) await store.uploadCompressed(againKey, again.path);
-    return { ...counts, again: againCount, ...(next && { next }), ...(next && waits && { waits }) };
+    await store.uploadFile(findingsKey, findings, 'application/x-ndjson');
+    return { ...counts, againKeys: again.keys, ...(next && { next }), ...(next && waits && { waits }) };
   });
+
+/** Keeps what is to be looked at once more, as it was divided: what lay together stays together. */
+const createAgain = (store: JobStore, againKey: Asked['againKey']) => {
+  const keys: string[] = [];
+  let lines: string[] = [];
+  return {
+    keys,
+    add: (chosen: Chosen): void => void lines.push(`${JSON.stringify(chosen)}\n`),
+    /** If there are so many. */
+    write: async (min: number): Promise<void> => {
+      if (lines.length < min) return;
+      const key = againKey(keys.length);
+      await store.uploadLines(key, lines);
+      keys.push(key);
+      lines = [];
+    },
+  };
+};
 
 /** With groups that are not answered, where it came no further for so long. */
 const createPatience = (isStuck: boolean) => {

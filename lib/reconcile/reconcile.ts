@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import type { Attributes } from '../aws/dynamodb.ts';
 import type { Crosswalk } from '../crosswalk/look-up.ts';
 import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
 import type { Engine, Job } from '../durable/job.ts';
@@ -8,9 +7,9 @@ import { createResults } from '../durable/results.ts';
 import { enoughTime, timeLeft } from '../durable/time.ts';
 import { safeText } from '../redaction/log-text.ts';
 import { reconcileOperations } from './check.ts';
-import { type Choosing, type ChosenFrom, chooseWrites, segments } from './choose.ts';
+import { type Choosing, type ChosenFrom, chooseWrites, type Segment, segments } from './choose.ts';
 import { faultClasses } from './classes.ts';
-import { divide } from './divide.ts';
+import { chooseTold, type Divided, divide, type Told as SaidNow } from './divide.ts';
 import {
   addCounts,
   type Counts,
@@ -34,8 +33,7 @@ import {
 } from './record.ts';
 import { type ReconcileRequest, requestIn } from './request.ts';
 import type { Resend, ResendAnswer } from './resend.ts';
-import { noReasons, type Reason, reasons, type Selection } from './select.ts';
-import { chooseTold, type ToldFrom } from './said.ts';
+import { noReasons, reasons, type Selection } from './select.ts';
 
 export type ReconcileServices = Looking &
   Choosing & {
@@ -165,32 +163,18 @@ const compareAll = async (run: Run, begun: Begun): Promise<Report> => {
   const { engine, services, folder } = run;
   const { settledMs, limits } = services;
   const chosen = await chooseAll(run, begun);
-  const told: Told = { begun, chosen, sum: noCounts() };
+  const told = { begun, chosen, sum: noCounts() };
   for (const reason of reasons) told.sum.tallies[reason].selected = chosen.selected[reason];
-  const total = reasons.reduce((sum, reason) => sum + chosen.selected[reason], 0);
   const first = await lookAtAll(run, told, {
-    ...{
-      name: 'look',
-      roles: new Set(chosen.roles),
-      keys: chosen.keys,
-      total,
-      partKey: (part) => `${folder}part-${part}.gz`,
-    },
-    ...{ isLast: false, fromStep: 0 },
+    ...{ name: 'look', isLast: false, parts: chosen.parts, partKey: partKeyIn(folder), fromStep: 0 },
   });
   let { steps, isWhole } = first;
-  if (isWhole && first.againKeys.length > 0) {
+  const { againKeys } = first;
+  if (isWhole && againKeys.length > 0) {
     await engine.wait('until what is in progress is over', settledMs / 1_000);
     const second = await lookAtAll(run, told, {
-      ...{
-        name: 'look again',
-        roles: new Set(chosen.roles),
-        keys: first.againKeys,
-        total: first.again,
-        isLast: true,
-        fromStep: steps,
-      },
-      partKey: (part) => `${folder}part-again-${part}.gz`,
+      ...{ name: 'look again', isLast: true, parts: againKeys.length, fromStep: steps },
+      partKey: (part) => againKeys[part] ?? '',
     });
     ({ steps, isWhole } = second);
   }
@@ -198,37 +182,38 @@ const compareAll = async (run: Run, begun: Begun): Promise<Report> => {
   return engine.step('tell', { work: () => tell(run, end), backoff: limits.backoff });
 };
 
+const partKeyIn =
+  (folder: string) =>
+  (part: number): string =>
+    `${folder}part-${part}.gz`;
+
 type LookingAt = {
   name: string;
-  keys: readonly string[];
-  total: number;
+  parts: number;
   partKey(part: number): string;
   isLast: boolean;
   fromStep: number;
-  /** That the snapshots give. */
-  roles: ReadonlySet<number>;
 };
 
-type LookedAtAll = { steps: number; isWhole: boolean; againKeys: string[]; again: number };
+type LookedAtAll = { steps: number; isWhole: boolean; againKeys: string[] };
 
-const lookAtAll = async (run: Run, told: Told, looking: LookingAt): Promise<LookedAtAll> => {
+const lookAtAll = async (
+  run: Run,
+  told: Told & { chosen: AllChosen },
+  { name, parts, partKey, isLast, fromStep }: LookingAt,
+): Promise<LookedAtAll> => {
   const { engine, services, folder } = run;
   const { backoff, maxRunMs } = services.limits;
-  const { name, keys, total, partKey, isLast, fromStep, roles } = looking;
   const { begun, sum } = told;
-  await enoughTime(run, `before dividing, ${name}`);
-  const parts = await engine.step(`divide, ${name}`, {
-    work: () => divide({ keys, total, partKey }, services.store),
-    backoff,
-  });
-  const all: LookedAtAll = { steps: fromStep, isWhole: true, againKeys: [], again: 0 };
+  const roles = new Set(told.chosen.roles);
+  const all: LookedAtAll = { steps: fromStep, isWhole: true, againKeys: [] };
   let next: Progress | undefined = parts > 0 ? { part: 0, group: 0 } : undefined;
   let [unlucky, stuck] = [0, 0];
   while (next !== undefined) {
     const from: Progress = next;
     all.steps += 1;
     const at = all.steps;
-    const againKey = `${folder}again-${at}.gz`;
+    const againKey = (part: number): string => `${folder}again-${at}-${part}.gz`;
     await enoughTime(run, `before ${name}, ${at}`);
     const looked: (Looked & { isOver?: undefined }) | { isOver: true } = await engine.step(`${name}, ${at}`, {
       work: async () => {
@@ -252,10 +237,7 @@ const lookAtAll = async (run: Run, told: Told, looking: LookingAt): Promise<Look
       return { ...all, isWhole: false };
     }
     addCounts(sum, looked);
-    if (looked.again > 0) {
-      all.againKeys.push(againKey);
-      all.again += looked.again;
-    }
+    all.againKeys.push(...looked.againKeys);
     next = looked.next;
     stuck = next?.part === from.part && next.group === from.group ? stuck + 1 : 0;
     // Whoever comes further has no reason to wait longer each time.
@@ -282,65 +264,54 @@ const acceptedKeys = async ({ store }: ReconcileServices): Promise<Set<string>> 
   return new Set(all.flatMap(({ findings }) => findings.map(acceptanceKeyOf)));
 };
 
-type AllChosen = Omit<ToldFrom, 'from'> & { keys: string[]; entries: number };
+type AllChosen = SaidNow & Pick<ChosenFrom, 'entries' | 'selected'> & { parts: number };
 
 const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
   const { engine, services, folder, request } = run;
   const { backoff } = services.limits;
-  const all: AllChosen = {
-    ...{ keys: [], entries: 0, selected: noReasons(() => 0), snapshots: [], roles: [], unknown: 0 },
-  };
-  const add = (key: string, selected: Record<Reason, number>): void => {
-    all.keys.push(key);
-    for (const reason of reasons) all.selected[reason] += selected[reason];
-  };
-  for (let segment = 0; segment < segments; segment += 1) {
-    let from: Attributes | undefined;
-    for (let at = 1; at === 1 || from !== undefined; at += 1) {
-      const name = `${segment + 1}-${at}`;
-      const key = `${folder}chosen-${name}.gz`;
-      const begun = from;
-      await enoughTime(run, `before choosing, ${name}`);
-      const chosen: ChosenFrom<Attributes> = await engine.step(`choose, ${name}`, {
-        work: () =>
-          chooseWrites(
-            { key, segment, from: begun, untilMs: Date.now() + timeLeft(run) },
-            selection,
-            services,
-          ),
-        backoff,
-      });
-      add(key, chosen.selected);
-      all.entries += chosen.entries;
-      from = chosen.from;
-    }
-  }
-  let from: number | undefined = 0;
-  for (let at = 1; from !== undefined; at += 1) {
-    const key = `${folder}told-${at}.gz`;
-    const begun: number = from;
-    const before = at > 1 ? all.snapshots : undefined;
-    await enoughTime(run, `before asking the snapshots, ${at}`);
-    const told: ToldFrom = await engine.step(`ask the snapshots, ${at}`, {
-      work: () => {
-        const timeMs = timeLeft(run);
-        const platform = services.platform.for({
-          ...{ actor: undefined, operations: reconcileOperations, priority: 'bulk' },
-          ...{ signal: AbortSignal.timeout(timeMs), onCall: services.observe.call },
-        });
-        const until = { untilMs: Date.now() + timeMs, isWhole: request.whole };
-        const place = { key, from: begun, ...until, snapshots: before };
-        return chooseTold(place, selection, { ...services, platform });
-      },
+  const keys: string[] = [];
+  const selected = noReasons(() => 0);
+  let entries = 0;
+  let left: Segment[] = Array.from({ length: segments }, (_, segment) => ({ segment }));
+  for (let at = 1; left.length > 0; at += 1) {
+    const from = left;
+    const keyOf = (segment: number): string => `${folder}chosen-${at}-${segment}.gz`;
+    await enoughTime(run, `before choosing, ${at}`);
+    const chosen = await engine.step(`choose, ${at}`, {
+      work: () => chooseWrites({ from, keyOf, untilMs: Date.now() + timeLeft(run) }, selection, services),
       backoff,
     });
-    add(key, told.selected);
-    all.snapshots = told.snapshots;
-    all.roles = told.roles;
-    all.unknown += told.unknown;
-    from = told.from;
+    keys.push(...from.map(({ segment }) => keyOf(segment)));
+    for (const reason of reasons) selected[reason] += chosen.selected[reason];
+    entries += chosen.entries;
+    left = chosen.left;
   }
-  return all;
+  await enoughTime(run, 'before asking the snapshots');
+  const key = `${folder}told.gz`;
+  const told = await engine.step('ask the snapshots', {
+    work: () => {
+      const platform = services.platform.for({
+        ...{ actor: undefined, operations: reconcileOperations, priority: 'bulk' },
+        ...{ signal: AbortSignal.timeout(timeLeft(run)), onCall: services.observe.call },
+      });
+      return chooseTold({ key, isWhole: request.whole }, selection, { ...services, platform });
+    },
+    backoff,
+  });
+  keys.push(key);
+  selected.snapshot = told.enrolled;
+  let divided: Divided = { parts: 0, next: 0 };
+  for (let at = 1; divided.next !== undefined; at += 1) {
+    const from = { parts: divided.parts, next: divided.next };
+    await enoughTime(run, `before dividing, ${at}`);
+    // The sort of a pass takes a part of an invocation: another one begins only in its first half.
+    const untilMs = (): number => Date.now() + timeLeft(run) - run.wholeMs / 2;
+    divided = await engine.step(`divide, ${at}`, {
+      work: () => divide({ keys, partKey: partKeyIn(folder), from, untilMs: untilMs() }, services.store),
+      backoff,
+    });
+  }
+  return { ...told, parts: divided.parts, entries, selected };
 };
 
 type Told = {

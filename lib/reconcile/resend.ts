@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { inParallel, sendAll } from '../aws/batches.ts';
@@ -15,10 +16,9 @@ import type { Field, LedgerTable } from '../ledger/table.ts';
 import { messageType, placeIn, priorityAttribute } from '../message.ts';
 import type { Platform, PlatformClient } from '../platform/client.ts';
 import { getGradeValue } from '../platform/resources/grades.ts';
-import { createLineFile } from '../sets/line-file.ts';
-import { type SisId, sisIdsIn, withPlatformIds } from '../sis-ids.ts';
-import { type AcceptedEvent, acceptedEvents, snapshotsNow } from '../snapshots/snapshots-now.ts';
+import { sisIdsIn, withPlatformIds } from '../sis-ids.ts';
 import { cell } from '../snapshots/report.ts';
+import { snapshotsNow } from '../snapshots/snapshots-now.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import type { PaceUseRecord } from '../telemetry/pace-use.ts';
 import { isRemoved } from './check.ts';
@@ -33,6 +33,7 @@ import {
   resendListKey,
   resendResultKey,
 } from './record.ts';
+import { inSets, type Saying, takeSaid } from './said.ts';
 import { type Subject, subjectOf } from './select.ts';
 import { shownGrade } from './shown.ts';
 
@@ -69,10 +70,8 @@ export const resendOperations = [...lookUpOperations, getGradeValue];
 const resentClasses: readonly EffectClass[] = ['missing', 'older', 'different'];
 
 const garbageMb = 96;
-/** So many events are looked up together, and so many sent. */
+/** So many events are sent together. */
 const batchSize = 1_000;
-/** So many names are remembered at most. */
-const maxNames = 50_000;
 
 export const createResend =
   (services: Resending): Resend =>
@@ -252,7 +251,7 @@ const searchSnapshots = async (
   wanted: Map<string, Wanted>,
   { id, sender, outcomes, services }: Search,
 ): Promise<void> => {
-  const { store, observe, paceUse, signal } = services;
+  const { observe, paceUse, signal } = services;
   if (wanted.size === 0) return;
   const platform = services.platform.for({
     ...{ actor: undefined, operations: resendOperations, signal, priority: 'bulk' },
@@ -261,12 +260,10 @@ const searchSnapshots = async (
       paceUse.heard([call]);
     },
   });
-  const snapshots = await snapshotsNow(store);
-  const droppedMs = new Map(snapshots.map((each) => [each.id, each.droppedMs]));
   const integrations = await services.integrations();
-  const resolve = createResolver(wanted, { platform, services });
-  const use = async ({ event, data }: Resolved): Promise<void> => {
+  const use = async ({ droppedMs, ...event }: Found): Promise<void> => {
     const integration = integrations.get(event.function);
+    const data = await withIds(event, { platform, services });
     const about = integration && readAs(integration, data);
     const found = about && wanted.get(about.resource);
     if (about === undefined || found === undefined) return;
@@ -274,11 +271,11 @@ const searchSnapshots = async (
     const sent = asWritten({ resource, data, integration }, found, services);
     if (sent === undefined) {
       const { writtenMs = 0 } = found.finding;
-      if (found.isRemoval && (droppedMs.get(event.snapshotId) ?? 0) > writtenMs) found.isEnrolledSince = true;
+      if (found.isRemoval && droppedMs > writtenMs) found.isEnrolledSince = true;
       found.names ??= namesIn(event.data);
       return;
     }
-    const time = found.time ?? new Date(droppedMs.get(event.snapshotId) ?? 0).toISOString();
+    const time = found.time ?? new Date(droppedMs).toISOString();
     wanted.delete(resource);
     const now = await stateNow(found, platform);
     if (now === 'unreadable') wanted.set(resource, found);
@@ -290,27 +287,70 @@ const searchSnapshots = async (
     if (now !== 'as found') return;
     await sender.add({ resource, ...eventOf(id, resource, { function: event.function, data: sent, time }) });
   };
-  const useAll = async (batch: AcceptedEvent[]): Promise<void> => {
-    if (signal.aborted)
-      throw new MessageFailure('unavailable', 'The time of an invocation does not suffice for all snapshots');
-    await inParallel(await resolve(batch), use);
-    keepMemoryBelow(garbageMb);
-  };
-  const kinds = new Set([...wanted.values()].map(({ subject }) => subject.kind));
-  const only = (['enrollment-create', 'grade-push'] as const).filter((name) =>
-    kinds.has(name === 'grade-push' ? 'grade' : 'enrollment'),
-  );
-  let batch: AcceptedEvent[] = [];
-  for await (const event of acceptedEvents(store, snapshots, only)) {
-    batch.push(event);
-    if (batch.length < batchSize) continue;
-    await useAll(batch);
-    batch = [];
-    if (wanted.size === 0) break;
-  }
-  if (batch.length > 0) await useAll(batch);
+  await inSets(async (sets, folder) => {
+    const { store, crosswalk } = services;
+    const saying = { sets, folder, store, crosswalk, platform };
+    for await (const found of findSaid([...wanted.values()], saying)) {
+      if (signal.aborted)
+        throw new MessageFailure(
+          'unavailable',
+          'The time of an invocation does not suffice for all snapshots',
+        );
+      await inParallel(found, use);
+      keepMemoryBelow(garbageMb);
+    }
+  });
   await sender.send();
   await paceUse.write();
+};
+
+/** What a snapshot says of an org unit and user of which something is wanted. */
+type Found = { droppedMs: number; function: string; orgUnitId: number; userId: number; data: object };
+type FoundRow = [droppedMs: number, fn: string, orgUnitId: number, userId: number, data: string];
+
+const foundIn = ([droppedMs, fn, orgUnitId, userId, data]: FoundRow): Found => ({
+  ...{ droppedMs, function: fn, orgUnitId, userId, data: JSON.parse(data) },
+});
+
+const tables = `
+  CREATE TABLE wanted (fn VARCHAR, org_unit_id BIGINT, user_id BIGINT);
+  CREATE TABLE found (dropped_ms BIGINT, fn VARCHAR, org_unit_id BIGINT, user_id BIGINT, data VARCHAR);
+`;
+
+const addFound = `
+  INSERT INTO found SELECT $1, fn, org_unit_id, user_id, data FROM said SEMI JOIN wanted USING (fn, org_unit_id, user_id)`;
+
+const functionOf = { enrollment: 'enrollment-create', grade: 'grade-push' } as const;
+
+/** Those of the snapshot that was dropped last come first. */
+async function* findSaid(
+  wanted: readonly Wanted[],
+  saying: Saying & { store: JobStore },
+): AsyncGenerator<Found[]> {
+  const { sets, store } = saying;
+  const subjects = wanted.map(({ subject }) => subject);
+  await sets.run(tables);
+  await sets.add(
+    'wanted',
+    subjects.map(({ kind, orgUnitId, userId }) => [functionOf[kind], String(orgUnitId), String(userId)]),
+  );
+  const functions = [...new Set(subjects.map(({ kind }) => functionOf[kind]))];
+  await takeSaid(saying, await snapshotsNow(store), { functions, insert: addFound });
+  for await (const rows of sets.rows<FoundRow>('FROM found ORDER BY dropped_ms DESC'))
+    yield rows.map(foundIn);
+}
+
+/** Its data with ids of the platform; 0 is none: such data are not taken. */
+const withIds = async (
+  { orgUnitId, userId, data }: Omit<Found, 'droppedMs'>,
+  { platform, services: { crosswalk } }: { platform: Platform; services: Resending },
+): Promise<object> => {
+  const { sisIds } = sisIdsIn(data);
+  const ids: Record<string, number | undefined> = { orgUnitId, userId };
+  const named = sisIds.filter(({ platformField }) => platformField === 'gradeObjectId');
+  if (named.length > 0)
+    Object.assign(ids, await crosswalk.platformIds(named, { platform, orgUnitId }).catch(unlessItPasses));
+  return withPlatformIds(data, sisIds, ({ platformField }) => ids[platformField] ?? 0);
 };
 
 /** What somebody has changed on the platform since the finding was made is not overwritten. A classlist does not tell when that was. */
@@ -372,75 +412,6 @@ const asWritten = (
   return names.length > 0 && isSame ? whole : undefined;
 };
 
-/** An event about what may be wanted, with ids of the platform in its data. */
-type Resolved = { event: AcceptedEvent; data: object };
-type Resolve = (batch: readonly AcceptedEvent[]) => Promise<Resolved[]>;
-
-/**
- * Looks up what the SIS' ids stand for, first those of org units, then of users, and at last, where both are wanted, the names of grade
- * objects: most of what a snapshot says is about something else, and costs no more than its org unit.
- */
-const createResolver = (
-  wanted: ReadonlyMap<string, Wanted>,
-  { platform, services }: { platform: Platform; services: Resending },
-): Resolve => {
-  const orgUnits = new Set<number>();
-  const places = new Set<string>();
-  for (const { subject } of wanted.values()) {
-    orgUnits.add(subject.orgUnitId);
-    places.add(placeOf(subject));
-  }
-  /** One promise for all that ask for the same, so that the crosswalk's table is asked once, and for many together. */
-  const known = new Map<string, Promise<number | undefined>>();
-  const lookUp = (sisId: SisId, orgUnitId?: number): Promise<number | undefined> => {
-    const name = `${orgUnitId ?? ''} ${sisId.field} ${sisId.value}`;
-    const before = known.get(name);
-    if (before !== undefined) return before;
-    if (known.size >= maxNames) known.clear();
-    const found = services.crosswalk
-      .platformIds([sisId], { platform, orgUnitId })
-      .then((ids) => ids[sisId.platformField])
-      .catch(unlessItPasses);
-    known.set(name, found);
-    return found;
-  };
-  const idIn = async (event: AcceptedEvent, field: string, orgUnitId?: number) => {
-    const given = (event.data as Record<string, unknown>)[field];
-    if (typeof given === 'number') return given;
-    const sisId = sisIdsIn(event.data).sisIds.find(({ platformField }) => platformField === field);
-    return sisId && (await lookUp(sisId, orgUnitId));
-  };
-  return async (batch) => {
-    const inOrgUnits = await Promise.all(
-      batch.map(async (event) => ({ event, orgUnitId: (await idIn(event, 'orgUnitId')) ?? 0 })),
-    );
-    const ofUsers = await Promise.all(
-      inOrgUnits
-        .filter(({ orgUnitId }) => orgUnits.has(orgUnitId))
-        .map(async (each) => ({ ...each, userId: (await idIn(each.event, 'userId')) ?? 0 })),
-    );
-    return Promise.all(
-      ofUsers
-        .filter(({ event, ...ids }) => places.has(placeOf({ ...ids, kind: kindOf(event) })))
-        .map(async ({ event, orgUnitId, userId }) => {
-          const gradeObjectId =
-            kindOf(event) === 'grade' ? await idIn(event, 'gradeObjectId', orgUnitId) : undefined;
-          const ids: Record<string, number | undefined> = { orgUnitId, userId, gradeObjectId };
-          const { sisIds } = sisIdsIn(event.data);
-          // 0 is no id of the platform: the data are not taken.
-          const data = withPlatformIds(event.data, sisIds, ({ platformField }) => ids[platformField] ?? 0);
-          return { event, data };
-        }),
-    );
-  };
-};
-
-const kindOf = (event: AcceptedEvent): Subject['kind'] =>
-  event.function === 'grade-push' ? 'grade' : 'enrollment';
-
-const placeOf = ({ kind, orgUnitId, userId }: Omit<Subject, 'gradeObjectId'>): string =>
-  `${kind}/${orgUnitId}/${userId}`;
-
 /** A name that nobody knows, or a list that the platform refuses, is about nothing that is wanted. */
 const unlessItPasses = (error: unknown): undefined => {
   const { kind } = failureOf(error);
@@ -456,16 +427,18 @@ const namesIn = (data: object): Names =>
 const writeList = async (id: string, missing: Wanted[], { store }: Resending): Promise<void> => {
   if (missing.length === 0) return;
   await inFolder(async (folder) => {
-    const file = createLineFile(join(folder, 'list'));
-    file.add(['class,kind,orgUnitId,userId,gradeObjectId,writtenAt', ...nameColumns].join(','));
+    const rows = [
+      ['class', 'kind', 'orgUnitId', 'userId', 'gradeObjectId', 'writtenAt', ...nameColumns].join(','),
+    ];
     for (const { finding, subject, names = {} } of missing) {
       const { orgUnitId, userId, gradeObjectId = '' } = subject;
       const writtenAt = finding.writtenMs === undefined ? '' : new Date(finding.writtenMs).toISOString();
       const cells = [finding.class, subject.kind, orgUnitId, userId, gradeObjectId, writtenAt];
       const all = [...cells, ...nameColumns.map((name) => names[name] ?? '')];
-      file.add(all.map((each) => cell(String(each))).join(','));
+      rows.push(all.map((each) => cell(String(each))).join(','));
     }
-    file.close();
-    await store.uploadFile(resendListKey(id), file.path, 'text/csv');
+    const path = join(folder, 'list');
+    writeFileSync(path, `${rows.join('\n')}\n`);
+    await store.uploadFile(resendListKey(id), path, 'text/csv');
   });
 };

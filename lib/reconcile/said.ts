@@ -1,115 +1,127 @@
+import { join } from 'node:path';
+import { inParallel } from '../aws/batches.ts';
+import { crosswalkKinds, crosswalkSources } from '../crosswalk/kinds.ts';
 import type { Crosswalk } from '../crosswalk/look-up.ts';
+import { filledFolder } from '../crosswalk/moved.ts';
 import type { JobStore } from '../durable/store.ts';
-import { failureOf } from '../failure.ts';
+import { dispositions, failureOf } from '../failure.ts';
+import { inFolder } from '../files/folder.ts';
 import type { Platform } from '../platform/client.ts';
-import { sisIdsIn } from '../sis-ids.ts';
-import { type AcceptedEvent, acceptedEvents, snapshotsNow } from '../snapshots/snapshots-now.ts';
-import { unknownUser } from './check.ts';
-import { keptAs } from './choose.ts';
-import { isOrgUnitsTurn, type Reason, type Selection } from './select.ts';
+import { openSetEngine, type SetEngine } from '../sets/engine.ts';
+import { loadFile } from '../snapshots/accepted.ts';
+import { dataOfSnapshot, type SeenFunction, type SnapshotNow } from '../snapshots/snapshots-now.ts';
+import { createSets } from '../snapshots/wanted.ts';
 
-export type Telling = { store: JobStore; crosswalk: Crosswalk; platform: Platform };
-
-export type ToldFrom = {
-  /** How many were read before where to go on; undefined: all were read. */
-  from?: number;
-  selected: Record<Reason, number>;
-  /** The snapshots that were read. */
-  snapshots: string[];
-  /** The roles that they give; none where another one is still being sent. */
-  roles: number[];
-  /** Enrollments whose ids the crosswalk does not know, or not for sure. */
-  unknown: number;
+export type Saying = {
+  sets: SetEngine;
+  folder: string;
+  store: Pick<JobStore, 'etagOf' | 'open'>;
+  crosswalk: Pick<Crosswalk, 'platformIds'>;
+  platform: Platform;
 };
 
-/** So many are looked up together. */
-const batchSize = 1_000;
-
-/**
- * Keeps the enrollments that the SIS' accepted snapshots have, of the org units whose turn it is: of each of them all, as who is not among
- * them is not in the SIS. `isWhole`: of all org units.
- */
-export const chooseTold = (
-  place: { key: string; from: number; untilMs: number; isWhole: boolean; snapshots: string[] | undefined },
-  selection: Selection,
-  telling: Telling,
-): Promise<ToldFrom> =>
-  keptAs(place.key, telling.store, async (add) => {
-    const { from, untilMs, isWhole } = place;
-    const all = await snapshotsNow(telling.store);
-    // What a snapshot says that is being sent need not be on the platform yet.
-    const snapshots = all.filter(({ isSending }) => !isSending);
-    const ids = snapshots.map(({ id }) => id);
-    // Another one was accepted meanwhile: what it says cannot be added to what the former one said.
-    if (place.snapshots !== undefined && place.snapshots.join() !== ids.join())
-      return { snapshots: place.snapshots, roles: [], unknown: 0 };
-    const toldMsOf = new Map(snapshots.map(({ id, droppedMs }) => [id, droppedMs]));
-    const roles = new Set<number>();
-    let unknown = 0;
-    let batch: AcceptedEvent[] = [];
-    let read = 0;
-    const settle = async (): Promise<void> => {
-      const now = batch;
-      batch = [];
-      for (const found of await Promise.all(
-        now.map((event) =>
-          resolve(event, telling, (orgUnitId) => isWhole || isOrgUnitsTurn(orgUnitId, selection)),
-        ),
-      )) {
-        if (found === 'another night') continue;
-        if (found?.userId === undefined) unknown += 1;
-        if (found === undefined) continue;
-        const { orgUnitId, userId = unknownUser, roleId, snapshotId } = found;
-        add({
-          resource: `enrollment/${orgUnitId}/${userId}`,
-          subject: { kind: 'enrollment', orgUnitId, userId },
-          ...{ reason: 'snapshot', roleId, toldMs: toldMsOf.get(snapshotId) ?? 0 },
-        });
-      }
-    };
-    let next: number | undefined;
-    for await (const event of acceptedEvents(telling.store, snapshots, ['enrollment-create'])) {
-      const { roleId } = event.data as { roleId?: unknown };
-      if (typeof roleId === 'number') roles.add(roleId);
-      read += 1;
-      if (read <= from) continue;
-      batch.push(event);
-      if (batch.length < batchSize) continue;
-      await settle();
-      if (Date.now() < untilMs) continue;
-      next = read;
-      break;
+/** Works with the set engine in a folder of its own. The function has half a processor, and a second thread would need 200 MB more. */
+export const inSets = <Result>(work: (sets: SetEngine, folder: string) => Promise<Result>): Promise<Result> =>
+  inFolder(async (folder) => {
+    const sets = await openSetEngine({ folder, memoryMb: 256, threads: 1 });
+    try {
+      return await work(sets, folder);
+    } finally {
+      sets.close();
     }
-    await settle();
-    // Without one of them nobody knows who is too many.
-    const given = all.length === snapshots.length ? [...roles] : [];
-    return { ...(next !== undefined && { from: next }), snapshots: ids, roles: given, unknown };
   });
 
-type Found = { snapshotId: string; orgUnitId: number; userId?: number; roleId: number };
+const tables = `
+  CREATE TABLE seen (kind VARCHAR, fn VARCHAR);
+  CREATE TABLE names (field VARCHAR, name VARCHAR, ids VARCHAR, was VARCHAR);
+`;
 
-/** Without `userId` where the user's name stands for nobody, or not for sure; undefined: the org unit's does not. */
-const resolve = async (
-  { snapshotId, data }: AcceptedEvent,
-  { crosswalk, platform }: Telling,
-  isItsTurn: (orgUnitId: number) => boolean,
-): Promise<Found | 'another night' | undefined> => {
-  const { sisIds } = sisIdsIn(data);
-  const given = data as { orgUnitId?: number; userId?: number; roleId: number };
-  const idOf = async (field: 'orgUnitId' | 'userId'): Promise<number | undefined> => {
-    const named = sisIds.filter(({ platformField }) => platformField === field);
-    if (named.length === 0) return given[field];
-    try {
-      return (await crosswalk.platformIds(named, { platform, orgUnitId: undefined }))[field];
-    } catch (error) {
-      const { kind } = failureOf(error);
-      if (kind === 'unknown-id' || kind === 'ambiguous-id') return undefined;
-      throw error;
+/** What stands for two is nobody. A code that has moved stands for nothing until an operator accepts that. */
+const standsFor = `
+  CREATE TABLE stands_for AS
+    SELECT field, name, CAST(min(ids) AS BIGINT) AS id, bool_or(was IS NOT NULL) AS has_moved
+    FROM names WHERE ids IS NOT NULL GROUP BY field, name HAVING min(ids) = max(ids) AND NOT contains(min(ids), ',');
+  DROP TABLE names;
+`;
+
+/** What a snapshot says, `data`, with the platform's ids where the crosswalk knows them for sure. */
+const saidBy = (data: string): string => `
+  said AS (
+    SELECT fn, coalesce(d.orgUnitId, o.id) AS org_unit_id, coalesce(d.userId, u.id) AS user_id, d.roleId AS role_id, data
+    FROM (
+      SELECT fn, data, from_json(data, '{"orgUnitId": "BIGINT", "orgUnitCode": "VARCHAR", "userId": "BIGINT", "userName": "VARCHAR",
+        "orgDefinedId": "VARCHAR", "roleId": "BIGINT"}') AS d
+      FROM (${data}) JOIN seen USING (kind)
+    )
+    LEFT JOIN stands_for o ON o.field = 'orgUnitCode' AND o.name = d.orgUnitCode
+    LEFT JOIN stands_for u ON u.field = CASE WHEN d.userName IS NULL THEN 'orgDefinedId' ELSE 'userName' END
+      AND u.name = coalesce(d.userName, d.orgDefinedId)
+  )`;
+
+/** Takes what snapshots say for these functions from `said`, by a statement whose `$1` is when the snapshot was dropped. */
+export const takeSaid = async (
+  saying: Saying,
+  snapshots: readonly SnapshotNow[],
+  { functions, insert }: { functions: readonly SeenFunction[]; insert: string },
+): Promise<void> => {
+  const { sets } = saying;
+  if (snapshots.length === 0) return;
+  await sets.run(tables);
+  await createSets(sets);
+  await loadNames(saying);
+  for (const snapshot of snapshots) {
+    await sets.run('DELETE FROM seen');
+    await sets.add(
+      'seen',
+      [...snapshot.functions].filter(([, name]) => functions.includes(name)),
+    );
+    const data = await dataOfSnapshot(snapshot, saying);
+    await sets.run(`WITH ${saidBy(data)} ${insert}`, [snapshot.droppedMs]);
+  }
+};
+
+/** As the crosswalk's fill has kept them: a look-up of each name would ask its table a million times. */
+const loadNames = async (saying: Saying): Promise<void> => {
+  const { sets, folder, store } = saying;
+  for (const kind of crosswalkKinds)
+    for (const source of crosswalkSources) {
+      const key = `${filledFolder}${kind}-${source}.gz`;
+      if ((await store.etagOf(key)) === undefined) continue;
+      await loadFile(await store.open(key), {
+        ...{ path: join(folder, `${kind}-${source}.gz`), sets },
+        insert: `INSERT INTO names SELECT '${kind}', CAST(json AS JSON) ->> '$', ids, was FROM`,
+        columns: ['shard', 'json', 'ids', 'was'],
+      });
     }
-  };
-  const orgUnitId = await idOf('orgUnitId');
-  if (orgUnitId === undefined) return undefined;
-  if (!isItsTurn(orgUnitId)) return 'another night';
-  const userId = await idOf('userId');
-  return { ...{ snapshotId, orgUnitId, roleId: given.roleId }, ...(userId !== undefined && { userId }) };
+  await sets.run(standsFor);
+  const moved: string[] = [];
+  for await (const rows of sets.rows<[string]>(
+    "SELECT name FROM stands_for WHERE field = 'orgUnitCode' AND has_moved",
+  ))
+    moved.push(...rows.map(([name]) => name));
+  const open: string[] = [];
+  await inParallel(moved, async (name) => {
+    if (!(await isAccepted(name, saying))) open.push(name);
+  });
+  if (open.length === 0) return;
+  await sets.run('CREATE TABLE open_moves (name VARCHAR)');
+  await sets.add(
+    'open_moves',
+    open.map((name) => [name]),
+  );
+  await sets.run(
+    "DELETE FROM stands_for WHERE field = 'orgUnitCode' AND name IN (SELECT name FROM open_moves)",
+  );
+};
+
+const isAccepted = async (value: string, { crosswalk, platform }: Saying): Promise<boolean> => {
+  const code = { field: 'orgUnitCode', platformField: 'orgUnitId', value };
+  try {
+    await crosswalk.platformIds([code], { platform, orgUnitId: undefined });
+    return true;
+  } catch (error) {
+    const { kind } = failureOf(error);
+    if (kind === 'defect' || (kind !== 'unknown-id' && dispositions[kind] === 'wait')) throw error;
+    return false;
+  }
 };

@@ -110,11 +110,17 @@ export const openSetEngine = async ({
     const reader = readers.pop() ?? (await instance.connect());
     let isRead = false;
     try {
+      // What fails while its rows are read looks like their end (node-api 1.5.5). Only a transaction knows that it was broken off.
+      await reader.run('BEGIN');
       const result = await timely(() => reader.stream(statement, [...values]), reader);
       for (;;) {
         const chunk = await timely(() => result.fetchChunk(), reader);
-        isRead = chunk === null || chunk.rowCount === 0;
-        if (chunk === null || isRead) return;
+        const isEnd = chunk === null || chunk.rowCount === 0;
+        if (chunk === null || isEnd) {
+          await timely(() => reader.run('SELECT 1; ROLLBACK'), reader).catch(brokenOff);
+          isRead = true;
+          return;
+        }
         yield chunk.convertRows(plainValue) as unknown as Row[];
       }
     } finally {
@@ -145,6 +151,14 @@ export const openSetEngine = async ({
     close,
     [Symbol.dispose]: close,
   };
+};
+
+const brokenOff = (cause: unknown): never => {
+  if (cause instanceof SetEngineTooSlow) throw cause;
+  throw new Error(
+    'The set engine broke off a statement before all rows were read: its memory, disk or time did not suffice, or a value is not usable',
+    { cause },
+  );
 };
 
 /** A statement that takes longer is interrupted: it ends with an error. */

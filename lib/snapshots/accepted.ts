@@ -6,6 +6,12 @@ import { packedRows } from '../sets/packed-rows.ts';
 import type { Table } from '../sets/table.ts';
 import type { Comparison } from './comparison.ts';
 
+/** Keeps it on disk for the engine. False: it has no byte, as it may where there is no line, and is no gzip. */
+export const keepFile = async (packed: AsyncIterable<Uint8Array>, path: string): Promise<boolean> => {
+  await pipeline(packed, createWriteStream(path));
+  return (await stat(path)).size > 0;
+};
+
 /** Keeps a packed file on disk for the engine, and adds its lines to a table. */
 export const loadFile = async (
   packed: AsyncIterable<Uint8Array>,
@@ -16,10 +22,7 @@ export const loadFile = async (
     columns,
   }: { path: string; sets: SetEngine; insert: string; columns: readonly string[] },
 ): Promise<void> => {
-  await pipeline(packed, createWriteStream(path));
-  // Without a line it may have no byte, which is no gzip.
-  if ((await stat(path)).size === 0) return;
-  await sets.run(`${insert} ${packedRows('$1', columns)}`, [path]);
+  if (await keepFile(packed, path)) await sets.run(`${insert} ${packedRows('$1', columns)}`, [path]);
 };
 
 /**

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { JobStore } from '../durable/store.ts';
-import { temporaryFolder } from '../files/folder.ts';
-import { openSetEngine } from '../sets/engine.ts';
-import { loadState } from './accepted.ts';
+import { quotedText, type SetEngine } from '../sets/engine.ts';
+import { packedRows } from '../sets/packed-rows.ts';
+import { keepFile } from './accepted.ts';
 import { acceptedData } from './oneroster.ts';
 import {
   type AcceptedSnapshot,
@@ -12,14 +12,10 @@ import {
   stateKeyOf,
 } from './record.ts';
 import { type UserField, userField } from './settings-file.ts';
-import { functionsOf, linesOfState } from './state-lines.ts';
-import { createSets } from './wanted.ts';
+import { functionsOf } from './state-lines.ts';
 
 /** Whose effect on the platform can be seen. */
 export type SeenFunction = 'enrollment-create' | 'grade-push';
-
-/** What the SIS says now of one enrollment or grade, as it would be sent. */
-export type AcceptedEvent = { snapshotId: string; function: SeenFunction; data: object };
 
 /** A zip or a table that was accepted last, and whose state is kept. */
 export type SnapshotNow = Pick<AcceptedSnapshot, 'id' | 'holds'> & {
@@ -32,7 +28,7 @@ export type SnapshotNow = Pick<AcceptedSnapshot, 'id' | 'holds'> & {
   userField?: UserField | undefined;
 };
 
-type Store = Pick<JobStore, 'keysUnder' | 'readJsonIfAny' | 'etagOf' | 'open'>;
+type Store = Pick<JobStore, 'keysUnder' | 'readJsonIfAny' | 'etagOf'>;
 
 /** Of a zip; line items are of another kind. */
 const kindsOfZip = new Map<string, SeenFunction>([
@@ -69,59 +65,29 @@ export const droppedMsOf = (id: string): number =>
   Date.parse(id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z'));
 
 /**
- * All that these snapshots say now for these functions, read as a stream. What has not begun or is not graded yet is not among it,
- * nor what was refused and never accepted.
+ * A statement that gives kind and data, as JSON, of all that a snapshot says now. What has not begun or is not graded yet is not among it, nor
+ * what was refused and never accepted. The engine has room for one zip, and any number of tables.
  */
-export async function* acceptedEvents(
-  store: Pick<Store, 'open'>,
-  snapshots: readonly SnapshotNow[],
-  only: readonly SeenFunction[] = ['enrollment-create', 'grade-push'],
-): AsyncGenerator<AcceptedEvent> {
-  for (const snapshot of snapshots) {
-    const { id: snapshotId, functions } = snapshot;
-    const kinds = [...functions].flatMap(([kind, name]) => (only.includes(name) ? [kind] : []));
-    const rows =
-      snapshot.holds === 'tables' ? rowsOfTable(store, snapshot, kinds) : rowsOfLines(store, snapshot);
-    for await (const batch of rows)
-      for (const [kind, data] of batch) {
-        const name = functions.get(kind);
-        if (name !== undefined && only.includes(name)) yield { snapshotId, function: name, data };
-      }
-  }
-}
-
-type Row = [kind: string, data: object];
-
-/** As versions before 1.2 kept it. */
-async function* rowsOfLines(store: Pick<Store, 'open'>, snapshot: SnapshotNow): AsyncGenerator<Row[]> {
-  for await (const lines of linesOfState(await store.open(stateKeyOf(snapshot))))
-    yield lines.flatMap((line): Row[] => {
-      const kind = line.slice(0, Math.max(0, line.indexOf('\t')));
-      if (!snapshot.functions.has(kind)) return [];
-      const { data, pending } = JSON.parse(line.slice(line.indexOf('\t', kind.length + 1) + 1)) as Accepted;
-      return pending ? [] : [[kind, data]];
-    });
-}
-
-type Accepted = { data: object; pending?: true };
-
-async function* rowsOfTable(
-  store: Pick<Store, 'open'>,
+export const dataOfSnapshot = async (
   snapshot: SnapshotNow,
-  kinds: readonly string[],
-): AsyncGenerator<Row[]> {
-  if (kinds.length === 0) return;
-  using folder = temporaryFolder();
-  const path = join(folder.path, 'state');
-  using sets = await openSetEngine({ folder: folder.path, threads: 1 });
-  await createSets(sets);
-  await loadState({ before: 'tables', sets }, { path, packed: await store.open(stateKeyOf(snapshot)) });
+  { sets, folder, store }: { sets: SetEngine; folder: string; store: Pick<JobStore, 'open'> },
+): Promise<string> => {
+  const path = join(folder, `${snapshot.id}-state`);
+  const isThere = await keepFile(await store.open(stateKeyOf(snapshot)), path);
+  if (snapshot.holds !== 'tables') {
+    // As versions before 1.2 kept it.
+    await sets.run('CREATE OR REPLACE TABLE lines_now (kind VARCHAR, data VARCHAR)');
+    if (isThere) await sets.run(addLines, [path]);
+    return 'FROM lines_now';
+  }
   const { tables, data, joins } = snapshot.userField
     ? acceptedData(snapshot.userField)
     : { tables: '', data: 'd.data', joins: '' };
+  await sets.run(`CREATE OR REPLACE VIEW state AS FROM read_parquet(${quotedText(path)})`);
   if (tables !== '') await sets.run(tables);
-  const listed = kinds.map((kind) => `'${kind}'`).join(', ');
-  const statement = `SELECT d.kind, ${data} FROM state d ${joins} WHERE d.kind IN (${listed})`;
-  for await (const batch of sets.rows<[string, string]>(statement))
-    yield batch.map(([kind, data]) => [kind, JSON.parse(data)]);
-}
+  return `SELECT d.kind, ${data} AS data FROM state d ${joins}`;
+};
+
+const addLines = `
+  INSERT INTO lines_now SELECT kind, CAST(json AS JSON) -> 'data' FROM ${packedRows('$1', ['kind', 'key', 'json'])}
+    WHERE NOT coalesce(CAST(json AS JSON) ->> 'pending' = 'true', false)`;

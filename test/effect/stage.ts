@@ -113,7 +113,8 @@ export const compare = async (
   const environment = {
     ...settingsOf(description, 'reconcile'),
     ...{ LOG_LEVEL: 'silent', QUEUE_VISIBILITY_SECONDS: '1', QUEUE_BACKLOG_SECONDS: '1' },
-    RECONCILE_BUCKET: description.bucket,
+    // Where the machine is busy a write takes longer than the local stack gives it: that would look like a change by a person.
+    ...{ RECONCILE_BUCKET: description.bucket, ATTEMPT_TIMEOUT_MS: '60000' },
     ...settings,
   };
   Object.assign(process.env, environment);

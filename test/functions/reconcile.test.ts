@@ -11,12 +11,11 @@ import { integration as enrollmentCreate } from '../../functions/enrollment-crea
 import { integration as enrollmentRemove } from '../../functions/enrollment-remove.ts';
 import { integration as gradePush } from '../../functions/grade-push.ts';
 import { handler } from '../../functions/reconcile.ts';
-import { createDynamoDb } from '../../lib/aws/dynamodb.ts';
-import { bucketOf, createCrosswalkTable } from '../../lib/crosswalk/table.ts';
 import { decisionOn } from '../../lib/reconcile/desk/choose.ts';
 import { acceptedPrefix, latestKey, type Report, reportKey } from '../../lib/reconcile/record.ts';
 import { requestIn } from '../../lib/reconcile/request.ts';
 import { compare, type Stage, send } from '../effect/stage.ts';
+import { filled } from '../lib/crosswalk/filled.ts';
 import { stateLine } from '../lib/snapshots/state-line.ts';
 import { localClient } from '../local/aws.ts';
 import { type Controls, controlsOf } from '../local/controls.ts';
@@ -353,20 +352,8 @@ describe('with a snapshot of the SIS', () => {
         .filter(({ orgUnitId }) => orgUnitId === course)
         .map(({ orgUnitId, userId }) => ({ orgUnitId: Number(orgUnitId), userId: Number(userId) })),
     });
-    const table = createCrosswalkTable({
-      ...{ dynamodb: createDynamoDb(localClient(stack.description.dynamodb)), nowMs: Date.now },
-      table: `crosswalk-${tries}`,
-    });
-    const names = [
-      { kind: 'orgUnitCode' as const, name: 'MATH-101', ids: [course] },
-      ...Object.entries(users).map(([name, userId]) => ({ kind: 'userName' as const, name, ids: [userId] })),
-    ];
-    await table.put(
-      names.map(({ kind, name, ids }) => ({
-        bucket: bucketOf(kind, 'platform', name),
-        entries: new Map([[name, { ids: [...ids] }]]),
-      })),
-    );
+    await put(...filled('orgUnitCode', [['MATH-101', course]]));
+    await put(...filled('userName', Object.entries(users)));
   });
 
   test('it names who is enrolled there and not here, and the other way round', async () => {

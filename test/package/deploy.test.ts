@@ -13,7 +13,7 @@ import { packagedProject } from './packages.ts';
 import { unzip } from './zip.ts';
 
 /** Those that compare by the set engine. */
-const withSets = ['crosswalk-fill', 'snapshot-import'];
+const withSets = ['crosswalk-fill', 'snapshot-import', 'reconcile'];
 const binding = ['LICENSE', 'duckdb.node', 'libduckdb.so'].map(
   (file) => `node_modules/@duckdb/node-bindings-linux-arm64/${file}`,
 );

@@ -16,7 +16,6 @@ import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { functionNames } from '../../esbuild.config.ts';
 import { createDynamoDb } from '../../lib/aws/dynamodb.ts';
 import { run } from '../../lib/cli/cli.ts';
-import { bucketOf, createCrosswalkTable } from '../../lib/crosswalk/table.ts';
 import { sqsMessageOf } from '../../lib/dead-letter.ts';
 import { readStack } from '../../lib/deployment/stack-outputs.ts';
 import { targetFrom } from '../../lib/deployment/target.ts';
@@ -42,6 +41,7 @@ import { eventually } from '../eventually.ts';
 import { mapping, registration, startChanges } from '../lib/change-poll/changes.ts';
 import { quietTerminal } from '../lib/cli/typed.ts';
 import { openConsole } from '../lib/console/attacker.ts';
+import { filled } from '../lib/crosswalk/filled.ts';
 import { startStackServer } from '../lib/deployment/stack-server.ts';
 import { entriesOfSis, smallSis, zipOf } from '../lib/snapshots/sis.ts';
 import { stateLine } from '../lib/snapshots/state-line.ts';
@@ -453,20 +453,16 @@ async function writeWhatWillBeLost() {
 
 const namesOfThem = { orgUnitCode: 'COMPARED', userName: 'compared.learner' };
 
-/** The crosswalk knows whom they are about. */
+/** The crosswalk knows whom they are about; whether a code that has moved was accepted, its table tells. */
 async function acceptSnapshots(said: Record<string, object>): Promise<void> {
-  const { dynamodb: url, crosswalkTable: table } = deployed.stack.description;
-  const crosswalk = createCrosswalkTable({
-    ...{ dynamodb: createDynamoDb(localClient(url)), table, nowMs: Date.now },
-  });
   const { orgUnitCode, userName } = namesOfThem;
-  await crosswalk.put([
-    {
-      bucket: bucketOf('orgUnitCode', 'platform', orgUnitCode),
-      entries: new Map([[orgUnitCode, { ids: [ofThem.orgUnitId] }]]),
-    },
-    { bucket: bucketOf('userName', 'platform', userName), entries: new Map([[userName, { ids: [stays] }]]) },
-  ]);
+  await putObject(
+    ...filled('orgUnitCode', [
+      [orgUnitCode, ofThem.orgUnitId],
+      ['MOVED', 9_002, 9_001],
+    ]),
+  );
+  await putObject(...filled('userName', [[userName, stays]]));
   const [kindOfEnrollments, firstOfMapping] = ['2', '0'];
   const { zip, table: tableId } = snapshotIds;
   const accepted = { number: 1, columns: {} };

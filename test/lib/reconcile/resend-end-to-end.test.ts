@@ -21,6 +21,7 @@ import { type Controls, controlsOf } from '../../local/controls.ts';
 import { inThisProcess } from '../../local/in-this-process.ts';
 import { passingTime } from '../../local/passing-time.ts';
 import { durableOptionsOf, type Stack, settingsOf, startStack } from '../../local/stack.ts';
+import { filled } from '../crosswalk/filled.ts';
 import { enrollment, entriesOfSis, result, zipOf } from '../snapshots/sis.ts';
 
 const short = {
@@ -73,6 +74,13 @@ const dropSnapshot = async (): Promise<void> => {
     ['orgUnitCode', 'BIO-101', 2001],
     ...[lena, liam, nora].map((name, at): [CrosswalkKind, string, number] => ['userName', name, 301 + at]),
   ];
+  for (const kind of ['orgUnitCode', 'userName'] as const)
+    await put(
+      ...filled(
+        kind,
+        names.flatMap(([of, ...name]) => (of === kind ? [name] : [])),
+      ),
+    );
   await crosswalk.put(
     names.map(([kind, name, id]) => ({
       bucket: bucketOf(kind, 'platform', name),

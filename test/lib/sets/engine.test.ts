@@ -128,6 +128,17 @@ test('statements that together take too long are ended, and no other is begun', 
   await expect(slow.row('SELECT 1')).rejects.toThrow(SetEngineTooSlow);
 });
 
+test('rows that end before their statement has given all of them are an error', async () => {
+  const failing = `SELECT CASE WHEN i = 300000 THEN error('x') ELSE CAST(i AS VARCHAR) END FROM range(1000000) t(i)`;
+  let rows = 0;
+  const read = async () => {
+    for await (const some of sets.rows(failing)) rows += some.length;
+  };
+  await expect(read()).rejects.toThrow('broke off a statement');
+  expect(rows).toBeGreaterThan(0);
+  expect(await all('SELECT 1')).toEqual([[1]]);
+});
+
 test('what needs more memory than it may is ended, and the engine goes on', async () => {
   const small = await openSetEngine({ folder, memoryMb: 32, spillMb: 16 });
   await expect(small.run('SELECT list(range) FROM range(100000000)')).rejects.toThrow(/Out of Memory/);

@@ -5,6 +5,7 @@ import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
 import { examine } from '../../../lib/snapshots/examine.ts';
 import { acceptedKeyOf, changesKey, reportKey } from '../../../lib/snapshots/record.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
+import { filled } from '../crosswalk/filled.ts';
 import { bucketFolder } from './bucket-folder.ts';
 import { csvOf, enrollment, entriesOfSis, result, type Sis, smallSis, zipOf } from './sis.ts';
 
@@ -189,19 +190,18 @@ describe('a table', () => {
       key: ['COURSE', 'NUMBER'],
     };
     use({ ...message, when: { BY: ['name'] } }, byNumber);
-    const fill = (kind: string, names: [string, number][]) =>
-      bucket.write(
-        `crosswalk-state/filled/${kind}-platform.gz`,
-        gzipSync(names.map(([name, id]) => `ab\t${JSON.stringify(name)}\t${id}\t\n`).join('')),
-      );
-    fill('userName', [
-      ['ada', 301],
-      ['ben', 302],
-    ]);
-    fill('orgDefinedId', [
-      ['#1', 301],
-      ['#2', 302],
-    ]);
+    bucket.write(
+      ...filled('userName', [
+        ['ada', 301],
+        ['ben', 302],
+      ]),
+    );
+    bucket.write(
+      ...filled('orgDefinedId', [
+        ['#1', 301],
+        ['#2', 302],
+      ]),
+    );
     const columns = 'COURSE,LOGIN,NUMBER,ROLE,BY';
     await table(columns, 'BIO,ada,#1,S,name', 'BIO,ada,#1,S,number', 'BIO,ben,#2,S,name');
     const { bodies } = await table(columns, 'BIO,ada,#1,S,number');
