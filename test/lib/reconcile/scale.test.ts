@@ -9,7 +9,7 @@ import { createGzip } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { filledFolder } from '../../../lib/crosswalk/moved.ts';
 import type { Reason } from '../../../lib/reconcile/select.ts';
-import { acceptedKey, stateKey } from '../../../lib/snapshots/record.ts';
+import { acceptedKey, linesKey } from '../../../lib/snapshots/record.ts';
 import { isRecent, startGeneratedLedger } from './generated-ledger.ts';
 
 /** `RECONCILE_ITEMS=10000000` measures a million students; without it a small part. */
@@ -128,7 +128,7 @@ const writeSnapshot = async (folder: string): Promise<void> => {
     many(users, (at) => `ab12\t"first.last${at}"\t${100_001 + at}\t`),
   );
   await write(
-    stateKey(id),
+    linesKey(id),
     many(orgUnits * enrolledEach, (at) => {
       const [orgUnit, user] = [at % orgUnits, (at * 7) % users];
       const data = { orgUnitCode: `2026-COURSE-${orgUnit}`, userName: `first.last${user}`, roleId: 110 };
