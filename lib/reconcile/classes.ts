@@ -10,13 +10,12 @@ export const faultClasses = ['missing', 'older', 'different', 'unreadable'] as c
 
 /** What each class says of a write. */
 export const classMeanings: Readonly<Record<EffectClass, string>> = {
-  same: 'is there as it was sent',
+  same: 'is as it was sent',
   missing: 'is not there',
-  older: 'is there with what it was before: it was lost, or rolled back',
-  different:
-    'is there with another value than was sent, and nothing tells that somebody has changed it since',
-  changed: 'was changed on the platform since: by a person, or by another program',
-  extra: 'is on the platform, and the last snapshot of the SIS does not have it',
+  older: 'has its former value: the change was lost or rolled back',
+  different: 'has another value than was sent, and the platform shows no later change',
+  changed: 'was changed on the platform since, by a person or another program',
+  extra: 'is on the platform, but not in the last snapshot of the SIS',
   unreadable: 'cannot be read',
 };
 

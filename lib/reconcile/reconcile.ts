@@ -114,7 +114,7 @@ export const reconcileJob = (
 /** The engine wraps what a step throws. */
 const causeOf = (error: unknown): string => {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? safeText(cause.message) : 'The log of the function reconcile tells why';
+  return cause instanceof Error ? safeText(cause.message) : 'The log of the function reconcile shows why';
 };
 
 type Begun = Selection & { startedMs: number };
@@ -257,7 +257,7 @@ const acceptedKeys = async ({ store }: ReconcileServices): Promise<Set<string>> 
   const all = await Promise.all(
     keys.map(async (key) => {
       const { data, error } = decidedSchema.safeParse(await store.readJson(key));
-      if (data === undefined) throw new Error(`${key} is not usable: ${z.prettifyError(error)}`);
+      if (data === undefined) throw new Error(`${key} is not valid: ${z.prettifyError(error)}`);
       return data;
     }),
   );
@@ -345,7 +345,7 @@ const tell = async (run: Run, told: Told): Promise<Report> => {
   observe.count('ReconcileWrites', { class: 'same' }, same);
   const faults = faultClasses.reduce((sum, name) => sum + report.open[name], 0);
   if (faults > 0)
-    observe.warn('the platform does not hold what was sent: sis-relay reconcile show tells which', {
+    observe.warn('the platform does not hold what was sent; `sis-relay reconcile show` lists what differs', {
       count: faults,
     });
   observe.count('ReconcileRuns', { outcome: report.state }, 1);

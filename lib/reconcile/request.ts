@@ -19,5 +19,5 @@ const schedule = z.looseObject({ 'detail-type': z.string() });
 export const requestIn = (event: unknown): ReconcileRequest => {
   const asked = reconcileRequest.safeParse(schedule.safeParse(event).success ? {} : (event ?? {}));
   if (asked.success) return asked.data;
-  throw new Error(`The event is not usable: ${z.prettifyError(asked.error)}`);
+  throw new Error(`The event is not valid: ${z.prettifyError(asked.error)}`);
 };

@@ -232,7 +232,7 @@ const createSender = (outcomes: Outcomes, { sqs, queueUrlOf }: Resending): Sende
       }
       const [reason] = failures.values();
       if (reason !== undefined)
-        throw new MessageFailure('unavailable', `SQS did not take ${failures.size} messages: ${reason}`);
+        throw new MessageFailure('unavailable', `SQS refused ${failures.size} messages: ${reason}`);
     }
   };
   return {
@@ -292,10 +292,7 @@ const searchSnapshots = async (
     const saying = { sets, folder, store, crosswalk, platform };
     for await (const found of findSaid([...wanted.values()], saying)) {
       if (signal.aborted)
-        throw new MessageFailure(
-          'unavailable',
-          'The time of an invocation does not suffice for all snapshots',
-        );
+        throw new MessageFailure('unavailable', 'One invocation is too short to read all snapshots');
       await inParallel(found, use);
       keepMemoryBelow(garbageMb);
     }

@@ -45,7 +45,7 @@ export class SetEngineTooSlow extends Error {
 
 /** The name of a column or table within a statement, whatever signs it has. */
 export const quotedName = (name: string): string => {
-  if (name.includes('\u0000')) throw new Error('A name within a statement holds no zero byte');
+  if (name.includes('\u0000')) throw new Error('A name in a statement must not contain a zero byte');
   return `"${name.replaceAll('"', '""')}"`;
 };
 
@@ -156,7 +156,7 @@ export const openSetEngine = async ({
 const brokenOff = (cause: unknown): never => {
   if (cause instanceof SetEngineTooSlow) throw cause;
   throw new Error(
-    'The set engine broke off a statement before all rows were read: its memory, disk or time did not suffice, or a value is not usable',
+    'The set engine stopped a statement before it read all rows: it had too little memory, disk or time, or a value is not valid',
     { cause },
   );
 };

@@ -75,9 +75,7 @@ export const readTable = async (
       },
     });
     if (!isUtf8(bytes.subarray(0, from)))
-      throw new UnusableFile(
-        `${file} is not in UTF-8, as seen before line ${scanner.line()}: export it as UTF-8 anew`,
-      );
+      throw new UnusableFile(`${file} is not UTF-8 (before line ${scanner.line()}). Export it as UTF-8`);
     rest = bytes.subarray(from);
     if (table) table.rows = scanner.rows();
     if (written.length > 0) await out.write(written);
@@ -94,7 +92,7 @@ export const readTable = async (
     isFirst = false;
   }
   await take(isFirst ? withoutMark(rest, file) : rest, true);
-  if (table === undefined) throw new UnusableFile(`${file} is empty: it lacks even a header`);
+  if (table === undefined) throw new UnusableFile(`${file} is empty. It must have at least a header`);
   return table;
 };
 
@@ -119,7 +117,7 @@ const firstLineOf = (bytes: Buffer): string | undefined => {
 const withoutMark = (bytes: Buffer, file: string): Buffer => {
   const [one, other, third] = bytes;
   if ((one === 0xff && other === 0xfe) || (one === 0xfe && other === 0xff) || one === 0 || other === 0)
-    throw new UnusableFile(`${file} is in UTF-16: export it as UTF-8 anew`);
+    throw new UnusableFile(`${file} is UTF-16. Export it as UTF-8`);
   return one === 0xef && other === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes;
 };
 
@@ -132,12 +130,11 @@ const tableOf = (header: string, { file, required = [], delimiter, path }: Head)
   for (const [at, column] of columns.entries()) {
     const name = column.toLowerCase();
     if (name !== '' && places.has(name))
-      throw new UnusableFile(`${file} has a column twice: the ${at + 1}th repeats another`);
+      throw new UnusableFile(`${file} has a column twice: column ${at + 1} repeats an earlier one`);
     places.set(name, at);
   }
   const missing = required.filter((column) => !places.has(column.toLowerCase()));
-  if (missing.length > 0)
-    throw new UnusableFile(`${file} lacks the column ${missing.join(', and ')} in its header`);
+  if (missing.length > 0) throw new UnusableFile(`${file} has no column ${missing.join(' and no column ')}`);
   const at = (column: string): number => places.get(column.toLowerCase()) ?? -1;
   return { path, delimiter, columns, at, rows: 0, damaged: [] };
 };
@@ -230,8 +227,7 @@ const createScanner = (file: string, delimiter: string): Scanner => {
   const plainEnd = (bytes: Buffer, from: number): number => {
     let at = from;
     for (let byte = bytes[at]; !isEndOfCell(byte); byte = bytes[at]) {
-      if (byte === quote)
-        throw unusable('a quotation mark stands within a cell that does not begin with one');
+      if (byte === quote) throw unusable('a quotation mark is inside a cell that does not begin with one');
       if (byte === mark) isPlain = false;
       at += 1;
     }
@@ -271,7 +267,7 @@ const createScanner = (file: string, delimiter: string): Scanner => {
       at = bytes[at] === quote ? quotedEnd(bytes, at, isEnd) : plainEnd(bytes, at);
     } while (at >= 0 && bytes[at] === separator);
     if ((at < 0 ? bytes.length : at) - start > maxRecordBytes)
-      throw unusable(`a row is longer than ${maxRecordBytes} bytes: is a quotation mark not closed?`);
+      throw unusable(`a row is longer than ${maxRecordBytes} bytes. Perhaps a quotation mark is not closed`);
     if (at < 0 && isEnd) throw unusable('a quotation mark is not closed');
     // A line feed may follow.
     const isOver = at >= 0 && at + (bytes[at] === carriageReturn ? 1 : 0) < bytes.length;
@@ -304,7 +300,7 @@ const createScanner = (file: string, delimiter: string): Scanner => {
         else
           onDamaged({
             ...{ line, row: `#${hash('sha256', bytes.subarray(from, row.to)).slice(0, 20)}` },
-            problem: `has ${row.cells} cells, and the header ${width}`,
+            problem: `has ${row.cells} cells, but the header has ${width}`,
           });
       }
       line += breaks + 1;

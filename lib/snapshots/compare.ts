@@ -33,17 +33,17 @@ export const compareOneRoster = async (
   const { modes } = given;
   if (Object.keys(settings.roles).length === 0)
     throw new UnusableSnapshot(
-      'snapshot-settings.json in the bucket says of no role which one it is on the platform: give `roles`',
+      'snapshot-settings.json in the bucket has no roles. Add `roles`, which give each role of the SIS its id on the platform',
     );
   const delta = fileNames.find((name) => modes[name] === 'delta');
   if (last === undefined && delta !== undefined)
     throw new UnusableSnapshot(
-      `${delta}.csv is a delta, and no export was accepted before that it could change: drop one first whose files are all bulk`,
+      `${delta}.csv is a delta, but no export was accepted before. First put an export into the bucket whose files are all bulk`,
     );
   const by = JSON.stringify([settings.orgUnitCode, settings.user.field, settings.user.column]);
   if (last !== undefined && last.by !== by && [modes.classes, modes.users].some((mode) => mode !== 'bulk'))
     throw new UnusableSnapshot(
-      'Since the snapshot that was accepted last, snapshot-settings.json names other columns: drop one whose classes.csv and users.csv are bulk',
+      'snapshot-settings.json names other columns than when the last snapshot was accepted. Put an export into the bucket whose classes.csv and users.csv are bulk',
     );
   const { read, unknownRoles } = await compareExport(given, comparison);
   return { ...judge({ read, modes }, comparison, last), by, unknownRoles };
@@ -70,7 +70,7 @@ const judge = (
   if (!present.some((name) => modes[name] === 'delta'))
     for (const name of Object.keys(last?.columns ?? {}))
       if (!(present as string[]).includes(name))
-        reasons.push(`${name}.csv is missing, which was there before`);
+        reasons.push(`${name}.csv is missing; an accepted snapshot had it`);
   return { ...totals(comparison), ...columns, ...withRemovals(comparison, last === undefined, reasons) };
 };
 
@@ -96,9 +96,9 @@ export const columnsOf = (
     const lost = (before ?? []).filter((column) => !now.includes(column));
     if (lost.length > 0) {
       lostColumns.push({ file, columns: lost });
-      reasons.push(`${file} lacks ${lost.length} columns that it had`);
+      reasons.push(`${file} has lost ${lost.length} columns`);
     }
-    if (rows === 0 && isWhole && hadRows) reasons.push(`${file} has no row`);
+    if (rows === 0 && isWhole && hadRows) reasons.push(`${file} has no rows`);
     columns[name] = now;
   }
   return { columns, reasons, ...(lostColumns.length > 0 && { lostColumns }) };
@@ -132,7 +132,7 @@ export const withRemovals = (
   for (const [kind, moved] of Object.entries(movedCounts)) {
     const accepted = acceptedCounts[kind] ?? 0;
     if ((100 * moved) / Math.max(accepted, 1) > limit)
-      reasons.push(`${moved} of ${accepted} ${kind} would go to other users or org units`);
+      reasons.push(`${moved} of ${accepted} ${kind} would move to other users or org units`);
   }
   for (const [kind, changed] of Object.entries(changedCounts)) {
     const accepted = acceptedCounts[kind] ?? 0;

@@ -85,7 +85,7 @@ export const examine = (
       return {
         is: 'over',
         outcome: 'replaced',
-        message: 'It was replaced since: its own notice imports it.',
+        message: 'The file was replaced in the meantime. The new file is imported by itself.',
       };
     const id = idOf(dropped, sha256);
     const last = await lastAccepted(store, dropped.key);
@@ -101,9 +101,14 @@ export const examine = (
       await end(store, {
         ...record,
         state: 'superseded',
-        why: `${last.id} was dropped later, and is accepted`,
+        why: `${last.id} was put into the bucket later, and is accepted already`,
       });
-      return { is: 'over', outcome: 'superseded', id, message: 'One that was dropped later is accepted.' };
+      return {
+        is: 'over',
+        outcome: 'superseded',
+        id,
+        message: 'A snapshot that was put into the bucket later is accepted already.',
+      };
     }
     if (before?.sendingAt !== undefined && last?.id !== id) return await resumed(before, last, store);
     await store.writeJson(recordKey(id), record);
@@ -131,7 +136,7 @@ export const lastAccepted = async (
 /** A notice may come twice, and a person may ask again. */
 const overBefore = ({ state }: SnapshotRecord, id: string): Examined | undefined =>
   state === 'accepted' || state === 'rejected' || state === 'superseded'
-    ? { is: 'over', outcome: 'known', id, message: `It was imported before, and is ${state}.` }
+    ? { is: 'over', outcome: 'known', id, message: `The snapshot was imported already, and is ${state}.` }
     : undefined;
 
 const plan = z.object({
@@ -172,7 +177,7 @@ const compare = async (path: string, given: Comparing): Promise<Examined> => {
   // Without it everything would be sent anew, and nothing removed.
   if (last !== undefined && (await store.etagOf(stateKeyOf(last))) === undefined)
     throw new UnusableSnapshot(
-      `The state of ${last.id}, which was accepted last, is no longer in the bucket`,
+      `The bucket no longer has the state of ${last.id}, the last accepted snapshot. Restore ${stateKeyOf(last)} from a version of the object`,
     );
   // A second thread costs more than it saves if there is little to do.
   const threads = (await stat(path)).size < 4_000_000 ? 1 : 2;
@@ -188,9 +193,12 @@ const compare = async (path: string, given: Comparing): Promise<Examined> => {
   } catch (error) {
     // It would take as long when it is tried again.
     if (!(error instanceof SetEngineTooSlow)) throw error;
-    throw new UnusableSnapshot(`${error.message}, so nothing was sent: drop an export with fewer rows`, {
-      cause: error,
-    });
+    throw new UnusableSnapshot(
+      `${error.message}. Nothing was sent. Put an export with fewer rows into the bucket`,
+      {
+        cause: error,
+      },
+    );
   }
 };
 
@@ -274,7 +282,7 @@ const settingsOf = async (store: ComparisonStore) => {
   const escaped = escapedNameIn(text);
   if (escaped !== undefined)
     throw new UnusableSnapshot(
-      `${settingsKey} in the bucket is not valid: write the name ${escaped} without a backslash`,
+      `${settingsKey} in the bucket is not valid. Write the name ${escaped} without a backslash`,
     );
   const parsed = snapshotSettings.safeParse(read.json);
   if (parsed.success) return parsed.data;

@@ -35,7 +35,7 @@ const executionsPrefix = `${recordsPrefix}executions/`;
 export const importJob = (services: () => Promise<SnapshotServices>): Job<string, ImportAnswer> => ({
   requestIn: keyIn,
   run: async (key, engine) => {
-    if (!isSnapshot(key)) return { outcome: 'ignored', message: 'It is neither a zip nor a CSV file.' };
+    if (!isSnapshot(key)) return { outcome: 'ignored', message: 'The file is neither a zip nor a CSV file.' };
     const world = await services();
     const { observe, store, limits } = world;
     observe.begin(engine.invocationId);
@@ -70,7 +70,7 @@ const importFile = async (engine: Engine, given: World): Promise<ImportAnswer> =
     work: async () => ({ dropped: (await store.find(key)) ?? null, startedAt: new Date().toISOString() }),
     backoff,
   });
-  if (dropped === null) return { outcome: 'replaced', message: 'It was deleted since.' };
+  if (dropped === null) return { outcome: 'replaced', message: 'The file was deleted in the meantime.' };
   await finishLast(engine, given);
   const examined = await engine.step('compare', {
     work: () => examine(dropped, { services: world, startedAt }),
@@ -102,7 +102,7 @@ const isApproved = async (
     submitted: async (callbackId) => {
       await change(store, id, { state: 'waiting-for-approval', callbackId });
       countOutcome('waiting-for-approval', observe);
-      observe.warn(`the snapshot ${id} waits for a person`, { count: reasons.length });
+      observe.warn(`the snapshot ${id} waits for approval`, { count: reasons.length });
       observe.flush();
     },
   });
@@ -113,7 +113,7 @@ const isApproved = async (
       const endedAt = new Date().toISOString();
       const over = { state: 'rejected', callbackId: undefined, endedAt } as const;
       if (answer !== undefined) return change(store, id, { ...over, decided: answer });
-      const why = `${reasons.join('; ')}. Nobody decided within ${Math.round(timeoutSeconds / 3_600)} hours`;
+      const why = `${reasons.join('; ')}. It was not approved or rejected within ${Math.round(timeoutSeconds / 3_600)} hours`;
       return change(store, id, { ...over, why });
     },
     backoff,
@@ -139,13 +139,13 @@ const send = async (examined: ToBeSent, engine: Engine, { world, key }: World): 
   if (!isStill) {
     await engine.step('superseded', {
       work: async () => {
-        const why = 'another one was accepted meanwhile';
+        const why = 'another snapshot was accepted in the meantime';
         await change(store, id, { state: 'superseded', why, endedAt: new Date().toISOString() });
       },
       backoff,
     });
     await tell('superseded', engine, world);
-    return { outcome: 'superseded', message: 'Another one was accepted meanwhile.', id };
+    return { outcome: 'superseded', message: 'Another snapshot was accepted in the meantime.', id };
   }
   return sendAll({ id, parts, accepted }, engine, { world, key });
 };
@@ -159,7 +159,7 @@ const finishLast = async (engine: Engine, { world, key }: Pick<World, 'world' | 
       if (!last?.sending) return null;
       const { sending: _, ...accepted } = last;
       const { id } = accepted;
-      observe.warn(`the snapshot ${id} was not sent to its end: it is now`);
+      observe.warn(`the rest of the snapshot ${id} is sent now`);
       const { parts } = await planOf(store, id);
       return { id, parts: parts.length, accepted };
     },

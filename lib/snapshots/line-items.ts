@@ -41,19 +41,19 @@ const tables = (number: number): string => `
 const readItems = (table: Table, maximum: number | undefined): string => `
   INSERT INTO items_read
     SELECT r.line, r.id, r.title, r.class, number_in(r.points), r.status, c.name, CASE
-      WHEN NOT is_id(r.id) THEN ['sourcedId', 'is no id']
+      WHEN NOT is_id(r.id) THEN ['sourcedId', 'is not an id']
       WHEN is_gone(status) THEN NULL
       WHEN status NOT IN ('', 'active') THEN ['status', 'must be active, inactive or tobedeleted']
       WHEN coalesce(title, '') = '' OR has_control(title) THEN ['title', 'must be one line, and not empty']
-      WHEN points = '' THEN ['resultValueMax', 'is empty; to give such line items a maximum, give "resultValueMax": 100 in snapshot-settings.json', 'withoutMaximum']
-      WHEN number_in(points) IS NULL THEN ['resultValueMax', 'must be a number as in 100 or 7.5']
+      WHEN points = '' THEN ['resultValueMax', 'is empty. To give such line items a maximum, set "resultValueMax": 100 in snapshot-settings.json', 'withoutMaximum']
+      WHEN number_in(points) IS NULL THEN ['resultValueMax', 'must be a number such as 100 or 7.5']
       WHEN c.id IS NULL THEN ['classSourcedId', 'names no row of classes.csv', 'notInPackage']
       WHEN c.problem IS NOT NULL THEN ['classSourcedId', c.problem, c.fate] END
     FROM (SELECT line, id, title, class, ${maximum === undefined ? 'trimmed(points)' : `coalesce(nullif(trimmed(points), ''), '${maximum}')`} AS points,
         word_in(status) AS status FROM (${rowsOf(table, columns)})) r
       LEFT JOIN names c ON c.letter = 'c' AND c.id = r.class`;
 
-const problemOfSame = `['sourcedId', 'another row has it, too, and differs']`;
+const problemOfSame = `['sourcedId', 'another row has the same sourcedId, but differs']`;
 
 /** Which line items there are to be. What cannot be read stands as it was, as does what a delta does not name. */
 const choose = (isWhole: boolean): string => `
@@ -104,7 +104,7 @@ const maxCircle = 100;
 const refuseTitles = `
   CREATE TABLE refused_titles AS
     SELECT DISTINCT id, CASE WHEN is_double THEN 'two line items of one class have this title'
-      ELSE 'another line item of the class has had this title within 40 days: give this one another title' END AS problem
+      ELSE 'another line item of the class had this title in the last 40 days. Give this one another title' END AS problem
     FROM titles WHERE is_double OR is_left OR (is_taken AND id NOT IN (SELECT id FROM circles));
   INSERT INTO problems SELECT '${file}', w.line, 'title', r.problem FROM refused_titles r JOIN wanted w USING (id);
   INSERT INTO refused (grp, row, a, b) SELECT '${name}', id, NULL, NULL FROM refused_titles;

@@ -25,12 +25,14 @@ export const manifestOf = async (files: Files, folder: string): Promise<Manifest
     : new Map<string, string>();
   const version = properties.get('oneroster.version') || undefined;
   if (version !== undefined && !/^1\.[012](\.|$)/.test(version))
-    throw new UnusableSnapshot('manifest.csv gives an oneroster.version that is not 1.0, 1.1 or 1.2');
+    throw new UnusableSnapshot(
+      'manifest.csv must have the oneroster.version 1.0, 1.1 or 1.2. sis-relay reads no other version',
+    );
   const isDelta = [...properties.values()].some((value) => value.toLowerCase() === 'delta');
   const main = fileNames.map((name) => [name, modeOf(name, { files, properties, isDelta })] as const);
   if (main.every(([, mode]) => mode === 'absent'))
     throw new UnusableSnapshot(
-      `The zip holds none of ${fileNames.map((name) => `${name}.csv`).join(', ')}, in no folder or in one`,
+      `The zip has none of ${fileNames.map((name) => `${name}.csv`).join(', ')}. Put these files at the top of the zip, or in one folder`,
     );
   const further = furtherNames.map((name) => {
     const isHere = files.has(`${name}.csv`);
@@ -49,17 +51,17 @@ const modeOf = (name: FileName, { files, properties, isDelta }: Given): Mode => 
   if (told === undefined || told === '') {
     if (isHere && isDelta)
       throw new UnusableSnapshot(
-        `manifest.csv does not say whether ${file} is bulk or delta, as it does of others`,
+        `manifest.csv has a delta. It must then have file.${name}, too, as bulk or delta`,
       );
     return isHere ? 'bulk' : 'absent';
   }
   if (told !== 'bulk' && told !== 'delta' && told !== 'absent')
-    throw new UnusableSnapshot(`manifest.csv says of file.${name} neither bulk, nor delta, nor absent`);
+    throw new UnusableSnapshot(`In manifest.csv, file.${name} must be bulk, delta or absent`);
   if ((told !== 'absent') !== isHere)
     throw new UnusableSnapshot(
       isHere
-        ? `manifest.csv says that ${file} is absent, and the zip holds it`
-        : `manifest.csv says that ${file} is there (${told}), and the zip does not hold it`,
+        ? `In manifest.csv, file.${name} is absent, but the zip has ${file}. Correct one of them`
+        : `In manifest.csv, file.${name} is ${told}, but the zip has no ${file}. Correct one of them`,
     );
   return told;
 };
@@ -74,7 +76,8 @@ const propertiesIn = async (files: Files, folder: string): Promise<Map<string, s
   const properties = new Map<string, string>();
   for (const cells of await cellsIn(table)) {
     const property = (cells[name] ?? '').trim().toLowerCase();
-    if (properties.has(property)) throw new UnusableSnapshot('manifest.csv has a property twice');
+    if (properties.has(property))
+      throw new UnusableSnapshot('manifest.csv has a property twice. Remove one of them');
     properties.set(property, (cells[value] ?? '').trim());
   }
   return properties;

@@ -88,7 +88,7 @@ const checkKeys = (by: string, before: string, file: string): void => {
   if (other < 0) return;
   const [name, ...key] = then?.[other] ?? [];
   throw new UnusableSnapshot(
-    `The mapping no longer has, at messages[${other}], ${name} with the key ${key.join(', ')}, by which rows of ${file} were accepted: put that back, and new messages behind those that there are; or give the file another name, under which everything is sent anew and nothing is removed`,
+    `The mapping changed messages[${other}]. Rows of ${file} were accepted with ${name} and the key ${key.join(', ')} there. Put that back, and add new messages at the end. Or give the file another name: then everything is sent again, and nothing is removed`,
   );
 };
 
@@ -97,8 +97,8 @@ const kindIn =
   (file: string) =>
   ({ function: grp, key }: Message, at: number) => ({
     ...{ kind: kindOf(at), grp, function: grp, file, column: key.join(', ') },
-    twice: 'another row has the same key, and differs',
-    differs: 'another row is about the same thing on the platform, and differs',
+    twice: 'another row has the same key, but differs',
+    differs: 'another row is about the same thing on the platform, but differs',
   });
 
 const formsOf = ({ messages }: SnapshotMapping): Forms => {
@@ -132,7 +132,7 @@ const open = async ({ path, file, mapping, comparison }: Context): Promise<Table
   const missing = [...columnsIn(mapping)].filter(([column]) => !table.columns.includes(column));
   if (missing.length > 0)
     throw new UnusableSnapshot(
-      `${file} has no column ${missing.map(([column, reader]) => `${column} (which ${reader} reads)`).join(', ')}: its first row must name its columns`,
+      `${file} has no column ${missing.map(([column, reader]) => `${column} (which ${reader} reads)`).join(', ')}. The first row must name the columns`,
     );
   await addDamaged(comparison, { file, grp: file, table });
   for (const name of new Set(mapping.messages.map((each) => each.function)))
@@ -346,7 +346,7 @@ const take = (one: OneRow, context: Context, taken: Taken): void => {
   const removal = message.removed && removalsOf(row, mapping, at);
   const time = made && timeIn(made, message);
   const all: Problem[] = [
-    ...wrong.map((column) => ({ column, problem: 'is no key: it must be one line, and not empty' })),
+    ...wrong.map((column) => ({ column, problem: 'must be one line, and not empty' })),
     ...problems,
     ...(removal?.problems ?? []),
     ...(time?.problem ?? []),
@@ -410,7 +410,7 @@ const timeIn = ({ time }: Made, message: Message): { atMs?: number | undefined; 
   if (message.time === undefined || text === '') return {};
   const atMs = instantMsIn(text);
   if (atMs !== undefined) return { atMs };
-  return { problem: [{ column: message.time, problem: 'must be a time as in 2026-01-31T09:30:00Z' }] };
+  return { problem: [{ column: message.time, problem: 'must be a time such as 2026-01-31T09:30:00Z' }] };
 };
 
 /** A mapping may name its fields in another order than before. */

@@ -51,8 +51,8 @@ const withoutMapping = async (key: string, store: Store): Promise<string> => {
   const [own, ofAll] = mappingKeysOf(key);
   for (const former of formerKeysOf(key))
     if ((await store.textIfAny(former)) !== undefined)
-      return `${former} is no longer read, as whoever drops exports can write it: check it, and move it to ${own}, or to ${ofAll} for all tables`;
-  return `Nothing says what the columns of ${fileNameOf(key)} mean: put a mapping to ${own}, or to ${ofAll} for all tables`;
+      return `${former} is no longer read, because everyone who may put exports there can also write it. Check the mapping, then move it to ${own}, or to ${ofAll} for all tables`;
+  return `There is no mapping for the columns of ${fileNameOf(key)}. Put one at ${own}, or at ${ofAll} for all tables`;
 };
 
 const problemsOf = ({ messages }: Mapping, functions: readonly string[]): string[] => [
@@ -63,18 +63,18 @@ const problemsOf = ({ messages }: Mapping, functions: readonly string[]): string
     ].flatMap(([place, each]) =>
       functions.includes(each)
         ? []
-        : [`${place}: snapshots may not use ${each}: if they may, add it to "functions" in ${settingsKey}`],
+        : [`${place}: snapshots may not use ${each}. To allow it, add it to "functions" in ${settingsKey}`],
     ),
   ),
   ...messages.flatMap(({ key, resource }, at) => [
     ...(key === undefined
       ? [
-          `messages[${at}].key: is missing: give the columns that name a row for ever, as in "key": ["COURSE", "LOGIN"]`,
+          `messages[${at}].key: is missing. Give the columns whose values never change for a row, as in "key": ["COURSE", "LOGIN"]`,
         ]
       : []),
     ...(resource === undefined
       ? []
-      : [`messages[${at}].resource: is for change notices, and a table has none: leave it out`]),
+      : [`messages[${at}].resource: is only for change notices. Leave it out for a table`]),
   ]),
-  ...(messages.length > maxMessages ? [`messages: are more than ${maxMessages}`] : []),
+  ...(messages.length > maxMessages ? [`messages: must be at most ${maxMessages}`] : []),
 ];

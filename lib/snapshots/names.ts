@@ -59,8 +59,8 @@ export const readNames = async (reading: Reading): Promise<{ users: Table | unde
   }
   const problemOf = ({ letter, name }: Named, first: number): string => `
     WHEN n.letter = '${letter}' AND n.name = '' THEN $${first}
-    WHEN n.letter = '${letter}' AND n.name = ${ambiguous} THEN 'two rows of ${name}.csv have this sourcedId'
-    WHEN n.letter = '${letter}' AND s.name IS NOT NULL THEN 'two rows of ${name}.csv have the ' || $${first + 1} || ' of this one'`;
+    WHEN n.letter = '${letter}' AND n.name = ${ambiguous} THEN 'two rows of ${name}.csv have this sourcedId, but different names'
+    WHEN n.letter = '${letter}' AND s.name IS NOT NULL THEN 'its row in ${name}.csv has the same ' || $${first + 1} || ' as another row'`;
   await sets.run(
     `CREATE TABLE names AS
        SELECT n.letter, n.id, n.name, CASE ${problemOf(classes, 1)} ${problemOf(users, 3)} END AS problem,
@@ -78,12 +78,12 @@ export const readNames = async (reading: Reading): Promise<{ users: Table | unde
   return { users: tables.users };
 };
 
-const helpOf = ({ key }: Named): string => `to take another column, give ${key} in snapshot-settings.json`;
+const helpOf = ({ key }: Named): string => `To use another column, set ${key} in snapshot-settings.json`;
 
 const namelessText = (named: Named): string =>
   named.parts.length === 1
-    ? `its row of ${named.name}.csv has no ${named.setting}; ${helpOf(named)}`
-    : `its row of ${named.name}.csv has no name by ${named.setting}, as a part is empty, is not in the package, or has two values; ${helpOf(named)}`;
+    ? `its row in ${named.name}.csv has no ${named.setting}. ${helpOf(named)}`
+    : `its row in ${named.name}.csv has no name by ${named.setting}: a part is empty, is not in the package, or has two values. ${helpOf(named)}`;
 
 /** With what it is called by, or why that is not known. */
 export const withName = (
@@ -112,9 +112,7 @@ const addNamed = async (table: Table, named: Named, reading: Reading): Promise<v
   for (const [place, part] of parts.entries())
     if ('of' in part && part.of === 'itself') {
       if (table.at(part.column) < 0)
-        throw new UnusableSnapshot(
-          `${name}.csv lacks the column ${part.column} in its header; ${helpOf(named)}`,
-        );
+        throw new UnusableSnapshot(`${name}.csv has no column ${part.column}. ${helpOf(named)}`);
       own[`v${place}`] = part.column;
     }
   const linked = await addLinked(table, named, reading);
@@ -136,8 +134,8 @@ const addNamed = async (table: Table, named: Named, reading: Reading): Promise<v
       : `CASE WHEN ${cells.map((cell) => `${cell} = ''`).join(' OR ')} THEN '' ELSE ${pieces.join(' || ')} END`;
   await sets.run(
     `INSERT INTO named SELECT line, id, name, status, CASE WHEN NOT is_id(id) THEN 'sourcedId' ELSE $2 END,
-       CASE WHEN NOT is_id(id) THEN 'is no id: empty, too long, or with control characters'
-         WHEN has_control(name) OR length(name) > 255 THEN 'is no name: too long, or with control characters' END
+       CASE WHEN NOT is_id(id) THEN 'is not an id: it is empty, too long, or has control characters'
+         WHEN has_control(name) OR length(name) > 255 THEN 'is not a name: it is too long, or has control characters' END
      FROM (SELECT r.line, r.id, word_in(r.status) AS status, ${whole} AS name
        FROM (${rowsOf(table, { id: 'sourcedId', status: 'status', ...own })}) r ${joins.join(' ')})`,
     [table.path, setting, ...texts],
@@ -163,11 +161,11 @@ const addLinked = async (
     const told = `${setting} in snapshot-settings.json`;
     if (link === undefined)
       throw new UnusableSnapshot(
-        `${name}.csv lacks the column ${columns[0]}, by which ${told} finds a ${row}`,
+        `${name}.csv has no column ${columns[0]}. ${told} needs it to find the ${row}`,
       );
     if (given.modes[file] !== 'bulk')
       throw new UnusableSnapshot(
-        `${told} needs ${file}.csv with all its rows beside ${name}.csv, and the package has ${given.modes[file] === 'delta' ? 'a delta of it' : 'none'}: drop an export that has it as bulk`,
+        `${told} needs all rows of ${file}.csv, but the package has ${given.modes[file] === 'delta' ? 'only a delta of it' : 'no such file'}. Put an export into the bucket that has ${file}.csv as bulk`,
       );
     const others = await given.read(file, ['sourcedId', ...wanted.map(({ column }) => column)]);
     if (comparison.rows[`${file}.csv`] === undefined) {

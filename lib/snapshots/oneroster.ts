@@ -56,7 +56,7 @@ export const compareExport = async (
 };
 
 const differentRoles = 'two active rows of one class and user have different roles';
-const differentResults = 'another row has this line item and student, too, and differs';
+const differentResults = 'another row has the same line item and student, but differs';
 
 const enrollments: Kind = {
   ...{ kind: '2', grp: 'enrollments', function: 'enrollment-create', file: 'enrollments.csv' },
@@ -65,7 +65,7 @@ const enrollments: Kind = {
 const results: Kind = {
   ...{ kind: '3', grp: 'results', function: 'grade-push', file: 'results.csv' },
   ...{ column: 'lineItemSourcedId', twice: differentResults, differs: differentResults },
-  older: 'is before that of the grade that was accepted: an older one is not put over it',
+  older: 'is before the time of the accepted grade, which stays',
 };
 
 /**
@@ -123,7 +123,7 @@ const unread = (
   value: string,
   { otherwise, settings }: { otherwise: string; settings: SnapshotSettings },
 ): string => `
-  CASE WHEN ${settings.dateOrder === undefined} AND can_be_two_days(${value}) THEN ['${column}', 'is written as in 1/05/2023, where day or month may come first: give "dateOrder": "day-month-year" or "month-day-year" in snapshot-settings.json', 'twoReadings']
+  CASE WHEN ${settings.dateOrder === undefined} AND can_be_two_days(${value}) THEN ['${column}', 'can be two days, as 1/05/2023 can. Set "dateOrder" to "day-month-year" or "month-day-year" in snapshot-settings.json', 'twoReadings']
     ELSE ['${column}', '${otherwise}'] END`;
 
 const gradeData = (withoutComments: string): string => `
@@ -304,18 +304,18 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
     CREATE TABLE enrolled AS
       SELECT r.* EXCLUDE (a_problem, b_problem, a_fate, b_fate, begin_day, end_day)
           REPLACE (coalesce(begin_day, begins) AS begins, coalesce(end_day, ends) AS ends), o.role_id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || left(sha256(concat_ws(chr(31), r.id, r.class, r.usr, r.role)), 20) END AS row,
-        CASE WHEN NOT is_id(r.class) THEN ['classSourcedId', 'is no id']
-          WHEN NOT is_id(r.usr) THEN ['userSourcedId', 'is no id']
-          WHEN NOT is_id(r.id) THEN ['sourcedId', 'is no id']
+        CASE WHEN NOT is_id(r.class) THEN ['classSourcedId', 'is not an id']
+          WHEN NOT is_id(r.usr) THEN ['userSourcedId', 'is not an id']
+          WHEN NOT is_id(r.id) THEN ['sourcedId', 'is not an id']
           WHEN is_gone(r.status) THEN NULL
           WHEN r.status NOT IN ('', 'active') THEN ${badStatus}
-          WHEN r.begins <> '' AND r.begin_day IS NULL THEN ${unread('beginDate', 'r.begins', { otherwise: 'must be a day as in 2026-09-01', settings })}
-          WHEN r.ends <> '' AND r.end_day IS NULL THEN ${unread('endDate', 'r.ends', { otherwise: 'must be a day as in 2026-12-20', settings })}
+          WHEN r.begins <> '' AND r.begin_day IS NULL THEN ${unread('beginDate', 'r.begins', { otherwise: 'must be a day such as 2026-09-01', settings })}
+          WHEN r.ends <> '' AND r.end_day IS NULL THEN ${unread('endDate', 'r.ends', { otherwise: 'must be a day such as 2026-12-20', settings })}
           WHEN a_problem IS NOT NULL THEN ['classSourcedId', a_problem, a_fate]
           WHEN b_problem IS NOT NULL THEN ['userSourcedId', b_problem, b_fate]
           WHEN r.role = '' THEN ['role', CASE WHEN r.usr IN (SELECT usr FROM user_roles) THEN 'is empty, and roles.csv gives the user several'
             ELSE 'is empty, and neither roles.csv nor users.csv gives the user one' END, 'withoutRole']
-          WHEN o.role_id IS NULL THEN ['role', 'has no id in the settings', 'unknownRole'] END AS problem
+          WHEN o.role_id IS NULL THEN ['role', 'has no id in "roles" of snapshot-settings.json', 'unknownRole'] END AS problem
       FROM ${named('enrolled_read')} r LEFT JOIN roles o ON o.role = r.role;
     DROP TABLE enrolled_read;
     INSERT INTO refused (grp, row, a, b) SELECT 'enrollments', row, ${whoOf('class')} FROM enrolled WHERE problem IS NOT NULL;
@@ -360,7 +360,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
       unknown.set(told, (unknown.get(told) ?? 0) + rows);
     }
   for (const [role, rows] of unknown) {
-    const problem = `the role ${role} has no id in the settings of snapshots: ${rows} rows were refused`;
+    const problem = `the role ${role} has no id in "roles" of snapshot-settings.json: ${rows} rows were refused`;
     await sets.run(`INSERT INTO problems VALUES ('enrollments.csv', NULL, 'role', $1)`, [problem]);
   }
   await countRows(
@@ -412,20 +412,20 @@ const readResults = async (reading: Reading): Promise<void> => {
       FROM (SELECT r.*, i.object, time_of(r.changed) AS at_ms, number_in(r.score) AS points,
           CASE WHEN is_id(r.item) AND is_id(r.usr) THEN r.item || chr(31) || r.usr
             ELSE '#' || left(sha256(concat_ws(chr(31), r.item, r.usr, r.score)), 20) END AS row,
-          CASE WHEN NOT is_id(r.item) THEN ['lineItemSourcedId', 'is no id']
-            WHEN NOT is_id(r.usr) THEN ['studentSourcedId', 'is no id']
+          CASE WHEN NOT is_id(r.item) THEN ['lineItemSourcedId', 'is not an id']
+            WHEN NOT is_id(r.usr) THEN ['studentSourcedId', 'is not an id']
             WHEN is_gone(r.status) THEN NULL
             WHEN r.status NOT IN ('', 'active') THEN ${badStatus}
             WHEN r.graded NOT IN (${texts}) THEN ['scoreStatus', 'must be one of ${scoreStatuses.join(', ')}']
             WHEN r.graded <> 'fully graded' THEN NULL
             WHEN r.changed <> '' AND day_of(r.changed) IS NULL
-              THEN ${unread('dateLastModified', 'r.changed', { otherwise: 'must be a time as in 2026-01-31T09:30:00Z', settings })}
+              THEN ${unread('dateLastModified', 'r.changed', { otherwise: 'must be a time such as 2026-01-31T09:30:00Z', settings })}
             WHEN i.object IS NULL THEN ['lineItemSourcedId', 'names no line item that can be used', 'notInPackage']
             WHEN b_problem IS NOT NULL THEN ['studentSourcedId', b_problem, b_fate]
-            WHEN number_in(r.score) IS NULL AND r.score <> '' THEN ['score', 'must be a number as in 100 or 7.5']
-            WHEN r.score = '' AND r.words = '' THEN ['score', 'is empty, and so is textScore']
-            WHEN r.score = '' AND has_control_in_text(r.words) THEN ['textScore', 'holds control characters']
-            WHEN has_control_in_text(r.comments) THEN ['comment', 'holds control characters'] END AS problem
+            WHEN number_in(r.score) IS NULL AND r.score <> '' THEN ['score', 'must be a number such as 100 or 7.5']
+            WHEN r.score = '' AND r.words = '' THEN ['score', 'is empty, and textScore is empty, too']
+            WHEN r.score = '' AND has_control_in_text(r.words) THEN ['textScore', 'has control characters']
+            WHEN has_control_in_text(r.comments) THEN ['comment', 'has control characters'] END AS problem
         FROM ${withName('u', { of: 'results_read', as: 'b', file: 'users.csv' })} r LEFT JOIN items i ON i.id = r.item);
     DROP TABLE results_read;
     INSERT INTO refused (grp, row, a, b) SELECT 'results', row, ${whoOf('item')} FROM results WHERE problem IS NOT NULL;

@@ -21,7 +21,7 @@ export const keyIn = (given: unknown): string => {
     ? decodeURIComponent(told.data.Records[0].s3.object.key.replaceAll('+', ' '))
     : (wrapped.data?.detail.object.key ?? asked.data?.key);
   if (key?.startsWith(snapshotsPrefix)) return key;
-  throw new Error(`The event names no file under ${snapshotsPrefix}: give {"key": "snapshots/….zip"}`);
+  throw new Error(`The event names no file under ${snapshotsPrefix}. Pass {"key": "snapshots/….zip"}`);
 };
 
 /** A table, which a mapping file beside it makes messages of. */

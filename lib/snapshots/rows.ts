@@ -80,9 +80,9 @@ const steps: Partial<Record<RowFate, string>> = {
   notInPackage: 'Export all classes, users and line items that other files name.',
   withoutName:
     'Fill that column, or name another one under "orgUnitCode" or "user" in snapshot-settings.json.',
-  withoutMaximum: 'Fill resultValueMax, or give "resultValueMax" in snapshot-settings.json.',
-  twoReadings: 'Give "dateOrder" in snapshot-settings.json.',
-  refused: 'The report names the rows, and why.',
+  withoutMaximum: 'Fill resultValueMax, or set "resultValueMax" in snapshot-settings.json.',
+  twoReadings: 'Set "dateOrder" in snapshot-settings.json.',
+  refused: 'The report lists the rows and the reasons.',
 };
 
 type Account = Pick<SnapshotRecord, 'rows' | 'unknownRoles'>;
@@ -104,7 +104,7 @@ export const rowsTold = (
       ([fate, count]) =>
         `${count} ${words[fate]}${fate === 'unknownRole' && roles !== '' ? ` (${roles})` : ''}`,
     );
-    return `${file}: ${fates.length === 0 ? 'no row' : fates.join(', ')}.`;
+    return `${file}: ${fates.length === 0 ? 'no rows' : fates.join(', ')}.`;
   });
   const absent = fileNames.filter((name) => rows[`${name}.csv`] === undefined).map((name) => `${name}.csv`);
   const all = new Set(Object.values(rows).flatMap((counts) => fatesIn(counts).map(([fate]) => fate)));

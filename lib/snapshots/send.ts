@@ -54,6 +54,6 @@ const sendLines = async (lines: string[], { sqs, queueUrlOf }: SnapshotServices)
     );
     const [reason] = failures.values();
     if (reason !== undefined)
-      throw new MessageFailure('unavailable', `SQS did not take ${failures.size} messages: ${reason}`);
+      throw new MessageFailure('unavailable', `SQS refused ${failures.size} messages: ${reason}`);
   }
 };

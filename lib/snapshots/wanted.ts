@@ -284,7 +284,7 @@ export const countWanted = async (comparison: Comparison): Promise<void> => {
       else countsOf(comparison, grp)[isCount(what) ? what : 'unchanged'] += rows;
   await sets.run(
     `INSERT INTO problems
-       SELECT any_value(k.file), NULL, NULL, count(*) || ' ' || d.grp || ' are missing, and stay: refused rows may be meant for them'
+       SELECT any_value(k.file), NULL, NULL, count(*) || ' ' || d.grp || ' are missing, but are not removed, because refused rows may be about them'
        FROM draft d JOIN kinds k USING (kind) SEMI JOIN perhaps_meant USING (key) GROUP BY d.grp`,
   );
 };

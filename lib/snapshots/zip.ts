@@ -60,7 +60,7 @@ const entriesOf = async (
 ): Promise<Map<string, Placed>> => {
   if (zip.entryCount > limits.maxEntries)
     throw new UnusableSnapshot(
-      `The zip holds ${zip.entryCount} files: at most ${limits.maxEntries} are read`,
+      `The zip has ${zip.entryCount} files, but at most ${limits.maxEntries} are read`,
     );
   const all: Placed[] = [];
   for await (const entry of zip.eachEntry()) {
@@ -74,7 +74,7 @@ const entriesOf = async (
   for (const placed of all) {
     const key = placed.name.toLowerCase();
     if (placed.folder !== folder) continue;
-    if (entries.has(key)) throw new UnusableSnapshot(`The zip holds ${quoted(placed.name)} twice`);
+    if (entries.has(key)) throw new UnusableSnapshot(`The zip has ${quoted(placed.name)} twice`);
     refuseHarm(placed, limits);
     entries.set(key, placed);
   }
@@ -88,7 +88,7 @@ const folderOf = (wanted: readonly Placed[]): string => {
   const [first = '', second] = [...new Set(wanted.map(({ folder }) => folder))].sort();
   if (first !== '' && second !== undefined)
     throw new UnusableSnapshot(
-      `The zip holds an export in two folders, ${quoted(first)} and ${quoted(second)}: drop one zip for each`,
+      `The zip has an export in two folders, ${quoted(first)} and ${quoted(second)}. Make one zip for each`,
     );
   return first;
 };
@@ -100,12 +100,12 @@ const refuseHarm = ({ name, entry }: Placed, { maxBytes, maxRatio }: ZipLimits):
     throw new UnusableSnapshot(`${quoted(name)} in the zip is larger than ${maxBytes} bytes`);
   if (uncompressedSize > Math.max(freeBytes, compressedSize * maxRatio))
     throw new UnusableSnapshot(
-      `${quoted(name)} in the zip grows to more than ${maxRatio} times its size: no export does`,
+      `${quoted(name)} in the zip grows to more than ${maxRatio} times its size, which no export does`,
     );
 };
 
 async function* unpacked(zip: ZipFile, entry: Entry | undefined, name: string): AsyncGenerator<Buffer> {
-  if (entry === undefined) throw new UnusableSnapshot(`The zip holds no ${name}`);
+  if (entry === undefined) throw new UnusableSnapshot(`The zip has no ${name}`);
   const stream = await orUnusable(() => zip.openReadStreamPromise(entry), name);
   let sum = 0;
   const pieces = stream[Symbol.asyncIterator]();

@@ -213,7 +213,7 @@ describe('org units', () => {
       fills: [{ outcome: 'held', names: 66, removed: 60 }],
     });
     expect(await codeOf('MANY-1')).toEqual({ ids: [7001] });
-    expect(logged.join('\n')).toContain('the crosswalk is held');
+    expect(logged.join('\n')).toContain('the crosswalk is not updated');
     expect(metrics('CrosswalkFills').slice(-2)).toEqual([
       ['filled', 0],
       ['held', 1],
@@ -366,7 +366,7 @@ describe('users.csv', () => {
     expect((await report())?.split('\n')).toEqual([
       'file,line,column,problem',
       ...[52, 53, 54, 55, 56, 57].map((line) => `crosswalk/users.csv,${line},${id}`),
-      'crosswalk/users.csv,59,,"has 3 cells, and the header 2"',
+      'crosswalk/users.csv,59,,"has 3 cells, but the header has 2"',
       'crosswalk/users.csv,60,userName,is too long or has control characters',
       `crosswalk/users.csv,61,${id}`,
       '',
@@ -393,7 +393,7 @@ describe('users.csv', () => {
       `${whole}41,"${'x,y\n'.repeat(40_000)}`,
       'is not CSV from line 42 on: a row is longer than',
     ],
-    ['is empty', '', 'is empty: it lacks even a header'],
+    ['is empty', '', 'is empty. It must have at least a header'],
     ['is half', whole.slice(0, whole.length / 2), 'would be removed'],
   ];
 

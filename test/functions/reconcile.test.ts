@@ -468,7 +468,7 @@ test('what fails it is told in its report', async () => {
   expect(await json(reportKey(id))).toMatchObject({
     id,
     state: 'failed',
-    why: expect.stringMatching(/wrong.json is not usable.*by/s),
+    why: expect.stringMatching(/wrong.json is not valid.*by/s),
   });
 });
 

@@ -510,20 +510,20 @@ describe('rows that cannot be used', () => {
     expect((await reportOf(answer)).sort()).toMatchInlineSnapshot(`
       [
         ""enrollments.csv","","beginDate","is written as in 1/05/2023, where day or month may come first: give ""dateOrder"": ""day-month-year"" or ""month-day-year"" in snapshot-settings.json (1 row, in line 3)"",
-        ""enrollments.csv","","classSourcedId","its row of classes.csv has no classCode; to take another column, give ""orgUnitCode"": ""sourcedId"" in snapshot-settings.json (1 row, in line 8)"",
-        ""enrollments.csv","","role","the role ""=cmd()"" has no id in the settings of snapshots: 1 rows were refused"",
-        ""enrollments.csv","2","userSourcedId","two rows of users.csv have the username of this one"",
+        ""enrollments.csv","","classSourcedId","its row in classes.csv has no classCode. To use another column, set ""orgUnitCode"": ""sourcedId"" in snapshot-settings.json (1 row, in line 8)"",
+        ""enrollments.csv","","role","the role ""=cmd()"" has no id in ""roles"" of snapshot-settings.json: 1 rows were refused"",
+        ""enrollments.csv","2","userSourcedId","its row in users.csv has the same username as another row"",
         ""enrollments.csv","5","role","two active rows of one class and user have different roles"",
-        ""enrollments.csv","6","userSourcedId","two rows of users.csv have the username of this one"",
+        ""enrollments.csv","6","userSourcedId","its row in users.csv has the same username as another row"",
         ""enrollments.csv","7","role","two active rows of one class and user have different roles"",
         ""enrollments.csv","9","userSourcedId","names no row of users.csv"",
         ""lineItems.csv","","resultValueMax","is empty; to give such line items a maximum, give ""resultValueMax"": 100 in snapshot-settings.json (1 row, in line 5)"",
         ""lineItems.csv","3","title","data.name: must hold none of / "" * < > + = | , %"",
         ""lineItems.csv","4","title","two line items of one class have this title"",
-        ""results.csv","3","score","must be a number as in 100 or 7.5"",
-        ""results.csv","4","comment","holds control characters"",
-        ""results.csv","5","lineItemSourcedId","another row has this line item and student, too, and differs"",
-        ""results.csv","6","lineItemSourcedId","another row has this line item and student, too, and differs"",
+        ""results.csv","3","score","must be a number such as 100 or 7.5"",
+        ""results.csv","4","comment","has control characters"",
+        ""results.csv","5","lineItemSourcedId","another row has the same line item and student, but differs"",
+        ""results.csv","6","lineItemSourcedId","another row has the same line item and student, but differs"",
       ]
     `);
     expect(await sent()).toEqual({});
@@ -647,7 +647,7 @@ describe('a snapshot that would remove too much', () => {
     const importing = importSis(half());
     const id = await waitingId();
     expect(await sent()).toEqual({});
-    expect(logged.join('')).toContain(`the snapshot ${id} waits for a person`);
+    expect(logged.join('')).toContain(`the snapshot ${id} waits for approval`);
     const waiting = await decide(id, { decision: 'approved', reason: 'term is over' });
     expect(waiting).toMatchObject({
       why: '3 of 5 enrollments would be removed',
@@ -683,13 +683,13 @@ describe('a snapshot that would remove too much', () => {
   });
 
   test.each<[string, (sis: Required<Sis>) => [Sis, string?], string]>([
-    ['a column', (sis) => [sis, 'endDate'], 'enrollments.csv lacks 1 columns that it had'],
+    ['a column', (sis) => [sis, 'endDate'], 'enrollments.csv has lost 1 columns'],
     [
       'all rows',
       (sis) => [{ ...sis, results: [] }],
       'results.csv has no row; 2 of 2 results would be removed',
     ],
-    ['a file', ({ results: _, ...sis }) => [sis], 'results.csv is missing, which was there before'],
+    ['a file', ({ results: _, ...sis }) => [sis], 'results.csv is missing; an accepted snapshot had it'],
   ])('waits also where it lacks %s', async (_, lose, why) => {
     await importSis(smallSis());
     const [sis, column] = lose(smallSis());
@@ -712,7 +712,7 @@ describe('a snapshot that would remove too much', () => {
     expect(await importSis(sis)).toMatchObject({ outcome: 'accepted' });
   });
 
-  test('waits also where what it has would go to other users', async () => {
+  test('waits also where what it has would move to other users', async () => {
     const sis = smallSis();
     await importSis(sis);
     await sent();
@@ -721,7 +721,7 @@ describe('a snapshot that would remove too much', () => {
     sis.users = sis.users.map((row, at) => ({ ...row, username: names[(at + 1) % names.length] ?? '' }));
     const importing = importSis(sis);
     expect(await decide(await waitingId(), { decision: 'rejected' })).toMatchObject({
-      why: '5 of 5 enrollments would go to other users or org units; 2 of 2 results would go to other users or org units',
+      why: '5 of 5 enrollments would move to other users or org units; 2 of 2 results would move to other users or org units',
       counts: { removed: 0 },
     });
     await importing;
@@ -735,7 +735,7 @@ describe('a snapshot that would remove too much', () => {
       isNobodyThere = false;
     });
     expect(answer.outcome).toBe('rejected');
-    expect((await recordOf(answer)).why).toMatch(/would be removed. Nobody decided within/);
+    expect((await recordOf(answer)).why).toMatch(/would be removed. It was not approved or rejected within/);
   });
 });
 
@@ -820,7 +820,7 @@ describe('a file that is none', () => {
     [
       'a missing column',
       () => zipOf(edited('users.csv', (text) => text.replace('username', 'user'))),
-      /users.csv lacks the column username/,
+      /users.csv has no column username/,
     ],
     [
       'a column twice',
@@ -857,12 +857,12 @@ describe('a file that is none', () => {
     [
       'a manifest that names too much',
       () => zipOf(entries().filter(({ name }) => name !== 'results.csv')),
-      /results.csv is there \(bulk\), and the zip does not hold it/,
+      /file.results is bulk, but the zip has no results.csv/,
     ],
     [
       'a manifest that names too little',
       () => zipOf(replaced('manifest.csv', manifestOf({ results: 'absent' }))),
-      /results.csv is absent, and the zip holds it/,
+      /file.results is absent, but the zip has results.csv/,
     ],
   ])('fails, and says why: %s', { tags: ['long'] }, async (_, make, why) => {
     const answer = await importFile(await make());
@@ -960,7 +960,7 @@ describe('a table with a mapping', () => {
     logged = [];
     await put('snapshot-mappings/registrations.json', JSON.stringify(mapping));
     expect(await invoke({ key: 'snapshots/registrations.json' })).toEqual({
-      ...{ outcome: 'ignored', message: 'It is neither a zip nor a CSV file.' },
+      ...{ outcome: 'ignored', message: 'The file is neither a zip nor a CSV file.' },
     });
     expect(logged.join('')).toBe('');
     expect(await invoke({ key: table })).toMatchObject({ outcome: 'accepted', id: answer.id });

@@ -277,7 +277,7 @@ const broken: Invocation = {
 };
 
 /** What these have the functions warn of. */
-export const expectedWarning = /codes have moved to other org units|waits for a person/;
+export const expectedWarning = /codes have moved to other org units|waits for approval/;
 
 export const sisSteps = {
   filled,

@@ -121,7 +121,7 @@ const readFile = async (file: CrosswalkFile, etag: string, given: Reading & Sets
       (await sets.row<[number]>('SELECT count(*) FROM problems WHERE file = $1', [key])) ?? [];
     Object.assign(read, { rows: table.rows, badRows: bad, isWhole: table.damaged.length === 0 });
     const lost = await lostKinds(read, file, given);
-    if (lost.length > 0) read.problem = `has lost the column ${lost.join(' and ')}`;
+    if (lost.length > 0) read.problem = `has lost the column ${lost.join(' and the column ')}`;
   } catch (error) {
     if (!(error instanceof UnusableFile)) throw error;
     read.problem = error.message.replace(`${key} `, '');

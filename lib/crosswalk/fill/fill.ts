@@ -200,7 +200,8 @@ const listAllOrgUnits = async (run: Run, { wantsCourses }: { wantsCourses: boole
     for (const course of listed.courses) all.courses.push(course);
     from = listed.following;
     const place = JSON.stringify(from);
-    if (from && begins.has(place)) throw new Error('The pages of org units lead in a circle');
+    if (from && begins.has(place))
+      throw new Error('The pages of org units repeat: a page leads back to an earlier one');
     begins.add(place);
   }
   return all;
@@ -324,9 +325,9 @@ const tell = async (
 ): Promise<FillAnswer> => {
   const problems: string[] = [];
   for (const { key, problem, badRows } of files) {
-    if (problem !== undefined) problems.push(`${key} ${problem} (its names stay as they were)`);
+    if (problem !== undefined) problems.push(`${key} ${problem}. Its names stay as they were`);
     if (badRows > 0)
-      observe.warn(`rows of ${key} cannot be used: ${reportKey} tells which`, { count: badRows });
+      observe.warn(`rows of ${key} cannot be used; ${reportKey} lists them`, { count: badRows });
   }
   for (const { kind, source, removed, reassigned, names, outcome } of fills) {
     const changes = [
@@ -335,14 +336,14 @@ const tell = async (
     ];
     if (outcome === 'held')
       problems.push(
-        `of ${names} names (${kind}, ${source}) ${changes.join(' and ')}: all stay as they were until somebody invokes crosswalk-fill with {"acceptRemovals":true}`,
+        `too many of ${names} names (${kind}, ${source}) would change: ${changes.join(' and ')}. All stay as they were. If this is right, invoke crosswalk-fill with {"acceptRemovals":true}`,
       );
   }
-  for (const problem of problems) observe.warn(`the crosswalk is held: ${problem}`);
+  for (const problem of problems) observe.warn(`the crosswalk is not updated: ${problem}`);
   const moved = await Promise.all(crosswalkSources.map((source) => movedSoFar(source, store)));
   const movedCodes = moved.reduce((sum, { codes }) => sum + codes.length, 0);
   if (movedCodes > 0)
-    observe.warn('codes have moved to other org units: sis-relay crosswalk moved lists them', {
+    observe.warn('codes have moved to other org units; `sis-relay crosswalk moved` lists them', {
       count: movedCodes,
     });
   observe.count('CrosswalkMoved', { function: 'crosswalk-fill' }, movedCodes);

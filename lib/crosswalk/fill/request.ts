@@ -21,5 +21,5 @@ export const requestIn = (event: unknown): FillRequest => {
   const isScheduled = schedule.safeParse(event).success;
   const asked = fillRequest.safeParse(isScheduled ? {} : (event ?? {}));
   if (asked.success) return { ...asked.data, isScheduled };
-  throw new Error(`The event is not usable: ${z.prettifyError(asked.error)}`);
+  throw new Error(`The event is not valid: ${z.prettifyError(asked.error)}`);
 };

@@ -6,7 +6,7 @@ import { UsageError } from '../../deployment/command-errors.ts';
 export const checkReadable = async (file: string): Promise<void> => {
   const found = await stat(file).catch(() => undefined);
   if (found?.isDirectory())
-    throw new UsageError(`${file} is a folder: zip the CSV files in it, and give the zip.`);
+    throw new UsageError(`${file} is a folder. Zip the CSV files in it, and pass the zip.`);
   if (!found?.isFile()) throw new UsageError(`There is no file ${file}.`);
 };
 
@@ -17,9 +17,9 @@ export const checkPackage = async (file: string): Promise<void> => {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
   const name = basename(file);
   if (bytesRead === 0)
-    throw new UsageError(`${name} is empty: copy it again, or have the student system export it anew.`);
+    throw new UsageError(`${name} is empty. Copy it again, or export it again from the student system.`);
   if (buffer.toString('latin1') !== 'PK')
     throw new UsageError(
-      `${name} is not a zip: give the package as the student system exports it, or zip its CSV files. A single CSV file needs a name that ends in .csv, and a mapping.`,
+      `${name} is not a zip. Pass the package as the student system exports it, or zip its CSV files. A single CSV file needs a name that ends in .csv, and a mapping.`,
     );
 };

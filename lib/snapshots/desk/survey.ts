@@ -105,7 +105,7 @@ const look = async (file: string, { folder, signal, onProgress }: Looking) => {
     const bytes = present.reduce((sum, name) => sum + given.sizeOf(`${name}.csv`), 0);
     if (bytes > maxBytes)
       throw new RefusedError(
-        `${basename(file)} grows to ${bytes} bytes, and no more than ${maxBytes} are looked at.`,
+        `${basename(file)} has ${bytes} bytes when unpacked, but at most ${maxBytes} can be read.`,
       );
     const isLooked = (name: string): boolean =>
       ['manifest', ...present].some((each) => `${each}.csv`.toLowerCase() === name.toLowerCase());
@@ -163,7 +163,7 @@ const unclearDates = (name: LookedFile, { dates }: FileFacts): string[] =>
   dates.flatMap(({ column, form, example, order }) =>
     order === 'unknown'
       ? [
-          `${column} of ${name}.csv has dates that can be two days (${form}), such as ${example}: give "dateOrder" in the settings, "day-month-year" or "month-day-year"`,
+          `${column} of ${name}.csv has dates that can be two days (${form}), such as ${example}. Set "dateOrder" to "day-month-year" or "month-day-year" in the settings`,
         ]
       : [],
   );

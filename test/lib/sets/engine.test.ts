@@ -165,7 +165,7 @@ describe('a table', () => {
       ]);
       expect(table).toMatchObject({
         rows: 5,
-        damaged: [{ line: 5, problem: 'has 1 cells, and the header 2' }],
+        damaged: [{ line: 5, problem: 'has 1 cells, but the header has 2' }],
       });
     },
   );

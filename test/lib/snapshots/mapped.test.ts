@@ -176,7 +176,7 @@ describe('a table', () => {
     expect(await times(at('S', ''))).toEqual(['2026-11-27T02:00:00.000Z']);
     expect(await times(at('T', '2030-01-01T00:00:00Z'))).toEqual(['2026-11-28T02:00:00.000Z']);
     expect((await drop(at('S', 'yesterday'))).report).toEqual([
-      '"enrollments.csv","2","CHANGED","must be a time as in 2026-01-31T09:30:00Z"',
+      '"enrollments.csv","2","CHANGED","must be a time such as 2026-01-31T09:30:00Z"',
     ]);
   });
 
@@ -213,11 +213,11 @@ describe('a row that cannot be used', () => {
     expect(sent).toEqual([]);
     expect(report).toEqual([
       '"enrollments.csv","2","ROLE","has a value that the mapping does not name. Add it to messages[0].data.roleId.values, or give a default there"',
-      '"enrollments.csv","3","COURSE, LOGIN","another row has the same key, and differs"',
-      '"enrollments.csv","4","COURSE, LOGIN","another row has the same key, and differs"',
-      '"enrollments.csv","7","LOGIN","is no key: it must be one line, and not empty"',
+      '"enrollments.csv","3","COURSE, LOGIN","another row has the same key, but differs"',
+      '"enrollments.csv","4","COURSE, LOGIN","another row has the same key, but differs"',
+      '"enrollments.csv","7","LOGIN","must be one line, and not empty"',
       '"enrollments.csv","9","ROLE","is missing: must be a positive whole number (data.roleId)"',
-      '"enrollments.csv","","","1 enrollment-create are missing, and stay: refused rows may be meant for them"',
+      '"enrollments.csv","","","1 enrollment-create are missing, but are not removed, because refused rows may be about them"',
     ]);
     expect(record?.counts).toEqual({ created: 0, updated: 0, removed: 0, unchanged: 4, refused: 5 });
     const next = await drop(tableOf('BIO,ada,S,active', 'BIO,ben,S,active', 'BIO,cleo,S,active'));
@@ -230,8 +230,8 @@ describe('a row that cannot be used', () => {
     const { sent, report, record } = await drop(tableOf('BIO,ada,T,active', 'BIO,ben'));
     expect(sent).toEqual(['enrollment-create BIO ada 109']);
     expect(report).toEqual([
-      '"enrollments.csv","3","","has 2 cells, and the header 4"',
-      '"enrollments.csv","","","1 enrollment-create are missing, and stay: refused rows may be meant for them"',
+      '"enrollments.csv","3","","has 2 cells, but the header has 4"',
+      '"enrollments.csv","","","1 enrollment-create are missing, but are not removed, because refused rows may be about them"',
     ]);
     expect(record?.byKind['enrollments.csv']).toMatchObject({ refused: 1 });
   });
@@ -242,7 +242,7 @@ describe('a person must look', () => {
     [
       'it lost a column',
       tableOf('BIO,ada,S,active', 'BIO,ben,S,active'),
-      ['enrollments.csv lacks 1 columns that it had'],
+      ['enrollments.csv has lost 1 columns'],
     ],
     [
       'it has no row',
@@ -281,11 +281,11 @@ describe('it fails, and says why', () => {
       [{ ...enrollment, function: 'x' }],
       /messages\[0\].function: there is no function x/,
     ],
-    ['of too many messages', Array(37).fill(enrollment), /messages: are more than 36/],
+    ['of too many messages', Array(37).fill(enrollment), /messages: must be at most 36/],
     [
       'of a column that is not there',
       [{ ...enrollment, key: ['COURSE', 'PERSON'] }],
-      /^enrollments.csv has no column PERSON \(which messages\[0\].key reads\): its first row must name its columns$/,
+      /^enrollments.csv has no column PERSON \(which messages\[0\].key reads\). The first row must name the columns$/,
     ],
   ])('by a mapping %s', async (_, messages, why) => {
     useMapping(messages);
@@ -296,12 +296,12 @@ describe('it fails, and says why', () => {
     [
       'hands in work in the name of a learner',
       { ...enrollment, function: 'submission-upload', data: handedIn, removed: undefined },
-      'messages[0].function: snapshots may not use submission-upload: if they may, add it to "functions" in snapshot-settings.json',
+      'messages[0].function: snapshots may not use submission-upload. To allow it, add it to "functions" in snapshot-settings.json',
     ],
     [
       'does so where a row is gone',
       { ...enrollment, removed: { function: 'lti-link-update', data: { linkId: { value: 7 } } } },
-      'messages[0].removed.function: snapshots may not use lti-link-update: if they may, add it to "functions" in snapshot-settings.json',
+      'messages[0].removed.function: snapshots may not use lti-link-update. To allow it, add it to "functions" in snapshot-settings.json',
     ],
   ])('by a mapping that %s, unless the settings allow it', async (_, message, why) => {
     useMapping([message]);
@@ -318,7 +318,7 @@ describe('it fails, and says why', () => {
       bucket.write(former, JSON.stringify({ messages: [enrollment] }));
       nights = 0;
       expect(failure(await drop(first))).toBe(
-        `${former} is no longer read, as whoever drops exports can write it: check it, and move it to snapshot-mappings/enrollments.json, or to snapshot-mapping.json for all tables`,
+        `${former} is no longer read, because everyone who may put exports there can also write it. Check the mapping, then move it to snapshot-mappings/enrollments.json, or to snapshot-mapping.json for all tables`,
       );
     }
   });
@@ -335,7 +335,7 @@ describe('it fails, and says why', () => {
   test('without any mapping, and is imported once there is one', async () => {
     rmSync(bucket.at('snapshot-mapping.json'));
     expect(failure(await drop(first))).toBe(
-      'Nothing says what the columns of enrollments.csv mean: put a mapping to snapshot-mappings/enrollments.json, or to snapshot-mapping.json for all tables',
+      'There is no mapping for the columns of enrollments.csv. Put one at snapshot-mappings/enrollments.json, or at snapshot-mapping.json for all tables',
     );
     bucket.write('snapshot-mappings/enrollments.json', `\ufeff${JSON.stringify({ messages: [enrollment] })}`);
     nights = 0;
@@ -343,7 +343,7 @@ describe('it fails, and says why', () => {
   });
 
   test.each<[string, string | Buffer, RegExp]>([
-    ['nothing', '', /is empty: it lacks even a header/],
+    ['nothing', '', /is empty. It must have at least a header/],
     ['UTF-16', Buffer.from(`\ufeff${tableOf('BIO,ada,S,active')}`, 'utf16le'), /is in UTF-16/],
     ['Latin-1', Buffer.from(tableOf('BIO,ädä,S,active'), 'latin1'), /is not in UTF-8/],
     ['a column twice', `${header},role\n`, /has a column twice/],
@@ -353,7 +353,7 @@ describe('it fails, and says why', () => {
       /longer than 65536 bytes/,
     ],
     ['a header of one cell', `${'x'.repeat(70_000)}\n`, /longer than 65536 bytes/],
-    ['no header', 'BIO,ada,S,active\n', /has no column STATUS .*: its first row must name its columns/],
+    ['no header', 'BIO,ada,S,active\n', /has no column STATUS .*. The first row must name the columns/],
     ['an open quotation mark', tableOf('BIO,"ada,S,active'), /a quotation mark is not closed/],
   ])('of %s', async (_, content, why) => {
     expect(failure(await drop(content))).toMatch(why);
@@ -381,7 +381,7 @@ describe('a mapping that has changed', () => {
     await drop(tableOf('BIO,ada,S,active'));
     useMapping(messages);
     expect(failure(await drop(tableOf('BIO,ada,S,active')))).toMatch(
-      /^The mapping no longer has, at messages\[0\], enrollment-create with the key COURSE, LOGIN, by which rows of enrollments.csv were accepted: put that back/,
+      /^The mapping changed messages\[0\]. Rows of enrollments.csv were accepted with enrollment-create and the key COURSE, LOGIN there. Put that back/,
     );
     expect((await drop(tableOf('BIO,ada,S,active'), 'snapshots/new.csv')).examined.is).toBe('to be sent');
   });

@@ -69,7 +69,7 @@ describe('a package as others write it', () => {
     const { drop, set } = newImporter();
     const { refusal } = await drop(inFolder);
     expect(refusal).toBe(
-      'classes.csv lacks the column classCode in its header; to take another column, give "orgUnitCode": "sourcedId" in snapshot-settings.json',
+      'classes.csv has no column classCode. To use another column, set "orgUnitCode": "sourcedId" in snapshot-settings.json',
     );
     set({
       orgUnitCode: '{course.courseCode}-{ term.title }-{school.identifier}',
@@ -78,8 +78,8 @@ describe('a package as others write it', () => {
     const named = await drop(inFolder);
     expect(named.sent).toEqual([]);
     expect(named.report).toEqual([
-      expect.stringContaining('two rows of classes.csv have the {course.courseCode}'),
-      expect.stringContaining('two rows of classes.csv have the {course.courseCode}'),
+      expect.stringContaining('its row in classes.csv has the same {course.courseCode}'),
+      expect.stringContaining('its row in classes.csv has the same {course.courseCode}'),
     ]);
     classes[1] = { ...classes[1], courseSourcedId: 'k-2' };
     const again = filesOf({ classes, users, enrollments }, { version: '1.1', mode: 'bulk' });
@@ -166,37 +166,37 @@ test.each<[string, () => Record<string, string | Buffer>, string]>([
   [
     'a delta before any bulk',
     () => filesOf(standardTables('delta'), { version: '1.1', mode: 'delta' }),
-    'classes.csv is a delta, and no export was accepted before that it could change: drop one first whose files are all bulk',
+    'classes.csv is a delta, but no export was accepted before. First put an export into the bucket whose files are all bulk',
   ],
   [
     'UTF-16',
     () => ({ ...standard(), 'users.csv': Buffer.from(`\ufeff${standard()['users.csv']}`, 'utf16le') }),
-    'users.csv is in UTF-16: export it as UTF-8 anew',
+    'users.csv is UTF-16. Export it as UTF-8',
   ],
   [
     'a file whose name comes in two cases',
     () => ({ ...standard(), 'Users.csv': 'x' }),
-    'The zip holds "Users.csv" twice',
+    'The zip has "Users.csv" twice',
   ],
   [
     'a manifest that says of one file only what the package holds of it',
     () => ({ ...standard(), 'manifest.csv': 'propertyName,value\nfile.users,delta\n' }),
-    'manifest.csv does not say whether classes.csv is bulk or delta, as it does of others',
+    'manifest.csv has a delta. It must then have file.classes, too, as bulk or delta',
   ],
   [
     'an export in two folders',
     () => ({ 'a/users.csv': 'x', 'b/users.csv': 'x' }),
-    'The zip holds an export in two folders, "a/" and "b/": drop one zip for each',
+    'The zip has an export in two folders, "a/" and "b/". Make one zip for each',
   ],
   [
     'no file of an export',
     () => ({ 'readme.txt': 'x' }),
-    'The zip holds none of classes.csv, users.csv, lineItems.csv, enrollments.csv, results.csv, in no folder or in one',
+    'The zip has none of classes.csv, users.csv, lineItems.csv, enrollments.csv, results.csv. Put these files at the top of the zip, or in one folder',
   ],
   [
     'a version to come',
     () => ({ ...standard(), 'manifest.csv': 'propertyName,value\noneroster.version,2.0\n' }),
-    'manifest.csv gives an oneroster.version that is not 1.0, 1.1 or 1.2',
+    'manifest.csv must have the oneroster.version 1.0, 1.1 or 1.2. sis-relay reads no other version',
   ],
 ])('%s is refused with the words that help', async (_, files, words) => {
   expect((await newImporter().drop(files())).refusal).toBe(words);
@@ -215,7 +215,7 @@ test.each([
 test('a template that needs a file which the package lacks is refused', async () => {
   const { refusal } = await newImporter({ orgUnitCode: '{course.courseCode}' }).drop(standard());
   expect(refusal).toBe(
-    '{course.courseCode} in snapshot-settings.json needs courses.csv with all its rows beside classes.csv, and the package has none: drop an export that has it as bulk',
+    '{course.courseCode} in snapshot-settings.json needs all rows of courses.csv, but the package has no such file. Put an export into the bucket that has courses.csv as bulk',
   );
 });
 

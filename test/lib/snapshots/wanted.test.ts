@@ -136,7 +136,7 @@ describe('a table', () => {
     expect(both.report).toEqual(
       [2, 3].map(
         (line) =>
-          `"a.csv","${line}","COURSE, LOGIN, ROLE","another row is about the same thing on the platform, and differs"`,
+          `"a.csv","${line}","COURSE, LOGIN, ROLE","another row is about the same thing on the platform, but differs"`,
       ),
     );
     await table(columns, 'BIO,ada,S', 'BIO,ben,S');
@@ -151,7 +151,7 @@ describe('a table', () => {
     const rows = (shift: number) => people.map((_, at) => `${at},BIO,${people[(at + shift) % 60]},${at}`);
     await table('ID,COURSE,LOGIN,SCORE', ...rows(0));
     expect((await table('ID,COURSE,LOGIN,SCORE', ...rows(1))).reasons).toEqual([
-      '60 of 60 grade-push would go to other users or org units',
+      '60 of 60 grade-push would move to other users or org units',
       '60 of 60 grade-push would be changed',
     ]);
     use({ ...message, key: ['ID'] });
@@ -161,7 +161,7 @@ describe('a table', () => {
       drop(`ID,COURSE,LOGIN,ROLE\n${enrolled(shift).join('\n')}\n`, 'snapshots/b.csv');
     await dropped(0);
     expect((await dropped(1)).reasons).toContain(
-      '30 of 30 enrollment-create would go to other users or org units',
+      '30 of 30 enrollment-create would move to other users or org units',
     );
   });
 
@@ -490,7 +490,7 @@ test('an export that takes too long to compare fails with what to do, and sends 
   expect(await examine(given, { services, startedAt: 'now' })).toMatchObject({
     ...{ is: 'over', outcome: 'failed' },
     message:
-      'The comparison takes longer than 0 seconds, so nothing was sent: drop an export with fewer rows',
+      'The comparison takes longer than 0 seconds. Nothing was sent. Put an export with fewer rows into the bucket',
   });
   expect(await bucket.store.keysUnder('snapshot-records/')).toEqual([
     expect.stringMatching(/^snapshot-records\/[^/]+$/),

@@ -88,7 +88,7 @@ describe('show', () => {
       '512,340 writes of the last 25 hours: all were compared; 3 differ: 3 missing. Also: 1 changed',
     );
     expect(out).toContain('3 faults are not accepted.');
-    expect(out).toMatch(/^512,336\s+same\s+is there as it was sent$/m);
+    expect(out).toMatch(/^512,336\s+same\s+is as it was sent$/m);
     const id = groupIdOf(missing[0]!);
     expect(out).toMatch(new RegExp(`^${id} Grades missing \\(grade\\)$`, 'm'));
     expect(out).toContain(`sis-relay reconcile resend ${id} --reason "…"`);

@@ -295,7 +295,7 @@ describe('what blocks an import is told with the next step:', () => {
     [
       'UTF-16',
       withFile('users.csv', Buffer.from('\ufeffsourcedId,username\r\nu-ada,ada\r\n', 'utf16le')),
-      /^users\.csv is in UTF-16: export it as UTF-8 anew$/,
+      /^users\.csv is UTF-16\. Export it as UTF-8$/,
     ],
     [
       'two readings of a date',
@@ -357,7 +357,7 @@ describe('the command', () => {
       'text by the name of a zip',
       async () => written('text.zip', 'sourcedId,username\n'),
       2,
-      /text\.zip is not a zip: give the package as the student system exports it/,
+      /text\.zip is not a zip. Pass the package as the student system exports it/,
     ],
     ['a file without a byte', async () => written('none.zip', ''), 2, /none\.zip is empty: copy it again/],
     ['a zip that holds nothing', () => zipped([], 'void.zip'), 1, /void\.zip .*holds none of classes\.csv/],
