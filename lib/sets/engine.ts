@@ -2,11 +2,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 
-/** What a cell of a result is here: statements give text and numbers, and cast all else. */
+/** A cell of a result: statements give text and numbers, and cast all else. */
 export type SetValue = string | number | null;
 
 export type SetEngine = {
-  /** Runs one or more statements. What is bound is named `$1`, `$2`, …, and is possible in a single statement alone. */
+  /** Runs one or more statements. Bound values are named `$1`, `$2`, …, and only a single statement can have them. */
   run(statement: string, values?: readonly SetValue[]): Promise<void>;
   /** The rows of a statement, many at a time. */
   rows<Row extends readonly SetValue[]>(
@@ -24,14 +24,14 @@ export type SetEngine = {
 } & Disposable;
 
 export type SetEngineOptions = {
-  /** The only folder whose files it can open. What memory does not hold lies there, too. */
+  /** The only folder whose files it can open. It also writes there what does not fit into memory. */
   folder: string;
   memoryMb?: number;
   threads?: number;
   spillMb?: number;
   /** A single statement is ended after this. */
   timeoutMs?: number;
-  /** From when it is opened on, all statements together take no longer. */
+  /** All statements together take no longer, counted from the opening. */
   totalMs?: number | undefined;
 };
 
@@ -43,13 +43,13 @@ export class SetEngineTooSlow extends Error {
   }
 }
 
-/** The name of a column or table within a statement, whatever signs it has. */
+/** The name of a column or table in a statement, with any characters. */
 export const quotedName = (name: string): string => {
   if (name.includes('\u0000')) throw new Error('A name in a statement must not contain a zero byte');
   return `"${name.replaceAll('"', '""')}"`;
 };
 
-/** A text within a statement that takes no bound values: no cell of a file, and none of its names. */
+/** A text in a statement that takes no bound values. Never use it for a cell or a column name of a file. */
 export const quotedText = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /**
@@ -64,7 +64,7 @@ export const openSetEngine = async ({
   timeoutMs = 600_000,
   totalMs = Number.POSITIVE_INFINITY,
 }: SetEngineOptions): Promise<SetEngine> => {
-  // A bundle has its default alone.
+  // A bundle has only the default export.
   const { DuckDBInstance } = (await import('@duckdb/node-api')).default;
   const spill = join(folder, 'spill');
   mkdirSync(spill, { recursive: true });
@@ -80,7 +80,7 @@ export const openSetEngine = async ({
     preserve_insertion_order: 'false',
   });
   const connection = await instance.connect();
-  // One of its own for each statement whose rows are read, so that others may run meanwhile.
+  // Each statement whose rows are read has its own connection, so that others can run at the same time.
   const readers: DuckDBConnection[] = [];
   const close = (): void => {
     for (const each of [connection, ...readers]) each.closeSync();
@@ -110,7 +110,7 @@ export const openSetEngine = async ({
     const reader = readers.pop() ?? (await instance.connect());
     let isRead = false;
     try {
-      // What fails while its rows are read looks like their end (node-api 1.5.5). Only a transaction knows that it was broken off.
+      // A statement that fails while its rows are read looks like their end (node-api 1.5.5). Only its transaction reports the failure.
       await reader.run('BEGIN');
       const result = await timely(() => reader.stream(statement, [...values]), reader);
       for (;;) {
@@ -161,7 +161,7 @@ const brokenOff = (cause: unknown): never => {
   );
 };
 
-/** A statement that takes longer is interrupted: it ends with an error. */
+/** Interrupts a statement that takes longer: it ends with an error. */
 const within = async <Result>(
   timeoutMs: number,
   connection: DuckDBConnection,

@@ -1,5 +1,5 @@
 /**
- * The rows of a packed file, with a tab between cells that hold none: a table within a statement. `path` is the parameter that its path is
+ * The rows of a packed file as a table in a statement. A tab separates the cells; no cell contains one. `path` is the parameter that its path is
  * bound to, such as `$1`. A cell without text is NULL.
  */
 export const packedRows = (path: `$${number}`, columns: readonly string[]): string =>

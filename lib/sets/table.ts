@@ -5,42 +5,42 @@ import { quotedName } from './engine.ts';
 import { collectGarbage } from './garbage.ts';
 import { UnusableFile } from './unusable-file.ts';
 
-/** A row that cannot be read by its columns, by the line that it begins in, counted from 1. `row` is the same for the same bytes. */
+/** A row that cannot be read by its columns. `line` is where it begins, counted from 1. `row` is the same for the same bytes. */
 export type DamagedRow = { line: number; row: string; problem: string };
 
 export type Table = {
-  /** Where its rows lie, as `readTable` wrote them. */
+  /** The file into which `readTable` wrote its rows. */
   path: string;
   delimiter: string;
-  /** As the file writes them. */
+  /** The names in the header. */
   columns: string[];
-  /** Where a column stands, whatever the case of its letters; -1: the file has none of that name. */
+  /** The place of a column, without regard to case; -1: the file has no such column. */
   at(column: string): number;
-  /** How many rows it has, those included that are damaged. */
+  /** The number of rows, damaged ones included. */
   rows: number;
   damaged: DamagedRow[];
 };
 
 type TableOptions = {
-  /** As people know it. */
+  /** The name of the file in errors. */
   file: string;
   required?: readonly string[];
-  /** What stands between cells, by the text of the first row. */
+  /** The delimiter of cells, by the text of the first row. */
   delimiterIn?: (header: string) => string;
-  /** So much is looked at in one go. */
+  /** The size of the blocks that are scanned. */
   blockBytes?: number;
 };
 
 /** A comment has at most 4,000 characters. */
 const maxRecordBytes = 64 * 1024;
 const maxColumns = 1_000;
-/** Nobody mends more by hand, and memory is bounded. */
+/** A person cannot correct more by hand, and memory is bounded. */
 const maxDamaged = 100_000;
 
 /**
  * Writes for the set engine one line for each row that has as many cells as the header. Its first cell is the line of the file that the
- * row begins in: the engine counts rows, and where a cell has a line break they are not lines.
- * @throws UnusableFile where it is not CSV in UTF-8 with these columns.
+ * row begins in: the engine counts rows, and rows are not lines if a cell has a line break.
+ * @throws UnusableFile if it is not CSV in UTF-8 with these columns.
  */
 export const readTable = async (
   pieces: AsyncIterable<Buffer>,
@@ -96,7 +96,7 @@ export const readTable = async (
   return table;
 };
 
-/** Small pieces cost more than what is done with them. */
+/** To handle a small piece costs more than to scan it. */
 async function* blocksOf(pieces: AsyncIterable<Buffer>, blockBytes = 512 * 1024): AsyncGenerator<Buffer> {
   let [held, bytes]: [Buffer[], number] = [[], 0];
   for await (const piece of pieces) {
@@ -139,7 +139,7 @@ const tableOf = (header: string, { file, required = [], delimiter, path }: Head)
   return { path, delimiter, columns, at, rows: 0, damaged: [] };
 };
 
-/** Of a row whose quotation marks are known to be right. */
+/** The cells of a row whose quotation marks were checked. */
 const cellsOf = (row: string, delimiter: string): string[] => {
   const cells: string[] = [];
   for (let at = 0; at <= row.length; at += 1) {
@@ -180,7 +180,7 @@ type Scanner = {
 
 const [mark, lineFeed, carriageReturn, quote] = [0x01, 0x0a, 0x0d, 0x22];
 
-/** So that the engine can read from any line on: it would have to guess whether a line break stands within a cell. */
+/** Lets the engine begin to read at any line: otherwise it would have to guess whether a line break is inside a cell. */
 const inOneLine = (row: string): string =>
   row.replaceAll('\u0001', '\u00010').replaceAll('\n', '\u0001n').replaceAll('\r', '\u0001r');
 
@@ -217,7 +217,7 @@ const createScanner = (file: string, delimiter: string): Scanner => {
   const separator = delimiter.charCodeAt(0);
   let line = 1;
   let rows = 0;
-  /** Of the row that is read. */
+  /** About the row that is being read. */
   let [breaks, isEmpty, isPlain] = [0, true, true];
   const unusable = (problem: string): UnusableFile =>
     new UnusableFile(`${file} is not CSV from line ${line} on: ${problem}`);
@@ -238,7 +238,7 @@ const createScanner = (file: string, delimiter: string): Scanner => {
     if (byte === carriageReturn || (byte === lineFeed && before !== carriageReturn)) breaks += 1;
     if (byte === carriageReturn || byte === lineFeed || byte === mark) isPlain = false;
   };
-  /** Behind its closing quotation mark; -1: it does not end within these bytes. */
+  /** The place after its closing quotation mark; -1: it does not end within these bytes. */
   const quotedEnd = (bytes: Buffer, from: number, isEnd: boolean): number => {
     for (let at = from + 1; at < bytes.length; at += 1) {
       const byte = bytes[at] ?? 0;

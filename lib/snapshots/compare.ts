@@ -96,7 +96,7 @@ export const columnsOf = (
     const lost = (before ?? []).filter((column) => !now.includes(column));
     if (lost.length > 0) {
       lostColumns.push({ file, columns: lost });
-      reasons.push(`${file} has lost ${lost.length} columns`);
+      reasons.push(`${file} has lost ${lost.length} of its columns`);
     }
     if (rows === 0 && isWhole && hadRows) reasons.push(`${file} has no rows`);
     columns[name] = now;

@@ -7,18 +7,18 @@ import type { Files } from './zip.ts';
 /** The files of OneRoster whose rows are compared. */
 export const fileNames = ['classes', 'users', 'lineItems', 'enrollments', 'results'] as const;
 export type FileName = (typeof fileNames)[number];
-/** Those that are read where a name or a role needs them; all others may be there. */
+/** Files that are read if a name or a role needs them. A package may have others. */
 const furtherNames = ['courses', 'academicSessions', 'orgs', 'roles'] as const;
 export type FurtherName = (typeof furtherNames)[number];
 export type Modes = Record<FileName | FurtherName, Mode>;
 
 export type Manifest = {
-  /** Of OneRoster; undefined: the package does not say. */
+  /** The version of OneRoster; undefined: the package has none. */
   version: string | undefined;
   modes: Modes;
 };
 
-/** Which files there are, and of what kind. @throws UnusableSnapshot where the zip is not what its manifest says. */
+/** Which files there are, and of what kind. @throws UnusableSnapshot if the zip does not match its manifest. */
 export const manifestOf = async (files: Files, folder: string): Promise<Manifest> => {
   const properties = files.has('manifest.csv')
     ? await propertiesIn(files, folder)

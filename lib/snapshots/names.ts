@@ -5,20 +5,20 @@ import { addRows, countRows } from './rows.ts';
 import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './template.ts';
 import { UnusableSnapshot } from './unusable.ts';
 
-/** Of one id with two names, none is known: no name holds this. */
+/** Stands for the name of an id that has two: no name contains it. */
 const ambiguous = 'chr(127)';
 
 type Named = {
   name: 'classes' | 'users';
   letter: 'c' | 'u';
-  /** As the settings give it. */
+  /** The column or the template, as in the settings. */
   setting: string;
-  /** Where they do. */
+  /** The setting that an error proposes. */
   key: string;
   parts: NamePart[];
 };
 
-/** What classes and users are called on the platform, or why that is not known: the tables `names` and `renamed`. */
+/** Fills the tables `names` and `renamed`: the names of classes and users on the platform, or why a name is not known. */
 export const readNames = async (reading: Reading): Promise<{ users: Table | undefined }> => {
   const { comparison, given } = reading;
   const { sets, settings } = comparison;
@@ -85,7 +85,7 @@ const namelessText = (named: Named): string =>
     ? `its row in ${named.name}.csv has no ${named.setting}. ${helpOf(named)}`
     : `its row in ${named.name}.csv has no name by ${named.setting}: a part is empty, is not in the package, or has two values. ${helpOf(named)}`;
 
-/** With what it is called by, or why that is not known. */
+/** Joins the name of the class or user to each row, or the reason why the name is not known. */
 export const withName = (
   letter: 'c' | 'u',
   { of, as, file }: { of: string; as: string; file: string },
@@ -95,7 +95,7 @@ export const withName = (
       CASE WHEN n.id IS NULL THEN 'notInPackage' ELSE n.fate END AS ${as}_fate
     FROM ${of} r LEFT JOIN names n ON n.letter = '${letter}' AND n.id = r.${letter === 'c' ? 'class' : 'usr'})`;
 
-/** In the names of versions 1.0 to 1.2, and of what Microsoft’s School Data Sync takes. */
+/** By the column names of versions 1.0 to 1.2, and of Microsoft’s School Data Sync. */
 const links: Record<LinkedRow, { file: FurtherName; columns: readonly string[] }> = {
   course: { file: 'courses', columns: ['courseSourcedId'] },
   term: { file: 'academicSessions', columns: ['termSourcedIds', 'termSourcedId', 'sessionSourcedIds'] },
@@ -127,7 +127,7 @@ const addNamed = async (table: Table, named: Named, reading: Reading): Promise<v
     cells.push(cell);
     return cell;
   });
-  // Of a name with an empty part, another may be short of the same.
+  // Two names that lack different parts could look the same.
   const whole =
     pieces.length === 1
       ? pieces[0]
@@ -142,7 +142,7 @@ const addNamed = async (table: Table, named: Named, reading: Reading): Promise<v
   );
 };
 
-/** Reads the parts of names that other files have, into the table `linked_names`. Answers the places of those parts. */
+/** Reads the parts of names from other files into the table `linked_names`. Returns the places of those parts. */
 const addLinked = async (
   table: Table,
   { name, parts, setting }: Named,
@@ -172,7 +172,7 @@ const addLinked = async (
       addRows(comparison, `${file}.csv`, { fate: 'refused', count: others.damaged.length });
       addRows(comparison, `${file}.csv`, { fate: 'read', count: others.rows - others.damaged.length });
     }
-    // Several schools of a user, or terms of a class, make a name where they have the same value.
+    // A user may have several schools, and a class several terms: they make a name if all have the same value.
     const ids = /s$/.test(link) ? `string_split(coalesce(ids, ''), ',')` : `[coalesce(ids, '')]`;
     if (places.length === 0)
       await sets.run('CREATE OR REPLACE TABLE linked_names (line BIGINT, place BIGINT, value VARCHAR)');

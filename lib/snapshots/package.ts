@@ -3,15 +3,15 @@ import { readTable, type Table } from '../sets/table.ts';
 import { type FileName, type FurtherName, fileNames, type Manifest, manifestOf } from './manifest.ts';
 import { openZip } from './zip.ts';
 
-/** An export of OneRoster, in whatever form its writer chose. */
+/** An export of OneRoster, in any form that the student system writes. */
 export type Package = Manifest & {
-  /** All files of it, as the zip writes their names. */
+  /** The names of all its files, as in the zip. */
   names: string[];
-  /** Of a file of it, unpacked, in bytes, as the zip says it. */
+  /** The unpacked size of a file in bytes, as the zip gives it. */
   sizeOf(name: string): number;
   /**
-   * Reads a file of it, of which its mode says that it is there; `columns` of the answer are those of the file.
-   * @throws UnusableSnapshot where it is not CSV in UTF-8 with the columns that are required.
+   * Reads a file that is there by its mode; `columns` of the result are those of the file.
+   * @throws UnusableSnapshot if it is not CSV in UTF-8 with the columns that are required.
    */
   read(name: FileName | FurtherName, required?: readonly string[]): Promise<Table>;
   close(): void;
@@ -19,10 +19,10 @@ export type Package = Manifest & {
 
 const wanted = new Set(['manifest', ...fileNames].map((name) => `${name}.csv`.toLowerCase()));
 
-/** Hears of each piece that is read: its bytes, and those of all files whose rows are compared. */
+/** Is called for each piece that is read, with its bytes and those of all files whose rows are compared. */
 type OnRead = (bytes: number, of: number) => void;
 
-/** Opens a zip that was dropped. What is read of it is written into the folder. @throws UnusableSnapshot */
+/** Opens a zip from the bucket. Writes what it reads into the folder. @throws UnusableSnapshot */
 export const openPackage = async (path: string, folder: string, onRead?: OnRead): Promise<Package> => {
   const files = await openZip(path, (name) => wanted.has(name.toLowerCase()));
   try {

@@ -7,7 +7,7 @@ import { addRows } from './rows.ts';
 
 export type Read = Partial<Record<FileName, FileRead>>;
 
-/** An export of OneRoster, and what was read of it so far. */
+/** An export of OneRoster, and the files that were read so far. */
 export type Reading = { given: Package; comparison: Comparison; read: Read };
 
 /** Opens a file of the package for the engine; undefined: it is absent. */

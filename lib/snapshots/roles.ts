@@ -11,13 +11,13 @@ const roleColumns = {
     begins: 'beginDate',
     ends: 'endDate',
   },
-  // Of School Data Sync.
+  // A column of School Data Sync.
   prime: 'isPrimary',
 };
 
 /**
- * Gives the enrollments that have no role that of their user: the one of roles.csv, where a primary one comes first, or without such
- * a file that of users.csv. `user_roles`: who has any.
+ * Gives each enrollment without a role the role of its user: from roles.csv, primary roles first, or, if there is no such file, from
+ * users.csv. `user_roles` lists the users that have a role.
  */
 export const addUserRoles = async (
   { given, comparison }: Reading,

@@ -12,13 +12,13 @@ export const addRows = (
   if (count > 0) counts[fate] = (counts[fate] ?? 0) + count;
 };
 
-/** Counts rows of a file by a statement that gives what became of them, and of how many. */
+/** Counts rows of a file by a statement that gives each fate and its number of rows. */
 export const countRows = async (comparison: Comparison, file: string, statement: string): Promise<void> => {
   for await (const batch of comparison.sets.rows<[RowFate, number]>(statement))
     for (const [fate, count] of batch) addRows(comparison, file, { fate, count });
 };
 
-/** What became of the rows that claim something, once that was compared. */
+/** Counts the rows that claim something by their fate, after the comparison. */
 export const countClaims = async (comparison: Comparison): Promise<void> => {
   const rows = 'coalesce(s.rows, CASE WHEN d.line IS NULL THEN 0 ELSE 1 END)';
   const statement = `
@@ -33,12 +33,12 @@ export const countClaims = async (comparison: Comparison): Promise<void> => {
     for (const [grp, fate, count] of batch) addRows(comparison, `${grp}.csv`, { fate, count });
 };
 
-/** Rows that all have the same problem, which one setting ends: they are told in one line. */
+/** Rows that all have the same problem, which one setting solves: the report has one line for all of them. */
 const toldOnce: readonly RowFate[] = ['withoutName', 'withoutMaximum', 'withoutRole', 'twoReadings'];
 
 /**
- * Reports the problems of a table's rows: `problem` is a list of the column, the words, and what becomes of the row, if that is not
- * `refused`. Those with an unknown role are told with the roles.
+ * Reports the problems of a table's rows: `problem` is a list of the column, the words, and the fate of the row, if that is not
+ * `refused`. Rows with an unknown role are reported with the roles.
  */
 export const reportRows = (file: string, table: string): string => {
   const once = `coalesce(problem[3], '') IN (${toldOnce.map((fate) => `'${fate}'`).join(', ')})`;
@@ -50,7 +50,7 @@ export const reportRows = (file: string, table: string): string => {
       FROM ${table} WHERE problem IS NOT NULL AND ${once} GROUP BY problem[1], problem[2];`;
 };
 
-/** What became of a row that has a problem. */
+/** The fate of a row that has a problem. */
 export const fateOfProblem = `coalesce(problem[3], 'refused')`;
 
 const words: Record<RowFate, string> = {
@@ -70,7 +70,7 @@ const words: Record<RowFate, string> = {
   refused: 'refused',
 };
 
-/** What helps; of others, nothing is to be done. */
+/** The next step for a fate; the other fates need none. */
 const steps: Partial<Record<RowFate, string>> = {
   outsideDates:
     'An enrollment is sent in the first export from its beginDate on, and removed after its endDate.',
@@ -93,7 +93,7 @@ const fatesIn = (counts: RowCounts): (readonly [RowFate, number])[] =>
     return count > 0 ? [[fate, count] as const] : [];
   });
 
-/** What became of each file's rows, a file a sentence, and then what can be done. `plain` makes what a file says fit to be shown. */
+/** The fates of each file's rows, one sentence a file, then the next steps. `plain` makes text from a file fit to be shown. */
 export const rowsTold = (
   { rows = {}, unknownRoles = [] }: Account,
   plain: (text: string) => string = (text) => text,

@@ -1,12 +1,12 @@
-/** Whose columns a name may be made of, beside those of the row itself. */
+/** The other rows whose columns a name may use. */
 export const linkedRows = ['course', 'term', 'school'] as const;
 export type LinkedRow = (typeof linkedRows)[number];
 
-/** A text, or a column: of the row itself, or of one that it names. */
+/** A text, or a column of the row itself or of a row that it names. */
 export type NamePart = { text: string } | { of: LinkedRow | 'itself'; column: string };
 
 /**
- * The parts of a name: of `classCode`, the column; of `{course.courseCode}-{term.title}`, two columns and what stands between them.
+ * The parts of a name: `classCode` is one column, `{course.courseCode}-{term.title}` is two columns and the text between them.
  * undefined: its braces are not in pairs, or it has no column.
  */
 export const namePartsIn = (setting: string): NamePart[] | undefined => {

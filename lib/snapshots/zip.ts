@@ -3,9 +3,9 @@ import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import { UnusableSnapshot } from './unusable.ts';
 
 export type ZipLimits = {
-  /** Of one file, unpacked. */
+  /** The most bytes of one file, unpacked. */
   maxBytes: number;
-  /** A larger file is unpacked only where it grows by no more than this. */
+  /** A larger file is unpacked only if it grows by no more than this. */
   maxRatio: number;
   maxEntries: number;
 };
@@ -14,21 +14,21 @@ export const zipLimits: ZipLimits = { maxBytes: 8 * 1024 ** 3, maxRatio: 200, ma
 /** Even a small file of equal rows is packed well. */
 const freeBytes = 1024 ** 2;
 
-/** Names are the same in whatever case their letters are. */
+/** The case of letters in names does not matter. */
 export type Files = {
-  /** As the zip writes them, without their folder. */
+  /** The names in the zip, without their folder. */
   names: string[];
   has(name: string): boolean;
-  /** @throws UnusableSnapshot while it is read, where what is unpacked is not what the zip says. */
+  /** @throws UnusableSnapshot while it is read, if the content does not match what the zip records. */
   open(name: string): AsyncIterable<Buffer>;
-  /** Unpacked, in bytes, as the zip says it. */
+  /** The unpacked size in bytes, as the zip records it. */
   sizeOf(name: string): number;
   close(): void;
 };
 
 /**
- * What lies in a zip, or in the only folder of it that has one of the files in question; nothing is written to the disk under the names
- * that it gives. @throws UnusableSnapshot where it is none, or would do harm.
+ * The files at the top of a zip, or in its only folder that has one of the wanted files. Nothing is written to the disk under the names
+ * in the zip. @throws UnusableSnapshot if it is not a zip, or would do harm.
  */
 export const openZip = async (
   path: string,
@@ -83,7 +83,7 @@ const entriesOf = async (
 
 const quoted = (name: string): string => JSON.stringify(name.slice(0, 100));
 
-/** What lies outside of all folders comes first: other folders are then an extension of the format. */
+/** Files outside of all folders come first: other folders are then an extension of the format. */
 const folderOf = (wanted: readonly Placed[]): string => {
   const [first = '', second] = [...new Set(wanted.map(({ folder }) => folder))].sort();
   if (first !== '' && second !== undefined)
@@ -94,7 +94,8 @@ const folderOf = (wanted: readonly Placed[]): string => {
 };
 
 const refuseHarm = ({ name, entry }: Placed, { maxBytes, maxRatio }: ZipLimits): void => {
-  if (entry.isEncrypted()) throw new UnusableSnapshot(`${quoted(name)} in the zip is encrypted`);
+  if (entry.isEncrypted())
+    throw new UnusableSnapshot(`${quoted(name)} in the zip is encrypted. Make the zip without a password`);
   const { compressedSize, uncompressedSize } = entry;
   if (uncompressedSize > maxBytes)
     throw new UnusableSnapshot(`${quoted(name)} in the zip is larger than ${maxBytes} bytes`);
@@ -119,10 +120,11 @@ async function* unpacked(zip: ZipFile, entry: Entry | undefined, name: string): 
   } finally {
     stream.destroy();
   }
-  if (sum !== entry.crc32) throw new UnusableSnapshot(`${name} in the zip is damaged: its checksum differs`);
+  if (sum !== entry.crc32)
+    throw new UnusableSnapshot(`${name} in the zip is damaged: its checksum differs. Export it again`);
 }
 
-/** What goes wrong with a file on the local disk is in the file. */
+/** An error about a file on the local disk has its cause in the file. */
 const orUnusable = async <Result>(work: () => Promise<Result>, name?: string): Promise<Result> => {
   try {
     return await work();

@@ -209,7 +209,9 @@ describe('org units', () => {
     const half = await fill();
     expect(half).toMatchObject({
       outcome: 'held',
-      message: expect.stringContaining('of 66 names (orgUnitCode, platform) 60 would be removed'),
+      message: expect.stringContaining(
+        'of 66 names (orgUnitCode, platform) would change: 60 would be removed',
+      ),
       fills: [{ outcome: 'held', names: 66, removed: 60 }],
     });
     expect(await codeOf('MANY-1')).toEqual({ ids: [7001] });
@@ -385,9 +387,9 @@ describe('users.csv', () => {
     ['lost its ids', whole.replace('userId', 'id'), 'has no column userId'],
     ['lost both names', whole.replace('userName', 'a').replace('org', 'b'), 'has no column userName or'],
     ['has a column twice', whole.replace('orgDefinedId', 'userName'), 'has a column twice'],
-    ['is not UTF-8', Buffer.from(whole.replace('u7', 'ü7'), 'latin1'), 'is not in UTF-8'],
-    ['is cut off within a character', Buffer.from(`${whole}41,ü`).subarray(0, -1), 'is not in UTF-8'],
-    ['is UTF-16', Buffer.from(`\ufeff${whole}`, 'utf16le'), 'is in UTF-16'],
+    ['is not UTF-8', Buffer.from(whole.replace('u7', 'ü7'), 'latin1'), 'is not UTF-8'],
+    ['is cut off within a character', Buffer.from(`${whole}41,ü`).subarray(0, -1), 'is not UTF-8'],
+    ['is UTF-16', Buffer.from(`\ufeff${whole}`, 'utf16le'), 'is UTF-16'],
     [
       'opens a quotation mark and never closes it',
       `${whole}41,"${'x,y\n'.repeat(40_000)}`,

@@ -362,7 +362,7 @@ describe('a later snapshot', () => {
     expect(await sent()).toEqual({});
     expect((await recordOf(older)).counts).toMatchObject({ updated: 0, refused: 1 });
     expect((await reportOf(older))[0]).toMatch(
-      /results\.csv.*dateLastModified.*an older one is not put over it/,
+      /results\.csv.*dateLastModified.*is before the time of the accepted grade/,
     );
     const next = await importSis(graded('18', '2026-11-03T09:00:00Z'));
     expect((await recordOf(next)).counts).toMatchObject({ updated: 1, refused: 0 });
@@ -509,7 +509,7 @@ describe('rows that cannot be used', () => {
     const answer = await importSis(sis);
     expect((await reportOf(answer)).sort()).toMatchInlineSnapshot(`
       [
-        ""enrollments.csv","","beginDate","is written as in 1/05/2023, where day or month may come first: give ""dateOrder"": ""day-month-year"" or ""month-day-year"" in snapshot-settings.json (1 row, in line 3)"",
+        ""enrollments.csv","","beginDate","can be two days, as 1/05/2023 can. Set ""dateOrder"" to ""day-month-year"" or ""month-day-year"" in snapshot-settings.json (1 row, in line 3)"",
         ""enrollments.csv","","classSourcedId","its row in classes.csv has no classCode. To use another column, set ""orgUnitCode"": ""sourcedId"" in snapshot-settings.json (1 row, in line 8)"",
         ""enrollments.csv","","role","the role ""=cmd()"" has no id in ""roles"" of snapshot-settings.json: 1 rows were refused"",
         ""enrollments.csv","2","userSourcedId","its row in users.csv has the same username as another row"",
@@ -517,7 +517,7 @@ describe('rows that cannot be used', () => {
         ""enrollments.csv","6","userSourcedId","its row in users.csv has the same username as another row"",
         ""enrollments.csv","7","role","two active rows of one class and user have different roles"",
         ""enrollments.csv","9","userSourcedId","names no row of users.csv"",
-        ""lineItems.csv","","resultValueMax","is empty; to give such line items a maximum, give ""resultValueMax"": 100 in snapshot-settings.json (1 row, in line 5)"",
+        ""lineItems.csv","","resultValueMax","is empty. To give such line items a maximum, set ""resultValueMax"": 100 in snapshot-settings.json (1 row, in line 5)"",
         ""lineItems.csv","3","title","data.name: must hold none of / "" * < > + = | , %"",
         ""lineItems.csv","4","title","two line items of one class have this title"",
         ""results.csv","3","score","must be a number such as 100 or 7.5"",
@@ -572,7 +572,7 @@ describe('rows that cannot be used', () => {
       'grade-object-update': [{ ...ids, type: 'numeric', name: 'Old essay' }],
     });
     expect(await reportOf(answer)).toEqual([
-      expect.stringContaining('another line item of the class has had this title within 40 days'),
+      expect.stringContaining('another line item of the class had this title in the last 40 days'),
       expect.stringContaining('names no line item that can be used'),
     ]);
     await importSis(sis);
@@ -600,7 +600,7 @@ describe('rows that cannot be used', () => {
     sis.enrollments = change(sis.enrollments, 'e-bio-cleo', { userSourcedId: '' });
     const answer = await importSis(sis);
     expect(await sent()).toEqual({});
-    expect(await reportOf(answer)).toEqual(['"enrollments.csv","4","userSourcedId","is no id"']);
+    expect(await reportOf(answer)).toEqual(['"enrollments.csv","4","userSourcedId","is not an id"']);
   });
 });
 
@@ -683,11 +683,11 @@ describe('a snapshot that would remove too much', () => {
   });
 
   test.each<[string, (sis: Required<Sis>) => [Sis, string?], string]>([
-    ['a column', (sis) => [sis, 'endDate'], 'enrollments.csv has lost 1 columns'],
+    ['a column', (sis) => [sis, 'endDate'], 'enrollments.csv has lost 1 of its columns'],
     [
       'all rows',
       (sis) => [{ ...sis, results: [] }],
-      'results.csv has no row; 2 of 2 results would be removed',
+      'results.csv has no rows; 2 of 2 results would be removed',
     ],
     ['a file', ({ results: _, ...sis }) => [sis], 'results.csv is missing; an accepted snapshot had it'],
   ])('waits also where it lacks %s', async (_, lose, why) => {
@@ -809,12 +809,12 @@ describe('a file that is none', () => {
     [
       'UTF-16',
       () => zipOf(edited('users.csv', (text) => Buffer.from(`\ufeff${text}`, 'utf16le'))),
-      /users.csv is in UTF-16/,
+      /users.csv is UTF-16/,
     ],
     [
       'Latin-1',
       () => zipOf(edited('users.csv', (text) => Buffer.from(text.replace('ben', 'bén'), 'latin1'))),
-      /users.csv is not in UTF-8/,
+      /users.csv is not UTF-8/,
     ],
     ['no header', () => zipOf(replaced('users.csv', '')), /users.csv is empty/],
     [
@@ -875,7 +875,7 @@ describe('a file that is none', () => {
   test('is imported when it is asked for again, once what was wrong beside it is right', async () => {
     await put('snapshot-settings.json', '{}');
     const answer = await importSis(smallSis());
-    expect(answer.message).toContain('says of no role which one it is');
+    expect(answer.message).toContain('has no roles. Add `roles`');
     await put('snapshot-settings.json', '{"roles":{"student":0}}');
     expect((await invoke({ key: 'snapshots/export.zip' })).message).toMatch(
       /not valid: roles.student: must be/,
@@ -955,7 +955,7 @@ describe('a table with a mapping', () => {
     const answer = await drop('BIO-101;ada;S');
     expect(answer).toMatchObject({
       outcome: 'failed',
-      message: expect.stringContaining('messages[0].key: is missing: give the columns'),
+      message: expect.stringContaining('messages[0].key: is missing. Give the columns'),
     });
     logged = [];
     await put('snapshot-mappings/registrations.json', JSON.stringify(mapping));

@@ -77,7 +77,7 @@ export const waitFor = async <Value>(
       const last = await look();
       if (last !== undefined) return last;
       throw new RefusedError(
-        `The execution ${execution} of ${target.prefix}reconcile has ended without a result: ${why}. Its log says more.`,
+        `The execution ${execution} of ${target.prefix}reconcile has ended without a result: ${why}. Look at its log.`,
       );
     }
     await restAfter(looks, signal);

@@ -50,7 +50,7 @@ type ResendOptions = Choice &
 
 const whyNot: Partial<Record<EffectClass, string>> = {
   changed:
-    'somebody has changed it on the platform since, and sending it again would undo that. Ask them. Then accept it, or have the SIS send its value as a new message',
+    'it was changed on the platform since, and sending it again would undo that. Ask the person who changed it. Then accept it, or have the SIS send its value as a new message',
   extra:
     'sis-relay has not written it, so there is nothing to send again. Accept it, or have the SIS send its removal',
   unreadable:

@@ -11,7 +11,7 @@ import { snapshotsPrefix } from '../request.ts';
 import type { ComparisonStore } from '../store.ts';
 
 type Here = {
-  /** On this machine. */
+  /** A path on this machine. */
   file: string;
   store: ComparisonStore;
   integrations: Integrations;

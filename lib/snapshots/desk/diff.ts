@@ -14,14 +14,14 @@ import { compareHere, emptyStore, keyOf } from './compare-here.ts';
 import { checkPackage, checkReadable } from './package-file.ts';
 import { firstRows, type RefusedRow } from './read.ts';
 
-/** What a file would change, were it dropped now. */
+/** What a file would change if it were put into the bucket now. */
 export type SnapshotDiff = Pick<
   SnapshotRecord,
   'counts' | 'byKind' | 'of' | 'removals' | 'lostColumns' | 'rows' | 'unknownRoles'
 > & {
-  /** The one that was accepted last; undefined: there is none. */
+  /** The id of the last accepted snapshot; undefined: there is none. */
   against: string | undefined;
-  /** Why nothing would be sent before a person agrees. */
+  /** Why nothing would be sent without an approval. */
   reasons: string[];
   refusedRows: RefusedRow[];
 };
@@ -31,7 +31,7 @@ type Compared = {
   file: string;
   /** A mapping on this machine, in place of the one in the bucket. */
   map?: string | undefined;
-  /** The same of the settings. */
+  /** Settings on this machine, in place of those in the bucket. */
   settings?: string | undefined;
   onProgress?: OnProgress;
 };
@@ -39,13 +39,13 @@ type Compared = {
 const storeOf = async (target: Target): Promise<SnapshotStore> =>
   createSnapshotStore({ s3: await target.s3(), bucket: await bucketOf(target) });
 
-/** Whether the bucket says which role is which: without that, a zip is not imported. */
+/** Whether the bucket has settings. Without the roles in them, a zip is not imported. */
 export const hasSettings = async (target: Target): Promise<boolean> =>
   (await (await storeOf(target)).etagOf(settingsKey)) !== undefined;
 
 /**
  * Compares as an import does, and keeps nothing; without a deployment it compares with nothing.
- * @throws UsageError, RefusedError where the file cannot be compared.
+ * @throws UsageError, RefusedError if the file cannot be compared.
  */
 export const diffSnapshot = async (
   target: Target | undefined,

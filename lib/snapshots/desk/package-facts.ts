@@ -3,7 +3,7 @@ import { rowsOf } from '../../sets/table.ts';
 import type { Package } from '../package.ts';
 import type { SnapshotSettings } from '../settings-file.ts';
 
-/** What is looked at of a file of OneRoster. */
+/** What the survey reads of a file of OneRoster. */
 type Looked = {
   /** Columns that an import reads or that a setting may name. */
   columns: readonly string[];
@@ -59,15 +59,15 @@ export type DateOrder = NonNullable<SnapshotSettings['dateOrder']>;
 
 export type DateForm = {
   column: string;
-  /** How the cells are written, as an example of the 31st of January. */
+  /** The form of the cells, shown for the 31st of January. */
   form: string;
   rows: number;
-  /** A cell that is written so. */
+  /** A cell of this form. */
   example: string;
-  /** Days; absent if the form does not tell them. */
+  /** Days; absent if the form has no certain order. */
   earliest?: string;
   latest?: string;
-  /** Which number comes first, where that could be either; `unknown`: no cell tells it. */
+  /** Which number comes first, if both are possible; `unknown`: no cell decides it. */
   order?: DateOrder | 'unknown';
 };
 
@@ -82,7 +82,7 @@ export type FileFacts = {
   dates: DateForm[];
 };
 
-/** Statements that the others are made of. A cell is never a part of a statement. */
+/** Macros that the other statements use. No statement contains a cell. */
 const macros = `
   CREATE MACRO trimmed(x) AS trim(coalesce(x, ''), ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(160) || chr(65279));
   CREATE MACRO date_form(x) AS CASE
@@ -98,7 +98,7 @@ const macros = `
 
 export const prepareFacts = (sets: SetEngine): Promise<void> => sets.run(macros);
 
-/** Reads a file into a table of its name, and counts what it holds. @throws UnusableSnapshot if it is not CSV in UTF-8. */
+/** Reads a file into a table of the same name, and counts its content. @throws UnusableSnapshot if it is not CSV in UTF-8. */
 export const readFacts = async (
   { given, sets }: { given: Package; sets: SetEngine },
   name: LookedFile,
@@ -116,7 +116,7 @@ export const readFacts = async (
   };
 };
 
-/** One after the other, so that the engine has its memory for each. */
+/** Runs one at a time, so that each has all the memory of the engine. */
 const all = async <Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
@@ -203,7 +203,7 @@ const formOf = ([form, rows, example, least, most, dayFirst, monthFirst, ...days
 export type Candidate = {
   file: 'classes.csv' | 'users.csv' | 'courses.csv';
   column: string;
-  /** As the settings name it. */
+  /** The value to write in the settings. */
   setting: string;
   filled: number;
   empty: number;
@@ -215,7 +215,7 @@ export type Candidate = {
 
 const maxSamples = 40;
 
-/** A row that is gone names nothing. */
+/** A row that is deleted or inactive names nothing. */
 const active = "lower(trimmed(status)) NOT IN ('tobedeleted', 'inactive')";
 
 const classes = (column: string): string =>
@@ -237,7 +237,7 @@ const candidatesOf: readonly [file: Candidate['file'], column: string, values: s
   ['users.csv', 'sourcedId', users('sourcedId')],
 ];
 
-/** What may name org units and users, of the files that were read. A code of a course counts by the classes that have it. */
+/** The columns of the files that may name org units and users. The code of a course counts once for each of its classes. */
 export const candidatesIn = (
   sets: SetEngine,
   facts: Partial<Record<LookedFile, FileFacts>>,

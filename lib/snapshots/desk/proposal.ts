@@ -2,18 +2,18 @@ import type { CrosswalkKind } from '../../crosswalk/kinds.ts';
 import type { Candidate, DateForm, DateOrder, ValueCounts } from './package-facts.ts';
 
 export type KnownCandidate = Candidate & {
-  /** How many of the samples stand for one thing on the platform, by what they are taken for; absent: the crosswalk was not asked. */
+  /** By kind of name, how many samples stand for exactly one thing on the platform; absent: the crosswalk was not asked. */
   known?: Partial<Record<CrosswalkKind, number>>;
 };
 
 type UserField = 'userName' | 'orgDefinedId';
 
-/** What settings are proposed, and from what. */
+/** The proposed settings, and what they follow from. */
 export type Proposal = {
-  /** undefined: no class was there to choose by. */
+  /** undefined: there was no class to choose by. */
   orgUnit: KnownCandidate | undefined;
   user: (KnownCandidate & { field: UserField }) | undefined;
-  /** In which a person fills in the platform's ids. */
+  /** A person adds the platform's ids to these. */
   roles: { role: string; rows: number }[];
   /** Rows whose role cannot be named in the settings, or is not listed. */
   otherRoles: number;
@@ -27,7 +27,7 @@ type Found = {
   dateForms: readonly DateForm[];
 };
 
-/** Chooses what most of the samples are known by; if nothing is known, what is filled in and unique. */
+/** Chooses the column with the most known samples or, if none is known, one that is filled in and unique. */
 export const proposalOf = ({ candidates, roles, dateForms }: Found): Proposal => {
   const classes = candidates.filter(({ file }) => file !== 'users.csv');
   const users = candidates
@@ -54,7 +54,7 @@ const sumsOf = (counts: ValueCounts['counts']): Proposal['roles'] => {
   return [...sums].map(([role, rows]) => ({ role, rows }));
 };
 
-/** A system writes all of its dates alike: one that has one reading tells it of the others. */
+/** A system writes all of its dates in one form: a date with one reading decides the others. */
 const orderIn = (forms: readonly DateForm[]): Proposal['dateOrder'] => {
   const orders = new Set(forms.flatMap(({ order }) => order ?? []));
   const isUnknown = orders.delete('unknown');
@@ -67,7 +67,7 @@ const orderIn = (forms: readonly DateForm[]): Proposal['dateOrder'] => {
 const userFields = ({ column }: Candidate): UserField[] =>
   column === 'identifier' ? ['orgDefinedId', 'userName'] : ['userName', 'orgDefinedId'];
 
-/** The first of those that are equally good: candidates stand in the order in which they are usual. */
+/** Takes the first of equally good candidates: they are in the order in which they are usual. */
 const best = <Each extends KnownCandidate>(
   candidates: readonly Each[],
   knownOf: (each: Each) => number | undefined,
@@ -79,18 +79,18 @@ const best = <Each extends KnownCandidate>(
   );
   const isUsable = ({ filled, empty, doubles }: Each): boolean =>
     filled > 0 && empty <= filled / 10 && doubles <= filled / 10;
-  // A title is a code on no platform that does not know it, and a course is not its class.
+  // Without a known sample, a title is no code, and a course is not its class.
   const usual = candidates.filter(({ column }) => column !== 'title' && column !== 'courseCode');
   return byKnown ?? usual.find(isUsable) ?? usual.find(({ filled }) => filled > 0);
 };
 
-/** The settings file. What is null in it, a person fills in. */
+/** The settings file. A person replaces each null in it. */
 export const settingsOf = (proposal: Proposal): object => ({
   ...settingsWith(proposal, () => null),
   ...(proposal.dateOrder && { dateOrder: proposal.dateOrder === 'unknown' ? null : proposal.dateOrder }),
 });
 
-/** The same as an import takes it: each role has an id, another one each. */
+/** The settings file in the form that an import accepts: each role has an id of its own. */
 export const trialSettingsOf = (proposal: Proposal): object => ({
   ...settingsWith(proposal, (at) => at + 1),
   ...(proposal.dateOrder && proposal.dateOrder !== 'unknown' && { dateOrder: proposal.dateOrder }),

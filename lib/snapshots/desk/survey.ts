@@ -30,23 +30,23 @@ import { type KnownCandidate, type Proposal, proposalOf, settingsOf, trialSettin
 /** What a package holds, and settings to start from. */
 export type Survey = {
   file: string;
-  /** Of OneRoster; undefined: the package does not say. */
+  /** The version of OneRoster; undefined: the package has none. */
   version: string | undefined;
   files: ({ name: LookedFile; mode: Mode } & (FileFacts | { problem: string }))[];
   /** Files that are not looked at. */
   others: string[];
   /** What may name org units and users, and how many of the samples the crosswalk knows. */
   candidates: KnownCandidate[];
-  /** How many names the crosswalk has of each kind; undefined: it was not asked. */
+  /** The number of names of each kind in the crosswalk; undefined: it was not asked. */
   crosswalk: Record<CrosswalkKind, number> | undefined;
   /** Why an import would end without a result, whatever the settings are. */
   blocks: string[];
-  /** What an import with the settings below would send, had its roles ids of the platform; undefined: it is blocked. */
+  /** What an import with the settings below would send if its roles had ids of the platform; undefined: it is blocked. */
   trial:
     | (Pick<SnapshotRecord, 'counts' | 'byKind' | 'of' | 'rows' | 'unknownRoles'> & { refusals: Refusal[] })
     | undefined;
   proposal: Proposal;
-  /** To start from. */
+  /** A settings file to start from. */
   settings: object;
 };
 
@@ -61,12 +61,12 @@ type SurveyOptions = {
   onProgress?: OnProgress | undefined;
 };
 
-/** More is not read of a package, in bytes unpacked. */
+/** A larger package is not read, in bytes unpacked. */
 const maxBytes = 16 * 1024 ** 3;
-/** About so many statements look at a package. */
+/** A survey runs about so many statements. */
 const usualStatements = 7;
 
-/** Looks at a package of OneRoster, and proposes settings for it. @throws UsageError, RefusedError if it is none. */
+/** Examines a package of OneRoster, and proposes settings for it. @throws UsageError, RefusedError if it is none. */
 export const surveyPackage = async (
   file: string,
   { integrations, crosswalk, signal, onProgress }: SurveyOptions,
@@ -96,7 +96,7 @@ const look = async (file: string, { folder, signal, onProgress }: Looking) => {
   const given = await openPackage(file, folder, progress.onRead).catch((error: unknown) => {
     if (!(error instanceof UnusableFile)) throw error;
     throw new RefusedError(
-      `${basename(file)} cannot be imported: ${error.message}. Give a package as the student system exports it.`,
+      `${basename(file)} cannot be imported: ${error.message}. Pass a package as the student system exports it.`,
     );
   });
   const sets = progress.watched(await openSetEngine({ folder }));
@@ -147,7 +147,7 @@ const readAll = async (present: readonly LookedFile[], reading: Reading) => {
 
 type Facts = Partial<Record<LookedFile, FileFacts>>;
 
-/** The words for roles: of enrollments and, if some of those have none, of the file that says the users' roles. */
+/** The words for roles in enrollments.csv and, if some enrollments have none, in the file that has the users' roles. */
 const rolesIn = ({ enrollments, roles, users }: Facts): ValueCounts[] => {
   const of = (facts: FileFacts | undefined) => facts?.values.find(({ column }) => column === 'role');
   const own = of(enrollments);
@@ -155,7 +155,7 @@ const rolesIn = ({ enrollments, roles, users }: Facts): ValueCounts[] => {
   return [own, ...(isWhole ? [] : [of(roles ?? users)])].flatMap((each) => each ?? []);
 };
 
-/** Those that an import reads. */
+/** The dates that an import reads. */
 const datesIn = ({ enrollments, results }: Facts): DateForm[] =>
   [enrollments, results].flatMap((each) => each?.dates ?? []);
 
@@ -205,7 +205,7 @@ const kindsOf = ({ file }: Candidate): CrosswalkKind[] =>
 
 type Trying = { folder: string; proposal: Proposal; integrations: Integrations; onProgress: OnProgress };
 
-/** Has an import compare it with nothing: so what is said of it is what an import says. */
+/** Compares the package with nothing, by the code of an import, so the survey reports what an import would report. */
 const tryImport = async (
   file: string,
   { folder, proposal, integrations, onProgress }: Trying,

@@ -134,7 +134,7 @@ test('rows that end before their statement has given all of them are an error', 
   const read = async () => {
     for await (const some of sets.rows(failing)) rows += some.length;
   };
-  await expect(read()).rejects.toThrow('broke off a statement');
+  await expect(read()).rejects.toThrow('stopped a statement');
   expect(rows).toBeGreaterThan(0);
   expect(await all('SELECT 1')).toEqual([[1]]);
 });
@@ -183,7 +183,7 @@ describe('a table', () => {
       /more than 100000 rows with too few/,
     ],
     ['text behind a quotation mark', 'a\n"1"2\n', /text follows a closing quotation mark/],
-    ['a quotation mark within a cell', 'a\n1"2\n', /within a cell that does not begin with one/],
+    ['a quotation mark within a cell', 'a\n1"2\n', /inside a cell that does not begin with one/],
   ])('with %s is refused', async (_, csv, why) => {
     const pieces = async function* () {
       const bytes = Buffer.from(csv);

@@ -242,12 +242,12 @@ describe('a person must look', () => {
     [
       'it lost a column',
       tableOf('BIO,ada,S,active', 'BIO,ben,S,active'),
-      ['enrollments.csv has lost 1 columns'],
+      ['enrollments.csv has lost 1 of its columns'],
     ],
     [
       'it has no row',
       `${header},NOTE\n`,
-      ['enrollments.csv has no row', '2 of 2 enrollment-create would be removed'],
+      ['enrollments.csv has no rows', '2 of 2 enrollment-create would be removed'],
     ],
     [
       'half of it is missing',
@@ -273,9 +273,9 @@ describe('it fails, and says why', () => {
     [
       'without a key',
       [keyless],
-      /^snapshot-mapping.json cannot .*: messages\[0\].key: is missing: give the columns that/,
+      /^snapshot-mapping.json cannot .*: messages\[0\].key: is missing. Give the columns whose/,
     ],
-    ['for notices', [{ ...enrollment, resource: 'a' }], /messages\[0\].resource: is for change notices/],
+    ['for notices', [{ ...enrollment, resource: 'a' }], /messages\[0\].resource: is only for change notices/],
     [
       'of an unknown function',
       [{ ...enrollment, function: 'x' }],
@@ -329,7 +329,7 @@ describe('it fails, and says why', () => {
     expect(failure(await drop(first))).toContain('it has the name "S\\\\". Write it without a backslash');
     bucket.write('snapshot-settings.json', JSON.stringify({ roles: { 'a\n': 110 } }));
     nights = 0;
-    expect(failure(await drop(first))).toContain('write the name "a\\n" without a backslash');
+    expect(failure(await drop(first))).toContain('Write the name "a\\n" without a backslash');
   });
 
   test('without any mapping, and is imported once there is one', async () => {
@@ -344,8 +344,8 @@ describe('it fails, and says why', () => {
 
   test.each<[string, string | Buffer, RegExp]>([
     ['nothing', '', /is empty. It must have at least a header/],
-    ['UTF-16', Buffer.from(`\ufeff${tableOf('BIO,ada,S,active')}`, 'utf16le'), /is in UTF-16/],
-    ['Latin-1', Buffer.from(tableOf('BIO,ädä,S,active'), 'latin1'), /is not in UTF-8/],
+    ['UTF-16', Buffer.from(`\ufeff${tableOf('BIO,ada,S,active')}`, 'utf16le'), /is UTF-16/],
+    ['Latin-1', Buffer.from(tableOf('BIO,ädä,S,active'), 'latin1'), /is not UTF-8/],
     ['a column twice', `${header},role\n`, /has a column twice/],
     [
       'a million rows in one cell',

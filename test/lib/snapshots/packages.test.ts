@@ -133,7 +133,7 @@ describe('a package as others write it', () => {
     const { report, sent, record } = await drop(dated('1/12/2026', ''));
     expect(sent).toEqual([]);
     expect(report).toEqual([
-      '"enrollments.csv","","beginDate","is written as in 1/05/2023, where day or month may come first: give ""dateOrder"": ""day-month-year"" or ""month-day-year"" in snapshot-settings.json (2 rows, the first in line 2)"',
+      '"enrollments.csv","","beginDate","can be two days, as 1/05/2023 can. Set ""dateOrder"" to ""day-month-year"" or ""month-day-year"" in snapshot-settings.json (2 rows, the first in line 2)"',
     ]);
     expect(record.rows?.['enrollments.csv']).toEqual({ twoReadings: 2 });
     set({ dateOrder: 'day-month-year' });
@@ -156,7 +156,7 @@ describe('a package as others write it', () => {
     const { drop, set } = newImporter();
     const { sent, report } = await drop(files);
     expect(sent).toEqual(['BIO ada 110', 'BIO tess 109']);
-    expect(report[0]).toContain('give ""resultValueMax"": 100 in snapshot-settings.json (1 row, in line 2)');
+    expect(report[0]).toContain('set ""resultValueMax"": 100 in snapshot-settings.json (1 row, in line 2)');
     set({ resultValueMax: 100 });
     expect((await drop(files)).sent).toEqual(['BIO Essay 100', 'BIO Essay ada 17']);
   });

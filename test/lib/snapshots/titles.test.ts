@@ -80,7 +80,7 @@ describe('a line item that gets another title', () => {
     const third = await drop(3, { 'l-1': 'HW2', 'l-2': 'HW3' }, { 'l-1': '9' });
     expect(third.sent).toEqual([{ 'grade-push': 'HW1', points: 9 }]);
     expect(third.refused).toEqual([
-      expect.stringContaining('another line item of the class has had this title within 40 days'),
+      expect.stringContaining('another line item of the class had this title in the last 40 days'),
     ]);
     expect((await drop(41, { 'l-1': 'HW2', 'l-2': 'HW3' })).sent).toEqual([]);
     expect((await drop(43, { 'l-1': 'HW2', 'l-2': 'HW3' })).sent).toEqual([

@@ -212,7 +212,7 @@ describe('run', () => {
     const { status, err } = await type('run');
     expect({ status, err: err.replace(/\s+/g, ' ') }).toEqual({
       status: 1,
-      err: expect.stringMatching(/has ended without a result: it failed. Its log says more/),
+      err: expect.stringMatching(/has ended without a result: it failed. Look at its log/),
     });
   });
 });
@@ -338,7 +338,7 @@ describe('resend', () => {
   });
 
   test.each([
-    ['changed', /somebody has changed it on the platform since/],
+    ['changed', /it was changed on the platform since/],
     ['extra', /sis-relay has not written it/],
     ['unreadable', /could not be read, so it is not known whether/],
   ] as const)('is refused of what is %s', async (its, sentence) => {

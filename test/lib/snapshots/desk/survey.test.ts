@@ -300,12 +300,12 @@ describe('what blocks an import is told with the next step:', () => {
     [
       'two readings of a date',
       withFile('enrollments.csv', enrolled(['1/05/2023', '3/04/2023'])),
-      /^beginDate of enrollments\.csv has dates that can be two days \(31\/1\/2026 or 1\/31\/2026\), such as 1\/05\/2023: give "dateOrder" in the settings/,
+      /^beginDate of enrollments\.csv has dates that can be two days \(31\/1\/2026 or 1\/31\/2026\), such as 1\/05\/2023\. Set "dateOrder" to "day-month-year"/,
     ],
     [
       'a delta before any bulk',
       entriesOfSis(smallSis(), { enrollments: 'delta' }),
-      /^enrollments\.csv is a delta, .* drop one first whose files are all bulk$/,
+      /^enrollments\.csv is a delta, .* put an export into the bucket whose files are all bulk$/,
     ],
   ])('%s', async (_, entries, expected) => {
     const { blocks, files } = await look(entries);
@@ -359,8 +359,8 @@ describe('the command', () => {
       2,
       /text\.zip is not a zip. Pass the package as the student system exports it/,
     ],
-    ['a file without a byte', async () => written('none.zip', ''), 2, /none\.zip is empty: copy it again/],
-    ['a zip that holds nothing', () => zipped([], 'void.zip'), 1, /void\.zip .*holds none of classes\.csv/],
+    ['a file without a byte', async () => written('none.zip', ''), 2, /none\.zip is empty\. Copy it again/],
+    ['a zip that holds nothing', () => zipped([], 'void.zip'), 1, /void\.zip .*has none of classes\.csv/],
     [
       'half of a zip',
       async () => written('half.zip', readFileSync(await zipped(powerSchool())).subarray(0, 300)),
@@ -373,7 +373,7 @@ describe('the command', () => {
       2,
       /users\.csv is a table, and nothing says what its columns mean: give --map/,
     ],
-    ['a folder', async () => folderHere('unpacked'), 2, /is a folder: zip the CSV files in it/],
+    ['a folder', async () => folderHere('unpacked'), 2, /is a folder\. Zip the CSV files in it/],
     ['nothing', async () => join(folder, 'no.zip'), 2, /There is no file/],
   ])('refuses %s with the remedy', async (_, given, status, expected) => {
     const said = await typed(`snapshots diff ${await given()}`);
