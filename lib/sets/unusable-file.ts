@@ -1,4 +1,4 @@
-/** A file cannot be used as it is, and another attempt does not help. Its message is for people, and has no content of the file but its names. */
+/** A file cannot be used as it is: another attempt does not help. The message is for people, begins with the file, and has none of its content. */
 export class UnusableFile extends Error {
   override name = 'UnusableFile';
 }

@@ -9,7 +9,7 @@ import { UnusableSnapshot } from './unusable.ts';
 
 /** What is known of the snapshot that was accepted last, beside its state. */
 export type LastAccepted = {
-  /** By file, of all that were accepted before. */
+  /** By file, of all accepted snapshots. */
   columns: Record<string, string[]>;
   /** By which columns classes and users were known; of a table, by which columns its rows were. */
   by: string;
@@ -51,7 +51,7 @@ export const compareOneRoster = async (
 
 type Judged = { read: Read; modes: Modes };
 
-/** Of the first snapshot ever, nothing can be missing. */
+/** The first snapshot cannot lack anything. */
 const judge = (
   { read, modes }: Judged,
   comparison: Comparison,
@@ -66,7 +66,7 @@ const judge = (
     }),
     last,
   );
-  // In an export of changes, what has none is left out.
+  // An export of changes leaves out the files that have none.
   if (!present.some((name) => modes[name] === 'delta'))
     for (const name of Object.keys(last?.columns ?? {}))
       if (!(present as string[]).includes(name))
@@ -82,7 +82,7 @@ type ReadFile = FileRead & {
   hadRows: boolean;
 };
 
-/** What files had before, and have now: reasons for a person to look where they lost something. */
+/** The columns of files before and now, and the reasons for a person to look if a file lost something. */
 export const columnsOf = (
   files: ReadFile[],
   last: LastAccepted | undefined,
@@ -109,10 +109,10 @@ const hadRows = (name: FileName, { acceptedCounts }: Comparison, last: LastAccep
     ? last?.columns[name] !== undefined
     : (acceptedCounts[name] ?? 0) > 0;
 
-/** Fewer changes of roles or grades are looked at by nobody: of five grades, two may be corrected in a night. */
+/** Fewer changes of roles or grades need no approval: two of five grades may be corrected in a night. */
 const minChanges = 10;
 
-/** Adds its reason to those that there are. */
+/** Adds its reasons to the given ones. */
 export const withRemovals = (
   { byKind, acceptedCounts, movedCounts, changedCounts, settings }: Comparison,
   isFirst: boolean,
@@ -128,7 +128,7 @@ export const withRemovals = (
     share = Math.max(share, percent);
     if (percent > limit) reasons.push(`${removed} of ${accepted} ${kind} would be removed`);
   }
-  // A column of names that slipped by a row makes no removal, and gives everything to somebody else.
+  // A column of names that slips by a row removes nothing, but moves everything to other users.
   for (const [kind, moved] of Object.entries(movedCounts)) {
     const accepted = acceptedCounts[kind] ?? 0;
     if ((100 * moved) / Math.max(accepted, 1) > limit)

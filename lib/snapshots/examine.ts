@@ -43,7 +43,7 @@ import { createSets, reportProblems } from './wanted.ts';
 type Services = Pick<SnapshotServices, 'integrations'> & {
   store: ComparisonStore;
   limits: Pick<SnapshotServices['limits'], 'eventsPerPart' | 'compareMs'>;
-  /** Hears how far it is, from 0 to 1. */
+  /** Is called with the progress, from 0 to 1. */
   onProgress?: OnProgress;
 };
 
@@ -63,13 +63,13 @@ export type Examined =
       accepted: AcceptedSnapshot;
     };
 
-/** Ids that sort by when the snapshots were dropped. Two tables without a row may have the same content. */
+/** Ids sort by the time when the files were put into the bucket. Two tables without a row may have the same content. */
 const idOf = ({ key, droppedMs }: Dropped, sha256: string): string => {
   const mark = isTable(key) ? hash('sha256', `${fileNameOf(key)}\n${sha256}`) : sha256;
   return `${new Date(droppedMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${mark.slice(0, 8)}`;
 };
 
-/** As in an id. */
+/** The time in an id. */
 const dropOf = (id: string): string => id.slice(0, 16);
 
 /** Compares the file with what was accepted last, and keeps what is to be sent. */
@@ -124,7 +124,7 @@ export const examine = (
 const end = (store: ComparisonStore, record: SnapshotRecord): Promise<void> =>
   store.writeJson(recordKey(record.id), { ...record, endedAt: new Date().toISOString() });
 
-/** With which a file of this key is compared. */
+/** The snapshot that a file of this key is compared with. */
 export const lastAccepted = async (
   store: ComparisonStore,
   key: string,
@@ -174,10 +174,10 @@ const memoryMb = 288;
 const compare = async (path: string, given: Comparing): Promise<Examined> => {
   const { folder, last, services } = given;
   const { store } = services;
-  // Without it everything would be sent anew, and nothing removed.
+  // Without it everything would be sent again, and nothing removed.
   if (last !== undefined && (await store.etagOf(stateKeyOf(last))) === undefined)
     throw new UnusableSnapshot(
-      `The bucket no longer has the state of ${last.id}, the last accepted snapshot. Restore ${stateKeyOf(last)} from a version of the object`,
+      `The bucket no longer has the state of ${last.id}, the last accepted snapshot. Restore the object ${stateKeyOf(last)} from an earlier version`,
     );
   // A second thread costs more than it saves if there is little to do.
   const threads = (await stat(path)).size < 4_000_000 ? 1 : 2;
@@ -217,7 +217,7 @@ const compareWith = async (
   await using changes = await createPackedLines(at('changes'), services.limits.eventsPerPart);
   const comparison: Comparison = {
     ...{ folder, snapshotId: id, droppedMs: dropped.droppedMs, number: last?.number ?? 0, sets },
-    // Ids tell seconds alone.
+    // Ids have no milliseconds.
     lastDroppedMs: last === undefined ? 0 : droppedMsOf(last.id) + 999,
     ...{ report, changes, byKind: {}, rows: {}, acceptedCounts: {}, movedCounts: {}, changedCounts: {} },
     settings: await settingsOf(store),
@@ -233,7 +233,7 @@ const compareWith = async (
   await reportProblems(comparison);
   report.end();
   const parts = await changes.end();
-  // The record last: whoever reads it finds the others.
+  // The record last: after it is read, the other objects are there.
   await store.uploadFile(reportKey(id), at('report.csv'), 'text/csv');
   await store.uploadFile(changesKey(id), at('changes'), 'application/gzip');
   await store.uploadFile(stateKey(id), at('state'), 'application/vnd.apache.parquet');

@@ -130,7 +130,7 @@ const send = async (examined: ToBeSent, engine: Engine, { world, key }: World): 
       const last = await lastAccepted(store, key);
       if (last?.id !== against && last?.id !== id) return false;
       await change(store, id, { state: 'sending', sendingAt: new Date().toISOString(), why: undefined });
-      // From here on the platform has some of it: whatever ends this import, the next one is compared with it, and finishes it first.
+      // From here on the platform has some of it. If this import ends early, the next one finishes it first, and is compared with it.
       await store.writeJson(acceptedKeyOf(key), { ...accepted, sending: true } satisfies AcceptedSnapshot);
       return true;
     },
@@ -150,7 +150,7 @@ const send = async (examined: ToBeSent, engine: Engine, { world, key }: World): 
   return sendAll({ id, parts, accepted }, engine, { world, key });
 };
 
-/** One whose import was ended while it was sent, whatever ended it. */
+/** Finishes a snapshot whose import ended while it was being sent. */
 const finishLast = async (engine: Engine, { world, key }: Pick<World, 'world' | 'key'>): Promise<void> => {
   const { store, limits, observe } = world;
   const last = await engine.step('what is left of the last one', {
@@ -248,6 +248,6 @@ const fail = async (id: string | undefined, error: unknown, world: SnapshotServi
   observe.flush();
   if (id === undefined) return;
   const why = failureOf(error).message;
-  // The record may be what cannot be written: the execution tells all the same.
+  // If the record cannot be written, the execution still has the error.
   await change(store, id, { state: 'failed', why, endedAt: new Date().toISOString() }).catch(() => undefined);
 };

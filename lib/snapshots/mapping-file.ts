@@ -4,7 +4,7 @@ import type { SnapshotServices } from './services.ts';
 import { settingsKey } from './settings-file.ts';
 import { UnusableSnapshot } from './unusable.ts';
 
-/** Each message has a key: so a row is known again in a later snapshot. */
+/** Each message has a key, by which a later snapshot finds its row again. */
 export type SnapshotMapping = Omit<Mapping, 'messages'> & {
   messages: readonly (MappedMessage & { key: readonly string[] })[];
 };
@@ -24,7 +24,7 @@ const formerKeysOf = (key: string): string[] => [
 /** A message is known by one sign, in the state and in the ids of its events. */
 const maxMessages = 36;
 
-/** @throws UnusableSnapshot where there is none, or it cannot be used. */
+/** @throws UnusableSnapshot if there is none, or it cannot be used. */
 export const mappingFor = async (
   key: string,
   { store, integrations, functions }: Mapped,
@@ -43,7 +43,7 @@ export const mappingFor = async (
 type Store = Pick<SnapshotServices['store'], 'textIfAny'>;
 type Mapped = Pick<SnapshotServices, 'integrations'> & {
   store: Store;
-  /** Those that the settings let an import use. */
+  /** The functions that the settings allow. */
   functions: readonly string[];
 };
 

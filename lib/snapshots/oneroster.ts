@@ -117,7 +117,7 @@ const dayInOrder = (order: NonNullable<SnapshotSettings['dateOrder']>): string =
 
 const badStatus = `['status', 'must be active, inactive or tobedeleted']`;
 
-/** What is to be said of a date that has no one reading. */
+/** The problem of a date that cannot be read, or can be read in two ways. */
 const unread = (
   column: string,
   value: string,
@@ -182,7 +182,7 @@ const checkedValues = (userField: string): CheckedValue[] => {
   ];
 };
 
-/** A row of a delta that says nothing of that may mean either. */
+/** A row of a delta without a status may mean either. */
 const withStatus = (required: readonly string[], mode: Mode): readonly string[] =>
   mode === 'delta' ? [...required, 'status'] : required;
 
@@ -284,7 +284,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
   await sets.run(`CREATE TABLE enrolled_read (line BIGINT, id VARCHAR, class VARCHAR, usr VARCHAR, role VARCHAR, status VARCHAR,
     begins VARCHAR, ends VARCHAR, begin_day VARCHAR, end_day VARCHAR)`);
   if (table) {
-    // Where the file has no ids, those of class and user are one.
+    // If the file has no ids, those of class, user and role make one.
     const id =
       table.at('sourcedId') < 0
         ? `left(sha256(concat_ws(chr(31), class, usr, role)), 40)`
@@ -386,7 +386,7 @@ const resultColumns = {
   ...{ words: 'textScore', comments: 'comment', changed: 'dateLastModified' },
 };
 
-/** Of OneRoster. Only a score that is fully graded is sent. */
+/** The values of OneRoster. Only a score that is fully graded is sent. */
 const scoreStatuses = ['exempt', 'fully graded', 'not submitted', 'partially graded', 'submitted'];
 
 const readResults = async (reading: Reading): Promise<void> => {

@@ -49,17 +49,17 @@ const counts = z.object({
   removed: counted,
   unchanged: counted,
   refused: counted,
-  /** Results that are not fully graded, where there are such. Nothing is sent of them, and what was sent stays. */
+  /** Results that are not fully graded, if there are any. They are not sent, and what was sent before stays. */
   pending: counted.optional(),
 });
 export type Counts = z.output<typeof counts>;
 
-/** What may become of a row of a file, in the order in which it is told. */
+/** The fates of a row of a file, in the order in which they are reported. */
 export const rowFates = [
   /** What it wants is new, or other than what was accepted. */
   'sent',
   'unchanged',
-  /** It says what something is called, or which role somebody has. */
+  /** It gives the name of something, or the role of a user. */
   'read',
   'outsideDates',
   'notActive',
@@ -74,7 +74,7 @@ export const rowFates = [
   'refused',
 ] as const;
 export type RowFate = (typeof rowFates)[number];
-/** How many rows of a file became what; together they are all of its rows. */
+/** The number of rows of a file by fate; together they are all of its rows. */
 const rowCounts = z.partialRecord(z.enum(rowFates), counted);
 export type RowCounts = z.output<typeof rowCounts>;
 
@@ -91,7 +91,7 @@ export type Decision = z.output<typeof decision>;
 export const snapshotRecord = z.object({
   /** `20261123T020000Z-0a1b2c3d`: when the file was dropped, and the first 8 hex digits of its SHA-256 (of a table, of that and its name). */
   id: z.string().regex(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/),
-  /** Of the file in the bucket. */
+  /** The key of the file in the bucket. */
   key: z.string(),
   state: z.enum([
     'comparing',
@@ -106,7 +106,7 @@ export const snapshotRecord = z.object({
   startedAt: z.string(),
   endedAt: z.string().optional(),
   counts,
-  /** By kind: `lineItems`, `enrollments`, `results`, or a function's name where a mapping made them. */
+  /** By kind: `lineItems`, `enrollments`, `results`, or a function's name if a mapping made them. */
   byKind: z.record(z.string(), counts),
   /** By file, of a zip. */
   rows: z.record(z.string(), rowCounts).optional(),

@@ -3,7 +3,7 @@ import { createLineFile } from '../sets/line-file.ts';
 /** Rows that were not used, as a table for people. */
 export type Report = {
   add(problem: Problem): void;
-  /** How many rows it tells of. */
+  /** The number of rows in it. */
   count(): number;
   end(): void;
 };
@@ -16,7 +16,7 @@ export type Problem = {
   problem: string;
 };
 
-/** Of a file of which every row is wrong, the first ones tell enough. */
+/** If every row of a file is wrong, the first ones are enough. */
 const maxRows = 100_000;
 
 export const createReport = (path: string, most = maxRows): Report => {
@@ -36,6 +36,6 @@ export const createReport = (path: string, most = maxRows): Report => {
   };
 };
 
-/** In quotation marks, and so that no spreadsheet takes it for a formula. */
+/** A text in quotation marks, which no spreadsheet takes for a formula. */
 export const cell = (text: string): string =>
   `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;

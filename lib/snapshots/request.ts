@@ -9,7 +9,7 @@ const notice = z.object({
 const event = z.object({ detail: z.object({ object: z.object({ key: z.string() }) }) });
 const byHand = z.strictObject({ key: z.string() });
 
-/** The key of the file: of a notice of S3, of the same by EventBridge, or by hand. @throws Error where there is none. */
+/** The key of the file: of a notice of S3, of the same by EventBridge, or by hand. @throws Error if there is none. */
 export const keyIn = (given: unknown): string => {
   const [told, wrapped, asked] = [notice, event, byHand].map((schema) => schema.safeParse(given)) as [
     z.ZodSafeParseResult<z.output<typeof notice>>,

@@ -23,7 +23,7 @@ export const stretchesOf = (parts: number): Stretch[] => {
 
 const attributes = { [priorityAttribute]: { DataType: 'String', StringValue: 'bulk' } };
 
-/** Sends the events of these pieces, byte for byte as they were written. @throws MessageFailure where SQS does not take some. */
+/** Sends the events of these pieces, byte for byte as they were written. @throws MessageFailure if SQS refuses some. */
 export const sendStretch = async (
   id: string,
   { from, to }: Stretch,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { platformId } from '../message.ts';
 import { namePartsIn } from './template.ts';
 
-/** What a university says about its exports: `snapshot-settings.json` in the bucket. */
+/** The settings of a university for its exports: `snapshot-settings.json` in the bucket. */
 export const settingsKey = 'snapshot-settings.json';
 
 /** How messages name users. */
@@ -36,7 +36,7 @@ export const snapshotSettings = z.strictObject({
   /** The maximum of line items that have none. Without it, they are not sent. */
   resultValueMax: z.number().positive().optional(),
   /**
-   * To which functions an import may send: a mapping may name no other. Whoever drops a file acts with their rights, without
+   * The functions that an import may send to: a mapping may name no other. A person who puts a file there acts with their rights, without
    * approval, so those that sign as a learner or change secrets are not among them by default.
    */
   functions: z
@@ -50,7 +50,7 @@ export const snapshotSettings = z.strictObject({
     ]),
   /** More removals of any kind wait for a person. */
   maxRemovalsPercent: z.number().min(0).max(100).default(5),
-  /** The same of what is there already and gets another role, grade, title or maximum. */
+  /** The same for changes of role, grade, title or maximum of what is there already. */
   maxChangesPercent: z.number().min(0).max(100).default(20),
 });
 

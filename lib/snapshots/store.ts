@@ -6,7 +6,7 @@ import { errorName } from '../aws/error.ts';
 import { createJobStore } from '../durable/store.ts';
 import { UnusableSnapshot } from './unusable.ts';
 
-/** A file as it was dropped: another one under the same key is another snapshot. */
+/** A file that was put into the bucket: another one under the same key is another snapshot. */
 export type Dropped = { key: string; etag: string; droppedMs: number };
 
 export type SnapshotStore = ReturnType<typeof createSnapshotStore>;
@@ -17,7 +17,7 @@ export type ComparisonStore = Pick<
   'download' | 'open' | 'etagOf' | 'textIfAny' | 'readJson' | 'readJsonIfAny' | 'writeJson' | 'uploadFile'
 >;
 
-/** Nothing can be said of larger ones. */
+/** Larger files are refused. */
 const maxBytes = 2 * 1024 ** 3;
 
 /** The bucket that files are dropped into, and that keeps the records. */

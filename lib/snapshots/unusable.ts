@@ -1,6 +1,6 @@
 import { UnusableFile } from '../sets/unusable-file.ts';
 
-/** Of a snapshot that cannot be imported as it is, whoever tries. Its message is for people, and holds no content of a file. */
+/** A snapshot cannot be imported as it is: another attempt does not help. The message is for people, and has no content of a file. */
 export class UnusableSnapshot extends UnusableFile {
   override name = 'UnusableSnapshot';
 }

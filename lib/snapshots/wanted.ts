@@ -267,7 +267,7 @@ export const refuseValues = async (
   }
 };
 
-/** Tells how much changes. */
+/** Counts what changes. */
 export const countWanted = async (comparison: Comparison): Promise<void> => {
   const { sets, acceptedCounts, movedCounts, changedCounts } = comparison;
   const [hasUnfit] = (await sets.row<[number]>('SELECT EXISTS (FROM unfit)')) ?? [];

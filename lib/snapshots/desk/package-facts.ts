@@ -64,7 +64,7 @@ export type DateForm = {
   rows: number;
   /** A cell of this form. */
   example: string;
-  /** Days; absent if the form has no certain order. */
+  /** Days; absent if the form does not show them. */
   earliest?: string;
   latest?: string;
   /** Which number comes first, if both are possible; `unknown`: no cell decides it. */
