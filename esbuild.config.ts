@@ -8,8 +8,8 @@ import { functionNames as namesOfFunctions } from './lib/deployment/function-nam
 
 export const functionNames = namesOfFunctions();
 
-const declaring = functionNames.filter((name) =>
-  /^export const (integration|operations)\b/m.test(
+const integrationNames = functionNames.filter((name) =>
+  /^export const integration\b/m.test(
     readFileSync(join(import.meta.dirname, 'functions', `${name}.ts`), 'utf8'),
   ),
 );
@@ -47,12 +47,12 @@ const replacements: Record<string, string> = {
     module.exports = require('@duckdb/node-bindings-' + process.platform + '-' + process.arch + '/duckdb.node');`,
   // The SDK tells browsers apart with it.
   bowser: '',
-  // One list: as an import of its own, each function would be a chunk, and so would be what each two of them share. Those that neither
-  // are integrations nor call the platform have nothing that others ask for.
+  // One list: as an import of its own, each function would be a chunk, and so would be what each two of them share. Functions ask for
+  // integrations alone: the code of a job, and the set engine that some need, is in no other function.
   './function-modules.ts': `
-    ${declaring.map((name, at) => `import * as m${at} from '../../functions/${name}.ts';`).join('')}
-    const declared = { ${declaring.map((name, at) => `'${name}': m${at}`)} };
-    const modules = new Map(${JSON.stringify(functionNames)}.map((name) => [name, declared[name] ?? {}]));
+    ${integrationNames.map((name, at) => `import * as m${at} from '../../functions/${name}.ts';`).join('')}
+    const integrations = { ${integrationNames.map((name, at) => `'${name}': m${at}`)} };
+    const modules = new Map(${JSON.stringify(functionNames)}.map((name) => [name, integrations[name] ?? {}]));
     export const functionModules = async () => modules;`,
 };
 
