@@ -53,7 +53,7 @@ export const loadState = async (
 /** What every state has beside what is wanted. */
 export const loadShared = ({ sets }: Comparison): Promise<void> =>
   sets.run(`
-    INSERT INTO was_refused SELECT grp, row, seen FROM state WHERE kind = 'R';
+    INSERT INTO was_refused SELECT grp, row, a, b, seen FROM state WHERE kind = 'R';
     INSERT INTO shared_backs SELECT grp, row, key FROM state WHERE kind = 'S'`);
 
 export type FileRead = {

@@ -138,7 +138,7 @@ const open = async ({ path, file, mapping, comparison }: Context): Promise<Table
   for (const name of new Set(mapping.messages.map((each) => each.function)))
     if (name !== file)
       await comparison.sets.run(
-        `INSERT INTO refused SELECT '${name}', row, NULL, NULL, false FROM refused WHERE grp = $1`,
+        `INSERT INTO refused (grp, row, a, b, counts) SELECT '${name}', row, NULL, NULL, false FROM refused WHERE grp = $1`,
         [file],
       );
   return table;

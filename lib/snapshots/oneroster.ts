@@ -344,9 +344,12 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
     ${
       modes.enrollments === 'bulk'
         ? ''
-        : `-- What stayed as a refused row might be meant for it has no row that a delta could name: the next bulk tells.
-    INSERT INTO held SELECT w.key FROM was w ANTI JOIN claims c ON c.key = w.key ANTI JOIN enrolled_was e ON e.id = w.row
-        ANTI JOIN (SELECT id FROM enrolled WHERE problem IS NULL) n ON n.id = w.row WHERE w.grp = 'enrollments';`
+        : `-- A row that was refused, and is not named by a delta, is refused still.
+    INSERT INTO refused
+      SELECT r.grp, r.row, coalesce(c.new, r.a), coalesce(u.new, r.b), false, false FROM was_refused r
+        ANTI JOIN enrolled e ON e.row = r.row ANTI JOIN refused x ON x.grp = r.grp AND x.row = r.row
+        LEFT JOIN renamed c ON c.letter = 'c' AND c.old = r.a LEFT JOIN renamed u ON u.letter = 'u' AND u.old = r.b
+      WHERE r.grp = 'enrollments';`
     }
     DROP TABLE enrolled_was;
     DELETE FROM enrolled_now WHERE ends <> '' AND ends < '${day}';

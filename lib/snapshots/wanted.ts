@@ -15,7 +15,8 @@ import { type Comparison, countsOf } from './comparison.ts';
  * - `backs`: which row claimed which resource when it was accepted.
  * - `refused`: rows that cannot be used. Such a row may be meant for a resource that no other claims, which then stays as it was:
  *   that which the row claimed before; that of its `a` and `b`; and where one of them is not legible, whatever is missing since the
- *   row is refused (`since`, the number of the snapshot).
+ *   row is refused (`since`, the number of the snapshot). One that an earlier snapshot refused, and a delta does not name, is not in this
+ *   one (`is_here`): it holds only what no row claims.
  * - `carried`: what a state has, in its file, too. `kind` is that of what is wanted, or `N` for the name of a class or user, `1` for a
  *   line item of a zip, `E` for an enrollment's row that a delta may name, `R` for a row that could not be used, `S` for another that
  *   claims the same.
@@ -28,8 +29,8 @@ const schema = `
   CREATE TABLE claims (grp VARCHAR, kind VARCHAR, key VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
     removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, line BIGINT);
   CREATE TABLE backs (grp VARCHAR, row VARCHAR, key VARCHAR);
-  CREATE TABLE refused (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, counts BOOLEAN DEFAULT true);
-  CREATE TABLE was_refused (grp VARCHAR, row VARCHAR, since BIGINT);
+  CREATE TABLE refused (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, counts BOOLEAN DEFAULT true, is_here BOOLEAN DEFAULT true);
+  CREATE TABLE was_refused (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, since BIGINT);
   CREATE TABLE held (key VARCHAR);
   CREATE TABLE pending (key VARCHAR, row VARCHAR);
   CREATE TABLE shared_backs (grp VARCHAR, row VARCHAR, key VARCHAR);
@@ -38,7 +39,7 @@ const schema = `
   CREATE TABLE unfit (key VARCHAR, col VARCHAR, problem VARCHAR);
   CREATE TABLE more_backs (grp VARCHAR, row VARCHAR, key VARCHAR);
   CREATE TABLE older (grp VARCHAR, key VARCHAR, line BIGINT, file VARCHAR, older VARCHAR);
-  CREATE TABLE doubts (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, since BIGINT, is_known BOOLEAN);
+  CREATE TABLE doubts (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, since BIGINT, is_known BOOLEAN, is_here BOOLEAN);
   CREATE TABLE perhaps_meant (key VARCHAR);
   CREATE TABLE several_rows (key VARCHAR, rows BIGINT);
   CREATE TABLE disputed_rows (grp VARCHAR, rows BIGINT);
@@ -126,19 +127,21 @@ const noneIsOlder = `
 const doubts = `
   INSERT INTO doubts
     SELECT r.grp, r.row, any_value(r.a) AS a, any_value(r.b) AS b, min(coalesce(w.since, $1)) AS since,
-      bool_or(k.row IS NOT NULL) AS is_known
+      bool_or(k.row IS NOT NULL) AS is_known, bool_or(r.is_here) AS is_here
     FROM refused r LEFT JOIN was_refused w USING (grp, row) LEFT JOIN (SELECT DISTINCT grp, row FROM backs) k USING (grp, row)
     GROUP BY r.grp, r.row`;
 
 /** What they may be meant for; also what nobody claims, and is missing for no longer than such a row is refused. */
 const doubtsHold = `
   INSERT INTO held
-    SELECT b.key FROM backs b JOIN doubts r USING (grp, row)
-    UNION SELECT w.key FROM was w JOIN doubts r ON w.grp = r.grp AND w.a = r.a AND w.b = r.b;
+    SELECT b.key FROM backs b JOIN doubts r USING (grp, row) WHERE r.is_here
+    UNION SELECT w.key FROM was w JOIN doubts r ON w.grp = r.grp AND w.a = r.a AND w.b = r.b WHERE r.is_here;
   INSERT INTO perhaps_meant
     WITH missing AS (SELECT grp, key, a, b, seen FROM was ANTI JOIN claims USING (key) ANTI JOIN held USING (key)),
       vague AS (SELECT grp, a, b, max(since) AS since FROM doubts WHERE NOT is_known AND (a IS NULL OR b IS NULL) GROUP BY grp, a, b)
-    SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.a = m.a AND v.b IS NULL AND v.since > m.seen
+    SELECT m.key FROM missing m JOIN backs b USING (key) JOIN doubts r ON r.grp = b.grp AND r.row = b.row
+    UNION SELECT m.key FROM missing m JOIN doubts r ON r.grp = m.grp AND r.a = m.a AND r.b = m.b
+    UNION SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.a = m.a AND v.b IS NULL AND v.since > m.seen
     UNION SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.b = m.b AND v.a IS NULL AND v.since > m.seen
     UNION SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.a IS NULL AND v.b IS NULL AND v.since > m.seen;
   INSERT INTO held FROM perhaps_meant`;
@@ -381,7 +384,7 @@ export const writeState = (
        SELECT * FROM more_backs UNION
        SELECT b.* FROM backs b JOIN draft x USING (key) WHERE x.change <> 'removed' AND (NOT x.told OR x.change = 'kept')) b
      JOIN draft d ON d.key = b.key AND d.change <> 'removed' AND d.row <> b.row`,
-    `SELECT 'R' AS kind, grp, row, since AS seen FROM doubts`,
+    `SELECT 'R' AS kind, grp, row, a, b, since AS seen FROM doubts`,
     ...further,
   ];
   return sets.run(

@@ -335,6 +335,40 @@ describe('an export of OneRoster', () => {
     expect(isHeld()).toEqual(before.filter((each) => each !== 'BIO-101 ada 110'));
   });
 
+  test('of changes removes whom a refused row might mean when it deletes that row, and not before', async () => {
+    const sis = smallSis();
+    await dropSis(sis);
+    const refused = { ...enrollment('bio', 'ada'), sourcedId: 'e-new', classSourcedId: 'c-gone' };
+    const others = sis.enrollments.filter(({ sourcedId }) => sourcedId !== 'e-bio-ada');
+    expect((await dropSis({ ...sis, enrollments: [...others, refused] })).bodies).toEqual([]);
+    const users = [{ sourcedId: 'u-ada', username: 'ada2', status: 'active' }];
+    await dropSis({ users }, { users: 'delta' });
+    const unchanged = await dropSis({ enrollments: [] }, { enrollments: 'delta' });
+    expect(unchanged).toMatchObject({
+      bodies: [],
+      report: [expect.stringContaining('1 enrollments are missing')],
+    });
+    const gone = { ...refused, status: 'tobedeleted' };
+    const { bodies } = await dropSis({ enrollments: [gone] }, { enrollments: 'delta' });
+    expect(bodies).toMatchObject([
+      { type: 'sis.enrollment-remove.v1', data: { orgUnitCode: 'BIO-101', userName: 'ada2' } },
+    ]);
+  });
+
+  test('of changes changes a role beside a row that was refused, which then holds what no row claims', async () => {
+    const sis = smallSis();
+    const refused = { ...enrollment('bio', 'ada', { role: 'guest' }), sourcedId: 'e-guest' };
+    await dropSis({ ...sis, enrollments: [...sis.enrollments, refused] });
+    const change = (row: Record<string, string>) => dropSis({ enrollments: [row] }, { enrollments: 'delta' });
+    await change(enrollment('bio', 'ada', { role: 'teacher', status: 'active' }));
+    expect(isHeld()).toContain('BIO-101 ada 109');
+    const { report } = await change(enrollment('bio', 'ada', { status: 'tobedeleted' }));
+    expect(report).toEqual([expect.stringContaining('1 enrollments are missing')]);
+    expect(isHeld()).toContain('BIO-101 ada 109');
+    await change({ ...refused, status: 'tobedeleted' });
+    expect(isHeld()).not.toContain('BIO-101 ada 109');
+  });
+
   test('that lists a line item twice, once so that it cannot be used, sends its grades once', async () => {
     const sis = smallSis();
     await dropSis(sis);
