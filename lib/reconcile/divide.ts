@@ -1,6 +1,7 @@
-import { createWriteStream } from 'node:fs';
+import { appendFileSync, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { gzipSync } from 'node:zlib';
 import type { JobStore } from '../durable/store.ts';
 import { keepMemoryBelow } from '../files/memory.ts';
 import { packedRows } from '../sets/packed-rows.ts';
@@ -30,9 +31,6 @@ export const chosenLine = ({ fields, ...chosen }: Written): string => {
   return `${turns[reason]}\t${subject.orgUnitId}\t${subject.kind}\t${line}\n`;
 };
 
-/** So many writes are put in order at a time, which takes 2 GB of disk. */
-const maxSorted = 3_000_000;
-
 const tables = `
   CREATE TABLE enrolled (told_ms BIGINT, org_unit_id BIGINT, user_id BIGINT, role_id BIGINT);
   CREATE TABLE org_units (org_unit_id BIGINT);
@@ -53,30 +51,23 @@ const unknownEnrolled = `
   SELECT count(*) FROM enrolled
   WHERE org_unit_id IS NULL OR (user_id IS NULL AND org_unit_id IN (SELECT org_unit_id FROM org_units))`;
 
-/** What was chosen is not held. `$1`: where it lies. */
-const chosen = `
-  chosen AS (
-    SELECT CAST(turn AS INTEGER) AS turn, CAST(org_unit_id AS BIGINT) AS org_unit_id, kind, line FROM ${packedRows('$1', columns)}
-  )`;
+/** What was chosen, as it lies in a file: `$1`. */
+const chosen = packedRows('$1', columns);
 
 /** What lies together is in one part: of an org unit the classlist is read once. */
 const partsOf = `
-  CREATE TABLE parts AS
-    WITH ${chosen},
-      places AS (SELECT turn, org_unit_id, kind, count(*) AS writes FROM chosen GROUP BY turn, org_unit_id, kind),
-      behind AS (
-        SELECT turn, org_unit_id, kind, sum(writes) OVER () AS total,
-          sum(writes) OVER (ORDER BY turn, org_unit_id, kind) - writes AS before FROM places
-      ),
-      divided AS (
-        SELECT turn, org_unit_id, kind, before, before // greatest(${minPartWrites}, total // ${maxParts} + 1) AS part FROM behind
-      )
-    SELECT turn, org_unit_id, kind, CAST(part AS INTEGER) AS part,
-      CAST(min(before) OVER (PARTITION BY part) // ${maxSorted} AS INTEGER) AS pass FROM divided`;
+  WITH places AS (
+      SELECT CAST(turn AS INTEGER) AS turn, CAST(org_unit_id AS BIGINT) AS org_unit_id, kind, count(*) AS writes
+      FROM ${chosen} GROUP BY ALL
+    ),
+    behind AS (
+      SELECT *, sum(writes) OVER () AS total, sum(writes) OVER (ORDER BY turn, org_unit_id, kind) - writes AS before FROM places
+    )
+  SELECT turn || ' ' || org_unit_id || ' ' || kind, CAST(before // greatest(${minPartWrites}, total // ${maxParts} + 1) AS INTEGER)
+  FROM behind`;
 
-const inParts = `
-  WITH ${chosen} SELECT part, line FROM chosen JOIN parts USING (turn, org_unit_id, kind) WHERE pass = $2
-  ORDER BY part, turn, org_unit_id, kind`;
+/** In no order, and joined with no table: the engine would hold these lines. */
+const placed = `SELECT turn || ' ' || org_unit_id || ' ' || kind, line FROM ${chosen}`;
 
 export type Telling = Omit<Saying, 'sets' | 'folder' | 'store'> & { store: JobStore };
 
@@ -135,73 +126,69 @@ export const chooseTold = (
     };
   });
 
-/** Where to go on, and how many parts there are before it. */
-export type Divided = { parts: number; next?: number };
-
 type Dividing = {
   /** Of the objects that hold what was chosen. */
   keys: readonly string[];
   partKey(part: number): string;
-  from: Required<Divided>;
-  untilMs: number;
 };
 
-/** Divides what was chosen into parts, in the order in which it is looked at, until the time is over. */
-export const divide = ({ keys, partKey, from, untilMs }: Dividing, store: JobStore): Promise<Divided> =>
-  inSets(async (sets, folder) => {
-    for (const [at, key] of keys.entries())
-      await pipeline(await store.open(key), createWriteStream(join(folder, `chosen-${at}.gz`)));
-    const paths = join(folder, 'chosen-*.gz');
-    await sets.run(partsOf, [paths]);
-    const [last] = (await sets.row<[number | null]>('SELECT max(pass) FROM parts')) ?? [];
-    let { parts, next } = from;
-    do {
-      const before = parts;
-      parts += await writeParts(sets.rows<[number, string]>(inParts, [paths, next]), (part, lines) =>
-        store.uploadLines(partKey(before + part), lines),
-      );
-      next += 1;
-    } while (next <= (last ?? 0) && Date.now() < untilMs);
-    return next <= (last ?? 0) ? { parts, next } : { parts };
-  });
+/** Divides what was chosen into parts, in the order in which it is looked at. Answers how many there are. */
+export const divide = ({ keys, partKey }: Dividing, store: JobStore): Promise<number> =>
+  inSets(
+    async (sets, folder) => {
+      // Packed files one after the other are one: of many the engine would hold a piece each.
+      const path = join(folder, 'chosen.gz');
+      for (const key of keys) await pipeline(await store.open(key), createWriteStream(path, { flags: 'a' }));
+      const partOf = new Map((await Array.fromAsync(sets.rows<[string, number]>(partsOf, [path]))).flat());
+      const parts = createParts(folder);
+      for await (const rows of sets.rows<[string, string]>(placed, [path])) {
+        for (const [place, line] of rows) parts.add(partOf.get(place) ?? 0, line);
+        keepMemoryBelow(garbageMb);
+      }
+      const files = parts.end();
+      for (const [part, path] of files.entries())
+        await store.uploadFile(partKey(part), path, 'application/gzip');
+      return files.length;
+    },
+    { memoryMb: divideMb },
+  );
 
-/** Answers how many there are. */
-const writeParts = async (
-  sorted: AsyncIterable<[number, string][]>,
-  upload: (part: number, lines: readonly string[]) => Promise<void>,
-): Promise<number> => {
-  let parts = 0;
-  let last: number | undefined;
-  let lines: string[] = [];
-  const write = async (): Promise<void> => {
-    if (lines.length === 0) return;
-    await upload(parts, lines);
-    parts += 1;
-    lines = [];
-    keepMemoryBelow(garbageMb);
+/** Of the engine, which holds no more than places and a piece of a file. */
+const divideMb = 192;
+/** Of each part is held in memory: there are a thousand. */
+const maxHeld = 32 * 1024;
+
+/** Files of packed lines, one a part. */
+const createParts = (folder: string) => {
+  const held = new Map<number, string>();
+  const pathOf = (part: number): string => join(folder, `part-${part}.gz`);
+  const write = (part: number, text: string): void => {
+    appendFileSync(pathOf(part), gzipSync(text, { level: 1 }));
+    held.set(part, '');
   };
-  for await (const rows of sorted)
-    for (const [part, line] of rows) {
-      if (part !== last) await write();
-      last = part;
-      lines.push(`${line}\n`);
-    }
-  await write();
-  return parts;
+  return {
+    add: (part: number, line: string): void => {
+      const text = `${held.get(part) ?? ''}${line}\n`;
+      if (text.length < maxHeld) held.set(part, text);
+      else write(part, text);
+    },
+    /** Answers their paths in the order of the parts. */
+    end: (): string[] => {
+      for (const [part, text] of held) if (text !== '') write(part, text);
+      return [...held.keys()].sort((one, other) => one - other).map(pathOf);
+    },
+  };
 };
 
-/** What a part holds, in groups: the enrollments of an org unit together, each grade for itself. */
+/** What a part holds, in groups and in the order in which they are looked at: the enrollments of an org unit together, each grade for itself. */
 export const groupsIn = async (key: string, store: JobStore): Promise<Chosen[][]> => {
-  const groups: Chosen[][] = [];
-  let last = '';
-  for (const line of await store.readLines(key)) {
-    const chosen = JSON.parse(line) as Chosen;
-    const { reason, subject } = chosen;
-    const place = `${turns[reason]} ${subject.kind} ${subject.orgUnitId}`;
-    const before = groups.at(-1);
-    if (subject.kind === 'enrollment' && place === last && before) before.push(chosen);
-    else groups.push([chosen]);
-    last = place;
-  }
-  return groups;
+  const all = (await store.readLines(key)).map((line): Chosen => JSON.parse(line));
+  const places = Map.groupBy(all, placeOf);
+  return [...places.keys()].sort().flatMap((place) => {
+    const group = places.get(place) ?? [];
+    return place.endsWith('enrollment') ? [group] : group.map((each) => [each]);
+  });
 };
+
+const placeOf = ({ reason, subject }: Chosen): string =>
+  `${turns[reason]} ${String(subject.orgUnitId).padStart(16, '0')} ${subject.kind}`;

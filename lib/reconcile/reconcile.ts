@@ -9,7 +9,7 @@ import { safeText } from '../redaction/log-text.ts';
 import { reconcileOperations } from './check.ts';
 import { type Choosing, type ChosenFrom, chooseWrites, type Segment, segments } from './choose.ts';
 import { faultClasses } from './classes.ts';
-import { chooseTold, type Divided, divide, type Told as SaidNow } from './divide.ts';
+import { chooseTold, divide, type Told as SaidNow } from './divide.ts';
 import {
   addCounts,
   type Counts,
@@ -300,18 +300,12 @@ const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
   });
   keys.push(key);
   selected.snapshot = told.enrolled;
-  let divided: Divided = { parts: 0, next: 0 };
-  for (let at = 1; divided.next !== undefined; at += 1) {
-    const from = { parts: divided.parts, next: divided.next };
-    await enoughTime(run, `before dividing, ${at}`);
-    // The sort of a pass takes a part of an invocation: another one begins only in its first half.
-    const untilMs = (): number => Date.now() + timeLeft(run) - run.wholeMs / 2;
-    divided = await engine.step(`divide, ${at}`, {
-      work: () => divide({ keys, partKey: partKeyIn(folder), from, untilMs: untilMs() }, services.store),
-      backoff,
-    });
-  }
-  return { ...told, parts: divided.parts, entries, selected };
+  await enoughTime(run, 'before dividing');
+  const parts = await engine.step('divide', {
+    work: () => divide({ keys, partKey: partKeyIn(folder) }, services.store),
+    backoff,
+  });
+  return { ...told, parts, entries, selected };
 };
 
 type Told = {

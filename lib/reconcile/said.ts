@@ -20,15 +20,14 @@ export type Saying = {
   platform: Platform;
 };
 
-/** Works with the set engine in a folder of its own. The function has half a processor, and a second thread would need 200 MB more. */
-export const inSets = <Result>(work: (sets: SetEngine, folder: string) => Promise<Result>): Promise<Result> =>
+/** Works with the set engine in a folder of its own. The function has half a processor. */
+export const inSets = <Result>(
+  work: (sets: SetEngine, folder: string) => Promise<Result>,
+  options: { memoryMb?: number } = {},
+): Promise<Result> =>
   inFolder(async (folder) => {
-    const sets = await openSetEngine({ folder, memoryMb: 256, threads: 1 });
-    try {
-      return await work(sets, folder);
-    } finally {
-      sets.close();
-    }
+    using sets = await openSetEngine({ folder, threads: 1, ...options });
+    return await work(sets, folder);
   });
 
 const tables = `
@@ -46,7 +45,7 @@ const standsFor = `
 
 /** What a snapshot says, `data`, with the platform's ids where the crosswalk knows them for sure. */
 const saidBy = (data: string): string => `
-  said AS (
+  said AS NOT MATERIALIZED (
     SELECT fn, coalesce(d.orgUnitId, o.id) AS org_unit_id, coalesce(d.userId, u.id) AS user_id, d.roleId AS role_id, data
     FROM (
       SELECT fn, data, from_json(data, '{"orgUnitId": "BIGINT", "orgUnitCode": "VARCHAR", "userId": "BIGINT", "userName": "VARCHAR",

@@ -7,6 +7,7 @@ import {
   readFileSync,
   statSync,
 } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -16,7 +17,7 @@ import { createDynamoDb } from '../../../lib/aws/dynamodb.ts';
 import type { JobStore } from '../../../lib/durable/store.ts';
 import type { Platform } from '../../../lib/platform/client.ts';
 import { chooseWrites, type Segment, segments } from '../../../lib/reconcile/choose.ts';
-import { chooseTold, type Divided, divide, groupsIn } from '../../../lib/reconcile/divide.ts';
+import { chooseTold, divide, groupsIn } from '../../../lib/reconcile/divide.ts';
 import { noReasons, type Reason, reasons, type Selection } from '../../../lib/reconcile/select.ts';
 import { localClient } from '../../local/aws.ts';
 import { peakBytes } from '../../peak-memory.ts';
@@ -34,6 +35,7 @@ const store = {
   readJsonIfAny: async (key) => (existsSync(at(key)) ? JSON.parse(readFileSync(at(key), 'utf8')) : undefined),
   open: async (key) => createReadStream(at(key)),
   uploadLines: (key, lines) => pipeline(lines, createGzip({ level: 1 }), createWriteStream(at(key))),
+  uploadFile: (key, path) => copyFile(path, at(key)),
   readLines: async (key) =>
     (await text(createReadStream(at(key)).pipe(createGunzip()))).split('\n').slice(0, -1),
 } as Partial<JobStore> as JobStore;
@@ -87,14 +89,7 @@ const told = await timed('told', () =>
 );
 keys.push('told.gz');
 const { enrolled, unknown } = told;
-const parts = await timed('divide', async () => {
-  let divided: Divided = { parts: 0, next: 0 };
-  while (divided.next !== undefined) {
-    const from = { parts: divided.parts, next: divided.next };
-    divided = await divide({ keys, partKey, from, untilMs: Date.now() + 300_000 }, store);
-  }
-  return divided.parts;
-});
+const parts = await timed('divide', () => divide({ keys, partKey }, store));
 let [groups, writes] = [0, 0];
 await timed('read', async () => {
   for (let part = 0; part < parts; part += 1) {
