@@ -97,10 +97,19 @@ export const openSetEngine = async ({
   const timely = async <Result>(work: () => Promise<Result>, on = connection): Promise<Result> => {
     const leftMs = endsMs - performance.now();
     if (leftMs <= 0) throw new SetEngineTooSlow(totalMs);
+    // A timer may fire a little early, so the clock cannot tell afterwards which limit was reached.
+    let isOver = false;
+    const interrupt = (): void => {
+      isOver = leftMs <= timeoutMs;
+      on.interrupt();
+    };
+    const timer = setTimeout(interrupt, Math.min(timeoutMs, leftMs));
     try {
-      return await within(Math.min(timeoutMs, leftMs), on, work);
+      return await work();
     } catch (error) {
-      throw performance.now() < endsMs ? error : new SetEngineTooSlow(totalMs, { cause: error });
+      throw isOver ? new SetEngineTooSlow(totalMs, { cause: error }) : error;
+    } finally {
+      clearTimeout(timer);
     }
   };
   const rows = async function* <Row extends readonly SetValue[]>(
@@ -159,20 +168,6 @@ const brokenOff = (cause: unknown): never => {
     'The set engine stopped a statement before it read all rows: it had too little memory, disk or time, or a value is not valid',
     { cause },
   );
-};
-
-/** Interrupts a statement that takes longer: it ends with an error. */
-const within = async <Result>(
-  timeoutMs: number,
-  connection: DuckDBConnection,
-  work: () => Promise<Result>,
-): Promise<Result> => {
-  const timer = setTimeout(() => connection.interrupt(), timeoutMs);
-  try {
-    return await work();
-  } finally {
-    clearTimeout(timer);
-  }
 };
 
 const plainValue = (value: unknown): SetValue => {
