@@ -1,7 +1,7 @@
 import { rowsOf, type Table } from '../sets/table.ts';
 import type { FurtherName } from './manifest.ts';
 import { openFile, type Reading } from './reading.ts';
-import { addRows, countRows } from './rows.ts';
+import { addReadRows, countRows } from './rows.ts';
 import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './template.ts';
 import { UnusableSnapshot } from './unusable.ts';
 
@@ -168,10 +168,7 @@ const addLinked = async (
         `${told} needs all rows of ${file}.csv, but the package has ${given.modes[file] === 'delta' ? 'only a delta of it' : 'no such file'}. Put an export into the bucket that has ${file}.csv as bulk`,
       );
     const others = await given.read(file, ['sourcedId', ...wanted.map(({ column }) => column)]);
-    if (comparison.rows[`${file}.csv`] === undefined) {
-      addRows(comparison, `${file}.csv`, { fate: 'refused', count: others.damaged.length });
-      addRows(comparison, `${file}.csv`, { fate: 'read', count: others.rows - others.damaged.length });
-    }
+    if (comparison.rows[`${file}.csv`] === undefined) addReadRows(comparison, `${file}.csv`, others);
     // A user may have several schools, and a class several terms: they make a name if all have the same value.
     const ids = /s$/.test(link) ? `string_split(coalesce(ids, ''), ',')` : `[coalesce(ids, '')]`;
     if (places.length === 0)

@@ -1,6 +1,6 @@
 import { rowsOf, type Table } from '../sets/table.ts';
 import type { Reading } from './reading.ts';
-import { addRows } from './rows.ts';
+import { addReadRows } from './rows.ts';
 
 const roleColumns = {
   ...{
@@ -30,8 +30,7 @@ export const addUserRoles = async (
   if (missing === 0) return;
   if (given.modes.roles !== 'absent') {
     const roles = await given.read('roles', ['userSourcedId', 'role']);
-    addRows(comparison, 'roles.csv', { fate: 'refused', count: roles.damaged.length });
-    addRows(comparison, 'roles.csv', { fate: 'read', count: roles.rows - roles.damaged.length });
+    addReadRows(comparison, 'roles.csv', roles);
     await sets.run(
       `INSERT INTO user_roles
          SELECT usr, CASE WHEN count(DISTINCT role) FILTER (is_prime) = 1 THEN min(role) FILTER (is_prime)

@@ -1,3 +1,4 @@
+import type { Table } from '../sets/table.ts';
 import type { Comparison } from './comparison.ts';
 import { type FileName, fileNames } from './manifest.ts';
 import { type RowCounts, type RowFate, rowFates, type SnapshotRecord } from './record.ts';
@@ -10,6 +11,12 @@ export const addRows = (
   const counts = rows[file] ?? {};
   rows[file] = counts;
   if (count > 0) counts[fate] = (counts[fate] ?? 0) + count;
+};
+
+/** Counts the rows of a file from which only single cells are taken. */
+export const addReadRows = (comparison: Comparison, file: string, { rows, damaged }: Table): void => {
+  addRows(comparison, file, { fate: 'refused', count: damaged.length });
+  addRows(comparison, file, { fate: 'read', count: rows - damaged.length });
 };
 
 /** Counts rows of a file by a statement that gives each fate and its number of rows. */

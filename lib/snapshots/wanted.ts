@@ -5,6 +5,10 @@ import { outdatedAfterDays } from '../ledger/memory.ts';
 import { quotedText, type SetEngine } from '../sets/engine.ts';
 import { type Comparison, countsOf } from './comparison.ts';
 
+/** A cell without the white space around it; NULL is an empty text. */
+export const trimmedMacro = `CREATE MACRO trimmed(x) AS
+    trim(coalesce(x, ''), ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(160) || chr(65279))`;
+
 /**
  * What is compared is what is wanted of each resource on the platform: who has which role in which org unit, or which grade. Each row
  * that can be used is a claim about one resource (`key`). Claims about one resource must agree; then they are joined with what was wanted
@@ -44,7 +48,7 @@ const schema = `
   CREATE TABLE several_rows (key VARCHAR, rows BIGINT);
   CREATE TABLE disputed_rows (grp VARCHAR, rows BIGINT);
   CREATE TABLE unfit_lines (grp VARCHAR, key VARCHAR, line BIGINT, told BOOLEAN);
-  CREATE MACRO trimmed(x) AS trim(coalesce(x, ''), ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(160) || chr(65279));
+  ${trimmedMacro};
   CREATE MACRO has_control(x) AS regexp_matches(x, '[\\x00-\\x1f\\x7f]');
   CREATE MACRO has_control_in_text(x) AS regexp_matches(x, '[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f]');
   CREATE MACRO is_id(x) AS coalesce(x, '') <> '' AND length(x) <= 255 AND NOT has_control(x);

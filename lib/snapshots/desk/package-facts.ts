@@ -2,6 +2,7 @@ import { quotedName, type SetEngine } from '../../sets/engine.ts';
 import { rowsOf } from '../../sets/table.ts';
 import type { Package } from '../package.ts';
 import type { SnapshotSettings } from '../settings-file.ts';
+import { trimmedMacro } from '../wanted.ts';
 
 /** What the survey reads of a file of OneRoster. */
 type Looked = {
@@ -84,7 +85,7 @@ export type FileFacts = {
 
 /** Macros that the other statements use. No statement contains a cell. */
 const macros = `
-  CREATE MACRO trimmed(x) AS trim(coalesce(x, ''), ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(160) || chr(65279));
+  ${trimmedMacro};
   CREATE MACRO date_form(x) AS CASE
     WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}') THEN 'day'
     WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z|[+-][0-9]{2}:?[0-9]{2})') THEN 'instant'
