@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { delimiterIn } from '../mapping/columns.ts';
 import { cellsIn, readTable } from '../sets/table.ts';
 import type { Mode } from './comparison.ts';
 import { UnusableSnapshot } from './unusable.ts';
@@ -66,9 +67,12 @@ const modeOf = (name: FileName, { files, properties, isDelta }: Given): Mode => 
   return told;
 };
 
+/** The standard has commas. A spreadsheet may write others in place of all of them. */
+export const delimiterOf = (header: string): string => (header.includes(',') ? ',' : delimiterIn(header));
+
 const propertiesIn = async (files: Files, folder: string): Promise<Map<string, string>> => {
   const table = await readTable(files.open('manifest.csv'), join(folder, 'manifest.csv'), {
-    ...{ file: 'manifest.csv', required: ['propertyName', 'value'] },
+    ...{ file: 'manifest.csv', required: ['propertyName', 'value'], delimiterIn: delimiterOf },
   });
   if (table.rows > maxProperties)
     throw new UnusableSnapshot(`manifest.csv has more than ${maxProperties} properties`);

@@ -1,6 +1,13 @@
 import { join } from 'node:path';
 import { readTable, type Table } from '../sets/table.ts';
-import { type FileName, type FurtherName, fileNames, type Manifest, manifestOf } from './manifest.ts';
+import {
+  delimiterOf,
+  type FileName,
+  type FurtherName,
+  fileNames,
+  type Manifest,
+  manifestOf,
+} from './manifest.ts';
 import { openZip } from './zip.ts';
 
 /** An export of OneRoster, in any form that the student system writes. */
@@ -40,7 +47,7 @@ export const openPackage = async (path: string, folder: string, onRead?: OnRead)
       sizeOf: files.sizeOf,
       read: (name, required = []) => {
         const file = `${name}.csv`;
-        return readTable(read(file), join(folder, file), { file, required });
+        return readTable(read(file), join(folder, file), { file, required, delimiterIn: delimiterOf });
       },
       close: files.close,
     };

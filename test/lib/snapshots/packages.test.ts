@@ -123,6 +123,11 @@ describe('a package as others write it', () => {
     expect((await drop(files)).sent).toEqual(['BIO ada 110']);
   });
 
+  test.each([';', '\t'])('has %j between its cells, as a spreadsheet may write', async (delimiter) => {
+    const files = Object.entries(standard()).map(([name, text]) => [name, text.replaceAll(',', delimiter)]);
+    expect((await newImporter().drop(Object.fromEntries(files))).sent).toEqual(sentOfStandard);
+  });
+
   test('has dates as people write them, once the settings give their order', async () => {
     const dated = (begin: string, end: string) => {
       const { classes = [], users = [], enrollments = [] } = standardTables('bulk');
