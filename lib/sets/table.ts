@@ -130,7 +130,9 @@ const tableOf = (header: string, { file, required = [], delimiter, path }: Head)
   for (const [at, column] of columns.entries()) {
     const name = column.toLowerCase();
     if (name !== '' && places.has(name))
-      throw new UnusableFile(`${file} has a column twice: column ${at + 1} repeats an earlier one`);
+      throw new UnusableFile(
+        `${file} has a column twice: columns ${(places.get(name) ?? 0) + 1} and ${at + 1} have one name. Rename or remove one of them`,
+      );
     places.set(name, at);
   }
   const missing = required.filter((column) => !places.has(column.toLowerCase()));

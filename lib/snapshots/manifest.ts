@@ -33,7 +33,7 @@ export const manifestOf = async (files: Files, folder: string): Promise<Manifest
   const main = fileNames.map((name) => [name, modeOf(name, { files, properties, isDelta })] as const);
   if (main.every(([, mode]) => mode === 'absent'))
     throw new UnusableSnapshot(
-      `The zip has none of ${fileNames.map((name) => `${name}.csv`).join(', ')}. Put these files at the top of the zip, or in one folder`,
+      `The zip has none of ${fileNames.map((name) => `${name}.csv`).join(', ')}. Put these files at the top of the zip, or in one folder. If your system writes other CSV files, import each by itself, with a mapping`,
     );
   const further = furtherNames.map((name) => {
     const isHere = files.has(`${name}.csv`);

@@ -196,7 +196,12 @@ test.each<[string, () => Record<string, string | Buffer>, string]>([
   [
     'no file of an export',
     () => ({ 'readme.txt': 'x' }),
-    'The zip has none of classes.csv, users.csv, lineItems.csv, enrollments.csv, results.csv. Put these files at the top of the zip, or in one folder',
+    'The zip has none of classes.csv, users.csv, lineItems.csv, enrollments.csv, results.csv. Put these files at the top of the zip, or in one folder. If your system writes other CSV files, import each by itself, with a mapping',
+  ],
+  [
+    'a column that is there twice',
+    () => ({ ...standard(), 'users.csv': 'sourcedId,role,username,Role\n' }),
+    'users.csv has a column twice: columns 2 and 4 have one name. Rename or remove one of them',
   ],
   [
     'a version to come',
