@@ -168,7 +168,7 @@ const addLinked = async (
         `${told} needs all rows of ${file}.csv, but the package has ${given.modes[file] === 'delta' ? 'only a delta of it' : 'no such file'}. Put an export into the bucket that has ${file}.csv as bulk`,
       );
     const others = await given.read(file, ['sourcedId', ...wanted.map(({ column }) => column)]);
-    if (comparison.rows[`${file}.csv`] === undefined) addReadRows(comparison, `${file}.csv`, others);
+    if (comparison.rows[`${file}.csv`] === undefined) await addReadRows(comparison, file, others);
     // A user may have several schools, and a class several terms: they make a name if all have the same value.
     const ids = /s$/.test(link) ? `string_split(coalesce(ids, ''), ',')` : `[coalesce(ids, '')]`;
     if (places.length === 0)

@@ -314,7 +314,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
           WHEN a_problem IS NOT NULL THEN ['classSourcedId', a_problem, a_fate]
           WHEN b_problem IS NOT NULL THEN ['userSourcedId', b_problem, b_fate]
           WHEN r.role = '' THEN ['role', CASE WHEN r.usr IN (SELECT usr FROM user_roles) THEN 'is empty, and roles.csv gives the user several'
-            ELSE 'is empty, and neither roles.csv nor users.csv gives the user one' END, 'withoutRole']
+            ELSE 'is empty, and neither roles.csv nor users.csv gives the user one that holds today' END, 'withoutRole']
           WHEN o.role_id IS NULL THEN ['role', 'has no id in "roles" of snapshot-settings.json', 'unknownRole'] END AS problem
       FROM ${named('enrolled_read')} r LEFT JOIN roles o ON o.role = r.role;
     DROP TABLE enrolled_read;

@@ -11,8 +11,8 @@ const roleColumns = {
     begins: 'beginDate',
     ends: 'endDate',
   },
-  // A column of School Data Sync.
-  prime: 'isPrimary',
+  // Columns of School Data Sync.
+  ...{ prime: 'isPrimary', starts: 'roleStartDate', stops: 'roleEndDate' },
 };
 
 /**
@@ -30,7 +30,7 @@ export const addUserRoles = async (
   if (missing === 0) return;
   if (given.modes.roles !== 'absent') {
     const roles = await given.read('roles', ['userSourcedId', 'role']);
-    addReadRows(comparison, 'roles.csv', roles);
+    await addReadRows(comparison, 'roles', roles);
     await sets.run(
       `INSERT INTO user_roles
          SELECT usr, CASE WHEN count(DISTINCT role) FILTER (is_prime) = 1 THEN min(role) FILTER (is_prime)
@@ -38,7 +38,8 @@ export const addUserRoles = async (
          FROM (SELECT usr, trimmed(role) AS role, word_in(type) = 'primary' OR word_in(prime) = 'true' AS is_prime
            FROM (${rowsOf(roles, roleColumns)})
            WHERE NOT is_gone(word_in(status)) AND trimmed(role) <> ''
-             AND coalesce(day_of(trimmed(begins)), '') <= '${day}' AND coalesce(day_of(trimmed(ends)), '9') >= '${day}')
+             AND coalesce(day_of(trimmed(coalesce(begins, starts))), '') <= '${day}'
+             AND coalesce(day_of(trimmed(coalesce(ends, stops))), '9') >= '${day}')
          GROUP BY usr`,
       [roles.path],
     );

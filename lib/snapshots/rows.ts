@@ -1,6 +1,7 @@
 import type { Table } from '../sets/table.ts';
+import { addDamaged } from './accepted.ts';
 import type { Comparison } from './comparison.ts';
-import { type FileName, fileNames } from './manifest.ts';
+import { type FileName, type FurtherName, fileNames } from './manifest.ts';
 import { type RowCounts, type RowFate, rowFates, type SnapshotRecord } from './record.ts';
 
 export const addRows = (
@@ -14,9 +15,11 @@ export const addRows = (
 };
 
 /** Counts the rows of a file from which only single cells are taken. */
-export const addReadRows = (comparison: Comparison, file: string, { rows, damaged }: Table): void => {
-  addRows(comparison, file, { fate: 'refused', count: damaged.length });
-  addRows(comparison, file, { fate: 'read', count: rows - damaged.length });
+export const addReadRows = async (comparison: Comparison, name: FurtherName, table: Table): Promise<void> => {
+  const file = `${name}.csv`;
+  addRows(comparison, file, { fate: 'refused', count: table.damaged.length });
+  addRows(comparison, file, { fate: 'read', count: table.rows - table.damaged.length });
+  await addDamaged(comparison, { file, grp: name, table });
 };
 
 /** Counts rows of a file by a statement that gives each fate and its number of rows. */
@@ -83,7 +86,7 @@ const steps: Partial<Record<RowFate, string>> = {
     'An enrollment is sent in the first export from its beginDate on, and removed after its endDate.',
   notGraded: 'A result is sent when its scoreStatus is “fully graded”.',
   unknownRole: 'Give these roles the platform’s ids under "roles" in snapshot-settings.json.',
-  withoutRole: 'Export the column role of enrollments.csv, or roles.csv.',
+  withoutRole: 'Export the column role of enrollments.csv, or roles.csv with roles that hold today.',
   notInPackage: 'Export all classes, users and line items that other files name.',
   withoutName:
     'Fill that column, or name another one under "orgUnitCode" or "user" in snapshot-settings.json.',

@@ -96,24 +96,39 @@ describe('a package as others write it', () => {
   test('has no manifest, no ids of enrollments, and roles in a file of their own, as for School Data Sync', async () => {
     const files = {
       'Orgs.csv': lines('sourcedId,name,type', 'o-1,School,school'),
-      'Users.CSV': lines('sourcedId,username,givenName', 'u-1,ada,Ada', 'u-2,tess,Tess', 'u-3,two,Two'),
+      'Users.CSV': lines(
+        'sourcedId,username,givenName',
+        'u-1,ada,Ada',
+        'u-2,tess,Tess',
+        'u-3,two,Two',
+        'u-4,late,Late',
+      ),
       'Roles.csv': lines(
         'userSourcedId,orgSourcedId,role,isPrimary,roleStartDate',
-        ...['u-1,o-1,student,TRUE,', 'u-2,o-1,teacher,true,', 'u-2,o-1,student,FALSE,'],
-        ...['u-3,o-1,teacher,FALSE,', 'u-3,o-1,student,FALSE,'],
+        ...['u-1,o-1,student,,2026-01-01', 'u-1,o-1,teacher,TRUE,2027-01-01', 'u-4,o-1,student,,2027-01-01'],
+        ...['u-2,o-1,teacher,true,', 'u-2,o-1,student,FALSE,'],
+        ...['u-3,o-1,teacher,FALSE,', 'u-3,o-1,student,FALSE,', 'u-3,o-1,aide'],
       ),
       'Classes.csv': lines('sourcedId,orgSourcedId,title,code', 'c-1,o-1,Biology,BIO'),
-      'Enrollments.csv': lines('classSourcedId,userSourcedId,role', 'c-1,u-1,', 'c-1,u-2,', 'c-1,u-3,'),
+      'Enrollments.csv': lines(
+        'classSourcedId,userSourcedId,role',
+        'c-1,u-1,',
+        'c-1,u-2,',
+        'c-1,u-3,',
+        'c-1,u-4,',
+      ),
     };
     const { drop } = newImporter({ orgUnitCode: 'code' });
     const first = await drop(files);
     expect(first.sent).toEqual(['BIO ada 110', 'BIO tess 109']);
     expect(first.report).toEqual([
+      '"enrollments.csv","","role","is empty, and neither roles.csv nor users.csv gives the user one that holds today (1 row, in line 5)"',
       '"enrollments.csv","","role","is empty, and roles.csv gives the user several (1 row, in line 4)"',
+      '"roles.csv","9","","has 3 cells, but the header has 5"',
     ]);
     expect(first.record.rows).toMatchObject({
-      'enrollments.csv': { sent: 2, withoutRole: 1 },
-      'roles.csv': { read: 5 },
+      'enrollments.csv': { sent: 2, withoutRole: 2 },
+      'roles.csv': { read: 7, refused: 1 },
     });
     const second = await drop({
       ...files,
