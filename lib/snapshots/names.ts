@@ -1,5 +1,6 @@
 import { rowsOf, type Table } from '../sets/table.ts';
 import type { FurtherName } from './manifest.ts';
+import type { Package } from './package.ts';
 import { openFile, type Reading } from './reading.ts';
 import { addReadRows, countRows } from './rows.ts';
 import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './template.ts';
@@ -143,13 +144,11 @@ const addNamed = async (table: Table, named: Named, reading: Reading): Promise<v
 };
 
 /** Reads the parts of names from other files into the table `linked_names`. Returns the places of those parts. */
-const addLinked = async (
-  table: Table,
-  { name, parts, setting }: Named,
-  reading: Reading,
-): Promise<number[]> => {
-  const { comparison, given } = reading;
+const addLinked = async (table: Table, named: Named, { comparison, given }: Reading): Promise<number[]> => {
+  const { name, parts, setting } = named;
   const { sets } = comparison;
+  const told = `${setting} in snapshot-settings.json`;
+  refuseParts(given, { parts, told });
   const places: number[] = [];
   for (const row of linkedRows) {
     const wanted = parts.flatMap((part, place) =>
@@ -158,16 +157,13 @@ const addLinked = async (
     if (wanted.length === 0) continue;
     const { file, columns } = links[row];
     const link = columns.find((column) => table.at(column) >= 0);
-    const told = `${setting} in snapshot-settings.json`;
     if (link === undefined)
       throw new UnusableSnapshot(
-        `${name}.csv has no column ${columns[0]}. ${told} needs it to find the ${row}`,
+        `${name}.csv has no column ${columns[0]}. ${told} needs it to find the ${row}. ${helpOf(named)}`,
       );
-    if (given.modes[file] !== 'bulk')
-      throw new UnusableSnapshot(
-        `${told} needs all rows of ${file}.csv, but the package has ${given.modes[file] === 'delta' ? 'only a delta of it' : 'no such file'}. Put an export into the bucket that has ${file}.csv as bulk`,
-      );
-    const others = await given.read(file, ['sourcedId', ...wanted.map(({ column }) => column)]);
+    const others = await given.read(file, ['sourcedId']);
+    const lacking = wanted.find(({ column }) => others.at(column) < 0);
+    if (lacking) throw new UnusableSnapshot(`${file}.csv has no column ${lacking.column}. ${helpOf(named)}`);
     if (comparison.rows[`${file}.csv`] === undefined) await addReadRows(comparison, file, others);
     // A user may have several schools, and a class several terms: they make a name if all have the same value.
     const ids = /s$/.test(link) ? `string_split(coalesce(ids, ''), ',')` : `[coalesce(ids, '')]`;
@@ -192,4 +188,18 @@ const addLinked = async (
     }
   }
   return places;
+};
+
+/** A name is made of all rows of the other files: a part that a delta leaves out would look empty. */
+const refuseParts = ({ modes }: Package, { parts, told }: { parts: NamePart[]; told: string }): void => {
+  const files = linkedRows
+    .filter((row) => parts.some((part) => 'of' in part && part.of === row))
+    .map((row) => links[row].file)
+    .filter((file) => modes[file] !== 'bulk');
+  if (files.length === 0) return;
+  const all = files.map((file) => `${file}.csv`).join(' and ');
+  const here = files.map((file) => `${modes[file] === 'delta' ? 'only a delta of' : 'no'} ${file}.csv`);
+  throw new UnusableSnapshot(
+    `${told} needs all rows of ${all}, but the package has ${here.join(' and ')}. Put an export into the bucket that has ${all} as bulk`,
+  );
 };

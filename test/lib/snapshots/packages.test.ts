@@ -237,11 +237,36 @@ test.each([
   );
 });
 
-test('a template that needs a file which the package lacks is refused', async () => {
-  const { refusal } = await newImporter({ orgUnitCode: '{course.courseCode}' }).drop(standard());
-  expect(refusal).toBe(
-    '{course.courseCode} in snapshot-settings.json needs all rows of courses.csv, but the package has no such file. Put an export into the bucket that has courses.csv as bulk',
-  );
+test.each<[string, string, Record<string, string>, string]>([
+  [
+    'a file that the package lacks',
+    '{course.courseCode}',
+    {},
+    '{course.courseCode} in snapshot-settings.json needs all rows of courses.csv, but the package has no courses.csv. Put an export into the bucket that has courses.csv as bulk',
+  ],
+  [
+    'several files, one of them a delta',
+    '{course.courseCode}-{term.title}',
+    {
+      'manifest.csv': `${standard()['manifest.csv']}file.academicSessions,delta\r\n`,
+      'academicSessions.csv': 'sourcedId,title\n',
+    },
+    '{course.courseCode}-{term.title} in snapshot-settings.json needs all rows of courses.csv and academicSessions.csv, but the package has no courses.csv and only a delta of academicSessions.csv. Put an export into the bucket that has courses.csv and academicSessions.csv as bulk',
+  ],
+  [
+    'a column that another file lacks',
+    '{course.courseCode}',
+    { 'courses.csv': 'sourcedId,code\n' },
+    'courses.csv has no column courseCode. To use another column, set "orgUnitCode": "sourcedId" in snapshot-settings.json',
+  ],
+  [
+    'a column that its own file lacks',
+    '{term.title}',
+    { 'academicSessions.csv': 'sourcedId,title\n', 'classes.csv': 'sourcedId,terms\n' },
+    'classes.csv has no column termSourcedIds. {term.title} in snapshot-settings.json needs it to find the term. To use another column, set "orgUnitCode": "sourcedId" in snapshot-settings.json',
+  ],
+])('a template that needs %s is refused with the words that help', async (_, orgUnitCode, files, words) => {
+  expect((await newImporter({ orgUnitCode }).drop({ ...standard(), ...files })).refusal).toBe(words);
 });
 
 test('names of columns and files break out of no statement', async () => {
