@@ -349,7 +349,10 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
       SELECT r.grp, r.row, coalesce(c.new, r.a), coalesce(u.new, r.b), false, false FROM was_refused r
         ANTI JOIN enrolled e ON e.row = r.row ANTI JOIN refused x ON x.grp = r.grp AND x.row = r.row
         LEFT JOIN renamed c ON c.letter = 'c' AND c.old = r.a LEFT JOIN renamed u ON u.letter = 'u' AND u.old = r.b
-      WHERE r.grp = 'enrollments';`
+      WHERE r.grp = 'enrollments';
+    INSERT INTO problems
+      SELECT 'enrollments.csv', NULL, NULL, 'rows of earlier exports that are refused still: ' || count(*) || '. Each is read again once a bulk file or a delta has it'
+      FROM refused WHERE grp = 'enrollments' AND NOT is_here HAVING count(*) > 0;`
     }
     DROP TABLE enrolled_was;
     DELETE FROM enrolled_now WHERE ends <> '' AND ends < '${day}';

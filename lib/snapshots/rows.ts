@@ -39,8 +39,9 @@ export const countClaims = async (comparison: Comparison): Promise<void> => {
       UNION ALL SELECT d.grp, 'refused', ${rows} FROM unfit_lines d LEFT JOIN several_rows s USING (key) WHERE d.told
       UNION ALL SELECT grp, 'refused', rows FROM disputed_rows)
     GROUP BY grp, fate`;
+  // What stands as it was, of a file that the package does not have, is no row of it.
   for await (const batch of comparison.sets.rows<[FileName, RowFate, number]>(statement))
-    for (const [grp, fate, count] of batch) addRows(comparison, `${grp}.csv`, { fate, count });
+    for (const [grp, fate, count] of batch) if (count > 0) addRows(comparison, `${grp}.csv`, { fate, count });
 };
 
 /** Rows that all have the same problem, which one setting solves: the report has one line for all of them. */
@@ -87,7 +88,8 @@ const steps: Partial<Record<RowFate, string>> = {
   notGraded: 'A result is sent when its scoreStatus is “fully graded”.',
   unknownRole: 'Give these roles the platform’s ids under "roles" in snapshot-settings.json.',
   withoutRole: 'Export the column role of enrollments.csv, or roles.csv with roles that hold today.',
-  notInPackage: 'Export all classes, users and line items that other files name.',
+  notInPackage:
+    'Export all classes, users and line items that other files name. A refused row is read again once a bulk file or a delta has it.',
   withoutName:
     'Fill that column, or name another one under "orgUnitCode" or "user" in snapshot-settings.json.',
   withoutMaximum: 'Fill resultValueMax, or set "resultValueMax" in snapshot-settings.json.',

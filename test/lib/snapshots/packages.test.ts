@@ -269,6 +269,29 @@ test.each<[string, string, Record<string, string>, string]>([
   expect((await newImporter({ orgUnitCode }).drop({ ...standard(), ...files })).refusal).toBe(words);
 });
 
+test('rows that were refused for want of a user are used when they come again, not when the user comes', async () => {
+  const { users = [], ...rows } = standardTables('bulk');
+  const { drop } = newImporter();
+  const first = await drop(filesOf({ users: users.slice(1), ...rows }, { version: '1.2', mode: 'bulk' }));
+  expect(first.report).toContain('"enrollments.csv","2","userSourcedId","names no row of users.csv"');
+  const { users: late = [], enrollments: again = [] } = standardTables('delta');
+  const withUser = await drop(filesOf({ users: late.slice(0, 1) }, { version: '1.2', mode: 'delta' }));
+  expect(withUser).toMatchObject({
+    sent: [],
+    report: [
+      '"enrollments.csv","","","rows of earlier exports that are refused still: 1. Each is read again once a bulk file or a delta has it"',
+    ],
+  });
+  expect(rowsTold(withUser.record)).toEqual([
+    'users.csv: 1 read.',
+    'Not in the package: classes.csv, lineItems.csv, enrollments.csv, results.csv.',
+  ]);
+  const enrollments = again.slice(0, 1);
+  expect((await drop(filesOf({ enrollments }, { version: '1.2', mode: 'delta' }))).sent).toEqual([
+    'BIO ada 110',
+  ]);
+});
+
 test('names of columns and files break out of no statement', async () => {
   const hostile = `a"); DROP TABLE claims; --'`;
   const classes = csvOf(['sourcedId', hostile], [{ sourcedId: 'c-1', [hostile]: 'BIO' }]).replace(
@@ -488,7 +511,7 @@ test('a package that sends nothing says what became of its rows, and what helps'
     'Not in the package: lineItems.csv, results.csv.',
     'An enrollment is sent in the first export from its beginDate on, and removed after its endDate.',
     'Give these roles the platform’s ids under "roles" in snapshot-settings.json.',
-    'Export all classes, users and line items that other files name.',
+    'Export all classes, users and line items that other files name. A refused row is read again once a bulk file or a delta has it.',
   ]);
   const notes = snapshotNotes(record).map(({ text }) => text);
   expect(notes.filter((text) => rowsTold(record).includes(text))).toEqual(rowsTold(record));
