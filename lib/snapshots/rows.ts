@@ -84,14 +84,14 @@ const words: Record<RowFate, string> = {
 /** The next step for a fate; the other fates need none. */
 const steps: Partial<Record<RowFate, string>> = {
   outsideDates:
-    'An enrollment is sent in the first export from its beginDate on, and removed after its endDate.',
+    'An enrollment is sent in the first export from its beginDate on, and removed after its endDate. If it holds today, correct its dates.',
   notGraded: 'A result is sent when its scoreStatus is “fully graded”.',
   unknownRole: 'Give these roles the platform’s ids under "roles" in snapshot-settings.json.',
   withoutRole: 'Export the column role of enrollments.csv, or roles.csv with roles that hold today.',
   notInPackage:
     'Export all classes, users and line items that other files name. A refused row is read again once a bulk file or a delta has it.',
   withoutName:
-    'Fill that column, or name another one under "orgUnitCode" or "user" in snapshot-settings.json.',
+    'Fill the column of their names, or name another one under "orgUnitCode" or "user" in snapshot-settings.json.',
   withoutMaximum: 'Fill resultValueMax, or set "resultValueMax" in snapshot-settings.json.',
   twoReadings: 'Set "dateOrder" in snapshot-settings.json.',
   refused: 'The report lists the rows and the reasons.',

@@ -112,7 +112,7 @@ export const refusedRowsTitle = ({
   counts,
 }: Pick<ShownSnapshot, 'refusedRows' | 'counts'>): string =>
   refusedRows.length < counts.refused
-    ? `Rows that were not used, the first ${refusedRows.length} of ${numberOf(counts.refused)}:`
+    ? `Rows that were not used, ${numberOf(counts.refused)} in all:`
     : 'Rows that were not used:';
 
 export const noSnapshotsText = (name: string): string =>

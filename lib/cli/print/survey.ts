@@ -207,8 +207,9 @@ const explanations = ({ proposal }: Survey): Note[] => {
 
 const nextLines = (survey: Survey, { terminal, given, writeSettings }: Print): string[] => {
   const { command } = terminal;
+  const blocked = 'Next: remove what blocks the import, and look at the new export again.';
   if (survey.blocks.length > 0)
-    return ['', 'Next: remove what blocks the import, and look at the new export again.'];
+    return ['', ...(writeSettings === undefined ? [] : [`Written to ${plain(writeSettings)}.`]), blocked];
   if (writeSettings === undefined)
     return ['', `Next: ${command(`snapshots diff ${given} --write-settings snapshot-settings.json`)}`];
   return [

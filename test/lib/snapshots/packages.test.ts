@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { rowsTold } from '../../../lib/snapshots/rows.ts';
-import { snapshotNotes } from '../../../lib/wording/snapshots.ts';
+import { refusedRowsTitle, snapshotNotes } from '../../../lib/wording/snapshots.ts';
 import { type Random, randomFrom } from '../../fuzz/random.ts';
 import { seed } from '../../seed.ts';
 import { removeTemporaryFolders } from '../../temporary-folder.ts';
@@ -156,6 +156,9 @@ describe('a package as others write it', () => {
       '"enrollments.csv","","beginDate","can be two days, as 1/05/2023 can. Set ""dateOrder"" to ""day-month-year"" or ""month-day-year"" in snapshot-settings.json (2 rows, the first in line 2)"',
     ]);
     expect(record.rows?.['enrollments.csv']).toEqual({ twoReadings: 2 });
+    const refusedRows = [{ file: 'enrollments.csv', line: '', column: 'beginDate', problem: '' }];
+    const title = refusedRowsTitle({ refusedRows, counts: record.counts });
+    expect(title).toBe('Rows that were not used, 2 in all:');
     set({ dateOrder: 'day-month-year' });
     expect((await drop(dated('1/12/2026', ''))).record.rows?.['enrollments.csv']).toEqual({
       outsideDates: 2,
@@ -509,7 +512,7 @@ test('a package that sends nothing says what became of its rows, and what helps'
     'users.csv: 2 read.',
     'enrollments.csv: 1 outside their dates, 1 not active, 1 marked as deleted, 1 with a role that the settings do not name ("Pupil" 1), 1 whose class, user or line item is not in the package.',
     'Not in the package: lineItems.csv, results.csv.',
-    'An enrollment is sent in the first export from its beginDate on, and removed after its endDate.',
+    'An enrollment is sent in the first export from its beginDate on, and removed after its endDate. If it holds today, correct its dates.',
     'Give these roles the platform’s ids under "roles" in snapshot-settings.json.',
     'Export all classes, users and line items that other files name. A refused row is read again once a bulk file or a delta has it.',
   ]);

@@ -411,6 +411,10 @@ describe('the command', () => {
     const { status, out } = await typed(`snapshots diff ${delta} --json`);
     expect(status).toBe(1);
     expect(JSON.parse(out)).toMatchObject({ blocks: [expect.any(String)], settings: { roles: {} } });
+    const settings = join(folder, 'blocked.json');
+    expect(await typed(`snapshots diff ${delta} --write-settings ${settings}`)).toMatchObject({
+      ...{ status: 1, out: expect.stringContaining(`Written to ${settings}.\nNext: remove what blocks`) },
+    });
   });
 
   test('prints what the producers’ guide shows', async () => {
