@@ -1,3 +1,4 @@
+import type { S3Client } from '@aws-sdk/client-s3';
 import * as z from 'zod';
 import { inParallel } from '../aws/batches.ts';
 import { jsonIn } from '../json.ts';
@@ -44,8 +45,7 @@ type ReadOptions = {
   isWanted?(letter: string): boolean;
 };
 
-const dayMs = 24 * 3_600_000;
-/** No more are read: those of the last days first. */
+/** No more are read: the newest. */
 const maxObjects = 5_000;
 
 /** What operators did since then, the newest first; what is no entry is left out. @throws where the audit log cannot be read. */
@@ -54,19 +54,13 @@ export const readAuditLog = async (
   { sinceMs, signal, isWanted = () => true }: ReadOptions,
 ): Promise<{ commands: AuditedCommand[]; isWhole: boolean }> => {
   const bucket = await bucketOf(target);
-  const { GetObjectCommand, paginateListObjectsV2 } = await import('@aws-sdk/client-s3');
+  const { GetObjectCommand } = await import('@aws-sdk/client-s3');
   const client = await target.s3();
   const keys: string[] = [];
-  const list = async (day: string): Promise<void> => {
-    const input = { Bucket: bucket, Prefix: `audit/${day.replaceAll('-', '/')}/` };
-    for await (const { Contents = [] } of paginateListObjectsV2({ client }, input, { abortSignal: signal })) {
-      keys.push(...Contents.flatMap(({ Key }) => Key ?? []));
-      if (keys.length > maxObjects) return;
-    }
-  };
-  for (const day of daysSince(sinceMs)) if (keys.length <= maxObjects) await list(day);
+  const first = dayOf(sinceMs).replaceAll('-', '/');
+  for await (const { Key } of objectsSince({ client, bucket }, 'audit', first, signal)) keys.push(Key);
   const commands = new Map<string, AuditedCommand>();
-  await inParallel(keys.slice(0, maxObjects), async (Key) => {
+  await inParallel(keys.slice(-maxObjects), async (Key) => {
     const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key }), {
       abortSignal: signal,
     });
@@ -87,14 +81,22 @@ export const bucketOf = async (target: Pick<Target, 'bucket'>): Promise<string> 
   return bucket;
 };
 
-/** The newest first, as in `2026-01-31`. */
-export const daysSince = (sinceMs: number): string[] => {
-  const today = Math.floor(Date.now() / dayMs);
-  const first = Math.floor(sinceMs / dayMs);
-  return Array.from({ length: Math.max(1, today - first + 1) }, (_, ago) =>
-    new Date((today - ago) * dayMs).toISOString().slice(0, 10),
-  );
-};
+/** As in `2026-01-31`. */
+export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** What lies in a folder whose objects begin with their day, from this day on: the newest last. */
+export async function* objectsSince(
+  { client, bucket }: { client: S3Client; bucket: string },
+  folder: string,
+  day: string,
+  signal: AbortSignal,
+) {
+  const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3');
+  // All that begins with a year: what is no day, such as `audit/check.json`, does not.
+  const input = { Bucket: bucket, Prefix: `${folder}/2`, StartAfter: `${folder}/${day}` };
+  for await (const { Contents = [] } of paginateListObjectsV2({ client }, input, { abortSignal: signal }))
+    for (const object of Contents) if (object.Key !== undefined) yield { ...object, Key: object.Key };
+}
 
 const note = (
   commands: Map<string, AuditedCommand>,

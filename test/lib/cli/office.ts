@@ -278,7 +278,6 @@ type Sendable = {
   DelaySeconds?: number;
 };
 
-/** Two days ago: whoever looks at a letter has the audit log of each day since then listed. */
 const failedMs = Date.now() - 48 * 3_600_000;
 
 /** A failure as the functions write it; of kinds that no answer of the platform makes, without one. */
