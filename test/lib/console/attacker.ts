@@ -1,4 +1,4 @@
-import { type IncomingHttpHeaders, request } from 'node:http';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { decodeHTML } from 'entities';
@@ -14,16 +14,21 @@ type Sent = {
 
 export type Answer = { status: number; headers: IncomingHttpHeaders; text: string };
 
+/** To open a connection takes as much as to ask for a page. */
+const kept = new Agent({ keepAlive: true });
+/** What is refused before it has come whole ends with its connection. */
+const maxKept = 10_000;
+
 /** A request with these headers and no others, but for the length of its body. */
 export const send = (port: number, { method = 'GET', path = '/', headers = {}, body }: Sent) =>
   new Promise<Answer>((resolve, reject) => {
+    const bytes = Buffer.byteLength(body ?? '');
     const length =
-      body === undefined || 'transfer-encoding' in headers
-        ? {}
-        : { 'content-length': String(Buffer.byteLength(body)) };
+      body === undefined || 'transfer-encoding' in headers ? {} : { 'content-length': String(bytes) };
+    const agent = bytes > maxKept ? false : kept;
     const sent = request(
       {
-        ...{ host: '127.0.0.1', port, method, path, setHost: false, agent: false },
+        ...{ host: '127.0.0.1', port, method, path, setHost: false, agent },
         headers: { ...length, ...headers },
       },
       (answer) => {
