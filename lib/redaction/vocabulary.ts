@@ -22,7 +22,15 @@ export const plainSign = (sign: string): string => {
   return below === undefined ? plain : String(Number(above) / Number(below)).slice(1);
 };
 
-const plainSigns = (text: string): string => text.replace(/[^\0-\x7f]/gu, plainSign);
+/** A message may be all of one alphabet: each of its characters is looked at once. */
+const plainSigns = (text: string): string => {
+  const known = new Map<string, string>();
+  return text.replace(/[^\0-\x7f]/gu, (sign) => {
+    const plain = known.get(sign) ?? plainSign(sign);
+    known.set(sign, plain);
+    return plain;
+  });
+};
 
 /**
  * The words and numbers to hide. It recognizes each of them, and longer pieces of words, in most spellings. It does not

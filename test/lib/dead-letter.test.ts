@@ -87,6 +87,9 @@ const failure: LetterFailure = {
 
 const letter: DeadLetter = { body: '{"specversion":"1.0"}', source, failure, replays: 0, attributes: {} };
 
+/** A body that leaves no room. */
+const all = 'x'.repeat(limit);
+
 /** Filler of exactly so many bytes, of characters of one to four of them. */
 const bodyOf = (bytes: number): string => {
   const some = '{"ä€😀":1}';
@@ -220,9 +223,8 @@ describe('a letter', () => {
       picture: { DataType: 'Binary.png', BinaryValue: Buffer.alloc(100, 255) },
     };
     const story = { ...failure, detail: '€'.repeat(2_000) };
-    const body = 'x'.repeat(limit);
     for (let room = 0; room <= 8_000; room += room < 1_000 ? stride : 50 * stride) {
-      const written = { ...letter, body: body.slice(room), attributes, failure: story };
+      const written = { ...letter, body: all.slice(room), attributes, failure: story };
       const message = sqsMessageOf(written);
       expect(message.MessageBody === written.body).toBe(true);
       expect(sizeOf(message)).toBeLessThanOrEqual(limit);
@@ -270,9 +272,12 @@ describe('a letter', () => {
     const attributes = { trace: { DataType: 'String', StringValue: 'x'.repeat(200) } };
     const story = { ...failure, title: 't'.repeat(200), detail: 'd'.repeat(2_000), message: 'm'.repeat(400) };
     const read = (room: number) => {
-      const { MessageBody, MessageAttributes } = sqsMessageOf(
-        lastWords({ ...letter, failure: story, attributes }, room),
-      );
+      const { MessageBody, MessageAttributes } = sqsMessageOf({
+        ...letter,
+        body: all.slice(room),
+        failure: story,
+        attributes,
+      });
       return letterOf({ Body: MessageBody, MessageAttributes });
     };
     expect(read(4_000).failure).toEqual(story);
@@ -295,9 +300,11 @@ describe('a letter', () => {
       const emoji = `${before}${'😀'.repeat(1_000)}`;
       const story = { ...failure, message: emoji, remedy: emoji, detail: emoji };
       for (let room = 200; room <= 13_000; room += 130) {
-        const { MessageBody, MessageAttributes } = sqsMessageOf(
-          lastWords({ ...letter, failure: story }, room),
-        );
+        const { MessageBody, MessageAttributes } = sqsMessageOf({
+          ...letter,
+          body: all.slice(room),
+          failure: story,
+        });
         const read = letterOf({ Body: MessageBody, MessageAttributes }).failure;
         for (const part of [read?.message, read?.remedy, read?.detail])
           expect((part ?? '').isWellFormed()).toBe(true);
@@ -353,7 +360,6 @@ describe('the stories of a letter', () => {
   };
   const untold = { ...address, kind: text('rejected') };
   const tellings = told.map((each) => ({ ...untold, failure: text(JSON.stringify(each)) }));
-  const all = 'x'.repeat(limit);
 
   /** All that a letter ever carries, from where there is much room to where there is none. */
   const carriedBy = (written: Omit<DeadLetter, 'body'>, from: number): unknown[] => {

@@ -94,7 +94,7 @@ describe('a letter that says where its message lies', () => {
 
   test('stays one where its queue does not take the message either', async () => {
     const office = await offices.open();
-    const address = await parkWhole(office, eventBody('grade-push', {}, { extension: 'ä'.repeat(600_000) }));
+    const address = await parkWhole(office, eventBody('grade-push', {}, { extension: '€'.repeat(400_000) }));
     expect(await replay(office)).toMatchObject({ counts: { sent: 0, failed: [{}] } });
     const [letter] = await office.take(office.deadLetters.url);
     expect(letter?.MessageAttributes?.whole?.StringValue).toBe(address);
@@ -116,7 +116,7 @@ describe('a letter that says where its message lies', () => {
 
   test('is exported, discarded and archived whole, and comes back as what SQS takes', async () => {
     const office = await offices.open();
-    const [small, large] = [eventBody(), eventBody('grade-push', {}, { extension: 'ä'.repeat(600_000) })];
+    const [small, large] = [eventBody(), eventBody('grade-push', {}, { extension: '€'.repeat(400_000) })];
     await parkWhole(office, small);
     const address = await parkWhole(office, large);
     const lines: string[] = [];
@@ -226,7 +226,7 @@ describe('a letter whose message is not where it should be', () => {
 
   test('is unreadable for good where it was not kept, and says so', async () => {
     const office = await offices.open();
-    const body = eventBody('grade-push', {}, { id: 'event-4', extension: 'ä'.repeat(600_000) });
+    const body = eventBody('grade-push', {}, { id: 'event-4', extension: '€'.repeat(400_000) });
     const { sqs, deadLetterQueueUrl } = office.target;
     const queues = createQueues({
       ...{ sqs, queueUrl: '', warn: () => undefined },
