@@ -30,8 +30,18 @@ const keepAliveMs = 20_000;
 /** An item has 400 KB at most; JSON can make six of one byte. */
 const maxAnswerBytes = 4 * 1024 ** 2;
 
-/** Sends single requests on connections that are kept. */
-export const createExchange = ({ origin, connectTimeoutMs, timeoutMs }: ExchangeOptions) => {
+/** By what they are made of: clients of one process that ask alike use the same connections. */
+const exchanges = new Map<string, ReturnType<typeof createExchange>>();
+
+/** Sends single requests on connections that are kept, also for the next client of the same origin. */
+export const exchangeWith = (options: ExchangeOptions): ReturnType<typeof createExchange> => {
+  const key = JSON.stringify(options);
+  const exchange = exchanges.get(key) ?? createExchange(options);
+  exchanges.set(key, exchange);
+  return exchange;
+};
+
+const createExchange = ({ origin, connectTimeoutMs, timeoutMs }: ExchangeOptions) => {
   const settings = {
     // One timer for the whole of a try is cheaper, and exact.
     headersTimeout: 0,

@@ -15,7 +15,7 @@ import {
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { ClientOptions } from './clients.ts';
 import { dynamoDbEndpoint } from './dynamodb-endpoint.ts';
-import { createExchange, type HttpAnswer, noAnswer } from './dynamodb-exchange.ts';
+import { exchangeWith, type HttpAnswer, noAnswer } from './dynamodb-exchange.ts';
 import { errorName, tracedCall, unlessError } from './error.ts';
 import { Sha256 } from './sha256.ts';
 
@@ -80,7 +80,7 @@ export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
     return {
       host: url.host,
       path: url.pathname.replace(/\/?$/, '/'),
-      exchange: createExchange({
+      exchange: exchangeWith({
         origin: url.origin,
         connectTimeoutMs: connectionTimeout,
         timeoutMs: requestTimeout,
