@@ -80,8 +80,12 @@ export function integrationStage({ credentialOf = keyOf }: Options = {}) {
     await stack.close();
   });
 
+  /** How many requests the platform has had since then. */
+  let seen = 0;
+
   const reset = async (): Promise<void> => {
     await controls.reset();
+    seen = 0;
     // Whatever the ledger has of messages before, it is in no other's way any more.
     time.pass(3_600_000);
   };
@@ -154,7 +158,6 @@ export function integrationStage({ credentialOf = keyOf }: Options = {}) {
       const told: Told = { story: [], letters: [] };
       const record = { ...(await recordOf(part)), ...(body !== undefined && { body }) };
       if (hasWaited) record.attributes.ApproximateFirstReceiveTimestamp = String(Date.now() - 24 * 3_600_000);
-      const before = (await controls.requests()).length;
       let container = Object.assign(containers.get(part) ?? newContainer(part), { told, death });
       for (let attempt = 1; ; attempt += 1) {
         record.attributes.ApproximateReceiveCount = String(attempt);
@@ -167,7 +170,9 @@ export function integrationStage({ credentialOf = keyOf }: Options = {}) {
         time.pass(1000 * visibilitySeconds);
       }
       containers.set(part, container);
-      const requests = (await controls.requests()).slice(before);
+      const all = await controls.requests();
+      const requests = all.slice(seen);
+      seen = all.length;
       return { ...told, requests, state: await state() };
     },
 

@@ -51,8 +51,16 @@ export async function startQueuesAndFiles() {
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   // Its errors know their call, as those of a function's own client.
   const client = traced(new S3Client({ ...localClient(url), forcePathStyle: true }));
+  const { host, port } = new URL(url);
   return {
     ...{ url, onObject },
+    /** As `createQueue`, without HTTP: for who makes many. */
+    newQueue: (name: string): QueueAddress => {
+      const arn = `arn:aws:sqs:${localRegion}:000000000000:${name}`;
+      const queueUrl = sqsStore.buildQueueUrl(name, port, host, localRegion);
+      sqsStore.createQueue(name, queueUrl, arn, {}, {});
+      return { url: queueUrl, arn };
+    },
     /** For who is in this process; of what is put by it there are no notices. */
     files: withoutHttp(client, { store: s3Store, hasFaults: list.isAny }),
     close: async (): Promise<void> => {
@@ -71,11 +79,13 @@ export function localClient(url: string) {
   };
 }
 
+type QueueAddress = { url: string; arn: string };
+
 export async function createQueue(
   sqs: SQSClient,
   name: string,
   attributes: Partial<Record<QueueAttributeName, string>> = {},
-) {
+): Promise<QueueAddress> {
   const { QueueUrl: url = '' } = await sqs.send(
     new CreateQueueCommand({ QueueName: name, Attributes: attributes }),
   );

@@ -68,6 +68,8 @@ export async function startTables(
     url,
     close: () =>
       new Promise((resolve) => {
+        clients.get(url)?.destroy();
+        clients.delete(url);
         server.close(() => resolve());
         server.closeAllConnections();
       }),
@@ -106,8 +108,17 @@ export const addLedgerTable = (url: string, table: string): Promise<void> => add
 export const addCrosswalkTable = (url: string, table: string): Promise<void> =>
   addTable(url, table, 'bucket');
 
+/** By address: to make one takes longer than to make a table. */
+const clients = new Map<string, DynamoDBClient>();
+
+const clientOf = (url: string): DynamoDBClient => {
+  const client = clients.get(url) ?? new DynamoDBClient(localClient(url));
+  clients.set(url, client);
+  return client;
+};
+
 async function addTable(url: string, table: string, key: string): Promise<void> {
-  const client = new DynamoDBClient(localClient(url));
+  const client = clientOf(url);
   await client.send(
     new CreateTableCommand({
       TableName: table,
@@ -117,13 +128,11 @@ async function addTable(url: string, table: string, key: string): Promise<void> 
     }),
   );
   await untilActive(client, table);
-  client.destroy();
 }
 
 /** As serverless.yml declares it. */
 export async function addDeskTable(url: string, table: string): Promise<void> {
-  const client = new DynamoDBClient(localClient(url));
-  await client.send(
+  await clientOf(url).send(
     new CreateTableCommand({
       TableName: table,
       AttributeDefinitions: ['message', 'list', 'place'].map((AttributeName) => ({
@@ -144,7 +153,6 @@ export async function addDeskTable(url: string, table: string): Promise<void> {
       BillingMode: 'PAY_PER_REQUEST',
     }),
   );
-  client.destroy();
 }
 
 /** dynalite makes a table a moment after it has answered. */

@@ -16,17 +16,17 @@ import { listLetter, reindexLetters } from '../../../lib/dead-letters/reading/re
 import type { Audit } from '../../../lib/deployment/audit.ts';
 import type { Target } from '../../../lib/deployment/target.ts';
 import { createDeskNotes, type Ended } from '../../../lib/desk/notes.ts';
-import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
+import { localClient, startQueuesAndFiles } from '../../local/aws.ts';
 import { addDeskTable, startTables } from '../../local/tables.ts';
 
 /** A dead-letter queue with the queues around it, and what tests do to them behind the command's back. */
 export type Office = Awaited<ReturnType<typeof openOffice>>;
 
-type Server = { url: string; tables: string; sqs: SQSClient; s3: S3Client; bucket: string };
+type Server = Omit<Awaited<ReturnType<typeof startServer>>, 'close'>;
 
 /** Queues and files for a test file; each office has queues of its own on them. */
 export function officesForTests() {
-  let server: Server & { close(): Promise<void> };
+  let server: Awaited<ReturnType<typeof startServer>>;
   beforeAll(async () => {
     server = await startServer();
   });
@@ -47,7 +47,7 @@ export async function startServer() {
   const bucket = 'sis-relay-operators';
   await s3.send(new CreateBucketCommand({ Bucket: bucket }));
   return {
-    ...{ url: aws.url, tables: tables.url, sqs, s3, bucket },
+    ...{ url: aws.url, newQueue: aws.newQueue, tables: tables.url, sqs, s3, bucket },
     close: async () => {
       sqs.destroy();
       s3.destroy();
@@ -58,18 +58,17 @@ export async function startServer() {
 
 export const functionNames = ['grade-push', 'enrollment-create', 'submission-upload'];
 
-export async function openOffice({ url, tables, sqs, s3, bucket }: Server, settings: Partial<Target> = {}) {
+export async function openOffice(
+  { url, newQueue, tables, sqs, s3, bucket }: Server,
+  settings: Partial<Target> = {},
+) {
   const prefix = `sis-relay-${randomUUID().slice(0, 8)}-`;
   const deskTable = `${prefix}desk`;
   await addDeskTable(tables, deskTable);
   const dynamodb = createDynamoDb(localClient(tables));
   const desk = { dynamodb, table: deskTable, nowMs: Date.now };
-  const deadLetters = await createQueue(sqs, `${prefix}dead-letters`);
-  const queues = new Map(
-    await Promise.all(
-      functionNames.map(async (name) => [name, await createQueue(sqs, `${prefix}${name}`)] as const),
-    ),
-  );
+  const deadLetters = newQueue(`${prefix}dead-letters`);
+  const queues = new Map(functionNames.map((name) => [name, newQueue(`${prefix}${name}`)]));
   const queueOf = (name: string) => queues.get(name) ?? { url: '', arn: '' };
 
   const target: Target = {
