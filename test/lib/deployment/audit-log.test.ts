@@ -79,6 +79,32 @@ test('what is no entry, or older than was asked for, is left out', async () => {
   expect((await readBy(office, 'jim')).map(({ id }) => id)).toEqual(['0.3', 'long']);
 });
 
+test('all days since then are listed in one request, from the first of them on', async () => {
+  const office = await offices.open();
+  const daysAgo = (days: number) => new Date(Date.now() - days * 24 * hourMs);
+  for (const days of [0, 1, 9, 12])
+    await put(
+      office,
+      { audit: 'begin', id: `${days}`, at: daysAgo(days), who: 'jill', command: 'publish' },
+      daysAgo(days),
+    );
+  const s3 = await office.target.s3();
+  const listings: unknown[] = [];
+  s3.middlewareStack.add(
+    (next, { commandName }) =>
+      (sent) => {
+        if (commandName === 'ListObjectsV2Command') listings.push(sent.input);
+        return next(sent);
+      },
+    { name: 'listings' },
+  );
+  const sinceMs = daysAgo(10).getTime();
+  expect((await readBy(office, 'jill', { sinceMs })).map(({ id }) => id)).toEqual(['0', '1', '9']);
+  s3.middlewareStack.remove('listings');
+  const StartAfter = `audit/${daysAgo(10).toISOString().slice(0, 10).replaceAll('-', '/')}`;
+  expect(listings).toMatchObject([{ StartAfter }]);
+});
+
 test('without a bucket it cannot be read', async () => {
   const office = await offices.open();
   const target = { ...office.target, bucket: async () => undefined };
