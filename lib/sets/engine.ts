@@ -8,16 +8,18 @@ export type SetValue = string | number | null;
 export type SetEngine = {
   /** Runs one or more statements. Bound values are named `$1`, `$2`, …, and only a single statement can have them. */
   run(statement: string, values?: readonly SetValue[]): Promise<void>;
-  /** The rows of a statement, many at a time. */
-  rows<Row extends readonly SetValue[]>(
-    statement: string,
-    values?: readonly SetValue[],
-  ): AsyncGenerator<Row[], void, undefined>;
-  /** The first row of a statement. */
+  /** The rows of a statement that has few. */
+  all<Row extends readonly SetValue[]>(statement: string, values?: readonly SetValue[]): Promise<Row[]>;
+  /** The first row of a statement that has few. */
   row<Row extends readonly SetValue[]>(
     statement: string,
     values?: readonly SetValue[],
   ): Promise<Row | undefined>;
+  /** The rows of a statement that has many, in batches. */
+  rows<Row extends readonly SetValue[]>(
+    statement: string,
+    values?: readonly SetValue[],
+  ): AsyncGenerator<Row[], void, undefined>;
   /** Adds rows to a table of text columns. */
   add(table: string, rows: readonly (readonly (string | null)[])[]): Promise<void>;
   close(): void;
@@ -137,15 +139,21 @@ export const openSetEngine = async ({
       else reader.closeSync();
     }
   };
+  const all = async <Row extends readonly SetValue[]>(
+    statement: string,
+    values?: readonly SetValue[],
+  ): Promise<Row[]> => {
+    const result = await timely(() => connection.run(statement, values && [...values]));
+    const chunks = await result.fetchAllChunks();
+    return chunks.flatMap((chunk) => chunk.convertRows(plainValue) as unknown as Row[]);
+  };
   return {
+    all,
+    row: async <Row extends readonly SetValue[]>(statement: string, values?: readonly SetValue[]) =>
+      (await all<Row>(statement, values))[0],
+    rows,
     run: async (statement, values) => {
       await timely(() => connection.run(statement, values && [...values]));
-    },
-    rows,
-    row: async <Row extends readonly SetValue[]>(statement: string, values?: readonly SetValue[]) => {
-      const result = await timely(() => connection.run(statement, values && [...values]));
-      const chunk = await result.fetchChunk();
-      return chunk?.convertRows(plainValue)[0] as unknown as Row | undefined;
     },
     add: async (table, added) => {
       const appender = await connection.createAppender(table);

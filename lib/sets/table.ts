@@ -19,6 +19,8 @@ export type Table = {
   /** The number of rows, damaged ones included. */
   rows: number;
   damaged: DamagedRow[];
+  /** Whether some cell has a sign that `inOneLine` replaces. */
+  hasMarks: boolean;
 };
 
 type TableOptions = {
@@ -77,7 +79,10 @@ export const readTable = async (
     if (!isUtf8(bytes.subarray(0, from)))
       throw new UnusableFile(`${file} is not UTF-8 (before line ${scanner.line()}). Export it as UTF-8`);
     rest = bytes.subarray(from);
-    if (table) table.rows = scanner.rows();
+    if (table) {
+      table.rows = scanner.rows();
+      table.hasMarks = scanner.hasMarks();
+    }
     if (written.length > 0) await out.write(written);
     collectGarbage();
   };
@@ -138,7 +143,7 @@ const tableOf = (header: string, { file, required = [], delimiter, path }: Head)
   const missing = required.filter((column) => !places.has(column.toLowerCase()));
   if (missing.length > 0) throw new UnusableFile(`${file} has no column ${missing.join(' and no column ')}`);
   const at = (column: string): number => places.get(column.toLowerCase()) ?? -1;
-  return { path, delimiter, columns, at, rows: 0, damaged: [] };
+  return { path, delimiter, columns, at, rows: 0, damaged: [], hasMarks: false };
 };
 
 /** The cells of a row whose quotation marks were checked. */
@@ -178,6 +183,7 @@ type Scanner = {
   take(bytes: Buffer, taking: Taking): { written: Buffer; from: number };
   line(): number;
   rows(): number;
+  hasMarks(): boolean;
 };
 
 const [mark, lineFeed, carriageReturn, quote] = [0x01, 0x0a, 0x0d, 0x22];
@@ -197,7 +203,7 @@ const cellAt = (place: number): string =>
  * it. A cell that is empty without quotation marks is NULL, as is one of a column that the file does not have. `$1` is its path.
  */
 export const rowsOf = (
-  { at, columns, delimiter }: Table,
+  { at, columns, delimiter, hasMarks }: Table,
   names: Readonly<Record<string, string>>,
 ): string => {
   const types = ['line', ...columns].map(
@@ -205,12 +211,18 @@ export const rowsOf = (
   );
   const cells = Object.entries(names).map(([name, column]) => {
     const place = at(column);
-    return `${place < 0 ? 'NULL::VARCHAR' : cellAt(place + 1)} AS ${quotedName(name)}`;
+    return `${place < 0 ? 'NULL::VARCHAR' : hasMarks ? cellAt(place + 1) : `c${place + 1}`} AS ${quotedName(name)}`;
   });
   return `SELECT ${['c0 AS line', ...cells].join(', ')}
     FROM read_csv($1, auto_detect = false, header = false, delim = '${delimiter}', quote = '"', escape = '"',
       new_line = '\\n', nullstr = '', allow_quoted_nulls = false, columns = {${types.join(', ')}})`;
 };
+
+/** The same columns without a row. */
+export const noRowsOf = (names: Readonly<Record<string, string>>): string =>
+  `SELECT NULL::BIGINT AS line, ${Object.keys(names)
+    .map((name) => `NULL::VARCHAR AS ${quotedName(name)}`)
+    .join(', ')} LIMIT 0`;
 
 /** The line's digits and the delimiter, before each row. */
 const roomForLine = 24;
@@ -219,6 +231,7 @@ const createScanner = (file: string, delimiter: string): Scanner => {
   const separator = delimiter.charCodeAt(0);
   let line = 1;
   let rows = 0;
+  let hasMarks = false;
   /** About the row that is being read. */
   let [breaks, isEmpty, isPlain] = [0, true, true];
   const unusable = (problem: string): UnusableFile =>
@@ -283,6 +296,7 @@ const createScanner = (file: string, delimiter: string): Scanner => {
     if (written.length < bytes.length) written = Buffer.allocUnsafe(2 * bytes.length + 64 * 1024);
     let [from, to, width] = [0, 0, columns];
     const add = (row: Scanned): void => {
+      if (!isPlain) hasMarks = true;
       if (to + 2 * (row.to - from) + roomForLine > written.length)
         written = Buffer.concat([written, Buffer.allocUnsafe(written.length)]);
       to += written.write(`${line}${delimiter}`, to, 'latin1');
@@ -310,7 +324,7 @@ const createScanner = (file: string, delimiter: string): Scanner => {
     }
     return { written: written.subarray(0, to), from };
   };
-  return { take, line: () => line, rows: () => rows };
+  return { take, line: () => line, rows: () => rows, hasMarks: () => hasMarks };
 };
 
 type Scanned = { to: number; next: number; cells: number };

@@ -1,4 +1,4 @@
-import { rowsOf, type Table } from '../sets/table.ts';
+import { noRowsOf, rowsOf, type Table } from '../sets/table.ts';
 import { loadShared } from './accepted.ts';
 import type { Comparison, Mode } from './comparison.ts';
 import { itemsOfState, settleLineItems } from './line-items.ts';
@@ -357,14 +357,15 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
     DROP TABLE enrolled_was;
     DELETE FROM enrolled_now WHERE ends <> '' AND ends < '${day}';
     DELETE FROM enrolled_still WHERE ends <> '' AND ends < '${day}'`);
-  const unknown: UnknownRoles = new Map();
-  for await (const batch of sets.rows<[string, number]>(
-    `SELECT role, count(*) FROM enrolled WHERE problem[3] = 'unknownRole' GROUP BY role ORDER BY min(line)`,
-  ))
-    for (const [role, rows] of batch) {
-      const told = unknown.size < maxUnknownRoles ? JSON.stringify(role.slice(0, 50)) : 'and others';
-      unknown.set(told, (unknown.get(told) ?? 0) + rows);
-    }
+  // A file may have another role in each of its rows.
+  const roles = await sets.all<[string | null, number]>(`
+    SELECT CASE WHEN place <= ${maxUnknownRoles} THEN left(role, 50) END AS told, CAST(sum(rows) AS BIGINT) FROM (
+      SELECT role, count(*) AS rows, row_number() OVER (ORDER BY min(line)) AS place FROM enrolled
+      WHERE problem[3] = 'unknownRole' GROUP BY role)
+    GROUP BY told ORDER BY min(place)`);
+  const unknown: UnknownRoles = new Map(
+    roles.map(([role, rows]) => [role === null ? 'and others' : JSON.stringify(role), rows]),
+  );
   for (const [role, rows] of unknown) {
     const problem = `the role ${role} has no id in "roles" of snapshot-settings.json: ${rows} rows were refused`;
     await sets.run(`INSERT INTO problems VALUES ('enrollments.csv', NULL, 'role', $1)`, [problem]);
@@ -401,17 +402,12 @@ const readResults = async (reading: Reading): Promise<void> => {
   const { sets, settings } = comparison;
   const needed = ['lineItemSourcedId', 'studentSourcedId', 'scoreStatus'];
   const table = await openFile(reading, 'results', withStatus(needed, modes.results));
-  await sets.run(`CREATE TABLE results_read (line BIGINT, item VARCHAR, usr VARCHAR, status VARCHAR, graded VARCHAR, score VARCHAR,
-    words VARCHAR, comments VARCHAR, changed VARCHAR)`);
-  if (table)
-    await sets.run(
-      `INSERT INTO results_read SELECT line, coalesce(item, ''), coalesce(usr, ''), word_in(status), word_in(graded),
-         trimmed(score), coalesce(words, ''), coalesce(comments, ''), trimmed(changed) FROM (${rowsOf(table, resultColumns)})`,
-      [table.path],
-    );
+  const read = `SELECT line, coalesce(item, '') AS item, coalesce(usr, '') AS usr, word_in(status) AS status, word_in(graded) AS graded,
+    trimmed(score) AS score, coalesce(words, '') AS words, coalesce(comments, '') AS comments, trimmed(changed) AS changed
+    FROM (${table ? rowsOf(table, resultColumns) : noRowsOf(resultColumns)})`;
   const texts = scoreStatuses.map((each) => `'${each}'`).join(', ');
-  await sets.run(`
-    CREATE TABLE results AS
+  await sets.run(
+    `CREATE TABLE results AS
       SELECT line, item, usr, status, graded, row, object AS a, b, at_ms, problem,
         CASE WHEN problem IS NULL AND NOT is_gone(status) AND graded = 'fully graded' THEN
           CASE WHEN points IS NOT NULL THEN numeric_grade(points, comments) ELSE text_grade(words, comments) END END AS value
@@ -432,8 +428,10 @@ const readResults = async (reading: Reading): Promise<void> => {
             WHEN r.score = '' AND r.words = '' THEN ['score', 'is empty, and textScore is empty, too']
             WHEN r.score = '' AND has_control_in_text(r.words) THEN ['textScore', 'has control characters']
             WHEN has_control_in_text(r.comments) THEN ['comment', 'has control characters'] END AS problem
-        FROM ${withName('u', { of: 'results_read', as: 'b', file: 'users.csv' })} r LEFT JOIN items i ON i.id = r.item);
-    DROP TABLE results_read;
+        FROM ${withName('u', { of: `(${read})`, as: 'b', file: 'users.csv' })} r LEFT JOIN items i ON i.id = r.item)`,
+    table && [table.path],
+  );
+  await sets.run(`
     INSERT INTO refused (grp, row, a, b) SELECT 'results', row, ${whoOf('item')} FROM results WHERE problem IS NOT NULL;
     ${reportRows('results.csv', 'results')}
     INSERT INTO pending

@@ -16,7 +16,8 @@ export type PackedLines = {
 } & AsyncDisposable;
 
 const lineFeed = 0x0a;
-const readBytes = 256 * 1024;
+/** Many small pieces are much garbage. */
+const pieceBytes = 1024 * 1024;
 
 /** Lines as a file of gzip, whose pieces can be read by themselves by their place. */
 export const createPackedLines = async (path: string, linesPerPart = 5_000): Promise<PackedLines> => {
@@ -32,7 +33,7 @@ export const createPackedLines = async (path: string, linesPerPart = 5_000): Pro
   };
   /** One part is packed while the next is read. */
   const pack = async (): Promise<void> => {
-    const packed = promisify(gzip)(Buffer.concat(pieces), { level: 1 });
+    const packed = promisify(gzip)(Buffer.concat(pieces), { level: 1, chunkSize: pieceBytes });
     await writeLast();
     last = { packed, lines };
     [pieces, lines] = [[], 0];
@@ -54,7 +55,7 @@ export const createPackedLines = async (path: string, linesPerPart = 5_000): Pro
       if (added.length > 0) await take(Buffer.from(`${added.join('\n')}\n`));
     },
     addFile: async (added) => {
-      for await (const piece of createReadStream(added, { highWaterMark: readBytes })) await take(piece);
+      for await (const piece of createReadStream(added, { highWaterMark: pieceBytes })) await take(piece);
     },
     end: async () => {
       if (lines > 0) await pack();

@@ -24,8 +24,8 @@ export const addReadRows = async (comparison: Comparison, name: FurtherName, tab
 
 /** Counts rows of a file by a statement that gives each fate and its number of rows. */
 export const countRows = async (comparison: Comparison, file: string, statement: string): Promise<void> => {
-  for await (const batch of comparison.sets.rows<[RowFate, number]>(statement))
-    for (const [fate, count] of batch) addRows(comparison, file, { fate, count });
+  for (const [fate, count] of await comparison.sets.all<[RowFate, number]>(statement))
+    addRows(comparison, file, { fate, count });
 };
 
 /** Counts the rows that claim something by their fate, after the comparison. */
@@ -36,12 +36,13 @@ export const countClaims = async (comparison: Comparison): Promise<void> => {
       SELECT d.grp, CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN d.change IN ('created', 'updated') THEN 'sent'
           ELSE 'unchanged' END AS fate, ${rows} AS rows
         FROM draft d LEFT JOIN several_rows s USING (key) LEFT JOIN (SELECT DISTINCT key FROM older) o USING (key) WHERE d.told
+      UNION ALL SELECT d.grp, 'unchanged', ${rows} FROM unchanged d LEFT JOIN several_rows s USING (key)
       UNION ALL SELECT d.grp, 'refused', ${rows} FROM unfit_lines d LEFT JOIN several_rows s USING (key) WHERE d.told
       UNION ALL SELECT grp, 'refused', rows FROM disputed_rows)
     GROUP BY grp, fate`;
   // What stands as it was, of a file that the package does not have, is no row of it.
-  for await (const batch of comparison.sets.rows<[FileName, RowFate, number]>(statement))
-    for (const [grp, fate, count] of batch) if (count > 0) addRows(comparison, `${grp}.csv`, { fate, count });
+  for (const [grp, fate, count] of await comparison.sets.all<[FileName, RowFate, number]>(statement))
+    if (count > 0) addRows(comparison, `${grp}.csv`, { fate, count });
 };
 
 /** Rows that all have the same problem, which one setting solves: the report has one line for all of them. */

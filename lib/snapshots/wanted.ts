@@ -5,9 +5,10 @@ import { outdatedAfterDays } from '../ledger/memory.ts';
 import { quotedText, type SetEngine } from '../sets/engine.ts';
 import { type Comparison, countsOf } from './comparison.ts';
 
-/** A cell without the white space around it; NULL is an empty text. */
+/** A cell without the white space around it; NULL is an empty text. Most cells have none, and to see that is quicker than to trim them. */
 export const trimmedMacro = `CREATE MACRO trimmed(x) AS
-    trim(coalesce(x, ''), ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(160) || chr(65279))`;
+    CASE WHEN ascii(x) BETWEEN 33 AND 126 AND ascii(x[-1]) BETWEEN 33 AND 126 THEN x
+    ELSE trim(coalesce(x, ''), ' \t\n\v\f\r\u00a0\ufeff') END`;
 
 /**
  * What is compared is what is wanted of each resource on the platform: who has which role in which org unit, or which grade. Each row
@@ -59,7 +60,7 @@ const schema = `
   CREATE MACRO day_in(x) AS CASE WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}') AND TRY_CAST(x AS DATE) IS NOT NULL THEN x END;
   CREATE MACRO instant_in(x) AS
     CASE WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})')
-    THEN epoch_ms(TRY_CAST(regexp_replace(x, '([T ][0-9]{2}:[0-9]{2})(Z|[+-])', '\\1:00\\2') AS TIMESTAMPTZ)) END;
+    THEN epoch_ms(TRY_CAST(CASE WHEN x[17] = ':' THEN x ELSE left(x, 16) || ':00' || x[17:] END AS TIMESTAMPTZ)) END;
 `;
 
 export const createSets = (sets: SetEngine): Promise<void> => sets.run(schema);
@@ -156,11 +157,20 @@ const ofEither = ['kind', 'a', 'b', 'org', 'value', 'data', 'removed', 'template
   .map((column) => `CASE WHEN ${isAsBefore} THEN w.${column} ELSE c.${column} END AS ${column}`)
   .join(', ');
 
+/** What is not as before, or is held: few of many. All else is in `claims` alone. */
+const findChanged = `
+  CREATE TABLE changed AS
+    SELECT coalesce(c.key, w.key) AS key FROM (SELECT key, value FROM claims) c FULL JOIN (SELECT key, value, renamed FROM was) w ON c.key = w.key
+    WHERE c.key IS NULL OR w.key IS NULL OR w.renamed OR c.value <> w.value
+    UNION SELECT key FROM held;
+  CREATE VIEW unchanged AS FROM claims ANTI JOIN changed USING (key)`;
+const allChanged = 'CREATE VIEW unchanged AS FROM claims LIMIT 0';
+
 /**
  * `$1`: when it was dropped. `$2`: from when on a time of the SIS counts. It must be later than all that was sent before, whatever that was
  * about: a name may have been that of another, or the same person had another name.
  */
-const compareWithBefore = `
+const compareWithBefore = (hasBefore: boolean): string => `
   CREATE TABLE draft AS
     SELECT * EXCLUDE (had, is_held, renamed),
       CASE WHEN had AND is_held THEN CASE WHEN renamed THEN 'updated' ELSE 'kept' END
@@ -174,7 +184,8 @@ const compareWithBefore = `
       SELECT coalesce(c.key, w.key) AS key, coalesce(c.grp, w.grp) AS grp, ${ofEither},
         c.key IS NOT NULL AS told, w.key IS NOT NULL AS had, h.key IS NOT NULL AS is_held, coalesce(w.renamed, false) AS renamed,
         w.value AS before, w.seen, c.line
-      FROM claims c FULL JOIN was w ON c.key = w.key
+      FROM ${hasBefore ? '(FROM claims SEMI JOIN changed USING (key))' : 'claims'} c
+        FULL JOIN ${hasBefore ? '(FROM was SEMI JOIN changed USING (key))' : 'was'} w ON c.key = w.key
         LEFT JOIN (SELECT DISTINCT key FROM held) h ON h.key = coalesce(c.key, w.key)
     )`;
 
@@ -208,9 +219,10 @@ export const compareWanted = async ({ sets, ...comparison }: Comparison): Promis
     await sets.run(doubtsHold);
   }
   const oldestMs = droppedMs + marginMs - outdatedAfterDays * dayMs;
-  await sets.run(compareWithBefore, [droppedMs, Math.max(oldestMs, lastDroppedMs + 1)]);
-  if (comparison.before !== 'nothing') await sets.run(notBeforeRemovals, [droppedMs]);
-  await sets.run('DROP TABLE claims');
+  const hasBefore = comparison.before !== 'nothing';
+  await sets.run(hasBefore ? findChanged : allChanged);
+  await sets.run(compareWithBefore(hasBefore), [droppedMs, Math.max(oldestMs, lastDroppedMs + 1)]);
+  if (hasBefore) await sets.run(notBeforeRemovals, [droppedMs]);
 };
 
 const dayMs = 24 * 3_600_000;
@@ -252,12 +264,15 @@ export const refuseValues = async (
   // The engine stands still if many rows of such a union are read as they come.
   await sets.run(`CREATE TABLE checked AS ${each.join(' UNION ALL ')}`);
   const wrong = new Map<CheckedValue, string[][]>();
+  // All but the data is the same for many.
+  const heads = values.map((one) =>
+    eventOf(comparison, { kind: '', key: '', function: one.function, data: {} }).slice(0, -'{}}'.length),
+  );
   for await (const batch of sets.rows<[number, string | null]>('FROM checked'))
     for (const [at, text] of batch) {
       const one = values[at];
       if (one === undefined || text === null) continue;
-      const body = eventOf(comparison, { kind: '', key: '', function: one.function, data: one.data(text) });
-      const problem = check(one.function, body);
+      const problem = check(one.function, `${heads[at]}${JSON.stringify(one.data(text))}}`);
       if (problem === undefined) continue;
       const found = wrong.get(one) ?? [];
       wrong.set(one, found);
@@ -282,13 +297,12 @@ export const countWanted = async (comparison: Comparison): Promise<void> => {
   const addTo = (counts: Record<string, number>, grp: string, rows: number): void => {
     counts[grp] = (counts[grp] ?? 0) + rows;
   };
-  for await (const batch of sets.rows<[string, string, number]>(counted))
-    for (const [what, grp, rows] of batch)
-      if (what === 'was') addTo(acceptedCounts, grp, rows);
-      else if (what === 'is other') addTo(changedCounts, grp, rows);
-      else if (what === 'moved') addTo(movedCounts, grp, rows);
-      else if (what === 'pending') countsOf(comparison, grp).pending = rows;
-      else countsOf(comparison, grp)[isCount(what) ? what : 'unchanged'] += rows;
+  for (const [what, grp, rows] of await sets.all<[string, string, number]>(counted))
+    if (what === 'was') addTo(acceptedCounts, grp, rows);
+    else if (what === 'is other') addTo(changedCounts, grp, rows);
+    else if (what === 'moved') addTo(movedCounts, grp, rows);
+    else if (what === 'pending') countsOf(comparison, grp).pending = rows;
+    else countsOf(comparison, grp)[isCount(what) ? what : 'unchanged'] += rows;
   await sets.run(
     `INSERT INTO problems
        SELECT any_value(k.file), NULL, NULL, count(*) || ' ' || d.grp || ' are missing, but are not removed, because refused rows may be about them'
@@ -303,15 +317,20 @@ const isCount = (what: string): what is 'created' | 'updated' | 'removed' | 'ref
 const moves = `
   SELECT 'moved', grp, count(*) FROM draft WHERE is_renamed GROUP BY grp
   UNION ALL
-  SELECT 'moved', d.grp, count(DISTINCT d.row) FROM draft d JOIN backs b ON b.grp = d.grp AND b.row = d.row AND b.key <> d.key
-    LEFT JOIN draft x ON x.key = b.key
-  WHERE d.told AND NOT d.is_renamed AND (d.change IN ('created', 'updated') OR x.change = 'removed') GROUP BY d.grp`;
+  SELECT 'moved', grp, count(DISTINCT row) FROM (
+    SELECT d.grp, d.row FROM draft d JOIN backs b ON b.grp = d.grp AND b.row = d.row AND b.key <> d.key
+      LEFT JOIN draft x ON x.key = b.key
+    WHERE d.told AND NOT d.is_renamed AND (d.change IN ('created', 'updated') OR x.change = 'removed')
+    UNION ALL
+    SELECT u.grp, u.row FROM draft x JOIN backs b USING (key) JOIN unchanged u ON u.grp = b.grp AND u.row = b.row AND u.key <> b.key
+    WHERE x.change = 'removed') GROUP BY grp`;
 
 /** How many of each kind. What changes comes first, as kinds are listed in that order. */
 const counted = `
   FROM (
     SELECT change AS what, grp, count(*) AS rows FROM draft
     WHERE change <> 'kept' OR key NOT IN (SELECT key FROM pending WHERE key IS NOT NULL) GROUP BY grp, change
+    UNION ALL SELECT 'unchanged', grp, count(*) FROM unchanged GROUP BY grp
     UNION ALL SELECT 'refused', grp, count(*) FROM refused WHERE counts GROUP BY grp
     UNION ALL SELECT 'refused', * FROM disputed_rows
     UNION ALL SELECT 'refused', grp, count(*) FROM (SELECT grp FROM older UNION ALL SELECT grp FROM unfit_lines) GROUP BY grp
@@ -352,24 +371,33 @@ const eventText = ({ snapshotId, number }: Pick<Comparison, 'snapshotId' | 'numb
     || '","sequence":"' || CASE WHEN is_first THEN ${2 * number + 1} ELSE ${2 * number + 2} END || '","data":' || data || '}'`;
 };
 
-/** Writes what is to be sent. Removals are older than creations of the same snapshot: two names may be one user. */
+/**
+ * Writes what is to be sent, one kind after the other. Removals are older than creations of the same snapshot: two names may be one user.
+ */
 export const writeChanges = async (
   { sets, changes, folder, ...comparison }: Comparison,
   forms: Forms,
 ): Promise<void> => {
   const path = join(folder, 'changed.lines');
-  await sets.run(
-    `COPY (
-       SELECT ${eventText(comparison)} FROM (
-         SELECT d.kind, d.key, d.change = 'removed' AS is_first, d.time_ms,
-           CASE WHEN d.change = 'removed' THEN ${forms.removal} ELSE k.fn END AS fn,
-           CASE WHEN d.change = 'removed' THEN ${forms.removalData} ELSE ${forms.sent} END AS data
-         FROM draft d JOIN kinds k USING (kind) ${forms.joins} WHERE d.change IN ('created', 'updated', 'removed')
-       ) WHERE fn IS NOT NULL ORDER BY kind, key
-     ) TO ${quotedText(path)} ${asLines}`,
+  const isChanged = `d.change IN ('created', 'updated', 'removed')`;
+  const kinds = await sets.all<[string]>(
+    `SELECT DISTINCT d.kind FROM draft d WHERE ${isChanged} ORDER BY d.kind`,
   );
-  await changes.addFile(path);
-  await rm(path);
+  // To sort the events takes longer than to make them.
+  for (const [kind] of kinds) {
+    await sets.run(
+      `COPY (
+         SELECT ${eventText(comparison)} FROM (
+           SELECT d.kind, d.key, d.change = 'removed' AS is_first, d.time_ms,
+             CASE WHEN d.change = 'removed' THEN ${forms.removal} ELSE k.fn END AS fn,
+             CASE WHEN d.change = 'removed' THEN ${forms.removalData} ELSE ${forms.sent} END AS data
+           FROM draft d JOIN kinds k USING (kind) ${forms.joins} WHERE d.kind = '${kind}' AND ${isChanged}
+         ) WHERE fn IS NOT NULL
+       ) TO ${quotedText(path)} ${asLines}`,
+    );
+    await changes.addFile(path);
+    await rm(path);
+  }
 };
 
 /** JSON holds no line break. */
@@ -383,11 +411,13 @@ export const writeState = (
   const rows = [
     `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, CASE WHEN NOT told THEN seen END AS seen
      FROM (SELECT * REPLACE (${forms.derived}) FROM draft WHERE change <> 'removed')`,
+    `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms FROM (SELECT * REPLACE (${forms.derived}) FROM unchanged)`,
     // Others that claim the same.
     `SELECT 'S' AS kind, b.grp, b.row, b.key FROM (
        SELECT * FROM more_backs UNION
        SELECT b.* FROM backs b JOIN draft x USING (key) WHERE x.change <> 'removed' AND (NOT x.told OR x.change = 'kept')) b
-     JOIN draft d ON d.key = b.key AND d.change <> 'removed' AND d.row <> b.row`,
+     JOIN (SELECT key, row FROM draft WHERE change <> 'removed' UNION ALL SELECT key, row FROM unchanged) d
+       ON d.key = b.key AND d.row <> b.row`,
     `SELECT 'R' AS kind, grp, row, a, b, since AS seen FROM doubts`,
     ...further,
   ];

@@ -1,4 +1,5 @@
-import { crc32 } from 'node:zlib';
+import { pipeline, type Readable } from 'node:stream';
+import { crc32, createInflateRaw } from 'node:zlib';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import { UnusableSnapshot } from './unusable.ts';
 
@@ -107,13 +108,17 @@ const refuseHarm = ({ name, entry }: Placed, { maxBytes, maxRatio }: ZipLimits):
 
 async function* unpacked(zip: ZipFile, entry: Entry | undefined, name: string): AsyncGenerator<Buffer> {
   if (entry === undefined) throw new UnusableSnapshot(`The zip has no ${name}`);
-  const stream = await orUnusable(() => zip.openReadStreamPromise(entry), name);
-  let sum = 0;
+  const stream = await orUnusable(() => openEntry(zip, entry), name);
+  let [sum, bytes] = [0, 0];
   const pieces = stream[Symbol.asyncIterator]();
   try {
     for (;;) {
       const { value, done } = await orUnusable(() => pieces.next(), name);
       if (done) break;
+      bytes += value.length;
+      // Its size was checked by what the zip records.
+      if (bytes > entry.uncompressedSize)
+        throw new UnusableSnapshot(`${name} in the zip is larger than the zip records. Export it again`);
       sum = crc32(value, sum);
       yield value;
     }
@@ -123,6 +128,18 @@ async function* unpacked(zip: ZipFile, entry: Entry | undefined, name: string): 
   if (sum !== entry.crc32)
     throw new UnusableSnapshot(`${name} in the zip is damaged: its checksum differs. Export it again`);
 }
+
+/** Unpacks in large pieces: with the 16 KB that yauzl has, handling the pieces takes longer than unpacking them. */
+const openEntry = async (zip: ZipFile, entry: Entry): Promise<Readable> => {
+  if (!entry.canDecodeFileData())
+    throw new Error(`compression method ${entry.compressionMethod} is not supported`);
+  const packed = await zip.openReadStreamPromise(entry, { decodeFileData: false });
+  if (!entry.isCompressed()) return packed;
+  const unpack = createInflateRaw({ chunkSize: 256 * 1024 });
+  // Also ends both if one fails. The reader gets the error.
+  pipeline(packed, unpack, () => undefined);
+  return unpack;
+};
 
 /** An error about a file on the local disk has its cause in the file. */
 const orUnusable = async <Result>(work: () => Promise<Result>, name?: string): Promise<Result> => {

@@ -213,10 +213,10 @@ type Moves = { open: Moved[]; accepted: string[] };
 const noMoves: Moves = { open: [], accepted: [] };
 
 const movesIn = async (sets: SetEngine, table: CrosswalkTable): Promise<Moves> => {
-  const moved: (Moved & { name: string })[] = [];
-  for await (const batch of sets.rows<[string, string, string]>(moves))
-    for (const [name, ids, was] of batch)
-      moved.push({ name, code: JSON.parse(name), ids: idsIn(ids), was: idsIn(was) });
+  const rows = await sets.all<[string, string, string]>(moves);
+  const moved = rows.map(([name, ids, was]) => ({
+    ...{ name, code: JSON.parse(name) as string, ids: idsIn(ids), was: idsIn(was) },
+  }));
   const buckets = await table.namesIn(moved.map(({ code }) => acceptedBucketOf(code)));
   const isSettled = (move: Moved): boolean =>
     isAccepted(move, buckets.get(acceptedBucketOf(move.code))?.get(move.code));

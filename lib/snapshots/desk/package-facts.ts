@@ -137,10 +137,9 @@ const countsOf = async (sets: SetEngine, name: LookedFile, column: string): Prom
     FROM ${quotedName(name)} GROUP BY value`;
   const kept = `SELECT CASE WHEN place <= ${maxValues} THEN value END AS value, sum(n)::BIGINT, min(place) AS first
     FROM (SELECT *, row_number() OVER (ORDER BY n DESC, value) AS place FROM (${statement})) GROUP BY 1 ORDER BY first`;
-  for await (const batch of sets.rows<[string | null, number, number]>(kept))
-    for (const [value, rows] of batch)
-      if (value === null) others = rows;
-      else counts.push({ value, rows });
+  for (const [value, rows] of await sets.all<[string | null, number, number]>(kept))
+    if (value === null) others = rows;
+    else counts.push({ value, rows });
   return { column, counts, others };
 };
 
@@ -156,7 +155,6 @@ type FormRow = readonly [
 ];
 
 const formsOf = async (sets: SetEngine, name: LookedFile, column: string): Promise<DateForm[]> => {
-  const forms: DateForm[] = [];
   const byDay = 'day_text(part(x, 3), part(x, 2), part(x, 1))';
   const byMonth = 'day_text(part(x, 3), part(x, 1), part(x, 2))';
   const statement = `
@@ -164,9 +162,8 @@ const formsOf = async (sets: SetEngine, name: LookedFile, column: string): Promi
       coalesce(bool_or(part(x, 1) > 12), false)::INTEGER, coalesce(bool_or(part(x, 2) > 12), false)::INTEGER,
       min(${byDay}), max(${byDay}), min(${byMonth}), max(${byMonth})
     FROM (SELECT trimmed(${quotedName(column)}) AS x FROM ${quotedName(name)}) WHERE x <> '' GROUP BY form ORDER BY n DESC, form`;
-  for await (const batch of sets.rows<FormRow>(statement))
-    for (const row of batch) forms.push({ column, ...formOf(row) });
-  return forms;
+  const rows = await sets.all<FormRow>(statement);
+  return rows.map((row) => ({ column, ...formOf(row) }));
 };
 
 const written: Record<string, string> = {
@@ -257,9 +254,8 @@ export const candidatesIn = (
          coalesce(sum(n) FILTER (WHERE x <> '' AND n > 1), 0)::BIGINT
        FROM (SELECT x, count(*) AS n FROM (${values}) GROUP BY x)`,
     );
-    const samples: string[] = [];
     const sampled = `SELECT x FROM (${values}) WHERE x <> '' AND length(x) <= 255 GROUP BY x ORDER BY md5(x) LIMIT ${maxSamples}`;
-    for await (const batch of sets.rows<[string]>(sampled)) samples.push(...batch.map(([value]) => value));
+    const samples = (await sets.all<[string]>(sampled)).map(([value]) => value);
     const [filled = 0, empty = 0, doubles = 0] = counted ?? [];
     const setting = file === 'courses.csv' ? `{course.${column}}` : column;
     return { file, column, setting, filled, empty, doubles, samples };

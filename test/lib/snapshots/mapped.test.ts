@@ -65,7 +65,9 @@ const told = (examined: Extract<Examined, { is: 'to be sent' }>, key: string) =>
     .split('\n')
     .slice(1);
   const record = bucket.json(recordKey(id)) as SnapshotRecord;
-  const sent = events.map(({ type, data }) => `${type.split('.')[1]} ${Object.values(data).join(' ')}`);
+  const sent = events
+    .map(({ type, data }) => `${type.split('.')[1]} ${Object.values(data).join(' ')}`)
+    .sort();
   return { events, report, record, sent };
 };
 const failure = ({ examined }: Awaited<ReturnType<typeof drop>>) =>
@@ -100,7 +102,7 @@ describe('a table', () => {
       ...['enrollment-create ART ben 110', 'enrollment-create BIO ada 109', 'enrollment-remove BIO ben'],
     ]);
     expect(second.record?.counts).toEqual({ created: 1, updated: 1, removed: 1, unchanged: 1, refused: 0 });
-    expect(second.events[0]?.sequence).toBe('4');
+    expect(second.events.map(({ sequence }) => sequence).sort()).toEqual(['3', '4', '4']);
     const same = await drop(tableOf('ART,ada,T,active', 'ART,ben,S,active', 'BIO,ada,T,active'));
     expect(same.sent).toEqual([]);
     expect(same.record?.counts).toMatchObject({ unchanged: 3 });
@@ -135,7 +137,7 @@ describe('a table', () => {
     useMapping([as('S', 110), as('T', 109)]);
     await drop(tableOf('BIO,ada,S,', 'BIO,ben,S,'));
     const { sent, record } = await drop(tableOf('BIO,ada,T,'));
-    expect(sent).toEqual(['enrollment-remove BIO ben', 'enrollment-create BIO ada 109']);
+    expect(sent).toEqual(['enrollment-create BIO ada 109', 'enrollment-remove BIO ben']);
     expect(record?.counts).toMatchObject({ updated: 1, removed: 1 });
 
     const withIds = (...rows: string[]) => ['ID,COURSE,LOGIN,ROLE,STATUS', ...rows].join('\n');
@@ -160,7 +162,7 @@ describe('a table', () => {
     nights = 20;
     const other = await drop(tableOf('BIO,cleo,S,active'), 'snapshots/south.csv');
     expect([one.sent, other.sent]).toEqual([
-      ['enrollment-remove BIO ada', 'enrollment-create BIO cleo 110'],
+      ['enrollment-create BIO cleo 110', 'enrollment-remove BIO ada'],
       ['enrollment-create BIO cleo 110'],
     ]);
     expect(one.events[0]?.id).not.toBe(other.events[0]?.id);
@@ -370,7 +372,7 @@ describe('a mapping that has changed', () => {
       { ...enrollment, when: { STATUS: ['guest'] }, removed: undefined },
     ]);
     const { sent } = await drop(tableOf('BIO,ada,S,active', 'BIO,tess,T,active', 'BIO,gus,S,guest'));
-    expect(sent).toEqual(['enrollment-create BIO tess 108', 'enrollment-create BIO gus 110']);
+    expect(sent).toEqual(['enrollment-create BIO gus 110', 'enrollment-create BIO tess 108']);
   });
 
   test.each<[string, object[]]>([
