@@ -24,7 +24,13 @@ import { type Controls, controlsOf } from './controls.ts';
 import { attemptsIn } from './play.ts';
 import { type Stack, startStack } from './stack.ts';
 
-export type ChaosOptions = { seed: number; messages: number; say?(line: string): void };
+export type ChaosOptions = {
+  seed: number;
+  messages: number;
+  say?(line: string): void;
+  /** Ends everything, as the end of a test's time does: what is waited for then fails. */
+  signal?: AbortSignal;
+};
 
 /** Short times, so that whoever dies is missed soon; each still longer than the one that it must outlast. */
 const times = {
@@ -43,7 +49,12 @@ const times = {
 };
 
 /** The whole of sis-relay on this machine, with everything going wrong that can, and then the count of what became of it. */
-export async function wreak({ seed, messages: count, say = () => {} }: ChaosOptions): Promise<ChaosResult> {
+export async function wreak({
+  seed,
+  messages: count,
+  say = () => {},
+  signal,
+}: ChaosOptions): Promise<ChaosResult> {
   const startedMs = performance.now();
   const random = randomFrom(seed);
   const counts: Counts = {};
@@ -59,6 +70,8 @@ export async function wreak({ seed, messages: count, say = () => {} }: ChaosOpti
     },
   });
   const controls = controlsOf(stack.description);
+  const end = () => void stack.close();
+  signal?.addEventListener('abort', end);
   try {
     const picture = await readFile(join(import.meta.dirname, 'files/portrait.png'));
     const messages = plan(count, random, stack.description.bucket);
@@ -101,6 +114,7 @@ export async function wreak({ seed, messages: count, say = () => {} }: ChaosOpti
       seconds: (performance.now() - startedMs) / 1000,
     };
   } finally {
+    signal?.removeEventListener('abort', end);
     await stack.close();
   }
 }
