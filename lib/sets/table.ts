@@ -105,6 +105,10 @@ export const readTable = async (
 async function* blocksOf(pieces: AsyncIterable<Buffer>, blockBytes = 512 * 1024): AsyncGenerator<Buffer> {
   let [held, bytes]: [Buffer[], number] = [[], 0];
   for await (const piece of pieces) {
+    if (held.length === 0 && piece.length >= blockBytes) {
+      yield piece;
+      continue;
+    }
     held.push(piece);
     bytes += piece.length;
     if (bytes < blockBytes) continue;

@@ -25,6 +25,8 @@ export type Comparison = {
   /** The events, in the order in which they are to be sent. */
   changes: PackedLines;
   sets: SetEngine;
+  /** An import is only tried: its events and its state are not made. */
+  isTrial: boolean;
   /** How the accepted state lies in the bucket: `rows` and `lines` are of versions before this one. */
   before: 'nothing' | 'rows' | 'lines' | 'tables';
   /** When the last one was dropped that was accepted: nothing that was sent is later. */

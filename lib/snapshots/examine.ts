@@ -45,6 +45,7 @@ type Services = Pick<SnapshotServices, 'integrations'> & {
   limits: Pick<SnapshotServices['limits'], 'eventsPerPart' | 'compareMs'>;
   /** Is called with the progress, from 0 to 1. */
   onProgress?: OnProgress;
+  isTrial?: boolean;
 };
 
 /** What is to be done with a snapshot. It is recorded as the result of a step, so it stays small. */
@@ -223,6 +224,7 @@ const compareWith = async (
     settings: await settingsOf(store),
     check: eventCheck(integrations, dropped.droppedMs),
     before: beforeIn(last),
+    isTrial: services.isTrial ?? false,
   };
   await createSets(sets);
   const packed = last && (await store.open(stateKeyOf(last)));

@@ -387,7 +387,7 @@ export const writeChanges = async (
   for (const [kind] of kinds) {
     await sets.run(
       `COPY (
-         SELECT ${eventText(comparison)} FROM (
+         SELECT ${comparison.isTrial ? `'-'` : eventText(comparison)} FROM (
            SELECT d.kind, d.key, d.change = 'removed' AS is_first, d.time_ms,
              CASE WHEN d.change = 'removed' THEN ${forms.removal} ELSE k.fn END AS fn,
              CASE WHEN d.change = 'removed' THEN ${forms.removalData} ELSE ${forms.sent} END AS data
@@ -404,10 +404,11 @@ export const writeChanges = async (
 const asLines = `(FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER false)`;
 
 /** What of the state is this comparison's alone: `further` gives its other rows. */
-export const writeState = (
-  { sets, folder }: Comparison,
+export const writeState = async (
+  { sets, folder, isTrial }: Comparison,
   { forms, further }: { forms: Forms; further: readonly string[] },
 ): Promise<void> => {
+  if (isTrial) return;
   const rows = [
     `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, CASE WHEN NOT told THEN seen END AS seen
      FROM (SELECT * REPLACE (${forms.derived}) FROM draft WHERE change <> 'removed')`,
@@ -421,7 +422,7 @@ export const writeState = (
     `SELECT 'R' AS kind, grp, row, a, b, since AS seen FROM doubts`,
     ...further,
   ];
-  return sets.run(
+  await sets.run(
     `COPY ((FROM carried LIMIT 0) UNION ALL BY NAME ${rows.join(' UNION ALL BY NAME ')})
      TO ${quotedText(join(folder, 'state'))} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 40960)`,
   );

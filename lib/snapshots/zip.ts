@@ -135,7 +135,7 @@ const openEntry = async (zip: ZipFile, entry: Entry): Promise<Readable> => {
     throw new Error(`compression method ${entry.compressionMethod} is not supported`);
   const packed = await zip.openReadStreamPromise(entry, { decodeFileData: false });
   if (!entry.isCompressed()) return packed;
-  const unpack = createInflateRaw({ chunkSize: 256 * 1024 });
+  const unpack = createInflateRaw({ chunkSize: 512 * 1024 });
   // Also ends both if one fails. The reader gets the error.
   pipeline(packed, unpack, () => undefined);
   return unpack;

@@ -62,7 +62,7 @@ export const compareHere = async ({
   const examined = await examine(
     { key: keyOf(file), etag: '', droppedMs: Date.now() },
     {
-      services: { store: local, integrations, limits, ...(onProgress && { onProgress }) },
+      services: { store: local, integrations, limits, isTrial: true, ...(onProgress && { onProgress }) },
       startedAt: new Date().toISOString(),
     },
   );
