@@ -326,7 +326,7 @@ const breakages: Breakage[] = [
     file: 'lib/snapshots/line-items.ts',
     code: '.filter((each) => each.untilMs > nowMs &&',
     by: '.filter((each) => each.untilMs < nowMs &&',
-    seenBy: tests('test/lib/snapshots/titles.test.ts'),
+    seenBy: tests('test/lib/snapshots/nights.test.ts'),
   },
   {
     title: 'what comes back in an export carries a time that is older than its removal',

@@ -71,6 +71,10 @@ export const result = (item: string, user: string, score: string, more: Record<s
   ...{ scoreStatus: 'fully graded', score, dateLastModified: '2026-01-31T09:30:00.000Z', ...more },
 });
 
+/** The same rows, but for one. */
+export const changed = (rows: Rows, sourcedId: string, changes: Record<string, string>): Rows =>
+  rows.map((row) => (row.sourcedId === sourcedId ? { ...row, ...changes } : row));
+
 /** The files of an export; `modes` are those of the manifest. */
 export const entriesOfSis = (sis: Sis, modes: Record<string, string> = {}): ZipEntry[] => [
   {

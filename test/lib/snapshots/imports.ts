@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
+import { examine } from '../../../lib/snapshots/examine.ts';
+import {
+  acceptedKeyOf,
+  changesKey,
+  recordKey,
+  reportKey,
+  type SnapshotRecord,
+} from '../../../lib/snapshots/record.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { bucketFolder } from './bucket-folder.ts';
+
+const integrations = await loadIntegrations();
+
+export type Body = {
+  id: string;
+  type: string;
+  time: string;
+  sequence: string;
+  data: Record<string, unknown>;
+};
+
+export const startMs = Date.parse('2026-11-01T02:00:00Z');
+/** When what belongs to a night is dropped. */
+export const dropMs = (night: number): number => startMs + night * 86_400_000;
+
+/** Imports of one bucket, a night each; what is dropped is accepted, unless a person must look. */
+export const newImports = (settings: object = {}) => {
+  const bucket = bucketFolder(temporaryFolder());
+  const set = (more: object) =>
+    bucket.write(
+      'snapshot-settings.json',
+      JSON.stringify({ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 100, ...more }),
+    );
+  set(settings);
+  let last = 0;
+  const drop = async (content: string | Buffer, key = 'snapshots/export.zip', night = last + 1) => {
+    last = night;
+    bucket.write(key, content);
+    const services = { store: bucket.store, integrations, limits: { eventsPerPart: 100 } };
+    const dropped = { key, etag: '', droppedMs: dropMs(night) };
+    const examined = await examine(dropped, { services, startedAt: 'now' });
+    if (examined.is === 'over') throw new Error(examined.message);
+    const { id, reasons, accepted } = examined;
+    if (reasons.length === 0) bucket.write(acceptedKeyOf(key), JSON.stringify(accepted));
+    const packed = readFileSync(bucket.at(changesKey(id)));
+    const events = packed.length === 0 ? [] : `${gunzipSync(packed)}`.split('\n').filter(Boolean);
+    const [, ...report] = readFileSync(bucket.at(reportKey(id)), 'utf8')
+      .trimEnd()
+      .split('\n');
+    const record = bucket.json(recordKey(id)) as SnapshotRecord;
+    return { id, reasons, report, record, bodies: events.map((line) => JSON.parse(line) as Body) };
+  };
+  return { bucket, set, drop };
+};
+
+/** What a platform holds by all that was sent: of each enrollment and grade, whatever is newest. */
+export const newHeld = () => {
+  const held = new Map<string, { at: string; value: string | undefined }>();
+  const take = ({ type, time, sequence, data }: Body): void => {
+    if (type.includes('grade-object')) return;
+    const who = `${data.userName ?? data.orgDefinedId}`;
+    const what = data.gradeObjectName === undefined ? '' : `/${data.gradeObjectName}`;
+    const key = `${data.orgUnitCode}${what} ${who}`;
+    const at = `${time} ${sequence.padStart(6, '0')}`;
+    const { points, text } = (data.grade ?? {}) as { points?: number; text?: string };
+    if ((held.get(key)?.at ?? '') <= at)
+      held.set(key, { at, value: type.includes('remove') ? undefined : `${data.roleId ?? points ?? text}` });
+  };
+  return {
+    take,
+    all: (): string[] =>
+      [...held].flatMap(([key, { value }]) => (value === undefined ? [] : `${key} ${value}`)).sort(),
+  };
+};

@@ -1,0 +1,569 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { removeTemporaryFolders } from '../../temporary-folder.ts';
+import { type Body, dropMs, newHeld, newImports } from './imports.ts';
+import { changed, enrollment, entriesOfSis, type Rows, result, type Sis, smallSis, zipOf } from './sis.ts';
+
+// Small universities share one export, as an import costs as much for one of them as for all: each has names of its own, and each is a test.
+
+afterAll(removeTemporaryFolders);
+
+/** Of these nights an export has what has changed alone, of the others all. */
+const deltas = [5, 6, 7, 8];
+const nights = [1, 2, 3, 4, ...deltas, 9, 41, 43, 60];
+
+/** What was told about a university until after a night, or in it. */
+type Told = {
+  /** As `BIO-101 ada 110`, `BIO-101/Essay ada 17.5`. */
+  held(night: number): string[];
+  bodies(night: number): Body[];
+  /** As `grade-push BIO-101 Essay ada`. */
+  sent(night: number): string[];
+  /** Of its rows, as `enrollments userSourcedId is not an id`. */
+  refused(night: number): string[];
+};
+type University = {
+  title: string;
+  /** A whole export holds until the next; a delta that is not named has no row. */
+  exports: (sis: Required<Sis>) => Record<number, Sis>;
+  expected: (told: Told) => void;
+};
+
+const without = (rows: Rows, id: string): Rows => rows.filter(({ sourcedId }) => sourcedId !== id);
+const active = { status: 'active' };
+const deleted = { status: 'tobedeleted' };
+const at = (night: number, hours = 0): string => new Date(dropMs(night) + hours * 3_600_000).toISOString();
+
+/** What the platform holds of a small university. */
+const first = [
+  'ART-1 ada 110',
+  ...['ada 110', 'ben 110', 'cleo 110', 'tess 109'].map((each) => `BIO-101 ${each}`),
+  ...['ada 17.5', 'ben 0'].map((each) => `BIO-101/Essay ${each}`),
+];
+const but = (...gone: string[]): string[] => first.filter((each) => !gone.includes(each));
+const essay = { orgUnitCode: 'BIO-101', gradeObjectName: 'Essay' };
+const dataOf = (bodies: Body[]) => bodies.map(({ type, data }) => [type.split('.')[1], data]);
+
+const renamedItems = (titles: Record<string, string>, points: Record<string, string> = {}): Sis => ({
+  lineItems: Object.entries(titles).map(([sourcedId, title]) => ({
+    ...{ sourcedId, title, classSourcedId: 'c-bio', resultValueMax: '20' },
+  })),
+  results: Object.entries(points).map(([item, score]) => result(item.slice(2), 'ada', score)),
+});
+/** What is sent of line items and grades. */
+const titled = (bodies: Body[]) =>
+  bodies
+    .filter(({ type }) => type.includes('grade'))
+    .map(({ type, data: { gradeObjectName, gradeObjectFormerNames, name, grade } }) => ({
+      ...{ [type.split('.')[1] ?? '']: gradeObjectName ?? name },
+      ...(gradeObjectFormerNames !== undefined && { formerly: gradeObjectFormerNames }),
+      ...(gradeObjectName !== undefined && name !== undefined && { name }),
+      ...(grade !== undefined && { points: (grade as { points: number }).points }),
+    }));
+const hadTitle =
+  'lineItems title another line item of the class had this title in the last 40 days. Give this one another title';
+
+const bulks: University[] = [
+  {
+    title: 'whose result is missing for a night has its grade, though its time is the one that it had',
+    exports: () => {
+      const ben = result('essay', 'ben', '1');
+      const scored = (score: string): Sis => ({
+        results: [ben, result('essay', 'ada', score, { dateLastModified: at(-2) })],
+      });
+      return { 1: scored('7'), 2: scored('8'), 3: { results: [ben] }, 4: scored('9') };
+    },
+    expected: ({ held, sent }) => {
+      expect(sent(3)).toEqual([]);
+      expect(held(4)).toContain('BIO-101/Essay ada 9');
+    },
+  },
+  {
+    title: 'in which a user is replaced by another record of that name removes nobody with the old one',
+    exports: (sis) => {
+      const users = [...changed(sis.users, 'u-ada', deleted), { sourcedId: 'u-ada-2', username: 'ada' }];
+      const enrollments = [...sis.enrollments, enrollment('bio', 'ada-2'), enrollment('art', 'ada-2')];
+      const left = enrollments.filter(({ userSourcedId }) => userSourcedId !== 'u-ada');
+      return {
+        ...{ 2: { users, enrollments }, 3: { users, enrollments: left } },
+        4: { users: without(users, 'u-ada'), enrollments: left },
+      };
+    },
+    expected: ({ held, sent }) => {
+      for (const night of [2, 3, 4]) expect([sent(night), held(night)]).toEqual([[], first]);
+    },
+  },
+  {
+    title: 'in which a class has a new id removes nobody when its old rows, which linger, go',
+    exports: (sis) => {
+      const made = inNewClass(sis);
+      const old = sis.enrollments.filter(({ classSourcedId }) => classSourcedId === 'c-bio');
+      const enrollments = made.enrollments.map((row) =>
+        row.classSourcedId === 'c-new' ? { ...row, sourcedId: `${row.sourcedId}-new` } : row,
+      );
+      return { 2: { ...made, enrollments: [...enrollments, ...old] }, 3: { ...made, enrollments } };
+    },
+    expected: ({ held }) => {
+      expect([held(2), held(3)]).toEqual([first, first]);
+    },
+  },
+  {
+    title: 'in which a class has a new id removes nobody whom it enrolls',
+    exports: (sis) => ({ 2: inNewClass(sis) }),
+    expected: ({ sent, held }) => {
+      expect([sent(2), held(2)]).toEqual([[], first]);
+    },
+  },
+  {
+    title: 'with a slip in a user’s id removes nobody whom the row may mean',
+    exports: ({ enrollments }) => ({
+      2: { enrollments: changed(enrollments, 'e-bio-cleo', { userSourcedId: 'P-cleo', sourcedId: 'P-1' }) },
+      3: { enrollments: without(enrollments, 'e-bio-cleo') },
+    }),
+    expected: ({ held, refused }) => {
+      expect(refused(2)).toEqual(['enrollments userSourcedId names no row of users.csv']);
+      expect(held(2)).toEqual(first);
+      expect(held(3)).toEqual(but('BIO-101 cleo 110'));
+    },
+  },
+  {
+    title: 'whose row has no legible user removes nobody who is missing',
+    exports: ({ enrollments }) => ({
+      2: { enrollments: changed(enrollments, 'e-bio-cleo', { userSourcedId: '' }) },
+    }),
+    expected: ({ sent, refused }) => {
+      expect(refused(2)).toEqual(['enrollments userSourcedId is not an id']);
+      expect(sent(2)).toEqual([]);
+    },
+  },
+  {
+    title: 'that lists a line item twice, once so that it cannot be used, sends its grades once',
+    exports: ({ lineItems }) => {
+      const broken = { sourcedId: 'l-essay', title: 'Essay', classSourcedId: 'c-bio', resultValueMax: '' };
+      return { 2: { lineItems: [...lineItems, broken] }, 3: { lineItems }, 5: { results: [] } };
+    },
+    expected: ({ sent }) => {
+      for (const night of [2, 3, 4, 5]) expect(sent(night)).toEqual([]);
+    },
+  },
+  {
+    title: 'with a score beside one that is not yet graded has the score',
+    exports: () => ({
+      2: {
+        results: [
+          result('essay', 'ada', '', { scoreStatus: 'submitted', sourcedId: 'r-2' }),
+          result('essay', 'ada', '19', { dateLastModified: '' }),
+        ],
+      },
+    }),
+    expected: ({ held }) => expect(held(2)).toContain('BIO-101/Essay ada 19'),
+  },
+  {
+    title: 'in which two line items swap their titles has the grades of each under its title',
+    exports: () => {
+      const titles = (one: string, other: string) =>
+        renamedItems({ 'l-1': one, 'l-2': other }, { 'l-1': '5', 'l-2': '9' });
+      return { 1: titles('HW1', 'HW2'), 2: titles('HW2', 'HW1') };
+    },
+    expected: ({ held, sent, refused }) => {
+      expect(refused(2)).toEqual([]);
+      expect(held(2).filter((each) => each.includes('/'))).toEqual([
+        'BIO-101/HW1 ada 9',
+        'BIO-101/HW2 ada 5',
+      ]);
+      expect(sent(3)).toEqual([]);
+    },
+  },
+  {
+    title: 'that changes a maximum does not say what the new grades are out of',
+    exports: ({ lineItems, results }) => {
+      const next = { lineItems: changed(lineItems, 'l-essay', { resultValueMax: '40' }) };
+      return {
+        2: { ...next, results: [...results, result('essay', 'cleo', '30')] },
+        3: { ...next, results: [...results, result('essay', 'cleo', '31')] },
+      };
+    },
+    expected: ({ bodies }) => {
+      const cleo = { ...essay, userName: 'cleo' };
+      // Either may be handled first.
+      expect(dataOf(bodies(2))).toEqual([
+        ['grade-object-update', { ...essay, type: 'numeric', maxPoints: 40 }],
+        ['grade-push', { ...cleo, grade: { type: 'numeric', points: 30 } }],
+      ]);
+      expect(dataOf(bodies(3))).toEqual([
+        ['grade-push', { ...cleo, grade: { type: 'numeric', points: 31, outOf: 40 } }],
+      ]);
+    },
+  },
+  {
+    title: 'gives each event an id of its own, a time that goes on, and a place in the order',
+    exports: () => {
+      const scored = (score: string, more = {}): Sis => ({ results: [result('essay', 'ada', score, more)] });
+      return { 1: scored('17'), 2: scored('18'), 4: scored('19', { dateLastModified: at(4, -1) }) };
+    },
+    expected: ({ bodies }) => {
+      const of = (night: number) => bodies(night).filter(({ type }) => type.includes('grade-push'));
+      const ids = [1, 2, 4].flatMap((night) => of(night).map(({ id }) => id.split('/')));
+      expect(ids[0]).toEqual([
+        expect.stringMatching(/^20261102T020000Z-[0-9a-f]{8}$/),
+        expect.stringMatching(/^[0-9a-f]{20}$/),
+      ]);
+      expect(new Set(ids.map(([, own]) => own)).size).toBe(1);
+      // Its change is too long ago for the ledger; then it did not advance, then it did.
+      expect(of(1)).toMatchObject([{ source: '/sis-relay/snapshots', time: at(1), sequence: '2' }]);
+      expect(of(2)).toMatchObject([{ time: at(2), sequence: '4' }]);
+      expect(of(4)).toMatchObject([{ time: at(4, -1), sequence: '8' }]);
+      const all = [1, 2, 4].flatMap((night) => bodies(night).map(({ id }) => id));
+      expect(new Set(all).size).toBe(all.length);
+    },
+  },
+  {
+    title: 'puts no grade of before over a newer one',
+    exports: () => {
+      const scored = (score: string, day: string): Sis => ({
+        results: [result('essay', 'ada', score, { dateLastModified: `2026-10-${day}T09:00:00Z` })],
+      });
+      return { 1: scored('10', '01'), 2: scored('19', '02'), 3: scored('10', '01'), 4: scored('18', '03') };
+    },
+    expected: ({ held, sent, refused }) => {
+      expect(held(2)).toContain('BIO-101/Essay ada 19');
+      expect(sent(3)).toEqual([]);
+      expect(refused(3)).toEqual([
+        expect.stringMatching(/^results dateLastModified is before the time of the accepted grade/),
+      ]);
+      expect(refused(4)).toEqual([]);
+      expect(held(4)).toContain('BIO-101/Essay ada 18');
+    },
+  },
+  {
+    title: 'removes a user by the name that the user has now, which may have been that of another',
+    exports: (sis) => {
+      const users = swapped(sis.users);
+      const enrollments = without(sis.enrollments, 'e-bio-ada');
+      return {
+        2: { users, enrollments },
+        // Who is no longer listed has the name that was accepted.
+        3: { users: without(users, 'u-cleo'), enrollments: without(enrollments, 'e-bio-cleo') },
+      };
+    },
+    expected: ({ sent }) => {
+      const removed = (night: number) => sent(night).filter((each) => each.includes('remove'));
+      expect(removed(2)).toEqual(['enrollment-remove BIO-101 ben']);
+      expect(removed(3)).toEqual(['enrollment-remove BIO-101 cleo']);
+    },
+  },
+  {
+    title: 'sends the grades of users who swapped their names as of now',
+    exports: (sis) => ({
+      1: {
+        results: [
+          result('essay', 'ada', '5', { dateLastModified: at(1, -2) }),
+          result('essay', 'ben', '19', { dateLastModified: at(1, -1) }),
+        ],
+      },
+      2: {
+        users: swapped(sis.users),
+        results: [
+          // Later than all that was sent.
+          result('essay', 'ada', '7', { dateLastModified: at(2, -1) }),
+          result('essay', 'ben', '19', { dateLastModified: at(1, -1) }),
+        ],
+      },
+    }),
+    expected: ({ bodies }) => {
+      const pushed = bodies(2).filter(({ type }) => type.includes('grade-push'));
+      expect(pushed.map(({ time, data }) => [data.userName, time]).sort()).toEqual([
+        ['ada', at(2)],
+        ['ben', at(2)],
+      ]);
+    },
+  },
+  {
+    title: 'heeds the days of enrollments',
+    exports: ({ enrollments }) => {
+      const day = (night: number) => at(night).slice(0, 10);
+      const rows = [
+        ...changed(enrollments, 'e-bio-ada', { beginDate: day(2) }),
+        enrollment('art', 'cleo', { beginDate: day(1), endDate: day(1) }),
+      ];
+      return {
+        1: { enrollments: rows },
+        2: { enrollments: changed(rows, 'e-art-ada', { endDate: day(1) }) },
+      };
+    },
+    expected: ({ sent }) => {
+      const enrolled = (night: number) => sent(night).filter((each) => each.startsWith('enrollment'));
+      expect(enrolled(1)).toEqual(
+        ['ART-1 ada', 'ART-1 cleo', 'BIO-101 ben', 'BIO-101 cleo', 'BIO-101 tess'].map(
+          (each) => `enrollment-create ${each}`,
+        ),
+      );
+      expect(enrolled(2)).toEqual([
+        'enrollment-create BIO-101 ada',
+        ...['enrollment-remove ART-1 ada', 'enrollment-remove ART-1 cleo'],
+      ]);
+    },
+  },
+];
+
+const inNewClass = (sis: Required<Sis>) => ({
+  // Made anew in the SIS, with the code that it had.
+  classes: changed(sis.classes, 'c-bio', { sourcedId: 'c-new' }),
+  lineItems: changed(sis.lineItems, 'l-essay', { classSourcedId: 'c-new' }),
+  enrollments: sis.enrollments.map((row) =>
+    row.classSourcedId === 'c-bio' ? { ...row, classSourcedId: 'c-new' } : row,
+  ),
+});
+const swapped = (users: Rows): Rows =>
+  changed(changed(users, 'u-ada', { username: 'ben' }), 'u-ben', { username: 'ada' });
+
+const titles: University[] = [
+  {
+    title:
+      'has its grades go to the grade object of either title, as nobody knows whether the platform took the new one',
+    exports: () => ({
+      1: renamedItems({ 'l-1': 'HW1', 'l-2': 'HW2' }),
+      2: renamedItems({ 'l-1': 'HW1', 'l-2': 'HW3' }, { 'l-2': '5' }),
+      3: renamedItems({ 'l-1': 'HW1', 'l-2': 'HW4' }, { 'l-2': '6' }),
+      60: renamedItems({ 'l-1': 'HW1', 'l-2': 'HW4' }, { 'l-2': '7' }),
+    }),
+    expected: ({ bodies }) => {
+      expect(titled(bodies(1))).toEqual(['HW1', 'HW2'].map((name) => ({ 'grade-object-create': name })));
+      expect(titled(bodies(2))).toEqual([
+        { 'grade-object-update': 'HW2', name: 'HW3' },
+        { 'grade-push': 'HW3', formerly: ['HW2'], points: 5 },
+      ]);
+      expect(titled(bodies(3))).toEqual([
+        { 'grade-object-update': 'HW3', formerly: ['HW2'], name: 'HW4' },
+        { 'grade-push': 'HW4', formerly: ['HW2', 'HW3'], points: 6 },
+      ]);
+      expect(titled(bodies(60))).toEqual([{ 'grade-push': 'HW4', points: 7 }]);
+    },
+  },
+  {
+    title: 'keeps the former one from others, so that no grade comes to it by the title of another',
+    exports: () => ({
+      1: renamedItems({ 'l-1': 'HW1', 'l-2': 'HW2' }),
+      2: renamedItems({ 'l-1': 'HW1', 'l-2': 'HW3' }),
+      3: renamedItems({ 'l-1': 'HW2', 'l-2': 'HW3' }, { 'l-1': '9' }),
+      41: renamedItems({ 'l-1': 'HW2', 'l-2': 'HW3' }),
+    }),
+    expected: ({ bodies, refused }) => {
+      expect(titled(bodies(3))).toEqual([{ 'grade-push': 'HW1', points: 9 }]);
+      expect(refused(3)).toEqual([hadTitle]);
+      expect(titled(bodies(41))).toEqual([]);
+      expect(titled(bodies(43))).toEqual([{ 'grade-object-update': 'HW1', name: 'HW2' }]);
+    },
+  },
+  {
+    title: 'may have the former one again',
+    exports: () => ({
+      1: renamedItems({ 'l-1': 'HW1', 'l-2': 'HW2' }),
+      2: renamedItems({ 'l-1': 'HW1', 'l-2': 'HW3' }),
+      3: renamedItems({ 'l-1': 'HW1', 'l-2': 'HW2' }, { 'l-2': '8' }),
+    }),
+    expected: ({ bodies }) =>
+      expect(titled(bodies(3))).toEqual([
+        { 'grade-object-update': 'HW3', name: 'HW2' },
+        { 'grade-push': 'HW2', formerly: ['HW3'], points: 8 },
+      ]),
+  },
+  {
+    title: 'leaves none to a new one in the same night, as nobody knows whether the platform took that',
+    exports: ({ lineItems, results }) => ({
+      2: {
+        lineItems: [
+          ...changed(lineItems, 'l-essay', { title: 'Old essay' }),
+          { sourcedId: 'l-new', title: 'Essay', classSourcedId: 'c-bio', resultValueMax: '20' },
+        ],
+        results: [...results, result('new', 'cleo', '9')],
+      },
+    }),
+    expected: ({ bodies, sent, refused }) => {
+      expect(dataOf(bodies(2))).toEqual([
+        ['grade-object-update', { ...essay, type: 'numeric', name: 'Old essay' }],
+      ]);
+      expect(refused(2)).toEqual([hadTitle, 'results lineItemSourcedId names no line item that can be used']);
+      expect(sent(3)).toEqual([]);
+    },
+  },
+];
+
+const changes: University[] = [
+  {
+    title: 'leaves what it does not name',
+    exports: () => ({
+      7: {
+        // A user who has another name now is known by that.
+        users: [{ sourcedId: 'u-ben', username: 'benjamin', ...active }],
+        enrollments: [
+          enrollment('art', 'cleo', active),
+          enrollment('bio', 'cleo', deleted),
+          enrollment('bio', 'ada', { sourcedId: 'another', ...deleted }),
+        ],
+      },
+    }),
+    expected: ({ bodies }) =>
+      expect(dataOf(bodies(7))).toEqual([
+        ['enrollment-create', { orgUnitCode: 'ART-1', userName: 'cleo', roleId: 110 }],
+        ['enrollment-create', { orgUnitCode: 'BIO-101', userName: 'benjamin', roleId: 110 }],
+        ['enrollment-remove', { orgUnitCode: 'BIO-101', userName: 'cleo' }],
+        [
+          'grade-push',
+          {
+            ...{ ...essay, userName: 'benjamin' },
+            ...{ grade: { type: 'numeric', points: 0, outOf: 20 }, comments: 'See me' },
+          },
+        ],
+      ]),
+  },
+  {
+    title: 'that deletes one of two rows of one enrollment leaves the other',
+    exports: ({ enrollments }) => {
+      const twin = enrollment('bio', 'ada', { sourcedId: 'twin' });
+      return {
+        1: { enrollments: [...enrollments, twin] },
+        6: { enrollments: [enrollment('bio', 'ada', deleted)] },
+        7: { enrollments: [{ ...twin, ...deleted }] },
+      };
+    },
+    expected: ({ held }) => {
+      expect(held(6)).toEqual(first);
+      expect(held(7)).toEqual(but('BIO-101 ada 110'));
+    },
+  },
+  {
+    title: 'removes nobody whom the export before it could not read',
+    exports: ({ enrollments }) => ({
+      4: { enrollments: changed(enrollments, 'e-bio-ada', { sourcedId: 'e-new', beginDate: '1/9/2026' }) },
+      9: { enrollments: without(enrollments, 'e-bio-ada') },
+    }),
+    expected: ({ sent, held }) => {
+      for (const night of [4, 6, 7]) expect(sent(night)).toEqual([]);
+      expect(held(8)).toEqual(first);
+      expect(held(9)).toEqual(but('BIO-101 ada 110'));
+    },
+  },
+  {
+    title: 'removes whom a refused row might mean when it deletes that row, and not before',
+    exports: ({ enrollments }) => {
+      const refused = { ...enrollment('bio', 'ada'), sourcedId: 'e-new', classSourcedId: 'c-gone' };
+      return {
+        4: { enrollments: [...without(enrollments, 'e-bio-ada'), refused] },
+        5: { users: [{ sourcedId: 'u-ada', username: 'ada2', ...active }] },
+        7: { enrollments: [{ ...refused, ...deleted }] },
+      };
+    },
+    expected: ({ sent }) => {
+      expect([sent(4), sent(6)]).toEqual([[], []]);
+      expect(sent(7)).toEqual(['enrollment-remove BIO-101 ada2']);
+    },
+  },
+  {
+    title: 'changes a role beside a row that was refused, which then holds what no row claims',
+    exports: ({ enrollments }) => {
+      const refused = { ...enrollment('bio', 'ada', { role: 'guest' }), sourcedId: 'e-guest' };
+      return {
+        1: { enrollments: [...enrollments, refused] },
+        6: { enrollments: [enrollment('bio', 'ada', { role: 'teacher', ...active })] },
+        7: { enrollments: [enrollment('bio', 'ada', deleted)] },
+        8: { enrollments: [{ ...refused, ...deleted }] },
+      };
+    },
+    expected: ({ held }) => {
+      for (const night of [6, 7]) expect(held(night)).toContain('BIO-101 ada 109');
+      expect(held(8)).toEqual(but('BIO-101 ada 110'));
+    },
+  },
+];
+
+const groups: [string, University[]][] = [
+  ['an export of OneRoster', bulks],
+  ['a line item that gets another title', titles],
+  ['an export of changes', changes],
+];
+const universities = groups.flatMap(([, each]) => each);
+
+/** Ids and names are those of one university. */
+const own = ['sourcedId', 'classSourcedId', 'userSourcedId', 'lineItemSourcedId', 'studentSourcedId'];
+const named = (row: Record<string, string>, mark: string) =>
+  Object.fromEntries(
+    Object.entries(row).map(([column, value]) => [
+      column,
+      value !== '' && [...own, 'username', 'classCode'].includes(column) ? `${mark}${value}` : value,
+    ]),
+  );
+const markOf = (university: University): string => `${universities.indexOf(university)}:`;
+
+let nightly: Map<number, { bodies: Body[]; held: string[]; report: string[]; owners: Map<string, string> }>;
+beforeAll(async () => {
+  nightly = new Map();
+  const { drop } = newImports({ maxChangesPercent: 100 });
+  const held = newHeld();
+  const whole = new Map(universities.map((university) => [university, smallSis()]));
+  for (const night of nights) {
+    const isDelta = deltas.includes(night);
+    const sis: Sis = {};
+    const owners = new Map<string, string>();
+    for (const university of universities) {
+      const dropped = university.exports(smallSis())[night] ?? {};
+      if (!isDelta) whole.set(university, { ...(whole.get(university) ?? smallSis()), ...dropped });
+      const files = Object.entries(isDelta ? dropped : (whole.get(university) ?? {}));
+      for (const [name, rows] of files as [keyof Sis, Rows][]) {
+        sis[name] ??= [];
+        for (const row of rows) {
+          sis[name].push(named(row, markOf(university)));
+          owners.set(`${name} ${sis[name].length + 1}`, markOf(university));
+        }
+      }
+    }
+    const modes = isDelta ? Object.fromEntries(Object.keys(sis).map((name) => [name, 'delta'])) : {};
+    const { bodies, report, reasons } = await drop(await zipOf(entriesOfSis(sis, modes)), undefined, night);
+    expect(reasons).toEqual([]);
+    for (const body of bodies) held.take(body);
+    nightly.set(night, { bodies, held: held.all(), report, owners });
+  }
+});
+
+const orderOf = ({ type, data }: Body): string => `${type} ${JSON.stringify(data)}`;
+
+const toldOf = (university: University): Told => {
+  const mark = markOf(university);
+  const at = (night: number) => nightly.get(night) ?? { bodies: [], held: [], report: [], owners: new Map() };
+  const bodies = (night: number) =>
+    at(night)
+      .bodies.filter(({ data }) => `${data.orgUnitCode}`.startsWith(mark))
+      .map(
+        (body): Body => ({
+          ...body,
+          data: JSON.parse(JSON.stringify(body.data).replaceAll(`"${mark}`, '"')),
+        }),
+      )
+      .sort((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1));
+  return {
+    bodies,
+    held: (night) =>
+      at(night).held.flatMap((each) => (each.startsWith(mark) ? each.replaceAll(mark, '') : [])),
+    sent: (night) =>
+      bodies(night).map(({ type, data }) =>
+        [type.split('.')[1], data.orgUnitCode, data.gradeObjectName, data.userName].filter(Boolean).join(' '),
+      ),
+    refused: (night) =>
+      at(night).report.flatMap((told) => {
+        const [, file, line, column, problem] = /^"(\w+)\.csv","(\d+)","(\w*)","(.*)"$/.exec(told) ?? [];
+        return at(night).owners.get(`${file} ${line}`) === mark ? `${file} ${column} ${problem}` : [];
+      }),
+  };
+};
+
+describe.each(groups)('%s', (_, each) => {
+  test.each(each)('$title', (university) => university.expected(toldOf(university)));
+});
+
+test('how many are missing, but are not removed as refused rows may be about them, is told', () => {
+  const told = (night: number) => nightly.get(night)?.report.filter((line) => line.includes(',"",""'));
+  const missing = (count: number, refused: number) => [
+    `"enrollments.csv","","","${count} enrollments are missing, but are not removed, because refused rows may be about them"`,
+    expect.stringContaining(`refused still: ${refused}.`),
+  ];
+  expect([5, 6, 7, 8].map(told)).toEqual([missing(2, 4), missing(2, 4), missing(2, 3), missing(1, 2)]);
+});
