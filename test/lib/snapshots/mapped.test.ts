@@ -74,12 +74,8 @@ const failure = ({ examined }: Awaited<ReturnType<typeof drop>>) =>
   examined.is === 'over' ? examined.message : JSON.stringify(examined);
 
 describe('a table', () => {
-  test('that has lost all its rows can be followed by another', async () => {
-    await drop(tableOf());
-    expect((await drop(tableOf('BIO,ada,S,active'))).sent).toEqual(['enrollment-create BIO ada 110']);
-  });
-
-  test('sends at first all that its mapping makes, then only what changed', async () => {
+  test('sends nothing where it has no row, then all that its mapping makes, then only what changed', async () => {
+    expect((await drop(tableOf())).sent).toEqual([]);
     const first = await drop(
       tableOf('BIO,ada,S,active', 'BIO,ben,S,active', 'ART,ada,T,active', 'ART,ben,S,left'),
     );
@@ -92,8 +88,8 @@ describe('a table', () => {
       'enrollment-create': { created: 3, updated: 0, removed: 0, unchanged: 0, refused: 0 },
     });
     expect(first.events[0]).toMatchObject({
-      ...{ source: '/sis-relay/snapshots', sequence: '2', time: '2026-11-24T02:00:00.000Z' },
-      id: expect.stringMatching(/^20261124T020000Z-[0-9a-f]{8}\/[0-9a-f]{20}$/),
+      ...{ source: '/sis-relay/snapshots', sequence: '4', time: '2026-11-25T02:00:00.000Z' },
+      id: expect.stringMatching(/^20261125T020000Z-[0-9a-f]{8}\/[0-9a-f]{20}$/),
     });
     const second = await drop(
       tableOf('BIO,ada,T,active', 'BIO,ben,S,left', 'ART,ben,S,active', 'ART,ada,T,active'),
@@ -102,7 +98,7 @@ describe('a table', () => {
       ...['enrollment-create ART ben 110', 'enrollment-create BIO ada 109', 'enrollment-remove BIO ben'],
     ]);
     expect(second.record?.counts).toEqual({ created: 1, updated: 1, removed: 1, unchanged: 1, refused: 0 });
-    expect(second.events.map(({ sequence }) => sequence).sort()).toEqual(['3', '4', '4']);
+    expect(second.events.map(({ sequence }) => sequence).sort()).toEqual(['5', '6', '6']);
     const same = await drop(tableOf('ART,ada,T,active', 'ART,ben,S,active', 'BIO,ada,T,active'));
     expect(same.sent).toEqual([]);
     expect(same.record?.counts).toMatchObject({ unchanged: 3 });
@@ -117,15 +113,6 @@ describe('a table', () => {
     );
     const { sent } = await drop(`${mark}${rows.join(end)}`);
     expect(sent).toEqual(['enrollment-create BIO a,d;a 110']);
-  });
-
-  test('without a message for what is gone tells it, and sends nothing', async () => {
-    const { removed: _, ...other } = enrollment;
-    useMapping([other]);
-    await drop(tableOf('BIO,ada,S,active', 'BIO,ben,S,active'));
-    const { sent, record } = await drop(tableOf('BIO,ada,S,active'));
-    expect(sent).toEqual([]);
-    expect(record?.counts).toMatchObject({ removed: 1, unchanged: 1 });
   });
 
   test('takes nothing away that another row holds still', async () => {
@@ -170,16 +157,27 @@ describe('a table', () => {
 
   test('gives the time of a change where the row tells a later one, and the drop’s otherwise', async () => {
     useMapping([{ ...enrollment, time: 'CHANGED' }]);
-    const at = (role: string, time: string) => `${header},CHANGED\nBIO,ada,${role},active,${time}\n`;
-    const times = async (content: string) => (await drop(content)).events.map(({ time }) => time);
-    expect(await times(at('S', '2026-11-20T08:00:00+01:00'))).toEqual(['2026-11-20T07:00:00.000Z']);
-    expect(await times(at('T', '2026-11-20T08:00:00+01:00'))).toEqual(['2026-11-25T02:00:00.000Z']);
-    expect(await times(at('T', '2026-11-25T09:00:00Z'))).toEqual([]);
-    expect(await times(at('S', ''))).toEqual(['2026-11-27T02:00:00.000Z']);
-    expect(await times(at('T', '2030-01-01T00:00:00Z'))).toEqual(['2026-11-28T02:00:00.000Z']);
-    expect((await drop(at('S', 'yesterday'))).report).toEqual([
-      '"enrollments.csv","2","CHANGED","must be a time such as 2026-01-31T09:30:00Z"',
-    ]);
+    const early = '2026-11-20T08:00:00+01:00';
+    const rows = (...rows: string[]) =>
+      [`${header},CHANGED`, ...rows.map((row) => `BIO,${row.replace(' ', ',active,')}`)].join('\n');
+    const timesOf = (events: Body[]) =>
+      Object.fromEntries(events.map(({ data, time }) => [data.userName, time]));
+    const logins = ['same', 'later', 'kept', 'none', 'future', 'wrong'];
+    const first = await drop(rows(...logins.map((login) => `${login},S ${early}`)));
+    expect(timesOf(first.events)).toEqual(
+      Object.fromEntries(logins.map((login) => [login, '2026-11-20T07:00:00.000Z'])),
+    );
+    const { report, events } = await drop(
+      rows(
+        ...[`same,T ${early}`, 'later,T 2026-11-24T09:00:00Z', 'kept,S 2026-11-24T09:00:00Z'],
+        ...['none,T ', 'future,T 2030-01-01T00:00:00Z', 'wrong,T yesterday'],
+      ),
+    );
+    const dropped = '2026-11-25T02:00:00.000Z';
+    expect(timesOf(events)).toEqual({
+      ...{ same: dropped, later: '2026-11-24T09:00:00.000Z', none: dropped, future: dropped },
+    });
+    expect(report).toEqual(['"enrollments.csv","7","CHANGED","must be a time such as 2026-01-31T09:30:00Z"']);
   });
 
   test('tells an empty cell from one that is empty in quotation marks, as publish does', async () => {
@@ -239,28 +237,16 @@ describe('a row that cannot be used', () => {
   });
 });
 
-describe('a person must look', () => {
-  test.each<[string, string, string[]]>([
-    [
-      'it lost a column',
-      tableOf('BIO,ada,S,active', 'BIO,ben,S,active'),
-      ['enrollments.csv has lost 1 of its columns'],
-    ],
-    [
-      'it has no row',
-      `${header},NOTE\n`,
-      ['enrollments.csv has no rows', '2 of 2 enrollment-create would be removed'],
-    ],
-    [
-      'half of it is missing',
-      `${header},NOTE\nBIO,ada,S,active,\n`,
-      ['1 of 2 enrollment-create would be removed'],
-    ],
-  ])('where %s', async (_, content, reasons) => {
-    bucket.write('snapshot-settings.json', '{}');
-    await drop(`${header},NOTE\nBIO,ada,S,active,\nBIO,ben,S,active,\n`);
-    expect((await drop(content)).examined).toMatchObject({ reasons });
-  });
+test('a person must look where it lost a column, all rows, or half of them', async () => {
+  bucket.write('snapshot-settings.json', '{}');
+  await drop(`${header},NOTE\nBIO,ada,S,active,\nBIO,ben,S,active,\n`);
+  const cases: [string, string[]][] = [
+    [tableOf('BIO,ada,S,active', 'BIO,ben,S,active'), ['enrollments.csv has lost 1 of its columns']],
+    [`${header},NOTE\n`, ['enrollments.csv has no rows', '2 of 2 enrollment-create would be removed']],
+    [`${header},NOTE\nBIO,ada,S,active,\n`, ['1 of 2 enrollment-create would be removed']],
+  ];
+  for (const [content, reasons] of cases)
+    expect([content, (await drop(content)).examined]).toMatchObject([content, { reasons }]);
 });
 
 describe('it fails, and says why', () => {
@@ -363,7 +349,7 @@ describe('it fails, and says why', () => {
 });
 
 describe('a mapping that has changed', () => {
-  test('sends the rows whose message differs by it, and those of a message that is new', async () => {
+  test('sends the rows whose message differs by it, and those of a message that is new, which takes nothing away', async () => {
     await drop(tableOf('BIO,ada,S,active', 'BIO,tess,T,active'));
     const { data } = enrollment;
     const values = { S: 110, T: 108 };
@@ -373,19 +359,30 @@ describe('a mapping that has changed', () => {
     ]);
     const { sent } = await drop(tableOf('BIO,ada,S,active', 'BIO,tess,T,active', 'BIO,gus,S,guest'));
     expect(sent).toEqual(['enrollment-create BIO gus 110', 'enrollment-create BIO tess 108']);
+    // Nothing takes away what a guest had.
+    const later = await drop(tableOf('BIO,ada,S,active', 'BIO,tess,T,active'));
+    expect(later.sent).toEqual([]);
+    expect(later.record?.counts).toMatchObject({ removed: 1, unchanged: 2 });
   });
 
-  test.each<[string, object[]]>([
-    ['its key', [{ ...enrollment, key: ['LOGIN', 'COURSE'] }]],
-    ['its function', [{ ...gone, key: ['COURSE', 'LOGIN'] }]],
-    ['its place', [{ ...gone, key: ['LOGIN'] }, enrollment]],
-  ])('stops where a message lost %s, unless nothing was accepted before', async (_, messages) => {
+  test('stops where a message lost its key, function or place, unless nothing was accepted before', async () => {
     await drop(tableOf('BIO,ada,S,active'));
-    useMapping(messages);
-    expect(failure(await drop(tableOf('BIO,ada,S,active')))).toMatch(
-      /^The mapping changed messages\[0\]. Rows of enrollments.csv were accepted with enrollment-create and the key COURSE, LOGIN there. Put that back/,
-    );
-    expect((await drop(tableOf('BIO,ada,S,active'), 'snapshots/new.csv')).examined.is).toBe('to be sent');
+    const mappings = {
+      key: [{ ...enrollment, key: ['LOGIN', 'COURSE'] }],
+      function: [{ ...gone, key: ['COURSE', 'LOGIN'] }],
+      place: [{ ...gone, key: ['LOGIN'] }, enrollment],
+    };
+    for (const [lost, messages] of Object.entries(mappings)) {
+      useMapping(messages);
+      expect([lost, failure(await drop(tableOf('BIO,ada,S,active')))]).toEqual([
+        lost,
+        expect.stringMatching(
+          /^The mapping changed messages\[0\]. Rows of enrollments.csv were accepted with enrollment-create and the key COURSE, LOGIN there. Put that back/,
+        ),
+      ]);
+      const { examined } = await drop(tableOf('BIO,ada,S,active'), `snapshots/${lost}.csv`);
+      expect([lost, examined.is]).toEqual([lost, 'to be sent']);
+    }
   });
 });
 
