@@ -334,6 +334,7 @@ describe('it fails, and says why', () => {
     ['nothing', '', /is empty. It must have at least a header/],
     ['UTF-16', Buffer.from(`\ufeff${tableOf('BIO,ada,S,active')}`, 'utf16le'), /is UTF-16/],
     ['Latin-1', Buffer.from(tableOf('BIO,ädä,S,active'), 'latin1'), /is not UTF-8/],
+    ['a text that ends within a character', Buffer.from(`${header}\nBIO,ü`).subarray(0, -1), /is not UTF-8/],
     ['a column twice', `${header},role\n`, /has a column twice/],
     [
       'a million rows in one cell',
