@@ -21,7 +21,7 @@ const [many, nights] = [process.env.JUDGED_UNIVERSITIES, process.env.JUDGED_NIGH
   number,
   number,
 ];
-const size = { universities: many || 100, nights: nights || 10, together: 250 };
+const size = { universities: many || 140, nights: nights || 7, together: 250 };
 
 const integrations = await loadIntegrations();
 afterAll(removeTemporaryFolders);
