@@ -532,7 +532,11 @@ const orderOf = ({ type, data }: Body): string => `${type} ${JSON.stringify(data
 
 const toldOf = (university: University): Told => {
   const mark = markOf(university);
-  const at = (night: number) => nightly.get(night) ?? { bodies: [], held: [], report: [], owners: new Map() };
+  const at = (night: number) => {
+    const found = nightly.get(night);
+    if (found === undefined) throw new Error(`nothing is dropped in night ${night}`);
+    return found;
+  };
   const bodies = (night: number) =>
     at(night)
       .bodies.filter(({ data }) => `${data.orgUnitCode}`.startsWith(mark))
