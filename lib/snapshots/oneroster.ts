@@ -469,6 +469,6 @@ const readResults = async (reading: Reading): Promise<void> => {
 const furtherLines = [
   `SELECT 'N' AS kind, id AS key, letter AS a, name AS value, active AS seen FROM names_now`,
   `SELECT '1' AS kind, id AS key, json AS data FROM item_lines`,
-  `SELECT 'E' AS kind, id AS key, class AS a, usr AS b, role AS value, begins, ends FROM (SELECT id, class, usr, role, begins, ends FROM enrolled_now
-     UNION SELECT id, class, usr, role, begins, ends FROM enrolled_still)`,
+  `SELECT 'E' AS kind, id AS key, class AS a, usr AS b, role AS value, begins, ends FROM enrolled_now`,
+  `SELECT 'E' AS kind, id AS key, class AS a, usr AS b, role AS value, begins, ends FROM enrolled_still ANTI JOIN enrolled_now USING (id)`,
 ];

@@ -36,8 +36,11 @@ export const countClaims = async (comparison: Comparison): Promise<void> => {
       SELECT d.grp, CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN d.change IN ('created', 'updated') THEN 'sent'
           ELSE 'unchanged' END AS fate, ${rows} AS rows
         FROM draft d LEFT JOIN several_rows s USING (key) LEFT JOIN (SELECT DISTINCT key FROM older) o USING (key) WHERE d.told
-      UNION ALL SELECT d.grp, 'unchanged', ${rows} FROM unchanged d LEFT JOIN several_rows s USING (key)
       UNION ALL SELECT d.grp, 'refused', ${rows} FROM unfit_lines d LEFT JOIN several_rows s USING (key) WHERE d.told
+      -- All claims but these.
+      UNION ALL SELECT d.grp, 'unchanged', ${rows} FROM claims d LEFT JOIN several_rows s USING (key)
+      UNION ALL SELECT d.grp, 'unchanged', -${rows} FROM draft d LEFT JOIN several_rows s USING (key) WHERE d.told
+      UNION ALL SELECT d.grp, 'unchanged', -${rows} FROM unfit_lines d LEFT JOIN several_rows s USING (key) WHERE d.told
       UNION ALL SELECT grp, 'refused', rows FROM disputed_rows)
     GROUP BY grp, fate`;
   // What stands as it was, of a file that the package does not have, is no row of it.

@@ -325,12 +325,18 @@ const moves = `
     SELECT u.grp, u.row FROM draft x JOIN backs b USING (key) JOIN unchanged u ON u.grp = b.grp AND u.row = b.row AND u.key <> b.key
     WHERE x.change = 'removed') GROUP BY grp`;
 
+/** How many claims are unchanged: to count the others is quicker than to find them. */
+const othersThanChanged = `
+  SELECT grp, count(*) AS n FROM claims GROUP BY grp
+  UNION ALL SELECT grp, -count(*) FROM draft WHERE told GROUP BY grp
+  UNION ALL SELECT grp, -count(*) FROM unfit_lines WHERE told GROUP BY grp`;
+
 /** How many of each kind. What changes comes first, as kinds are listed in that order. */
 const counted = `
   FROM (
     SELECT change AS what, grp, count(*) AS rows FROM draft
     WHERE change <> 'kept' OR key NOT IN (SELECT key FROM pending WHERE key IS NOT NULL) GROUP BY grp, change
-    UNION ALL SELECT 'unchanged', grp, count(*) FROM unchanged GROUP BY grp
+    UNION ALL SELECT 'unchanged', grp, CAST(sum(n) AS BIGINT) FROM (${othersThanChanged}) GROUP BY grp
     UNION ALL SELECT 'refused', grp, count(*) FROM refused WHERE counts GROUP BY grp
     UNION ALL SELECT 'refused', * FROM disputed_rows
     UNION ALL SELECT 'refused', grp, count(*) FROM (SELECT grp FROM older UNION ALL SELECT grp FROM unfit_lines) GROUP BY grp
