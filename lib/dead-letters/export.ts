@@ -1,6 +1,6 @@
-import { open, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { Audit } from '../deployment/audit.ts';
-import { RefusedError } from '../deployment/command-errors.ts';
+import { openNewFile } from '../deployment/new-file.ts';
 import type { Target } from '../deployment/target.ts';
 import type { Filter } from './reading/filter.ts';
 import { letterLine } from './reading/letter-line.ts';
@@ -59,13 +59,7 @@ export const exportToFile = async (
   target: Target,
   { file: path, ...options }: ExportOptions & { file: string },
 ): Promise<Exported> => {
-  const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    throw new RefusedError(
-      error.code === 'EEXIST'
-        ? `${path} already exists. Name another file.`
-        : `${path} cannot be written: ${error.code}`,
-    );
-  });
+  const file = await openNewFile(path);
   let isEmpty = true;
   const write = async (line: string): Promise<void> => {
     await file.appendFile(line);

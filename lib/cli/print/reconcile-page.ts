@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
-import { open, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { raw } from 'hono/html';
-import { RefusedError } from '../../deployment/command-errors.ts';
 import { columns } from '../../markup/chart.ts';
 import { type Html, html, notes, said } from '../../markup/html.ts';
 import { type Columns, table } from '../../markup/table.ts';
@@ -164,19 +163,3 @@ const meanings = ({ nights }: Report): Html => html`<ul>
 <li>A write cannot be compared if it is in progress, if its digest is missing or was made with a key that no longer exists, or if the platform does not show it.</li>
 <li>Each older write has its turn once in ${numberOf(nights)} nights. So a fault in it is found within that time, if every run finishes.</li>
 </ul>`;
-
-/** A file that nobody else may read, and that replaces none. @throws RefusedError */
-export const writeNewFile = async (path: string, text: string): Promise<void> => {
-  const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    throw new RefusedError(
-      error.code === 'EEXIST'
-        ? `${path} already exists. Name another file.`
-        : `${path} cannot be written: ${error.code}`,
-    );
-  });
-  try {
-    await file.writeFile(text);
-  } finally {
-    await file.close();
-  }
-};

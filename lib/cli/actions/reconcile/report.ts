@@ -1,6 +1,7 @@
+import { writeNewFile } from '../../../deployment/new-file.ts';
 import { listReports, readComparison } from '../../../reconcile/desk/read.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { maxRunsDrawn, reconcilePage, writeNewFile } from '../../print/reconcile-page.ts';
+import { maxRunsDrawn, reconcilePage } from '../../print/reconcile-page.ts';
 
 export const act = async (
   context: CommandContext,

@@ -1,7 +1,7 @@
-import { writeFile } from 'node:fs/promises';
 import { createCrosswalkTable } from '../../../crosswalk/table.ts';
 import { UsageError } from '../../../deployment/command-errors.ts';
 import { loadIntegrations } from '../../../deployment/integrations.ts';
+import { writeNewFile } from '../../../deployment/new-file.ts';
 import type { Target } from '../../../deployment/target.ts';
 import { diffSnapshot, hasSettings } from '../../../snapshots/desk/diff.ts';
 import { checkReadable } from '../../../snapshots/desk/package-file.ts';
@@ -46,7 +46,7 @@ const survey = async (
   const found = await withBar('Looking', (onProgress) =>
     surveyPackage(file, { integrations, crosswalk, signal, onProgress }),
   );
-  if (writeSettings !== undefined) await writeNew(writeSettings, settingsText(found));
+  if (writeSettings !== undefined) await writeNewFile(writeSettings, settingsText(found));
   print({ ...found, written: writeSettings }, () =>
     surveyLines(found, { terminal, given: file, writeSettings }),
   );
@@ -55,17 +55,3 @@ const survey = async (
 
 const crosswalkOf = ({ dynamodb, crosswalkTable: table }: Target) =>
   table === undefined ? undefined : createCrosswalkTable({ dynamodb, table, nowMs: Date.now });
-
-/** Roles that somebody has filled in are not written over. */
-const writeNew = async (file: string, text: string): Promise<void> => {
-  try {
-    await writeFile(file, text, { flag: 'wx' });
-  } catch (error) {
-    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    throw new UsageError(
-      isThere
-        ? `${file} is there already, and was not changed: give another name, or remove it first.`
-        : `${file} cannot be written: look at its folder.`,
-    );
-  }
-};

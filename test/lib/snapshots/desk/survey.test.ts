@@ -398,8 +398,8 @@ describe('the command', () => {
       out: expect.stringMatching(/Replace\s+each\s+null/),
     });
     expect(await typed(line)).toMatchObject({
-      status: 2,
-      err: expect.stringMatching(/is\s+there\s+already/),
+      status: 1,
+      err: expect.stringMatching(/already\s+exists/),
     });
 
     const compare = () => typed(`snapshots diff ${first} --settings ${settings} --json`);
