@@ -419,10 +419,10 @@ export const writeState = async (
     `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, CASE WHEN NOT told THEN seen END AS seen
      FROM (SELECT * REPLACE (${forms.derived}) FROM draft WHERE change <> 'removed')`,
     `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms FROM (SELECT * REPLACE (${forms.derived}) FROM unchanged)`,
-    // Others that claim the same.
+    // Others that claim the same. What is held may have another name now, and be told again by it.
     `SELECT 'S' AS kind, b.grp, b.row, b.key FROM (
        SELECT * FROM more_backs UNION
-       SELECT b.* FROM backs b JOIN draft x USING (key) WHERE x.change <> 'removed' AND (NOT x.told OR x.change = 'kept')) b
+       SELECT b.* FROM backs b JOIN draft x USING (key) WHERE x.change <> 'removed' AND (NOT x.told OR x.key IN (FROM held))) b
      JOIN (SELECT key, row FROM draft WHERE change <> 'removed' UNION ALL SELECT key, row FROM unchanged) d
        ON d.key = b.key AND d.row <> b.row`,
     `SELECT 'R' AS kind, grp, row, a, b, since AS seen FROM doubts`,

@@ -129,6 +129,23 @@ const bulks: University[] = [
     },
   },
   {
+    title: 'whose row has no legible user since its user was renamed removes nobody whom it claimed',
+    exports: ({ users, enrollments }) => {
+      const renamed = changed(users, 'u-ada', { username: 'adele' });
+      const twin = enrollment('bio', 'ada', { sourcedId: 'e-twin' });
+      const slipped = { ...twin, userSourcedId: 'P-ada' };
+      return {
+        1: { enrollments: [...enrollments, twin] },
+        2: { users: renamed, enrollments: [...enrollments, slipped] },
+        3: { users: renamed, enrollments: [...without(enrollments, 'e-bio-ada'), slipped] },
+        4: { users: renamed, enrollments },
+      };
+    },
+    expected: ({ sent, held }) => {
+      expect([sent(3), held(3)]).toEqual([[], expect.arrayContaining(['BIO-101 adele 110'])]);
+    },
+  },
+  {
     title: 'whose row has no legible user removes nobody who is missing',
     exports: ({ enrollments }) => ({
       2: { enrollments: changed(enrollments, 'e-bio-cleo', { userSourcedId: '' }) },
