@@ -7,17 +7,18 @@ import type { Random } from '../../fuzz/random.ts';
 import type { bucketFolder } from './bucket-folder.ts';
 import { csvOf, entriesOfSis, type Rows, zipOf } from './sis.ts';
 
-// Small universities that share one export, and what the platform must hold of each after a night. The oracle knows the last accepted
-// export alone, and which of its rows cannot be used; nothing of how exports are compared.
+// Small universities that share one export, and what the platform must hold of each after a night. The oracle has the rule alone: what
+// rows claim, and what those that cannot be used hold. It knows nothing of how exports are read and compared.
 
 type Kind = 'users' | 'classes' | 'lineItems' | 'enrollments' | 'results';
 type Table = Map<string, Record<string, string>>;
 
-/** One university: tables by their rows' ids. `people`: who a user's record is, as records come and go. */
+/** One university: tables by their rows' ids. `people` and `codes`: who a user's record is and what a class' is, as records come and go. */
 export type University = {
   at: number;
   tables: Record<Kind, Table>;
   people: Map<string, string>;
+  codes: Map<string, string>;
   next: number;
 };
 
@@ -37,11 +38,12 @@ export const newUniversity = (at: number, random: Random): University => {
     ...{ users: new Map(), classes: new Map(), lineItems: new Map() },
     ...{ enrollments: new Map(), results: new Map() },
   };
-  const university: University = { at, tables, people: new Map(), next: 0 };
+  const university: University = { at, tables, people: new Map(), codes: new Map(), next: 0 };
   for (let user = 0; user < 4; user += 1) addUser(university, `p${at}-${user}`);
   for (let course = 0; course < 2; course += 1) {
     const id = newId(university, 'c');
     tables.classes.set(id, { sourcedId: id, classCode: `C${at}-${course}`, title: 'A class' });
+    university.codes.set(id, `C${at}-${course}`);
     for (let item = 0; item < 2; item += 1) {
       const itemId = newId(university, 'l');
       const row = { sourcedId: itemId, title: `HW${item}`, classSourcedId: id, resultValueMax: '20' };
@@ -167,6 +169,7 @@ const replaceClass: Change = (university, _, random) => {
   const [id, now] = [old.sourcedId ?? '', newId(university, 'c')];
   classes.delete(id);
   classes.set(now, { ...old, sourcedId: now });
+  university.codes.set(now, old.classCode ?? '');
   for (const row of lineItems.values()) if (row.classSourcedId === id) row.classSourcedId = now;
   for (const row of enrollments.values())
     if (row.classSourcedId === id && random.below(3) > 0) row.classSourcedId = now;
@@ -274,12 +277,13 @@ export const newPlatform = () => {
     take: ({ type, time, sequence, data }: Body, personOf: (name: string) => string | undefined): void => {
       if (type.includes('grade-object')) return;
       const person = personOf(String(data.userName));
+      const isGrade = type.includes('grade-push');
+      const of = `${data.orgUnitCode} ${isGrade ? `${data.gradeObjectName} ` : ''}`;
       if (person === undefined) {
-        letters.push(`${data.orgUnitCode} ${data.userName}`);
+        letters.push(`${of}${data.userName}`);
         return;
       }
-      const isGrade = type.includes('grade-push');
-      const key = `${data.orgUnitCode} ${isGrade ? `${data.gradeObjectName} ` : ''}${person}`;
+      const key = `${of}${person}`;
       const at = `${time} ${sequence.padStart(6, '0')}`;
       const value = isGrade
         ? String((data.grade as { points: number }).points)
@@ -312,54 +316,232 @@ export const dropped = async (
   };
 };
 
-type Wanted = {
-  /** By org unit, line item and person; undefined: rows say two things. */
-  wanted: Map<string, string | undefined>;
-  /** Rows that cannot be used may be meant for any of its enrollments, or grades. */
-  isEnrollmentRefused: boolean;
-  isGradeRefused: boolean;
+/** What kind of export it is. */
+export type Form = {
+  /** What it has instead of `sourcedId` to know a row again. */
+  rowIdOf(row: Record<string, string>, named: Named): string;
+  isOneRoster: boolean;
+  /** Whether it tells in that night all that there is. */
+  isWhole(night: number): boolean;
+};
+type Named = { code: string | undefined; name: string | undefined };
+
+/** What the platform has to hold of an org unit or grade object, and a user by a name. */
+type Held = {
+  value: string;
+  /** Rows that claimed it. */
+  backs: ReadonlySet<string>;
+  /** The last night in which a row claimed it. */
+  seen: number;
+};
+type Kept = {
+  held: Map<string, Held>;
+  /** Since when a row cannot be used. */
+  refusedSince: Map<string, number>;
+  /** The rows of the last export. */
+  rows: Map<string, string>;
+};
+/** A row by its id: of which org unit or grade object it is, and of which user, if it tells. */
+type Row = { id: string; of: string | undefined; name: string | undefined; value: string | undefined };
+type Claims = Map<string, { values: Set<string>; backs: Set<string> }>;
+
+/** What the last nights tell of a university. */
+export type Past = {
+  enrollments: Kept;
+  results: Kept;
+  /** Each enrollment as it last could be used. */
+  usable: Map<string, Record<string, string>>;
+  /** By ids that are known: a delta takes none of them away. */
+  codes: Map<string, string>;
+  names: Map<string, string>;
+  /** Of whom two names were held at once, of which the platform knows one. */
+  twice: Set<string>;
+};
+const nothingKept = (): Kept => ({ held: new Map(), refusedSince: new Map(), rows: new Map() });
+export const newPast = (): Past => ({
+  ...{ enrollments: nothingKept(), results: nothingKept(), usable: new Map() },
+  ...{ codes: new Map(), names: new Map(), twice: new Set() },
+});
+
+type Night = { form: Form; night: number; past: Past };
+type Platform = ReturnType<typeof newPlatform>;
+type Told = { platform: Platform; letters: ReadonlySet<string> };
+
+/** What a key or a letter is about, with the person in place of a name. */
+export const withPerson = (key: string): string => key.replace(/ (?:name-)?(p[0-9]+-[0-9]+)[^ ]*$/, ' $1');
+
+const learnNames = ({ tables }: University, { form, night, past }: Night): void => {
+  const before = past.names;
+  const isWhole = form.isWhole(night);
+  if (isWhole) past.codes.clear();
+  past.names = new Map(isWhole ? [] : before);
+  for (const [id, { classCode = '' }] of tables.classes) past.codes.set(id, classCode);
+  for (const [id, { username = '' }] of tables.users) past.names.set(id, username);
+  // A table has no ids by which another name would be that of the same user.
+  if (!form.isOneRoster) return;
+  const now = new Map<string, Set<string>>();
+  for (const [id, name] of before) {
+    const to = past.names.get(id);
+    if (to !== undefined) now.set(name, (now.get(name) ?? new Set()).add(to));
+  }
+  for (const [old, [name, ...others]] of now)
+    if (name !== undefined && name !== old && others.length === 0)
+      for (const { held } of [past.enrollments, past.results]) renameHeld(held, old, name);
 };
 
-/** What the last accepted export says of enrollments and grades. */
-export const wantedOf = ({ tables, people }: University): Wanted => {
-  const { users, classes, lineItems, enrollments, results } = tables;
-  const found: Wanted = { wanted: new Map(), isEnrollmentRefused: false, isGradeRefused: false };
-  const { wanted } = found;
-  const add = (key: string, value: string | undefined): void => {
-    wanted.set(key, wanted.has(key) && wanted.get(key) !== value ? undefined : value);
+const renameHeld = (held: Kept['held'], old: string, name: string): void => {
+  for (const [key, was] of held) {
+    if (!key.endsWith(` ${old}`)) continue;
+    held.delete(key);
+    const to = `${key.slice(0, -old.length)}${name}`;
+    const other = held.get(to);
+    const backs = new Set([...was.backs, ...(other?.backs ?? [])]);
+    held.set(to, { value: other?.value ?? was.value, backs, seen: Math.max(was.seen, other?.seen ?? 0) });
+  }
+};
+
+const keyOf = ({ of, name }: Row): string => `${of} ${name}`;
+const isUsable = ({ of, name, value }: Row): boolean =>
+  of !== undefined && name !== undefined && value !== undefined;
+const claim = (claims: Claims, row: Row): void => {
+  const { values, backs } = claims.get(keyOf(row)) ?? { values: new Set(), backs: new Set() };
+  claims.set(keyOf(row), { values: values.add(row.value ?? ''), backs: backs.add(row.id) });
+};
+
+type Tonight = {
+  claims: Claims;
+  /** Rows that cannot be used; whether this export has them. */
+  refused: (Row & { isHere: boolean })[];
+  /** What a delta leaves as it was. */
+  stays: Set<string>;
+  rows: Kept['rows'];
+  night: number;
+};
+
+/**
+ * A row that cannot be used holds what it may mean: what it claimed before, what its class and user say; and where it tells one of them
+ * alone, what is missing no longer than it is refused.
+ */
+const settle = (kept: Kept, { claims, refused, stays, rows, night }: Tonight): void => {
+  const { refusedSince } = kept;
+  const ids = new Set(refused.map(({ id }) => id));
+  for (const id of ids) refusedSince.set(id, refusedSince.get(id) ?? night);
+  for (const id of refusedSince.keys()) if (!ids.has(id)) refusedSince.delete(id);
+  const known = new Set([...kept.held.values()].flatMap(({ backs }) => [...backs]));
+  const isMeant = (row: Row, key: string, { backs }: Held): boolean =>
+    backs.has(row.id) || keyOf(row) === key;
+  const mayBeMeant = ({ id, of, name }: Row, key: string, { seen }: Held): boolean =>
+    !known.has(id) &&
+    (of === undefined) !== (name === undefined) &&
+    (key.startsWith(`${of} `) || key.endsWith(` ${name}`)) &&
+    (refusedSince.get(id) ?? 0) > seen;
+  const held: Kept['held'] = new Map();
+  for (const [key, before] of kept.held) {
+    const claimed = claims.get(key);
+    const isDisputed = (claimed?.values.size ?? 0) > 1;
+    const isHeld =
+      stays.has(key) || isDisputed || refused.some((row) => row.isHere && isMeant(row, key, before));
+    if (isHeld && claimed !== undefined && !isDisputed) {
+      const backs = claimed.backs.size > 1 ? new Set([...before.backs, ...claimed.backs]) : before.backs;
+      held.set(key, { ...before, backs, seen: night });
+    } else if (
+      isHeld ||
+      (!claimed && refused.some((row) => isMeant(row, key, before) || mayBeMeant(row, key, before)))
+    )
+      held.set(key, before);
+  }
+  for (const [key, { values, backs }] of claims) {
+    const [value = '', ...others] = values;
+    if (others.length === 0 && !held.has(key)) held.set(key, { value, backs, seen: night });
+  }
+  Object.assign(kept, { held, rows });
+};
+
+const settleEnrollments = ({ tables }: University, { form, night, past }: Night): void => {
+  const read = (given: Record<string, string>): Row => {
+    const code = past.codes.get(given.classSourcedId ?? '');
+    const name = past.names.get(given.userSourcedId ?? '');
+    const value = form.isOneRoster && given.beginDate !== undefined ? undefined : roles[given.role ?? ''];
+    return { id: form.rowIdOf(given, { code, name }), of: code, name, value };
   };
-  const personOf = (id: string | undefined) => (users.has(id ?? '') ? people.get(id ?? '') : undefined);
-  for (const { classSourcedId = '', userSourcedId, role = '', beginDate } of enrollments.values()) {
-    const [code, person] = [classes.get(classSourcedId)?.classCode, personOf(userSourcedId)];
-    if (code === undefined || person === undefined || !(role in roles) || beginDate !== undefined)
-      found.isEnrollmentRefused = true;
-    else add(`${code} ${person}`, roles[role]);
+  const tonight: Tonight = {
+    ...{ claims: new Map(), refused: [], stays: new Set(), rows: new Map(), night },
+  };
+  const { held, rows } = past.enrollments;
+  for (const given of tables.enrollments.values()) {
+    const row = read(given);
+    // Tables do not have it.
+    if (!form.isOneRoster && row.of === undefined && row.name === undefined) continue;
+    const text = JSON.stringify(given);
+    tonight.rows.set(row.id, text);
+    if (isUsable(row)) {
+      claim(tonight.claims, row);
+      past.usable.set(row.id, { ...given });
+      continue;
+    }
+    const isWhole = form.isWhole(night);
+    tonight.refused.push({ ...row, isHere: isWhole || rows.get(row.id) !== text });
+    const usable = isWhole ? undefined : past.usable.get(row.id);
+    if (usable === undefined) continue;
+    if (isUsable(read(usable))) claim(tonight.claims, read(usable));
+    else for (const [key, { backs }] of held) if (backs.has(row.id)) tonight.stays.add(key);
   }
-  for (const { lineItemSourcedId = '', studentSourcedId, score } of results.values()) {
-    const item = lineItems.get(lineItemSourcedId);
-    const [code, person] = [classes.get(item?.classSourcedId ?? '')?.classCode, personOf(studentSourcedId)];
-    if (item === undefined || code === undefined || person === undefined) found.isGradeRefused = true;
-    else add(`${code} ${item.title} ${person}`, score);
-  }
-  return found;
+  for (const id of past.usable.keys()) if (!tonight.rows.has(id)) past.usable.delete(id);
+  settle(past.enrollments, tonight);
 };
 
-/** What the platform holds otherwise than the export says, and no refusal names. Grades that the SIS has no longer stay. */
-export const differencesOf = (
-  university: University,
-  { platform, letters }: { platform: ReturnType<typeof newPlatform>; letters: ReadonlySet<string> },
-): string[] => {
-  const { wanted, isEnrollmentRefused, isGradeRefused } = wantedOf(university);
-  const problems: string[] = [];
-  for (const [key, value] of wanted) {
-    const isFree = key.split(' ').length > 2 ? isGradeRefused : isEnrollmentRefused;
-    if (value === undefined || isFree || letters.has(key)) continue;
-    const found = platform.valueOf(key);
-    if (found !== value) problems.push(`${key} is ${found}, and must be ${value}`);
+const settleResults = ({ tables }: University, { form, night, past }: Night): void => {
+  const read = (id: string, value: string): Row => {
+    const [item = '', user = ''] = id.split(' ');
+    const { classSourcedId = '', title } = tables.lineItems.get(item) ?? {};
+    const code = past.codes.get(classSourcedId);
+    return { id, of: code && `${code} ${title}`, name: past.names.get(user), value };
+  };
+  const tonight: Tonight = {
+    ...{ claims: new Map(), refused: [], stays: new Set(), rows: new Map(), night },
+  };
+  const { held, rows } = past.results;
+  const isWhole = form.isWhole(night);
+  /** Rows that a delta does not name, or that it has and cannot be used. */
+  const still = new Set<string>();
+  for (const [id, given] of tables.results) {
+    const text = JSON.stringify(given);
+    tonight.rows.set(id, text);
+    const isNamed = isWhole || rows.get(id) !== text;
+    const row = read(id, given.score ?? '');
+    if (isNamed && isUsable(row)) claim(tonight.claims, row);
+    else if (!isWhole) still.add(id);
+    if (isNamed && !isUsable(row)) tonight.refused.push({ ...row, isHere: true });
   }
-  for (const key of platform.keys()) {
-    if (!key.startsWith(`C${university.at}-`) || key.split(' ').length > 2) continue;
-    if (!wanted.has(key) && !isEnrollmentRefused && !letters.has(key)) problems.push(`${key} is too much`);
-  }
-  return problems;
+  for (const [key, { value, backs }] of held)
+    for (const id of backs)
+      if (still.has(id)) {
+        const row = read(id, value);
+        if (isUsable(row)) claim(tonight.claims, row);
+        else tonight.stays.add(key);
+      }
+  settle(past.results, tonight);
 };
+
+/** What the platform holds of a university otherwise than it has to. Grades that the SIS has no longer stay. */
+export const differences = (university: University, { platform, letters }: Told, night: Night): string[] => {
+  const { past, form } = night;
+  learnNames(university, night);
+  settleEnrollments(university, night);
+  if (form.isOneRoster) settleResults(university, night);
+  const must = new Map<string, string>();
+  for (const [key, { value }] of [...past.enrollments.held, ...past.results.held]) {
+    const of = withPerson(key);
+    if (must.has(of)) past.twice.add(of);
+    must.set(of, value);
+  }
+  const there = platform.keys().filter((key) => key.startsWith(`C${university.at}-`) && isEnrollment(key));
+  return [...new Set([...must.keys(), ...there])].flatMap((key) => {
+    const is = platform.valueOf(key);
+    return is === must.get(key) || letters.has(key) || past.twice.has(key)
+      ? []
+      : `${key} is ${is}, and must be ${must.get(key)}`;
+  });
+};
+
+const isEnrollment = (key: string): boolean => key.split(' ').length === 2;
