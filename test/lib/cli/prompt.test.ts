@@ -1,16 +1,19 @@
 import { EventEmitter } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { run } from '../../../lib/cli/cli.ts';
 import { terminalOf } from '../../../lib/cli/print/terminal.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 import { officesForTests } from './office.ts';
 
 const offices = officesForTests();
-const folder = mkdtempSync(join(tmpdir(), 'sis-relay-prompt-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+let folder: string;
+beforeAll(() => {
+  folder = temporaryFolder();
+});
+afterAll(removeTemporaryFolders);
 
 /** A process at a terminal, of which a test presses the keys. */
 const processAtTerminal = () => {

@@ -1,15 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { historyAttribute } from '../../../lib/dead-letter.ts';
 import { listed } from '../../../lib/desk/read.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 import { type Office, officesForTests } from '../cli/office.ts';
 import { documentIn, typed } from '../cli/typed.ts';
 
 const offices = officesForTests();
-const folder = mkdtempSync(join(tmpdir(), 'sis-relay-import-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+let folder: string;
+beforeAll(() => {
+  folder = temporaryFolder();
+});
+afterAll(removeTemporaryFolders);
 
 const opened = async () => {
   const office = await offices.open();

@@ -1,14 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Listed } from '../../../lib/dead-letters/reading/list.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 import { eventBody, type Office, officesForTests } from '../cli/office.ts';
 import { documentIn, typed } from '../cli/typed.ts';
 
 const offices = officesForTests();
-const folder = mkdtempSync(join(tmpdir(), 'sis-relay-unreadable-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+let folder: string;
+beforeAll(() => {
+  folder = temporaryFolder();
+});
+afterAll(removeTemporaryFolders);
 
 const deepBody = (levels: number, id = 'deep-event'): string =>
   eventBody('grade-push', {}, { id, extension: '@' }).replace('"@"', '['.repeat(levels) + ']'.repeat(levels));

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,11 +7,15 @@ import { versionOf } from '../../../lib/message.ts';
 import { openInput } from '../../../lib/publish/input.ts';
 import { publishMessages } from '../../../lib/publish/publish.ts';
 import { openMapping } from '../../../lib/publish/rows.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 import { eventBody, never, type Office, officesForTests } from '../cli/office.ts';
 
 const offices = officesForTests();
-const folder = mkdtempSync(join(tmpdir(), 'sis-relay-publish-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+let folder: string;
+beforeAll(() => {
+  folder = temporaryFolder();
+});
+afterAll(removeTemporaryFolders);
 let integrations: Integrations;
 beforeAll(async () => {
   integrations = await loadIntegrations();
