@@ -96,6 +96,25 @@ const bulks: University[] = [
     },
   },
   {
+    title: 'whose grade stays for a refused row has the grade of another row, though a delta tells it',
+    exports: (sis) => {
+      const users = [...without(sis.users, 'u-ada'), { sourcedId: 'u-ada-2', username: 'ada' }];
+      const enrollments = sis.enrollments.map((row) =>
+        row.userSourcedId === 'u-ada' ? { ...row, userSourcedId: 'u-ada-2' } : row,
+      );
+      const results = [result('essay', 'ben', '0'), result('essay', 'nobody', '5')];
+      return {
+        3: { users, enrollments, results },
+        5: { results: [{ ...result('essay', 'ada-2', '16'), ...active }] },
+      };
+    },
+    expected: ({ held, refused }) => {
+      expect(refused(3)).toEqual(['results studentSourcedId names no row of users.csv']);
+      expect(held(4)).toContain('BIO-101/Essay ada 17.5');
+      expect(held(5)).toContain('BIO-101/Essay ada 16');
+    },
+  },
+  {
     title: 'in which a class has a new id removes nobody when its old rows, which linger, go',
     exports: (sis) => {
       const made = inNewClass(sis);
