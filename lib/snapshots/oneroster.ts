@@ -460,11 +460,11 @@ const readResults = async (reading: Reading): Promise<void> => {
           WHERE k.grp = 'results')`,
         ...{ as: 'b', file: 'users.csv' },
       })} r LEFT JOIN items i ON i.id = r.item;
-    -- They may be gone since a whole export, and so hold only what no row claims.
-    INSERT INTO held SELECT s.key FROM results_still s ANTI JOIN claims c ON c.key = s.key WHERE s.a IS NULL OR s.b IS NULL;
     INSERT INTO claims BY NAME
       SELECT 'results' AS grp, '3' AS kind, grade_key(a, b) AS key, a, b, value, row, at_ms FROM results_still
-      WHERE a IS NOT NULL AND b IS NOT NULL`);
+      WHERE a IS NOT NULL AND b IS NOT NULL;
+    -- They may be gone since a whole export, and so hold only what no row claims.
+    INSERT INTO held SELECT s.key FROM results_still s ANTI JOIN claims c ON c.key = s.key WHERE s.a IS NULL OR s.b IS NULL`);
 };
 
 const furtherLines = [

@@ -513,13 +513,15 @@ const settleResults = ({ tables }: University, { form, night, past }: Night): vo
     else if (!isWhole) still.add(id);
     if (isNamed && !isUsable(row)) tonight.refused.push({ ...row, isHere: true });
   }
+  const unread = new Set<string>();
   for (const [key, { value, backs }] of held)
     for (const id of backs)
       if (still.has(id)) {
         const row = read(id, value);
         if (isUsable(row)) claim(tonight.claims, row);
-        else tonight.stays.add(key);
+        else unread.add(key);
       }
+  for (const key of unread) if (!tonight.claims.has(key)) tonight.stays.add(key);
   settle(past.results, tonight);
 };
 
