@@ -96,13 +96,13 @@ export const openSetEngine = async ({
     throw error;
   }
   const endsMs = performance.now() + totalMs;
+  // A timer may fire a little early, so the clock cannot tell afterwards that the time is over.
+  let isOver = false;
   const timely = async <Result>(work: () => Promise<Result>, on = connection): Promise<Result> => {
     const leftMs = endsMs - performance.now();
-    if (leftMs <= 0) throw new SetEngineTooSlow(totalMs);
-    // A timer may fire a little early, so the clock cannot tell afterwards which limit was reached.
-    let isOver = false;
+    if (isOver || leftMs <= 0) throw new SetEngineTooSlow(totalMs);
     const interrupt = (): void => {
-      isOver = leftMs <= timeoutMs;
+      if (leftMs <= timeoutMs) isOver = true;
       on.interrupt();
     };
     const timer = setTimeout(interrupt, Math.min(timeoutMs, leftMs));
