@@ -222,12 +222,6 @@ export const rowsOf = (
       new_line = '\\n', nullstr = '', allow_quoted_nulls = false, columns = {${types.join(', ')}})`;
 };
 
-/** The same columns without a row. */
-export const noRowsOf = (names: Readonly<Record<string, string>>): string =>
-  `SELECT NULL::BIGINT AS line, ${Object.keys(names)
-    .map((name) => `NULL::VARCHAR AS ${quotedName(name)}`)
-    .join(', ')} LIMIT 0`;
-
 /** The line's digits and the delimiter, before each row. */
 const roomForLine = 24;
 

@@ -1,4 +1,4 @@
-import { noRowsOf, rowsOf, type Table } from '../sets/table.ts';
+import { rowsOf, type Table } from '../sets/table.ts';
 import { loadShared } from './accepted.ts';
 import type { Comparison, Mode } from './comparison.ts';
 import { itemsOfState, settleLineItems } from './line-items.ts';
@@ -402,12 +402,18 @@ const readResults = async (reading: Reading): Promise<void> => {
   const { sets, settings } = comparison;
   const needed = ['lineItemSourcedId', 'studentSourcedId', 'scoreStatus'];
   const table = await openFile(reading, 'results', withStatus(needed, modes.results));
-  const read = `SELECT line, coalesce(item, '') AS item, coalesce(usr, '') AS usr, word_in(status) AS status, word_in(graded) AS graded,
-    trimmed(score) AS score, coalesce(words, '') AS words, coalesce(comments, '') AS comments, trimmed(changed) AS changed
-    FROM (${table ? rowsOf(table, resultColumns) : noRowsOf(resultColumns)})`;
+  // To read and to join at once needs more memory than there is for 5,000,000 rows.
+  await sets.run(`CREATE TABLE results_read (line BIGINT, item VARCHAR, usr VARCHAR, status VARCHAR, graded VARCHAR, score VARCHAR,
+    words VARCHAR, comments VARCHAR, changed VARCHAR)`);
+  if (table)
+    await sets.run(
+      `INSERT INTO results_read SELECT line, coalesce(item, ''), coalesce(usr, ''), word_in(status), word_in(graded),
+         trimmed(score), coalesce(words, ''), coalesce(comments, ''), trimmed(changed) FROM (${rowsOf(table, resultColumns)})`,
+      [table.path],
+    );
   const texts = scoreStatuses.map((each) => `'${each}'`).join(', ');
-  await sets.run(
-    `CREATE TABLE results AS
+  await sets.run(`
+    CREATE TABLE results AS
       SELECT line, item, usr, status, graded, row, object AS a, b, at_ms, problem,
         CASE WHEN problem IS NULL AND NOT is_gone(status) AND graded = 'fully graded' THEN
           CASE WHEN points IS NOT NULL THEN numeric_grade(points, comments) ELSE text_grade(words, comments) END END AS value
@@ -428,10 +434,8 @@ const readResults = async (reading: Reading): Promise<void> => {
             WHEN r.score = '' AND r.words = '' THEN ['score', 'is empty, and textScore is empty, too']
             WHEN r.score = '' AND has_control_in_text(r.words) THEN ['textScore', 'has control characters']
             WHEN has_control_in_text(r.comments) THEN ['comment', 'has control characters'] END AS problem
-        FROM ${withName('u', { of: `(${read})`, as: 'b', file: 'users.csv' })} r LEFT JOIN items i ON i.id = r.item)`,
-    table && [table.path],
-  );
-  await sets.run(`
+        FROM ${withName('u', { of: 'results_read', as: 'b', file: 'users.csv' })} r LEFT JOIN items i ON i.id = r.item);
+    DROP TABLE results_read;
     INSERT INTO refused (grp, row, a, b) SELECT 'results', row, ${whoOf('item')} FROM results WHERE problem IS NOT NULL;
     ${reportRows('results.csv', 'results')}
     INSERT INTO pending
