@@ -26,7 +26,45 @@ export const startMs = Date.parse('2026-11-01T02:00:00Z');
 /** When what belongs to a night is dropped. */
 export const dropMs = (night: number): number => startMs + night * 86_400_000;
 
-/** Imports of one bucket, a night each; what is dropped is accepted, unless a person must look. */
+type Bucket = ReturnType<typeof bucketFolder>;
+type Drop = {
+  key: string;
+  content: string | Buffer;
+  droppedMs: number;
+  /** A person approves of whatever needs that. */
+  isApproved?: boolean;
+};
+
+/** Imports what is dropped: it is accepted, unless a person must look, or the import is over. */
+export const importDropped = async (
+  bucket: Bucket,
+  { key, content, droppedMs, isApproved = false }: Drop,
+) => {
+  bucket.write(key, content);
+  const services = { store: bucket.store, integrations, limits: { eventsPerPart: 100 } };
+  const examined = await examine({ key, etag: '', droppedMs }, { services, startedAt: 'now' });
+  const { id = '' } = examined;
+  const record = (): SnapshotRecord => bucket.json(recordKey(id)) as SnapshotRecord;
+  if (examined.is === 'over') return { examined, id, record, report: [], bodies: [] };
+  if (isApproved || examined.reasons.length === 0)
+    bucket.write(acceptedKeyOf(key), JSON.stringify(examined.accepted));
+  const packed = readFileSync(bucket.at(changesKey(id)));
+  const events = packed.length === 0 ? [] : `${gunzipSync(packed)}`.split('\n').filter(Boolean);
+  const [, ...report] = readFileSync(bucket.at(reportKey(id)), 'utf8')
+    .trimEnd()
+    .split('\n');
+  return { examined, id, record, report, bodies: events.map((line) => JSON.parse(line) as Body) };
+};
+
+/** The same of what must not be over. */
+export const importedOf = async (bucket: Bucket, drop: Drop) => {
+  const { examined, record, ...imported } = await importDropped(bucket, drop);
+  if (examined.is === 'over') throw new Error(examined.message);
+  const { reasons, accepted } = examined;
+  return { ...imported, reasons, accepted, record: record() };
+};
+
+/** Imports into one bucket, a night each. */
 export const newImports = (settings: object = {}) => {
   const bucket = bucketFolder(temporaryFolder());
   const set = (more: object) =>
@@ -36,22 +74,9 @@ export const newImports = (settings: object = {}) => {
     );
   set(settings);
   let last = 0;
-  const drop = async (content: string | Buffer, key = 'snapshots/export.zip', night = last + 1) => {
+  const drop = (content: string | Buffer, key = 'snapshots/export.zip', night = last + 1) => {
     last = night;
-    bucket.write(key, content);
-    const services = { store: bucket.store, integrations, limits: { eventsPerPart: 100 } };
-    const dropped = { key, etag: '', droppedMs: dropMs(night) };
-    const examined = await examine(dropped, { services, startedAt: 'now' });
-    if (examined.is === 'over') throw new Error(examined.message);
-    const { id, reasons, accepted } = examined;
-    if (reasons.length === 0) bucket.write(acceptedKeyOf(key), JSON.stringify(accepted));
-    const packed = readFileSync(bucket.at(changesKey(id)));
-    const events = packed.length === 0 ? [] : `${gunzipSync(packed)}`.split('\n').filter(Boolean);
-    const [, ...report] = readFileSync(bucket.at(reportKey(id)), 'utf8')
-      .trimEnd()
-      .split('\n');
-    const record = bucket.json(recordKey(id)) as SnapshotRecord;
-    return { id, reasons, report, record, bodies: events.map((line) => JSON.parse(line) as Body) };
+    return importedOf(bucket, { key, content, droppedMs: dropMs(night) });
   };
   return { bucket, set, drop };
 };

@@ -1,5 +1,4 @@
 import { afterAll, expect, test } from 'vitest';
-import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
 import { randomFrom } from '../../fuzz/random.ts';
 import { seed } from '../../seed.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
@@ -27,7 +26,6 @@ const size = { universities: many || 400, nights: nights || 6 };
 /** How many share one export: an import costs little more for a thousand than for one. */
 const together = 1_000;
 
-const integrations = await loadIntegrations();
 afterAll(removeTemporaryFolders);
 
 const settings = JSON.stringify({
@@ -72,10 +70,7 @@ const live = async (drop: Drop, { from, to, form }: { from: number; to: number; 
         ]),
       ),
     );
-    const { bodies } = await dropped(
-      { bucket, integrations },
-      { ...(await drop({ night, universities })), night },
-    );
+    const bodies = await dropped(bucket, { ...(await drop({ night, universities })), night });
     for (const body of bodies) platform.take(body, (name) => now.get(name));
     const letters = new Set(platform.letters.map(withPerson));
     const problems = universities.flatMap((university, at) =>

@@ -1,10 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
-import type { Integrations } from '../../../lib/deployment/integrations.ts';
-import { examine } from '../../../lib/snapshots/examine.ts';
-import { acceptedKeyOf, changesKey, reportKey } from '../../../lib/snapshots/record.ts';
 import type { Random } from '../../fuzz/random.ts';
-import type { bucketFolder } from './bucket-folder.ts';
+import { type Body, importedOf } from './imports.ts';
 import { csvOf, entriesOfSis, type Rows, zipOf } from './sis.ts';
 
 // Small universities that share one export, and what the platform must hold of each after a night. The oracle has the rule alone: what
@@ -266,8 +261,6 @@ export const tableOf = (universities: University[], key: (row: Record<string, st
     ),
   );
 
-type Body = { type: string; time: string; sequence: string; data: Record<string, unknown> };
-
 /** The platform: people and org units by the names that they have when a message is handled, and the ledger's order of messages. */
 export const newPlatform = () => {
   const held = new Map<string, { at: string; value: string | undefined }>();
@@ -296,25 +289,12 @@ export const newPlatform = () => {
   };
 };
 
-/** Drops a file, as an import that is accepted. Answers what was sent, and what the report says. */
+/** Drops a file, as an import that is accepted, and answers what was sent. */
 export const dropped = async (
-  { bucket, integrations }: { bucket: ReturnType<typeof bucketFolder>; integrations: Integrations },
-  { key, content, night }: { key: string; content: Buffer | string; night: number },
-): Promise<{ bodies: Body[]; refused: string[] }> => {
-  bucket.write(key, content);
-  const services = { store: bucket.store, integrations, limits: { eventsPerPart: 5_000 } };
-  const droppedMs = startMs + night * nightMs;
-  const examined = await examine({ key, etag: '', droppedMs }, { services, startedAt: 'now' });
-  if (examined.is === 'over') throw new Error(examined.message);
-  bucket.write(acceptedKeyOf(key), JSON.stringify(examined.accepted));
-  const packed = readFileSync(bucket.at(changesKey(examined.id)));
-  const text = packed.length === 0 ? '' : `${gunzipSync(packed)}`.trimEnd();
-  const report = readFileSync(bucket.at(reportKey(examined.id)), 'utf8').trimEnd();
-  return {
-    bodies: text === '' ? [] : text.split('\n').map((line) => JSON.parse(line)),
-    refused: report.split('\n').slice(1),
-  };
-};
+  bucket: Parameters<typeof importedOf>[0],
+  { night, ...file }: { key: string; content: Buffer | string; night: number },
+): Promise<Body[]> =>
+  (await importedOf(bucket, { ...file, droppedMs: startMs + night * nightMs, isApproved: true })).bodies;
 
 /** What kind of export it is. */
 export type Form = {

@@ -1,31 +1,21 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { rmSync } from 'node:fs';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import { type Examined, examine } from '../../../lib/snapshots/examine.ts';
-import type { SnapshotRecord } from '../../../lib/snapshots/record.ts';
-import { acceptedKeyOf, changesKey, recordKey, reportKey, stateKey } from '../../../lib/snapshots/record.ts';
+import { stateKey } from '../../../lib/snapshots/record.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 import { bucketFolder } from './bucket-folder.ts';
+import { type Body, importDropped } from './imports.ts';
 import { stateRows } from './state-rows.ts';
 
-const integrations = await loadIntegrations();
 const startMs = Date.parse('2026-11-23T02:00:00Z');
-const folders: string[] = [];
 let bucket: ReturnType<typeof bucketFolder>;
 let nights = 0;
 beforeEach(() => {
-  const folder = mkdtempSync(join(tmpdir(), 'mapped-'));
-  folders.push(folder);
-  bucket = bucketFolder(folder);
+  bucket = bucketFolder(temporaryFolder());
   nights = 0;
   useMapping([enrollment]);
   bucket.write('snapshot-settings.json', JSON.stringify({ maxRemovalsPercent: 100 }));
 });
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true });
-});
+afterAll(removeTemporaryFolders);
 
 const gone = { function: 'enrollment-remove', data: { orgUnitCode: 'COURSE', userName: 'LOGIN' } };
 const enrollment = {
@@ -41,34 +31,18 @@ const useMapping = (messages: object[], key = 'snapshot-mapping.json') =>
 const header = 'COURSE,LOGIN,ROLE,STATUS';
 const tableOf = (...rows: string[]) => `${[header, ...rows].join('\n')}\n`;
 
-type Body = { id: string; type: string; time: string; sequence: string; data: Record<string, unknown> };
-
 /** What is dropped is accepted, unless a person must look. */
 const drop = async (content: string | Buffer, key = 'snapshots/enrollments.csv') => {
-  bucket.write(key, content);
   nights += 1;
   const droppedMs = startMs + nights * 86_400_000;
-  const services = { store: bucket.store, integrations, limits: { eventsPerPart: 100 } };
-  const examined = await examine({ key, etag: '', droppedMs }, { services, startedAt: 'now' });
-  return { examined, ...(examined.is === 'to be sent' ? told(examined, key) : none) };
-};
-const none = { events: [], report: [], record: undefined, sent: [] };
-
-const told = (examined: Extract<Examined, { is: 'to be sent' }>, key: string) => {
-  const { id, reasons, accepted } = examined;
-  if (reasons.length === 0) bucket.write(acceptedKeyOf(key), JSON.stringify(accepted));
-  const packed = readFileSync(bucket.at(changesKey(id)));
-  const text = packed.length > 0 ? `${gunzipSync(packed)}`.trimEnd() : '';
-  const events = text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as Body);
-  const report = readFileSync(bucket.at(reportKey(id)), 'utf8')
-    .trimEnd()
-    .split('\n')
-    .slice(1);
-  const record = bucket.json(recordKey(id)) as SnapshotRecord;
-  const sent = events
+  const { examined, record, report, bodies } = await importDropped(bucket, { key, content, droppedMs });
+  const sent = bodies
     .map(({ type, data }) => `${type.split('.')[1]} ${Object.values(data).join(' ')}`)
     .sort();
-  return { events, report, record, sent };
+  return {
+    ...{ examined, report, sent, events: bodies },
+    record: examined.is === 'over' ? undefined : record(),
+  };
 };
 const failure = ({ examined }: Awaited<ReturnType<typeof drop>>) =>
   examined.is === 'over' ? examined.message : JSON.stringify(examined);

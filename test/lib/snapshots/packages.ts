@@ -1,16 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
-import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import { examine } from '../../../lib/snapshots/examine.ts';
-import {
-  acceptedKeyOf,
-  changesKey,
-  recordKey,
-  reportKey,
-  type SnapshotRecord,
-} from '../../../lib/snapshots/record.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
-import { bucketFolder } from './bucket-folder.ts';
+import type { SnapshotRecord } from '../../../lib/snapshots/record.ts';
+import { type Body, dropMs, importDropped, newImports } from './imports.ts';
 import { csvOf, type Rows, zipOf } from './sis.ts';
 
 /** Columns of the standard's tables, in their order: `*` behind one that is required, `~` behind one that is in a delta. */
@@ -158,7 +147,6 @@ export const filesOf = (
   };
 };
 
-export type Body = { type: string; data: Record<string, unknown> };
 export type Dropped = {
   /** Why nothing of it is imported. */
   refusal: string;
@@ -168,46 +156,21 @@ export type Dropped = {
   sent: string[];
 };
 
-const integrations = await loadIntegrations();
-const startMs = Date.parse('2026-11-01T02:00:00Z');
-
-/** Imports packages one after the other, a night each. */
+/** Imports packages one after the other, a night each; a person approves of them all. */
 export const newImporter = (settings: object = {}) => {
-  const bucket = bucketFolder(temporaryFolder());
-  const key = 'snapshots/export.zip';
-  let night = 0;
-  const set = (more: object) =>
-    bucket.write(
-      'snapshot-settings.json',
-      JSON.stringify({
-        ...{ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 100, maxChangesPercent: 100 },
-        ...more,
-      }),
-    );
+  const { bucket, set: setAll } = newImports();
+  const set = (more: object) => setAll({ maxChangesPercent: 100, ...more });
   set(settings);
+  let night = 0;
   const drop = async (files: Record<string, string | Buffer>): Promise<Dropped> => {
-    bucket.write(key, await zipOf(Object.entries(files).map(([name, content]) => ({ name, content }))));
+    const content = await zipOf(Object.entries(files).map(([name, content]) => ({ name, content })));
     night += 1;
-    const services = { store: bucket.store, integrations, limits: { eventsPerPart: 1_000 } };
-    const droppedMs = startMs + night * 86_400_000;
-    const examined = await examine({ key, etag: '', droppedMs }, { services, startedAt: 'now' });
-    const record = (id = '') => bucket.json(recordKey(id)) as SnapshotRecord;
-    if (examined.is === 'over')
-      return { refusal: examined.message, record: record(examined.id), report: [], sent: [] };
-    const { id, accepted } = examined;
-    bucket.write(acceptedKeyOf(key), JSON.stringify(accepted));
-    const packed = readFileSync(bucket.at(changesKey(id)));
-    const lines = packed.length === 0 ? [] : `${gunzipSync(packed)}`.trimEnd().split('\n').filter(Boolean);
-    const report = readFileSync(bucket.at(reportKey(id)), 'utf8')
-      .trimEnd()
-      .split('\n')
-      .slice(1);
-    return {
-      refusal: '',
-      record: record(id),
-      report,
-      sent: lines.map((line) => told(JSON.parse(line))).sort(),
-    };
+    const key = 'snapshots/export.zip';
+    const { examined, record, report, bodies } = await importDropped(bucket, {
+      ...{ key, content, droppedMs: dropMs(night), isApproved: true },
+    });
+    const refusal = examined.is === 'over' ? examined.message : '';
+    return { refusal, record: record(), report, sent: bodies.map(told).sort() };
   };
   return { drop, set };
 };
