@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { CrosswalkSource } from './kinds.ts';
+import type { CrosswalkKind, CrosswalkSource } from './kinds.ts';
 
 const movedCodes = z.object({
   codes: z.array(
@@ -14,6 +14,10 @@ export const movedKey = (source: CrosswalkSource): string => `${filledFolder}mov
 
 /** What was filled last, in the bucket. */
 export const filledFolder = 'crosswalk-state/filled/';
+
+/** The names of a kind from a source: a packed file of bucket, name as JSON, ids, and what it stood for. */
+export const filledKey = (kind: CrosswalkKind, source: CrosswalkSource): string =>
+  `${filledFolder}${kind}-${source}.gz`;
 
 /** None where there is no such object yet. */
 export const movedIn = (json: unknown): MovedCodes => movedCodes.safeParse(json).data ?? { codes: [] };

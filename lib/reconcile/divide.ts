@@ -4,10 +4,11 @@ import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
 import type { JobStore } from '../durable/store.ts';
 import { keepMemoryBelow } from '../files/memory.ts';
+import { inSets } from '../sets/engine.ts';
 import { packedRows } from '../sets/packed-rows.ts';
 import { snapshotsNow } from '../snapshots/snapshots-now.ts';
 import { type Chosen, garbageMb, unknownUser, type Written } from './check.ts';
-import { inSets, type Saying, takeSaid } from './said.ts';
+import { type Saying, takeSaid } from './said.ts';
 import { isOrgUnitsTurn, type Reason, type Selection } from './select.ts';
 
 /** A part of the work: of so many writes at least, so that an execution has operations enough for all of them. */
@@ -99,7 +100,7 @@ export const chooseTold = (
       insert: 'INSERT INTO enrolled SELECT $1, org_unit_id, user_id, role_id FROM said',
     });
     const numbers = async (statement: string): Promise<number[]> =>
-      (await Array.fromAsync(sets.rows<[number]>(statement))).flat(2);
+      (await sets.all<[number]>(statement)).flat();
     const orgUnits = await numbers('SELECT DISTINCT org_unit_id FROM enrolled WHERE org_unit_id IS NOT NULL');
     await sets.add(
       'org_units',

@@ -16,6 +16,7 @@ import type { Field, LedgerTable } from '../ledger/table.ts';
 import { messageType, placeIn, priorityAttribute } from '../message.ts';
 import type { Platform, PlatformClient } from '../platform/client.ts';
 import { getGradeValue } from '../platform/resources/grades.ts';
+import { inSets } from '../sets/engine.ts';
 import { sisIdsIn, withPlatformIds } from '../sis-ids.ts';
 import { cell } from '../snapshots/report.ts';
 import { snapshotsNow } from '../snapshots/snapshots-now.ts';
@@ -33,7 +34,7 @@ import {
   resendListKey,
   resendResultKey,
 } from './record.ts';
-import { inSets, type Saying, takeSaid } from './said.ts';
+import { type Saying, takeSaid } from './said.ts';
 import { type Subject, subjectOf } from './select.ts';
 import { shownGrade } from './shown.ts';
 

@@ -1,14 +1,11 @@
-import { join } from 'node:path';
 import { inParallel } from '../aws/batches.ts';
-import { crosswalkKinds, crosswalkSources } from '../crosswalk/kinds.ts';
+import { crosswalkKinds } from '../crosswalk/kinds.ts';
 import type { Crosswalk } from '../crosswalk/look-up.ts';
-import { filledFolder } from '../crosswalk/moved.ts';
 import type { JobStore } from '../durable/store.ts';
 import { dispositions, failureOf } from '../failure.ts';
-import { inFolder } from '../files/folder.ts';
 import type { Platform } from '../platform/client.ts';
-import { openSetEngine, type SetEngine } from '../sets/engine.ts';
-import { loadFile } from '../snapshots/accepted.ts';
+import type { SetEngine } from '../sets/engine.ts';
+import { loadFilledNames } from '../snapshots/filled-names.ts';
 import { dataOfSnapshot, type SeenFunction, type SnapshotNow } from '../snapshots/snapshots-now.ts';
 import { createSets } from '../snapshots/wanted.ts';
 
@@ -20,27 +17,12 @@ export type Saying = {
   platform: Platform;
 };
 
-/** Works with the set engine in a folder of its own. The function has half a processor. */
-export const inSets = <Result>(
-  work: (sets: SetEngine, folder: string) => Promise<Result>,
-  options: { memoryMb?: number } = {},
-): Promise<Result> =>
-  inFolder(async (folder) => {
-    using sets = await openSetEngine({ folder, threads: 1, ...options });
-    return await work(sets, folder);
-  });
-
-const tables = `
-  CREATE TABLE seen (kind VARCHAR, fn VARCHAR);
-  CREATE TABLE names (field VARCHAR, name VARCHAR, ids VARCHAR, was VARCHAR);
-`;
-
 /** What stands for two is nobody. A code that has moved stands for nothing until an operator accepts that. */
 const standsFor = `
   CREATE TABLE stands_for AS
     SELECT field, name, CAST(min(ids) AS BIGINT) AS id, bool_or(was IS NOT NULL) AS has_moved
-    FROM names WHERE ids IS NOT NULL GROUP BY field, name HAVING min(ids) = max(ids) AND NOT contains(min(ids), ',');
-  DROP TABLE names;
+    FROM filled_names WHERE ids IS NOT NULL GROUP BY field, name HAVING min(ids) = max(ids) AND NOT contains(min(ids), ',');
+  DROP TABLE filled_names;
 `;
 
 /** What a snapshot says, `data`, with the platform's ids where the crosswalk knows them for sure. */
@@ -65,7 +47,7 @@ export const takeSaid = async (
 ): Promise<void> => {
   const { sets } = saying;
   if (snapshots.length === 0) return;
-  await sets.run(tables);
+  await sets.run('CREATE TABLE seen (kind VARCHAR, fn VARCHAR)');
   await createSets(sets);
   await loadNames(saying);
   for (const snapshot of snapshots) {
@@ -79,27 +61,15 @@ export const takeSaid = async (
   }
 };
 
-/** As the crosswalk's fill has kept them: a look-up of each name would ask its table a million times. */
 const loadNames = async (saying: Saying): Promise<void> => {
-  const { sets, folder, store } = saying;
-  for (const kind of crosswalkKinds)
-    for (const source of crosswalkSources) {
-      const key = `${filledFolder}${kind}-${source}.gz`;
-      if ((await store.etagOf(key)) === undefined) continue;
-      await loadFile(await store.open(key), {
-        ...{ path: join(folder, `${kind}-${source}.gz`), sets },
-        insert: `INSERT INTO names SELECT '${kind}', CAST(json AS JSON) ->> '$', ids, was FROM`,
-        columns: ['shard', 'json', 'ids', 'was'],
-      });
-    }
+  const { sets } = saying;
+  await loadFilledNames(crosswalkKinds, saying);
   await sets.run(standsFor);
-  const moved: string[] = [];
-  for await (const rows of sets.rows<[string]>(
+  const moved = await sets.all<[string]>(
     "SELECT name FROM stands_for WHERE field = 'orgUnitCode' AND has_moved",
-  ))
-    moved.push(...rows.map(([name]) => name));
+  );
   const open: string[] = [];
-  await inParallel(moved, async (name) => {
+  await inParallel(moved, async ([name]) => {
     if (!(await isAccepted(name, saying))) open.push(name);
   });
   if (open.length === 0) return;

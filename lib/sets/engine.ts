@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { inFolder } from '../files/folder.ts';
 
 /** A cell of a result: statements give text and numbers, and cast all else. */
 export type SetValue = string | number | null;
@@ -169,6 +170,16 @@ export const openSetEngine = async ({
     [Symbol.dispose]: close,
   };
 };
+
+/** Works with an engine of one thread in a folder of its own: Lambda gives a function of little memory no more than one processor. */
+export const inSets = <Result>(
+  work: (sets: SetEngine, folder: string) => Promise<Result>,
+  options: Pick<SetEngineOptions, 'memoryMb' | 'spillMb'> = {},
+): Promise<Result> =>
+  inFolder(async (folder) => {
+    using sets = await openSetEngine({ folder, threads: 1, ...options });
+    return await work(sets, folder);
+  });
 
 const brokenOff = (cause: unknown): never => {
   if (cause instanceof SetEngineTooSlow) throw cause;

@@ -1,29 +1,9 @@
 import { createWriteStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { quotedText, type SetEngine } from '../sets/engine.ts';
-import { packedRows } from '../sets/packed-rows.ts';
+import { quotedText } from '../sets/engine.ts';
+import { loadFile } from '../sets/packed-rows.ts';
 import type { Table } from '../sets/table.ts';
 import type { Comparison } from './comparison.ts';
-
-/** Keeps it on disk for the engine. False: it has no byte, as it may where there is no line, and is no gzip. */
-export const keepFile = async (packed: AsyncIterable<Uint8Array>, path: string): Promise<boolean> => {
-  await pipeline(packed, createWriteStream(path));
-  return (await stat(path)).size > 0;
-};
-
-/** Keeps a packed file on disk for the engine, and adds its lines to a table. */
-export const loadFile = async (
-  packed: AsyncIterable<Uint8Array>,
-  {
-    path,
-    sets,
-    insert,
-    columns,
-  }: { path: string; sets: SetEngine; insert: string; columns: readonly string[] },
-): Promise<void> => {
-  if (await keepFile(packed, path)) await sets.run(`${insert} ${packedRows('$1', columns)}`, [path]);
-};
 
 /**
  * Makes `state`, what was accepted last. What a version before this one accepted is in `lines`, a kind, a key, and a value as JSON: whoever

@@ -3,8 +3,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { maxMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
-import { crosswalkKinds, crosswalkSources } from '../crosswalk/kinds.ts';
-import { filledFolder } from '../crosswalk/moved.ts';
+import { crosswalkKinds } from '../crosswalk/kinds.ts';
 import { failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { type Cell, delimiterIn } from '../mapping/columns.ts';
@@ -13,10 +12,11 @@ import { columnsIn } from '../mapping/mapping.ts';
 import { draftOf } from '../message.ts';
 import { readTable, rowsOf, type Table } from '../sets/table.ts';
 import { type PlatformIds, sisFields, sisIdsIn } from '../sis-ids.ts';
-import { addDamaged, loadFile, loadShared } from './accepted.ts';
+import { addDamaged, loadShared } from './accepted.ts';
 import { instantMsIn, isId } from './cells.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
 import { type Comparison, separator } from './comparison.ts';
+import { loadFilledNames } from './filled-names.ts';
 import type { SnapshotMapping } from './mapping-file.ts';
 import { kindOf } from './state-lines.ts';
 import type { SnapshotStore } from './store.ts';
@@ -121,7 +121,6 @@ const tables = `
   CREATE TABLE made_before AS SELECT *, NULL::VARCHAR AS seen, NULL::VARCHAR AS sent_ms FROM made;
   CREATE TABLE unmade (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR);
   CREATE TABLE untold (line VARCHAR, col VARCHAR, problem VARCHAR);
-  CREATE TABLE cross_names (token VARCHAR, id VARCHAR);
 `;
 
 const open = async ({ path, file, mapping, comparison }: Context): Promise<Table> => {
@@ -157,19 +156,12 @@ const loadCrosswalk = async ({ mapping, comparison, store }: Context): Promise<v
     .filter((each) => each.filter((field) => paths.has(field)).length > 1)
     .flat();
   const { sets, folder } = comparison;
-  for (const kind of crosswalkKinds.filter((each) => mixed.includes(each)))
-    for (const source of crosswalkSources) {
-      const key = `${filledFolder}${kind}-${source}.gz`;
-      if ((await store.etagOf(key)) === undefined) continue;
-      await loadFile(await store.open(key), {
-        ...{ path: join(folder, `crosswalk-${kind}-${source}.gz`), sets },
-        insert: `INSERT INTO cross_names SELECT '${kind}=' || (CAST(json AS JSON) ->> '$'), ids FROM`,
-        columns: ['shard', 'json', 'ids', 'was'],
-      });
-    }
+  const kinds = crosswalkKinds.filter((each) => mixed.includes(each));
+  await loadFilledNames(kinds, { sets, folder, store });
   // What stands for two is nobody.
   await sets.run(`CREATE TABLE stands_for AS
-    SELECT token, any_value(id) AS id FROM cross_names GROUP BY token HAVING min(id) = max(id) AND NOT contains(min(id), ',')`);
+    SELECT field || '=' || name AS token, any_value(ids) AS id FROM filled_names
+    GROUP BY token HAVING min(ids) = max(ids) AND NOT contains(min(ids), ',')`);
 };
 
 /** Of which the resource’s key is made. */

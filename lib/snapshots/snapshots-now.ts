@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { JobStore } from '../durable/store.ts';
 import { quotedText, type SetEngine } from '../sets/engine.ts';
-import { packedRows } from '../sets/packed-rows.ts';
-import { keepFile } from './accepted.ts';
+import { keepFile, packedRows } from '../sets/packed-rows.ts';
 import { acceptedData } from './oneroster.ts';
 import {
   type AcceptedSnapshot,

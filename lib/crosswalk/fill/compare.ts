@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
 import type { JobStore } from '../../durable/store.ts';
-import { inFolder } from '../../files/folder.ts';
 import { keepMemoryBelow } from '../../files/memory.ts';
-import { openSetEngine, type SetEngine } from '../../sets/engine.ts';
+import { inSets, type SetEngine } from '../../sets/engine.ts';
 import { packedRows } from '../../sets/packed-rows.ts';
 import { type CrosswalkKind, type CrosswalkSource, crosswalkKinds } from '../kinds.ts';
-import { filledFolder, type MovedCodes, movedIn, movedKey } from '../moved.ts';
+import { filledFolder, filledKey, type MovedCodes, movedIn, movedKey } from '../moved.ts';
 import {
   acceptedBucketOf,
   type BucketItem,
@@ -54,20 +53,13 @@ export type Filling = {
 /** The engine of one step, in a folder of its own. */
 export type Sets = { sets: SetEngine; folder: string };
 
-/** In one thread, as Lambda gives it little more than one processor; and with less disk than an export needs. */
+/** With less disk than an export needs. */
 export const withSets = <Result>(work: (sets: Sets) => Promise<Result>): Promise<Result> =>
-  inFolder(async (folder) => {
-    const sets = await openSetEngine({ folder, threads: 1, spillMb: 1_000 });
-    try {
-      return await work({ sets, folder });
-    } finally {
-      sets.close();
-    }
-  });
+  inSets((sets, folder) => work({ sets, folder }), { spillMb: 1_000 });
 
 /** What was filled last, and what is being written. */
 const keysOf = ({ kind, source }: Of) => ({
-  state: `${filledFolder}${kind}-${source}.gz`,
+  state: filledKey(kind, source),
   next: `${filledFolder}${kind}-${source}.next.gz`,
   /** Whether that is not yet written to its end. */
   pending: `${filledFolder}${kind}-${source}.json`,

@@ -1,30 +1,24 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
 import { MessageFailure } from '../../../lib/failure.ts';
 import type { Platform } from '../../../lib/platform/client.ts';
-import { inSets, type Saying, takeSaid } from '../../../lib/reconcile/said.ts';
-import type { SetEngine } from '../../../lib/sets/engine.ts';
-import { examine } from '../../../lib/snapshots/examine.ts';
+import { type Saying, takeSaid } from '../../../lib/reconcile/said.ts';
+import { inSets, type SetEngine } from '../../../lib/sets/engine.ts';
 import { acceptedKeyOf, linesKey, stateKey } from '../../../lib/snapshots/record.ts';
 import { type SeenFunction, snapshotsNow } from '../../../lib/snapshots/snapshots-now.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 import { filled } from '../crosswalk/filled.ts';
 import { bucketFolder } from '../snapshots/bucket-folder.ts';
+import { importedOf } from '../snapshots/imports.ts';
 import { csvOf, enrollment, entriesOfSis, result, smallSis, zipOf } from '../snapshots/sis.ts';
 import { stateLine } from '../snapshots/state-line.ts';
 import { stateRows } from '../snapshots/state-rows.ts';
 
-const integrations = await loadIntegrations();
-const folders: string[] = [];
 let bucket: ReturnType<typeof bucketFolder>;
 let dropped = 0;
 beforeEach(() => {
-  const folder = mkdtempSync(join(tmpdir(), 'accepted-events-'));
-  folders.push(folder);
-  bucket = bucketFolder(folder);
+  bucket = bucketFolder(temporaryFolder());
   dropped = 0;
   bucket.write(
     'snapshot-settings.json',
@@ -40,20 +34,15 @@ beforeEach(() => {
     }),
   );
 });
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true });
-});
+afterAll(removeTemporaryFolders);
 
 /** Drops a file, which is accepted; `sending`: what it says is not all sent yet. */
 const drop = async (key: string, content: string | Buffer, more: { sending?: true } = {}) => {
-  bucket.write(key, content);
   dropped += 1;
   const droppedMs = Date.parse('2026-11-23T02:00:00Z') + dropped * 60_000;
-  const services = { store: bucket.store, integrations, limits: { eventsPerPart: 100 } };
-  const examined = await examine({ key, etag: '', droppedMs }, { services, startedAt: 'now' });
-  if (examined.is === 'over') throw new Error(examined.message);
-  bucket.write(acceptedKeyOf(key), JSON.stringify({ ...examined.accepted, ...more }));
-  return { id: examined.id, droppedMs };
+  const { id, accepted } = await importedOf(bucket, { key, content, droppedMs, isApproved: true });
+  bucket.write(acceptedKeyOf(key), JSON.stringify({ ...accepted, ...more }));
+  return { id, droppedMs };
 };
 
 const mapping = {

@@ -1,0 +1,29 @@
+import { join } from 'node:path';
+import { type CrosswalkKind, crosswalkSources } from '../crosswalk/kinds.ts';
+import { filledKey } from '../crosswalk/moved.ts';
+import type { JobStore } from '../durable/store.ts';
+import type { SetEngine } from '../sets/engine.ts';
+import { loadFile } from '../sets/packed-rows.ts';
+
+type Loading = { sets: SetEngine; folder: string; store: Pick<JobStore, 'etagOf' | 'open'> };
+
+/**
+ * Fills the table `filled_names` (`field`, `name`, `ids`, `was`) with what the crosswalk's fill has kept of these kinds: a look-up of each name
+ * would ask its table a million times.
+ */
+export const loadFilledNames = async (
+  kinds: readonly CrosswalkKind[],
+  { sets, folder, store }: Loading,
+): Promise<void> => {
+  await sets.run('CREATE TABLE filled_names (field VARCHAR, name VARCHAR, ids VARCHAR, was VARCHAR)');
+  for (const kind of kinds)
+    for (const source of crosswalkSources) {
+      const key = filledKey(kind, source);
+      if ((await store.etagOf(key)) === undefined) continue;
+      await loadFile(await store.open(key), {
+        ...{ path: join(folder, `${kind}-${source}.gz`), sets },
+        insert: `INSERT INTO filled_names SELECT '${kind}', CAST(json AS JSON) ->> '$', ids, was FROM`,
+        columns: ['shard', 'json', 'ids', 'was'],
+      });
+    }
+};
