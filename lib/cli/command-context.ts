@@ -90,25 +90,22 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
       terminal.err('Nothing was changed.\n');
       return false;
     },
-    withProgress: async (what, work) => {
-      const progress = createProgress(terminal, what);
-      try {
-        return await work(progress.show);
-      } finally {
-        progress.end();
-      }
-    },
-    withBar: async (what, work) => {
-      const bar = createBar(terminal, what);
-      try {
-        return await work(bar.show);
-      } finally {
-        bar.end();
-      }
-    },
+    withProgress: (what, work) => whileShown(createProgress(terminal, what), work),
+    withBar: (what, work) => whileShown(createBar(terminal, what), work),
     sentence: (error) => errorSentence(error, command.optsWithGlobals()),
     besideData: () => contextOf(besideData(cli), command),
   };
+};
+
+const whileShown = async <Show, Value>(
+  { show, end }: { show: Show; end(): void },
+  work: (show: Show) => Promise<Value>,
+): Promise<Value> => {
+  try {
+    return await work(show);
+  } finally {
+    end();
+  }
 };
 
 const besideData = (cli: Cli): Cli => ({

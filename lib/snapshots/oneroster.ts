@@ -81,8 +81,6 @@ const makers = ({ user, dateOrder }: SnapshotSettings): string => `
   CREATE MACRO enrollment_key(a, b) AS 'e' || chr(31) || a || chr(31) || b;
   CREATE MACRO grade_key(a, b) AS 'g' || chr(31) || a || chr(31) || b;
   CREATE MACRO keyed(kind, a, b) AS CASE WHEN kind = '2' THEN enrollment_key(a, b) ELSE grade_key(a, b) END;
-  CREATE MACRO word_in(x) AS lower(trimmed(x));
-  CREATE MACRO is_gone(status) AS status IN ('tobedeleted', 'inactive');
   CREATE MACRO fate_of_gone(status) AS CASE WHEN status = 'inactive' THEN 'notActive' ELSE 'deleted' END;
   CREATE MACRO can_be_two_days(x) AS regexp_full_match(x, '[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}${timeOfDay}');
   CREATE MACRO day_of(x) AS CASE

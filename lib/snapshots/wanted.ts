@@ -5,10 +5,16 @@ import { outdatedAfterDays } from '../ledger/memory.ts';
 import { quotedText, type SetEngine } from '../sets/engine.ts';
 import { type Comparison, countsOf } from './comparison.ts';
 
-/** A cell without the white space around it; NULL is an empty text. Most cells have none, and to see that is quicker than to trim them. */
-export const trimmedMacro = `CREATE MACRO trimmed(x) AS
+/**
+ * How all readers of a package take a cell: its text without the white space around it, where NULL is an empty text; its word; and whether
+ * that is the status of a row that is gone. Most cells have no such space, and to see that is quicker than to trim them.
+ */
+export const cellMacros = `
+  CREATE MACRO trimmed(x) AS
     CASE WHEN ascii(x) BETWEEN 33 AND 126 AND ascii(x[-1]) BETWEEN 33 AND 126 THEN x
-    ELSE trim(coalesce(x, ''), ' \t\n\v\f\r\u00a0\ufeff') END`;
+    ELSE trim(coalesce(x, ''), ' \t\n\v\f\r\u00a0\ufeff') END;
+  CREATE MACRO word_in(x) AS lower(trimmed(x));
+  CREATE MACRO is_gone(status) AS status IN ('tobedeleted', 'inactive');`;
 
 /**
  * What is compared is what is wanted of each resource on the platform: who has which role in which org unit, or which grade. Each row
@@ -49,7 +55,7 @@ const schema = `
   CREATE TABLE several_rows (key VARCHAR, rows BIGINT);
   CREATE TABLE disputed_rows (grp VARCHAR, rows BIGINT);
   CREATE TABLE unfit_lines (grp VARCHAR, key VARCHAR, line BIGINT, told BOOLEAN);
-  ${trimmedMacro};
+  ${cellMacros}
   CREATE MACRO has_control(x) AS regexp_matches(x, '[\\x00-\\x1f\\x7f]');
   CREATE MACRO has_control_in_text(x) AS regexp_matches(x, '[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f]');
   CREATE MACRO is_id(x) AS coalesce(x, '') <> '' AND length(x) <= 255 AND NOT has_control(x);
@@ -213,13 +219,13 @@ export const compareWanted = async ({ sets, ...comparison }: Comparison): Promis
   const [hasSeveral, hasRefused] =
     (await sets.row<[number, number]>('SELECT EXISTS (FROM several), EXISTS (FROM refused)')) ?? [];
   if (hasSeveral) await sets.run(claimsAgree);
-  if (comparison.before !== 'nothing') await sets.run(noneIsOlder);
+  const hasBefore = comparison.before !== 'nothing';
+  if (hasBefore) await sets.run(noneIsOlder);
   if (hasRefused) {
     await sets.run(doubts, [number + 1]);
     await sets.run(doubtsHold);
   }
   const oldestMs = droppedMs + marginMs - outdatedAfterDays * dayMs;
-  const hasBefore = comparison.before !== 'nothing';
   await sets.run(hasBefore ? findChanged : allChanged);
   await sets.run(compareWithBefore(hasBefore), [droppedMs, Math.max(oldestMs, lastDroppedMs + 1)]);
   if (hasBefore) await sets.run(notBeforeRemovals, [droppedMs]);

@@ -56,8 +56,7 @@ export const compareFiles = (given: Reading): Promise<{ files: FileRead[]; fills
         fills.push(await compare(listing, at, given));
       }
     }
-    const isUsable = files.every(({ problem }) => problem === undefined) && !fills.some(isHeld);
-    if (isUsable && etags[crosswalkFiles[0].key] !== undefined)
+    if (areUsable({ files, fills }) && etags[crosswalkFiles[0].key] !== undefined)
       fills.push(...(await replaceClasslists(at, given)));
     const report = join(at.folder, 'report');
     await at.sets.run(writeReport, [report]);
@@ -76,6 +75,10 @@ const replaceClasslists = async (at: Sets, given: Filling): Promise<Filled[]> =>
 };
 
 export const isHeld = ({ outcome }: Filled): boolean => outcome === 'held';
+
+/** Whether all of the files' names count now. */
+export const areUsable = ({ files, fills }: { files: FileRead[]; fills: Filled[] }): boolean =>
+  files.every(({ problem }) => problem === undefined) && !fills.some(isHeld);
 
 const schema = `
   CREATE TABLE problems (file VARCHAR, line VARCHAR, "column" VARCHAR, problem VARCHAR);

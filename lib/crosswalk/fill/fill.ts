@@ -8,7 +8,7 @@ import type { CallInput } from '../../platform/core/request.ts';
 import { type CrosswalkSource, crosswalkSources } from '../kinds.ts';
 import { filledFolder, type MovedCodes, movedIn, movedKey } from '../moved.ts';
 import { compareListed, type Filled, type Filling, type Of, unwritten, writeBuckets } from './compare.ts';
-import { compareFiles, crosswalkFiles, type FileRead, isHeld, reportKey } from './files.ts';
+import { areUsable, compareFiles, crosswalkFiles, type FileRead, isHeld, reportKey } from './files.ts';
 import {
   type Listening,
   listClasslistNames,
@@ -135,9 +135,8 @@ const fillFromFiles = async (run: Run, { etags }: FilesLooked): Promise<FromFile
     work: () => compareFiles({ ...services, etags, acceptRemovals: request.acceptRemovals }),
     backoff,
   });
-  const { files, fills } = compared;
-  await writeAll(run, 'files', fills);
-  if (files.every(({ problem }) => problem === undefined) && !fills.some(isHeld))
+  await writeAll(run, 'files', compared.fills);
+  if (areUsable(compared))
     await engine.step('note which files were filled', {
       work: () => store.writeJson(filesKey, { etags }),
       backoff,

@@ -2,7 +2,7 @@ import { quotedName, type SetEngine } from '../../sets/engine.ts';
 import { rowsOf } from '../../sets/table.ts';
 import type { Package } from '../package.ts';
 import type { SnapshotSettings } from '../settings-file.ts';
-import { trimmedMacro } from '../wanted.ts';
+import { cellMacros } from '../wanted.ts';
 
 /** What the survey reads of a file of OneRoster. */
 type Looked = {
@@ -85,7 +85,7 @@ export type FileFacts = {
 
 /** Macros that the other statements use. No statement contains a cell. */
 const macros = `
-  ${trimmedMacro};
+  ${cellMacros}
   CREATE MACRO date_form(x) AS CASE
     WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}') THEN 'day'
     WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z|[+-][0-9]{2}:?[0-9]{2})') THEN 'instant'
@@ -214,15 +214,15 @@ export type Candidate = {
 const maxSamples = 40;
 
 /** A row that is deleted or inactive names nothing. */
-const active = "lower(trimmed(status)) NOT IN ('tobedeleted', 'inactive')";
+const isActive = (status = 'status'): string => `NOT is_gone(word_in(${status}))`;
 
 const classes = (column: string): string =>
-  `SELECT trimmed(${quotedName(column)}) AS x FROM classes WHERE ${active}`;
+  `SELECT trimmed(${quotedName(column)}) AS x FROM classes WHERE ${isActive()}`;
 const users = (column: string): string =>
-  `SELECT trimmed(${quotedName(column)}) AS x FROM users WHERE ${active}`;
+  `SELECT trimmed(${quotedName(column)}) AS x FROM users WHERE ${isActive()}`;
 const coursesOfClasses = `SELECT trimmed(code) AS x FROM classes c
   LEFT JOIN (SELECT sourcedId AS id, min(courseCode) AS code FROM courses GROUP BY sourcedId) k ON k.id = c.courseSourcedId
-  WHERE ${active.replace('status', 'c.status')}`;
+  WHERE ${isActive('c.status')}`;
 
 const candidatesOf: readonly [file: Candidate['file'], column: string, values: string][] = [
   ['classes.csv', 'classCode', classes('classCode')],

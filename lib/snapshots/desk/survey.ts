@@ -234,18 +234,11 @@ const maxRefusals = 10;
 const refusalsIn = async (path: string, folder: string): Promise<Refusal[]> => {
   const report = join(folder, 'trial.csv');
   await copyFile(path, report);
-  const sets = await openSetEngine({ folder, threads: 1 });
-  try {
-    const refusals: Refusal[] = [];
-    const statement = `SELECT file, coalesce(col, ''), problem, count(*), coalesce(min(TRY_CAST(line AS BIGINT))::VARCHAR, '')
+  using sets = await openSetEngine({ folder, threads: 1 });
+  const statement = `SELECT file, coalesce(col, ''), problem, count(*), coalesce(min(TRY_CAST(line AS BIGINT))::VARCHAR, '')
       FROM read_csv($1, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"',
         columns = {'file': 'VARCHAR', 'line': 'VARCHAR', 'col': 'VARCHAR', 'problem': 'VARCHAR'})
       GROUP BY ALL ORDER BY count(*) DESC, 1, 2, 3 LIMIT ${maxRefusals}`;
-    for await (const batch of sets.rows<[string, string, string, number, string]>(statement, [report]))
-      for (const [file = '', column, problem, rows, line] of batch)
-        refusals.push({ file, column, problem, rows, line });
-    return refusals;
-  } finally {
-    sets.close();
-  }
+  const found = await sets.all<[string, string, string, number, string]>(statement, [report]);
+  return found.map(([file, column, problem, rows, line]) => ({ file, column, problem, rows, line }));
 };
