@@ -19,7 +19,9 @@ export const startDriver = ({ module, env, collects = false }: DriverOptions): D
       const answer = await driver.ask(asked);
       // What was not sent costs nothing, and would be praised for it.
       if (answer.failed > 0)
-        throw new Error(`${answer.failed} of ${asked.messages} messages failed in ${module}`);
+        throw new Error(
+          `${answer.failed} of ${asked.messages} messages failed in ${module}: ${driver.lastOutput()}`,
+        );
       return answer;
     },
   };

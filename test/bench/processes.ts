@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 /** A program of this folder in a process of its own, that answers what it is asked, one thing at a time. */
 export type Program<Asked, Answered> = {
   ask(asked: Asked): Promise<Answered>;
+  /** The last of what it printed, to say why something failed. */
+  lastOutput(): string;
   close(): Promise<void>;
 };
 
@@ -15,21 +17,21 @@ export type Launch = {
   execArgv?: string[];
 };
 
-/** Its environment is PATH and what is given; its output is read, as Lambda does, and thrown away. */
+/** Its environment is PATH and what is given; its output is read, as Lambda does, and the last of it is kept. */
 export const launch = <Asked, Answered>(options: Launch): Program<Asked, Answered> => {
   const child = fork(fileURLToPath(options.program), options.parameters ?? [], {
     env: { PATH: process.env.PATH, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: options.execArgv ?? [],
   });
-  let complaints = '';
-  child.stdout?.resume();
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    complaints = (complaints + text).slice(-4_000);
-  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-4_000);
+    });
   const exit = once(child, 'exit');
   const died = exit.then(([code, signal]): never => {
-    throw new Error(`${options.program.pathname} ended (${signal ?? code}): ${complaints}`);
+    throw new Error(`${options.program.pathname} ended (${signal ?? code}): ${output}`);
   });
   died.catch(() => {});
   return {
@@ -38,6 +40,7 @@ export const launch = <Asked, Answered>(options: Launch): Program<Asked, Answere
       const [answer] = await Promise.race([once(child, 'message'), died]);
       return answer;
     },
+    lastOutput: () => output,
     close: async () => {
       child.kill();
       await exit;

@@ -29,8 +29,17 @@ const answerWith = (body: string): Buffer =>
       'X-Rate-Limit-Remaining: 999999990\r\nX-Rate-Limit-Reset: 42\r\nX-Request-Cost: 10\r\n' +
       `Content-Length: ${body.length}\r\n\r\n${body}`,
   );
-const whoAmI = answerWith('{"Identifier":"301","UniqueName":"learner"}');
-const accepted = answerWith('{"OrgUnitId":2001,"UserId":301,"RoleId":102}');
+/** Made anew each second, as a function that reads an old date takes its own clock to be wrong. */
+const keptASecond = (make: () => Buffer): (() => Buffer) => {
+  let [made, second] = [make(), 0];
+  return () => {
+    const now = Math.floor(Date.now() / 1000);
+    if (now !== second) [made, second] = [make(), now];
+    return made;
+  };
+};
+const whoAmI = keptASecond(() => answerWith('{"Identifier":"301","UniqueName":"learner"}'));
+const accepted = keptASecond(() => answerWith('{"OrgUnitId":2001,"UserId":301,"RoleId":102}'));
 /** Every file that was fetched counts as handed in. */
 const fetched = new Set<number>();
 const handedIn = (): Buffer => {
@@ -41,11 +50,11 @@ const handedIn = (): Buffer => {
   return answerWith(JSON.stringify(submissions));
 };
 const answerTo = (head: string): Buffer => {
-  if (head.includes('/whoami?')) return whoAmI;
+  if (head.includes('/whoami?')) return whoAmI();
   // An answer about another user is no success.
   const graded = /^PUT \S+\/values\/(\d+)\?/.exec(head);
   if (graded) return answerWith(`{"OrgUnitId":2001,"UserId":${graded[1]}}`);
-  return /^GET \S+\/mysubmissions\//.test(head) ? handedIn() : accepted;
+  return /^GET \S+\/mysubmissions\//.test(head) ? handedIn() : accepted();
 };
 
 const answerOfDynamoDb = (body: string, contentType: string): Buffer =>
@@ -54,13 +63,15 @@ const answerOfDynamoDb = (body: string, contentType: string): Buffer =>
       `Content-Length: ${body.length}\r\nConnection: keep-alive\r\nx-amzn-RequestId: ${'A0'.repeat(26)}\r\n` +
       `x-amz-crc32: ${crc32(body)}\r\n\r\n${body}`,
   );
-const written = answerOfDynamoDb('{}', 'application/x-amz-json-1.0');
-const healthy = answerOfDynamoDb('healthy: dynamodb.eu-west-1.amazonaws.com ', 'text/plain');
+const written = keptASecond(() => answerOfDynamoDb('{}', 'application/x-amz-json-1.0'));
+const healthy = keptASecond(() =>
+  answerOfDynamoDb('healthy: dynamodb.eu-west-1.amazonaws.com ', 'text/plain'),
+);
 /**
  * As each message is about another thing, nothing stood there before a write, and no condition fails: so it needs to keep
  * nothing. The local stack's emulator takes longer for a write than the function for the whole message.
  */
-const answerToWrite = (head: string): Buffer => (head.startsWith('GET ') ? healthy : written);
+const answerToWrite = (head: string): Buffer => (head.startsWith('GET ') ? healthy() : written());
 
 const headEnd = Buffer.from('\r\n\r\n');
 const lastChunk = Buffer.from('0\r\n\r\n');
@@ -86,7 +97,7 @@ const serve = (socket: Socket, { answerTo, respond }: Serving): void => {
   let head: Buffer = Buffer.alloc(0);
   let bodyLeft = 0;
   let isChunked = false;
-  let answer = accepted;
+  let answer = accepted();
   socket.setNoDelay(true);
   socket.on('error', () => {});
   socket.on('data', (received) => {
