@@ -232,8 +232,8 @@ const wasNow = (number: number): string => `
 
 const loadAsNamed = (number: number): string => `
   INSERT INTO was BY NAME SELECT * EXCLUDE (old_key) FROM (${wasNow(number)});
-  INSERT INTO backs SELECT grp, row, key FROM was;
-  INSERT INTO backs FROM shared_backs;
+  DROP TABLE backs;
+  CREATE VIEW backs AS SELECT grp, row, key FROM was UNION ALL FROM shared_backs;
 `;
 
 /** Of two that come to be one, nobody knows what the platform has. */

@@ -127,9 +127,16 @@ const claimsAgree = `
   DELETE FROM claims WHERE key IN (SELECT key FROM several);
   INSERT INTO claims SELECT grp, kind, key, a, b, org, value, data, removed, template, row, latest, line FROM agreed`;
 
+/** What is not wanted as it was: few of many. */
+const findDiffering = `
+  CREATE TABLE differing AS
+    SELECT coalesce(c.key, w.key) AS key FROM (SELECT key, value FROM claims) c FULL JOIN (SELECT key, value, renamed FROM was) w ON c.key = w.key
+    WHERE c.key IS NULL OR w.key IS NULL OR w.renamed OR c.value <> w.value`;
+
 const noneIsOlder = `
   INSERT INTO older
-    SELECT c.grp, c.key, c.line, k.file, k.older FROM claims c JOIN was w USING (key) JOIN kinds k ON k.kind = c.kind
+    SELECT c.grp, c.key, c.line, k.file, k.older FROM (FROM claims SEMI JOIN differing USING (key)) c
+      JOIN (FROM was SEMI JOIN differing USING (key)) w USING (key) JOIN kinds k ON k.kind = c.kind
     WHERE k.older IS NOT NULL AND c.row = w.row AND c.at_ms < w.at_ms AND c.value <> w.value;
   INSERT INTO held SELECT key FROM older;
   INSERT INTO problems SELECT file, line, 'dateLastModified', older FROM older`;
@@ -163,12 +170,9 @@ const ofEither = ['kind', 'a', 'b', 'org', 'value', 'data', 'removed', 'template
   .map((column) => `CASE WHEN ${isAsBefore} THEN w.${column} ELSE c.${column} END AS ${column}`)
   .join(', ');
 
-/** What is not as before, or is held: few of many. All else is in `claims` alone. */
+/** What differs or is held. All else is in `claims` alone. */
 const findChanged = `
-  CREATE TABLE changed AS
-    SELECT coalesce(c.key, w.key) AS key FROM (SELECT key, value FROM claims) c FULL JOIN (SELECT key, value, renamed FROM was) w ON c.key = w.key
-    WHERE c.key IS NULL OR w.key IS NULL OR w.renamed OR c.value <> w.value
-    UNION SELECT key FROM held;
+  CREATE TABLE changed AS SELECT key FROM differing UNION SELECT key FROM held;
   CREATE VIEW unchanged AS FROM claims ANTI JOIN changed USING (key)`;
 const allChanged = 'CREATE VIEW unchanged AS FROM claims LIMIT 0';
 
@@ -220,7 +224,7 @@ export const compareWanted = async ({ sets, ...comparison }: Comparison): Promis
     (await sets.row<[number, number]>('SELECT EXISTS (FROM several), EXISTS (FROM refused)')) ?? [];
   if (hasSeveral) await sets.run(claimsAgree);
   const hasBefore = comparison.before !== 'nothing';
-  if (hasBefore) await sets.run(noneIsOlder);
+  if (hasBefore) await sets.run(`${findDiffering}; ${noneIsOlder}`);
   if (hasRefused) {
     await sets.run(doubts, [number + 1]);
     await sets.run(doubtsHold);
@@ -436,6 +440,6 @@ export const writeState = async (
   ];
   await sets.run(
     `COPY ((FROM carried LIMIT 0) UNION ALL BY NAME ${rows.join(' UNION ALL BY NAME ')})
-     TO ${quotedText(join(folder, 'state'))} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 40960)`,
+     TO ${quotedText(join(folder, 'state'))} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 40960)`,
   );
 };
