@@ -572,7 +572,7 @@ describe('what cannot be had for a while is had later', () => {
 
   test('when files may be stored again: all org units pause together, and a person is called', async () => {
     await courses(2101, 2102, 2103, 2104);
-    await controls.fault({ delayMs: 300 }, { path: 'orgstructure/210\\d$', times: 2 });
+    await controls.fault({ delayMs: 1_000 }, { path: 'orgstructure/210\\d$', times: 2 });
     meanwhile = async () => {
       expect(refusals('aws-refused')).toBeGreaterThan(0);
       const asked = await requests();

@@ -58,6 +58,8 @@ export async function startTables(
     response.writeHead(problem ? 400 : 204).end(problem ?? undefined);
   }
 
+  // As with AWS, a client ends an idle connection first.
+  server.keepAliveTimeout = 60_000;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

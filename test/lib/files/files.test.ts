@@ -8,7 +8,7 @@ import { inspect } from 'node:util';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import fc from 'fast-check';
 import { buildApp } from 'fauxqs';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { MessageFailure } from '../../../lib/failure.ts';
 import { createFiles, type FilesOptions, sniffImage } from '../../../lib/files/files.ts';
 import type { OpenedFile } from '../../../lib/files/source.ts';
@@ -277,19 +277,21 @@ describe('a file in S3', () => {
   });
 
   test.each([
-    ['stalls', () => undefined],
-    ['is cut off', (socket: Socket) => socket.destroy()],
+    ['stalls', pass],
+    ['is cut off', (socket: Socket | undefined) => socket?.destroy()],
   ])('waits where its body %s', async (_case, then) => {
+    let socket: Socket | undefined;
     const s3 = await s3Answering((request, answer) => {
+      socket = request.socket;
       answerAs(answer, 200, {
         length: 6,
         body: request.method === 'HEAD' ? '' : 'abc',
         end: request.method === 'HEAD',
       });
-      if (request.method === 'GET') setTimeout(() => then(request.socket), 50);
     });
-    const file = await filesWith({ s3, timeoutMs: 400 }).open('s3://files/key', limits);
-    await expect(bytesOf(file)).rejects.toMatchObject({
+    const file = await filesWith({ s3 }).open('s3://files/key', limits);
+    stopClock();
+    await expect(bytesOf(file, () => setImmediate(then, socket))).rejects.toMatchObject({
       kind: 'unavailable',
       message: expect.stringContaining('‹s3://files/key›: the connection broke while the file was read'),
     });
@@ -497,15 +499,16 @@ describe('a file on a web server', () => {
       answer.writeHead(200, { 'content-length': '6' }).write('abc');
       if (request.url === '/whole') answer.end('def');
     });
-    const files = filesWith({ hosts: [host], timeoutMs: 200 });
-    await expect(bytesOf(await files.open(`http://${host}/half`, limits))).rejects.toMatchObject({
+    const files = filesWith({ hosts: [host] });
+    const half = await files.open(`http://${host}/half`, limits);
+    const whole = await files.open(`http://${host}/whole`, limits);
+    stopClock();
+    await expect(bytesOf(half, () => setImmediate(pass))).rejects.toMatchObject({
       kind: 'unavailable',
       message: expect.stringContaining('TimeoutError'),
     });
-    const whole = await files.open(`http://${host}/whole`, limits);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    const slowly = () => new Promise((resolve) => setTimeout(resolve, 500));
-    expect((await bytesOf(whole, slowly)).toString()).toBe('abcdef');
+    pass();
+    expect((await bytesOf(whole, pass)).toString()).toBe('abcdef');
   });
 
   test('is let go of when the signal fires, when all files are closed, and when nobody wants the rest', async () => {
@@ -855,6 +858,14 @@ describe('an image', () => {
 });
 
 type Given = Partial<Omit<FilesOptions, 's3'>> & { s3?: S3Client };
+
+/** From now on, time passes by `pass` alone. */
+const stopClock = () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  cleanups.push(() => vi.useRealTimers());
+};
+/** More time than a file has between two pieces. */
+const pass = () => vi.advanceTimersByTime(2 * waitLimitMs);
 
 const filesWith = ({ s3, ...options }: Given) => {
   const files = createFiles({
