@@ -66,7 +66,10 @@ const run = async (
     stream?.setEncoding('utf8').on('data', (text: string) => {
       output += text;
     });
-  const [status] = await once(child, 'close').catch((error: Error) => [error.message]);
+  const [status] = await once(child, 'close').catch((error: Error) => {
+    output += `${command} could not be started (${error.message}). Run \`npm ci\`.\n`;
+    return [1];
+  });
   running.delete(child);
   if (!live) process.stdout.write(`${line}${output}`);
   return { name: command, passed: status === 0 };

@@ -1,8 +1,13 @@
 // What npm scripts run, in words that every shell takes: `node test/run.js [NAME=value …] FILE [OPTION …]`.
 // It is JavaScript, and checks first, because an older Node cannot read the TypeScript that follows.
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
+if (!existsSync(join(import.meta.dirname, '../node_modules'))) {
+  console.error('The packages are not installed yet. Run `npm ci` first.');
+  process.exit(1);
+}
 const [major] = process.versions.node.split('.').map(Number);
 if (major < 24) {
   console.error(

@@ -1,6 +1,12 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
+const project = join(import.meta.dirname, '../..');
+if (!existsSync(join(project, 'node_modules'))) {
+  console.error(`sis-relay is not installed yet. Run \`npm ci\` in ${project} first.`);
+  process.exit(2);
+}
 const [major] = process.versions.node.split('.').map(Number);
 if (major < 24) {
   console.error(
@@ -10,6 +16,6 @@ if (major < 24) {
 }
 // Node keeps there what it has made of each source, and takes it again where the source is the same, byte for byte. Where
 // nothing can be written, it does without.
-process.getBuiltinModule('node:module').enableCompileCache(join(import.meta.dirname, '../../.cache'));
+process.getBuiltinModule('node:module').enableCompileCache(join(project, '.cache'));
 const [{ run }, { terminalOf }] = await Promise.all([import('./cli.ts'), import('./print/terminal.ts')]);
 process.exitCode = await run(process.argv.slice(2), terminalOf(process));

@@ -44,8 +44,8 @@ export const discardLetters = async (
   const plan: DiscardPlan = { ...summary, groups, letters: letters.length };
   const nothing = { plan, discarded: 0, failed: [], left: 0, archives: [], backLater: 0 };
   const confirmed = await confirm(plan);
-  if (dryRun) return nothing;
-  if (!confirmed || letters.length === 0 || signal.aborted) return { ...nothing, left: letters.length };
+  if (dryRun || !confirmed || letters.length === 0) return nothing;
+  if (signal.aborted) return { ...nothing, left: letters.length };
 
   const { end } = await audit.begin({
     command: 'letters discard',

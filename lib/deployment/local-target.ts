@@ -26,7 +26,7 @@ const descriptionSchema = z.looseObject({
 
 /** The deployment that `npm run local` runs on this machine; true: that of the project in which this folder lies. */
 export const localTarget = (file: string | true, folder = process.cwd()) => {
-  const stack = descriptionIn(resolve(file === true ? stackFileOf(folder) : file));
+  const stack = descriptionIn(file === true ? stackFileOf(folder) : resolve(file));
   const at = (endpoint: string) => ({
     endpoint,
     region: stack.region,
@@ -57,8 +57,14 @@ const stackFileOf = (folder: string): string => {
   const folders = [folder];
   for (let last = folder; dirname(last) !== last; last = dirname(last)) folders.push(dirname(last));
   const project = folders.findIndex((each) => existsSync(join(each, 'package.json')));
-  const files = folders.slice(0, project + 1).map((each) => join(each, '.local/stack.json'));
-  return files.find(existsSync) ?? files.at(-1) ?? join(folder, '.local/stack.json');
+  const files = folders.slice(0, Math.max(project, 0) + 1).map((each) => join(each, '.local/stack.json'));
+  const found = files.find(existsSync);
+  if (found !== undefined) return found;
+  throw new RefusedError(
+    project < 0
+      ? `${folder} is not in a project of sis-relay. Run this in the project’s folder, or pass --stack with the path of its .local/stack.json.`
+      : `No local stack is up in ${folders[project]}. Start \`npm run local\` there first, in another terminal.`,
+  );
 };
 
 const descriptionIn = (file: string) => {
@@ -76,7 +82,9 @@ const textIn = (file: string): string => {
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     if (isMissing)
-      throw new RefusedError(`There is no ${file}. Start \`npm run local\` first, in another terminal.`);
+      throw new RefusedError(
+        `There is no file ${file}. Pass the .local/stack.json that \`npm run local\` writes while it runs.`,
+      );
     throw new UsageError(`${file} cannot be read.`);
   }
 };

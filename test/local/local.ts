@@ -1,5 +1,5 @@
-import { createWriteStream } from 'node:fs';
-import { link, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { constants, createWriteStream } from 'node:fs';
+import { access, link, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { optionsOf } from '../options.ts';
 import { createLocalScreen } from './local-screen.ts';
@@ -24,7 +24,13 @@ const ended = new Promise<void>((resolve) => {
 // A person reads a screen, and a program the one line of JSON, with what the functions log on standard error.
 const shown = process.stdout.isTTY ? createLocalScreen() : undefined;
 const isLogRead = shown === undefined || !process.stderr.isTTY;
-await mkdir(folder, { recursive: true });
+try {
+  await mkdir(folder, { recursive: true });
+  await access(folder, constants.W_OK);
+} catch {
+  process.stderr.write(`${folder} cannot be written. Make it writable for this user.\n`);
+  process.exit(1);
+}
 const log = createWriteStream(functionLog, { flags: 'a' });
 const stack = await startStack({
   functions,

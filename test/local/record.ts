@@ -4,9 +4,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { writePart } from '../documents.ts';
+import { optionsOf } from '../options.ts';
 import { type Line, recordingOf, sentenceOf } from './recording.ts';
 
 // `npm run record`: plays `npm start` as on a terminal of this width, and draws what it prints into start.svg, and says in the README how long it took.
+optionsOf({}, { usage: '`npm run record` takes no options.' });
 const columns = 112;
 const asTerminal = `data:text/javascript,process.stdout.isTTY=true;process.stdout.columns=${columns}`;
 const child = spawn(process.execPath, ['--import', asTerminal, join(import.meta.dirname, 'start.ts')], {

@@ -17,7 +17,7 @@ export const errorSentence = (error: unknown, given: Given): string => {
   )
     return `Your AWS credentials${profile} have expired. Log in again, for example with \`aws sso login\`.`;
   if (/^CredentialsProviderError$|^(UnrecognizedClient|InvalidClientTokenId|InvalidAccessKeyId)/.test(name))
-    return `AWS does not know who you are${profile}: ${safeText(error.message)}\nLog in, for example with \`aws sso login\`, or pass another --profile.`;
+    return `AWS does not accept your credentials${profile}: ${safeText(error.message)}\nLog in, for example with \`aws sso login\`, or pass another --profile.`;
   if (/region is missing/i.test(error.message)) return 'Which AWS region? Pass --region, or set AWS_REGION.';
   const [, region] = /^Region not accepted: region="([^"]*)"/.exec(error.message) ?? [];
   if (region !== undefined)
@@ -30,8 +30,22 @@ export const errorSentence = (error: unknown, given: Given): string => {
   if (/^(ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN)$/.test(code) || name === 'TimeoutError')
     return unreachable(error, code || name, given);
   if ('$metadata' in error) return `AWS refused: ${name}: ${safeText(error.message)}`;
-  if (code !== '') return safeText(`${code}: ${error.message}`);
-  return `This is a defect of sis-relay. Please report it: ${safeText(error.stack ?? error.message, 2_000)}`;
+  return ofThisMachine(error, code);
+};
+
+/** What is missing or wrong here; all else is a defect. */
+const ofThisMachine = (error: Error, code: string): string => {
+  const [, missing] = /^Cannot find package '([^']+)'/.exec(error.message) ?? [];
+  if (missing !== undefined)
+    return `The package ${safeText(missing)} is not installed. Run \`npm ci\` in the project’s folder.`;
+  const { stack = error.message } = error;
+  // Its message does not name the file; the head of its stack does.
+  if (code === 'ERR_INVALID_TYPESCRIPT_SYNTAX')
+    return `A source of sis-relay cannot be read: ${safeText(stack.split('\n    at ')[0] ?? '', 1_000)}`;
+  if (code === 'ENOSPC') return 'A disk is full (ENOSPC). Make room, and run the command again.';
+  if (code !== '')
+    return safeText(error.message.startsWith(code) ? error.message : `${code}: ${error.message}`);
+  return `This is a defect of sis-relay. Please report it: ${safeText(stack, 2_000)}`;
 };
 
 const unreachable = (error: Error, code: string, { local, stack, region }: Given): string => {

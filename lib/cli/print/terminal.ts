@@ -91,7 +91,11 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
   // stop a replay in the middle.
   for (const stream of [stdout, stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') process.exit(1);
+      if (interrupted.signal.aborted) return;
+      if (error.code !== 'EPIPE') {
+        stderr.write(`The output cannot be written (${error.code}), so the command stops.\n`);
+        process.exitCode = 1;
+      }
       interrupted.abort();
     });
   const isLive = stderr.isTTY === true;

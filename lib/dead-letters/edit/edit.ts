@@ -78,10 +78,13 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
   const revealed: Record<string, number> =
     options.reveal || options.isOpened ? { revealed: letters.length } : {};
   const ids = letters.map(({ id }) => id);
-  const { end } = await audit.begin({
-    ...{ command: 'letters edit', filter, reason, letters: ids },
-    counts: { planned: letters.length, ...revealed },
-  });
+  const begin = () =>
+    audit.begin({
+      ...{ command: 'letters edit', filter, reason, letters: ids },
+      counts: { planned: letters.length, ...revealed },
+    });
+  // To reveal is recorded before; where nobody sees what is hidden, a change that is declined is none.
+  let begun = Object.keys(revealed).length > 0 ? await begin() : undefined;
   let counts: Record<string, number> = {};
   const originals: Edited['originals'] = {};
   try {
@@ -94,6 +97,7 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
           : `Nothing was sent. ${plan.refused[0].problem}${plan.refused.length > 1 ? `; ${plan.refused.length} letters have the same problem.` : ''}`,
       );
     if (!(await options.confirm(plan))) return { plan, ended: 'declined', originals };
+    begun ??= await begin();
 
     const toSend = letters.filter(({ id }) => edits.has(id));
     const prepare = async (letter: Letter) => {
@@ -116,7 +120,7 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
     return { plan, ended: result.stoppedBecause === undefined ? 'done' : 'stopped', originals, ...result };
   } finally {
     const sent = Object.keys(originals);
-    await end({ sent: 0, ...counts, ...revealed }, sent.length > 0 ? sent : ids);
+    await begun?.end({ sent: 0, ...counts, ...revealed }, sent.length > 0 ? sent : ids);
   }
 };
 

@@ -9,6 +9,7 @@ import { styleText } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { functionNames } from '../../../esbuild.config.ts';
 import { run } from '../../../lib/cli/cli.ts';
+import { errorSentence } from '../../../lib/cli/print/error-sentence.ts';
 import { guarded, terminalOf } from '../../../lib/cli/print/terminal.ts';
 import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
 import { withSession } from '../../../lib/dead-letters/reading/session.ts';
@@ -736,6 +737,25 @@ describe.concurrent('nothing that a terminal obeys is printed, whoever wrote it'
   });
 });
 
+test.each([
+  [
+    "Cannot find package 'zod' imported from /a",
+    'ERR_MODULE_NOT_FOUND',
+    /^The package zod is not installed\. Run `npm ci`/,
+  ],
+  [
+    'Unexpected token',
+    'ERR_INVALID_TYPESCRIPT_SYNTAX',
+    /^A source of sis-relay cannot be read: .*source\.ts:3/,
+  ],
+  ['ENOSPC: no space left on device, write', 'ENOSPC', /^A disk is full \(ENOSPC\)\. Make room/],
+  ["EACCES: permission denied, open '/a'", 'EACCES', /^EACCES: permission denied, open '\/a'$/],
+])('what is wrong with this machine is said with the remedy: %s', (message, code, sentence) => {
+  const error = Object.assign(new Error(message), { code });
+  if (code.includes('TYPESCRIPT')) error.stack = `/lib/source.ts:3\nconst = ;\n    at load (node:internal)`;
+  expect(errorSentence(error, {})).toMatch(sentence);
+});
+
 describe.concurrent('what AWS says is told in a sentence, with status 1', () => {
   test('where nothing answers', async () => {
     const { office } = await opened();
@@ -749,7 +769,7 @@ describe.concurrent('what AWS says is told in a sentence, with status 1', () => 
 
   test.each([
     ['ExpiredToken', /^Your AWS credentials have expired. Log in again/],
-    ['InvalidClientTokenId', /^AWS does not know who you are: /],
+    ['InvalidClientTokenId', /^AWS does not accept your credentials: /],
   ])('where the credentials are refused as %s', async (type, sentence) => {
     const { office, stack } = await opened();
     const name = office.deadLetters.url.split('/').at(-1);
@@ -851,6 +871,17 @@ describe.concurrent('the program itself', () => {
     expect((await ended).status).toBe(1);
     const sent = await office.take(office.queueOf('grade-push').url);
     expect(await office.take(office.deadLetters.url)).toHaveLength(30 - sent.length);
+  });
+
+  test('stops where the output cannot be written, says so, and leaves no letter hidden', async () => {
+    const { office, stack } = await opened();
+    await office.park(Array.from({ length: 3 }, () => ({})));
+    const { person, stdout, ended } = piped(`letters export --to - --reason r ${stack}`);
+    stdout.once('data', () => stdout.emit('error', Object.assign(new Error('write'), { code: 'ENOSPC' })));
+    const { status, err } = await ended;
+    expect([status, person]).toEqual([1, expect.objectContaining({ exitCode: 1 })]);
+    expect(err()).toContain('The output cannot be written (ENOSPC), so the command stops.');
+    expect(await office.take(office.deadLetters.url)).toHaveLength(3);
   });
 
   test('stops at Ctrl-C, says what was done and what was not, and leaves no letter hidden', async () => {

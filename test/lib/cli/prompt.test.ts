@@ -51,5 +51,32 @@ test.each([
   press(keys, process);
   expect(await status).toBe(expected);
   expect(err()).toMatch(said);
+  expect(err()).not.toMatch(/Stopped|Recorded/);
   expect(await office.take(office.deadLetters.url)).toHaveLength(1);
+});
+
+test('an edit that is declined is not recorded', async () => {
+  const office = await offices.open();
+  await office.park([{}]);
+  const file = join(folder, `${office.target.prefix}stack.json`);
+  writeFileSync(file, JSON.stringify(office.description()));
+  const { process, keys, asked, err } = processAtTerminal();
+  const line = [
+    'letters',
+    'edit',
+    '--kind',
+    'rejected',
+    '--set',
+    'data.grade.points=7',
+    '--reason',
+    'r',
+    '--stack',
+    file,
+  ];
+  const status = run(line, terminalOf(process));
+  await Promise.race([asked(/\[y\/N\]/), status.then(() => expect.fail(err()))]);
+  keys.write('n\r');
+  expect(await status).toBe(1);
+  expect(err()).toMatch(/Nothing was changed/);
+  expect(err()).not.toMatch(/Recorded/);
 });

@@ -38,11 +38,16 @@ test.each([
 });
 
 test.each([
-  ['of a project of which none is up', 'started/deep', 'started'],
-  ['outside a project', '.local', '.local'],
-])('a folder %s has none of a folder above', (_, folder, expected) => {
-  const file = join(root, expected, '.local/stack.json');
-  expect(() => localTarget(true, join(root, folder))).toThrow(
-    `There is no ${file}. Start \`npm run local\` first, in another terminal.`,
-  );
+  [
+    'of a project of which none is up',
+    'started/deep',
+    /^No local stack is up in .*started\. Start `npm run local` there first, in another terminal\.$/,
+  ],
+  [
+    'outside a project',
+    '.local',
+    /^.*\.local is not in a project of sis-relay\. Run this in the project’s folder, or pass --stack/,
+  ],
+])('a folder %s has none of a folder above', (_, folder, sentence) => {
+  expect(() => localTarget(true, join(root, folder))).toThrow(sentence);
 });

@@ -208,7 +208,7 @@ describe('the local sis-relay', () => {
 
   test('that is not up, or not described, is told so', () => {
     expect(() => targetFrom({ local: join(local.folder, 'none.json') })).toThrow(
-      /Start `npm run local` first/,
+      /^There is no file .*none\.json\. Pass the \.local\/stack\.json that `npm run local` writes/,
     );
     for (const [name, content, reason] of [
       ['broken.json', '{', /broken\.json is not JSON/],
