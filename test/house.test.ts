@@ -130,11 +130,11 @@ describe('an entry that is missing in serverless.yml is named:', () => {
  * file that lies in it; `platform`, `dead-letters`, `crosswalk`, `snapshots` and `reconcile` have rooms within.
  */
 const rooms: Record<string, string> = {
-  cli: 'console markup wording trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk crosswalk/names deployment reconcile snapshots desk telemetry crosswalk ledger redaction',
+  cli: 'console markup views trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk crosswalk/names deployment reconcile snapshots desk telemetry crosswalk ledger redaction',
   console:
-    'markup wording trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk deployment reconcile snapshots mapping desk failure redaction aws',
-  markup: 'wording redaction',
-  wording:
+    'markup views trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk deployment reconcile snapshots mapping desk failure redaction aws',
+  markup: 'views redaction',
+  views:
     'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk deployment reconcile snapshots desk telemetry ledger redaction',
   trace: 'waiting dead-letters/reading deployment desk ledger redaction aws json',
   functions:

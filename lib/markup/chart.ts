@@ -1,4 +1,4 @@
-import { numberOf } from '../wording/amounts.ts';
+import { numberOf } from '../views/amounts.ts';
 import { type Html, html } from './html.ts';
 
 export type Bar = { label: string; value: number; tone?: string; href?: string };

@@ -1,7 +1,7 @@
 import { html as escaped } from 'hono/html';
 import { plain } from '../redaction/printable.ts';
-import { kindTone } from '../wording/letters.ts';
-import type { Note } from '../wording/notes.ts';
+import { kindTone } from '../views/letters.ts';
+import type { Note } from '../views/notes.ts';
 
 /** Escaped markup, as hono's `html` makes it: every value in a template is escaped, unless it is such markup itself. */
 export type Html = ReturnType<typeof escaped>;

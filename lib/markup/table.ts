@@ -1,4 +1,4 @@
-import { numberOf } from '../wording/amounts.ts';
+import { numberOf } from '../views/amounts.ts';
 import { type Html, html } from './html.ts';
 
 /** What a row has in each column, by its title; numbers stand to the right, and none as a dash. */

@@ -1,7 +1,7 @@
 import { integrationNames } from '../../deployment/function-names.ts';
 import { type PauseChange, pauseFunctions, resumeFunctions } from '../../deployment/pause.ts';
 import { plain } from '../../redaction/printable.ts';
-import { pauseText } from '../../wording/status.ts';
+import { pauseText } from '../../views/status.ts';
 import type { CommandContext } from '../command-context.ts';
 import { wrapped } from '../print/table.ts';
 

@@ -1,6 +1,6 @@
 import type { MovedCodes, ShownName } from '../../crosswalk/names/names.ts';
 import { plain } from '../../redaction/printable.ts';
-import { ageOf } from '../../wording/amounts.ts';
+import { ageOf } from '../../views/amounts.ts';
 import { rest, right, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 

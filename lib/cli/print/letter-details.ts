@@ -1,8 +1,8 @@
 import type { LetterDetails } from '../../dead-letters/reading/show.ts';
 import { replayedOften } from '../../desk/letter-kinds.ts';
 import { plain } from '../../redaction/printable.ts';
-import { ageOf } from '../../wording/amounts.ts';
-import { whatHappened } from '../../wording/letters.ts';
+import { ageOf } from '../../views/amounts.ts';
+import { whatHappened } from '../../views/letters.ts';
 import { wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 

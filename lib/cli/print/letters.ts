@@ -5,7 +5,7 @@ import type { PlannedGroup } from '../../dead-letters/replay/plan.ts';
 import type { Target } from '../../deployment/target.ts';
 import { replayedOften } from '../../desk/letter-kinds.ts';
 import { plain } from '../../redaction/printable.ts';
-import { ageOf, countOf, numberOf } from '../../wording/amounts.ts';
+import { ageOf, countOf, numberOf } from '../../views/amounts.ts';
 import {
   adviceNotes,
   causeText,
@@ -14,7 +14,7 @@ import {
   kindTone,
   nothingText,
   subjectOf,
-} from '../../wording/letters.ts';
+} from '../../views/letters.ts';
 import { noteLines, toned } from './notes.ts';
 import { rest, right, tableOf, truncated, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,4 +1,4 @@
-import type { Note, Tone } from '../../wording/notes.ts';
+import type { Note, Tone } from '../../views/notes.ts';
 import { wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -4,9 +4,9 @@ import type { ReplayResult } from '../../dead-letters/replay/replay.ts';
 import type { Canary, CauseCounts, ReplayCounts } from '../../dead-letters/replay/run.ts';
 import { replayedOften } from '../../desk/letter-kinds.ts';
 import { plain } from '../../redaction/printable.ts';
-import { numberOf } from '../../wording/amounts.ts';
-import { causeText, matchText } from '../../wording/letters.ts';
-import type { Note } from '../../wording/notes.ts';
+import { numberOf } from '../../views/amounts.ts';
+import { causeText, matchText } from '../../views/letters.ts';
+import type { Note } from '../../views/notes.ts';
 import {
   canarySentence,
   endNote,
@@ -14,7 +14,7 @@ import {
   probeNotes,
   replayedOftenText,
   resultNotes,
-} from '../../wording/plan.ts';
+} from '../../views/plan.ts';
 import { causeOptions, groupTable, remarks } from './letters.ts';
 import { marked, noteLines, toned } from './notes.ts';
 import { rest, right, tableOf, wrapped } from './table.ts';

@@ -1,4 +1,4 @@
-import { numberOf } from '../../wording/amounts.ts';
+import { numberOf } from '../../views/amounts.ts';
 import { clearLine, type Terminal } from './terminal.ts';
 
 export type Progress = {

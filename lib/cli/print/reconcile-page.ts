@@ -9,7 +9,7 @@ import type { FindingGroup } from '../../reconcile/desk/groups.ts';
 import { type Comparison, countsOf } from '../../reconcile/desk/read.ts';
 import type { Report } from '../../reconcile/record.ts';
 import { reasons } from '../../reconcile/select.ts';
-import { numberOf } from '../../wording/amounts.ts';
+import { numberOf } from '../../views/amounts.ts';
 import {
   claims,
   comparisonNotes,
@@ -20,7 +20,7 @@ import {
   runFacts,
   runState,
   runTitle,
-} from '../../wording/reconcile.ts';
+} from '../../views/reconcile.ts';
 
 /** So many runs are drawn, this one among them. */
 export const maxRunsDrawn = 30;

@@ -5,7 +5,7 @@ import type { Comparison } from '../../reconcile/desk/read.ts';
 import type { ResendPlan, Resent } from '../../reconcile/desk/resend.ts';
 import type { Finding } from '../../reconcile/record.ts';
 import { plain } from '../../redaction/printable.ts';
-import { ageOf, numberOf } from '../../wording/amounts.ts';
+import { ageOf, numberOf } from '../../views/amounts.ts';
 import {
   claims,
   comparisonNotes,
@@ -19,7 +19,7 @@ import {
   runFacts,
   runTitle,
   runTone,
-} from '../../wording/reconcile.ts';
+} from '../../views/reconcile.ts';
 import { noteLines, toned } from './notes.ts';
 import { rest, right, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';

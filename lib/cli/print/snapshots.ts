@@ -4,7 +4,7 @@ import type { SnapshotDiff } from '../../snapshots/desk/diff.ts';
 import type { RefusedRow, ShownSnapshot, SnapshotList } from '../../snapshots/desk/read.ts';
 import type { Counts, SnapshotRecord } from '../../snapshots/record.ts';
 import { fileNameOf, isTable } from '../../snapshots/request.ts';
-import { ageOf, numberOf } from '../../wording/amounts.ts';
+import { ageOf, numberOf } from '../../views/amounts.ts';
 import {
   countNames,
   diffNotes,
@@ -15,7 +15,7 @@ import {
   sentText,
   snapshotNotes,
   snapshotState,
-} from '../../wording/snapshots.ts';
+} from '../../views/snapshots.ts';
 import { noteLines } from './notes.ts';
 import { rest, right, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';

@@ -6,9 +6,9 @@ import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
 import type { Incident } from '../../telemetry/incidents.ts';
 import type { CallCount } from '../../telemetry/pace-use.ts';
-import { ageOf, numberOf, partOf } from '../../wording/amounts.ts';
-import { lastComparisonNote } from '../../wording/reconcile.ts';
-import { waitingSnapshotText } from '../../wording/snapshots.ts';
+import { ageOf, numberOf, partOf } from '../../views/amounts.ts';
+import { lastComparisonNote } from '../../views/reconcile.ts';
+import { waitingSnapshotText } from '../../views/snapshots.ts';
 import {
   concernNotes,
   connectionNotes,
@@ -21,7 +21,7 @@ import {
   pausesUnknown,
   waitingTexts,
   windowText,
-} from '../../wording/status.ts';
+} from '../../views/status.ts';
 import { remarks } from './letters.ts';
 import { marked, noteLines } from './notes.ts';
 import { right, tableOf, wrapped } from './table.ts';

@@ -1,7 +1,7 @@
 import { plain } from '../../redaction/printable.ts';
 import type { Trace, TracedMessage } from '../../trace/trace.ts';
-import { subjectOf } from '../../wording/letters.ts';
-import { eventText, outcomeText, timeText } from '../../wording/trace.ts';
+import { subjectOf } from '../../views/letters.ts';
+import { eventText, outcomeText, timeText } from '../../views/trace.ts';
 import { wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 

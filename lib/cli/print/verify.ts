@@ -1,9 +1,9 @@
 import type { Verified } from '../../dead-letters/verify/verify.ts';
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
-import { numberOf } from '../../wording/amounts.ts';
-import { subjectOf } from '../../wording/letters.ts';
-import { noneUncertainText, verdicts } from '../../wording/verify.ts';
+import { numberOf } from '../../views/amounts.ts';
+import { subjectOf } from '../../views/letters.ts';
+import { noneUncertainText, verdicts } from '../../views/verify.ts';
 import { toned } from './notes.ts';
 import { rest, tableOf, truncated, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';

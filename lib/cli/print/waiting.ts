@@ -1,9 +1,7 @@
 import type { Target } from '../../deployment/target.ts';
 import { plain } from '../../redaction/printable.ts';
-import type { Waiting, WaitingGroup } from '../../waiting/waiting.ts';
-import type { WakePlan, Woken } from '../../waiting/wake.ts';
-import { ageOf, numberOf } from '../../wording/amounts.ts';
-import { subjectOf } from '../../wording/letters.ts';
+import { ageOf, numberOf } from '../../views/amounts.ts';
+import { subjectOf } from '../../views/letters.ts';
 import {
   hiddenText,
   nextOfGroup,
@@ -13,7 +11,9 @@ import {
   waitText,
   wakePlanNotes,
   wokenNotes,
-} from '../../wording/waiting.ts';
+} from '../../views/waiting.ts';
+import type { Waiting, WaitingGroup } from '../../waiting/waiting.ts';
+import type { WakePlan, Woken } from '../../waiting/wake.ts';
 import { noteLines } from './notes.ts';
 import { rest, right, tableOf, truncated, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';

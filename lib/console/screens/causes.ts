@@ -1,7 +1,7 @@
 import type { Group } from '../../dead-letters/reading/groups.ts';
 import { badge, type Html, html, notes, said } from '../../markup/html.ts';
-import { ageOf, countOf, numberOf } from '../../wording/amounts.ts';
-import { adviceNotes, differText } from '../../wording/letters.ts';
+import { ageOf, countOf, numberOf } from '../../views/amounts.ts';
+import { adviceNotes, differText } from '../../views/letters.ts';
 import { addScreen, type Desk } from '../desk.ts';
 import { actionLink, clock, firstAction } from './cells.ts';
 

@@ -3,7 +3,7 @@ import { needsDecision } from '../../failure.ts';
 import { button } from '../../markup/forms.ts';
 import { badge, type Html, href, html, said } from '../../markup/html.ts';
 import { type Columns, table } from '../../markup/table.ts';
-import { causeText, subjectOf } from '../../wording/letters.ts';
+import { causeText, subjectOf } from '../../views/letters.ts';
 
 /** Columns that several screens have. */
 

@@ -5,9 +5,9 @@ import { type Column, type Columns, columnsOf, typed } from '../../mapping/colum
 import { checkbox, choice, hiddenFields, reasonField, textField } from '../../markup/forms.ts';
 import { type Html, html, notes, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
-import { countOf } from '../../wording/amounts.ts';
-import { editPlanNotes, valueText } from '../../wording/changes.ts';
-import { matchText } from '../../wording/letters.ts';
+import { countOf } from '../../views/amounts.ts';
+import { editPlanNotes, valueText } from '../../views/changes.ts';
+import { matchText } from '../../views/letters.ts';
 import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, reasonIn } from '../desk.ts';
 import { groupTable } from './cells.ts';
 import { lookedText, resultOf } from './replay.ts';

@@ -6,9 +6,9 @@ import { reasonField } from '../../markup/forms.ts';
 import { badge, type Html, html, later, said } from '../../markup/html.ts';
 import { plain } from '../../redaction/printable.ts';
 import { type Trace, traceOf } from '../../trace/trace.ts';
-import { ageOf } from '../../wording/amounts.ts';
-import { subjectOf } from '../../wording/letters.ts';
-import { eventText, timeText } from '../../wording/trace.ts';
+import { ageOf } from '../../views/amounts.ts';
+import { subjectOf } from '../../views/letters.ts';
+import { eventText, timeText } from '../../views/trace.ts';
 import { addScreen, type Context, type Desk, formOf, reasonIn, render } from '../desk.ts';
 import { actionLink, firstAction } from './cells.ts';
 

@@ -5,8 +5,8 @@ import { RefusedError } from '../../deployment/command-errors.ts';
 import { button, textField } from '../../markup/forms.ts';
 import { type Html, html, notes, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
-import { countOf, numberOf } from '../../wording/amounts.ts';
-import { timeText } from '../../wording/trace.ts';
+import { countOf, numberOf } from '../../views/amounts.ts';
+import { timeText } from '../../views/trace.ts';
 import { addScreen, addVerb, type Desk } from '../desk.ts';
 import { traceLink } from './cells.ts';
 

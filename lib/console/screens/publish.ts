@@ -7,8 +7,8 @@ import { type BadRow, badRows } from '../../publish/bad-rows.ts';
 import { type Input, inputOf } from '../../publish/input.ts';
 import { type Awaited, awaitOutcomes } from '../../publish/outcomes.ts';
 import { publishMessages } from '../../publish/publish.ts';
-import { countOf, numberOf } from '../../wording/amounts.ts';
-import { outcomesText, publishedNotes } from '../../wording/publish.ts';
+import { countOf, numberOf } from '../../views/amounts.ts';
+import { outcomesText, publishedNotes } from '../../views/publish.ts';
 import { addScreen, addVerb, type Context, type Desk } from '../desk.ts';
 import { letterLink } from './cells.ts';
 

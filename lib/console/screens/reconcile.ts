@@ -8,8 +8,8 @@ import type { FindingGroup } from '../../reconcile/desk/groups.ts';
 import { type Comparison, countsOf, listReports, readComparison } from '../../reconcile/desk/read.ts';
 import { resendFindings } from '../../reconcile/desk/resend.ts';
 import type { Report } from '../../reconcile/record.ts';
-import { ageOf, countOf } from '../../wording/amounts.ts';
-import * as wording from '../../wording/reconcile.ts';
+import { ageOf, countOf } from '../../views/amounts.ts';
+import * as wording from '../../views/reconcile.ts';
 import { addScreen, addVerb, type Desk, reasonIn } from '../desk.ts';
 import { letterLink } from './cells.ts';
 

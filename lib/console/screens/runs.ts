@@ -2,7 +2,7 @@ import { RefusedError } from '../../deployment/command-errors.ts';
 import { hiddenFields } from '../../markup/forms.ts';
 import { type Html, html, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
-import { numberOf } from '../../wording/amounts.ts';
+import { numberOf } from '../../views/amounts.ts';
 import { addLive, addScreen, addVerb, type Context, type Desk } from '../desk.ts';
 import type { Run } from '../runs.ts';
 import { clock } from './cells.ts';

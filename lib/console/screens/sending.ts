@@ -9,7 +9,7 @@ import type {
 import { choice } from '../../markup/forms.ts';
 import { type Html, href, html, notes } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
-import { canarySentence } from '../../wording/plan.ts';
+import { canarySentence } from '../../views/plan.ts';
 import type { Answer, Work } from '../runs.ts';
 import { failed, groupTable, origin } from './cells.ts';
 

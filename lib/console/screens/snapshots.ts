@@ -5,8 +5,8 @@ import { type Columns, table } from '../../markup/table.ts';
 import { decideSnapshot } from '../../snapshots/desk/decide.ts';
 import { listSnapshots, type ShownSnapshot, showSnapshot } from '../../snapshots/desk/read.ts';
 import type { Counts, SnapshotRecord } from '../../snapshots/record.ts';
-import { ageOf, countOf } from '../../wording/amounts.ts';
-import * as wording from '../../wording/snapshots.ts';
+import { ageOf, countOf } from '../../views/amounts.ts';
+import * as wording from '../../views/snapshots.ts';
 import { addScreen, addVerb, type Desk, reasonIn } from '../desk.ts';
 
 export const addSnapshots = (desk: Desk): void => {

@@ -4,7 +4,7 @@ import { needsDecision, undecidedKinds } from '../../failure.ts';
 import { button, hiddenFields, reasonField } from '../../markup/forms.ts';
 import { type Html, html, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
-import { countOf } from '../../wording/amounts.ts';
+import { countOf } from '../../views/amounts.ts';
 import { addScreen, addVerb, type Desk, filterFrom, reasonIn } from '../desk.ts';
 import { about, groupTable, letterLink, origin } from './cells.ts';
 import { beginDiscard } from './discard.ts';

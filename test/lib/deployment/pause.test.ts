@@ -15,7 +15,7 @@ import {
   resumeFunctions,
 } from '../../../lib/deployment/pause.ts';
 import { readPause, writePause } from '../../../lib/telemetry/pauses.ts';
-import { pausedText } from '../../../lib/wording/status.ts';
+import { pausedText } from '../../../lib/views/status.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { eventBody, never, officesForTests } from '../cli/office.ts';
 import { documentsIn, typed } from '../cli/typed.ts';

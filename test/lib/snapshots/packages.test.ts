@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { rowsTold } from '../../../lib/snapshots/rows.ts';
-import { refusedRowsTitle, snapshotNotes } from '../../../lib/wording/snapshots.ts';
+import { refusedRowsTitle, snapshotNotes } from '../../../lib/views/snapshots.ts';
 import { type Random, randomFrom } from '../../fuzz/random.ts';
 import { seed } from '../../seed.ts';
 import { removeTemporaryFolders } from '../../temporary-folder.ts';

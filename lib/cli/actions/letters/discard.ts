@@ -1,6 +1,6 @@
 import { discardLetters } from '../../../dead-letters/discard.ts';
 import { UsageError } from '../../../deployment/command-errors.ts';
-import { countOf } from '../../../wording/amounts.ts';
+import { countOf } from '../../../views/amounts.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { discardLines, discardPlanLines } from '../../print/changes.ts';
 

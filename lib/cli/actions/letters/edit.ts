@@ -2,7 +2,7 @@ import { changed, changedInEditor, changeFrom, removalOf } from '../../../dead-l
 import { editLetters } from '../../../dead-letters/edit/edit.ts';
 import { findLetter } from '../../../dead-letters/reading/find.ts';
 import { RefusedError, UsageError } from '../../../deployment/command-errors.ts';
-import { countOf } from '../../../wording/amounts.ts';
+import { countOf } from '../../../views/amounts.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { editPlanLines, originalLines } from '../../print/changes.ts';
 import { canaryLines, resultLines } from '../../print/plan.ts';

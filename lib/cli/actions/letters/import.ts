@@ -1,7 +1,7 @@
 import { type Imported, importLetters, linesOf, objectInput } from '../../../dead-letters/import.ts';
 import { outdatedAfterDays } from '../../../ledger/memory.ts';
 import { openInput } from '../../../publish/input.ts';
-import { countOf, numberOf } from '../../../wording/amounts.ts';
+import { countOf, numberOf } from '../../../views/amounts.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { outdatedLines, problemLines } from '../../print/changes.ts';
 import { textOfLines } from '../../print/document.ts';

@@ -1,5 +1,5 @@
 import { type Reindexed, reindexLetters } from '../../../dead-letters/reading/reindex.ts';
-import { countOf } from '../../../wording/amounts.ts';
+import { countOf } from '../../../views/amounts.ts';
 import type { CommandContext } from '../../command-context.ts';
 
 export const act = async ({ target, signal, print, withProgress, finish }: CommandContext): Promise<void> => {

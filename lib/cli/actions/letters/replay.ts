@@ -1,5 +1,5 @@
 import { type ReplayOptions, replayLetters } from '../../../dead-letters/replay/replay.ts';
-import { runSentence } from '../../../wording/plan.ts';
+import { runSentence } from '../../../views/plan.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { canaryLines, planLines, resultLines } from '../../print/plan.ts';
 import { createProgress } from '../../print/progress.ts';

@@ -1,8 +1,8 @@
 import { discardLetters } from '../../../dead-letters/discard.ts';
 import { type ReplayResult, replayLetters } from '../../../dead-letters/replay/replay.ts';
 import { verifyLetters } from '../../../dead-letters/verify/verify.ts';
-import { countOf } from '../../../wording/amounts.ts';
-import { goneNotes } from '../../../wording/verify.ts';
+import { countOf } from '../../../views/amounts.ts';
+import { goneNotes } from '../../../views/verify.ts';
 import { type CommandContext, isYes } from '../../command-context.ts';
 import { discardLines } from '../../print/changes.ts';
 import { canaryLines, resultLines } from '../../print/plan.ts';

@@ -1,5 +1,5 @@
 import { acceptFindings } from '../../../reconcile/desk/accept.ts';
-import { countOf } from '../../../wording/amounts.ts';
+import { countOf } from '../../../views/amounts.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { chosenLines } from '../../print/reconcile.ts';
 

@@ -1,6 +1,6 @@
 import type { Comparison } from '../../../reconcile/desk/read.ts';
 import type { Finding } from '../../../reconcile/record.ts';
-import { claims } from '../../../wording/reconcile.ts';
+import { claims } from '../../../views/reconcile.ts';
 
 /** A document has so many findings at most. */
 export const maxFindings = 100_000;

@@ -1,5 +1,5 @@
 import { type ResendPlan, resendFindings } from '../../../reconcile/desk/resend.ts';
-import { countOf } from '../../../wording/amounts.ts';
+import { countOf } from '../../../views/amounts.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { resendPlanLines, resentLines } from '../../print/reconcile.ts';
 

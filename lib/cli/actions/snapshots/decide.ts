@@ -1,7 +1,7 @@
 import { type DecisionOptions, decideSnapshot } from '../../../snapshots/desk/decide.ts';
 import type { SnapshotRecord } from '../../../snapshots/record.ts';
-import { countOf } from '../../../wording/amounts.ts';
-import { decidedText } from '../../../wording/snapshots.ts';
+import { countOf } from '../../../views/amounts.ts';
+import { decidedText } from '../../../views/snapshots.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { planLines } from '../../print/snapshots.ts';
 import { told } from './told.ts';

@@ -1,5 +1,5 @@
+import { countOf } from '../../../views/amounts.ts';
 import { wakeMessages } from '../../../waiting/wake.ts';
-import { countOf } from '../../../wording/amounts.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { wakePlanLines, wokenLines } from '../../print/waiting.ts';
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
-const folder = resolve(import.meta.dirname, '../../../lib/wording');
+const folder = resolve(import.meta.dirname, '../../../lib/views');
 
 test.each(readdirSync(folder))(
   '%s has no command or option to type: a browser shows its sentences',

@@ -8,7 +8,7 @@ import {
   lastComparisonNote,
   percentText,
   resentNotes,
-} from '../../../lib/wording/reconcile.ts';
+} from '../../../lib/views/reconcile.ts';
 import { findingOf, reportOf, tallyOf } from '../reconcile/desk/runs.ts';
 
 const said = (changes: Parameters<typeof reportOf>[0]) =>
