@@ -132,7 +132,7 @@ describe('an entry that is missing in serverless.yml is named:', () => {
 const rooms: Record<string, string> = {
   cli: 'console markup views trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk crosswalk/names deployment reconcile snapshots desk telemetry crosswalk ledger redaction',
   console:
-    'markup views trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk deployment reconcile snapshots mapping desk failure redaction aws',
+    'markup views trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk deployment snapshots mapping desk failure redaction aws',
   markup: 'views redaction',
   views:
     'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk deployment reconcile snapshots desk telemetry ledger redaction',

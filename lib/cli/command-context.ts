@@ -63,7 +63,7 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
   return {
     ...cli,
     ...{ terminal, finish, signal: terminal.signal, isJson },
-    print: printOf(cli, { json: isJson }),
+    print: printOf({ ...cli, terminal }, { json: isJson }),
     get target() {
       return targetOnce();
     },

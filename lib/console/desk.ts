@@ -9,6 +9,8 @@ import { UsageError } from '../deployment/command-errors.ts';
 import type { Integrations } from '../deployment/integrations.ts';
 import type { Target } from '../deployment/target.ts';
 import type { Html } from '../markup/html.ts';
+import { shown } from '../markup/view.ts';
+import type { View } from '../views/view.ts';
 import type { Session } from './guard.ts';
 import type { Lists } from './lists.ts';
 import { page } from './page.ts';
@@ -33,15 +35,30 @@ export type Desk = {
 
 export type { Context };
 
+const isView = (content: Html | View): content is View => Array.isArray(content);
+
+export const htmlOf = ({ readOnly }: Pick<Desk, 'readOnly'>, content: Html | View, level = 2): Html =>
+  isView(content) ? shown(content, { as: readOnly ? 'read-only' : 'console', level }) : content;
+
 /** Answers a whole page. */
 export const render = (
-  { name, target: { who }, readOnly, session: { proof } }: Desk,
+  desk: Desk,
   context: Context,
-  { title, content }: { title: string; content: Html },
-) => context.html(page({ title, path: context.req.path, name, who, readOnly, proof }, content));
+  { title, content }: { title: string; content: Html | View },
+) => {
+  const {
+    name,
+    target: { who },
+    readOnly,
+    session: { proof },
+  } = desk;
+  return context.html(
+    page({ title, path: context.req.path, name, who, readOnly, proof }, htmlOf(desk, content)),
+  );
+};
 
 type Title = string | ((context: Context) => string);
-type Content = (query: URLSearchParams, context: Context) => Html | Promise<Html>;
+type Content = (query: URLSearchParams, context: Context) => Html | View | Promise<Html | View>;
 
 /** A screen: what it shows is told by its address alone. */
 export const addScreen = (desk: Desk, [path, titled]: [path: string, Title], content: Content): void =>

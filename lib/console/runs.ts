@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Html } from '../markup/html.ts';
+import type { View } from '../views/view.ts';
 
 /** What an operator answered: the fields of the question's form. */
 export type Answer = { [field: string]: string | undefined };
@@ -17,7 +18,7 @@ export type Run = {
   title: string;
   startedMs: number;
   /** By their titles, in the order in which they were first shown. */
-  parts: Map<string, Html>;
+  parts: Map<string, Html | View>;
   progress: { what: string; done: number; of: number } | undefined;
   /** By its id, an answer on an older page is not taken for one to this. */
   question: (Question & { id: string; answer(given: Answer | undefined): void }) | undefined;
@@ -31,7 +32,7 @@ export type Run = {
 /** What a verb tells while it works. */
 export type Work = {
   signal: AbortSignal;
-  show(title: string, content: Html): void;
+  show(title: string, content: Html | View): void;
   progress(what: string): (done: number, of: number) => void;
   /** Undefined: it was declined. */
   ask(question: Question): Promise<Answer | undefined>;

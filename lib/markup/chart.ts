@@ -1,7 +1,12 @@
 import { numberOf } from '../views/amounts.ts';
+import type { Chart } from '../views/view.ts';
 import { type Html, html } from './html.ts';
 
 export type Bar = { label: string; value: number; tone?: string; href?: string };
+
+/** So much of the width of its place. */
+export const bar = (share: number): Html =>
+  html`<svg class="bar plain" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.max(0.5, 100 * share)}" height="1"/></svg>`;
 
 /** Bars from the left, each with its number; the longest takes the whole width. */
 export const bars = (title: string, all: readonly Bar[]): Html => {
@@ -13,8 +18,6 @@ export const bars = (title: string, all: readonly Bar[]): Html => {
     <span>${numberOf(value)}</span></dd></div>`,
   )}</dl>`;
 };
-
-type Series = { name: string; tone: string; values: readonly number[] };
 
 const height = 60;
 const step = 12;
@@ -38,15 +41,14 @@ export const hourly = (
     return hours.map((hour) => sums.get(hour) ?? 0);
   };
   const labels = hours.map((hour) => `${String(hour % dayHours).padStart(2, '0')}:00`);
-  return columns(
-    title,
-    labels,
-    series.map(({ events, ...each }) => ({ ...each, values: countIn(events) })),
-  );
+  return columns({
+    ...{ title, labels },
+    series: series.map(({ events, ...each }) => ({ ...each, values: countIn(events) })),
+  });
 };
 
 /** Columns side by side, as for the hours of a day; the figures stand in the text of each column. */
-export const columns = (title: string, labels: readonly string[], series: readonly Series[]): Html => {
+export const columns = ({ title, labels, series }: Chart): Html => {
   const most = Math.max(1, ...series.flatMap(({ values }) => values));
   const width = (step - 2) / series.length;
   return html`<figure class="columns"><figcaption>${title}: ${series.map(

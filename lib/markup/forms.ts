@@ -1,3 +1,4 @@
+import type { Field, Form } from '../views/view.ts';
 import { type Html, html } from './html.ts';
 
 export type Fields = Record<string, string | readonly string[]>;
@@ -36,3 +37,18 @@ export const choice = (
   html`<label>${label} <select name="${name}">${none === undefined ? '' : html`<option value="">${none}</option>`}${options.map(
     (each) => html`<option${chosen.includes(each) ? html` selected` : ''}>${each}</option>`,
   )}</select></label>`;
+
+const fieldOf = (field: Field): Html => {
+  if ('reason' in field) return reasonField(field.reason === 'required', field.value);
+  if ('checkbox' in field) return checkbox(field.checkbox, field.label, field);
+  return 'choice' in field
+    ? choice(field.choice, field.label, field)
+    : textField(field.field, field.label, field);
+};
+
+/** One of a button alone stands in the line. */
+export const formOf = ({ action, hidden = {}, fields = [], buttons }: Form): Html =>
+  html`<form method="post" action="${action}"${fields.length === 0 ? html` class="inline"` : ''}>${hiddenFields(hidden)}${fields.map(fieldOf)}${buttons.map(
+    ({ text, value }) =>
+      html`<button${value === undefined ? '' : html` name="decision" value="${value}"`}>${text}</button> `,
+  )}</form>`;

@@ -1,7 +1,7 @@
 import { html as escaped } from 'hono/html';
 import { plain } from '../redaction/printable.ts';
 import { kindTone } from '../views/letters.ts';
-import type { Note } from '../views/notes.ts';
+import type { Note } from '../views/view.ts';
 
 /** Escaped markup, as hono's `html` makes it: every value in a template is escaped, unless it is such markup itself. */
 export type Html = ReturnType<typeof escaped>;
@@ -20,24 +20,8 @@ const visible = (value: unknown): unknown => {
 /** A text from outside: no control characters, and its direction changes nothing around it. */
 export const said = (text: string): Html => html`<bdi>${plain(text)}</bdi>`;
 
-/** A path with a query; what is undefined or empty is left out. */
-export const href = (
-  path: string,
-  query: Record<string, string | number | readonly string[] | undefined> = {},
-): string => {
-  const search = new URLSearchParams(
-    Object.entries(query).flatMap(([name, value]) =>
-      [value ?? []]
-        .flat()
-        .filter((each) => each !== '')
-        .map((each): [string, string] => [name, String(each)]),
-    ),
-  ).toString();
-  return search === '' ? path : `${path}?${search}`;
-};
-
 /** `good` and the like as a word for whoever does not see the colour. */
-const marks = { good: '✓', bad: '✗', warn: '!', todo: '→', plain: '' } as const;
+const marks = { good: '✓', bad: '✗', warn: '!', todo: '→', plain: '', quiet: '' } as const;
 
 export const notes = (all: readonly Note[]): Html =>
   all.length === 0

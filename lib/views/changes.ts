@@ -2,7 +2,7 @@ import type { Discarded } from '../dead-letters/discard.ts';
 import type { Edited, EditPlan } from '../dead-letters/edit/edit.ts';
 import { plain } from '../redaction/printable.ts';
 import { countOf, numberOf } from './amounts.ts';
-import { type Note, noteIf } from './notes.ts';
+import { type Note, noteIf } from './view.ts';
 
 /** The addresses of the archives are notes of their own, after the first. */
 export const discardNotes = ({ discarded, failed, left, archives, backLater }: Discarded): Note[] => [

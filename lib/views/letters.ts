@@ -6,7 +6,7 @@ import type { PlannedGroup } from '../dead-letters/replay/plan.ts';
 import { replayedOften } from '../desk/letter-kinds.ts';
 import { plain } from '../redaction/printable.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
-import { type Note, noteIf } from './notes.ts';
+import { type Note, noteIf } from './view.ts';
 
 /**
  * Whom and what a letter is about: user, course and thing, as in `301 · 2001 · grade object 5001`, and what the SIS calls them, as

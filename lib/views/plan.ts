@@ -5,7 +5,7 @@ import type { Canary, ReplayCounts, RunOptions } from '../dead-letters/replay/ru
 import { replayedOften } from '../desk/letter-kinds.ts';
 import { plain } from '../redaction/printable.ts';
 import { countOf, durationOf, numberOf } from './amounts.ts';
-import { type Note, noteIf, type Tone } from './notes.ts';
+import { type Note, noteIf, type Tone } from './view.ts';
 
 /** Letters of a plan to which the same happens for the same reason. Sections that follow each other may have the same title. */
 export type PlanSection = { count: number; title: string; groups: PlannedGroup[]; notes: Note[] };

@@ -3,7 +3,7 @@ import type { Awaited, Told } from '../publish/outcomes.ts';
 import type { Published } from '../publish/publish.ts';
 import { plain } from '../redaction/printable.ts';
 import { countOf, numberOf } from './amounts.ts';
-import { type Note, noteIf } from './notes.ts';
+import { type Note, noteIf } from './view.ts';
 
 /** That messages are too old is the warning among them. */
 export const publishedNotes = ({ valid, invalid, skipped, sent, functions, outdated }: Published): Note[] => {

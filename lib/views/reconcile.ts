@@ -6,7 +6,7 @@ import { upperBound } from '../reconcile/figures.ts';
 import type { Report, Tally } from '../reconcile/record.ts';
 import { plain } from '../redaction/printable.ts';
 import { ageOf, countOf, durationOf, numberOf } from './amounts.ts';
-import { type Note, noteIf, type Tone } from './notes.ts';
+import { type Note, noteIf, type Tone } from './view.ts';
 
 const hourMs = 3_600_000;
 

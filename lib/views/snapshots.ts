@@ -5,7 +5,7 @@ import type { RefusedRow, ShownSnapshot } from '../snapshots/desk/read.ts';
 import type { SnapshotRecord } from '../snapshots/record.ts';
 import { rowsTold } from '../snapshots/rows.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
-import { type Note, noteIf, type Tone } from './notes.ts';
+import { type Note, noteIf, type Tone } from './view.ts';
 
 const states: Record<SnapshotRecord['state'], [text: string, tone: Tone]> = {
   comparing: ['is being compared', 'plain'],

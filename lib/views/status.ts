@@ -5,7 +5,7 @@ import { plain } from '../redaction/printable.ts';
 import type { Incident } from '../telemetry/incidents.ts';
 import type { PauseRecord } from '../telemetry/pauses.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
-import { type Note, noteIf, type Tone } from './notes.ts';
+import { type Note, noteIf, type Tone } from './view.ts';
 import { remarksOn } from './waiting.ts';
 
 /** All that is known of the connection to the platform. */

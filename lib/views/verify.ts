@@ -1,6 +1,6 @@
 import type { Verified } from '../dead-letters/verify/verify.ts';
 import { countOf } from './amounts.ts';
-import { type Note, noteIf } from './notes.ts';
+import { type Note, noteIf } from './view.ts';
 
 /** What follows from what was found of an uncertain letter. */
 export const verdicts: Record<Verified['letters'][number]['found'], Note> = {

@@ -1,7 +1,7 @@
 import type { WaitingGroup, WaitingMessage } from '../waiting/waiting.ts';
 import type { WakePlan, Woken } from '../waiting/wake.ts';
 import { ageOf, countOf } from './amounts.ts';
-import { type Note, noteIf } from './notes.ts';
+import { type Note, noteIf } from './view.ts';
 
 /** When a message is tried next. */
 export const nextText = ({ next, nextMs = 0 }: Pick<WaitingMessage, 'next' | 'nextMs'>): string =>

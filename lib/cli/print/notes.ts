@@ -1,12 +1,12 @@
-import type { Note, Tone } from '../../views/notes.ts';
+import type { Note, Tone } from '../../views/view.ts';
 import { wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
-const colours = { good: 'green', bad: 'red', warn: 'yellow', todo: 'green' } as const;
+const colours = { good: 'green', bad: 'red', warn: 'yellow', todo: 'green', quiet: 'dim' } as const;
 
 /** A text in the colour of its tone. */
-export const toned = (tone: Tone, text: string, { style }: Pick<Terminal, 'style'>): string =>
-  tone === 'plain' ? text : style(colours[tone], text);
+export const toned = (tone: Tone | undefined, text: string, { style }: Pick<Terminal, 'style'>): string =>
+  tone === undefined || tone === 'plain' ? text : style(colours[tone], text);
 
 /** A note in lines; what a person is to do has an arrow. */
 export const noteLines = (

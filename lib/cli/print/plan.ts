@@ -6,7 +6,6 @@ import { replayedOften } from '../../desk/letter-kinds.ts';
 import { plain } from '../../redaction/printable.ts';
 import { numberOf } from '../../views/amounts.ts';
 import { causeText, matchText } from '../../views/letters.ts';
-import type { Note } from '../../views/notes.ts';
 import {
   canarySentence,
   endNote,
@@ -15,6 +14,7 @@ import {
   replayedOftenText,
   resultNotes,
 } from '../../views/plan.ts';
+import type { Note } from '../../views/view.ts';
 import { causeOptions, groupTable, remarks } from './letters.ts';
 import { marked, noteLines, toned } from './notes.ts';
 import { rest, right, tableOf, wrapped } from './table.ts';

@@ -3,7 +3,7 @@ import type { DateForm, ValueCounts } from '../../snapshots/desk/package-facts.t
 import type { Survey } from '../../snapshots/desk/survey.ts';
 import { rowsTold } from '../../snapshots/rows.ts';
 import { countOf, numberOf } from '../../views/amounts.ts';
-import type { Note } from '../../views/notes.ts';
+import type { Note } from '../../views/view.ts';
 import { noteLines } from './notes.ts';
 import { rest, right, tableOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';

@@ -30,6 +30,32 @@ export const tableOf = (given: (string | Column)[], rows: string[][], width: num
   return [line(header), ...rows.map(line)];
 };
 
+type Layout = { width: number; paint?: (text: string, at: { row: number; column: number }) => string };
+
+/** Rows in aligned columns, no wider than `width`; the first line is the header. The widest columns are cut first. */
+export const aligned = (
+  columns: readonly Omit<Column, 'rest'>[],
+  rows: readonly string[][],
+  { width, paint }: Layout,
+): string[] => {
+  const header = columns.map(({ title }) => title);
+  const widths = columns.map((_, at) => Math.max(...[header, ...rows].map((row) => widthOf(row[at] ?? ''))));
+  const room = width - gap.length * (columns.length - 1);
+  let limit = Math.min(room, Math.max(...widths));
+  while (limit > 8 && widths.reduce((sum, each) => sum + Math.min(each, limit), 0) > room) limit -= 1;
+  const line = (row: string[], at: number): string =>
+    columns
+      .map(({ right }, column) => {
+        const text = truncated(row[column] ?? '', limit);
+        const left = ' '.repeat(Math.max(0, Math.min(widths[column] ?? 0, limit) - widthOf(text)));
+        const painted = at < 0 || paint === undefined ? text : paint(text, { row: at, column });
+        return right ? left + painted : painted + left;
+      })
+      .join(gap)
+      .trimEnd();
+  return [line(header, -1), ...rows.map(line)];
+};
+
 const gap = '  ';
 
 /** In columns of a terminal: a CJK character or an emoji takes two, a combining mark or the code of a colour none. */

@@ -1,9 +1,10 @@
 import type { PlannedGroup } from '../../dead-letters/replay/plan.ts';
 import { needsDecision } from '../../failure.ts';
 import { button } from '../../markup/forms.ts';
-import { badge, type Html, href, html, said } from '../../markup/html.ts';
+import { badge, type Html, html, said } from '../../markup/html.ts';
 import { type Columns, table } from '../../markup/table.ts';
 import { causeText, subjectOf } from '../../views/letters.ts';
+import { href } from '../../views/view.ts';
 
 /** Columns that several screens have. */
 

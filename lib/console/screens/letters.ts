@@ -4,10 +4,11 @@ import { UsageError } from '../../deployment/command-errors.ts';
 import { letterKinds, replayedOften } from '../../desk/letter-kinds.ts';
 import type { LetterRecord } from '../../desk/record.ts';
 import { choice, hiddenFields, textField } from '../../markup/forms.ts';
-import { type Html, href, html, said } from '../../markup/html.ts';
+import { type Html, html, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { ageOf, numberOf } from '../../views/amounts.ts';
 import { causeText, matchText, subjectOf } from '../../views/letters.ts';
+import { href } from '../../views/view.ts';
 import { addScreen, type Desk, filterFrom, formOf, type Given } from '../desk.ts';
 import { about, clock, letterLink, origin } from './cells.ts';
 

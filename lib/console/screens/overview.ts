@@ -6,13 +6,14 @@ import { type PausedFunction, pauseFunctions, resumeFunctions } from '../../depl
 import { needsDecision } from '../../failure.ts';
 import { bars, hourly } from '../../markup/chart.ts';
 import { button, hiddenFields, reasonField } from '../../markup/forms.ts';
-import { badge, type Html, href, html, later, notes, said } from '../../markup/html.ts';
+import { badge, type Html, html, later, notes, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { ageOf, countOf } from '../../views/amounts.ts';
 import { causeText, kindTone } from '../../views/letters.ts';
 import { lastComparisonNote } from '../../views/reconcile.ts';
 import { waitingSnapshotText } from '../../views/snapshots.ts';
 import { connectionNotes, incidentNotes, isPaused, pausedText, windowText } from '../../views/status.ts';
+import { href } from '../../views/view.ts';
 import { nextOfGroup, waitText, wakePlanNotes, wokenNotes } from '../../views/waiting.ts';
 import type { WaitingGroup } from '../../waiting/waiting.ts';
 import { type WakePlan, wakeMessages } from '../../waiting/wake.ts';

@@ -3,7 +3,7 @@ import { hiddenFields } from '../../markup/forms.ts';
 import { type Html, html, said } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { numberOf } from '../../views/amounts.ts';
-import { addLive, addScreen, addVerb, type Context, type Desk } from '../desk.ts';
+import { addLive, addScreen, addVerb, type Context, type Desk, htmlOf } from '../desk.ts';
 import type { Run } from '../runs.ts';
 import { clock } from './cells.ts';
 
@@ -31,11 +31,11 @@ export const addRuns = (desk: Desk): void => {
   addScreen(desk, ['/runs/:id', (context) => runOf(context).title], (_, context) => {
     const run = runOf(context);
     const again = html`<noscript><meta http-equiv="refresh" content="2"></noscript>`;
-    return html`${run.ended || run.question ? '' : again}<div data-live="/runs/${run.id}/live">${contentOf(run)}</div>`;
+    return html`${run.ended || run.question ? '' : again}<div data-live="/runs/${run.id}/live">${contentOf(run, desk)}</div>`;
   });
   addLive(desk, '/runs/:id/live', async (context) => {
     const run = runOf(context);
-    return { version: run.version, part: () => contentOf(run) };
+    return { version: run.version, part: () => contentOf(run, desk) };
   });
 
   addVerb(desk, '/runs/:id/answer', (form, context) => {
@@ -58,13 +58,13 @@ const stateOf = ({ ended, question, stopped }: Run): string => {
   return question ? 'waits for your answer' : stopped ? 'is stopping' : 'is in progress';
 };
 
-const contentOf = (run: Run): Html => {
+const contentOf = (run: Run, desk: Desk): Html => {
   const { id, parts, progress, question, ended, problem } = run;
   return html`<p role="status" class="state ${ended ?? ''}">This run ${stateOf(run)}.${
     progress ? html` ${progress.what} ${numberOf(progress.done)} of about ${numberOf(progress.of)}` : ''
   }</p>${progress ? html`<progress max="${Math.max(1, progress.of)}" value="${progress.done}" aria-label="${progress.what}"></progress>` : ''}
 ${problem === undefined ? '' : html`<p class="problem" role="alert">${said(problem)}</p>`}
-${question ? questionOf(id, question) : ''}${[...parts].toReversed().map(([title, part]) => html`<section><h2>${title}</h2>${part}</section>`)}
+${question ? questionOf(id, question) : ''}${[...parts].toReversed().map(([title, part]) => html`<section><h2>${title}</h2>${htmlOf(desk, part, 3)}</section>`)}
 ${ended ? html`<p><a href="/causes">Causes</a> · <a href="/letters">Letters</a></p>` : question ? '' : html`<form method="post" action="/runs/${id}/stop"><button>Stop</button></form>`}`;
 };
 

@@ -7,9 +7,10 @@ import type {
   RunOptions,
 } from '../../dead-letters/replay/run.ts';
 import { choice } from '../../markup/forms.ts';
-import { type Html, href, html, notes } from '../../markup/html.ts';
+import { type Html, html, notes } from '../../markup/html.ts';
 import { table } from '../../markup/table.ts';
 import { canarySentence } from '../../views/plan.ts';
+import { href } from '../../views/view.ts';
 import type { Answer, Work } from '../runs.ts';
 import { failed, groupTable, origin } from './cells.ts';
 

@@ -1,17 +1,17 @@
 import { acceptFindings } from '../../../reconcile/desk/accept.ts';
 import { countOf } from '../../../views/amounts.ts';
+import { chosenView } from '../../../views/comparison.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { chosenLines } from '../../print/reconcile.ts';
 
 export const act = async (
-  { target, terminal, audit, signal, isJson, print, agreed, finish }: CommandContext,
+  { target, audit, signal, isJson, print, agreed, finish }: CommandContext,
   of: string[],
   { reason, run }: { reason: string; run?: string },
 ): Promise<void> => {
   const accepted = await acceptFindings(target, {
     ...{ run, of, reason, audit, signal },
     confirm: async (chosen) => {
-      if (!isJson) print(undefined, () => chosenLines(chosen, 'To be accepted', terminal));
+      if (!isJson) print(undefined, () => chosenView(chosen));
       return agreed(`Accept ${countOf(chosen.findings.length, 'difference')}?`);
     },
   });

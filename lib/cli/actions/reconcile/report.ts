@@ -1,7 +1,11 @@
 import { writeNewFile } from '../../../deployment/new-file.ts';
+import { sheetOf } from '../../../markup/sheet.ts';
 import { listReports, readComparison } from '../../../reconcile/desk/read.ts';
+import { comparisonView, meaningsView, runsView } from '../../../views/comparison.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { maxRunsDrawn, reconcilePage } from '../../print/reconcile-page.ts';
+
+/** So many runs are drawn, this one among them. */
+const maxRuns = 30;
 
 export const act = async (
   context: CommandContext,
@@ -12,11 +16,17 @@ export const act = async (
   const { target, terminal, signal, print } = isPiped ? context.besideData() : context;
   const [comparison, reports] = await Promise.all([
     readComparison(target, { run, limit: 0, signal }),
-    listReports(target, { limit: maxRunsDrawn, signal }),
+    listReports(target, { limit: maxRuns, signal }),
   ]);
-  const page = await reconcilePage(comparison, { reports, name: target.prefix.slice(0, -1) });
+  const { report } = comparison;
+  const view = [...comparisonView(comparison), ...runsView(reports), ...meaningsView(report)];
+  const page = await sheetOf(view, {
+    title: 'Does the platform hold what was sent to it?',
+    name: target.prefix.slice(0, -1),
+    foot: `Made by sis-relay from the records of this run at ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC. It names users and org units only by the platform’s ids, and holds no grades and no comments.`,
+  });
   if (isPiped) return terminal.write(page);
-  const file = to === true ? `reconcile-${comparison.report.id}.html` : to;
+  const file = to === true ? `reconcile-${report.id}.html` : to;
   await writeNewFile(file, page);
-  print({ id: comparison.report.id, file }, () => [`Written to ${file}.`]);
+  print({ id: report.id, file }, () => [`Written to ${file}.`]);
 };

@@ -1,7 +1,7 @@
 import { readComparison } from '../../../reconcile/desk/read.ts';
 import { awaitRun, startRun } from '../../../reconcile/desk/run.ts';
+import { comparisonView } from '../../../views/comparison.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { comparisonLines } from '../../print/reconcile.ts';
 import { documentOf, isFine, maxFindings } from './document.ts';
 
 const oneMinuteMs = 60_000;
@@ -22,6 +22,6 @@ export const act = async (
     return finish(false);
   }
   const comparison = await readComparison(target, { run: id, limit: maxFindings, signal });
-  print(documentOf(comparison), () => comparisonLines(comparison, terminal));
+  print(documentOf(comparison), () => comparisonView(comparison));
   finish(isFine(comparison) && report.state === 'whole');
 };

@@ -1,10 +1,10 @@
 import { readComparison } from '../../../reconcile/desk/read.ts';
+import { comparisonView, findingsView } from '../../../views/comparison.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { comparisonLines, findingLines } from '../../print/reconcile.ts';
 import { documentOf, isFine, maxFindings } from './document.ts';
 
 export const act = async (
-  { target, terminal, signal, isJson, print, finish, withProgress }: CommandContext,
+  { target, signal, isJson, print, finish, withProgress }: CommandContext,
   run: string | undefined,
   { findings: listed, limit }: { findings?: string | true; limit: number },
 ): Promise<void> => {
@@ -13,7 +13,7 @@ export const act = async (
     readComparison(target, { run, of, limit: isJson ? maxFindings : limit, signal }),
   );
   print(documentOf(comparison), () =>
-    listed === undefined ? comparisonLines(comparison, terminal) : findingLines(comparison, terminal),
+    listed === undefined ? comparisonView(comparison) : findingsView(comparison),
   );
   finish(isFine(comparison));
 };

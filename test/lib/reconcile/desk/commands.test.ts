@@ -88,9 +88,9 @@ describe('show', () => {
       '512,340 writes of the last 25 hours: all were compared; 3 differ: 3 missing. Also: 1 changed',
     );
     expect(out).toContain('3 faults are not accepted.');
-    expect(out).toMatch(/^512,336\s+same\s+is as it was sent$/m);
+    expect(out).toMatch(/^512,336\s+same\s+512,336\s+–\s+is as it was sent$/m);
     const id = groupIdOf(missing[0]!);
-    expect(out).toMatch(new RegExp(`^${id} Grades missing \\(grade\\)$`, 'm'));
+    expect(out).toMatch(new RegExp(`^${id} +Grades missing \\(grade\\)$`, 'm'));
     expect(out).toContain(`sis-relay reconcile resend ${id} --reason "…"`);
     expect(out).toContain(`sis-relay reconcile accept ${groupIdOf(changed)} --reason "…"`);
     expect(out).not.toContain(`reconcile resend ${groupIdOf(changed)}`);
@@ -102,7 +102,9 @@ describe('show', () => {
         .slice(1, 4)
         .map((line) => line.split(' ')[0]),
     ).toEqual(missing.map(({ resource }) => resource));
-    expect((await type('show --findings --limit 2')).out).toContain('2 more: a higher --limit shows them');
+    expect((await type('show --findings --limit 2')).out).toContain(
+      'The first 2 of 4: a higher --limit shows more.',
+    );
     const { out: document } = await type('show --json');
     expect(documentIn(document)).toMatchObject({
       ...{ id: report.id, state: 'whole', faults: 3, omitted: 0, counts: { missing: 3, changed: 1 } },
@@ -232,7 +234,7 @@ describe('accept', () => {
     const entries = await objectsUnder('audit/');
     const said = await type(`accept ${group} --reason "by hand"`, { answers: ['y'] });
     expect(said).toMatchObject({ status: 0, asked: ['Accept 2 differences? [y/N] '] });
-    expect(said.out).toContain(`To be accepted, as run ${report.id} reports:`);
+    expect(said.out).toContain(`As run ${report.id} reports:`);
     expect(await audited('reconcile accept', entries)).toMatchObject([
       { audit: 'begin', reason: 'by hand', counts: { findings: 2 } },
       { audit: 'end', counts: { accepted: 2 } },

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { reconcilePage } from '../../../../lib/cli/print/reconcile-page.ts';
-import { groupsOf } from '../../../../lib/reconcile/desk/groups.ts';
-import { type Comparison, countsOf } from '../../../../lib/reconcile/desk/read.ts';
-import { findingOf, reportOf, tallyOf } from '../../reconcile/desk/runs.ts';
+import { sheetOf } from '../../../lib/markup/sheet.ts';
+import { groupsOf } from '../../../lib/reconcile/desk/groups.ts';
+import { type Comparison, countsOf } from '../../../lib/reconcile/desk/read.ts';
+import { comparisonView, meaningsView, runsView } from '../../../lib/views/comparison.ts';
+import { findingOf, reportOf, tallyOf } from '../reconcile/desk/runs.ts';
 
 const attack = '"><script>alert(1)</script>\u202E';
 const report = reportOf({
@@ -19,7 +20,11 @@ const comparison: Comparison = {
   ...{ report, counts: countsOf(report), groups: groupsOf(findings), findings: [], omitted: 0 },
   ...{ faults: 2, acceptedSince: 0, unread: 0, newer: undefined },
 };
-const page = await reconcilePage(comparison, { reports: [report, reportOf()], name: 'sis-relay-prod' });
+const pageOf = (told: Comparison, reports = [report, reportOf()]) =>
+  sheetOf([...comparisonView(told), ...runsView(reports), ...meaningsView(told.report)], {
+    ...{ title: 'A comparison', name: 'sis-relay-prod', foot: 'It holds no grades.' },
+  });
+const page = await pageOf(comparison);
 
 test('the page needs nothing else: no script, no picture, no other address', () => {
   expect(page.match(/<(script|img|link|iframe|object|embed|base|form)\b/g)).toBeNull();
@@ -59,5 +64,5 @@ test('it tells the claims, the counts, the groups, the last runs and what all th
 
 test('a run that found nothing has a page, too', async () => {
   const fine = { ...comparison, groups: [], faults: 0, report: reportOf() };
-  expect(await reconcilePage(fine, { reports: [], name: 'x' })).toContain('There is nothing to decide.');
+  expect(await pageOf(fine, [])).toContain('There is nothing to decide.');
 });

@@ -1,0 +1,117 @@
+import { plain } from '../../redaction/printable.ts';
+import { ageOf, numberOf } from '../../views/amounts.ts';
+import type { Block, Cell, Note, Piece, Table, Tone, View, Words } from '../../views/view.ts';
+import { toned } from './notes.ts';
+import { aligned, truncated, widthOf, wrapped } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+type Shown = Pick<Terminal, 'style' | 'width' | 'command'>;
+
+/** In lines; a part is set apart by empty ones. */
+export const linesOf = (view: View, terminal: Shown): string[] => {
+  const lines: string[] = [];
+  let isApart = false;
+  for (const block of view) {
+    const own = linesOfBlock(block, terminal);
+    if (own.length === 0) continue;
+    if (lines.length > 0 && (isApart || 'part' in block)) lines.push('');
+    lines.push(...own);
+    isApart = 'part' in block;
+  }
+  return lines;
+};
+
+const linesOfBlock = (block: Block, terminal: Shown): string[] => {
+  const { style, width } = terminal;
+  if ('heading' in block)
+    return wrapped(plain(block.heading), width, '  ').map((line) =>
+      style('bold', toned(block.tone, line, terminal)),
+    );
+  if ('part' in block) {
+    const lines = linesOf(block.part, terminal);
+    return block.title === undefined || lines.length === 0 ? lines : [style('bold', block.title), ...lines];
+  }
+  if ('tone' in block) return noteLines(block, terminal);
+  if ('text' in block) return wrapped(block.text.map(textOf).join(''), width, '  ');
+  if ('quote' in block)
+    return wrapped(truncated(`“${plain(block.quote)}”`, 300), width, '  ').map((line) => style('dim', line));
+  if ('facts' in block) return factLines(block.facts, terminal);
+  if ('table' in block) return tableLines(block.table, terminal);
+  if ('command' in block) return [commandLine(block, terminal)];
+  if ('more' in block) return [style('dim', `${block.more}: a higher --limit shows more.`)];
+  if ('document' in block) return documentLines(block.document);
+  // Links and forms are the console's.
+  return [];
+};
+
+const noteLines = ({ tone, text, command }: Note, terminal: Shown): string[] => {
+  const whole = command === undefined ? text : `${text}: ${terminal.command(command)}`;
+  return wrapped(tone === 'todo' ? `→ ${plain(whole)}` : plain(whole), terminal.width, '  ').map((line) =>
+    toned(tone, line, terminal),
+  );
+};
+
+/** In one line, however long: it is copied from here. */
+const commandLine = ({ command, lead }: { command: string; lead?: string }, terminal: Shown): string =>
+  terminal.style('dim', `${lead === undefined ? '' : `${lead}: `}${terminal.command(command)}`);
+
+const documentLines = (value: unknown): string[] =>
+  (typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'nothing'))
+    .split('\n')
+    .map((line) => `  ${plain(line)}`);
+
+const factLines = (facts: readonly (readonly [label: string, value: Piece])[], terminal: Shown): string[] => {
+  const room = Math.max(...facts.map(([label]) => widthOf(label))) + 2;
+  return facts.flatMap(([label, value]) =>
+    wrapped(textOf(value), terminal.width - room).map(
+      (line, at) =>
+        terminal.style('dim', (at === 0 ? label : '').padEnd(room)) + toned(toneOf(value), line, terminal),
+    ),
+  );
+};
+
+const textOf = (piece: Piece): string => {
+  if (piece === undefined) return '–';
+  if (typeof piece === 'number') return piece === 0 ? '–' : numberOf(piece);
+  return plain(typeof piece === 'string' ? piece : piece.text);
+};
+
+const isList = (cell: Cell): cell is readonly Words[] => Array.isArray(cell);
+
+const isForConsole = (cell: Cell): boolean =>
+  typeof cell === 'object' && !isList(cell) && ('action' in cell || 'tick' in cell);
+
+const isRight = (cell: Cell): boolean =>
+  typeof cell === 'number' || (typeof cell === 'object' && !isList(cell) && 'sinceMs' in cell);
+
+const cellText = (cell: Cell): string => {
+  if (typeof cell !== 'object') return textOf(cell);
+  if (isList(cell)) return cell.map(textOf).join(' ');
+  if ('sinceMs' in cell) return cell.sinceMs === undefined ? '–' : ageOf(cell.sinceMs);
+  return 'text' in cell ? textOf(cell) : '';
+};
+
+const toneOf = (cell: Cell): Tone | undefined =>
+  typeof cell === 'object' && !isList(cell) && 'text' in cell ? cell.tone : undefined;
+
+const tableLines = ({ titles, rows }: Table, terminal: Shown): string[] => {
+  const { style, width } = terminal;
+  const columns = titles.flatMap((title, at) => {
+    const cells = rows.map((row) => row.cells[at]);
+    if (cells.every(isForConsole)) return [];
+    return { title: textOf(title), right: cells.some(isRight), cells };
+  });
+  const texts = rows.map((_, row) => columns.map(({ cells }) => cellText(cells[row])));
+  const [header = '', ...lines] = aligned(columns, texts, {
+    width,
+    paint: (text, { row, column }) => toned(toneOf(columns[column]?.cells[row]), text, terminal),
+  });
+  if (rows.every(({ under }) => under === undefined)) return [style('dim', header), ...lines];
+  const indent =
+    Math.max(...[columns[0]?.title ?? '', ...texts.map(([first = '']) => first)].map(widthOf)) + 2;
+  const each = rows.map(({ under = [] }, at) => [
+    lines[at] ?? '',
+    ...linesOf(under, { ...terminal, width: width - indent }).map((line) => ' '.repeat(indent) + line),
+  ]);
+  return [style('dim', header), ...each.flatMap((own, at) => (at === 0 ? own : ['', ...own]))];
+};

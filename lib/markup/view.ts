@@ -1,0 +1,135 @@
+import { plain } from '../redaction/printable.ts';
+import { ageOf, numberOf } from '../views/amounts.ts';
+import type { Block, Cell, Form, Note, Piece, Table, View, Words } from '../views/view.ts';
+import { bar, columns } from './chart.ts';
+import { formOf } from './forms.ts';
+import { type Html, html, said } from './html.ts';
+
+type Showing = {
+  /** `page`: a page by itself, from which nothing leads anywhere. */
+  as?: 'console' | 'read-only' | 'page';
+  /** Of its headings. */
+  level?: number;
+};
+
+/** As HTML. */
+export const shown = (view: View, showing: Showing = {}): Html => {
+  const parts: Html[] = [];
+  for (const block of view) {
+    const isNote = 'tone' in block && 'text' in block && block.tone !== 'quiet';
+    parts.push(isNote ? noteOf(block) : blockOf(block, showing));
+  }
+  return html`${parts}`;
+};
+
+const blockOf = (block: Block, showing: Showing): Html => {
+  if ('heading' in block)
+    return headingOf(html`<span class="${block.tone ?? 'plain'}">${said(block.heading)}</span>`, showing);
+  if ('part' in block) return partOf(block, showing);
+  if ('tone' in block)
+    return block.tone === 'quiet' ? html`<p class="quiet">${said(sentenceOf(block))}</p>` : noteOf(block);
+  if ('text' in block) return html`<p>${block.text.map((each) => pieceOf(each, showing))}</p>`;
+  if ('quote' in block) return html`<blockquote>${said(block.quote)}</blockquote>`;
+  if ('facts' in block)
+    return html`<dl class="facts">${block.facts.map(([label, value]) => html`<dt>${label}</dt><dd>${pieceOf(value, showing)}</dd>`)}</dl>`;
+  if ('table' in block) return tableOf(block.table, showing);
+  if ('charts' in block) return html`<div class="cards">${block.charts.map(columns)}</div>`;
+  if ('more' in block) return html`<p class="quiet">${block.more}.</p>`;
+  if ('document' in block) return documentOf(block);
+  if ('action' in block) return formIn(block, showing);
+  if ('links' in block && showing.as !== 'page')
+    return html`<div class="actions">${block.links.map(({ text, to }) => html`<a class="button" href="${to}">${text}</a> `)}</div>`;
+  // What to type is for a terminal.
+  return html``;
+};
+
+const headingOf = (content: Html | string, { level = 2 }: Showing): Html =>
+  level === 2 ? html`<h2>${content}</h2>` : html`<h3>${content}</h3>`;
+
+type Part = Extract<Block, { part: View }>;
+
+const partOf = ({ title, isFirst = false, part }: Part, showing: Showing): Html => {
+  if (title === undefined) return shown(part, showing);
+  const inside = shown(part, { ...showing, level: 3 });
+  return html`<section${isFirst ? html` class="first"` : ''}>${headingOf(title, showing)}${inside}</section>`;
+};
+
+/** Signs for whoever does not see the colours. */
+const marks = { good: '✓', bad: '✗', warn: '!', todo: '→', plain: '', quiet: '' } as const;
+
+const sentenceOf = ({ text, command }: Note): string => (command === undefined ? text : `${text}.`);
+
+const noteOf = (note: Note): Html =>
+  html`<p class="note ${note.tone}"><span aria-hidden="true">${marks[note.tone]}</span> ${said(sentenceOf(note))}</p>`;
+
+const documentOf = ({ document, label }: { document: unknown; label: string }): Html => {
+  const text = typeof document === 'string' ? document : (JSON.stringify(document, null, 2) ?? 'nothing');
+  return html`<pre tabindex="0" role="region" aria-label="${label}"><bdi>${text.split('\n').map(plain).join('\n')}</bdi></pre>`;
+};
+
+const formIn = (form: Form, { as = 'console' }: Showing): Html =>
+  as === 'console' || (as === 'read-only' && form.isHarmless) ? formOf(form) : html``;
+
+const pieceOf = (piece: Piece, { as }: Showing): Html | string => {
+  if (piece === undefined) return '–';
+  if (typeof piece === 'number') return piece === 0 ? '–' : numberOf(piece);
+  if (typeof piece === 'string') return said(piece);
+  const { text, tone, to, code, badge } = piece;
+  const inside = code ? html`<code>${said(text)}</code>` : said(text);
+  const led = to === undefined || as === 'page' ? inside : html`<a href="${to}">${inside}</a>`;
+  return tone === undefined ? led : html`<span class="${badge ? 'badge ' : ''}${tone}">${led}</span>`;
+};
+
+const isList = (cell: Cell): cell is readonly Words[] => Array.isArray(cell);
+const isTick = (cell: Cell): boolean => typeof cell === 'object' && 'tick' in cell;
+const isNumber = (cell: Cell): boolean =>
+  typeof cell === 'number' || (typeof cell === 'object' && 'sinceMs' in cell);
+
+const cellOf = (cell: Cell, showing: Showing): Html | string => {
+  if (typeof cell !== 'object') return pieceOf(cell, showing);
+  if (isList(cell)) return html`${cell.map((each) => html`${pieceOf(each, showing)} `)}`;
+  if ('sinceMs' in cell) return cell.sinceMs === undefined ? '–' : ageOf(cell.sinceMs);
+  if ('tick' in cell)
+    return html`<input type="checkbox" name="selected" value="${cell.tick}" aria-label="Tick ${cell.tick.slice(0, 8)}">`;
+  return 'action' in cell ? formIn(cell, showing) : pieceOf(cell, showing);
+};
+
+const tickAll = html`<input type="checkbox" data-all aria-label="Tick all letters of this page" hidden>`;
+
+const numberClass = (isRight = false): Html | string => (isRight ? html` class="number"` : '');
+
+/** It scrolls by itself where the screen is narrow, also by keyboard. */
+const tableOf = (given: Table, showing: Showing): Html => {
+  const { caption, titles, rows, hasBars } = given;
+  if (rows.some(({ under }) => under !== undefined))
+    return html`${rows.map((row) => entryOf(row, { given, showing }))}`;
+  const isRight = titles.map((_, at) => rows.some(({ cells }) => isNumber(cells[at])));
+  const most = Math.max(1, ...rows.map(({ cells: [first] }) => (typeof first === 'number' ? first : 0)));
+  const head = titles.map((title, at) => {
+    const isTicked = rows.some(({ cells }) => isTick(cells[at]));
+    return html`<th scope="col"${numberClass(isRight[at])}>${isTicked ? tickAll : pieceOf(title, showing)}</th>`;
+  });
+  const td = (cell: Cell, at: number): Html =>
+    html`<td${numberClass(isRight[at])}>${cellOf(cell, showing)}${hasBars && at === 0 && typeof cell === 'number' ? bar(cell / most) : ''}</td>`;
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+<caption class="unseen">${caption}</caption><thead><tr>${head}</tr></thead>
+<tbody>${rows.map(({ cells }) => html`<tr>${cells.map(td)}</tr>`)}</tbody></table></div>`;
+};
+
+/** What stands in the heading of a row that is shown by itself; the others stand below it, with their titles. */
+const inHeading = 3;
+
+const entryOf = (
+  { cells, id, under = [] }: Table['rows'][number],
+  { given: { titles }, showing }: { given: Table; showing: Showing },
+): Html => {
+  const heading = cells.slice(0, inHeading).map((cell) => html`${cellOf(cell, showing)} `);
+  const others = cells
+    .slice(inHeading)
+    .map(
+      (cell, at) =>
+        html`${at > 0 ? ' · ' : ''}${pieceOf(titles[at + inHeading], showing)}: ${cellOf(cell, showing)}`,
+    );
+  return html`<article class="cause"${id === undefined ? '' : html` id="${id}"`}>${headingOf(html`${heading}`, showing)}
+${others.length === 0 ? '' : html`<p class="quiet">${others}</p>`}${shown(under, { ...showing, level: 3 })}</article>`;
+};

@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest';
+import { linesOf } from '../../../../lib/cli/print/view.ts';
+import { badge, part, section, table, text, type View } from '../../../../lib/views/view.ts';
+import { quietTerminal } from '../typed.ts';
+
+const narrow = {
+  ...quietTerminal,
+  width: 40,
+  style: (format: unknown, said: string) => `<${format}>${said}</>`,
+  command: (words: string) => `sis-relay ${words} --local`,
+};
+const shown = (...view: View) => linesOf(view, narrow);
+
+test('notes have the colour of their tone, and an arrow before what is to be done', () => {
+  expect(
+    shown({ tone: 'bad', text: 'Broken' }, { tone: 'todo', text: 'Mend it' }, { tone: 'plain', text: 'So' }),
+  ).toEqual(['<red>Broken</>', '<green>→ Mend it</>', 'So']);
+});
+
+test('commands are printed as they are typed: in one line, or at the end of their sentence', () => {
+  expect(
+    shown(
+      { lead: 'Next', command: 'letters list --kind rejected --function grade-push' },
+      { tone: 'plain', text: 'See', command: 'status' },
+    ),
+  ).toEqual([
+    '<dim>Next: sis-relay letters list --kind rejected --function grade-push --local</>',
+    'See: sis-relay status --local',
+  ]);
+});
+
+test('parts are set apart by empty lines, and a part of nothing is not there', () => {
+  expect(
+    shown(
+      text('one'),
+      part(text('two')),
+      section('Nothing', part()),
+      section('Title', text('three')),
+      text('four'),
+    ),
+  ).toEqual(['one', '', 'two', '', '<bold>Title</>', 'three', '', 'four']);
+});
+
+test('a table has the colours of its cells, no column for the console, and its widest column is cut', () => {
+  const rows = [
+    { letters: 1_204, kind: 'rejected', words: 'x'.repeat(50) },
+    { letters: 0, kind: 'throttled', words: 'y' },
+  ];
+  const columns = {
+    Tick: ({ kind }: { kind: string }) => ({ tick: kind }),
+    Letters: ({ letters }: { letters: number }) => letters,
+    Kind: ({ kind }: { kind: string }) => badge(kind, kind === 'rejected' ? 'bad' : 'plain'),
+    'What failed': ({ words }: { words: string }) => words,
+  };
+  expect(shown(table('Letters', rows, columns))).toEqual([
+    '<dim>Letters  Kind       What failed</>',
+    `  1,204  <red>rejected</>   ${'x'.repeat(19)}…`,
+    '      –  throttled  y',
+  ]);
+  expect(shown(table('Letters', [], columns, { empty: 'None.' }))).toEqual(['<dim>None.</>']);
+});
+
+test('what is under a row stands below the second column', () => {
+  const under = (name: string): View => [{ quote: `${name} ${'word '.repeat(8)}`.trim() }];
+  expect(
+    shown(table('All', ['one', 'two'], { Name: (name) => name, Size: (name) => name.length }, { under })),
+  ).toEqual([
+    '<dim>Name  Size</>',
+    'one      3',
+    '      <dim>“one word word word word word word</>',
+    '      <dim>  word word”</>',
+    '',
+    'two      3',
+    '      <dim>“two word word word word word word</>',
+    '      <dim>  word word”</>',
+  ]);
+});
+
+test('facts are aligned, and break beside their labels', () => {
+  expect(
+    shown({
+      facts: [
+        ['Kind', badge('rejected', 'bad')],
+        ['What to do', 'word '.repeat(8).trim()],
+      ],
+    }),
+  ).toEqual([
+    '<dim>Kind        </><red>rejected</>',
+    '<dim>What to do  </>word word word word word',
+    '<dim>            </>word word word',
+  ]);
+});
+
+test('nothing from outside breaks a line or moves what is beside it', () => {
+  const evil = 'a\n\u001B[31mb\u202Ec';
+  const lines = shown(
+    { heading: evil },
+    { tone: 'plain', text: evil },
+    text(evil, { text: evil }),
+    { quote: evil },
+    { facts: [['Evil', evil]] },
+    table('Evil', [evil], { Evil: (each) => each }),
+    { document: evil, label: 'Evil' },
+  );
+  expect(lines.filter((line) => line.includes('b c'))).toHaveLength(7);
+  expect(lines.join('')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+});
+
+test('forms, links and drawings are the console’s', () => {
+  expect(
+    shown(
+      { action: '/replay', buttons: [{ text: 'Plan' }] },
+      { links: [{ text: 'Letters', to: '/letters' }] },
+      { charts: [] },
+    ),
+  ).toEqual([]);
+});
