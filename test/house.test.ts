@@ -130,12 +130,12 @@ describe('an entry that is missing in serverless.yml is named:', () => {
  * file that lies in it; `platform`, `dead-letters`, `crosswalk`, `snapshots` and `reconcile` have rooms within.
  */
 const rooms: Record<string, string> = {
-  cli: 'console markup views trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk crosswalk/names deployment reconcile snapshots desk telemetry crosswalk ledger redaction',
+  cli: 'console markup views trace dead-letters/edit dead-letters/verify user-authorization dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk crosswalk/names deployment reconcile snapshots desk crosswalk ledger redaction',
   console:
-    'markup views trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk deployment snapshots mapping desk failure redaction aws',
+    'markup views trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk deployment snapshots mapping desk failure aws',
   markup: 'views redaction',
   views:
-    'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk deployment reconcile snapshots desk telemetry ledger redaction',
+    'trace dead-letters/edit dead-letters/verify dead-letters/replay dead-letters connection waiting reconcile/desk dead-letters/reading publish snapshots/desk crosswalk/names deployment reconcile snapshots desk telemetry ledger failure redaction',
   trace: 'waiting dead-letters/reading deployment desk ledger redaction aws json',
   functions:
     'dead-letters/replay connection dead-letters/reading deployment reconcile crosswalk/fill course-export change-poll snapshots durable token-refresh delivery message-fields integration config telemetry message files failure platform/resources platform platform/core redaction',

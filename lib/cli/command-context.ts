@@ -6,11 +6,13 @@ import { RefusedError, UsageError } from '../deployment/command-errors.ts';
 import { readStack } from '../deployment/stack-outputs.ts';
 import { isNamed, type Target, type TargetOptions, targetFrom } from '../deployment/target.ts';
 import { printableJson } from '../redaction/printable.ts';
+import type { View } from '../views/view.ts';
 import { globalOptions } from './options.ts';
-import { type Print, printOf } from './print/document.ts';
+import { type Print, printOf, textOfLines } from './print/document.ts';
 import { errorSentence } from './print/error-sentence.ts';
 import { createBar, createProgress, type Progress } from './print/progress.ts';
 import type { Terminal } from './print/terminal.ts';
+import { linesOf } from './print/view.ts';
 
 /** What all commands share. */
 export type Cli = {
@@ -36,6 +38,8 @@ export type CommandContext = Cli & {
   /** The audit log of the target; the person hears where a change is recorded when it begins. */
   readonly audit: Audit;
   print: Print;
+  /** Beside the answer, to standard error. */
+  say(view: View): void;
   /** Asks before something is changed; with --yes nobody is asked. @throws RefusedError where there is nobody to ask. */
   agreed(question: string): Promise<boolean>;
   /** Shows how far the work is, and clears that line at the end. */
@@ -63,6 +67,7 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
   return {
     ...cli,
     ...{ terminal, finish, signal: terminal.signal, isJson },
+    say: (view) => terminal.err(textOfLines(linesOf(view, terminal))),
     print: printOf({ ...cli, terminal }, { json: isJson }),
     get target() {
       return targetOnce();

@@ -8,9 +8,9 @@ import type { Audit } from '../deployment/audit.ts';
 import { UsageError } from '../deployment/command-errors.ts';
 import type { Integrations } from '../deployment/integrations.ts';
 import type { Target } from '../deployment/target.ts';
-import type { Html } from '../markup/html.ts';
+import { type Html, html } from '../markup/html.ts';
 import { shown } from '../markup/view.ts';
-import type { View } from '../views/view.ts';
+import type { Block, View } from '../views/view.ts';
 import type { Session } from './guard.ts';
 import type { Lists } from './lists.ts';
 import { page } from './page.ts';
@@ -39,6 +39,14 @@ const isView = (content: Html | View): content is View => Array.isArray(content)
 
 export const htmlOf = ({ readOnly }: Pick<Desk, 'readOnly'>, content: Html | View, level = 2): Html =>
   isView(content) ? shown(content, { as: readOnly ? 'read-only' : 'console', level }) : content;
+
+/** What the script puts in the place of what led to it. */
+export const partOf = (desk: Pick<Desk, 'readOnly'>, view: View): Html =>
+  html`<div id="part">${htmlOf(desk, view)}</div>`;
+
+export const clock = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19)} UTC`;
+
+export const asOf = (ms: number): Block => ({ tone: 'quiet', text: `As of ${clock(ms)}.` });
 
 /** Answers a whole page. */
 export const render = (

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Html } from '../markup/html.ts';
-import type { View } from '../views/view.ts';
+import type { Field, View } from '../views/view.ts';
 
 /** What an operator answered: the fields of the question's form. */
 export type Answer = { [field: string]: string | undefined };
@@ -9,7 +8,7 @@ export type Question = {
   text: string;
   /** On the button that agrees. */
   act: string;
-  fields?: Html | undefined;
+  fields?: readonly Field[] | undefined;
 };
 
 /** A verb at work: it shows a plan, asks, and tells how far it is and what became of it. */
@@ -18,7 +17,7 @@ export type Run = {
   title: string;
   startedMs: number;
   /** By their titles, in the order in which they were first shown. */
-  parts: Map<string, Html | View>;
+  parts: Map<string, View>;
   progress: { what: string; done: number; of: number } | undefined;
   /** By its id, an answer on an older page is not taken for one to this. */
   question: (Question & { id: string; answer(given: Answer | undefined): void }) | undefined;
@@ -32,7 +31,7 @@ export type Run = {
 /** What a verb tells while it works. */
 export type Work = {
   signal: AbortSignal;
-  show(title: string, content: Html | View): void;
+  show(title: string, content: View): void;
   progress(what: string): (done: number, of: number) => void;
   /** Undefined: it was declined. */
   ask(question: Question): Promise<Answer | undefined>;

@@ -3,10 +3,6 @@ import { type Html, html } from './html.ts';
 
 export type Fields = Record<string, string | readonly string[]>;
 
-/** A form of one button. */
-export const button = (action: string, text: string, fields: Fields = {}): Html =>
-  html`<form method="post" action="${action}" class="inline">${hiddenFields(fields)}<button>${text}</button></form>`;
-
 export const hiddenFields = (fields: Fields): Html[] =>
   Object.entries(fields).flatMap(([name, values]) =>
     [values].flat().map((value) => html`<input type="hidden" name="${name}" value="${value}">`),
@@ -38,7 +34,7 @@ export const choice = (
     (each) => html`<option${chosen.includes(each) ? html` selected` : ''}>${each}</option>`,
   )}</select></label>`;
 
-const fieldOf = (field: Field): Html => {
+export const fieldOf = (field: Field): Html => {
   if ('reason' in field) return reasonField(field.reason === 'required', field.value);
   if ('checkbox' in field) return checkbox(field.checkbox, field.label, field);
   return 'choice' in field
@@ -47,7 +43,12 @@ const fieldOf = (field: Field): Html => {
 };
 
 /** One of a button alone stands in the line. */
-export const formOf = ({ action, hidden = {}, fields = [], buttons }: Form): Html =>
+export const formOf = ({ summary, ...form }: Form): Html =>
+  summary === undefined
+    ? closedForm(form)
+    : html`<details><summary>${summary}</summary>${closedForm(form)}</details>`;
+
+const closedForm = ({ action, hidden = {}, fields = [], buttons }: Omit<Form, 'summary'>): Html =>
   html`<form method="post" action="${action}"${fields.length === 0 ? html` class="inline"` : ''}>${hiddenFields(hidden)}${fields.map(fieldOf)}${buttons.map(
     ({ text, value }) =>
       html`<button${value === undefined ? '' : html` name="decision" value="${value}"`}>${text}</button> `,

@@ -1,6 +1,6 @@
 import { plain } from '../redaction/printable.ts';
-import { ageOf, numberOf } from '../views/amounts.ts';
-import type { Block, Cell, Form, Note, Piece, Table, View, Words } from '../views/view.ts';
+import { ageOf, numberOf, shareText } from '../views/amounts.ts';
+import type { Block, Cell, Form, Link, Note, Piece, Table, View, Words } from '../views/view.ts';
 import { bar, columns } from './chart.ts';
 import { formOf } from './forms.ts';
 import { type Html, html, said } from './html.ts';
@@ -13,23 +13,21 @@ type Showing = {
 };
 
 /** As HTML. */
-export const shown = (view: View, showing: Showing = {}): Html => {
-  const parts: Html[] = [];
-  for (const block of view) {
-    const isNote = 'tone' in block && 'text' in block && block.tone !== 'quiet';
-    parts.push(isNote ? noteOf(block) : blockOf(block, showing));
-  }
-  return html`${parts}`;
-};
+export const shown = (view: View, showing: Showing = {}): Html =>
+  html`${view.map((block) => blockOf(block, showing))}`;
 
 const blockOf = (block: Block, showing: Showing): Html => {
   if ('heading' in block)
     return headingOf(html`<span class="${block.tone ?? 'plain'}">${said(block.heading)}</span>`, showing);
   if ('part' in block) return partOf(block, showing);
   if ('tone' in block)
-    return block.tone === 'quiet' ? html`<p class="quiet">${said(sentenceOf(block))}</p>` : noteOf(block);
+    return block.tone === 'quiet'
+      ? html`<p class="quiet">${said(sentenceOf(block))}</p>`
+      : noteOf(block, showing);
   if ('text' in block) return html`<p>${block.text.map((each) => pieceOf(each, showing))}</p>`;
   if ('quote' in block) return html`<blockquote>${said(block.quote)}</blockquote>`;
+  if ('list' in block)
+    return html`<ul>${block.list.map((item) => html`<li>${item.map((each) => pieceOf(each, showing))}</li>`)}</ul>`;
   if ('facts' in block)
     return html`<dl class="facts">${block.facts.map(([label, value]) => html`<dt>${label}</dt><dd>${pieceOf(value, showing)}</dd>`)}</dl>`;
   if ('table' in block) return tableOf(block.table, showing);
@@ -37,8 +35,8 @@ const blockOf = (block: Block, showing: Showing): Html => {
   if ('more' in block) return html`<p class="quiet">${block.more}.</p>`;
   if ('document' in block) return documentOf(block);
   if ('action' in block) return formIn(block, showing);
-  if ('links' in block && showing.as !== 'page')
-    return html`<div class="actions">${block.links.map(({ text, to }) => html`<a class="button" href="${to}">${text}</a> `)}</div>`;
+  if ('later' in block) return html`<p data-load="${block.to}"><a href="${block.to}">${block.later}</a></p>`;
+  if ('links' in block) return linksOf(block.links, showing);
   // What to type is for a terminal.
   return html``;
 };
@@ -59,8 +57,16 @@ const marks = { good: '✓', bad: '✗', warn: '!', todo: '→', plain: '', quie
 
 const sentenceOf = ({ text, command }: Note): string => (command === undefined ? text : `${text}.`);
 
-const noteOf = (note: Note): Html =>
-  html`<p class="note ${note.tone}"><span aria-hidden="true">${marks[note.tone]}</span> ${said(sentenceOf(note))}</p>`;
+const noteOf = (note: Note, showing: Showing): Html => {
+  const sentence = pieceOf({ text: sentenceOf(note), ...(note.to && { to: note.to }) }, showing);
+  return html`<p class="note ${note.tone}"><span aria-hidden="true">${marks[note.tone]}</span> ${sentence}</p>`;
+};
+
+const linksOf = (links: readonly Link[], { as }: Showing): Html => {
+  if (as === 'page') return html``;
+  const offered = links.filter(({ isChange }) => !isChange || as !== 'read-only');
+  return html`<div class="actions">${offered.map(({ text, to }) => html`<a class="button" href="${to}">${text}</a> `)}</div>`;
+};
 
 const documentOf = ({ document, label }: { document: unknown; label: string }): Html => {
   const text = typeof document === 'string' ? document : (JSON.stringify(document, null, 2) ?? 'nothing');
@@ -75,6 +81,7 @@ const pieceOf = (piece: Piece, { as }: Showing): Html | string => {
   if (typeof piece === 'number') return piece === 0 ? '–' : numberOf(piece);
   if (typeof piece === 'string') return said(piece);
   const { text, tone, to, code, badge } = piece;
+  if (badge && to === undefined) return html`<bdi class="badge ${tone ?? 'plain'}">${plain(text)}</bdi>`;
   const inside = code ? html`<code>${said(text)}</code>` : said(text);
   const led = to === undefined || as === 'page' ? inside : html`<a href="${to}">${inside}</a>`;
   return tone === undefined ? led : html`<span class="${badge ? 'badge ' : ''}${tone}">${led}</span>`;
@@ -83,12 +90,13 @@ const pieceOf = (piece: Piece, { as }: Showing): Html | string => {
 const isList = (cell: Cell): cell is readonly Words[] => Array.isArray(cell);
 const isTick = (cell: Cell): boolean => typeof cell === 'object' && 'tick' in cell;
 const isNumber = (cell: Cell): boolean =>
-  typeof cell === 'number' || (typeof cell === 'object' && 'sinceMs' in cell);
+  typeof cell === 'number' || (typeof cell === 'object' && ('sinceMs' in cell || 'count' in cell));
 
 const cellOf = (cell: Cell, showing: Showing): Html | string => {
   if (typeof cell !== 'object') return pieceOf(cell, showing);
   if (isList(cell)) return html`${cell.map((each) => html`${pieceOf(each, showing)} `)}`;
   if ('sinceMs' in cell) return cell.sinceMs === undefined ? '–' : ageOf(cell.sinceMs);
+  if ('count' in cell) return shareText(cell);
   if ('tick' in cell)
     return html`<input type="checkbox" name="selected" value="${cell.tick}" aria-label="Tick ${cell.tick.slice(0, 8)}">`;
   return 'action' in cell ? formIn(cell, showing) : pieceOf(cell, showing);
@@ -104,13 +112,16 @@ const tableOf = (given: Table, showing: Showing): Html => {
   if (rows.some(({ under }) => under !== undefined))
     return html`${rows.map((row) => entryOf(row, { given, showing }))}`;
   const isRight = titles.map((_, at) => rows.some(({ cells }) => isNumber(cells[at])));
-  const most = Math.max(1, ...rows.map(({ cells: [first] }) => (typeof first === 'number' ? first : 0)));
+  const drawn = hasBars
+    ? titles.findIndex((_, at) => rows.some(({ cells }) => typeof cells[at] === 'number'))
+    : -1;
+  const most = Math.max(1, ...rows.map(({ cells }) => Number(cells[drawn] ?? 0)));
   const head = titles.map((title, at) => {
     const isTicked = rows.some(({ cells }) => isTick(cells[at]));
     return html`<th scope="col"${numberClass(isRight[at])}>${isTicked ? tickAll : pieceOf(title, showing)}</th>`;
   });
   const td = (cell: Cell, at: number): Html =>
-    html`<td${numberClass(isRight[at])}>${cellOf(cell, showing)}${hasBars && at === 0 && typeof cell === 'number' ? bar(cell / most) : ''}</td>`;
+    html`<td${numberClass(isRight[at])}>${cellOf(cell, showing)}${at === drawn ? bar(Number(cell) / most) : ''}</td>`;
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption class="unseen">${caption}</caption><thead><tr>${head}</tr></thead>
 <tbody>${rows.map(({ cells }) => html`<tr>${cells.map(td)}</tr>`)}</tbody></table></div>`;

@@ -19,6 +19,10 @@ export const numberOf = (count: number): string => count.toLocaleString('en-US')
 export const countOf = (count: number, one: string, many = `${one}s`): string =>
   `${numberOf(count)} ${count === 1 ? one : many}`;
 
+/** `3 (0.1 %)`. */
+export const shareText = ({ count, of }: { count: number; of: number }): string =>
+  count === 0 ? '–' : `${numberOf(count)} (${partOf(count, of)})`;
+
 /** `12.5 %`. */
 export const partOf = (part: number, whole: number): string =>
   `${Math.round((1_000 * part) / Math.max(1, whole)) / 10} %`;

@@ -1,17 +1,30 @@
-import type { Discarded } from '../dead-letters/discard.ts';
+import type { Discarded, DiscardPlan } from '../dead-letters/discard.ts';
+import type { Difference } from '../dead-letters/edit/change.ts';
 import type { Edited, EditPlan } from '../dead-letters/edit/edit.ts';
+import type { Exported } from '../dead-letters/export.ts';
+import type { Outdated } from '../dead-letters/import.ts';
+import { outdatedAfterDays } from '../ledger/memory.ts';
 import { plain } from '../redaction/printable.ts';
 import { countOf, numberOf } from './amounts.ts';
-import { type Note, noteIf } from './view.ts';
+import { groupTable, matchText, remarksOnLetters } from './letters.ts';
+import { type Block, list, type Note, noteIf, type Piece, part, text, type View } from './view.ts';
 
-/** The addresses of the archives are notes of their own, after the first. */
-export const discardNotes = ({ discarded, failed, left, archives, backLater }: Discarded): Note[] => [
-  ...noteIf(
-    archives.length > 0,
-    'good',
-    `${countOf(discarded, 'letter was', 'letters were')} discarded. Archived in:`,
-  ),
-  ...archives.map((text): Note => ({ tone: 'plain', text })),
+export const discardPlanView = (plan: DiscardPlan): View => [
+  { heading: matchText(plan.letters) },
+  part(groupTable('What is discarded', plan.groups)),
+  ...remarksOnLetters(plan),
+];
+
+export const discardedView = ({ discarded, failed, left, archives, backLater }: Discarded): View => [
+  ...(archives.length === 0
+    ? []
+    : [
+        {
+          tone: 'good' as const,
+          text: `${countOf(discarded, 'letter was', 'letters were')} discarded. Archived in:`,
+        },
+        list(archives),
+      ]),
   ...noteIf(
     failed.length > 0,
     'bad',
@@ -29,8 +42,45 @@ export const discardNotes = ({ discarded, failed, left, archives, backLater }: D
   ),
 ];
 
+export const exportedView = (result: Exported, file: string): View =>
+  result.exported === 0
+    ? [text(`No letter matches, so ${file} was not written.`)]
+    : [
+        text(
+          `${countOf(result.exported, 'letter was', 'letters were')} written to ${file}. They hold personal data, unmasked.`,
+        ),
+        ...(result.gone > 0
+          ? [
+              text(
+                `${countOf(result.gone, 'letter')} could not be read: they are no longer in the queue, or another operator has them in hand.`,
+              ),
+            ]
+          : []),
+        ...(result.limitReached ? [{ more: 'These are as many as were asked for' }] : []),
+      ];
+
+const maxShown = 50;
+
+/** What is wrong with lines of a file. */
+export const problemView = (problems: readonly { line: number; problem: string }[]): Block[] => [
+  ...problems.slice(0, maxShown).map(({ line, problem }) => text(`line ${line}: ${problem}`)),
+  ...(problems.length > maxShown ? [text(`… and ${countOf(problems.length - maxShown, 'line')} more`)] : []),
+];
+
+/** Before letters are imported that could undo what is newer. */
+export const outdatedView = (outdated: readonly Outdated[]): View =>
+  outdated.length === 0
+    ? []
+    : [
+        ...problemView(outdated.map(({ line, time }) => ({ line, problem: `its message is from ${time}` }))),
+        {
+          tone: 'warn',
+          text: `${countOf(outdated.length, 'message is', 'messages are')} older than ${outdatedAfterDays} days: the ledger may have forgotten what was done since, and a replay may then overwrite newer data. Check the platform before you replay them.`,
+        },
+      ];
+
 /** What an edit does to all letters; the first is shown field by field. */
-export const editPlanNotes = ({ letters, fields, unchanged, refused, gone }: EditPlan): Note[] => {
+const editPlanNotes = ({ letters, fields, unchanged, refused, gone }: EditPlan): Note[] => {
   const differing = Object.entries(fields).map(([field, count]) => `${plain(field)} in ${numberOf(count)}`);
   return [
     ...noteIf(
@@ -49,10 +99,25 @@ export const editPlanNotes = ({ letters, fields, unchanged, refused, gone }: Edi
 };
 
 /** What a field holds, before an edit or after it. */
-export const valueText = (value: unknown): string => plain(JSON.stringify(value) ?? 'nothing');
+const valueText = (value: unknown): string => plain(JSON.stringify(value) ?? 'nothing');
 
 export const originalNotes = ({ originals }: Pick<Edited, 'originals'>): Note[] => {
   const [first, ...others] = Object.values(originals);
   const more = others.length > 0 ? `, and ${others.length} more beside it` : '';
   return noteIf(first !== undefined, 'plain', `The original is kept in ${first}${more}`);
 };
+
+const fieldValue = (mark: string, value: unknown, tone: 'bad' | 'good'): Piece =>
+  value === undefined ? '' : { text: `${mark} ${valueText(value)}`, tone };
+
+/** What an edit changes: of the first letter, and of all. */
+export const editPlanView = (plan: EditPlan): View => [
+  ...differenceView(plan.difference),
+  part(...editPlanNotes(plan)),
+];
+
+export const differenceView = (difference: readonly Difference[]): Block[] =>
+  difference.flatMap(({ field, before, after }) => [
+    text({ text: field, code: true }),
+    list([fieldValue('-', before, 'bad'), fieldValue('+', after, 'good')].filter((each) => each !== '')),
+  ]);

@@ -19,7 +19,7 @@ import {
   runTitle,
   runTone,
 } from './reconcile.ts';
-import { type Block, badge, type Chart, href, section, table, text, type View } from './view.ts';
+import { type Block, badge, type Chart, href, list, section, table, text, type View } from './view.ts';
 
 /** What a run says, its counts, and what to do about each group. */
 export const comparisonView = (comparison: Comparison): View => {
@@ -229,7 +229,7 @@ export const resendPlanView = (plan: ResendPlan): View => {
     ...withLetter
       .slice(0, maxLetters)
       .flatMap(({ resource, letter }): Block[] => [
-        text({ text: resource, to: `/letters/${encodeURIComponent(letter)}` }),
+        list([{ text: resource, to: `/letters/${encodeURIComponent(letter)}` }]),
         { command: `letters replay --id ${letter}` },
       ]),
     ...(left > 0 ? [text(`and ${numberOf(left)} more`)] : []),

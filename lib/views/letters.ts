@@ -1,12 +1,25 @@
-import type { Group, Groups } from '../dead-letters/reading/groups.ts';
-import type { LetterFacts } from '../dead-letters/reading/list.ts';
+import { type Group, type Groups, maxWords } from '../dead-letters/reading/groups.ts';
+import type { LetterFacts, Listed } from '../dead-letters/reading/list.ts';
 import type { Found } from '../dead-letters/reading/records.ts';
 import type { LetterDetails } from '../dead-letters/reading/show.ts';
 import type { PlannedGroup } from '../dead-letters/replay/plan.ts';
 import { replayedOften } from '../desk/letter-kinds.ts';
+import { needsDecision } from '../failure.ts';
 import { plain } from '../redaction/printable.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
-import { type Note, noteIf } from './view.ts';
+import {
+  type Block,
+  badge,
+  type Columns,
+  href,
+  type Note,
+  noteIf,
+  type Piece,
+  part,
+  table,
+  text,
+  type View,
+} from './view.ts';
 
 /**
  * Whom and what a letter is about: user, course and thing, as in `301 · 2001 · grade object 5001`, and what the SIS calls them, as
@@ -29,13 +42,13 @@ export const causeText = ({ error, words }: Pick<PlannedGroup, 'error' | 'words'
   plain(words[0] === undefined ? error : `${/^\d{3}(?= )/.exec(error)?.[0] ?? ''} ${words[0]}`.trim());
 
 /** The failure's message is longer than `error`; that a message cannot be read must be said, too. */
-export const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
+const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
   if (failure === null) return error;
   return kind === 'unreadable' ? `${error}. ${failure.message}` : failure.message;
 };
 
 /** What to do about the letters of a cause. */
-export const adviceNotes = (group: Pick<Group, 'remedy' | 'grants' | 'replayedOften'>): Note[] => {
+const adviceNotes = (group: Pick<Group, 'remedy' | 'grants' | 'replayedOften'>): Note[] => {
   const often = countOf(group.replayedOften, 'letter was', 'letters were');
   return [
     { tone: 'todo', text: plain(group.remedy) },
@@ -48,7 +61,7 @@ export const adviceNotes = (group: Pick<Group, 'remedy' | 'grants' | 'replayedOf
   ];
 };
 
-export const groupsText = ({ groups, matching }: Pick<Groups, 'groups' | 'matching'>): string => {
+const groupsText = ({ groups, matching }: Pick<Groups, 'groups' | 'matching'>): string => {
   const oldest = ageOf(Math.min(...groups.map(({ oldestMs }) => oldestMs)));
   const newest = ageOf(Math.max(...groups.map(({ newestMs }) => newestMs)));
   return `${countOf(matching, 'dead letter')} in ${countOf(groups.length, 'group')}, the oldest ${oldest}, the newest ${newest} old`;
@@ -56,17 +69,197 @@ export const groupsText = ({ groups, matching }: Pick<Groups, 'groups' | 'matchi
 
 export const matchText = (letters: number): string => countOf(letters, 'letter matches', 'letters match');
 
-type Counted = Pick<Found, 'listed' | 'queued'>;
+type Counted = Pick<Found, 'listed' | 'queued'> & { limitReached?: boolean };
 
-export const nothingText = ({ listed, queued }: Counted, name: string): string =>
+const nothingText = ({ listed, queued }: Counted, name: string): string =>
   queued === 0 || listed === 0 ? `${name}: there are no dead letters.` : `${name}: no dead letter matches.`;
 
-/** Where the lists and the queue differ; without the full stop, as more may follow. Undefined: they do not. */
-export const differText = ({ listed, queued }: Counted): string | undefined =>
-  listed === undefined || listed === queued
-    ? undefined
-    : `SQS counts about ${countOf(queued, 'letter')}, but the lists have ${numberOf(listed)}. The lists are corrected every 15 minutes`;
+/** What limits the list, and how the lists and the queue differ. */
+export const remarksOnLetters = ({ listed, queued, limitReached }: Counted): Block[] => [
+  ...(limitReached ? [{ more: 'These are as many as were asked for' }] : []),
+  ...(listed === undefined || listed === queued
+    ? []
+    : [
+        text(
+          `SQS counts about ${countOf(queued, 'letter')}, but the lists have ${numberOf(listed)}. The lists are corrected every 15 minutes.`,
+        ),
+        { lead: 'To do it now', command: 'letters reindex' },
+      ]),
+];
 
 /** `warn`: it may go away by itself. `bad`: a person must act. */
 export const kindTone = (kind: string): 'warn' | 'bad' =>
   /^(credentials|throttled|unavailable)$/.test(kind) ? 'warn' : 'bad';
+
+export const letterLink = (id: string): Piece => ({
+  text: id.slice(0, 8),
+  to: `/letters/${encodeURIComponent(id)}`,
+});
+
+export const traceLink = (id: string) => ({ text: id.slice(0, 8), to: href('/trace', { id }) });
+
+/** Columns that several tables have. */
+export const origin: Columns<{ function: string; kind: string }> = {
+  Function: ({ function: name }) => name || '–',
+  Kind: ({ kind }) => (kind === '' ? '' : badge(kind, kindTone(kind))),
+};
+
+export const about: Columns<Parameters<typeof subjectOf>[0]> = {
+  'User · course · thing': (each) => subjectOf(each) || '–',
+};
+
+/** Letters by cause, in a line each. */
+export const groupTable = (caption: string, groups: readonly PlannedGroup[], empty = ''): Block =>
+  table(
+    caption,
+    groups,
+    { Letters: ({ letters }) => letters, ...origin, 'What failed': causeText },
+    { empty },
+  );
+
+/** Options that select it; a letter may say anything, and nothing of that is to be typed. */
+export const causeOptions = ({
+  function: name,
+  kind,
+  words: [told = ''],
+}: Pick<PlannedGroup, 'function' | 'kind' | 'words'>): string =>
+  [
+    ...(/^[\w-]+$/.test(name) ? [`--function ${name}`] : []),
+    `--kind ${kind}`,
+    ...(/^[A-Za-z .,:()/-]{4,80}$/.test(told) ? [`--error "${told}"`] : []),
+  ].join(' ');
+
+/** What comes first with letters of a kind; with some, nothing does. */
+export const firstAction = (kind: string, which: { cause: string } | { id: string }): Block[] => {
+  if (needsDecision(kind)) return [{ links: [{ text: 'Look, then decide', to: href('/uncertain', which) }] }];
+  if (kind === 'unknown-source') return [];
+  return [{ action: '/replay', hidden: which, isHarmless: true, buttons: [{ text: 'Plan a replay' }] }];
+};
+
+/** What failed, how often, and who must do what. */
+export const groupsView = (found: Groups, name: string): View => {
+  const { groups, matching } = found;
+  const [largest] = groups;
+  if (largest === undefined || matching === 0)
+    return [text(nothingText(found, name)), ...remarksOnLetters(found)];
+  const options = causeOptions({ ...largest, words: [] });
+  return [
+    { heading: `${name}: ${groupsText(found)}` },
+    part(
+      table(
+        'Causes',
+        groups,
+        {
+          Letters: ({ letters }) => letters,
+          ...origin,
+          Oldest: ({ oldestMs }) => ({ sinceMs: oldestMs }),
+          Newest: ({ newestMs }) => ({ sinceMs: newestMs }),
+        },
+        { idOf: ({ cause }) => cause, under: causeView },
+      ),
+    ),
+    ...remarksOnLetters(found),
+    { lead: 'One by one', command: `letters list ${options}` },
+    ...(largest.kind === 'unknown-source'
+      ? []
+      : [{ lead: 'Send again', command: `letters replay ${options} --dry-run` }]),
+  ];
+};
+
+const causeView = (group: Group): View => {
+  const { cause, kind, error, words } = group;
+  return [
+    text(error),
+    ...words.map((each, at) => (at < maxWords - 1 ? { quote: each } : text('… and more'))),
+    ...adviceNotes(group),
+    ...firstAction(kind, { cause }),
+    {
+      links: [
+        { text: 'Letters', to: href('/letters', { cause }) },
+        { text: 'Edit', to: href('/edit', { cause }), isChange: true },
+        { text: 'Discard', to: href('/discard', { cause }), isChange: true },
+      ],
+    },
+  ];
+};
+
+export const letterColumns: Columns<LetterFacts> = {
+  Letter: ({ id }) => letterLink(id),
+  Age: ({ sentMs }) => ({ sinceMs: sentMs }),
+  ...origin,
+  ...about,
+  Replays: ({ replays }) => (replays >= replayedOften ? `${replays}!` : replays),
+  'What failed': ({ error, words }) => causeText({ error, words: words === undefined ? [] : [words] }),
+};
+
+export const listView = (found: Listed, name: string): View => {
+  const { letters, matching } = found;
+  const [first] = letters;
+  if (first === undefined) return [text(nothingText(found, name)), ...remarksOnLetters(found)];
+  return [
+    part(table('Letters', letters, letterColumns)),
+    ...remarksOnLetters(found),
+    letters.length < matching
+      ? { more: `The oldest ${numberOf(letters.length)} of ${numberOf(matching)}` }
+      : text(`${countOf(matching, 'letter')}.`),
+    { lead: 'Details of one', command: `letters show ${first.id.slice(0, 8)}` },
+  ];
+};
+
+const whenText = (time: string): string => `${time} (${ageOf(Date.parse(time))} ago)`;
+
+/** All that is known of a letter. */
+export const letterView = (details: LetterDetails): View => {
+  const { failure, history, replays } = details;
+  const facts = (...all: [label: string, value: Piece][]): Block => ({
+    facts: all.filter(([, value]) => value !== undefined && value !== ''),
+  });
+  const whenOf = (time: string | undefined): string | undefined => time && whenText(time);
+  return [
+    { heading: `Letter ${details.id}` },
+    part(
+      facts(
+        ['Function', details.function],
+        ['Kind', details.kind],
+        ['What happened', whatHappened(details)],
+        ['What to do', { text: details.remedy, tone: 'todo' }],
+      ),
+    ),
+    part(
+      facts(
+        ['Call', failure?.operation],
+        ['Answer', [failure?.status, failure?.title].filter((each) => each !== undefined).join(' ')],
+        ['In its words', failure?.detail],
+        ['Problem type', failure?.type],
+        ['It requires', failure?.required],
+        ['Request id', failure?.requestId],
+        ['Attempts', failure?.attempts],
+        ['First attempt', whenOf(failure?.firstAt)],
+        ['Last attempt', whenOf(failure?.lastAt)],
+        ['Letter since', whenText(details.sentAt)],
+        [
+          'Replays',
+          replays >= replayedOften ? `${replays}: find the cause before you replay it again` : replays,
+        ],
+        ['From', details.source],
+        ['Original try', whenOf(history?.firstAt)],
+        ...(history?.deeds ?? []).map(({ what, at, by, why, kind, original }): [string, string] => [
+          what === 'edited' ? 'Edited' : 'Replayed',
+          `${at} by ${by}, then ${kind}${why === undefined ? '' : `: ${why}`}${original === undefined ? '' : ` (original: ${original})`}`,
+        ]),
+        ...Object.entries(details.attributes).map(([name, value]): [string, string] => [
+          'Attribute',
+          `${name}: ${value}`,
+        ]),
+      ),
+    ),
+    part(
+      {
+        tone: 'quiet',
+        text: details.revealed ? 'Message' : 'Message, without personal data',
+        ...(!details.revealed && { command: `letters show ${details.id.slice(0, 8)} --reveal` }),
+      },
+      { document: details.message, label: 'Message' },
+    ),
+  ];
+};

@@ -1,11 +1,23 @@
 import type { ConnectionReport } from '../connection/check.ts';
 import type { Plan, PlannedGroup } from '../dead-letters/replay/plan.ts';
 import type { ReplayResult } from '../dead-letters/replay/replay.ts';
-import type { Canary, ReplayCounts, RunOptions } from '../dead-letters/replay/run.ts';
+import type { Canary, CauseCounts, ReplayCounts, RunOptions } from '../dead-letters/replay/run.ts';
 import { replayedOften } from '../desk/letter-kinds.ts';
 import { plain } from '../redaction/printable.ts';
 import { countOf, durationOf, numberOf } from './amounts.ts';
-import { type Note, noteIf, type Tone } from './view.ts';
+import { causeOptions, causeText, groupTable, matchText, origin, remarksOnLetters } from './letters.ts';
+import {
+  type Block,
+  href,
+  type Note,
+  noteIf,
+  part,
+  section,
+  type Tone,
+  table,
+  text,
+  type View,
+} from './view.ts';
 
 /** Letters of a plan to which the same happens for the same reason. Sections that follow each other may have the same title. */
 export type PlanSection = { count: number; title: string; groups: PlannedGroup[]; notes: Note[] };
@@ -13,11 +25,9 @@ export type PlanSection = { count: number; title: string; groups: PlannedGroup[]
 const sum = (groups: Pick<PlannedGroup, 'letters'>[]): number =>
   groups.reduce((total, { letters }) => total + letters, 0);
 
-/** @param includer what sends letters that need a decision: the option of the command, by its name. */
 export const planSections = (
   plan: Pick<Plan, 'send' | 'notYet' | 'uncertain' | 'unknownSource'>,
   report: Pick<ConnectionReport, 'reachable'> | undefined,
-  includer = 'a replay that includes uncertain letters',
 ): PlanSection[] => {
   const section = (title: string, groups: PlannedGroup[], notes: Note[]): PlanSection => ({
     ...{ count: sum(groups), title, groups, notes },
@@ -36,7 +46,7 @@ export const planSections = (
           section(
             'need your decision, and stay where they are',
             plan.uncertain,
-            decisionNotes(plan.uncertain, includer),
+            decisionNotes(plan.uncertain),
           ),
         ]
       : []),
@@ -65,17 +75,17 @@ const sendNotes = (send: PlannedGroup[], report: Pick<ConnectionReport, 'reachab
 ];
 
 /** What a person has to look for, by kind. */
-const decisionNotes = (uncertain: PlannedGroup[], includer: string): Note[] =>
+const decisionNotes = (uncertain: PlannedGroup[]): Note[] =>
   [
     {
       kind: 'uncertain',
       why: 'It is not known whether the uncertain messages were done, and doing them twice does harm. Check each on the platform.',
-      todo: `Discard those that were done; ${includer} sends those that were not.`,
+      todo: `Discard those that were done; a replay that includes uncertain letters sends those that were not.`,
     },
     {
       kind: 'outdated',
       why: 'Something newer may have been done after the outdated messages. Check each on the platform.',
-      todo: `Discard those that something newer has replaced; ${includer} sends the others.`,
+      todo: `Discard those that something newer has replaced; a replay that includes uncertain letters sends the others.`,
     },
   ]
     .filter(({ kind }) => uncertain.some((group) => group.kind === kind))
@@ -84,13 +94,7 @@ const decisionNotes = (uncertain: PlannedGroup[], includer: string): Note[] =>
       { tone: 'todo', text: todo },
     ]);
 
-/** Without the full stop, as more may follow. Undefined: there are none. */
-export const replayedOftenText = (plan: Pick<Plan, 'replayedOften'>): string | undefined =>
-  plan.replayedOften > 0
-    ? `${countOf(plan.replayedOften, 'letter')} to send had ${replayedOften} replays or more`
-    : undefined;
-
-export const probeNotes = (report: Pick<ConnectionReport, 'problems'> | undefined): Note[] => {
+const probeNotes = (report: Pick<ConnectionReport, 'problems'> | undefined): Note[] => {
   if (report === undefined)
     return [
       {
@@ -121,7 +125,7 @@ export const runSentence = (
   return `${[first, then].filter(Boolean).join(', ')}. Stops when ${stopAfter} in a row come back with the same error.`;
 };
 
-export const canarySentence = ({ letters, cameBack, waits, undecided, seconds }: Canary): string => {
+const canarySentence = ({ letters, cameBack, waits, undecided, seconds }: Canary): string => {
   const [back, waiting] = [sum(cameBack), sum(waits)];
   const parts = [
     `${letters - back - waiting - undecided} went through`,
@@ -143,20 +147,15 @@ export const endNote = ({ counts, stoppedBecause }: Ended): Note => {
     : { tone: 'warn', text: 'Ended. Not all letters went through.' };
 };
 
-/**
- * What else became of letters; the text goes on after the number of them.
- * @param invalid where the invalid ones are found, as a command to type.
- */
-export const resultNotes = (
-  { counts, backLater = 0 }: Ended,
-  invalid?: string,
-): (Note & { count: number })[] => {
-  const notes: [count: number, tone: Tone, text: string][] = [
+/** What else became of letters. */
+export const resultNotes = ({ counts, backLater = 0 }: Ended): Note[] => {
+  const notes: [count: number, tone: Tone, text: string, command?: string][] = [
     [counts.gone, 'plain', 'were no longer in the queue, or another operator had them in hand'],
     [
       counts.stillInvalid,
       'warn',
-      `were not sent, because their function would still refuse them${invalid === undefined ? '' : `: ${invalid}`}`,
+      'were not sent, because their function would still refuse them',
+      'letters groups --kind invalid',
     ],
     [counts.failed.length, 'bad', `could not be sent, and stay letters (${counts.failed[0]?.reason})`],
     [
@@ -164,7 +163,93 @@ export const resultNotes = (
       'warn',
       'were sent, but stay letters as well. If you replay them again, the ledger recognizes them as duplicates',
     ],
-    [backLater, 'plain', 'letters become visible again by themselves when their lease ends'],
+    [backLater, 'plain', 'become visible again by themselves when their lease ends'],
   ];
-  return notes.flatMap(([count, tone, text]) => (count > 0 ? [{ count, tone, text }] : []));
+  return notes.flatMap(([count, tone, what, command]) =>
+    count > 0 ? [{ tone, text: `${numberOf(count)} ${what}`, ...(command && { command }) }] : [],
+  );
+};
+
+/** What a replay will do, and what it leaves. */
+export const planView = (plan: Plan, report: ConnectionReport | undefined): View => [
+  { heading: `Plan: ${matchText(plan.matching)}` },
+  ...planSections(plan, report).map(({ count, title, groups, notes }) =>
+    section(`${numberOf(count)} ${title}`, groupTable(title, groups), ...notes),
+  ),
+  part(
+    ...(plan.unknownSource > 0 ? [{ command: 'letters list --kind unknown-source' }] : []),
+    ...(plan.uncertain.length > 0
+      ? [{ lead: 'To send those that were not done', command: 'letters replay --include-uncertain' }]
+      : []),
+    ...(plan.replayedOften > 0
+      ? [
+          {
+            tone: 'warn' as const,
+            text: `${countOf(plan.replayedOften, 'letter')} to send had ${replayedOften} replays or more`,
+            command: `letters list --min-replays ${replayedOften}`,
+          },
+        ]
+      : []),
+    ...probeNotes(report),
+    ...remarksOnLetters(plan),
+  ),
+];
+
+export const canaryView = (canary: Canary): View => [
+  text(canarySentence(canary)),
+  groupTable('What came back or waits', [...canary.cameBack, ...canary.waits]),
+];
+
+const unsent: Partial<Record<ReplayResult['ended'], string>> = {
+  planned: 'This was only the plan.',
+  nothing: 'There is nothing to send.',
+  declined: 'Nothing was changed.',
+};
+
+/** How it ended, and per cause what was sent, went through, came back and was not tried. */
+export const resultView = ({
+  counts,
+  ended,
+  ...more
+}: Pick<ReplayResult, 'counts' | 'ended' | 'stoppedBecause' | 'backLater'>): View => {
+  if (counts === undefined) return [text(unsent[ended])];
+  const { byCause, cameBackAs, waitFor } = counts;
+  return [
+    endNote({ counts, ...more }),
+    table('The outcome of each cause', byCause, {
+      Sent: ({ sent }) => sent,
+      Through: ({ through }) => through,
+      'Came back': ({ cameBack }) => cameBack,
+      Waits: ({ waits }) => waits,
+      Unknown: ({ unknown }) => unknown,
+      'Not tried': ({ setAside, notTried }) => setAside + notTried,
+      ...origin,
+      'What failed': causeText,
+    }),
+    ...byCause.flatMap(nextOf),
+    section('They came back as:', groupTable('They came back as', cameBackAs), ...cameBackAs.map(todoOf)),
+    section('They wait for:', groupTable('They wait for', waitFor)),
+    ...resultNotes({ counts, ...more }),
+  ];
+};
+
+const todoOf = ({ remedy }: { remedy: string }): Note => ({ tone: 'todo', text: remedy });
+
+const nextOf = (cause: CauseCounts): Block[] => {
+  const { cameBack, waits, unknown, setAside, notTried, function: name } = cause;
+  const options = causeOptions(cause);
+  const unknownText = `${numberOf(unknown)} of ${name} have no outcome yet: it may be paused, or fail`;
+  return [
+    ...(cameBack + setAside > 0 ? [{ command: `letters groups ${options}` }] : []),
+    ...(waits > 0
+      ? [
+          {
+            ...{ tone: 'plain' as const, to: href('/waiting', { function: name }) },
+            ...{ text: `${numberOf(waits)} of ${name} wait`, command: 'waiting' },
+          },
+        ]
+      : []),
+    ...(unknown > 0 ? [{ tone: 'warn' as const, to: '/', text: unknownText, command: 'status' }] : []),
+    ...(cameBack + setAside === 0 && notTried > 0 ? [{ command: `letters replay ${options}` }] : []),
+  ];
 };

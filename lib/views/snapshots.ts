@@ -1,11 +1,26 @@
 import { plain } from '../redaction/printable.ts';
 import type { Decided } from '../snapshots/desk/decide.ts';
 import type { SnapshotDiff } from '../snapshots/desk/diff.ts';
-import type { RefusedRow, ShownSnapshot } from '../snapshots/desk/read.ts';
-import type { SnapshotRecord } from '../snapshots/record.ts';
+import type { RefusedRow, ShownSnapshot, SnapshotList } from '../snapshots/desk/read.ts';
+import type { Counts, SnapshotRecord } from '../snapshots/record.ts';
+import { fileNameOf, isTable } from '../snapshots/request.ts';
 import { rowsTold } from '../snapshots/rows.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
-import { type Note, noteIf, type Tone } from './view.ts';
+import {
+  type Block,
+  badge,
+  type Columns,
+  list,
+  type Note,
+  noteIf,
+  type Piece,
+  part,
+  section,
+  type Tone,
+  table,
+  text,
+  type View,
+} from './view.ts';
 
 const states: Record<SnapshotRecord['state'], [text: string, tone: Tone]> = {
   comparing: ['is being compared', 'plain'],
@@ -17,15 +32,15 @@ const states: Record<SnapshotRecord['state'], [text: string, tone: Tone]> = {
   superseded: ['superseded by a newer one', 'plain'],
 };
 
-export const snapshotState = ({ state }: Pick<SnapshotRecord, 'state'>): string => states[state][0];
+const snapshotState = ({ state }: Pick<SnapshotRecord, 'state'>): string => states[state][0];
 
-export const snapshotTone = ({ state }: Pick<SnapshotRecord, 'state'>): Tone => states[state][1];
+const snapshotTone = ({ state }: Pick<SnapshotRecord, 'state'>): Tone => states[state][1];
 
 /** The five counts in the order of their columns. */
-export const countNames = ['created', 'updated', 'removed', 'unchanged', 'refused'] as const;
+const countNames = ['created', 'updated', 'removed', 'unchanged', 'refused'] as const;
 
 /** How many of its events are on their queues. */
-export const sentText = ({ sent, of }: Pick<SnapshotRecord, 'sent' | 'of'>): string =>
+const sentText = ({ sent, of }: Pick<SnapshotRecord, 'sent' | 'of'>): string =>
   `${numberOf(sent)} of ${countOf(of, 'message')} sent`;
 
 const percent = (share: number): string => `${Math.round(share * 100) / 100} %`;
@@ -58,10 +73,10 @@ const rowNotes = (snapshot: Pick<SnapshotRecord, 'rows' | 'unknownRoles' | 'of'>
   return rowsTold(snapshot, plain).map((text): Note => ({ tone: 'plain', text }));
 };
 
-export const diffTitle = ({ against, of }: SnapshotDiff): string =>
+const diffTitle = ({ against, of }: SnapshotDiff): string =>
   `${countOf(of, 'message')} would be sent, compared with ${against ?? 'nothing: no snapshot was accepted yet'}`;
 
-export const diffNotes = ({ reasons, removals, lostColumns, ...diff }: SnapshotDiff): Note[] => [
+const diffNotes = ({ reasons, removals, lostColumns, ...diff }: SnapshotDiff): Note[] => [
   ...noteIf(
     reasons.length > 0,
     'warn',
@@ -102,7 +117,7 @@ export const snapshotNotes = (snapshot: SnapshotRecord): Note[] => {
 };
 
 /** `users.csv, line 12, username: …`. */
-export const refusedRowText = ({ file, line, column, problem }: RefusedRow): string =>
+const refusedRowText = ({ file, line, column, problem }: RefusedRow): string =>
   [[file, line && `line ${line}`, column].filter(Boolean).map(plain).join(', '), plain(problem)]
     .filter(Boolean)
     .join(': ');
@@ -114,9 +129,6 @@ export const refusedRowsTitle = ({
   refusedRows.length < counts.refused
     ? `Rows that were not used, ${numberOf(counts.refused)} in all:`
     : 'Rows that were not used:';
-
-export const noSnapshotsText = (name: string): string =>
-  `${name}: no snapshot was put into the bucket under snapshots/ yet.`;
 
 /** What an approval or a rejection came to. */
 export const decidedText = ({ snapshot, outcome }: Decided, decision: string): string => {
@@ -135,3 +147,105 @@ const isOrWas = (snapshot: SnapshotRecord): string =>
 /** Of one that waits for a person, as `status` names it. */
 export const waitingSnapshotText = ({ id, droppedAt, why }: SnapshotRecord): string =>
   `Snapshot ${id}, dropped ${ageOf(Date.parse(droppedAt))} ago, waits for approval${why ? `: ${plain(why)}` : '.'}`;
+
+const linkTo = (id: string): Piece => ({ text: id, to: `/snapshots/${encodeURIComponent(id)}` });
+
+const stateOf = (snapshot: SnapshotRecord) => badge(snapshotState(snapshot), snapshotTone(snapshot));
+
+const counted = <Row>(countsOf: (row: Row) => Counts): Columns<Row> =>
+  Object.fromEntries(
+    countNames.map((name) => [
+      name.replace(/^./, (first) => first.toUpperCase()),
+      (row) => countsOf(row)[name],
+    ]),
+  );
+
+export const snapshotListView = (
+  { snapshots, all, accepted, acceptedTables }: SnapshotList,
+  name: string,
+): View => {
+  const next = snapshots.find(({ state }) => state === 'waiting-for-approval');
+  return [
+    part(
+      table<SnapshotRecord>(
+        'Snapshots',
+        snapshots,
+        {
+          Snapshot: ({ id }) => linkTo(id),
+          Age: ({ droppedAt }) => ({ sinceMs: Date.parse(droppedAt) }),
+          State: stateOf,
+          ...counted(({ counts }) => counts),
+          File: ({ key }) => key,
+        },
+        { empty: `${name}: no snapshot was put into the bucket under snapshots/ yet.` },
+      ),
+    ),
+    ...(accepted ? [text('The next zip is compared with ', linkTo(accepted), '.')] : []),
+    ...Object.entries(acceptedTables).map(([file, id]) =>
+      text(`The next ${file} is compared with `, linkTo(id), '.'),
+    ),
+    ...(snapshots.length < all ? [{ more: `The newest ${snapshots.length} of ${numberOf(all)}` }] : []),
+    ...(next ? [part({ lead: 'Next', command: `snapshots show ${next.id}` })] : []),
+  ];
+};
+
+const changeTable = ({ byKind, counts }: Pick<SnapshotRecord, 'byKind' | 'counts'>): Block =>
+  section(
+    'What it changes',
+    table('What it changes', [...Object.entries(byKind), ['all', counts] as const], {
+      Kind: ([kind]) => kind,
+      ...counted(([, each]) => each),
+    }),
+  );
+
+/** What it is and does, as before a decision. */
+export const snapshotPlanView = (snapshot: SnapshotRecord): View => {
+  const { id, key, droppedAt } = snapshot;
+  return [
+    { heading: `Snapshot ${id}: ${snapshotState(snapshot)}`, tone: snapshotTone(snapshot) },
+    text(`${key}, dropped at ${droppedAt} (${ageOf(Date.parse(droppedAt))} ago); ${sentText(snapshot)}`),
+    ...snapshotNotes(snapshot),
+    changeTable(snapshot),
+  ];
+};
+
+const refusedSection = (shown: Pick<ShownSnapshot, 'refusedRows' | 'counts'>, ...after: View): Block =>
+  shown.refusedRows.length === 0
+    ? part()
+    : section(refusedRowsTitle(shown), list(shown.refusedRows.map(refusedRowText)), ...after);
+
+export const snapshotView = (snapshot: ShownSnapshot): View => {
+  const { isAccepted, key, report } = snapshot;
+  const next = isTable(key) ? fileNameOf(key) : 'zip';
+  return [
+    ...snapshotPlanView(snapshot),
+    ...(isAccepted ? [text(`The next ${next} is compared with this one.`)] : []),
+    refusedSection(snapshot, text(`All of them are in ${report ?? ''}`)),
+    part(...nextOf(snapshot)),
+  ];
+};
+
+/** What a file would change. */
+export const diffView = (diff: SnapshotDiff): View => [
+  { heading: diffTitle(diff) },
+  ...diffNotes(diff),
+  changeTable(diff),
+  refusedSection(diff),
+];
+
+const nextOf = ({ id, state }: Pick<SnapshotRecord, 'id' | 'state'>): Block[] => {
+  if (state === 'comparing' || state === 'sending')
+    return [{ lead: 'Next', command: `snapshots show ${id}` }];
+  if (state !== 'waiting-for-approval') return [];
+  return [
+    { lead: 'Next', command: `snapshots approve ${id}` },
+    { lead: '  or', command: `snapshots reject ${id} --reason "…"` },
+    {
+      ...{ action: '/snapshot-decision', hidden: { id }, fields: [{ reason: 'required' }] },
+      buttons: [
+        { text: 'Approve', value: 'approved' },
+        { text: 'Reject', value: 'rejected' },
+      ],
+    },
+  ];
+};

@@ -1,14 +1,31 @@
 import { type ConnectionReport, minuteOf, skewOf } from '../connection/check.ts';
-import type { PaceStatus, Status } from '../connection/status.ts';
+import type { PaceStatus, QueueStatus, Status } from '../connection/status.ts';
+import type { Group } from '../dead-letters/reading/groups.ts';
 import { isStopped, type PausedFunction } from '../deployment/pause.ts';
+import { needsDecision } from '../failure.ts';
 import { plain } from '../redaction/printable.ts';
 import type { Incident } from '../telemetry/incidents.ts';
+import type { CallCount } from '../telemetry/pace-use.ts';
 import type { PauseRecord } from '../telemetry/pauses.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
-import { type Note, noteIf, type Tone } from './view.ts';
-import { remarksOn } from './waiting.ts';
+import { causeText, kindTone, remarksOnLetters } from './letters.ts';
+import { lastComparisonNote } from './reconcile.ts';
+import { waitingSnapshotText } from './snapshots.ts';
+import {
+  type Block,
+  type Cell,
+  href,
+  type Note,
+  noteIf,
+  section,
+  type Tone,
+  table,
+  text,
+  type View,
+} from './view.ts';
+import { remarksOn, waitingGroupTable, waitText, wakeCommand } from './waiting.ts';
 
-/** All that is known of the connection to the platform. */
+/** What is known of the connection to the platform, without its problems. */
 export const connectionNotes = (report: ConnectionReport | undefined): Note[] =>
   report === undefined
     ? [
@@ -20,7 +37,7 @@ export const connectionNotes = (report: ConnectionReport | undefined): Note[] =>
     : [...healthNotes(report), ...concernNotes(report)];
 
 /** Whether all is well, as far as it is known: `warn` is not known. */
-export const healthNotes = (report: ConnectionReport): [platform: Note, credential: Note, versions: Note] => {
+const healthNotes = (report: ConnectionReport): [platform: Note, credential: Note, versions: Note] => {
   const { reachable, platform, versions } = report;
   const known = versions.map(({ component, version }) => `${component} ${version}`).join(', ');
   return [
@@ -57,26 +74,27 @@ const credentialNote = ({ credentialAccepted, changes }: ConnectionReport): Note
   return note('warn', 'It accepts the service’s credential for reading. For changes, this is not known');
 };
 
-/** What else a person should know, and each problem with what to do. */
-export const concernNotes = ({
+/** What else a person should know. */
+const concernNotes = ({
   clockSkewSeconds = 0,
   authorizationDays,
-  problems,
-}: Pick<ConnectionReport, 'clockSkewSeconds' | 'authorizationDays' | 'problems'>): Note[] => [
+}: Pick<ConnectionReport, 'clockSkewSeconds' | 'authorizationDays'>): Note[] => [
   ...noteIf(Math.abs(clockSkewSeconds) >= 2, 'plain', `Its clock is ${skewOf(clockSkewSeconds)} ours`),
   ...noteIf(
     authorizationDays !== undefined,
     'plain',
     `A person must authorize again in ${countOf(Math.max(0, authorizationDays ?? 0), 'day')}`,
   ),
-  ...problems.flatMap(({ what, remedy }): Note[] => [
-    { tone: 'bad', text: plain(what) },
-    { tone: 'todo', text: plain(remedy) },
-  ]),
 ];
 
+export const problemNotes = ({ problems }: Pick<ConnectionReport, 'problems'>): Note[] =>
+  problems.flatMap(({ what, remedy }): Note[] => [
+    { tone: 'bad', text: plain(what) },
+    { tone: 'todo', text: plain(remedy) },
+  ]);
+
 /** What the platform grants, and what is left of it. */
-export const windowText = (window: PaceStatus['window']): string => {
+const windowText = (window: PaceStatus['window']): string => {
   if (window === undefined) return 'The platform’s budget is not known.';
   if (window === 'none') return 'The platform does not report a budget.';
   const { remaining, endsMs, budget, used } = window;
@@ -86,19 +104,33 @@ export const windowText = (window: PaceStatus['window']): string => {
     : `The platform’s budget: ${numberOf(budget)} credits, of which ${numberOf(used)} (${partOf(used, budget)}) are used; ${renewed}.`;
 };
 
-/** Where no calls are known. */
-export const noCallsText = ({ calls, sinceMs }: Pick<PaceStatus, 'calls' | 'sinceMs'>): string =>
-  calls
-    ? `No function has called the platform since ${hourOf(sinceMs)}.`
-    : 'The calls of functions are not known.';
+const paceView = ({ window, calls, sinceMs }: PaceStatus): View => {
+  if (calls === undefined) return [text(`${windowText(window)} The calls of functions are not known.`)];
+  if (calls.length === 0)
+    return [text(`${windowText(window)} No function has called the platform since ${hourOf(sinceMs)}.`)];
+  const rows = [...Map.groupBy(calls, ({ priority }) => priority)].flatMap(([priority, each]) => [
+    { name: priority as string, each },
+    ...each.map((one) => ({ name: `  ${one.function}`, each: [one] })),
+  ]);
+  const sumOf = (each: readonly CallCount[], what: 'calls' | 'refused'): number =>
+    each.reduce((sum, one) => sum + one[what], 0);
+  return [
+    text(windowText(window)),
+    table('Calls to the platform', rows, {
+      [`Calls since ${hourOf(sinceMs)}`]: ({ name }) => name,
+      All: ({ each }) => sumOf(each, 'calls'),
+      Refused: ({ each }) => ({ count: sumOf(each, 'refused'), of: sumOf(each, 'calls') }),
+    }),
+  ];
+};
 
 /** `12:05 UTC`. */
-export const hourOf = (ms: number): string => `${new Date(ms).toISOString().slice(11, 16)} UTC`;
+const hourOf = (ms: number): string => `${new Date(ms).toISOString().slice(11, 16)} UTC`;
 
 /** One that AWS cannot be asked about is as its record says. */
-export const isPaused = ({ state }: PausedFunction): boolean => state === undefined || isStopped(state);
+const isPaused = ({ state }: PausedFunction): boolean => state === undefined || isStopped(state);
 
-export const pausesUnknown = 'It is not known whether functions are paused.';
+const pausesUnknown = 'It is not known whether functions are paused.';
 
 export const pausedText = (paused: PausedFunction): string => {
   const { function: name, state, sinceMs, who, isFiltered } = paused;
@@ -127,7 +159,7 @@ export const pauseText = ({ sinceMs = 0, who = '', reason = '' }: Told): string 
   plain(`since ${minuteOf(new Date(sinceMs).toISOString())} by ${who}: ${reason}`);
 
 /** What a function waits for until a person acts. */
-export const incidentNotes = (incident: Incident): Note[] => {
+const incidentNotes = (incident: Incident): Note[] => {
   const { function: name, kind, sinceMs, lastMs, message, remedy } = incident;
   const since = minuteOf(new Date(sinceMs).toISOString());
   return [
@@ -136,14 +168,13 @@ export const incidentNotes = (incident: Incident): Note[] => {
   ];
 };
 
-/**
- * Why messages wait: the functions tell it. Of those that they did not tell of, the probe of the platform may have met the reason.
- * @param log what adds the functions' log to a trace: the option of the command, by its name.
- */
-export const waitingTexts = (
-  { queues, connection, incidents, waiting }: Pick<Status, 'queues' | 'connection' | 'incidents' | 'waiting'>,
-  log?: string,
-): string[] => {
+/** Why messages wait: the functions tell it. Of those that they did not tell of, the probe of the platform may have met the reason. */
+const waitingTexts = ({
+  queues,
+  connection,
+  incidents,
+  waiting,
+}: Pick<Status, 'queues' | 'connection' | 'incidents' | 'waiting'>): string[] => {
   const count = queues.reduce((sum, { inFlight, delayed }) => sum + inFlight + delayed, 0);
   const told = waiting.reduce((sum, { messages, due, unknown }) => sum + messages - due - unknown, 0);
   const why =
@@ -152,13 +183,13 @@ export const waitingTexts = (
       : connection.waitingFor
         ? `They wait (${connection.waitingFor.kind}): ${plain(connection.waitingFor.why)}.`
         : incidents?.length
-          ? 'The known causes are listed below. All other messages are being handled, or are tried again within 30 minutes.'
+          ? 'The known causes are listed above. All other messages are being handled, or are tried again within 30 minutes.'
           : 'A probe of the platform found no cause: they are being handled, or are tried again within 30 minutes. If single calls are refused, the log of the function shows why.';
   const others = Math.max(0, count - told);
   const flying = `${countOf(count, 'message is', 'messages are')} in flight.`;
   if (waiting.length === 0) return count === 0 ? ['Nothing waits.'] : [`${flying} ${why}`];
   return [
-    ...remarksOn(waiting, log),
+    ...remarksOn(waiting),
     ...(others > 0
       ? [
           `${flying} ${countOf(others, 'is', 'are')} being handled, or ${others === 1 ? 'waits' : 'wait'} for ${others === 1 ? 'its' : 'their'} turn to call the platform.`,
@@ -166,3 +197,146 @@ export const waitingTexts = (
       : []),
   ];
 };
+
+/** The state of everything, and first what a person is to do. */
+export const statusView = (status: Status): View => {
+  const { connection, pace, waiting } = status;
+  return [
+    { title: 'What to do first', isFirst: true, part: firstOf(status) },
+    section(
+      'Platform',
+      ...connectionNotes(connection),
+      ...(connection?.scopes ? [text(`Scopes asked for: ${connection.scopes.join(' ')}`)] : []),
+    ),
+    section('Pace', ...paceView(pace)),
+    section('Queues', ...queuesView(status)),
+    section(
+      waitText(waiting.reduce((sum, { messages }) => sum + messages, 0)),
+      waitingGroupTable(waiting),
+      ...waitingTexts(status).map((each) => text(each)),
+      ...(waiting.length === 0 ? [] : [{ lead: 'One by one', command: 'waiting' }, wakeCommand(waiting)]),
+    ),
+    lettersSection(status.letters),
+  ];
+};
+
+/** What stops everything, then what only a person can decide, then the largest causes. */
+const firstOf = ({ letters: { groups }, ...status }: Status): View => {
+  const { connection, paused = [], incidents = [], snapshots = [], waiting } = status;
+  const comparison = lastComparisonNote(status.comparison);
+  const undecided = groups.reduce((sum, { kind, letters }) => sum + (needsDecision(kind) ? letters : 0), 0);
+  const all: Block[] = [
+    ...(connection ? problemNotes(connection) : []),
+    ...incidents.flatMap(incidentNotes),
+    ...paused.flatMap((each) => [
+      { tone: 'bad' as const, text: pausedText(each) },
+      { lead: 'To resume', command: `resume ${each.function}` },
+    ]),
+    ...snapshots.flatMap((each): Block[] => [
+      { tone: 'warn', text: waitingSnapshotText(each), to: `/snapshots/${encodeURIComponent(each.id)}` },
+      { command: `snapshots show ${each.id}` },
+    ]),
+    ...(comparison === undefined || comparison.tone === 'good'
+      ? []
+      : [{ ...comparison, to: '/reconcile' }, { command: 'reconcile show' }]),
+    ...(undecided === 0
+      ? []
+      : [
+          {
+            ...{ tone: 'bad' as const, to: '/uncertain' },
+            text: `${countOf(undecided, 'letter needs', 'letters need')} your decision`,
+          },
+          { command: 'letters verify' },
+        ]),
+    ...groups
+      .filter(({ kind }) => !needsDecision(kind))
+      .slice(0, 3)
+      .flatMap(firstOfCause),
+  ];
+  if (all.length > 0) return all;
+  return waiting.length > 0
+    ? [text('Nothing: messages that wait continue by themselves.')]
+    : [{ tone: 'good', text: 'Nothing. All is well.' }];
+};
+
+const firstOfCause = ({ letters, kind, function: name, cause, remedy, ...why }: Group): Note[] => [
+  {
+    ...{ tone: kindTone(kind), to: `/causes#${cause}` },
+    text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}): ${causeText(why)}`,
+  },
+  { tone: 'todo', text: remedy },
+];
+
+const queuesView = ({ queues, letters, paused }: Status): View => {
+  const { counts, groups } = letters;
+  const oldestMs = groups.length === 0 ? undefined : Math.min(...groups.map((group) => group.oldestMs));
+  const all: QueueStatus[] = [...queues, { function: 'dead-letters', ...counts, oldestMs }];
+  const isStopped = (name: string): boolean =>
+    paused?.some((each) => each.function === name && isPaused(each)) ?? false;
+  return [
+    table('Queues', all, {
+      Queue: ({ function: name }) => name,
+      Visible: ({ visible }) => visible,
+      'In flight': ({ inFlight }) => inFlight,
+      Delayed: ({ delayed }) => delayed,
+      'Oldest seen': (queue) => ({ sinceMs: queue.oldestMs }),
+      Deliveries: ({ function: name }) =>
+        name === 'dead-letters' || paused === undefined
+          ? ''
+          : isStopped(name)
+            ? { text: 'paused', tone: 'bad' }
+            : 'on',
+      Change: ({ function: name }) => (name === 'dead-letters' ? '' : deliveryForm(name, isStopped(name))),
+    }),
+    ...(paused === undefined ? [text(pausesUnknown)] : []),
+  ];
+};
+
+const deliveryForm = (name: string, isStopped: boolean): Cell =>
+  isStopped
+    ? { action: '/resume', hidden: { function: name }, buttons: [{ text: 'Resume' }] }
+    : {
+        ...{ action: '/pause', hidden: { function: name }, summary: 'pause' },
+        ...{ fields: [{ reason: 'required' }], buttons: [{ text: `Pause ${name}` }] },
+      };
+
+const lettersSection = (letters: Status['letters']): Block => {
+  const kinds = byKind(letters.groups);
+  return section(
+    countOf(
+      kinds.reduce((sum, kind) => sum + kind.letters, 0),
+      'letter',
+    ),
+    ...noteIf(letters.unread !== undefined, 'bad', letters.unread ?? ''),
+    table(
+      'Letters by kind',
+      kinds,
+      {
+        Letters: (each) => each.letters,
+        Kind: ({ kind }) => ({
+          ...{ text: kind, tone: kindTone(kind), badge: true, to: href('/letters', { kind }) },
+        }),
+        Oldest: ({ oldestMs }) => ({ sinceMs: oldestMs }),
+        Newest: ({ newestMs }) => ({ sinceMs: newestMs }),
+      },
+      { empty: letters.unread === undefined ? 'There are no dead letters.' : '', hasBars: true },
+    ),
+    ...remarksOnLetters(letters),
+    ...(kinds.length === 0
+      ? []
+      : [
+          { lead: 'What to do about them', command: 'letters groups' },
+          { links: [{ text: 'By cause, and what to do', to: '/causes' }] },
+        ]),
+  );
+};
+
+const byKind = (groups: readonly Group[]) =>
+  [...Map.groupBy(groups, ({ kind }) => kind)]
+    .map(([kind, each]) => ({
+      kind,
+      letters: each.reduce((sum, { letters }) => sum + letters, 0),
+      oldestMs: Math.min(...each.map(({ oldestMs }) => oldestMs)),
+      newestMs: Math.max(...each.map(({ newestMs }) => newestMs)),
+    }))
+    .sort((one, other) => other.letters - one.letters);

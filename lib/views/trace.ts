@@ -1,10 +1,12 @@
 import { plain } from '../redaction/printable.ts';
 import type { TraceEvent } from '../trace/event.ts';
-import type { TracedMessage } from '../trace/trace.ts';
+import type { Trace, TracedMessage } from '../trace/trace.ts';
 import { countOf } from './amounts.ts';
+import { subjectOf } from './letters.ts';
+import { type Block, part, text, type View } from './view.ts';
 
 /** What became of a message. */
-export const outcomeText = ({ outcome, presumed }: Pick<TracedMessage, 'outcome' | 'presumed'>): string =>
+const outcomeText = ({ outcome, presumed }: Pick<TracedMessage, 'outcome' | 'presumed'>): string =>
   presumed ? 'sent, and presumed done' : outcomes[outcome];
 
 const outcomes: Record<TracedMessage['outcome'], string> = {
@@ -23,7 +25,7 @@ const outcomes: Record<TracedMessage['outcome'], string> = {
 export const timeText = (at: string): string => `${at.slice(0, 19).replace('T', ' ')} UTC`;
 
 /** What happened to a message at one time. */
-export const eventText = (event: TraceEvent): string => plain(texts[event.what](event));
+const eventText = (event: TraceEvent): string => plain(texts[event.what](event));
 
 const texts: Record<TraceEvent['what'], (event: TraceEvent) => string> = {
   received: ({ function: name, replays = 0 }) =>
@@ -93,3 +95,52 @@ const claimText = ({ outcome, presumed }: TraceEvent): string => {
 
 const fieldsText = ({ fields = [] }: TraceEvent): string =>
   fields.length === 0 || fields.join() === 'whole' ? '' : `, ${fields.join(', ')}`;
+
+/** All that is known of a message. */
+export const traceView = (trace: Trace, log: boolean): View =>
+  trace.events.length === 0
+    ? [
+        text(`Nothing is known about ${trace.id}. ${elsewhere(log)}`),
+        ...(log ? [] : [{ lead: 'To search it', command: `trace ${trace.id} --log` }]),
+        ...unreadNotes(trace),
+      ]
+    : [...trace.messages.map(headOf), part(...timelineView(trace))];
+
+/** What happened, in the order of time. */
+export const timelineView = ({
+  events,
+  unread,
+  messages,
+}: Pick<Trace, 'events' | 'unread' | 'messages'>): Block[] => {
+  const several = messages.length > 1;
+  return [
+    {
+      facts: events.map((event): [string, string] => [
+        timeText(event.at),
+        `${several && event.message ? `${event.message.slice(0, 8)} ` : ''}${eventText(event)}`,
+      ]),
+    },
+    ...unreadNotes({ unread }),
+  ];
+};
+
+const unreadNotes = ({ unread }: Pick<Trace, 'unread'>): Block[] =>
+  unread.map(({ source, why }) => ({ tone: 'warn', text: `Not read: ${source} (${why})` }));
+
+const elsewhere = (log: boolean): string =>
+  log
+    ? 'Check that it is the id of a message, letter or event of this stage. A message that was done before the time that is searched is found only by its resource, as in grade/2001/5001/301.'
+    : 'A message that was done at its first try leaves no record. Pass its resource, as in grade/2001/5001/301, or search the functions’ log, too.';
+
+const headOf = (message: TracedMessage): Block => {
+  const { ids, function: name = '', eventId, resource } = message;
+  const told = [
+    `${message.message}: ${outcomeText(message)}`,
+    name,
+    subjectOf(message),
+    resource === undefined ? '' : `resource ${resource}`,
+    eventId === undefined ? '' : `event ${eventId}`,
+    ids.length > 1 ? `earlier ${ids.filter((id) => id !== message.message).join(', ')}` : '',
+  ];
+  return { heading: told.filter(Boolean).join(' · ') };
+};

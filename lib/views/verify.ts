@@ -1,16 +1,84 @@
 import type { Verified } from '../dead-letters/verify/verify.ts';
-import { countOf } from './amounts.ts';
-import { type Note, noteIf } from './view.ts';
+import { undecidedKinds } from '../failure.ts';
+import { countOf, numberOf } from './amounts.ts';
+import { about, letterLink } from './letters.ts';
+import {
+  type Block,
+  badge,
+  type Form,
+  list,
+  type Note,
+  noteIf,
+  part,
+  table,
+  text,
+  type View,
+} from './view.ts';
+
+type Found = Verified['letters'][number]['found'];
 
 /** What follows from what was found of an uncertain letter. */
-export const verdicts: Record<Verified['letters'][number]['found'], Note> = {
+const verdicts: Record<Found, Note> = {
   found: { tone: 'good', text: 'it was done, so the letter can be discarded' },
   absent: { tone: 'warn', text: 'it was not done, so the letter can be replayed' },
   unclear: { tone: 'bad', text: 'these letters stay' },
 };
 
-export const noneUncertainText = (name: string): string =>
-  `${name}: no letter is uncertain, or none matches.`;
+const reasons = {
+  found: 'looked up: found on the platform',
+  absent: 'looked up: not found on the platform',
+  unclear: '',
+};
+
+export const verifiedView = ({ letters, ...counts }: Verified, name: string): View => {
+  if (letters.length === 0) return [text(`${name}: no letter is uncertain, or none matches.`)];
+  const unclear = letters.filter(({ found }) => found === 'unclear');
+  return [
+    part(
+      table('What was looked up', letters, {
+        Letter: ({ id }) => letterLink(id),
+        Function: (letter) => letter.function || '–',
+        ...about,
+        Found: ({ found }) => badge(found, verdicts[found].tone),
+        Why: ({ why = '' }) => why,
+        Decide: ({ id, found }) => decisionForm(id, reasons[found]),
+      }),
+    ),
+    ...(['found', 'absent', 'unclear'] as const).flatMap((found) =>
+      noteIf(counts[found] > 0, verdicts[found].tone, `${counts[found]} ${found}: ${verdicts[found].text}`),
+    ),
+    list(
+      [...Map.groupBy(unclear, ({ why = '' }) => why)].map(
+        ([why, each]) => `${numberOf(each.length)}: ${why}`,
+      ),
+    ),
+    ...allOf(letters, { found: 'found', action: '/discard', act: (count) => `Discard ${count} found` }),
+    ...allOf(letters, { found: 'absent', action: '/decide', act: (count) => `Send ${count} not found` }),
+  ];
+};
+
+/** It names the kinds: of a letter that has become another one meanwhile, nothing is decided by an old screen. */
+export const decisionForm = (id: string, reason = ''): Form => ({
+  ...{
+    action: '/decide',
+    hidden: { id, kind: undecidedKinds },
+    fields: [{ reason: 'required', value: reason }],
+  },
+  buttons: [
+    { text: 'Discard: it was done', value: 'discard' },
+    { text: 'Send: it was not', value: 'send' },
+  ],
+});
+
+const allOf = (
+  letters: Verified['letters'],
+  { found, action, act }: { found: 'found' | 'absent'; action: string; act(count: string): string },
+): Block[] => {
+  const id = letters.flatMap((letter) => (letter.found === found ? [letter.id] : []));
+  if (id.length === 0) return [];
+  const hidden = { id, kind: undecidedKinds, reason: reasons[found] };
+  return [{ action, hidden, buttons: [{ text: act(countOf(id.length, 'letter')), value: 'send' }] }];
+};
 
 /** Letters that were there when it was looked, and are not now. */
 export const goneNotes = (count: number): Note[] =>

@@ -4,16 +4,25 @@ export type View = readonly Block[];
 /** `todo`: what a person is to do. `quiet`: what is said beside the rest. */
 export type Tone = 'good' | 'bad' | 'warn' | 'todo' | 'plain' | 'quiet';
 
-/** A sentence; its tone decides the colour, and the mark before it. If a command to type says more, it has no full stop. */
-export type Note = { tone: Tone; text: string; command?: string };
+/**
+ * A sentence; its tone decides the colour, and the mark before it. If a command to type says more, it has no full stop. `to`: the screen
+ * of the console that shows more.
+ */
+export type Note = { tone: Tone; text: string; command?: string; to?: string };
 
 /** `to`: the screen of the console that shows more. `code`: a name as it is typed. `badge`: one of a few states or kinds. */
 export type Words = { text: string; tone?: Tone; to?: string; code?: true; badge?: true };
 
 export type Piece = string | number | undefined | Words;
 
-/** What a table has in a column. Numbers and ages stand to the right. Forms and ticks are the console's alone. */
-export type Cell = Piece | { sinceMs: number | undefined } | Form | { tick: string } | readonly Words[];
+/** What a table has in a column. Numbers, ages and shares stand to the right. Forms and ticks are the console's alone. */
+export type Cell =
+  | Piece
+  | { sinceMs: number | undefined }
+  | { count: number; of: number }
+  | Form
+  | { tick: string }
+  | readonly Words[];
 
 export type Field =
   | { reason: 'required' | 'optional'; value?: string | undefined }
@@ -30,6 +39,8 @@ export type Form = {
   buttons: readonly { text: string; value?: string }[];
   /** A console that changes nothing shows it, too. */
   isHarmless?: true;
+  /** It is opened by this. */
+  summary?: string;
 };
 
 /** Columns side by side, as for the hours of a day. */
@@ -46,7 +57,7 @@ export type Table = {
   caption: string;
   titles: readonly (string | Words)[];
   rows: readonly Row[];
-  /** Draws the numbers of the first column, too. */
+  /** Draws the numbers of the first column that has some, too. */
   hasBars?: boolean;
 };
 
@@ -56,6 +67,7 @@ export type Block =
   | { text: readonly Piece[] }
   /** What the platform or a person wrote. */
   | { quote: string }
+  | { list: readonly (readonly Piece[])[] }
   | { facts: readonly (readonly [label: string, value: Piece])[] }
   | { table: Table }
   /** It is set apart from what is before it and after it. */
@@ -67,7 +79,12 @@ export type Block =
   /** What a list leaves out, without a full stop: on a terminal, a higher limit shows it. */
   | { more: string }
   | Form
-  | { links: readonly Required<Pick<Words, 'text' | 'to'>>[] };
+  | { links: readonly Link[] }
+  /** What takes long, on a screen of its own: the console's script puts it here. */
+  | { later: string; to: string };
+
+/** One that leads to a change is not shown in a console that changes nothing. */
+export type Link = { text: string; to: string; isChange?: true };
 
 /** The note, if there is something to say. */
 export const noteIf = (isSo: boolean, tone: Tone, text: string): Note[] => (isSo ? [{ tone, text }] : []);
@@ -91,6 +108,10 @@ export const href = (
 export const badge = (text: string, tone: Tone): Words => ({ text, tone, badge: true });
 
 export const text = (...pieces: Piece[]): Block => ({ text: pieces });
+
+export const list = (items: readonly (Piece | readonly Piece[])[]): Block => ({
+  list: items.map((item) => [item].flat() as Piece[]),
+});
 
 export const part = (...blocks: View): Block => ({ part: blocks });
 

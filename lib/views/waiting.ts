@@ -1,14 +1,26 @@
-import type { WaitingGroup, WaitingMessage } from '../waiting/waiting.ts';
+import type { Waiting, WaitingGroup, WaitingMessage } from '../waiting/waiting.ts';
 import type { WakePlan, Woken } from '../waiting/wake.ts';
-import { ageOf, countOf } from './amounts.ts';
-import { type Note, noteIf } from './view.ts';
+import { ageOf, countOf, numberOf } from './amounts.ts';
+import { kindTone, subjectOf } from './letters.ts';
+import {
+  type Block,
+  badge,
+  type Form,
+  href,
+  type Note,
+  noteIf,
+  part,
+  table,
+  text,
+  type View,
+} from './view.ts';
 
 /** When a message is tried next. */
-export const nextText = ({ next, nextMs = 0 }: Pick<WaitingMessage, 'next' | 'nextMs'>): string =>
+const nextText = ({ next, nextMs = 0 }: Pick<WaitingMessage, 'next' | 'nextMs'>): string =>
   next === 'later' ? inTime(nextMs) : next;
 
 /** When the next of them is tried. */
-export const nextOfGroup = ({ nextMs, due }: Pick<WaitingGroup, 'nextMs' | 'due'>): string =>
+const nextOfGroup = ({ nextMs, due }: Pick<WaitingGroup, 'nextMs' | 'due'>): string =>
   nextMs === undefined ? (due > 0 ? 'due' : 'unknown') : inTime(nextMs);
 
 /** `in 3 min`. */
@@ -16,13 +28,10 @@ const inTime = (ms: number): string => `in ${ageOf(Date.now() - (ms - Date.now()
 
 export const waitText = (messages: number): string => countOf(messages, 'message waits', 'messages wait');
 
-export const nothingWaitsText = (name: string): string => `${name}: no message waits, or none matches.`;
-
-const sum = (groups: WaitingGroup[], count: (group: WaitingGroup) => number): number =>
+const sum = (groups: readonly WaitingGroup[], count: (group: WaitingGroup) => number): number =>
   groups.reduce((all, group) => all + count(group), 0);
 
-/** @param log what adds the functions' log to a trace: the option of the command, by its name. */
-export const remarksOn = (groups: WaitingGroup[], log = 'the functions’ log'): string[] => {
+export const remarksOn = (groups: readonly WaitingGroup[]): string[] => {
   const due = sum(groups, (group) => group.due);
   const unknown = sum(groups, (group) => group.unknown);
   return [
@@ -33,16 +42,16 @@ export const remarksOn = (groups: WaitingGroup[], log = 'the functions’ log'):
       : []),
     ...(unknown > 0
       ? [
-          `${countOf(unknown, 'message')} may no longer wait: the next try is long past. Either the queue has many messages before them, or the function is paused, or they ended and that could not be recorded. To find out, trace one of them with ${log}.`,
+          `${countOf(unknown, 'message')} may no longer wait: the next try is long past. Either the queue has many messages before them, or the function is paused, or they ended and that could not be recorded. To find out, trace one of them with the functions’ log.`,
         ]
       : []),
   ];
 };
 
-export const hiddenText = (messages: number): string =>
+const hiddenText = (messages: number): string =>
   `${countOf(messages, 'message is', 'messages are')} hidden until the next try`;
 
-export const wakePlanNotes = ({ due }: Pick<WakePlan, 'due'>): Note[] =>
+const wakePlanNotes = ({ due }: Pick<WakePlan, 'due'>): Note[] =>
   noteIf(
     due > 0,
     'plain',
@@ -62,3 +71,70 @@ export const wokenNotes = ({ woken, taken, failed, left }: Omit<Woken, 'plan'>):
     ...noteIf(left > 0, 'warn', `${messages(left)} not woken. They are tried again at the planned time.`),
   ];
 };
+
+export const waitingView = ({ groups, messages, matching }: Waiting, name: string): View => {
+  const [first] = messages;
+  if (first === undefined) return [text(`${name}: no message waits, or none matches.`)];
+  return [
+    { heading: `${name}: ${waitText(matching)}` },
+    part(waitingGroupTable(groups)),
+    part(
+      table('Messages', messages, {
+        Id: ({ id }) => ({ text: id.slice(0, 8), to: href('/trace', { id }) }),
+        Age: ({ firstMs }) => ({ sinceMs: firstMs ?? Date.now() }),
+        Function: (message) => message.function,
+        Kind: ({ kind }) => badge(kind, kindTone(kind)),
+        Tries: ({ attempts }) => attempts,
+        Next: nextText,
+        About: (message) => subjectOf(message) || '–',
+      }),
+    ),
+    ...(messages.length < matching
+      ? [{ more: `The ${numberOf(messages.length)} that have waited longest, of ${numberOf(matching)}` }]
+      : []),
+    ...remarksOn(groups).map((each) => text(each)),
+    { lead: 'All of one', command: `trace ${first.id.slice(0, 8)}` },
+    wakeCommand(groups),
+  ];
+};
+
+/** Of the largest cause, as an example of what can be typed. */
+export const wakeCommand = ([group]: readonly WaitingGroup[]): Block => ({
+  ...{ lead: 'Once a cause is gone', command: `waiting wake --kind ${group?.kind ?? 'credentials'}` },
+});
+
+/** For each cause a row, its error, and who must do what. */
+export const waitingGroupTable = (
+  groups: readonly WaitingGroup[],
+  { isPlan = false }: { isPlan?: boolean } = {},
+): Block =>
+  table(
+    'What waits, by cause',
+    groups,
+    {
+      Messages: ({ messages }) => messages,
+      Function: (group) => group.function || '–',
+      Kind: ({ kind }) => badge(kind, kindTone(kind)),
+      Oldest: ({ oldestMs }) => ({ sinceMs: oldestMs }),
+      Tries: ({ attempts }) => attempts,
+      'Next try': nextOfGroup,
+    },
+    {
+      under: ({ function: name, kind, error, remedy }) => [
+        text({ text: error, to: href('/waiting', { function: name, kind }) }),
+        ...noteIf(remedy !== '', 'todo', remedy),
+        ...(isPlan ? [] : [wakeForm({ function: name, kind })]),
+      ],
+    },
+  );
+
+const wakeForm = (of: { function: string; kind: string }): Form => ({
+  ...{ action: '/wake', hidden: of, fields: [{ reason: 'optional' }] },
+  buttons: [{ text: `Wake all of ${of.function} that wait because of this` }],
+});
+
+export const wakePlanView = (plan: Pick<WakePlan, 'messages' | 'groups' | 'due'>): View => [
+  { heading: hiddenText(plan.messages) },
+  part(waitingGroupTable(plan.groups, { isPlan: true })),
+  ...wakePlanNotes(plan),
+];

@@ -1,7 +1,7 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { maxBytes, sqsProblem } from '../../lib/aws/sqs-limits.ts';
-import { letterDetailLines } from '../../lib/cli/print/letter-details.ts';
 import type { Terminal } from '../../lib/cli/print/terminal.ts';
+import { linesOf } from '../../lib/cli/print/view.ts';
 import { type DeadLetter, type LetterFailure, letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
 import { differences } from '../../lib/dead-letters/edit/change.ts';
 import { matches } from '../../lib/dead-letters/reading/filter.ts';
@@ -18,6 +18,7 @@ import { jsonIn } from '../../lib/json.ts';
 import { eventIdIn, parseMessage, versionOf } from '../../lib/message.ts';
 import { withoutFields } from '../../lib/redaction/letter-body.ts';
 import { printableJson } from '../../lib/redaction/printable.ts';
+import { letterView } from '../../lib/views/letters.ts';
 import { type Body, bodies } from './bodies.ts';
 
 export type FuzzReport = {
@@ -34,7 +35,10 @@ export type FuzzReport = {
   heapMb: number;
 };
 
-const plainTerminal = { style: (_: unknown, text: string) => text, width: 100 } as Terminal;
+const plainTerminal = {
+  ...{ style: (_: unknown, text: string) => text, width: 100 },
+  command: (words: string) => words,
+} as Terminal;
 const prefix = 'sis-relay-fuzz-';
 const read = createLetterReader({ prefix, queueUrlOf: async (name) => `http://queues/${name}` });
 const kinds = Object.keys(dispositions) as FailureKind[];
@@ -213,7 +217,7 @@ const checkVerbs = (
   const shown = [
     printableJson(groupsOf([record]).groups),
     printableJson(record),
-    ...letterDetailLines(detailsOf(letter, { reveal: false }), plainTerminal),
+    ...linesOf(letterView(detailsOf(letter, { reveal: false })), plainTerminal),
     printableJson(differences(body, original.replace('301', '302'), { reveal: false })),
   ].join('\n');
   claim(!controls.test(shown), 'what a terminal obeys is printed');

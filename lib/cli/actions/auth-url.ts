@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { RefusedError } from '../../deployment/command-errors.ts';
 import { authorizeUser, type EntryProbe } from '../../user-authorization/authorize.ts';
+import { text } from '../../views/view.ts';
 import type { CommandContext } from '../command-context.ts';
-import { wrapped } from '../print/table.ts';
 
 type Given = { callback: string; returned?: string; appSecret: string; entryPath?: string };
 
 export const act = async (
-  { target, audit, terminal, isJson, print, agreed, finish }: CommandContext,
+  { target, audit, terminal, isJson, print, say, agreed, finish }: CommandContext,
   { callback, returned, appSecret, entryPath }: Given,
 ): Promise<void> => {
   let entry: EntryProbe | undefined;
@@ -18,7 +18,7 @@ export const act = async (
       entry = found;
       if (isJson) return;
       terminal.out(`${found.url}\n`);
-      terminal.err(`${wrapped(found.explained, terminal.width).join('\n')}\n`);
+      say([text(found.explained)]);
     },
     returned: async () => {
       if (returned !== undefined) address = await contentOf(returned);
@@ -32,7 +32,9 @@ export const act = async (
   print({ ...entry, stored }, () =>
     stored
       ? [
-          `The credential of user ${stored.userId} is stored in the secret ${stored.secret}${stored.replaced ? ' and replaces the one before' : ''}.`,
+          text(
+            `The credential of user ${stored.userId} is stored in the secret ${stored.secret}${stored.replaced ? ' and replaces the one before' : ''}.`,
+          ),
         ]
       : [],
   );

@@ -1,25 +1,22 @@
 import { integrationNames } from '../../deployment/function-names.ts';
 import { type PauseChange, pauseFunctions, resumeFunctions } from '../../deployment/pause.ts';
-import { plain } from '../../redaction/printable.ts';
 import { pauseText } from '../../views/status.ts';
+import { text } from '../../views/view.ts';
 import type { CommandContext } from '../command-context.ts';
-import { wrapped } from '../print/table.ts';
 
 type Verb = 'pause' | 'resume';
 
 const actOf =
   (verb: Verb) =>
   async (context: CommandContext, functions: string[], { reason }: { reason?: string }): Promise<void> => {
-    const { target, audit, signal, terminal, print, withProgress, finish } = context;
+    const { target, audit, signal, print, withProgress, finish } = context;
     const known = integrationNames();
     const work = verb === 'pause' ? pauseFunctions : resumeFunctions;
     const changes = await withProgress('Asking AWS', () =>
       work(target, { functions, known, reason, audit, signal }),
     );
     print({ functions: changes }, () =>
-      [...changes.map((each) => textOf(each, verb)), ...remarks(changes, verb)].flatMap((line) =>
-        wrapped(plain(line), terminal.width, '  '),
-      ),
+      [...changes.map((each) => textOf(each, verb)), ...remarks(changes, verb)].map((each) => text(each)),
     );
     finish(changes.every(({ done }) => done));
   };

@@ -4,13 +4,11 @@ import { openInput } from '../../publish/input.ts';
 import { type Awaited, awaitOutcomes } from '../../publish/outcomes.ts';
 import { type Published, publishMessages } from '../../publish/publish.ts';
 import { openMapping, type Source } from '../../publish/rows.ts';
-import { plain } from '../../redaction/printable.ts';
 import { numberOf } from '../../views/amounts.ts';
+import { problemView } from '../../views/changes.ts';
 import { endText, outcomesText, publishedNotes } from '../../views/publish.ts';
+import { list, text, type View } from '../../views/view.ts';
 import type { CommandContext } from '../command-context.ts';
-import { problemLines } from '../print/changes.ts';
-import { wrapped } from '../print/table.ts';
-import type { Terminal } from '../print/terminal.ts';
 
 export const act = async (
   { target, audit, terminal, signal, print, withProgress, finish }: CommandContext,
@@ -29,12 +27,12 @@ export const act = async (
     }),
   );
   const { valid, invalid, sent, messages } = published;
-  print(published, () => publishedLines(published, { dryRun }));
+  print(published, () => publishedView(published, { dryRun }));
   if (dryRun) return finish(invalid === 0 && valid > 0);
   let isDone = sent > 0 && sent === valid;
   if (desk && wait !== undefined && messages.length > 0) {
     const { unread, ...awaited } = await awaitOutcomes(desk, messages, { waitSeconds: wait, signal });
-    print(awaited, () => outcomeLines({ unread, ...awaited }, terminal));
+    print(awaited, () => outcomeView({ unread, ...awaited }));
     const { done, duplicate, superseded } = awaited.outcomes;
     isDone &&= done + duplicate + superseded === sent;
   }
@@ -52,40 +50,41 @@ type Given = Omit<Source, 'input' | 'mapping'> & {
 /** On a terminal. */
 const maxShown = 20;
 
-const publishedLines = (published: Published, { dryRun }: { dryRun: boolean }): string[] => {
+const shortened = (lines: string[], all: string): string[] =>
+  lines.length <= maxShown
+    ? lines
+    : [...lines.slice(0, maxShown), `… and ${numberOf(lines.length - maxShown)} more: ${all}`];
+
+const publishedView = (published: Published, { dryRun }: { dryRun: boolean }): View => {
   const { valid, invalid, sent, messages, problems } = published;
   return [
-    ...problemLines(problems),
-    ...publishedNotes(published).map(({ tone, text }) =>
-      tone === 'warn' ? `${text} Pass --now to give each message the current time.` : text,
+    ...problemView(problems),
+    ...publishedNotes(published).map((note) =>
+      note.tone === 'warn'
+        ? { ...note, text: `${note.text} Pass --now to give each message the current time.` }
+        : note,
     ),
-    ...messages
-      .slice(0, maxShown)
-      .map(({ line, function: name, eventId }) => `  line ${line}: ${name} ${plain(eventId)}`),
-    ...(messages.length > maxShown
-      ? [`  … and ${numberOf(messages.length - maxShown)} more: --json prints the ids of all`]
-      : []),
+    list(
+      shortened(
+        messages.map(({ line, function: name, eventId }) => `line ${line}: ${name} ${eventId}`),
+        '--json prints the ids of all',
+      ),
+    ),
     ...(sent === 0 && !dryRun && invalid > 0 && valid > 0
       ? [
-          'Nothing was sent, because not all messages are valid. Correct the file, or pass --valid-only to send the valid ones.',
+          text(
+            'Nothing was sent, because not all messages are valid. Correct the file, or pass --valid-only to send the valid ones.',
+          ),
         ]
       : []),
   ];
 };
 
-const outcomeLines = (
-  { messages, outcomes, unread }: Awaited,
-  { width }: Pick<Terminal, 'width'>,
-): string[] => {
+const outcomeView = ({ messages, outcomes, unread }: Awaited): View => {
   const notDone = messages.filter(({ outcome }) => !['done', 'duplicate', 'superseded'].includes(outcome));
   return [
-    outcomesText(outcomes),
-    ...notDone
-      .slice(0, maxShown)
-      .flatMap((each) => wrapped(endText(each), width - 2, '  ').map((text) => `  ${text}`)),
-    ...(notDone.length > maxShown
-      ? [`  … and ${numberOf(notDone.length - maxShown)} more: --json prints the outcome of each`]
-      : []),
-    ...(unread ? ['The outcomes of the others could not be read. `sis-relay status` shows more.'] : []),
+    text(outcomesText(outcomes)),
+    list(shortened(notDone.map(endText), '--json prints the outcome of each')),
+    ...(unread ? [text('The outcomes of the others could not be read. `sis-relay status` shows more.')] : []),
   ];
 };

@@ -1,39 +1,25 @@
 import { loadFunctions } from '../../deployment/integrations.ts';
 import { type NeededScopes, neededScopes } from '../../deployment/scopes.ts';
 import { operationOverrides } from '../../deployment/target.ts';
+import { section, text, type View } from '../../views/view.ts';
 import type { CommandContext } from '../command-context.ts';
-import { padded, widthOf, wrapped } from '../print/table.ts';
-import type { Terminal } from '../print/terminal.ts';
 
-export const act = async ({ terminal, print }: CommandContext, names: string[]): Promise<void> => {
+export const act = async ({ print }: CommandContext, names: string[]): Promise<void> => {
   const scopes = neededScopes(await loadFunctions(), { names, overrides: operationOverrides() });
   const { signedByUsers: _, ...document } = scopes;
-  print(document, () => scopeLines(scopes, terminal));
+  print(document, () => scopesView(scopes));
 };
 
 /** The scopes of each function, then those that each client needs. */
-const scopeLines = (
-  { functions, signedByUsers, service, users }: NeededScopes,
-  { style, width }: Terminal,
-): string[] => {
-  const needed = Object.values(functions).flat();
-  const room = Math.max(0, ...needed.map(({ scope }) => widthOf(scope)));
-  const each = Object.entries(functions).flatMap(([name, scopes]) => [
-    style('bold', name) +
-      (signedByUsers.includes(name) ? style('dim', '  signed by the user whom the message names') : ''),
-    ...(scopes.length === 0 ? ['  none: it does not call the platform’s API'] : []),
-    ...scopes.flatMap(({ scope, operations }) =>
-      wrapped(operations.join(', '), width - room - 4).map(
-        (line, at) => `  ${padded(at === 0 ? scope : '', room)}  ${line}`,
-      ),
+const scopesView = ({ functions, signedByUsers, service, users }: NeededScopes): View => [
+  ...Object.entries(functions).map(([name, scopes]) =>
+    section(
+      signedByUsers.includes(name) ? `${name}  signed by the user whom the message names` : name,
+      scopes.length === 0
+        ? text('none: it does not call the platform’s API')
+        : { facts: scopes.map(({ scope, operations }) => [scope, operations.join(', ')] as const) },
     ),
-    '',
-  ]);
-  const sum = (title: string, text: string): string[] =>
-    text === '' ? [] : [style('bold', title), ...wrapped(text, width - 2).map((line) => `  ${line}`)];
-  return [
-    ...each,
-    ...sum('The service’s client, for all of these', service),
-    ...sum('The client for the credentials of users', users),
-  ];
-};
+  ),
+  ...(service === '' ? [] : [section('The service’s client, for all of these', text(service))]),
+  ...(users === '' ? [] : [section('The client for the credentials of users', text(users))]),
+];

@@ -1,10 +1,10 @@
 import { integrationNames } from '../../deployment/function-names.ts';
 import { traceOf } from '../../trace/trace.ts';
+import { traceView } from '../../views/trace.ts';
 import type { CommandContext } from '../command-context.ts';
-import { traceLines } from '../print/trace.ts';
 
 export const act = async (
-  { target, filter, terminal, signal, print, withProgress, finish }: CommandContext,
+  { target, filter, signal, print, withProgress, finish }: CommandContext,
   id: string,
   { log }: { log: boolean },
 ): Promise<void> => {
@@ -12,6 +12,6 @@ export const act = async (
   const trace = await withProgress('Reading', () =>
     traceOf(target, id, { log, functions, sinceMs: filter.since, signal }),
   );
-  print(trace, () => traceLines(trace, { terminal, log }));
+  print(trace, () => traceView(trace, log));
   finish(trace.events.length > 0);
 };

@@ -3,7 +3,6 @@ import { functionNames, integrationNames } from '../../deployment/function-names
 import { letterKinds } from '../../desk/letter-kinds.ts';
 import type { Cli } from '../command-context.ts';
 import { type CompletedCommand, completionScript, help, shells } from '../print/completion.ts';
-import { printOf } from '../print/document.ts';
 
 type Shell = (typeof shells)[number];
 
@@ -20,7 +19,8 @@ export const addCompletion = (program: Command, cli: Cli): void => {
         functions: functionNames(),
       };
       const script = completionScript(shell, commandsIn(program, values));
-      printOf(cli, command.optsWithGlobals())({ shell, script }, () => script);
+      if (command.optsWithGlobals().json) cli.collect({ shell, script });
+      else cli.terminal.out(script.map((line) => `${line}\n`).join(''));
     });
 };
 

@@ -1,40 +1,13 @@
 import { createRequire } from 'node:module';
 import { stripVTControlCharacters } from 'node:util';
 
-type Column = { title: string; right?: boolean; rest?: boolean };
-
-/** Numbers and ages stand to the right. */
-export const right = (title: string): Column => ({ title, right: true });
-
-/** Takes the width that the other columns leave, and is cut to it. */
-export const rest = (title: string): Column => ({ title, rest: true });
-
-/** Rows in aligned columns, no wider than `width`; the first line is the header. A column by its title alone stands to the left. */
-export const tableOf = (given: (string | Column)[], rows: string[][], width: number): string[] => {
-  const columns = given.map((each): Column => (typeof each === 'string' ? { title: each } : each));
-  const header = columns.map(({ title }) => title);
-  const widths = columns.map((_, at) => Math.max(...[header, ...rows].map((row) => widthOf(row[at] ?? ''))));
-  const fixed = widths.reduce(
-    (sum, each, at) => sum + (columns[at]?.rest ? 0 : each) + (at > 0 ? gap.length : 0),
-    0,
-  );
-  const line = (row: string[]): string =>
-    columns
-      .map(({ right, rest }, at) => {
-        const room = rest ? Math.max(8, Math.min(widths[at] ?? 0, width - fixed)) : (widths[at] ?? 0);
-        const text = truncated(row[at] ?? '', room);
-        return right ? ' '.repeat(Math.max(0, room - widthOf(text))) + text : padded(text, room);
-      })
-      .join(gap)
-      .trimEnd();
-  return [line(header), ...rows.map(line)];
-};
+type Column = { title: string; right?: boolean };
 
 type Layout = { width: number; paint?: (text: string, at: { row: number; column: number }) => string };
 
 /** Rows in aligned columns, no wider than `width`; the first line is the header. The widest columns are cut first. */
-export const aligned = (
-  columns: readonly Omit<Column, 'rest'>[],
+export const tableOf = (
+  columns: readonly Column[],
   rows: readonly string[][],
   { width, paint }: Layout,
 ): string[] => {
@@ -72,9 +45,6 @@ const widthByTables = (text: string): number => {
 };
 
 const require = createRequire(import.meta.url);
-
-export const padded = (text: string, width: number): string =>
-  text + ' '.repeat(Math.max(0, width - widthOf(text)));
 
 /** No wider than `room`, and without colours where it is cut; no character is cut in two. */
 export const truncated = (text: string, room: number): string => {

@@ -1,11 +1,15 @@
 import { plain } from '../../redaction/printable.ts';
-import { ageOf, numberOf } from '../../views/amounts.ts';
+import { ageOf, numberOf, shareText } from '../../views/amounts.ts';
 import type { Block, Cell, Note, Piece, Table, Tone, View, Words } from '../../views/view.ts';
-import { toned } from './notes.ts';
-import { aligned, truncated, widthOf, wrapped } from './table.ts';
+import { tableOf, truncated, widthOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 type Shown = Pick<Terminal, 'style' | 'width' | 'command'>;
+
+const colours = { good: 'green', bad: 'red', warn: 'yellow', todo: 'green', quiet: 'dim' } as const;
+
+const toned = (tone: Tone | undefined, text: string, { style }: Pick<Terminal, 'style'>): string =>
+  tone === undefined || tone === 'plain' ? text : style(colours[tone], text);
 
 /** In lines; a part is set apart by empty ones. */
 export const linesOf = (view: View, terminal: Shown): string[] => {
@@ -32,9 +36,13 @@ const linesOfBlock = (block: Block, terminal: Shown): string[] => {
     return block.title === undefined || lines.length === 0 ? lines : [style('bold', block.title), ...lines];
   }
   if ('tone' in block) return noteLines(block, terminal);
-  if ('text' in block) return wrapped(block.text.map(textOf).join(''), width, '  ');
+  if ('text' in block) return pieceLines(block.text, terminal);
   if ('quote' in block)
     return wrapped(truncated(`“${plain(block.quote)}”`, 300), width, '  ').map((line) => style('dim', line));
+  if ('list' in block)
+    return block.list.flatMap((item) =>
+      pieceLines(item, { ...terminal, width: width - 2 }).map((line) => `  ${line}`),
+    );
   if ('facts' in block) return factLines(block.facts, terminal);
   if ('table' in block) return tableLines(block.table, terminal);
   if ('command' in block) return [commandLine(block, terminal)];
@@ -46,9 +54,19 @@ const linesOfBlock = (block: Block, terminal: Shown): string[] => {
 
 const noteLines = ({ tone, text, command }: Note, terminal: Shown): string[] => {
   const whole = command === undefined ? text : `${text}: ${terminal.command(command)}`;
-  return wrapped(tone === 'todo' ? `→ ${plain(whole)}` : plain(whole), terminal.width, '  ').map((line) =>
+  return wrapped(`${marks[tone]}${plain(whole)}`, terminal.width, '  ').map((line) =>
     toned(tone, line, terminal),
   );
+};
+
+/** A state is told without colours, too. */
+const marks: Record<Tone, string> = { good: '✓ ', bad: '✗ ', todo: '→ ', warn: '', plain: '', quiet: '' };
+
+/** One that stands alone has its colour. */
+const pieceLines = (pieces: readonly Piece[], terminal: Shown): string[] => {
+  const tone = pieces.length === 1 ? toneOf(pieces[0]) : undefined;
+  const lines = wrapped(pieces.map(textOf).join(''), terminal.width, '  ');
+  return lines.map((line) => toned(tone, line, terminal));
 };
 
 /** In one line, however long: it is copied from here. */
@@ -82,12 +100,14 @@ const isForConsole = (cell: Cell): boolean =>
   typeof cell === 'object' && !isList(cell) && ('action' in cell || 'tick' in cell);
 
 const isRight = (cell: Cell): boolean =>
-  typeof cell === 'number' || (typeof cell === 'object' && !isList(cell) && 'sinceMs' in cell);
+  typeof cell === 'number' ||
+  (typeof cell === 'object' && !isList(cell) && ('sinceMs' in cell || 'count' in cell));
 
 const cellText = (cell: Cell): string => {
   if (typeof cell !== 'object') return textOf(cell);
   if (isList(cell)) return cell.map(textOf).join(' ');
   if ('sinceMs' in cell) return cell.sinceMs === undefined ? '–' : ageOf(cell.sinceMs);
+  if ('count' in cell) return shareText(cell);
   return 'text' in cell ? textOf(cell) : '';
 };
 
@@ -98,11 +118,11 @@ const tableLines = ({ titles, rows }: Table, terminal: Shown): string[] => {
   const { style, width } = terminal;
   const columns = titles.flatMap((title, at) => {
     const cells = rows.map((row) => row.cells[at]);
-    if (cells.every(isForConsole)) return [];
+    if (cells.some(isForConsole)) return [];
     return { title: textOf(title), right: cells.some(isRight), cells };
   });
   const texts = rows.map((_, row) => columns.map(({ cells }) => cellText(cells[row])));
-  const [header = '', ...lines] = aligned(columns, texts, {
+  const [header = '', ...lines] = tableOf(columns, texts, {
     width,
     paint: (text, { row, column }) => toned(toneOf(columns[column]?.cells[row]), text, terminal),
   });

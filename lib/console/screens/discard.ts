@@ -1,21 +1,25 @@
 import { discardLetters } from '../../dead-letters/discard.ts';
 import { UsageError } from '../../deployment/command-errors.ts';
-import { checkbox, hiddenFields, reasonField } from '../../markup/forms.ts';
-import { html, notes } from '../../markup/html.ts';
 import { countOf } from '../../views/amounts.ts';
-import { discardNotes } from '../../views/changes.ts';
-import { matchText } from '../../views/letters.ts';
+import { discardedView, discardPlanView } from '../../views/changes.ts';
+import { groupTable, matchText } from '../../views/letters.ts';
+import { text } from '../../views/view.ts';
 import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, reasonIn } from '../desk.ts';
 import type { Run } from '../runs.ts';
-import { groupTable } from './cells.ts';
 
 export const addDiscard = (desk: Desk): void => {
   addScreen(desk, ['/discard', 'Discard'], async (query) => {
     const { groups, count, given } = await chosenFrom(desk, query);
     const isAll = Object.keys(given).length === 0;
-    return html`<p>${matchText(count)}. Each is archived first. You can restore it from the log.</p>
-${desk.readOnly ? '' : html`<form method="post" action="/discard">${hiddenFields(given)}${isAll ? checkbox('all', 'All letters', { isRequired: true }) : ''}${reasonField(true)}<button>Plan</button></form>`}
-${groupTable('Letters by cause', groups, 'No letter matches.')}`;
+    const all = { checkbox: 'all', label: 'All letters', isRequired: true };
+    return [
+      text(`${matchText(count)}. Each is archived first. You can restore it from the log.`),
+      {
+        ...{ action: '/discard', hidden: given, buttons: [{ text: 'Plan' }] },
+        fields: [...(isAll ? [all] : []), { reason: 'required' }],
+      },
+      groupTable('Letters by cause', groups, 'No letter matches.'),
+    ];
   });
   addVerb(desk, '/discard', (form) => beginDiscard(desk, form));
 };
@@ -32,12 +36,14 @@ export const beginDiscard = ({ target, audit, runs }: Desk, form: URLSearchParam
       onProgress: at.progress('Taking letters'),
       onDiscarded: at.progress('Discarded'),
       confirm: async (plan) => {
-        at.show('Plan', groupTable('What is discarded', plan.groups, 'No letter matches.'));
+        at.show('Plan', discardPlanView(plan));
         if (plan.letters === 0 || isAgreed) return isAgreed;
-        const text = `They are archived, then deleted from the queue. Reason: ${reason}`;
-        return (await at.ask({ text, act: `Discard ${countOf(plan.letters, 'letter')}` })) !== undefined;
+        const question = `They are archived, then deleted from the queue. Reason: ${reason}`;
+        return (
+          (await at.ask({ text: question, act: `Discard ${countOf(plan.letters, 'letter')}` })) !== undefined
+        );
       },
     });
-    at.show('Result', notes(discardNotes(discarded)));
+    at.show('Result', discardedView(discarded));
   });
 };

@@ -1,16 +1,16 @@
 import { type Change, changed } from '../../dead-letters/edit/change.ts';
-import { type EditPlan, editLetters } from '../../dead-letters/edit/edit.ts';
+import { editLetters } from '../../dead-letters/edit/edit.ts';
 import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
 import { type Column, type Columns, columnsOf, typed } from '../../mapping/columns.ts';
 import { checkbox, choice, hiddenFields, reasonField, textField } from '../../markup/forms.ts';
-import { type Html, html, notes, said } from '../../markup/html.ts';
-import { table } from '../../markup/table.ts';
+import { type Html, html } from '../../markup/html.ts';
 import { countOf } from '../../views/amounts.ts';
-import { editPlanNotes, valueText } from '../../views/changes.ts';
-import { matchText } from '../../views/letters.ts';
-import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, reasonIn } from '../desk.ts';
-import { groupTable } from './cells.ts';
-import { lookedText, resultOf } from './replay.ts';
+import { editPlanView } from '../../views/changes.ts';
+import { groupTable, matchText } from '../../views/letters.ts';
+import { resultView } from '../../views/plan.ts';
+import { text } from '../../views/view.ts';
+import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, htmlOf, reasonIn } from '../desk.ts';
+import { lookedText } from './replay.ts';
 import { rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
 
 export const addEdit = (desk: Desk): void => {
@@ -29,7 +29,11 @@ export const addEdit = (desk: Desk): void => {
 <p>A field that you leave empty stays as it is. The letters' values are personal, so they are not shown here. Before anything is sent, you see the changes.</p>
 <fieldset><legend>Fields of ${name}</legend>${[...fields].map(([path, column]) => fieldOf(path, column))}</fieldset>
 ${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the difference</button></form>`;
-    return html`<p>${matchText(count)}.</p>${groupTable('Letters by cause', groups, 'No letter matches.')}${
+    const chosen = [
+      text(`${matchText(count)}.`),
+      groupTable('Letters by cause', groups, 'No letter matches.'),
+    ];
+    return html`${htmlOf(desk, chosen)}${
       count === 0 || readOnly
         ? ''
         : fields.size > 0
@@ -54,14 +58,14 @@ ${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the 
           return changed(body, changes);
         },
         confirm: async (plan) => {
-          at.show('Difference', planOf(plan));
+          at.show('Difference', editPlanView(plan));
           const act = `Send ${countOf(plan.letters, 'letter')} so`;
           const answer = await at.ask({ text: `Reason: ${reason}`, act, fields: sendingFields(options) });
           if (answer !== undefined) options.rate = rateIn(answer);
           return answer !== undefined;
         },
       };
-      at.show('Result', resultOf(await editLetters(target, options)));
+      at.show('Result', resultView(await editLetters(target, options)));
     });
   });
 };
@@ -82,13 +86,4 @@ const changesIn = (form: URLSearchParams, fields: Columns): Change[] => {
     if (unset.includes(field)) return [{ path }];
     return text === '' ? [] : [{ path, value: typed(text, types) }];
   });
-};
-
-const planOf = (plan: EditPlan): Html => {
-  const shown = (value: unknown) => (value === undefined ? '–' : said(valueText(value)));
-  return html`${table('What is changed', plan.difference, {
-    Field: ({ field }) => said(field),
-    Before: ({ before }) => html`<del>${shown(before)}</del>`,
-    After: ({ after }) => html`<ins>${shown(after)}</ins>`,
-  })}${notes(editPlanNotes(plan))}`;
 };

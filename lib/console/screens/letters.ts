@@ -1,16 +1,15 @@
 import type { Filter } from '../../dead-letters/reading/filter.ts';
+import { factsOf } from '../../dead-letters/reading/list.ts';
 import type { Snapshot } from '../../dead-letters/reading/snapshot.ts';
 import { UsageError } from '../../deployment/command-errors.ts';
-import { letterKinds, replayedOften } from '../../desk/letter-kinds.ts';
+import { letterKinds } from '../../desk/letter-kinds.ts';
 import type { LetterRecord } from '../../desk/record.ts';
 import { choice, hiddenFields, textField } from '../../markup/forms.ts';
-import { type Html, html, said } from '../../markup/html.ts';
-import { table } from '../../markup/table.ts';
-import { ageOf, numberOf } from '../../views/amounts.ts';
-import { causeText, matchText, subjectOf } from '../../views/letters.ts';
-import { href } from '../../views/view.ts';
-import { addScreen, type Desk, filterFrom, formOf, type Given } from '../desk.ts';
-import { about, clock, letterLink, origin } from './cells.ts';
+import { type Html, html } from '../../markup/html.ts';
+import { numberOf } from '../../views/amounts.ts';
+import { letterColumns, matchText, subjectOf } from '../../views/letters.ts';
+import { href, table } from '../../views/view.ts';
+import { addScreen, clock, type Desk, filterFrom, formOf, type Given, htmlOf } from '../desk.ts';
 
 const perPage = 100;
 /** A request has 16 KB for all its headers. */
@@ -26,38 +25,29 @@ export const addLetters = (desk: Desk): void => {
     const pages = Math.max(1, Math.ceil(found.length / perPage));
     const number = Math.min(pages, Math.max(1, Math.floor(Number(query.get('page')) || 1)));
     const shown = found.slice((number - 1) * perPage, number * perPage);
+    const address = (to: Record<string, string | number>) => href('/letters', { ...given, sort, ...to });
     const link = (text: string, to: Record<string, string | number>): Html =>
-      html`<a href="${href('/letters', { ...given, sort, ...to })}">${text}</a>`;
+      html`<a href="${address(to)}">${text}</a>`;
+    const sortedBy = (text: string, by: string) => ({ text, to: address({ sort: by }) });
+    const titles = {
+      Age: sortedBy('Age', sort === 'oldest' ? 'newest' : 'oldest'),
+      Function: sortedBy('Function', 'function'),
+      Kind: sortedBy('Kind', 'kind'),
+      'User · course · thing': sortedBy('User · course · thing', 'subject'),
+      Replays: sortedBy('Replays', 'replays'),
+    };
+    const letters = table(
+      'Letters',
+      shown.map(factsOf),
+      { Tick: ({ id }) => ({ tick: id }), ...letterColumns },
+      { empty: 'No letter matches.', titles },
+    );
     return html`${filterForm(given, desk)}
 ${query.has('unheld') ? html`<p class="warn">No letter’s error contains that text, so the letters are not filtered by it.</p>` : ''}
 <p role="status">${matchText(found.length)} of ${numberOf(value.all.length)}, as of ${clock(atMs)}.</p>
 <form method="get" data-selection>${hiddenFields(given)}
 ${desk.readOnly || found.length === 0 ? '' : actions(found.length)}
-${table(
-  'Letters',
-  shown,
-  {
-    Tick: ({ message }) =>
-      html`<input type="checkbox" name="selected" value="${message}" aria-label="Tick ${message.slice(0, 8)}">`,
-    Letter: ({ message }) => letterLink(message),
-    Age: ({ atMs: writtenMs }) => ageOf(writtenMs),
-    ...origin,
-    ...about,
-    Replays: ({ replays }) => `${replays || ''}${replays >= replayedOften ? '!' : ''}`,
-    'What failed': ({ error, words = [] }) => said(causeText({ error, words: [words].flat() })),
-  },
-  {
-    empty: 'No letter matches.',
-    titles: {
-      Tick: html`<input type="checkbox" data-all aria-label="Tick all letters of this page" hidden>`,
-      Age: link('Age', { sort: sort === 'oldest' ? 'newest' : 'oldest' }),
-      Function: link('Function', { sort: 'function' }),
-      Kind: link('Kind', { sort: 'kind' }),
-      'User · course · thing': link('User · course · thing', { sort: 'subject' }),
-      Replays: link('Replays', { sort: 'replays' }),
-    },
-  },
-)}</form>
+${htmlOf(desk, [letters])}</form>
 ${
   pages === 1
     ? ''

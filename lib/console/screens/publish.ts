@@ -1,16 +1,16 @@
 import { deskOf } from '../../dead-letters/reading/records.ts';
 import { UsageError } from '../../deployment/command-errors.ts';
 import { checkbox, choice } from '../../markup/forms.ts';
-import { type Html, html, notes, said } from '../../markup/html.ts';
-import { table } from '../../markup/table.ts';
+import { html } from '../../markup/html.ts';
 import { type BadRow, badRows } from '../../publish/bad-rows.ts';
 import { type Input, inputOf } from '../../publish/input.ts';
 import { type Awaited, awaitOutcomes } from '../../publish/outcomes.ts';
 import { publishMessages } from '../../publish/publish.ts';
 import { countOf, numberOf } from '../../views/amounts.ts';
+import { letterLink } from '../../views/letters.ts';
 import { outcomesText, publishedNotes } from '../../views/publish.ts';
+import { type Cell, noteIf, table, text, type View } from '../../views/view.ts';
 import { addScreen, addVerb, type Context, type Desk } from '../desk.ts';
-import { letterLink } from './cells.ts';
 
 /** Rows that a grid shows; all are counted. */
 const maxRows = 200;
@@ -39,7 +39,7 @@ ${checkbox('now', 'Each message gets the current time')}${checkbox('bulk', 'A la
       const options = { ...source, validOnly: true, bulk: form.get('bulk') === 'yes', audit, signal };
       const { valid, invalid, ...checked } = await publishMessages(target, { ...options, dryRun: true });
       const bad = await badRows(source, { ...checked, limit: maxRows, integrations });
-      at.show('Check', html`${notes(publishedNotes({ valid, invalid, ...checked }))}${gridOf(bad, invalid)}`);
+      at.show('Check', [...publishedNotes({ valid, invalid, ...checked }), ...gridOf(bad, invalid)]);
       if (valid === 0 || readOnly) return;
       const left = invalid > 0 ? `, and leave ${numberOf(invalid)} out` : '';
       const answer = await at.ask({
@@ -49,7 +49,7 @@ ${checkbox('now', 'Each message gets the current time')}${checkbox('bulk', 'A la
       if (answer === undefined) return;
       const onSent = at.progress('Sent');
       const published = await publishMessages(target, { ...options, dryRun: false, receipts: true, onSent });
-      at.show('Sent', notes(publishedNotes(published)));
+      at.show('Sent', publishedNotes(published));
       at.progress('Waiting for the outcomes:')(0, published.sent);
       const awaited = await awaitOutcomes(deskOf(target), published.messages, { waitSeconds, signal });
       at.show('Outcomes', outcomesOf(awaited));
@@ -64,37 +64,47 @@ const fileIn = async (context: Context): Promise<Input> => {
 };
 
 /** The rows that are not valid, as a table of the file's own columns; what is wrong stands at its cell. */
-const gridOf = (rows: readonly BadRow[], invalid: number): Html => {
+const gridOf = (rows: readonly BadRow[], invalid: number): View => {
   const names = new Set(rows.flatMap(({ cells, wrong }) => [...cells.keys(), ...wrong.keys()]));
-  const cellOf = ({ cells, wrong }: BadRow, name: string): Html => {
-    const [text, problem] = [said(cells.get(name) ?? ''), wrong.get(name)];
+  const cellOf = ({ cells, wrong }: BadRow, name: string): Cell => {
+    const [value = '', problem] = [cells.get(name), wrong.get(name)];
     return problem === undefined
-      ? text
-      : html`<span class="wrong">${text} <strong>${said(problem)}</strong></span>`;
+      ? value
+      : [
+          { text: value, tone: 'bad' },
+          { text: problem, tone: 'bad' },
+        ];
   };
   const columns = [...names].map((name) => [name, (row: BadRow) => cellOf(row, name)] as const);
-  return html`${table(
-    'Rows that are not valid',
-    rows,
-    { Line: ({ line }) => line, ...Object.fromEntries(columns), Problem: ({ problem }) => said(problem) },
-    { empty: '' },
-  )}${invalid > rows.length ? html`<p class="quiet">The first ${numberOf(rows.length)} of ${numberOf(invalid)}.</p>` : ''}`;
+  return [
+    table('Rows that are not valid', rows, {
+      Line: ({ line }) => line,
+      ...Object.fromEntries(columns),
+      Problem: ({ problem }) => problem,
+    }),
+    ...(invalid > rows.length
+      ? [{ more: `The first ${numberOf(rows.length)} of ${numberOf(invalid)}` }]
+      : []),
+  ];
 };
 
-const outcomesOf = ({ messages, outcomes, unread }: Awaited): Html => {
+const outcomesOf = ({ messages, outcomes, unread }: Awaited): View => {
   const open = messages.filter(({ outcome }) => !['done', 'duplicate', 'superseded'].includes(outcome));
-  return html`<p>${outcomesText(outcomes)}</p>${unread ? html`<p class="warn">The outcomes of the others could not be read.</p>` : ''}
-${table(
-  'What was not done',
-  open.slice(0, maxRows),
-  {
-    Line: ({ line }) => line,
-    Function: ({ function: name }) => name,
-    Event: ({ eventId }) => said(eventId),
-    Outcome: ({ outcome, kind = '' }) => `${outcome} ${kind}`,
-    Why: ({ error }) => said(error ?? ''),
-    Letter: ({ messageId, outcome }) => (outcome === 'letter' ? letterLink(messageId) : ''),
-  },
-  { empty: 'All were done.' },
-)}`;
+  return [
+    text(outcomesText(outcomes)),
+    ...noteIf(unread, 'warn', 'The outcomes of the others could not be read.'),
+    table(
+      'What was not done',
+      open.slice(0, maxRows),
+      {
+        Line: ({ line }) => line,
+        Function: ({ function: name }) => name,
+        Event: ({ eventId }) => eventId,
+        Outcome: ({ outcome, kind = '' }) => `${outcome} ${kind}`,
+        Why: ({ error = '' }) => error,
+        Letter: ({ messageId, outcome }) => (outcome === 'letter' ? letterLink(messageId) : ''),
+      },
+      { empty: 'All were done.' },
+    ),
+  ];
 };

@@ -1,11 +1,10 @@
 import { RefusedError } from '../../deployment/command-errors.ts';
-import { hiddenFields } from '../../markup/forms.ts';
+import { fieldOf, hiddenFields } from '../../markup/forms.ts';
 import { type Html, html, said } from '../../markup/html.ts';
-import { table } from '../../markup/table.ts';
 import { numberOf } from '../../views/amounts.ts';
-import { addLive, addScreen, addVerb, type Context, type Desk, htmlOf } from '../desk.ts';
+import { table } from '../../views/view.ts';
+import { addLive, addScreen, addVerb, type Context, clock, type Desk, htmlOf } from '../desk.ts';
 import type { Run } from '../runs.ts';
-import { clock } from './cells.ts';
 
 export const addRuns = (desk: Desk): void => {
   const { runs } = desk;
@@ -16,18 +15,18 @@ export const addRuns = (desk: Desk): void => {
     return run;
   };
 
-  addScreen(desk, ['/runs', 'Runs'], () =>
+  addScreen(desk, ['/runs', 'Runs'], () => [
     table(
       'What was started in this console',
       runs.all(),
       {
-        Run: ({ id, title }) => html`<a href="/runs/${id}">${title}</a>`,
+        Run: ({ id, title }) => ({ text: title, to: `/runs/${id}` }),
         Begun: ({ startedMs }) => clock(startedMs),
         State: stateOf,
       },
       { empty: 'Nothing was started in this console yet.' },
     ),
-  );
+  ]);
   addScreen(desk, ['/runs/:id', (context) => runOf(context).title], (_, context) => {
     const run = runOf(context);
     const again = html`<noscript><meta http-equiv="refresh" content="2"></noscript>`;
@@ -69,5 +68,5 @@ ${ended ? html`<p><a href="/causes">Causes</a> · <a href="/letters">Letters</a>
 };
 
 const questionOf = (run: string, { id, text, act, fields }: NonNullable<Run['question']>): Html =>
-  html`<form method="post" action="/runs/${run}/answer" class="question">${hiddenFields({ question: id })}<p>${said(text)}</p>${fields ?? ''}
+  html`<form method="post" action="/runs/${run}/answer" class="question">${hiddenFields({ question: id })}<p>${said(text)}</p>${fields?.map(fieldOf) ?? ''}
 <div class="actions"><button name="answer" value="yes" class="main">${act}</button> <button name="answer" value="no">Do nothing</button></div></form>`;

@@ -122,12 +122,12 @@ describe('scopes', () => {
     const { status, out, err } = await sisRelay('scopes grade-push submission-upload token-refresh');
     expect({ status, err }).toEqual({ status: 0, err: '' });
     expect(out).toMatch(
-      /^grade-push\n {2}grades:gradeobjects:read {2}list-grade-objects\n {2}grades:gradevalues:read {3}read-grade-value$/m,
+      /^grade-push\ngrades:gradeobjects:read {2}list-grade-objects\ngrades:gradevalues:read {3}read-grade-value$/m,
     );
     expect(out).toMatch(/^submission-upload {2}signed by the user whom the message names$/m);
-    expect(out).toMatch(/^token-refresh\n {2}none/m);
+    expect(out).toMatch(/^token-refresh\nnone/m);
     expect(out).toMatch(
-      /for all of these\n {2}grades:gradeobjects:read grades:gradevalues:read grades:gradevalues:write\n.*credentials of users\n {2}dropbox:folders:read /,
+      /for all of these\ngrades:gradeobjects:read grades:gradevalues:read grades:gradevalues:write\n\n.*credentials of users\ndropbox:folders:read /,
     );
   });
 
@@ -180,7 +180,7 @@ describe.concurrent('an answer', () => {
     const { office, stack } = await opened();
     await office.park([{ failure: { detail: 'User not found' } }]);
     expect((await sisRelay(`letters list ${stack}`)).out).toMatch(
-      /rejected {2}301 · 2001 · grade object 5001 {2}404 User not found$/m,
+      /rejected {2}301 · 2001 · grade object 5001 +– {2}404 User not found$/m,
     );
   });
 
@@ -380,7 +380,9 @@ describe.concurrent('before anything is changed', () => {
     const given = '--no-probe --yes --canary 0 --canary-wait 20 --stop-after 9';
     expect(await sisRelay(`letters replay ${given} ${stack}`)).toMatchObject({
       status: 1,
-      out: expect.stringMatching(/ 3 +– +3 +– [\s\S]+They came back as:\n {6}3 {2}rejected/),
+      out: expect.stringMatching(
+        / 3 +– +3 +– [\s\S]+They came back as:\n.*\n {6}3 {2}grade-push {2}rejected/,
+      ),
     });
     await worker.stop();
   });
@@ -390,7 +392,7 @@ describe.concurrent('before anything is changed', () => {
     await office.park(Array.from({ length: 5 }, () => ({})));
     const discard = `letters discard --all --reason r ${stack}`;
     const limited = await sisRelay(`${discard} --limit 2`, { answers: ['y'] });
-    expect(limited.out).toMatch(/as many as --limit allows[\s\S]+2 letters were discarded/);
+    expect(limited.out).toMatch(/as many as were asked for[\s\S]+2 letters were discarded/);
     expect(limited.out).not.toMatch(/there may be more|not discarded/);
     const interrupted = new AbortController();
     const stopped = await sisRelay(`${discard} --yes`, {
@@ -485,7 +487,7 @@ test.concurrent('publish takes the project’s own examples, and tells errors by
   expect(await sisRelay(`publish ${example} ${stack}`)).toMatchObject({
     status: 0,
     out: expect.stringMatching(
-      /^1 message is older .*\n1 valid message \(1 for grade-push\), 0 not valid; 1 sent\.\n {2}line 1: grade-push \S+\n$/,
+      /^1 message is older [\s\S]*\n1 valid message \(1 for grade-push\), 0 not valid; 1 sent\.\n {2}line 1: grade-push \S+\n$/,
     ),
   });
   const old = await sisRelay(`publish ${example} --dry-run ${stack}`);

@@ -1,7 +1,8 @@
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { expect, test } from 'vitest';
-import { statusLines } from '../../../lib/cli/print/status.ts';
+import { linesOf } from '../../../lib/cli/print/view.ts';
 import { statusOf } from '../../../lib/connection/status.ts';
+import { statusView } from '../../../lib/views/status.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { eventBody, functionNames, never, officesForTests } from '../cli/office.ts';
 import { quietTerminal } from '../cli/typed.ts';
@@ -95,16 +96,16 @@ test('it fits the terminal, and takes a probe that met nothing for no more than 
   const status = await statusOf(target, { functions: ['grade-push'], signal: never });
   const refused = { what: 'The key was refused. '.repeat(6), remedy: 'Rotate it. '.repeat(12) };
   const terminal = { ...quietTerminal, width: 60 };
-  const lines = statusLines(
-    {
+  const lines = linesOf(
+    statusView({
       ...status,
       connection: { ...status.connection!, problems: [refused] },
       queues: [{ function: 'grade-push', visible: 0, inFlight: 3, delayed: 0, oldestMs: undefined }],
-    },
-    { terminal, target },
+    }),
+    terminal,
   );
   expect(lines.filter((line) => line.length > 60)).toEqual([]);
-  expect(lines.join(' ')).toMatch(
+  expect(lines.join(' ').replaceAll(/\s+/g, ' ')).toMatch(
     /3 messages are in flight\. A probe .* the log of the function shows why\./,
   );
 });

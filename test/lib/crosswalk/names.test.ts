@@ -1,6 +1,6 @@
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { movedLines } from '../../../lib/cli/print/crosswalk.ts';
+import { linesOf } from '../../../lib/cli/print/view.ts';
 import { movedKey } from '../../../lib/crosswalk/moved.ts';
 import { acceptMove, listMoved, showName } from '../../../lib/crosswalk/names/names.ts';
 import {
@@ -9,6 +9,7 @@ import {
   createCrosswalkTable,
   type Entry,
 } from '../../../lib/crosswalk/table.ts';
+import { movedView } from '../../../lib/views/crosswalk.ts';
 import { localClient } from '../../local/aws.ts';
 import { openOffice, startServer } from '../cli/office.ts';
 import { quietTerminal } from '../cli/typed.ts';
@@ -109,7 +110,7 @@ describe('a move', () => {
       const listed = await listMoved({ ...office.target, s3: async () => s3 });
       s3.destroy();
       expect(listed).toEqual({ moved: [{ ...first, source: 'platform' }], untold: ['file'] });
-      expect(movedLines({ ...listed, moved: [] }, quietTerminal).join(' ')).toMatch(
+      expect(linesOf(movedView({ ...listed, moved: [] }), quietTerminal).join(' ')).toMatch(
         /No fill of the crosswalk from the file in crosswalk\/ has reported moves yet/,
       );
     },

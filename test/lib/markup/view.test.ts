@@ -38,7 +38,7 @@ test('a row with something under it is an article that can be led to', () => {
       { idOf: () => 'cause-1', under: () => [{ tone: 'todo', text: 'Mend it' }] },
     ),
   ]).replaceAll(/\s+/g, ' ');
-  expect(html).toMatch(/<article class="cause" id="cause-1"><h2>2 .*grade-push.*<span class="badge bad">/);
+  expect(html).toMatch(/<article class="cause" id="cause-1"><h2>2 .*grade-push.*<bdi class="badge bad">/);
   expect(html).toMatch(/Tries<\/bdi>: 7<\/p>.*Mend it/);
 });
 

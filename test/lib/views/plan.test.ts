@@ -75,7 +75,10 @@ test.each([
 test('a result tells what there is to tell, with the number of letters', () => {
   expect(resultNotes({ counts })).toEqual([]);
   expect(resultNotes({ counts: { ...counts, stillInvalid: 2 }, backLater: 1 })).toEqual([
-    { count: 2, tone: 'warn', text: 'were not sent, because their function would still refuse them' },
-    { count: 1, tone: 'plain', text: 'letters become visible again by themselves when their lease ends' },
+    {
+      ...{ tone: 'warn', text: '2 were not sent, because their function would still refuse them' },
+      command: 'letters groups --kind invalid',
+    },
+    { tone: 'plain', text: '1 become visible again by themselves when their lease ends' },
   ]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ConnectionReport } from '../../../lib/connection/check.ts';
-import { connectionNotes, pausedText } from '../../../lib/views/status.ts';
+import { connectionNotes, pausedText, problemNotes } from '../../../lib/views/status.ts';
 
 const report = (more: Partial<ConnectionReport>): ConnectionReport => ({
   ...{ platform: 'https://lms.example.edu', reachable: true, credentialAccepted: true },
@@ -18,13 +18,12 @@ test('a connection that is well has three notes, all good', () => {
 });
 
 test('what is not well comes with what to do, and without control characters', () => {
-  const told = connectionNotes(
-    report({
-      ...{ reachable: false, credentialAccepted: undefined, changes: undefined },
-      ...{ clockSkewSeconds: -12, authorizationDays: -1 },
-      problems: [{ what: 'Refused\u001B[31m', remedy: 'Rotate\u0007it' }],
-    }),
-  );
+  const refused = report({
+    ...{ reachable: false, credentialAccepted: undefined, changes: undefined },
+    ...{ clockSkewSeconds: -12, authorizationDays: -1 },
+    problems: [{ what: 'Refused\u001B[31m', remedy: 'Rotate\u0007it' }],
+  });
+  const told = [...connectionNotes(refused), ...problemNotes(refused)];
   expect(told.map(({ tone, text }) => `${tone}: ${text}`)).toEqual([
     'bad: The platform does not answer: https://lms.example.edu',
     'warn: It is not known whether it accepts the service’s credential',

@@ -1,9 +1,9 @@
 import { acceptMove } from '../../../crosswalk/names/names.ts';
+import { acceptedView, acceptQuestion } from '../../../views/crosswalk.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { acceptedLines, acceptQuestion } from '../../print/crosswalk.ts';
 
 export const act = async (
-  { target, audit, terminal, print, agreed, finish }: CommandContext,
+  { target, audit, print, agreed, finish }: CommandContext,
   code: string,
   { reason }: { reason?: string },
 ): Promise<void> => {
@@ -11,6 +11,6 @@ export const act = async (
     ...{ code, reason, audit },
     confirm: (moved) => agreed(acceptQuestion(moved)),
   });
-  if (accepted) print({ accepted }, () => acceptedLines(accepted, terminal));
+  if (accepted) print({ accepted }, () => acceptedView(accepted));
   finish(accepted !== undefined);
 };

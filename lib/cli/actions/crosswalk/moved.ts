@@ -1,9 +1,9 @@
 import { listMoved } from '../../../crosswalk/names/names.ts';
+import { movedView } from '../../../views/crosswalk.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { movedLines } from '../../print/crosswalk.ts';
 
-export const act = async ({ target, terminal, print, finish }: CommandContext): Promise<void> => {
+export const act = async ({ target, print, finish }: CommandContext): Promise<void> => {
   const listed = await listMoved(target);
-  print(listed, () => movedLines(listed, terminal));
+  print(listed, () => movedView(listed));
   finish(listed.moved.length > 0);
 };

@@ -1,14 +1,11 @@
 import { showName } from '../../../crosswalk/names/names.ts';
 import { UsageError } from '../../../deployment/command-errors.ts';
+import { nameView } from '../../../views/crosswalk.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { nameLines } from '../../print/crosswalk.ts';
 
-export const act = async (
-  { target, terminal, print, finish }: CommandContext,
-  options: Named,
-): Promise<void> => {
+export const act = async ({ target, print, finish }: CommandContext, options: Named): Promise<void> => {
   const names = await showName(target, nameIn(options));
-  print({ names }, () => nameLines(names, terminal));
+  print({ names }, () => nameView(names));
   finish(names.length > 0);
 };
 

@@ -1,8 +1,8 @@
 import { discardLetters } from '../../../dead-letters/discard.ts';
 import { UsageError } from '../../../deployment/command-errors.ts';
 import { countOf } from '../../../views/amounts.ts';
+import { discardedView, discardPlanView } from '../../../views/changes.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { discardLines, discardPlanLines } from '../../print/changes.ts';
 
 type Given = { reason: string; all?: boolean; limit?: number; dryRun?: boolean };
 
@@ -10,7 +10,7 @@ export const act = async (
   context: CommandContext,
   { reason, all, limit, dryRun = false }: Given,
 ): Promise<void> => {
-  const { target, filter, audit, terminal, signal, print, agreed, withProgress, finish } = context;
+  const { target, filter, audit, signal, print, agreed, withProgress, finish } = context;
   if (!all && Object.keys(filter).length === 0)
     throw new UsageError(
       'Which letters? Pass a filter, such as --kind unknown-source, or --all for all of them.',
@@ -22,13 +22,13 @@ export const act = async (
       onProgress: show,
       onDiscarded: show,
       confirm: async (plan) => {
-        print({ plan }, () => discardPlanLines(plan, { terminal, target }));
+        print({ plan }, () => discardPlanView(plan));
         if (dryRun || plan.letters === 0 || signal.aborted) return false;
         return agreed(`Discard ${countOf(plan.letters, 'letter')}?`);
       },
     }),
   );
   const { plan, ...discarded } = result;
-  print({ result: discarded }, () => discardLines(result));
+  print({ result: discarded }, () => discardedView(result));
   finish(dryRun ? plan.letters > 0 : discarded.discarded > 0 && discarded.discarded === plan.letters);
 };

@@ -3,9 +3,9 @@ import { editLetters } from '../../../dead-letters/edit/edit.ts';
 import { findLetter } from '../../../dead-letters/reading/find.ts';
 import { RefusedError, UsageError } from '../../../deployment/command-errors.ts';
 import { countOf } from '../../../views/amounts.ts';
+import { editPlanView, originalNotes } from '../../../views/changes.ts';
+import { canaryView, resultView } from '../../../views/plan.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { editPlanLines, originalLines } from '../../print/changes.ts';
-import { canaryLines, resultLines } from '../../print/plan.ts';
 import { createProgress } from '../../print/progress.ts';
 import type { Terminal } from '../../print/terminal.ts';
 import { type GivenRun, runOptionsOf } from './run-options.ts';
@@ -38,11 +38,11 @@ export const act = async (
     onSent: sending.show,
     onCanary: (canary) => {
       sending.end();
-      if (canary.letters > 1) print({ canary }, () => ['', ...canaryLines(canary, terminal)]);
+      if (canary.letters > 1) print({ canary }, () => canaryView(canary));
     },
     confirm: async (plan) => {
       reading.end();
-      print({ difference: plan.difference, plan }, () => editPlanLines(plan, terminal));
+      print({ difference: plan.difference, plan }, () => editPlanView(plan));
       return agreed(
         plan.letters === 1 ? 'Send it like this?' : `Send ${countOf(plan.letters, 'letter')} like this?`,
       );
@@ -51,7 +51,7 @@ export const act = async (
     reading.end();
     sending.end();
   });
-  print({ result: edited }, () => [...resultLines(edited, terminal), ...originalLines(edited)]);
+  print({ result: edited }, () => [...resultView(edited), ...originalNotes(edited)]);
   const { sent = 0, cameBack = 0, setAside = 0, notTried = 0 } = edited.counts ?? {};
   // What waits, or is not known yet, was sent all the same.
   finish(edited.ended === 'done' && sent > 0 && cameBack + setAside + notTried === 0);

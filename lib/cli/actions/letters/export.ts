@@ -1,6 +1,6 @@
 import { exportLetters, exportToFile } from '../../../dead-letters/export.ts';
+import { exportedView } from '../../../views/changes.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { exportLines } from '../../print/changes.ts';
 
 export const act = async (
   context: CommandContext,
@@ -17,7 +17,7 @@ export const act = async (
       : exportToFile(target, { ...options, file });
   });
   print({ ...result, file: result.exported > 0 && !isPiped ? file : undefined }, () =>
-    exportLines(result, isPiped ? 'standard output' : file),
+    exportedView(result, isPiped ? 'standard output' : file),
   );
   finish(result.exported > 0 && !signal.aborted);
 };

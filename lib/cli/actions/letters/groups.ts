@@ -1,16 +1,9 @@
 import { groupLetters } from '../../../dead-letters/reading/list.ts';
+import { groupsView } from '../../../views/letters.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { groupsLines } from '../../print/letters.ts';
 
-export const act = async ({
-  target,
-  filter,
-  terminal,
-  signal,
-  print,
-  finish,
-}: CommandContext): Promise<void> => {
+export const act = async ({ target, filter, signal, print, finish }: CommandContext): Promise<void> => {
   const found = await groupLetters(target, filter, { signal });
-  print(found, () => groupsLines(found, { target, terminal }));
+  print(found, () => groupsView(found, target.prefix.slice(0, -1)));
   finish(found.matching > 0);
 };

@@ -2,12 +2,12 @@ import { type Imported, importLetters, linesOf, objectInput } from '../../../dea
 import { outdatedAfterDays } from '../../../ledger/memory.ts';
 import { openInput } from '../../../publish/input.ts';
 import { countOf, numberOf } from '../../../views/amounts.ts';
+import { outdatedView, problemView } from '../../../views/changes.ts';
+import { text, type View } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { outdatedLines, problemLines } from '../../print/changes.ts';
-import { textOfLines } from '../../print/document.ts';
 
 export const act = async (
-  { target, audit, terminal, signal, isJson, print, agreed, withProgress, finish }: CommandContext,
+  { target, audit, terminal, signal, isJson, print, say, agreed, withProgress, finish }: CommandContext,
   file: string,
   { dryRun }: { dryRun: boolean },
 ): Promise<void> => {
@@ -18,16 +18,18 @@ export const act = async (
     dryRun: true,
     onOutdated: (outdated) => {
       if (isJson) print({ outdated, ledgerMemoryDays: outdatedAfterDays }, () => []);
-      else terminal.err(textOfLines(outdatedLines(outdated, terminal)));
+      else say(outdatedView(outdated));
     },
   });
   const isGood = checked.problems.length === 0 && checked.letters > 0;
   const count = checked.letters - leftOut(checked);
-  if (!isJson) terminal.err(textOfLines(leftOutLines(checked)));
+  if (!isJson) say(leftOutView(checked));
   if (!isGood || dryRun || count === 0 || !(await agreed(`Import ${countOf(count, 'letter')}?`))) {
     print(checked, () => [
-      ...problemLines(checked.problems),
-      `${countOf(count, 'letter')} can be imported${isGood ? '' : '. Nothing was imported, because every line must hold a letter'}.`,
+      ...problemView(checked.problems),
+      text(
+        `${countOf(count, 'letter')} can be imported${isGood ? '' : '. Nothing was imported, because every line must hold a letter'}.`,
+      ),
     ]);
     return finish(isGood && dryRun && count > 0);
   }
@@ -35,21 +37,23 @@ export const act = async (
     importLetters(target, { ...common, dryRun, onSent }),
   );
   print(imported, () => [
-    ...problemLines(imported.problems),
-    `${countOf(imported.imported, 'letter was', 'letters were')} imported.`,
+    ...problemView(imported.problems),
+    text(`${countOf(imported.imported, 'letter was', 'letters were')} imported.`),
   ]);
   finish(imported.imported === count);
 };
 
 const leftOut = ({ stillLetters = 0, repeated = [] }: Imported): number => stillLetters + repeated.length;
 
-const leftOutLines = ({ letters, stillLetters = 0, repeated = [] }: Imported): string[] => [
-  ...problemLines(
+const leftOutView = ({ letters, stillLetters = 0, repeated = [] }: Imported): View => [
+  ...problemView(
     repeated.map((line) => ({ line, problem: 'repeats the letter of an earlier line, and is left out' })),
   ),
   ...(stillLetters > 0
     ? [
-        `${numberOf(stillLetters)} of ${countOf(letters, 'letter')} are in the dead-letter queue already, and are left out.`,
+        text(
+          `${numberOf(stillLetters)} of ${countOf(letters, 'letter')} are in the dead-letter queue already, and are left out.`,
+        ),
       ]
     : []),
 ];

@@ -1,9 +1,8 @@
 import { type ReplayOptions, replayLetters } from '../../../dead-letters/replay/replay.ts';
-import { runSentence } from '../../../views/plan.ts';
+import { canaryView, planView, resultView, runSentence } from '../../../views/plan.ts';
+import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { canaryLines, planLines, resultLines } from '../../print/plan.ts';
 import { createProgress } from '../../print/progress.ts';
-import { wrapped } from '../../print/table.ts';
 import { type GivenRun, runOptionsOf } from './run-options.ts';
 
 export const act = async (context: CommandContext, given: Given): Promise<void> => {
@@ -11,7 +10,6 @@ export const act = async (context: CommandContext, given: Given): Promise<void> 
   const { limit, dryRun, includeUncertain, probe, reason } = given;
   const { continueUndecided, ...run } = runOptionsOf(given, { terminal, isJson });
   const options = { ...run, filter, limit, dryRun, includeUncertain, probe, reason };
-  const name = target.prefix.slice(0, -1);
   if (!options.dryRun) await context.checkAudit();
   const reading = createProgress(terminal, 'Taking letters');
   const sending = createProgress(terminal, 'Sent');
@@ -27,14 +25,14 @@ export const act = async (context: CommandContext, given: Given): Promise<void> 
       const count = plan.send.reduce((sum, { letters: each }) => sum + each, 0);
       const isOver = options.dryRun || count === 0 || signal.aborted;
       print({ plan, connection: report }, () => [
-        ...planLines(plan, report, { terminal, name }),
-        ...(isOver ? [] : wrapped(runSentence(plan, options), terminal.width)),
+        ...planView(plan, report),
+        ...(isOver ? [] : [text(runSentence(plan, options))]),
       ]);
       return !isOver && agreed(`Send ${count}?`);
     },
     onCanary: (canary) => {
       sending.end();
-      print({ canary }, () => ['', ...canaryLines(canary, terminal)]);
+      print({ canary }, () => canaryView(canary));
     },
     continueUndecided,
   }).finally(() => {
@@ -42,7 +40,7 @@ export const act = async (context: CommandContext, given: Given): Promise<void> 
     sending.end();
   });
   const { plan, report: _, ...result } = replayed;
-  print({ result }, () => resultLines(replayed, terminal));
+  print({ result }, () => resultView(replayed));
   const {
     sent = 0,
     through,

@@ -1,14 +1,14 @@
 import { showLetter } from '../../../dead-letters/reading/show.ts';
+import { letterView } from '../../../views/letters.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { letterDetailLines } from '../../print/letter-details.ts';
 
 export const act = async (
-  { target, audit, terminal, signal, print, withProgress }: CommandContext,
+  { target, audit, signal, print, withProgress }: CommandContext,
   id: string,
   { reveal = false, reason }: { reveal?: boolean; reason?: string },
 ): Promise<void> => {
   const details = await withProgress('Reading letters', (onProgress) =>
     showLetter(target, { id, reveal, reason, audit, signal, onProgress }),
   );
-  print(details, () => letterDetailLines(details, terminal));
+  print(details, () => letterView(details));
 };

@@ -2,12 +2,12 @@ import { discardLetters } from '../../../dead-letters/discard.ts';
 import { type ReplayResult, replayLetters } from '../../../dead-letters/replay/replay.ts';
 import { verifyLetters } from '../../../dead-letters/verify/verify.ts';
 import { countOf } from '../../../views/amounts.ts';
-import { goneNotes } from '../../../views/verify.ts';
+import { discardedView } from '../../../views/changes.ts';
+import { canaryView, resultView } from '../../../views/plan.ts';
+import { goneNotes, verifiedView } from '../../../views/verify.ts';
+import { text } from '../../../views/view.ts';
 import { type CommandContext, isYes } from '../../command-context.ts';
-import { discardLines } from '../../print/changes.ts';
-import { canaryLines, resultLines } from '../../print/plan.ts';
 import { createProgress } from '../../print/progress.ts';
-import { verifiedLines } from '../../print/verify.ts';
 
 export const act = async (
   context: CommandContext,
@@ -19,7 +19,7 @@ export const act = async (
   const verified = await withProgress('Looked up', (show) =>
     verifyLetters(target, { filter, limit, signal, onLooked: show }),
   );
-  print(verified, () => verifiedLines(verified, { target, terminal }));
+  print(verified, () => verifiedView(verified, target.prefix.slice(0, -1)));
   let mayAsk = !isJson && !signal.aborted;
   const agreed = async (isGiven: boolean, question: string): Promise<boolean> => {
     if (isGiven || !mayAsk) return isGiven && !signal.aborted;
@@ -54,8 +54,8 @@ const discardFoundOnes = async (
   );
   const { discarded, plan, failed, archives } = result;
   print({ discarded, archives, notDiscarded: failed }, () => [
-    ...discardLines(result),
-    ...goneNotes(ids.length - plan.letters).map(({ text }) => text),
+    ...discardedView(result),
+    ...goneNotes(ids.length - plan.letters),
   ]);
   return discarded === ids.length;
 };
@@ -75,17 +75,17 @@ const replayAbsentOnes = async (
     confirm: async () => true,
     onCanary: (canary) => {
       sending.end();
-      if (canary.letters < ids.length) print({}, () => ['', ...canaryLines(canary, terminal)]);
+      if (canary.letters < ids.length) print({}, () => canaryView(canary));
     },
   }).finally(sending.end);
   const { plan, counts } = result;
   const { sent = 0, through = 0 } = counts ?? {};
   print({ replayed: sent, through }, () => [
-    ...resultLines(result, terminal),
-    ...plan.notYet.map(
-      ({ letters, why, todo }) => `${countOf(letters, 'letter')} cannot succeed yet: ${why}. ${todo}`,
+    ...resultView(result),
+    ...plan.notYet.map(({ letters, why, todo }) =>
+      text(`${countOf(letters, 'letter')} cannot succeed yet: ${why}. ${todo}`),
     ),
-    ...goneNotes(ids.length - plan.matching).map(({ text }) => text),
+    ...goneNotes(ids.length - plan.matching),
   ]);
   return through === ids.length;
 };

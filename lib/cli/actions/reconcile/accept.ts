@@ -1,6 +1,7 @@
 import { acceptFindings } from '../../../reconcile/desk/accept.ts';
 import { countOf } from '../../../views/amounts.ts';
 import { chosenView } from '../../../views/comparison.ts';
+import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';
 
 export const act = async (
@@ -18,7 +19,7 @@ export const act = async (
   if (accepted) {
     const count = accepted.findings.length;
     const document = { run: accepted.run, accepted: count, groups: accepted.groups };
-    print(document, () => [`${countOf(count, 'difference')} accepted.`]);
+    print(document, () => [text(`${countOf(count, 'difference')} accepted.`)]);
   }
   finish(accepted !== undefined);
 };

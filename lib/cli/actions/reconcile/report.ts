@@ -2,6 +2,7 @@ import { writeNewFile } from '../../../deployment/new-file.ts';
 import { sheetOf } from '../../../markup/sheet.ts';
 import { listReports, readComparison } from '../../../reconcile/desk/read.ts';
 import { comparisonView, meaningsView, runsView } from '../../../views/comparison.ts';
+import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';
 
 /** So many runs are drawn, this one among them. */
@@ -28,5 +29,5 @@ export const act = async (
   if (isPiped) return terminal.write(page);
   const file = to === true ? `reconcile-${report.id}.html` : to;
   await writeNewFile(file, page);
-  print({ id: report.id, file }, () => [`Written to ${file}.`]);
+  print({ id: report.id, file }, () => [text(`Written to ${file}.`)]);
 };

@@ -1,6 +1,7 @@
 import { readComparison } from '../../../reconcile/desk/read.ts';
 import { awaitRun, startRun } from '../../../reconcile/desk/run.ts';
 import { comparisonView } from '../../../views/comparison.ts';
+import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { documentOf, isFine, maxFindings } from './document.ts';
 
@@ -11,14 +12,14 @@ export const act = async (
   { nightly = false, wait }: { nightly?: boolean; wait: number | false },
 ): Promise<void> => {
   const id = await startRun(target, { nightly, audit });
-  const shown = terminal.command(`reconcile show ${id}`);
-  if (wait === false) return print({ id }, () => [`Run ${id} has started. To see it: ${shown}`]);
+  const shown = { lead: 'To see it', command: `reconcile show ${id}` };
+  if (wait === false) return print({ id }, () => [text(`Run ${id} has started.`), shown]);
   terminal.err(`Run ${id} has started.\n`);
   const report = await withProgress('Comparing', (onProgress) =>
     awaitRun(target, id, { signal, patienceMs: wait * oneMinuteMs, onProgress }),
   );
   if (report === undefined) {
-    print({ id, state: 'running' }, () => [`Run ${id} is still running. To see it: ${shown}`]);
+    print({ id, state: 'running' }, () => [text(`Run ${id} is still running.`), shown]);
     return finish(false);
   }
   const comparison = await readComparison(target, { run: id, limit: maxFindings, signal });

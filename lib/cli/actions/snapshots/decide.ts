@@ -1,9 +1,9 @@
 import { type DecisionOptions, decideSnapshot } from '../../../snapshots/desk/decide.ts';
 import type { SnapshotRecord } from '../../../snapshots/record.ts';
 import { countOf } from '../../../views/amounts.ts';
-import { decidedText } from '../../../views/snapshots.ts';
+import { decidedText, snapshotPlanView } from '../../../views/snapshots.ts';
+import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { planLines } from '../../print/snapshots.ts';
 import { told } from './told.ts';
 
 type Decision = DecisionOptions['decision'];
@@ -11,9 +11,9 @@ type Decision = DecisionOptions['decision'];
 const actOf =
   (decision: Decision) =>
   async (context: CommandContext, id: string, { reason }: { reason?: string }): Promise<void> => {
-    const { target, audit, terminal, signal, isJson, print, agreed, withProgress, finish } = context;
+    const { target, audit, signal, isJson, print, agreed, withProgress, finish } = context;
     const confirm = async (snapshot: SnapshotRecord): Promise<boolean> => {
-      if (!isJson) print(undefined, () => planLines(snapshot, terminal));
+      if (!isJson) print(undefined, () => snapshotPlanView(snapshot));
       return agreed(questionOf(snapshot, decision));
     };
     const decided = await withProgress('Sending the decision', () =>
@@ -21,7 +21,7 @@ const actOf =
     );
     const { snapshot, outcome } = decided;
     if (outcome === 'not agreed') return finish(false);
-    print({ outcome, ...told(snapshot) }, () => [decidedText(decided, decision)]);
+    print({ outcome, ...told(snapshot) }, () => [text(decidedText(decided, decision))]);
     finish(true);
   };
 

@@ -8,14 +8,14 @@ import { checkReadable } from '../../../snapshots/desk/package-file.ts';
 import { fiveCounts } from '../../../snapshots/desk/read.ts';
 import { surveyPackage } from '../../../snapshots/desk/survey.ts';
 import { isTable } from '../../../snapshots/request.ts';
+import { diffView } from '../../../views/snapshots.ts';
+import { settingsText, surveyView } from '../../../views/survey.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { diffLines } from '../../print/snapshots.ts';
-import { settingsText, surveyLines } from '../../print/survey.ts';
 
 type Given = { map?: string; settings?: string; writeSettings?: string };
 
 export const act = async (context: CommandContext, file: string, given: Given): Promise<void> => {
-  const { targetIfNamed: target, terminal, print, withBar } = context;
+  const { targetIfNamed: target, print, withBar } = context;
   const { map, settings, writeSettings } = given;
   await checkReadable(file);
   if (isTable(file) && writeSettings !== undefined)
@@ -33,11 +33,11 @@ export const act = async (context: CommandContext, file: string, given: Given): 
   const diff = await withBar('Comparing', (onProgress) =>
     diffSnapshot(target, { file, map, settings, onProgress }, integrations),
   );
-  print({ ...diff, counts: fiveCounts(diff.counts) }, () => diffLines(diff, terminal));
+  print({ ...diff, counts: fiveCounts(diff.counts) }, () => diffView(diff));
 };
 
 const survey = async (
-  { targetIfNamed: target, terminal, signal, print, withBar, finish }: CommandContext,
+  { targetIfNamed: target, signal, print, withBar, finish }: CommandContext,
   file: string,
   { writeSettings }: Given,
 ): Promise<void> => {
@@ -47,9 +47,7 @@ const survey = async (
     surveyPackage(file, { integrations, crosswalk, signal, onProgress }),
   );
   if (writeSettings !== undefined) await writeNewFile(writeSettings, settingsText(found));
-  print({ ...found, written: writeSettings }, () =>
-    surveyLines(found, { terminal, given: file, writeSettings }),
-  );
+  print({ ...found, written: writeSettings }, () => surveyView(found, { given: file, writeSettings }));
   finish(found.blocks.length === 0);
 };
 

@@ -1,10 +1,10 @@
 import { countOf } from '../../../views/amounts.ts';
+import { wakePlanView, wokenNotes } from '../../../views/waiting.ts';
 import { wakeMessages } from '../../../waiting/wake.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { wakePlanLines, wokenLines } from '../../print/waiting.ts';
 
 export const act = async (
-  { target, filter, audit, terminal, signal, print, agreed, withProgress, finish }: CommandContext,
+  { target, filter, audit, signal, print, agreed, withProgress, finish }: CommandContext,
   { reason, limit, dryRun = false }: { reason?: string; limit?: number; dryRun?: boolean },
 ): Promise<void> => {
   const { plan, ...result } = await withProgress('Woken', (show) =>
@@ -12,12 +12,12 @@ export const act = async (
       ...{ filter, limit, reason, dryRun, signal, audit },
       onWoken: show,
       confirm: async (planned) => {
-        print({ plan: planned }, () => wakePlanLines(planned, { target, terminal }));
+        print({ plan: planned }, () => wakePlanView(planned));
         if (dryRun || planned.messages === 0 || signal.aborted) return false;
         return agreed(`Wake ${countOf(planned.messages, 'message')}?`);
       },
     }),
   );
-  if (!dryRun) print({ result }, () => wokenLines(result));
+  if (!dryRun) print({ result }, () => wokenNotes(result));
   finish(dryRun ? plan.messages > 0 : result.woken > 0 && result.failed.length + result.left === 0);
 };

@@ -4,11 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { tableOf, truncated, widthOf, wrapped } from '../../../../lib/cli/print/table.ts';
 
 describe('a table', () => {
-  const columns = [
-    { title: 'Letters', right: true },
-    { title: 'Function' },
-    { title: 'What failed', rest: true },
-  ];
+  const columns = [{ title: 'Letters', right: true }, { title: 'Function' }, { title: 'What failed' }];
 
   test('aligns its columns, numbers to the right', () => {
     expect(
@@ -18,7 +14,7 @@ describe('a table', () => {
           ['1,204', 'grade-push', 'short'],
           ['7', 'enrollment-create', ''],
         ],
-        100,
+        { width: 100 },
       ),
     ).toEqual([
       'Letters  Function           What failed',
@@ -27,16 +23,24 @@ describe('a table', () => {
     ]);
   });
 
-  test('cuts its last column off where it would not fit', () => {
-    const lines = tableOf(columns, [['1', 'grade-push', 'x'.repeat(200)]], 100);
+  test('cuts its widest columns where it would not fit', () => {
+    const lines = tableOf(columns, [['1', 'grade-push', 'x'.repeat(200)]], { width: 100 });
     expect(Math.max(...lines.map((line) => line.length))).toBe(100);
     expect(lines[1]).toMatch(/x…$/);
   });
 
+  test('cuts all columns that are too wide to the same width', () => {
+    const wide = ['1', 'f'.repeat(200), 'x'.repeat(300)];
+    expect(tableOf(columns, [wide], { width: 41 })[1]).toBe(
+      `      1  ${'f'.repeat(14)}…  ${'x'.repeat(14)}…`,
+    );
+  });
+
   test('is not moved by colours', () => {
-    const red = styleText('red', '7', { validateStream: false });
-    const [, line = ''] = tableOf(columns, [[red, 'f', 'x']], 100);
-    expect(stripVTControlCharacters(line)).toBe('      7  f         x');
+    const paint = (text: string) => styleText('red', text, { validateStream: false });
+    const [, line = ''] = tableOf(columns, [['7', 'f', 'x']], { width: 100, paint });
+    expect(line).toContain(paint('7'));
+    expect(stripVTControlCharacters(line).trimEnd()).toBe('      7  f         x');
   });
 
   const e = 'e\u0301';
@@ -53,7 +57,7 @@ describe('a table', () => {
           [wide, 'x'],
           ['0123456789', 'x'],
         ],
-        100,
+        { width: 100 },
       ).slice(1),
     ).toEqual([`${wide}  x`, '0123456789  x']);
     expect(wrapped(`${wide} ${wide}`, 20)).toEqual([wide, wide]);

@@ -14,7 +14,7 @@ const shown = (...view: View) => linesOf(view, narrow);
 test('notes have the colour of their tone, and an arrow before what is to be done', () => {
   expect(
     shown({ tone: 'bad', text: 'Broken' }, { tone: 'todo', text: 'Mend it' }, { tone: 'plain', text: 'So' }),
-  ).toEqual(['<red>Broken</>', '<green>→ Mend it</>', 'So']);
+  ).toEqual(['<red>✗ Broken</>', '<green>→ Mend it</>', 'So']);
 });
 
 test('commands are printed as they are typed: in one line, or at the end of their sentence', () => {

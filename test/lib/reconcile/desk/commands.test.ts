@@ -204,7 +204,7 @@ describe('run', () => {
     expect(status).toBe(0);
     const [[name, asked, execution]] = invoked as [[string, { id: string }, string]];
     expect([name, asked]).toEqual(['reconcile', { id: execution }]);
-    expect(out).toContain(`Run ${execution} has started. To see it: sis-relay reconcile show ${execution}`);
+    expect(out).toContain(`Run ${execution} has started.\nTo see it: sis-relay reconcile show ${execution}`);
   });
 
   test('tells that it failed, by its report or by its execution', async () => {

@@ -3,10 +3,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createBar } from '../../../../lib/cli/print/progress.ts';
-import { surveyLines } from '../../../../lib/cli/print/survey.ts';
+import { linesOf } from '../../../../lib/cli/print/view.ts';
 import type { CrosswalkTable, Entries } from '../../../../lib/crosswalk/table.ts';
 import { loadIntegrations } from '../../../../lib/deployment/integrations.ts';
 import { type Survey, surveyPackage } from '../../../../lib/snapshots/desk/survey.ts';
+import { surveyView } from '../../../../lib/views/survey.ts';
 import { sectionOf } from '../../../documents.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { quietTerminal, typed } from '../../cli/typed.ts';
@@ -433,7 +434,7 @@ describe('the command', () => {
         .table,
     });
     const terminal = { ...quietTerminal, command: (words: string) => `sis-relay ${words} --stage prod` };
-    const lines = surveyLines(survey, { terminal, given: 'first.zip', writeSettings: undefined });
+    const lines = linesOf(surveyView(survey, { given: 'first.zip', writeSettings: undefined }), terminal);
     const [, shown] = /^```text\n(.*?)^```$/ms.exec(sectionOf('events/README.md', '## Snapshots')) ?? [];
     expect(`${lines.join('\n')}\n`).toBe(shown);
   });

@@ -1,0 +1,55 @@
+import type { MovedCodes, ShownName } from '../crosswalk/names/names.ts';
+import { ageOf } from './amounts.ts';
+import { part, table, text, type View } from './view.ts';
+
+const sourceText = { platform: 'the platform', file: 'the file in crosswalk/' } as const;
+
+const idsText = (ids: readonly number[]): string => ids.join(' and ');
+
+export const nameView = (shown: readonly ShownName[]): View =>
+  shown.length === 0
+    ? [text('The crosswalk does not know this name. Names are exact, upper and lower case included.')]
+    : shown.map((each) => text(nameText(each)));
+
+const nameText = ({ name, source, ids, was, accepted, writtenMs, filled }: ShownName): string => {
+  const stands = `${name} stands for ${idsText(ids)}, according to ${sourceText[source]}`;
+  const changed = writtenMs === undefined ? '' : `, unchanged for ${ageOf(writtenMs)} or longer`;
+  const checked = filled === undefined ? '' : `, checked ${ageOf(filled.filledMs)} ago`;
+  const ambiguous = ids.length > 1 ? ' It is ambiguous: messages with it are parked.' : '';
+  const moved =
+    accepted === undefined
+      ? ''
+      : ` Before, it stood for ${idsText(was ?? [])}. ${accepted ? 'This move is accepted' : 'Messages with it are parked until a person accepts this move'}.`;
+  return `${stands}${changed}${checked}.${ambiguous}${moved}`;
+};
+
+const untoldText = (source: keyof typeof sourceText): string =>
+  `No fill of the crosswalk from ${sourceText[source]} has reported moves yet, or you may not read crosswalk-state/ in the bucket.`;
+
+export const movedView = ({ moved, untold }: MovedCodes): View => {
+  const missing = untold.map((source) => text(untoldText(source)));
+  if (moved.length === 0 && missing.length > 0) return missing;
+  if (moved.length === 0) return [text('No move of a code to another org unit waits to be accepted.')];
+  return [
+    part(
+      table('Moved codes', moved, {
+        Code: ({ code }) => code,
+        Was: ({ was }) => idsText(was),
+        Is: ({ ids }) => idsText(ids),
+        Age: ({ sinceMs }) => ({ sinceMs }),
+        By: ({ source }) => source,
+      }),
+    ),
+    text('Messages with these codes are parked.'),
+    { lead: 'Accept one', command: 'crosswalk accept <code>' },
+    ...missing,
+  ];
+};
+
+export const acceptQuestion = ({ name, ids, was = [] }: ShownName): string =>
+  `${name} stood for org unit ${idsText(was)}, and now stands for ${idsText(ids)}. Accept this move?`;
+
+export const acceptedView = ({ name, ids }: ShownName): View => [
+  text(`${name} stands for org unit ${idsText(ids)} from now on.`),
+  { lead: 'To replay the letters with it', command: 'letters replay --kind ambiguous-id' },
+];
