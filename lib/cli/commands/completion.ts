@@ -1,61 +1,96 @@
-import { Argument, type Command } from 'commander';
+import { readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { Argument, type Command, type Option } from 'commander';
 import { functionNames, integrationNames } from '../../deployment/function-names.ts';
 import { letterKinds } from '../../desk/letter-kinds.ts';
 import type { Cli } from '../command-context.ts';
-import { type CompletedCommand, completionScript, help, shells } from '../print/completion.ts';
 
-type Shell = (typeof shells)[number];
+/** Each asks the program at a key; it answers a word a line, with two spaces before what it means. */
+const scripts = {
+  bash: `_sis_relay() {
+  local IFS=$'\\n'
+  COMPREPLY=($(sis-relay complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2> /dev/null | sed 's/  .*//'))
+}
+complete -o filenames -F _sis_relay sis-relay`,
+  // Autoloaded from fpath the file is the function's body; sourced, it only defines it.
+  zsh: `#compdef sis-relay
+_sis_relay() {
+  local -a found=("\${(@f)$(sis-relay complete -- "\${(@)words[2,CURRENT]}" 2> /dev/null)}")
+  found=("\${found[@]/  /:}")
+  _describe sis-relay found
+}
+if [ "$funcstack[1]" = _sis-relay ]; then _sis_relay "$@"; else compdef _sis_relay sis-relay; fi`,
+  fish: `complete -c sis-relay -f -a '(sis-relay complete -- (commandline -opc)[2..] (commandline -ct) 2> /dev/null | string replace -- "  " \\t)'`,
+};
+
+type Shell = keyof typeof scripts;
 
 export const addCompletion = (program: Command, cli: Cli): void => {
   program
     .command('completion')
     .description('prints a script with which your shell completes commands, options, kinds and functions')
-    .addArgument(new Argument('<shell>', 'which shell').choices(shells))
+    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(scripts)))
     .addHelpText('after', examples)
-    .action(async (shell: Shell, _options, command: Command) => {
-      const values = {
-        kinds: [...letterKinds],
-        integrations: integrationNames(),
-        functions: functionNames(),
-      };
-      const script = completionScript(shell, commandsIn(program, values));
-      if (command.optsWithGlobals().json) cli.collect({ shell, script });
-      else cli.terminal.out(script.map((line) => `${line}\n`).join(''));
+    .action((shell: Shell, _options, command: Command) => {
+      if (command.optsWithGlobals().json) cli.collect({ shell, script: scripts[shell].split('\n') });
+      else cli.terminal.out(`${scripts[shell]}\n`);
     });
+  program
+    .command('complete', { hidden: true })
+    .argument('[word...]')
+    .action((words: string[]) =>
+      cli.terminal.out(
+        candidates(program, words)
+          .map((each) => `${each}\n`)
+          .join(''),
+      ),
+    );
 };
 
-type Values = { kinds: string[]; integrations: string[]; functions: string[] };
+/** What the last of these words may be. */
+const candidates = (program: Command, words: string[]): string[] => {
+  const [last = '', previous = ''] = words.toReversed();
+  // What follows `help` is what would follow without it.
+  let at = program;
+  for (const word of words.slice(0, -1)) at = at.commands.find((each) => each.name() === word) ?? at;
+  const command = at.name() === 'help' ? commandOf(program, words.slice(1, -1)) : at;
+  const help = program.createHelp();
+  const options = [...help.visibleOptions(command), ...help.visibleOptions(program)];
+  const option = options.find(({ long, required }) => required && long === previous);
+  const all = option ? valuesOf(option, last) : [...wordsOf(command, last), ...optionsOf(options)];
+  return [...new Set(all)].filter((each) => each.startsWith(last));
+};
 
-/** The tree of commands, flat: each by the words that lead to it. */
-const commandsIn = (command: Command, values: Values, path: string[] = []): CompletedCommand[] => {
-  const children = command.commands.map((each) => ({ name: each.name(), description: each.description() }));
-  const options = command.createHelp().visibleOptions(command);
+const commandOf = (program: Command, names: string[]): Command =>
+  names.reduce((at, name) => at.commands.find((each) => each.name() === name) ?? at, program);
+
+const valuesOf = ({ long, flags, argChoices }: Option, last: string): string[] => {
+  if (flags.includes('<file>')) return filesFor(last);
+  return { '--kind': [...letterKinds], '--function': integrationNames() }[long ?? ''] ?? argChoices ?? [];
+};
+
+const wordsOf = (command: Command, last: string): string[] => {
   const [argument] = command.registeredArguments;
-  return [
-    {
-      path,
-      children,
-      options: options.flatMap(({ long, description, required, argChoices, flags }) =>
-        long
-          ? {
-              name: long,
-              description,
-              takesValue: required,
-              isFile: flags.includes('<file>'),
-              values: { '--kind': values.kinds, '--function': values.integrations }[long] ?? argChoices ?? [],
-            }
-          : [],
-      ),
-      argument: {
-        isFile: argument?.name() === 'file',
-        values: argument?.name() === 'function' ? values.functions : (argument?.argChoices ?? []),
-      },
-    },
-    // What follows `help` is what would follow without it.
-    ...command.commands
-      .filter((each) => each.name() !== help)
-      .flatMap((each) => commandsIn(each, values, [...path, each.name()])),
-  ];
+  const values = argument?.name() === 'function' ? functionNames() : (argument?.argChoices ?? []);
+  const names = command
+    .createHelp()
+    .visibleCommands(command)
+    .map((each) => `${each.name()}  ${each.description()}`);
+  return [...names, ...values, ...(argument?.name() === 'file' ? filesFor(last) : [])];
+};
+
+const optionsOf = (options: readonly Option[]): string[] =>
+  options.flatMap(({ long, description }) => (long ? [`${long}  ${description}`] : []));
+
+const filesFor = (beginning: string): string[] => {
+  const folder = beginning.endsWith('/') ? beginning : dirname(beginning);
+  try {
+    return readdirSync(folder)
+      .filter((name) => beginning.endsWith('/') || name.startsWith(basename(beginning)))
+      .map((name) => (folder === '.' && !beginning.startsWith('.') ? name : join(folder, name)));
+  } catch {
+    return [];
+  }
 };
 
 const examples = `

@@ -12,7 +12,8 @@ describe('bash, with the script that the command prints,', () => {
       'bash',
       [
         '-c',
-        `${script}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sis_relay; printf '%s\\n' "\${COMPREPLY[@]}"`,
+        `sis-relay() { '${process.execPath}' lib/cli/sis-relay.js "$@"; }
+        ${script}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sis_relay; printf '%s\\n' "\${COMPREPLY[@]}"`,
       ].concat('bash', 'sis-relay', words),
       { cwd: root, encoding: 'utf8' },
     );
@@ -61,8 +62,13 @@ describe('bash, with the script that the command prints,', () => {
   });
 });
 
-test.each(['zsh', 'fish'])('%s has a script with every command, kind and function', async (shell) => {
+test.each(['zsh', 'fish'])('%s has a script that asks the program', async (shell) => {
   const { script } = documentIn<{ script: string[] }>((await typed(`completion ${shell} --json`)).out);
-  for (const word of ['letters', 'auth-url', 'kind', 'rejected', 'grade-push'])
-    expect(script.join('\n')).toContain(word);
+  expect(script.join('\n')).toContain('sis-relay complete -- ');
+});
+
+test('what a word means stands behind it, for the shells that show it', async () => {
+  const { out } = await typed('complete -- letters ex');
+  expect(out).toMatch(/^export {2}\w.+\n$/);
+  expect((await typed('complete -- letters list --ki')).out).toMatch(/^--kind {2}\w.+\n$/);
 });
