@@ -2,7 +2,7 @@ import type { Discarded, DiscardPlan } from '../dead-letters/discard.ts';
 import type { Difference } from '../dead-letters/edit/change.ts';
 import type { Edited, EditPlan } from '../dead-letters/edit/edit.ts';
 import type { Exported } from '../dead-letters/export.ts';
-import type { Outdated } from '../dead-letters/import.ts';
+import type { Imported, Outdated } from '../dead-letters/import.ts';
 import { outdatedAfterDays } from '../ledger/memory.ts';
 import { plain } from '../redaction/printable.ts';
 import { countOf, numberOf } from './amounts.ts';
@@ -65,6 +65,20 @@ const maxShown = 50;
 export const problemView = (problems: readonly { line: number; problem: string }[]): Block[] => [
   ...problems.slice(0, maxShown).map(({ line, problem }) => text(`line ${line}: ${problem}`)),
   ...(problems.length > maxShown ? [text(`… and ${countOf(problems.length - maxShown, 'line')} more`)] : []),
+];
+
+/** Letters of a file that are not imported. */
+export const leftOutView = ({ letters, stillLetters = 0, repeated = [] }: Imported): View => [
+  ...problemView(
+    repeated.map((line) => ({ line, problem: 'repeats the letter of an earlier line, and is left out' })),
+  ),
+  ...(stillLetters > 0
+    ? [
+        text(
+          `${numberOf(stillLetters)} of ${countOf(letters, 'letter')} are in the dead-letter queue already, and are left out.`,
+        ),
+      ]
+    : []),
 ];
 
 /** Before letters are imported that could undo what is newer. */

@@ -172,7 +172,7 @@ export const resultNotes = ({ counts, backLater = 0 }: Ended): Note[] => {
 
 /** What a replay will do, and what it leaves. */
 export const planView = (plan: Plan, report: ConnectionReport | undefined): View => [
-  { heading: `Plan: ${matchText(plan.matching)}` },
+  { heading: matchText(plan.matching) },
   ...planSections(plan, report).map(({ count, title, groups, notes }) =>
     section(`${numberOf(count)} ${title}`, groupTable(title, groups), ...notes),
   ),

@@ -1,9 +1,9 @@
 import { outdatedAfterDays } from '../ledger/memory.ts';
-import type { Awaited, Told } from '../publish/outcomes.ts';
+import type { Awaited } from '../publish/outcomes.ts';
 import type { Published } from '../publish/publish.ts';
-import { plain } from '../redaction/printable.ts';
 import { countOf, numberOf } from './amounts.ts';
-import { type Note, noteIf } from './view.ts';
+import { letterLink } from './letters.ts';
+import { type Note, noteIf, table, text, type View } from './view.ts';
 
 /** That messages are too old is the warning among them. */
 export const publishedNotes = ({ valid, invalid, skipped, sent, functions, outdated }: Published): Note[] => {
@@ -27,13 +27,29 @@ export const publishedNotes = ({ valid, invalid, skipped, sent, functions, outda
 };
 
 /** `3 done, 1 waiting.` */
-export const outcomesText = (outcomes: Awaited['outcomes']): string => {
+const outcomesText = (outcomes: Awaited['outcomes']): string => {
   const counts = Object.entries(outcomes).flatMap(([outcome, count]) =>
     count > 0 ? `${numberOf(count)} ${outcome}` : [],
   );
   return `${counts.join(', ')}.`;
 };
 
-/** What became of one message, where it is not done. */
-export const endText = ({ line, function: name, eventId, outcome, kind, error }: Told): string =>
-  `line ${line}: ${name} ${plain(eventId)}: ${[outcome, kind, plain(error ?? '')].filter(Boolean).join(': ')}`;
+const maxShown = 200;
+
+/** What became of the messages, one by one where they are not done. */
+export const outcomesView = ({ messages, outcomes, unread }: Awaited): View => {
+  const open = messages.filter(({ outcome }) => !['done', 'duplicate', 'superseded'].includes(outcome));
+  return [
+    text(outcomesText(outcomes)),
+    table('What was not done', open.slice(0, maxShown), {
+      Line: ({ line }) => line,
+      Function: ({ function: name }) => name,
+      Event: ({ eventId }) => eventId,
+      Outcome: ({ outcome, kind = '' }) => `${outcome} ${kind}`.trim(),
+      Letter: ({ messageId, outcome }) => (outcome === 'letter' ? letterLink(messageId) : ''),
+      Why: ({ error = '' }) => error,
+    }),
+    ...(open.length > maxShown ? [text(`These are the first ${maxShown} of ${numberOf(open.length)}.`)] : []),
+    ...noteIf(unread, 'warn', 'The outcomes of the others could not be read.'),
+  ];
+};

@@ -1,12 +1,12 @@
 import { deskOf } from '../../dead-letters/reading/records.ts';
 import { loadIntegrations } from '../../deployment/integrations.ts';
 import { openInput } from '../../publish/input.ts';
-import { type Awaited, awaitOutcomes } from '../../publish/outcomes.ts';
+import { awaitOutcomes } from '../../publish/outcomes.ts';
 import { type Published, publishMessages } from '../../publish/publish.ts';
 import { openMapping, type Source } from '../../publish/rows.ts';
 import { numberOf } from '../../views/amounts.ts';
 import { problemView } from '../../views/changes.ts';
-import { endText, outcomesText, publishedNotes } from '../../views/publish.ts';
+import { outcomesView, publishedNotes } from '../../views/publish.ts';
 import { list, text, type View } from '../../views/view.ts';
 import type { CommandContext } from '../command-context.ts';
 
@@ -32,7 +32,7 @@ export const act = async (
   let isDone = sent > 0 && sent === valid;
   if (desk && wait !== undefined && messages.length > 0) {
     const { unread, ...awaited } = await awaitOutcomes(desk, messages, { waitSeconds: wait, signal });
-    print(awaited, () => outcomeView({ unread, ...awaited }));
+    print(awaited, () => outcomesView({ unread, ...awaited }));
     const { done, duplicate, superseded } = awaited.outcomes;
     isDone &&= done + duplicate + superseded === sent;
   }
@@ -77,14 +77,5 @@ const publishedView = (published: Published, { dryRun }: { dryRun: boolean }): V
           ),
         ]
       : []),
-  ];
-};
-
-const outcomeView = ({ messages, outcomes, unread }: Awaited): View => {
-  const notDone = messages.filter(({ outcome }) => !['done', 'duplicate', 'superseded'].includes(outcome));
-  return [
-    text(outcomesText(outcomes)),
-    list(shortened(notDone.map(endText), '--json prints the outcome of each')),
-    ...(unread ? [text('The outcomes of the others could not be read. `sis-relay status` shows more.')] : []),
   ];
 };

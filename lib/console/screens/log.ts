@@ -1,11 +1,17 @@
 import { type Archive, listArchives } from '../../dead-letters/archives.ts';
-import { type Imported, importLetters, linesOf, objectInput } from '../../dead-letters/import.ts';
+import {
+  type Imported,
+  importLetters,
+  linesOf,
+  type Outdated,
+  objectInput,
+} from '../../dead-letters/import.ts';
 import { type AuditedCommand, readAuditLog } from '../../deployment/audit-log.ts';
 import { RefusedError } from '../../deployment/command-errors.ts';
 import { textField } from '../../markup/forms.ts';
 import { html } from '../../markup/html.ts';
 import { countOf, numberOf } from '../../views/amounts.ts';
-import { problemView } from '../../views/changes.ts';
+import { leftOutView, outdatedView, problemView } from '../../views/changes.ts';
 import { traceLink } from '../../views/letters.ts';
 import { timeText } from '../../views/trace.ts';
 import { type Block, noteIf, section, table, text } from '../../views/view.ts';
@@ -49,30 +55,20 @@ ${htmlOf(desk, view)}`;
     if (input === undefined || !isArchive)
       throw new RefusedError('Only files under discarded/ in the bucket of this deployment can be restored.');
     return runs.begin('Restore', async (at) => {
-      let old = 0;
       const onSent = at.progress('Restored');
+      const outdated: Outdated[] = [];
       const importing = (dryRun: boolean): Promise<Imported> =>
         importLetters(target, {
           ...{ lines: () => linesOf(input), dryRun, audit, signal: at.signal, onSent },
-          onOutdated: ({ length }) => {
-            old = length;
-          },
+          onOutdated: (found) => outdated.splice(0, outdated.length, ...found),
         });
-      const { letters, stillLetters = 0, problems } = await importing(true);
+      const checked = await importing(true);
+      const { letters, stillLetters = 0, problems } = checked;
       const left = letters - stillLetters;
       at.show('Plan', [
-        text(`${countOf(letters, 'letter')}.`),
-        ...noteIf(
-          stillLetters > 0,
-          'plain',
-          `${numberOf(stillLetters)} of them are in the queue already, and are left out.`,
-        ),
-        ...noteIf(left === 0, 'plain', 'There is nothing to restore.'),
-        ...noteIf(
-          old > 0,
-          'warn',
-          `${countOf(old, 'message is', 'messages are')} so old that a replay could overwrite newer data. Check the platform before you replay them.`,
-        ),
+        text(`${countOf(left, 'letter')} can be restored.`),
+        ...leftOutView(checked),
+        ...outdatedView(outdated),
         ...problemView(problems),
       ]);
       if (left === 0 || problems.length > 0) return;

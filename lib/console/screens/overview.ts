@@ -5,6 +5,7 @@ import { pauseFunctions, resumeFunctions } from '../../deployment/pause.ts';
 import { html } from '../../markup/html.ts';
 import { countOf } from '../../views/amounts.ts';
 import { hourly } from '../../views/hourly.ts';
+import { pauseView } from '../../views/pause.ts';
 import { statusView } from '../../views/status.ts';
 import { section } from '../../views/view.ts';
 import { wakePlanView, wokenNotes } from '../../views/waiting.ts';
@@ -79,11 +80,7 @@ ${htmlOf(desk, [lastDay])}`,
       const named = known.filter((each) => functions.includes(each)).join(', ');
       return runs.begin(`${title} ${named}`, async (at) => {
         const changes = await verb(target, { functions, known, reason, audit, signal: at.signal });
-        const told = changes.map(({ function: name, was, state, done }) => ({
-          tone: done ? ('good' as const) : ('warn' as const),
-          text: `${name}: its event-source mapping was ${was} and is ${state}${done ? '.' : '. AWS has not finished the change.'}`,
-        }));
-        at.show('Result', told);
+        at.show('Result', pauseView(changes, verb === pauseFunctions ? 'pause' : 'resume'));
       });
     });
   addPausing('/pause', 'Pause', pauseFunctions);

@@ -4,12 +4,11 @@ import { checkbox, choice } from '../../markup/forms.ts';
 import { html } from '../../markup/html.ts';
 import { type BadRow, badRows } from '../../publish/bad-rows.ts';
 import { type Input, inputOf } from '../../publish/input.ts';
-import { type Awaited, awaitOutcomes } from '../../publish/outcomes.ts';
+import { awaitOutcomes } from '../../publish/outcomes.ts';
 import { publishMessages } from '../../publish/publish.ts';
 import { countOf, numberOf } from '../../views/amounts.ts';
-import { letterLink } from '../../views/letters.ts';
-import { outcomesText, publishedNotes } from '../../views/publish.ts';
-import { type Cell, noteIf, table, text, type View } from '../../views/view.ts';
+import { outcomesView, publishedNotes } from '../../views/publish.ts';
+import { type Cell, table, type View } from '../../views/view.ts';
 import { addScreen, addVerb, type Context, type Desk } from '../desk.ts';
 
 /** Rows that a grid shows; all are counted. */
@@ -52,7 +51,7 @@ ${checkbox('now', 'Each message gets the current time')}${checkbox('bulk', 'A la
       at.show('Sent', publishedNotes(published));
       at.progress('Waiting for the outcomes:')(0, published.sent);
       const awaited = await awaitOutcomes(deskOf(target), published.messages, { waitSeconds, signal });
-      at.show('Outcomes', outcomesOf(awaited));
+      at.show('Outcomes', outcomesView(awaited));
     });
   });
 };
@@ -85,26 +84,5 @@ const gridOf = (rows: readonly BadRow[], invalid: number): View => {
     ...(invalid > rows.length
       ? [{ more: `The first ${numberOf(rows.length)} of ${numberOf(invalid)}` }]
       : []),
-  ];
-};
-
-const outcomesOf = ({ messages, outcomes, unread }: Awaited): View => {
-  const open = messages.filter(({ outcome }) => !['done', 'duplicate', 'superseded'].includes(outcome));
-  return [
-    text(outcomesText(outcomes)),
-    ...noteIf(unread, 'warn', 'The outcomes of the others could not be read.'),
-    table(
-      'What was not done',
-      open.slice(0, maxRows),
-      {
-        Line: ({ line }) => line,
-        Function: ({ function: name }) => name,
-        Event: ({ eventId }) => eventId,
-        Outcome: ({ outcome, kind = '' }) => `${outcome} ${kind}`,
-        Why: ({ error = '' }) => error,
-        Letter: ({ messageId, outcome }) => (outcome === 'letter' ? letterLink(messageId) : ''),
-      },
-      { empty: 'All were done.' },
-    ),
   ];
 };

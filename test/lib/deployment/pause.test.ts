@@ -86,7 +86,7 @@ describe('a function that is paused', () => {
     expect(paused.status).toBe(0);
     expect(paused.out).toMatch(/^grade-push is paused: .* was Enabled and is Disabled\.$/m);
     expect(paused.out).toMatch(/stay on the queue. SQS deletes a message 14 days after it was sent\./);
-    expect(paused.out).toMatch(/To resume: sis-relay resume grade-push$/m);
+    expect(paused.out).toMatch(/To resume: sis-relay resume grade-push --stack /m);
 
     const file = join(office.folder, 'grades.jsonl');
     writeFileSync(file, userIds.map((userId) => eventBody('grade-push', { userId })).join('\n'));

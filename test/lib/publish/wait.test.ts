@@ -45,7 +45,9 @@ test('publish --wait tells of each message what became of it', async () => {
   expect(status).toBe(1);
 
   const said = await publish([grade(502, { gradeObjectId: 5998 })], '--wait 20');
-  expect(said.out).toMatch(/\n1 letter\.\n {2}line 1: grade-push [\w-]+: letter: rejected: 404/);
+  expect(said.out).toMatch(
+    /\n1 letter\.\nLine .*\n {3}1 {2}grade-push {2}[\w-]+ {2}letter rejected {2}[\w-]+ {2}404/,
+  );
   // What does not ask is not told of: a first success writes nothing.
   const { out: unasked } = await publish([grade(504)], '--json');
   expect(documentIn(unasked)).not.toHaveProperty('outcomes');

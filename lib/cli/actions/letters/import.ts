@@ -1,9 +1,9 @@
 import { type Imported, importLetters, linesOf, objectInput } from '../../../dead-letters/import.ts';
 import { outdatedAfterDays } from '../../../ledger/memory.ts';
 import { openInput } from '../../../publish/input.ts';
-import { countOf, numberOf } from '../../../views/amounts.ts';
-import { outdatedView, problemView } from '../../../views/changes.ts';
-import { text, type View } from '../../../views/view.ts';
+import { countOf } from '../../../views/amounts.ts';
+import { leftOutView, outdatedView, problemView } from '../../../views/changes.ts';
+import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';
 
 export const act = async (
@@ -44,16 +44,3 @@ export const act = async (
 };
 
 const leftOut = ({ stillLetters = 0, repeated = [] }: Imported): number => stillLetters + repeated.length;
-
-const leftOutView = ({ letters, stillLetters = 0, repeated = [] }: Imported): View => [
-  ...problemView(
-    repeated.map((line) => ({ line, problem: 'repeats the letter of an earlier line, and is left out' })),
-  ),
-  ...(stillLetters > 0
-    ? [
-        text(
-          `${numberOf(stillLetters)} of ${countOf(letters, 'letter')} are in the dead-letter queue already, and are left out.`,
-        ),
-      ]
-    : []),
-];
