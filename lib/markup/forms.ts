@@ -42,14 +42,17 @@ export const fieldOf = (field: Field): Html => {
     : textField(field.field, field.label, field);
 };
 
-/** One of a button alone stands in the line. */
 export const formOf = ({ summary, ...form }: Form): Html =>
   summary === undefined
     ? closedForm(form)
     : html`<details><summary>${summary}</summary>${closedForm(form)}</details>`;
 
-const closedForm = ({ action, hidden = {}, fields = [], buttons }: Omit<Form, 'summary'>): Html =>
-  html`<form method="post" action="${action}"${fields.length === 0 ? html` class="inline"` : ''}>${hiddenFields(hidden)}${fields.map(fieldOf)}${buttons.map(
+const closedForm = ({ action, hidden = {}, fields = [], buttons, isSearch }: Form): Html => {
+  // One of a button alone stands in the line.
+  const kind = fields.length === 0 ? html` class="inline"` : '';
+  const how = isSearch ? html`method="get" class="filter" role="search"` : html`method="post"${kind}`;
+  return html`<form ${how} action="${action}">${hiddenFields(hidden)}${fields.map(fieldOf)}${buttons.map(
     ({ text, value }) =>
       html`<button${value === undefined ? '' : html` name="decision" value="${value}"`}>${text}</button> `,
   )}</form>`;
+};

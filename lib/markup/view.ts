@@ -74,7 +74,7 @@ const documentOf = ({ document, label }: { document: unknown; label: string }): 
 };
 
 const formIn = (form: Form, { as = 'console' }: Showing): Html =>
-  as === 'console' || (as === 'read-only' && form.isHarmless) ? formOf(form) : html``;
+  as === 'console' || (as === 'read-only' && (form.isHarmless || form.isSearch)) ? formOf(form) : html``;
 
 const pieceOf = (piece: Piece, { as }: Showing): Html | string => {
   if (piece === undefined) return '–';

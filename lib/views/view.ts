@@ -41,6 +41,8 @@ export type Form = {
   isHarmless?: true;
   /** It is opened by this. */
   summary?: string;
+  /** It changes nothing, and its fields come into the address. */
+  isSearch?: true;
 };
 
 /** Columns side by side, as for the hours of a day. */

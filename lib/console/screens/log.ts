@@ -8,14 +8,12 @@ import {
 } from '../../dead-letters/import.ts';
 import { type AuditedCommand, readAuditLog } from '../../deployment/audit-log.ts';
 import { RefusedError } from '../../deployment/command-errors.ts';
-import { textField } from '../../markup/forms.ts';
-import { html } from '../../markup/html.ts';
 import { countOf, numberOf } from '../../views/amounts.ts';
 import { leftOutView, outdatedView, problemView } from '../../views/changes.ts';
 import { traceLink } from '../../views/letters.ts';
 import { timeText } from '../../views/trace.ts';
 import { type Block, noteIf, section, table, text } from '../../views/view.ts';
-import { addScreen, addVerb, type Desk, htmlOf } from '../desk.ts';
+import { addScreen, addVerb, type Desk } from '../desk.ts';
 
 const dayMs = 24 * 3_600_000;
 const maxShown = 500;
@@ -27,7 +25,11 @@ export const addLog = (desk: Desk): void => {
     const options = { sinceMs: Date.now() - days * dayMs, signal: context.req.raw.signal };
     const reads = [readAuditLog(target, options), listArchives(target, options)] as const;
     const [log, { archives }] = await Promise.all(reads);
-    const view = [
+    return [
+      {
+        ...{ action: '/log', isSearch: true, buttons: [{ text: 'Show' }] },
+        fields: [{ field: 'days', label: 'Days back', value: days }],
+      },
       section(
         'What was done',
         ...noteIf(
@@ -43,8 +45,6 @@ export const addLog = (desk: Desk): void => {
         archiveTable(archives.slice(0, maxShown)),
       ),
     ];
-    return html`<form method="get" class="filter">${textField('days', 'Days back', { value: days })}<button>Show</button></form>
-${htmlOf(desk, view)}`;
   });
 
   addVerb(desk, '/restore', async (form) => {

@@ -1,15 +1,13 @@
 import { matches } from '../../dead-letters/reading/filter.ts';
 import type { DeskRecord } from '../../desk/record.ts';
-import { checkbox, textField } from '../../markup/forms.ts';
-import { html } from '../../markup/html.ts';
 import { messagesAbout } from '../../trace/about.ts';
 import { traceOf } from '../../trace/trace.ts';
 import { numberOf } from '../../views/amounts.ts';
 import { about, origin, traceLink } from '../../views/letters.ts';
 import { traceView } from '../../views/trace.ts';
-import { type Block, table, text, type View } from '../../views/view.ts';
+import { type Block, type Form, table, text, type View } from '../../views/view.ts';
 import { waitText } from '../../views/waiting.ts';
-import { addScreen, type Desk, filterFrom, htmlOf } from '../desk.ts';
+import { addScreen, type Desk, filterFrom } from '../desk.ts';
 
 const maxMessages = 500;
 
@@ -33,9 +31,19 @@ export const addTrace = (desk: Desk): void => {
         ...(isWhole ? [] : [{ more: `These are the newest ${numberOf(messages.length)}` }]),
       ];
     };
-    return html`<form method="get" class="filter" role="search">${textField('id', 'Message, letter, event or resource', { value: id, hint: 'grade/2001/5001/301' })}
-${textField('user', 'or user', { value: user, hint: 'id' })}${textField('orgUnit', 'and course', { value: orgUnit, hint: 'id' })}${checkbox('log', 'The functions’ log, too', { isChecked: log })}
-<button>Trace</button></form>${htmlOf(desk, await found())}`;
+    const search: Form = {
+      ...{ action: '/trace', isSearch: true, buttons: [{ text: 'Trace' }] },
+      fields: [
+        {
+          ...{ field: 'id', label: 'Message, letter, event or resource', value: id },
+          hint: 'grade/2001/5001/301',
+        },
+        { field: 'user', label: 'or user', value: user, hint: 'id' },
+        { field: 'orgUnit', label: 'and course', value: orgUnit, hint: 'id' },
+        { checkbox: 'log', label: 'The functions’ log, too', isChecked: log },
+      ],
+    };
+    return [search, ...(await found())];
   });
 
   addScreen(desk, ['/waiting', 'Waiting'], async (query) => {
