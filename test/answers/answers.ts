@@ -182,6 +182,12 @@ export const answers: Answer[] = [
     words: { status: 403, title: sentence },
   },
   {
+    title: '404 with a page',
+    effect: { status: 404, headers: html, body: page('Not here') },
+    is: failing('intercepted'),
+    words: { status: 404, title: 'Not here' },
+  },
+  {
     title: '404 that says what is not there',
     effect: { status: 404, body: problem(404, 'Resource Not Found', 'User not found') },
     is: failing('rejected', { certain: true }),
@@ -243,6 +249,14 @@ export const answers: Answer[] = [
     words: { message: /connection|cut off/ },
   },
 ];
+
+/** The platform's own answer, of which the second half never comes. */
+export const halfAnswer: Answer = {
+  title: 'half an answer',
+  effect: { truncate: true },
+  is: failing('unavailable'),
+  words: {},
+};
 
 /** The parsed error that a failure must hold. */
 export const wordsOf = ({ words }: Answer): object =>

@@ -53,14 +53,6 @@ describe('a removal', () => {
     await relay.controls().fault({ status: 200, body }, { path: 'classlist' });
     expect(await relay.deliver(newcomer)).toMatchObject(notEnrolled);
   });
-
-  test('whose answer was cut off is sent again, and finds nobody to remove', async () => {
-    await relay.controls().fault({ reset: 'after' }, { method: 'DELETE' });
-    expect(await relay.deliver(enrolled)).toMatchObject({
-      ...{ outcomes: ['waiting', 'done'], requests: ['DELETE null', 'DELETE 404', 'GET 200'], letters: [] },
-    });
-    expect(await rowsOf(enrolled)).toEqual([]);
-  });
 });
 
 describe('of a creation and a removal, each in a container of its own, the newer holds', () => {
@@ -161,15 +153,6 @@ describe('what the platform refuses is parked, and the enrollment stays', () => 
       requests: ['DELETE 404', 'GET 403'],
       ...{ kind: 'missing-permission', status: 403, title: 'Forbidden' },
     });
-  });
-
-  test('in the other form of its errors', async () => {
-    await relay.controls().fault({ status: 400, body: { Errors: [{ Message: 'The course is closed' }] } });
-    expect(parked(await relay.deliver(enrolled))).toMatchObject({
-      requests: ['DELETE 400'],
-      ...{ kind: 'rejected', status: 400, detail: 'The course is closed' },
-    });
-    expect(await rowsOf(enrolled)).toHaveLength(1);
   });
 });
 

@@ -109,14 +109,9 @@ describe('a submission', () => {
 
   // The platform reads names as browsers write them: %22, %0D and %0A are escapes, so of those three the text is lost.
   test.each([
-    ['line breaks', 'a\r\nX-Evil: yes\r\n\r\n.pdf', 'a\r\nX-Evil: yes\r\n\r\n.pdf'],
     ['the end of the header', 'a"; filename="b.pdf', 'a"; filename="b.pdf'],
-    ['umlauts and other scripts', 'Prüfung 試験 экзамен.pdf', 'Prüfung 試験 экзамен.pdf'],
-    ['an escape of its own', 'a%22b%2541.pdf', 'a"b%2541.pdf'],
     ['a backslash', 'C:\\essays\\a.pdf', 'C:%5Cessays%5Ca.pdf'],
     ['control characters', 'a\u0000b\u001bc\u0085.pdf', 'a%00b%1Bc%C2%85.pdf'],
-    ['half of a character', 'a\ud83d.pdf', 'a\ufffd.pdf'],
-    ['255 characters of four bytes', '🎓'.repeat(127).padEnd(255, 'x'), '🎓'.repeat(127).padEnd(255, 'x')],
   ])('can have a file whose name holds %s, and no name breaks out of its header', async (_, name, held) => {
     const other = file(await uploaded(), 'other.pdf');
     const delivery = await relay.deliver({ ...ids, files: [file(await uploaded(), name), other] });
@@ -331,18 +326,9 @@ describe('a submission whose upload was answered with a success is looked for, a
   });
 
   test('what is there is a success by whichever clock the platform keeps', async () => {
-    await relay.controls().fault(
-      {
-        status: 200,
-        body: [
-          {
-            SubmissionDate: '2020-01-01T00:00:00.000Z',
-            Files: [{ FileName: 'essay.pdf', Size: essay.length }],
-          },
-        ],
-      },
-      atSubmissions('GET'),
-    );
+    const Files = [{ FileName: 'essay.pdf', Size: essay.length }];
+    const body = [{ SubmissionDate: '2020-01-01T00:00:00.000Z', Files }];
+    await relay.controls().fault({ status: 200, body }, atSubmissions('GET'));
     const data = { ...ids, files: [file(await uploaded())] };
     expect(await relay.deliver(data)).toMatchObject({ outcomes: ['done'], letters: [] });
   });
@@ -356,92 +342,11 @@ describe('a submission whose upload was answered with a success is looked for, a
   });
 });
 
-describe('what the platform refuses is parked after one upload', () => {
-  test.each([
-    [
-      'an unknown folder',
-      { folderId: 7999 },
-      'POST 404',
-      { kind: 'rejected', status: 404, detail: 'Dropbox folder not found' },
-    ],
-    [
-      'an unknown org unit',
-      { orgUnitId: 2999 },
-      'POST 404',
-      { kind: 'rejected', status: 404, detail: 'Org unit not found' },
-    ],
-  ])('%s', async (_, wrong, request, failure) => {
-    const data = { ...ids, ...wrong, files: [file(await uploaded())] };
-    expect(parked(await relay.deliver(data))).toMatchObject({ requests: ['GET 200', request], ...failure });
-    expect(await submissions()).toEqual([]);
+test('a second file that is not there: parked, and nothing is uploaded', async () => {
+  const files = [file(await uploaded()), file('s3://sis-relay-uploads/none.pdf', 'second.pdf')];
+  expect(parked(await relay.deliver({ ...ids, files }))).toMatchObject({
+    ...{ requests: ['GET 200'], kind: 'invalid', remedy: expect.stringContaining('Put the file there') },
+    message: expect.stringMatching(/none\.pdf.* does not exist, or may not be read/),
   });
-});
-
-describe('what names no file that can be had is parked, and nothing is uploaded', () => {
-  test.each<[string, () => string, RegExp, RegExp]>([
-    [
-      'a missing object',
-      () => 's3://sis-relay-uploads/none.pdf',
-      /none\.pdf.* does not exist, or may not be read/,
-      /Put the file there/,
-    ],
-    [
-      'a missing page',
-      () => `${filesUrl}/none.pdf`,
-      /answered with 404 instead of the file/,
-      /Make the file readable/,
-    ],
-    ['a redirect', () => `${filesUrl}/moved.pdf`, /answered with a redirect \(302\)/, /Name the address/],
-    [
-      'a page of unknown length',
-      () => `${filesUrl}/unsized.pdf`,
-      /no Content-Length/,
-      /Put the file into S3/,
-    ],
-    [
-      'a host that is not listed',
-      () => 'https://files.example.org/a',
-      /not on the list of file hosts/,
-      /FILE_HOSTS/,
-    ],
-    [
-      'another port of a listed host',
-      () => 'https://localhost:1/a',
-      /not on the list of file hosts/,
-      /FILE_HOSTS/,
-    ],
-  ])('%s', async (_, uri, says, todo) => {
-    const data = { ...ids, files: [file(await uploaded()), file(uri(), 'second.pdf')] };
-    const failure = parked(await relay.deliver(data));
-    expect(failure).toMatchObject({ kind: 'invalid', message: expect.stringMatching(says) });
-    expect(failure.remedy).toMatch(todo);
-    expect(failure.requests).toEqual(['GET 200']);
-    expect(await submissions()).toEqual([]);
-  });
-
-  test.each([
-    ['no file', { files: [] }, /data\.files: must name at least one file/],
-    ['files left out', { files: undefined }, /data\.files: is missing/],
-    ['21 files', { files: Array(21).fill(file('s3://sis-relay-uploads/a')) }, /must name at most 20 files/],
-    ['an empty name', { files: [file('s3://sis-relay-uploads/a', '')] }, /data\.files\[0\]\.name/],
-    [
-      'a name of 256 characters',
-      { files: [file('s3://sis-relay-uploads/a', 'x'.repeat(256))] },
-      /data\.files\[0\]\.name/,
-    ],
-    [
-      'a content type that is none',
-      { files: [file('s3://sis-relay-uploads/a', 'a', 'pdf')] },
-      /data\.files\[0\]\.contentType/,
-    ],
-    ['a null comment', { comment: null }, /data\.comment/],
-    [
-      'a user that would alter a secret’s name',
-      { userId: '../service' },
-      /data\.userId: must be a positive whole number/,
-    ],
-  ])('%s', (_, wrong, says) => {
-    const data = { ...ids, files: [file('s3://sis-relay-uploads/a')], ...wrong };
-    expect(relay.problemOf(data)).toMatch(says);
-  });
+  expect(await submissions()).toEqual([]);
 });
