@@ -22,17 +22,12 @@ import { passingTime } from './passing-time.ts';
 const functionArn = 'arn:aws:lambda:us-east-1:000000000000:function:long';
 const durable = { functionArn, executionTimeoutMs: 60_000 };
 const time = passingTime();
-/** What is said to a callback while it is waited for. */
-let answering: Promise<void> | undefined;
 /** What is waited for much longer, somebody ends. */
-const pause = async (ms: number, signal: AbortSignal): Promise<unknown> => {
-  await answering;
-  return ms > 2_000 ? sleep(ms, undefined, { signal }) : time.pass(ms);
-};
+const pause = async (ms: number, signal: AbortSignal): Promise<unknown> =>
+  ms > 2_000 ? sleep(ms, undefined, { signal }) : time.pass(ms);
 let engine: DurableExecutions;
 
 beforeEach(async () => {
-  answering = undefined;
   engine = await startDurableExecutions({ pageSize: 3, quotas: { writtenBytes: 1_000_000 }, pause });
   const { region, credentials } = localClient(engine.url);
   Object.assign(process.env, {
@@ -59,11 +54,6 @@ const checkpoint = ({ DurableExecutionArn, CheckpointToken }: Payload, Updates: 
   call(`durable-executions/${encodeURIComponent(DurableExecutionArn)}/checkpoint`, {
     ...{ CheckpointToken, Updates },
   });
-const stateOf = ({ DurableExecutionArn, CheckpointToken }: Payload, marker = 0) =>
-  call(
-    `durable-executions/${encodeURIComponent(DurableExecutionArn)}/state?CheckpointToken=${CheckpointToken}&Marker=${marker}`,
-  );
-
 const step = (Id: string, Action: Update['Action'], more: Partial<Update> = {}): Update => ({
   ...{ Id, Action, Type: 'STEP', ...more },
 });
@@ -139,61 +129,9 @@ describe('it records', () => {
     // After each wait a new one.
     expect(calls).toBe(5);
   });
-
-  test('what a later call needs, in pages, and nothing of what lies in a context that has ended', async () => {
-    const context: Update = { Id: 'map', Type: 'CONTEXT', Action: 'START' };
-    const items = ['1', '2', '3'].flatMap((Id) => [
-      step(Id, 'START', { ParentId: 'map' }),
-      step(Id, 'SUCCEED', { ParentId: 'map', Payload: Id }),
-    ]);
-    await once(async (payload) => {
-      const { CheckpointToken } = (await checkpoint(payload, [context, ...items])) as unknown as Payload;
-      const now = { ...payload, CheckpointToken };
-      expect(await stateOf(now)).toMatchObject({
-        Operations: [{}, { Id: 'map' }, { Id: '1' }],
-        NextMarker: '3',
-      });
-      expect(await stateOf(now, 3)).toEqual({
-        status: 200,
-        Operations: [expect.anything(), expect.anything()],
-      });
-      const end = await checkpoint(now, [{ ...context, Action: 'SUCCEED' }]);
-      const then = { ...payload, CheckpointToken: `${Object(end).CheckpointToken}` };
-      expect(await stateOf(then)).toMatchObject({ Operations: [{ Type: 'EXECUTION' }, { Id: 'map' }] });
-    });
-  });
 });
 
 describe('a callback', () => {
-  const callbacks = (id: string, verb: string, body = '') =>
-    fetch(`${engine.url}/2025-12-01/durable-execution-callbacks/${encodeURIComponent(id)}/${verb}`, {
-      ...{ method: 'POST', body },
-    }).then(async (answer) => ({
-      status: answer.status,
-      name: answer.headers.get('x-amzn-errortype'),
-    }));
-  const start = (options: Update['CallbackOptions'] = {}): Update => ({
-    ...{ Id: 'asked', Type: 'CALLBACK', Action: 'START', CallbackOptions: options },
-  });
-  const pending: InvokeResult = { ok: true, payload: { Status: 'PENDING' } };
-  const ended400 = { status: 400, name: 'CallbackTimeoutException' };
-  const invalid = { status: 400, name: 'InvalidParameterValueException' };
-
-  /** Asks once, and is told the end of it at its next call. */
-  const ask = async (options: Update['CallbackOptions'], answer: (callbackId: string) => Promise<void>) => {
-    let told: Operation | undefined;
-    const result = await engine.run({}, durable, async (payload) => {
-      const { InitialExecutionState } = payload as { InitialExecutionState: { Operations: Operation[] } };
-      told = InitialExecutionState.Operations.find(({ Id }) => Id === 'asked');
-      if (told) return ended;
-      const { NewExecutionState } = Object(await checkpoint(payload as Payload, [start(options)]));
-      answering = answer(NewExecutionState.Operations[0].CallbackDetails.CallbackId);
-      return pending;
-    });
-    await answering;
-    return { result, told };
-  };
-
   test('is answered and recorded as by the runner of AWS, for a success, a failure and silence', async () => {
     const job = async (_: unknown, context: DurableContext) => {
       const [approved] = await context.createCallback('approved', { timeout: { seconds: 60 } });
@@ -253,76 +191,6 @@ describe('a callback', () => {
     const theirOperations = theirs.getOperations().map((each) => each.getOperationData() as Operation);
     expect(recorded.map(told)).toEqual(theirOperations.map(told));
   });
-
-  test('ends with its first answer: a second one, and one after the end of all, comes too late', async () => {
-    let id = '';
-    const { told } = await ask({}, async (callbackId) => {
-      id = callbackId;
-      expect(await callbacks(id, 'succeed', '"yes"')).toEqual({ status: 200, name: null });
-      expect(await callbacks(id, 'fail', '{}')).toEqual(ended400);
-    });
-    expect(told).toMatchObject({ Status: 'SUCCEEDED', CallbackDetails: { Result: '"yes"' } });
-    expect(await callbacks(id, 'succeed', '"yes"')).toEqual(ended400);
-    expect(await callbacks(id, 'heartbeat')).toEqual(ended400);
-  });
-
-  test('that is answered while the function still runs is told at the next call', async () => {
-    const work = async (payload: object) => {
-      const { InitialExecutionState } = payload as { InitialExecutionState: { Operations: Operation[] } };
-      if (InitialExecutionState.Operations.some(({ Status }) => Status === 'SUCCEEDED')) return ended;
-      const { NewExecutionState } = Object(await checkpoint(payload as Payload, [start()]));
-      await callbacks(NewExecutionState.Operations[0].CallbackDetails.CallbackId, 'succeed');
-      return pending;
-    };
-    expect(await engine.run({}, durable, work)).toEqual({ ok: true, payload: 'well' });
-  });
-
-  test('that nobody answers in time ends, and so does one without a sign of life', async () => {
-    const late = await ask({ TimeoutSeconds: 1 }, async () => {});
-    expect(late.told).toMatchObject({
-      ...{ Status: 'TIMED_OUT', CallbackDetails: { Error: { ErrorMessage: 'Callback timed out' } } },
-    });
-    const begunMs = Date.now();
-    const silent = await ask({ TimeoutSeconds: 30, HeartbeatTimeoutSeconds: 1 }, async (id) => {
-      time.pass(600);
-      expect(await callbacks(id, 'heartbeat')).toEqual({ status: 200, name: null });
-    });
-    expect(silent.told).toMatchObject({
-      CallbackDetails: { Error: { ErrorMessage: 'Callback timed out on heartbeat' } },
-    });
-    expect(Date.now() - begunMs).toBeGreaterThanOrEqual(1_600);
-  });
-
-  test.each([
-    ['an id that it never gave', 'AAAA', 'succeed'],
-    ['what is no id', 'a-b', 'succeed'],
-    ['a verb that there is not', undefined, 'stop'],
-    ['a sign of life that nobody waits for', undefined, 'heartbeat'],
-    ['an answer of more than 256 KB', undefined, 'succeed'],
-  ])('is not answered by %s', async (_, id, verb) => {
-    const { told } = await ask({}, async (callbackId) => {
-      const body = verb === 'succeed' ? 'x'.repeat(262_145) : '';
-      expect(await callbacks(id ?? callbackId, verb, body)).toEqual(invalid);
-      expect(await callbacks(callbackId, 'succeed')).toMatchObject({ status: 200 });
-    });
-    expect(told).toMatchObject({ Status: 'SUCCEEDED' });
-  });
-
-  test('without a limit is waited for until its execution is stopped', async () => {
-    const { result } = await ask({}, async () => engine.stop(engine.of(functionArn)[0]?.arn ?? ''));
-    expect(result).toMatchObject({ error: { errorType: 'Execution.STOPPED' } });
-  });
-
-  test('is not begun twice, and not ended by the function itself', async () => {
-    await once(async (payload) =>
-      expect(await checkpoint(payload, [start(), start()])).toMatchObject({ status: 400 }),
-    );
-    await once(async (payload) =>
-      expect(await checkpoint(payload, [start(), { ...start(), Action: 'SUCCEED' }])).toMatchObject({
-        status: 400,
-      }),
-    );
-  });
 });
 
 describe('it refuses', () => {
@@ -357,16 +225,6 @@ describe('it refuses', () => {
   ])('%s', async (_, updates) => {
     await once(async (payload) => expect(await checkpoint(payload, updates)).toMatchObject(refused));
   });
-
-  test('more bytes in all than an execution may write', async () => {
-    const Payload = 'x'.repeat(250_001);
-    const updates = Array.from({ length: 4 }, (_, at) => step(`${at}`, 'SUCCEED', { Payload }));
-    await once(async (payload) => expect(await checkpoint(payload, updates)).toMatchObject(refused));
-  });
-
-  test('an execution that it does not know', async () => {
-    expect(await call('durable-executions/none/state')).toMatchObject({ status: 404 });
-  });
 });
 
 describe('an execution', () => {
@@ -386,26 +244,5 @@ describe('an execution', () => {
     const result = await running;
     expect(result).toMatchObject({ ok: false, error: { errorType: 'Execution.TIMED_OUT' } });
     expect(engine.of(functionArn)).toMatchObject([{ status: 'TIMED_OUT', operations: 2 }]);
-  });
-
-  test('that waits for nothing is stuck, and says so', async () => {
-    const result = await engine.run({}, durable, async () => ({ ok: true, payload: { Status: 'PENDING' } }));
-    expect(result).toMatchObject({ ok: false, error: { errorType: 'Execution.Stuck' } });
-  });
-
-  test('is listed as long as it runs, the oldest first', async () => {
-    const path = `functions/${encodeURIComponent(functionArn)}/durable-executions?Statuses=RUNNING`;
-    await once(async ({ DurableExecutionArn }) => {
-      await once(async (other) => {
-        expect(await call(path)).toMatchObject({
-          DurableExecutions: [
-            { DurableExecutionArn, Status: 'RUNNING' },
-            { DurableExecutionArn: other.DurableExecutionArn },
-          ],
-        });
-      });
-      expect(await call(path)).toMatchObject({ DurableExecutions: [{ DurableExecutionArn }] });
-    });
-    expect(await call(path)).toMatchObject({ DurableExecutions: [] });
   });
 });

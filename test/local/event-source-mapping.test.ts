@@ -1,8 +1,5 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import {
   ChangeMessageVisibilityCommand,
-  DeleteQueueCommand,
   GetQueueAttributesCommand,
   SendMessageBatchCommand,
   SendMessageCommand,
@@ -10,10 +7,9 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { temporaryFolder } from '../temporary-folder.ts';
 import { createQueue, localClient, startQueuesAndFiles } from './aws.ts';
 import { mapQueue, type QueueMapping } from './event-source-mapping.ts';
-import { type InvokeResult, startLambda } from './lambda.ts';
+import type { InvokeResult } from './lambda.ts';
 import { passingTime } from './passing-time.ts';
 
 const time = passingTime();
@@ -78,11 +74,6 @@ const counts = async () => {
   return AttributeNames.map((name) => Number(Attributes[name]));
 };
 
-const fault = (body: object) => {
-  const name = queue.url.split('/').at(-1);
-  return fetch(`${aws.url}/_local/faults`, { method: 'POST', body: JSON.stringify({ name, ...body }) });
-};
-
 const bodiesOf = (events: SQSEvent[]) => events.map(({ Records }) => Records.map(({ body }) => body));
 
 describe('an event', () => {
@@ -128,13 +119,6 @@ describe('an event', () => {
     });
   });
 
-  test('holds at most a batch', async () => {
-    await sendAll('1', '2', '3', '4', '5');
-    const { events } = map(async () => succeed(), { batchSize: 2 });
-    await expect.poll(() => bodiesOf(events).flat().length).toBe(5);
-    expect(events.every(({ Records }) => Records.length <= 2)).toBe(true);
-  });
-
   test('holds more than SQS hands out at once, and each is deleted', async () => {
     const bodies = Array.from({ length: 48 }, (_, at) => `${at}`);
     for (let at = 0; at < bodies.length; at += 10) await sendAll(...bodies.slice(at, at + 10));
@@ -147,19 +131,6 @@ describe('an event', () => {
 });
 
 describe('a batch', () => {
-  test.for([
-    ['null', null],
-    ['an empty object', {}],
-    ['no failures', { batchItemFailures: [] }],
-    ['null for failures', { batchItemFailures: null }],
-  ] as const)('that is answered with %s is deleted', async ([, answer]) => {
-    await sendAll('a', 'b');
-    const { events, errors } = map(async () => succeed(answer));
-    await expect.poll(counts).toEqual([0, 0]);
-    expect(bodiesOf(events)).toEqual([['a', 'b']]);
-    expect(errors).toEqual([]);
-  });
-
   test('keeps what the answer names, with the visibility that the function gave it', async () => {
     await sendAll('done', 'wait', 'soon', 'done too');
     let first = true;
@@ -182,59 +153,14 @@ describe('a batch', () => {
   });
 
   test.for([
-    ['a string', 'done', 'not an object'],
-    ['an array', [], 'not an object'],
     ['a word for failures', { batchItemFailures: 'none' }, 'not an array'],
     ['an unknown id', { batchItemFailures: [{ itemIdentifier: 'stranger' }] }, '"stranger"'],
-    ['an empty id', { batchItemFailures: [{ itemIdentifier: '' }] }, '""'],
-    ['a null id', { batchItemFailures: [{ itemIdentifier: null }] }, '""'],
     ['a misspelt id', { batchItemFailures: [{ itemIdentifer: 'x' }] }, '""'],
-    ['null for a failure', { batchItemFailures: [null] }, '""'],
   ] as const)('that is answered with %s is left as it is, and that is told', async ([, answer, reason]) => {
     await sendAll('a', 'b');
     const { errors } = map(async () => succeed(answer));
     await expect.poll(() => errors).toEqual([expect.stringContaining(reason)]);
     expect(await counts()).toEqual([0, 2]);
-  });
-
-  test('of a function that fails is left as it is, and that is told', async () => {
-    await sendAll('a', 'b');
-    const error = { errorType: 'Sandbox.Timedout', errorMessage: 'too late' };
-    const { errors } = map(async () => ({ ok: false, error }));
-    await expect.poll(() => errors).toEqual(['the function failed: Sandbox.Timedout: too late']);
-    expect(await counts()).toEqual([0, 2]);
-  });
-
-  test('that cannot be brought to the function is left as it is, and that is told', async () => {
-    await sendAll('a');
-    const { errors } = map(() => Promise.reject(new Error('no such function')));
-    await expect.poll(() => errors).toEqual(['no such function']);
-    expect(await counts()).toEqual([0, 1]);
-  });
-});
-
-describe('a deletion', () => {
-  test.for([
-    ['fails for some entries', { failedEntries: 1 }],
-    ['is refused', { status: 503 }],
-    ['gets no answer', { reset: 'after' }],
-  ] as const)('that %s is tried again', async ([, effect]) => {
-    await sendAll('a', 'b', 'c');
-    await fault({ action: 'DeleteMessageBatch', times: 2, ...effect });
-    const { events, errors } = map(async () => succeed());
-    await expect.poll(counts).toEqual([0, 0]);
-    expect(events).toHaveLength(1);
-    expect(errors).toEqual([]);
-  });
-
-  test('that never succeeds is told with the messages that stay', async () => {
-    await sendAll('gone', 'stays');
-    await fault({ action: 'DeleteMessageBatch', failedEntries: 1 });
-    const { events, errors } = map(async () => succeed());
-    await expect.poll(() => errors.length).toBe(1);
-    const [stays] = events[0]?.Records ?? [];
-    expect(errors[0]).toContain(stays?.messageId);
-    expect(await counts()).toEqual([0, 1]);
   });
 });
 
@@ -253,67 +179,6 @@ describe('polling', () => {
     const timer = setInterval(() => releases.shift()?.(), 5);
     await expect.poll(counts).toEqual([0, 0]);
     clearInterval(timer);
-  });
-
-  test('stops when the batch in flight is settled, and takes no other', async () => {
-    let release = () => {};
-    const { events, mapping } = map(() => new Promise((resolve) => (release = () => resolve(succeed()))));
-    await sendAll('in flight');
-    await expect.poll(() => events.length).toBe(1);
-    const order: string[] = [];
-    const stopped = mapping.stop().then(() => order.push('stopped'));
-    await sendAll('later');
-    order.push('released');
-    release();
-    await stopped;
-    expect(order).toEqual(['released', 'stopped']);
-    expect(bodiesOf(events)).toEqual([['in flight']]);
-    expect(await counts()).toEqual([1, 0]);
-  });
-
-  test('tells that the queue cannot be read, and goes on when it can', async () => {
-    await fault({ action: 'ReceiveMessage', times: 2, status: 500 });
-    const { events, errors } = map(async () => succeed());
-    await sendAll('at last');
-    await expect.poll(() => bodiesOf(events)).toEqual([['at last']]);
-    expect(errors).toHaveLength(2);
-  });
-
-  test('pauses before it asks again for a queue that is gone', async () => {
-    const times: number[] = [];
-    const errors: string[] = [];
-    const onError = ({ message }: Error) => {
-      times.push(performance.now());
-      errors.push(message);
-    };
-    map(async () => succeed(), { onError });
-    await sqs.send(new DeleteQueueCommand({ QueueUrl: queue.url }));
-    await expect.poll(() => errors.length).toBeGreaterThan(2);
-    expect(errors[0]).toContain('does not exist');
-    expect((times[2] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(390);
-  });
-
-  test('brings messages to a function in a process of its own, and its answer decides over each', async () => {
-    const taskRoot = temporaryFolder();
-    await mkdir(join(taskRoot, 'functions'));
-    const source = `export const handler = async ({ Records }) => ({
-      batchItemFailures: Records.filter(({ body }) => body === 'fail').map(({ messageId }) => ({ itemIdentifier: messageId })),
-    });`;
-    await writeFile(join(taskRoot, 'functions/f.mjs'), source);
-    const configuration = {
-      handler: 'functions/f.handler',
-      taskRoot,
-      env: {},
-      timeoutMs: 20_000,
-      maximumConcurrency: 2,
-    };
-    const lambda = await startLambda({ functions: { f: configuration } });
-    await sendAll('a', 'fail', 'b', 'c');
-    const { errors, mapping } = map((event) => lambda.invoke('f', event), { pollers: 2, batchSize: 2 });
-    await expect.poll(counts).toEqual([0, 1]);
-    await mapping.stop();
-    await lambda.close();
-    expect(errors).toEqual([]);
   });
 });
 

@@ -35,7 +35,7 @@ export async function startSecretsManager(
 }
 
 function secretsManager(initial: Record<string, object | string>) {
-  const store: Store = { secrets: new Map(), created: 0, region: 'us-east-1' };
+  const store: Store = { secrets: new Map(), region: 'us-east-1' };
   const faults = faultList();
   const requests: { at: string; action: string; secret: string | null; status: number }[] = [];
   for (const [name, value] of Object.entries(initial)) {
