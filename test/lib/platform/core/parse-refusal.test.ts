@@ -18,8 +18,7 @@ import {
 } from '../../../../lib/platform/core/platform-error.ts';
 import { maxErrorBytes } from '../../../../lib/platform/core/receive-answer.ts';
 import { sensitiveValues } from '../../../../lib/redaction/request-secrets.ts';
-import { stride } from '../../../seed.ts';
-import { answering, clientAt, credential, errorOf, handling, operations, raw } from '../servers.ts';
+import { answering, clientAt, credential, errorOf, handling, operations } from '../servers.ts';
 
 /** What the client makes of one answer to a call. */
 const refusedBy = async (answer: {
@@ -31,69 +30,134 @@ const refusedBy = async (answer: {
   return (await errorOf(clientAt(url).platform.call(operations.once, { path: { id: 1 } }))).refused;
 };
 
-/** The words of an answer, without what is undefined, and without how it came. */
-const wordsOf = (refused: RefusedCall | undefined) => {
-  const { form, contentType, ...words } = refused ?? {};
-  return Object.fromEntries(Object.entries(words).filter(([, value]) => value !== undefined));
-};
-
 const problem = (anchor: string, status: number, title: string, detail: string) =>
   JSON.stringify({ type: `https://docs.example/res/apiprop.html#${anchor}`, title, status, detail });
-const problemJson = { 'content-type': 'application/problem+json; charset=utf-8' };
-const html = { 'content-type': 'text/html; charset=utf-8' };
-const plain = { 'content-type': 'text/plain' };
-const json = { 'content-type': 'application/json; charset=UTF-8' };
-
 const scopeDetail = 'Insufficient scope to call API. Required: grades:gradevalues:write';
 const permissionDetail = 'Not authorized for [ orgUnitId: 6606, securityVariableName: EditGrades ]';
 
+/** What is told of an answer, without what is undefined. */
+const toldBy = (status: number, text: string, headers: Record<string, string | string[]> = {}, more = {}) =>
+  Object.fromEntries(
+    Object.entries(parseRefusal({ status, headers, text, ...more })).filter(([, each]) => each !== undefined),
+  );
+
 describe('an answer that is no success', () => {
-  test.each<[string, number, Record<string, string>, string, Omit<RefusedCall, 'status'>]>([
+  test.each<[number, string | object, object, (string | Record<string, string | string[]>)?]>([
     [
-      'a problem document',
       400,
-      problemJson,
-      problem('json-binding-error', 400, 'JSON Binding Error', 'Provided JSON is invalid: PointsNumerator'),
       {
-        type: 'json-binding-error',
-        title: 'JSON Binding Error',
-        detail: 'Provided JSON is invalid: PointsNumerator',
+        ...{ type: 'https://d/x#json-binding-error', title: 'JSON Binding Error', status: 400 },
+        detail: 'It is invalid',
       },
+      { form: 'error', type: 'json-binding-error', title: 'JSON Binding Error', detail: 'It is invalid' },
     ],
     [
-      'a problem document under another label',
       405,
-      plain,
-      problem('method-not-allowed', 405, 'Method Not Allowed', 'no DELETE'),
-      { type: 'method-not-allowed', title: 'Method Not Allowed', detail: 'no DELETE' },
+      '\uFEFF{"type":"https://d/x#x","title":"Method Not Allowed","status":405,"detail":"no DELETE"}',
+      { form: 'error', type: 'x', title: 'Method Not Allowed', detail: 'no DELETE' },
+      'text/plain',
     ],
+    [400, { title: 'Invalid Parameters', status: 400 }, { form: 'error', title: 'Invalid Parameters' }],
     [
-      'a problem document with a byte order mark',
       400,
-      problemJson,
-      `\uFEFF${problem('json-binding-error', 400, 'JSON Binding Error', 'x')}`,
-      { type: 'json-binding-error', title: 'JSON Binding Error', detail: 'x' },
+      { type: 7, title: null, status: 'x', detail: ['y'] },
+      { form: 'fault', detail: '{"type":7,"title":null,"status":"x","detail":["y"]}' },
     ],
+    [400, { title: 'No', status: [{ toString: 'x' }], code: { code: {} } }, { form: 'json', title: 'No' }],
     [
-      'a problem document without a detail',
       400,
-      problemJson,
-      JSON.stringify({ title: 'Invalid Parameters', status: 400 }),
-      { title: 'Invalid Parameters' },
+      { Type: 'https://d/x#a', Title: 'T', Status: '404', Detail: 'D' },
+      { form: 'error', type: 'a', title: 'T', detail: 'D' },
     ],
     [
-      'a problem document whose fields are of other types',
       400,
-      problemJson,
-      JSON.stringify({ type: 7, title: null, status: 'x', detail: ['y'] }),
-      { detail: '{"type":7,"title":null,"status":"x","detail":["y"]}' },
-    ],
-    [
-      'a missing scope',
-      403,
-      problemJson,
-      problem('not-authorized', 403, 'Not Authorized', scopeDetail),
       {
+        ...{ type: 'https://d/rfc#section-6', title: 'T', status: 400, traceId: '00-1' },
+        errors: { Points: ['at most 10'] },
+      },
+      { form: 'error', type: 'section-6', title: 'T', detail: 'Points: at most 10' },
+    ],
+    [400, { title: 'T', type: 't' }, { form: 'error', type: 't', title: 'T' }],
+    [400, { title: 'T', status: 400 }, { form: 'error', title: 'T' }],
+    [400, { detail: 'D', status: 400 }, { form: 'error', detail: 'D' }],
+    [400, { title: 'T' }, { form: 'json', title: 'T' }],
+    [400, { title: 'T', status: 200 }, { form: 'json', title: 'T' }],
+    [
+      200,
+      { title: 'T', status: 429 },
+      { status: 429, sentAs: 200, form: 'error', title: 'T', retryAfterSeconds: 3 },
+      { 'x-rate-limit-reset': '3' },
+    ],
+    [400, { title: 'T', status: 429 }, { form: 'error', title: 'T' }],
+    [400, { reason: 'r' }, { form: 'fault', detail: '{"reason":"r"}' }],
+    [400, { title: 'T', reason: 'locked' }, { form: 'fault', title: 'T', detail: 'locked' }],
+    [400, { title: 'T', detail: ['a', 'b'] }, { form: 'fault', title: 'T', detail: 'a; b' }],
+    [400, { error: 'E', error_description: 'D' }, { form: 'fault', title: 'E', detail: 'D' }],
+    [400, { title: 'T', error: 'E' }, { form: 'fault', title: 'T' }],
+    [400, { error: { message: 'm' } }, { form: 'fault', detail: '{"error":{"message":"m"}}' }],
+    [400, { error: { message: 'm', at: 'a' }, detail: 'D' }, { form: 'fault', detail: 'D; m; at: a' }],
+    [
+      400,
+      { Message: 'No', ModelState: { grade: ['locked', 'late'] } },
+      { form: 'fault', detail: 'No; grade: locked; grade: late' },
+    ],
+    [400, { errors: { a: ['b', 'c'] } }, { form: 'fault', title: 'Errors', detail: 'a: b; a: c' }],
+    [400, { errors: {} }, { form: 'json', detail: '{"errors":{}}' }],
+    [
+      400,
+      { Errors: [{ Message: 'one' }, null, {}, { Message: 7 }, 'x', { Message: 'two' }] },
+      { form: 'error', title: 'Errors', detail: 'one; x; two' },
+    ],
+    [400, { Errors: 'one' }, { form: 'fault', title: 'Errors', detail: 'one' }],
+    [404, { Errors: [] }, { form: 'error', title: 'Errors' }],
+    [
+      299,
+      { statusCode: 'Gone', code: 404, message: 'm' },
+      { status: 410, sentAs: 299, form: 'fault', detail: 'm' },
+    ],
+    [200, { code: 404, x: 1 }, { status: 404, sentAs: 200, form: 'fault', detail: '{"code":404,"x":1}' }],
+    [
+      400,
+      {
+        ...{ message: 'm', messageDetail: 'md', reason: 'r', errors: ['e'], modelState: { s: 'ms' } },
+        ...{ fault: 'f', exception: { text: 'x' }, exceptionMessage: 'em', detail: 'd' },
+      },
+      { form: 'error', title: 'Errors', detail: 'd; m; md; r; e; s: ms; f; x; em' },
+    ],
+    [400, { message: 'same', detail: 'same' }, { form: 'fault', detail: 'same' }],
+    [400, [7], { form: 'json', detail: '[7]' }],
+    [
+      200,
+      [
+        { error: 'a', detail: 'x', status: 404 },
+        { error: 'b', detail: 'y' },
+      ],
+      { status: 404, sentAs: 200, form: 'fault', title: 'a', detail: 'x; y' },
+    ],
+    [400, [{ Errors: ['a'] }, { Errors: ['b'] }], { form: 'error', title: 'Errors', detail: 'a; b' }],
+    [400, [{ message: 'a' }], { form: 'fault', title: 'Errors', detail: 'a' }],
+    [400, [{ title: 'T', status: 400 }, { message: 'm' }], { form: 'fault', title: 'T', detail: 'm' }],
+    [
+      400,
+      '{ "Reason": "No J\\u00fcrgen \\u002B M\\/ller" }',
+      { form: 'fault', detail: '{"Reason":"No Jürgen + M/ller"}' },
+    ],
+    [400, '"oh no"', { form: 'text', detail: 'oh no' }, 'application/json'],
+    [400, 'null', { form: 'text', detail: 'null' }, 'application/json'],
+    [400, '["a"]', { form: 'json', detail: '["a"]' }, 'Text/JSON'],
+    [400, '7', { form: 'text', detail: '7' }, 'a/json'],
+    [400, 'oh no', { form: 'text', title: 'Unreadable JSON', detail: 'oh no' }, 'application/json'],
+    [400, 'x <', { form: 'text', title: 'Unreadable JSON', detail: 'x <' }, 'a/json'],
+    [400, '<p>x', { form: 'page', title: 'HTML page', detail: 'x' }, 'a/json'],
+    [400, ' \n{"title":"T","status":400} ', { form: 'error', title: 'T' }],
+    [400, 'x {', { form: 'text', title: 'x {' }],
+    [400, '{"title":"T', { form: 'text', title: 'Unreadable JSON', detail: '{"title":"T' }],
+    [400, '{"title":"","x', { form: 'text', title: 'Unreadable JSON', detail: '{"title":"","x' }],
+    [
+      403,
+      { type: 'https://d/x#not-authorized', title: 'Not Authorized', status: 403, detail: scopeDetail },
+      {
+        form: 'error',
         type: 'not-authorized',
         title: 'Not Authorized',
         detail: scopeDetail,
@@ -102,47 +166,10 @@ describe('an answer that is no success', () => {
       },
     ],
     [
-      'several missing scopes, in a sentence',
       403,
-      problemJson,
-      problem('not-authorized', 403, 'Not Authorized', 'Insufficient scope. Required: a:b:c, d:e:f.'),
+      { type: 'https://d/x#forbidden', title: 'Forbidden', status: 403, detail: permissionDetail },
       {
-        type: 'not-authorized',
-        title: 'Not Authorized',
-        detail: 'Insufficient scope. Required: a:b:c, d:e:f.',
-        missing: 'scope',
-        required: 'a:b:c, d:e:f',
-      },
-    ],
-    [
-      'a scope of stars',
-      403,
-      plain,
-      'Insufficient scope to call API. Required: core:*:*',
-      {
-        title: 'Insufficient scope to call API. Required: core:*:*',
-        missing: 'scope',
-        required: 'core:*:*',
-      },
-    ],
-    [
-      'a missing scope that is not named',
-      403,
-      problemJson,
-      problem('not-authorized', 403, 'Not Authorized', 'Insufficient scope'),
-      {
-        type: 'not-authorized',
-        title: 'Not Authorized',
-        detail: 'Insufficient scope',
-        missing: 'scope',
-      },
-    ],
-    [
-      'a missing permission',
-      403,
-      problemJson,
-      problem('forbidden', 403, 'Forbidden', permissionDetail),
-      {
+        form: 'error',
         type: 'forbidden',
         title: 'Forbidden',
         detail: permissionDetail,
@@ -150,180 +177,110 @@ describe('an answer that is no success', () => {
         required: 'EditGrades',
       },
     ],
-    ['an Errors array', 400, json, '{"Errors":[{"Message":"one"}]}', { title: 'Errors', detail: 'one' }],
     [
-      'an Errors array of several, some without a word',
-      400,
-      json,
-      '{"Errors":[{"Message":"one"},null,{},{"Message":7},"x",{"Message":"two"}]}',
-      { title: 'Errors', detail: 'one; x; two' },
-    ],
-    [
-      'a missing permission in an Errors array',
       403,
-      json,
-      JSON.stringify({ Errors: [{ Message: permissionDetail }] }),
-      { title: 'Errors', detail: permissionDetail, missing: 'permission', required: 'EditGrades' },
+      { Errors: [{ Message: permissionDetail }] },
+      {
+        form: 'error',
+        title: 'Errors',
+        detail: permissionDetail,
+        missing: 'permission',
+        required: 'EditGrades',
+      },
     ],
+    [403, 'Invalid token', { form: 'text', title: 'Invalid token' }, 'text/plain'],
     [
-      'an Errors array of texts',
-      400,
-      json,
-      '{"Errors":["one","two"]}',
-      { title: 'Errors', detail: 'one; two' },
-    ],
-    ['an Errors text', 400, json, '{"Errors":"one"}', { title: 'Errors', detail: 'one' }],
-    [
-      'a problem with errors by field',
-      400,
-      problemJson,
-      '{"type":"https://docs.example/rfc#section-6","title":"Validation","status":400,"errors":{"Points":["at most 10"]},"traceId":"00-1"}',
-      { type: 'section-6', title: 'Validation', detail: 'Points: at most 10' },
-    ],
-    [
-      'a message with the state of its model',
-      400,
-      json,
-      '{"Message":"The request is invalid.","ModelState":{"grade":["locked","late"]}}',
-      { detail: 'The request is invalid.; grade: locked; grade: late' },
-    ],
-    [
-      'a reason beside a title',
-      400,
-      json,
-      '{"title":"Bad Request","reason":"locked"}',
-      { title: 'Bad Request', detail: 'locked' },
-    ],
-    [
-      'a list of details beside a title',
-      400,
-      json,
-      '{"title":"Bad Request","detail":["a","b"]}',
-      { title: 'Bad Request', detail: 'a; b' },
-    ],
-    [
-      'fields of types that are no words',
-      400,
-      json,
-      '{"title":"No","status":[{"toString":"x"}],"code":{"code":{}}}',
-      { title: 'No' },
-    ],
-    ['an empty Errors array', 404, json, '{"Errors":[]}', { title: 'Errors' }],
-    ['plain text', 403, plain, 'Invalid token', { title: 'Invalid token' }],
-    [
-      'plain text of two lines, labelled as HTML',
       403,
-      html,
       'Timestamp out of range\r\n1397500300',
-      { title: 'Timestamp out of range', detail: 'Timestamp out of range\r\n1397500300' },
+      { form: 'text', title: 'Timestamp out of range', detail: 'Timestamp out of range\r\n1397500300' },
+      'text/html',
     ],
-    ['text without any label', 400, { 'content-type': '' }, 'no', { title: 'no' }],
+    [400, 'a\nb', { form: 'text', title: 'a', detail: 'a\nb' }],
+    [299, 'x', { form: 'text', title: 'x' }],
+    [200, 'x', { form: 'page', title: 'HTML page', detail: 'x' }, 'TEXT/HTML'],
+    [400, 'x', { form: 'text', title: 'x' }, 'text/html'],
     [
-      'a page',
       404,
-      html,
       '<!DOCTYPE html><html><head><title>Not\n Found</title><style>b{}</style></head><body><h1>Sorry</h1><script>if (1 < 2) {}</script><p>It is gone.</p></body></html>',
-      { title: 'Not Found', detail: 'Sorry It is gone.' },
+      { form: 'page', title: 'Not Found', detail: 'Sorry It is gone.' },
+      'text/html',
     ],
-    ['a page without a title', 502, html, '<html><body></body></html>', { title: 'HTML page' }],
-    ['a page labelled as JSON', 502, json, '<html><title>Bad</title></html>', { title: 'Bad' }],
+    [502, '<html><body></body></html>', { form: 'page', title: 'HTML page' }, 'text/html'],
     [
-      'a page that breaks off',
       502,
-      html,
       '<html><head><title>Bad Gate',
-      { title: 'HTML page', detail: 'Bad Gate' },
+      { form: 'page', title: 'HTML page', detail: 'Bad Gate' },
+      'text/html',
     ],
-    ['an empty body', 403, { 'content-type': '' }, '', {}],
-    ['an empty body labelled as JSON', 500, json, '', {}],
-    ['blanks', 500, html, ' \r\n ', {}],
-    ['invalid JSON', 400, json, 'oh no', { title: 'Unreadable JSON', detail: 'oh no' }],
-    ['a JSON text', 400, json, '"oh no"', { detail: 'oh no' }],
-    ['a JSON null', 400, json, 'null', { detail: 'null' }],
-    ['a JSON array', 400, json, '[1]', { detail: '[1]' }],
-    ['a JSON object of another shape', 400, json, '{"Code":9}', { detail: '{"Code":9}' }],
     [
-      'a redirect',
-      302,
-      { location: '/svc/error/404/log?targetUrl=%2Fsvc%2Fauth', ...html },
-      '<html>Object moved</html>',
-      { title: 'Redirect', detail: 'to /svc/error/404/log' },
+      400,
+      '<title> A \n B</title><title>C</title><style>no</style>1 < 2 <b>and</b>  3\n<A\nhref',
+      { form: 'page', title: 'A B', detail: '1 < 2 and 3' },
     ],
-    ['a redirect to nowhere', 302, html, '', { title: 'Redirect', detail: 'to nowhere' }],
-    ['a 304', 304, {}, '', { title: 'Redirect', detail: 'to nowhere' }],
-  ])('is parsed: %s', async (_, status, headers, body, words) => {
-    const { requestId, retryAfterSeconds, ...found } = (await refusedBy({ status, headers, body })) ?? {
-      status: 0,
-    };
-    expect(wordsOf(found)).toEqual({ status, ...words });
-    expect([requestId, retryAfterSeconds]).toEqual([undefined, undefined]);
+    [400, '<b>a</b>b<!-\nc', { form: 'page', title: 'HTML page', detail: 'a b' }],
+    [400, '<b>a</\nb', { form: 'page', title: 'HTML page', detail: 'a' }],
+    [403, '', { form: 'nothing' }],
+    [500, ' \r\n ', { form: 'nothing' }, 'application/json'],
+    [300, '{}', { form: 'redirect', title: 'Redirect', detail: 'to /a' }, { location: '/a?b' }],
+    [
+      302,
+      '<html>Object moved</html>',
+      { form: 'redirect', title: 'Redirect', detail: 'to /svc/error/404/log' },
+      { location: '/svc/error/404/log?targetUrl=%2Fsvc', 'content-type': 'text/html' },
+    ],
+    [399, 'x', { form: 'redirect', title: 'Redirect', detail: 'to nowhere' }],
+    [
+      400,
+      '',
+      { form: 'nothing', requestId: 'r' },
+      { 'content-type': ['a/b', 'c/d'], 'x-request-id': 'r', 'x-correlation-id': 'c' },
+    ],
+  ])('is parsed: %i %j', (status, body, words, label) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const type = typeof body === 'string' ? undefined : 'application/json';
+    const headers = typeof label === 'object' ? label : { 'content-type': label ?? type ?? '' };
+    const { contentType: _, ...told } = toldBy(status, text, headers);
+    expect(told).toEqual({ status, ...words });
+  });
+
+  test('that breaks off tells the fields that came', () => {
+    const text = '{"type" \n: "https://d/x#a" , "title" :  "T", "de';
+    expect(toldBy(400, text, {}, { cutOff: true })).toEqual({
+      ...{ status: 400, form: 'error', type: 'a', title: 'T', detail: text, cutOff: true },
+    });
   });
 
   test('is bounded in what it brings along', async () => {
     const long = 'x '.repeat(20_000);
-    const headers = { ...problemJson, 'x-request-id': 'r'.repeat(4_000) };
     const body = problem('y'.repeat(500), 400, long, long);
-    const refused = (await refusedBy({ status: 400, headers, body }))!;
-    expect(refused.title).toHaveLength(200);
-    expect(refused.detail).toHaveLength(2_000);
-    expect(refused.type).toHaveLength(100);
-    expect(refused.requestId).toHaveLength(200);
+    const refused = (await refusedBy({ status: 400, headers: { 'x-request-id': 'r'.repeat(4_000) }, body }))!;
+    const lengths = [refused.title, refused.detail, refused.type, refused.requestId].map(
+      (text) => text?.length,
+    );
+    expect(lengths).toEqual([200, 2_000, 100, 200]);
   });
 
-  test('names no scope that its own limit has cut', async () => {
+  test('names no scope that its own limit has cut', () => {
     const detail = `Insufficient scope ${'x'.repeat(1_950)} Required: grades:gradevalues:write`;
-    const refused = await refusedBy({ status: 403, body: problem('not-authorized', 403, 'N', detail) });
-    expect(refused).toMatchObject({ missing: 'scope' });
-    expect(refused?.required).toBeUndefined();
+    const told = toldBy(403, problem('not-authorized', 403, 'N', detail));
+    expect([told.missing, told.required]).toEqual(['scope', undefined]);
   });
 });
 
-describe('an answer that is cut off at any byte', () => {
-  const cutAt = async (whole: string, bytes: number, contentType: string) => {
-    const body = Buffer.from(whole);
-    const { url } = await raw((socket) =>
-      socket.end(
-        Buffer.concat([
-          Buffer.from(
-            `HTTP/1.1 403 Forbidden\r\ncontent-type: ${contentType}\r\ncontent-length: ${body.length}\r\n\r\n`,
-          ),
-          body.subarray(0, bytes),
-        ]),
-      ),
-    );
-    return (await errorOf(clientAt(url).platform.call(operations.repeatable, { path: { id: 1 } }))).refused;
-  };
-
-  test.each([
-    ['a missing scope', problem('not-authorized', 403, 'Not Authorized', scopeDetail), 'scope'],
-    ['a missing permission', problem('forbidden', 403, 'Forbidden', permissionDetail), 'permission'],
-  ])(
-    'tells the status, the whole of the words that came, and never half a name: %s',
-    async (_, whole, missing) => {
-      const complete = JSON.parse(whole) as { title: string };
-      for (let bytes = 0; bytes < whole.length; bytes += stride) {
-        const refused = await cutAt(whole, bytes, 'application/problem+json');
-        expect(refused).toMatchObject({ status: 403, cutOff: true });
-        expect([undefined, 'not-authorized', 'forbidden']).toContain(refused?.type);
-        expect([undefined, 'Unreadable JSON', complete.title]).toContain(refused?.title);
-        expect([undefined, missing]).toContain(refused?.missing);
-        expect([undefined, 'grades:gradevalues:write', 'EditGrades']).toContain(refused?.required);
-      }
-      expect(await cutAt(whole, whole.length - 1, 'application/problem+json')).toMatchObject({
-        title: complete.title,
-        missing,
-        required: expect.any(String),
-      });
-    },
-  );
-
-  test('keeps plain words', async () => {
-    expect(await cutAt('Timestamp out of range\r\n1397500300', 28, 'text/html')).toMatchObject({
-      title: 'Timestamp out of range',
-      detail: 'Timestamp out of range\r\n1397',
-      cutOff: true,
-    });
-  });
+test.each([
+  [problem('not-authorized', 403, 'Not Authorized', scopeDetail), 'scope'],
+  [problem('forbidden', 403, 'Forbidden', permissionDetail), 'permission'],
+])('an answer that is cut off at any byte never tells half a name: %s', (whole, missing) => {
+  const { title } = JSON.parse(whole) as { title: string };
+  const cutAt = (bytes: number) => toldBy(403, whole.slice(0, bytes), {}, { cutOff: true });
+  for (let bytes = 0; bytes < whole.length; bytes += 1) {
+    const told = cutAt(bytes);
+    expect([undefined, 'not-authorized', 'forbidden']).toContain(told.type);
+    expect([undefined, 'Unreadable JSON', '{', title]).toContain(told.title);
+    expect([undefined, missing]).toContain(told.missing);
+    expect([undefined, 'grades:gradevalues:write', 'EditGrades']).toContain(told.required);
+  }
+  expect(cutAt(whole.length - 1)).toMatchObject({ title, missing, required: expect.any(String) });
 });
 
 describe('an error body without end', () => {
@@ -375,10 +332,9 @@ describe('an error body without end', () => {
     '{"type":"',
   ])(
     'is read within the time of a test, whatever it repeats: %s',
-    async (piece) => {
+    (piece) => {
       const body = `insufficient scope ${piece.repeat(Math.ceil(maxErrorBytes / piece.length))}`;
-      const refused = await refusedBy({ status: 403, headers: html, body });
-      expect(refused?.status).toBe(403);
+      expect(toldBy(403, body, { 'content-type': 'text/html' }).status).toBe(403);
     },
     10_000,
   );
@@ -386,41 +342,41 @@ describe('an error body without end', () => {
 
 describe('the time to wait', () => {
   const date = 'Wed, 21 Oct 2026 07:28:00 GMT';
-  test.each<[string, Record<string, string>, number | undefined]>([
-    ['seconds', { 'retry-after': '120' }, 120],
-    ['no seconds', { 'retry-after': '0' }, 0],
-    ['parts of a second', { 'retry-after': '1.2' }, 2],
-    ['an HTTP date', { 'retry-after': 'Wed, 21 Oct 2026 07:30:00 GMT', date }, 120],
-    ['an HTTP date of the old form', { 'retry-after': 'Wednesday, 21-Oct-26 07:29:00 GMT', date }, 60],
-    ['a date that is past', { 'retry-after': 'Wed, 21 Oct 2026 07:00:00 GMT', date }, 0],
-    ['the reset of the rate limit', { 'x-rate-limit-reset': '37' }, 37],
-    ['Retry-After before the reset', { 'retry-after': '5', 'x-rate-limit-reset': '37' }, 5],
-    ['the reset, where Retry-After says nothing', { 'retry-after': 'soon', 'x-rate-limit-reset': '37' }, 37],
-    ['a negative number', { 'retry-after': '-5' }, undefined],
-    ['a number with words', { 'retry-after': '5 minutes' }, undefined],
-    ['nothing', {}, undefined],
-  ])('is told by %s', async (_, headers, seconds) => {
-    expect((await refusedBy({ status: 429, headers }))?.retryAfterSeconds).toBe(seconds);
+  const reset = { 'x-rate-limit-reset': '37' };
+  test.each<[Record<string, string>, number | undefined]>([
+    [{ 'retry-after': '120' }, 120],
+    [{ 'retry-after': '0' }, 0],
+    [{ 'retry-after': ' 7 ' }, 7],
+    [{ 'retry-after': '1.25' }, 2],
+    [{ 'retry-after': '10.25' }, 11],
+    [{ 'retry-after': 'Wed, 21 Oct 2026 07:30:00 GMT', date }, 120],
+    [{ 'retry-after': 'Wed, 21 Oct 2026 7:28:10 GMT', date }, 10],
+    [{ 'retry-after': 'Wednesday, 21-Oct-26 07:29:00 GMT', date }, 60],
+    [{ 'retry-after': 'Wed, 21 Oct 2026 07:00:00 GMT', date }, 0],
+    [reset, 37],
+    [{ 'retry-after': '5', ...reset }, 5],
+    ...['soon', '.5', '5.', 'x5', '5x', '5 minutes', 'Foo 9:99:99', '2026-10-22'].map(
+      (said): [Record<string, string>, number] => [{ 'retry-after': said, date, ...reset }, 37],
+    ),
+    [{ 'retry-after': '-5' }, undefined],
+    [{}, undefined],
+  ])('of %j is %s', (headers, seconds) => {
+    expect(toldBy(429, '', headers).retryAfterSeconds).toBe(seconds);
   });
 
-  test('is not the reset of a rate limit that was not reached: it comes with every answer', async () => {
+  test.each([{}, { date: 'no date' }])(
+    'is counted by our own clock where the answer has none: %j',
+    (more) => {
+      const soon = new Date(Date.now() + 100_000).toUTCString();
+      const seconds = toldBy(429, '', { 'retry-after': soon, ...more }).retryAfterSeconds;
+      expect(Math.abs(Number(seconds) - 100)).toBeLessThan(10);
+    },
+  );
+
+  test('is not the reset of a rate limit that was not reached: it comes with every answer', () => {
     const headers = { 'x-rate-limit-remaining': '49990', 'x-rate-limit-reset': '1' };
-    expect((await refusedBy({ status: 503, headers }))?.retryAfterSeconds).toBeUndefined();
-    const asked = { ...headers, 'retry-after': '9' };
-    expect((await refusedBy({ status: 503, headers: asked }))?.retryAfterSeconds).toBe(9);
-  });
-});
-
-test('JSON of no known form is told as people write it', async () => {
-  const body = String.raw`{ "Reason": "No J\u00fcrgen \u002B M\/ller" }`;
-  expect(await refusedBy({ status: 400, body })).toMatchObject({
-    detail: '{"Reason":"No Jürgen + M/ller"}',
-  });
-});
-
-describe('the platform’s id of a request', () => {
-  test.each(['x-request-id', 'x-correlation-id'])('is read from %s', async (name) => {
-    expect((await refusedBy({ status: 500, headers: { [name]: 'abc-1' } }))?.requestId).toBe('abc-1');
+    expect(toldBy(503, '', headers)).not.toHaveProperty('retryAfterSeconds');
+    expect(toldBy(503, '', { ...headers, 'retry-after': '9' }).retryAfterSeconds).toBe(9);
   });
 });
 
@@ -556,115 +512,17 @@ describe('an answer that repeats the request', () => {
     `Authorization: Basic ${Buffer.from(`client:${token}`).toString('base64')}`,
     `/callback?code=1&access_token=${encodeURIComponent(token)}`,
     `client_secret=${token}&grant_type=x`,
-  ])('never brings a token along: %s', async (echo) => {
+  ])('never brings a token along: %s', (echo) => {
     for (const contentType of ['text/plain', 'application/json', 'text/html']) {
       const body = contentType === 'text/plain' ? echo : JSON.stringify({ title: echo, detail: echo });
-      const refused = await refusedBy({ status: 400, headers: { 'content-type': contentType }, body });
-      const everything = JSON.stringify(refused);
+      const everything = JSON.stringify(toldBy(400, body, { 'content-type': contentType }));
       for (const part of [...token.split('.'), Buffer.from('client:').toString('base64').slice(0, 8)])
         expect(everything).not.toContain(part);
     }
   });
 });
 
-/** What is told of an answer, without what is undefined. */
-const toldBy = (status: number, text: string, headers: Record<string, string | string[]> = {}, more = {}) =>
-  Object.fromEntries(
-    Object.entries(parseRefusal({ status, headers, text, ...more })).filter(([, each]) => each !== undefined),
-  );
-
 describe('how an answer is read', () => {
-  const brief = '{"title":"T","status":429}';
-  test.each<[string, Parameters<typeof toldBy>, Record<string, unknown>]>([
-    [
-      'a success that tells another status',
-      [200, brief, { 'x-rate-limit-reset': '3' }],
-      { status: 429, sentAs: 200, form: 'error', title: 'T', retryAfterSeconds: 3 },
-    ],
-    ['a failure that tells another status', [400, brief], { status: 400, form: 'error', title: 'T' }],
-    ['a success that tells none', [299, 'x'], { status: 299, form: 'text', title: 'x' }],
-    [
-      'the first redirect',
-      [300, '{}', { location: '/a?b' }],
-      { status: 300, form: 'redirect', title: 'Redirect', detail: 'to /a' },
-    ],
-    [
-      'the last redirect',
-      [399, 'x'],
-      { status: 399, form: 'redirect', title: 'Redirect', detail: 'to nowhere' },
-    ],
-    ['nothing', [400, ' \n'], { status: 400, form: 'nothing' }],
-    [
-      'a list of headers',
-      [400, '', { 'content-type': ['a/b', 'c/d'], 'x-request-id': 'r', 'x-correlation-id': 'c' }],
-      { status: 400, form: 'nothing', contentType: 'a/b', requestId: 'r' },
-    ],
-    ['a brace behind blanks', [400, ` \n${brief} `], { status: 400, form: 'error', title: 'T' }],
-    ['a brace at the end', [400, 'x {'], { status: 400, form: 'text', title: 'x {' }],
-    [
-      'a list labelled in capitals',
-      [400, '["a"]', { 'content-type': 'Text/JSON' }],
-      { status: 400, form: 'json', contentType: 'Text/JSON', detail: '["a"]' },
-    ],
-    [
-      'a number labelled as JSON',
-      [400, '7', { 'content-type': 'a/json' }],
-      { status: 400, form: 'text', contentType: 'a/json', detail: '7' },
-    ],
-    [
-      'words labelled as JSON that end in a tag',
-      [400, 'x <', { 'content-type': 'a/json' }],
-      { status: 400, form: 'text', contentType: 'a/json', title: 'Unreadable JSON', detail: 'x <' },
-    ],
-    [
-      'a page labelled as JSON',
-      [400, '<p>x', { 'content-type': 'a/json' }],
-      { status: 400, form: 'page', contentType: 'a/json', title: 'HTML page', detail: 'x' },
-    ],
-    [
-      'a success in words, labelled as a page',
-      [200, 'x', { 'content-type': 'TEXT/HTML' }],
-      { status: 200, form: 'page', contentType: 'TEXT/HTML', title: 'HTML page', detail: 'x' },
-    ],
-    [
-      'a failure in words, labelled as a page',
-      [400, 'x', { 'content-type': 'text/html' }],
-      { status: 400, form: 'text', contentType: 'text/html', title: 'x' },
-    ],
-    ['two lines', [400, 'a\nb'], { status: 400, form: 'text', title: 'a', detail: 'a\nb' }],
-    [
-      'half a problem',
-      [400, '{"type" \n: "https://d/x#a" , "title" :  "T", "de', {}, { cutOff: true }],
-      {
-        ...{ status: 400, form: 'error', type: 'a', title: 'T', cutOff: true },
-        detail: '{"type" \n: "https://d/x#a" , "title" :  "T", "de',
-      },
-    ],
-    [
-      'half a title',
-      [400, '{"title":"T'],
-      { status: 400, form: 'text', title: 'Unreadable JSON', detail: '{"title":"T' },
-    ],
-    [
-      'an empty title',
-      [400, '{"title":"","x'],
-      { status: 400, form: 'text', title: 'Unreadable JSON', detail: '{"title":"","x' },
-    ],
-    [
-      'several titles, signs that are no tags, and half a tag',
-      [400, '<title> A \n B</title><title>C</title><style>no</style>1 < 2 <b>and</b>  3\n<A\nhref'],
-      { status: 400, form: 'page', title: 'A B', detail: '1 < 2 and 3' },
-    ],
-    [
-      'half a comment',
-      [400, '<b>a</b>b<!-\nc'],
-      { status: 400, form: 'page', title: 'HTML page', detail: 'a b' },
-    ],
-    ['half of an end', [400, '<b>a</\nb'], { status: 400, form: 'page', title: 'HTML page', detail: 'a' }],
-  ])('is told by %s', (_, told, expected) => {
-    expect(toldBy(...told)).toEqual(expected);
-  });
-
   test('ends after 64 KB', () => {
     const long = 'x'.repeat(maxErrorBytes);
     expect(toldBy(400, `{"a":"${long}","title":"T","b`).title).toBe('Unreadable JSON');
@@ -783,187 +641,51 @@ describe('the words that decide', () => {
   });
 });
 
-describe('the time to wait, in numbers and dates', () => {
-  const date = 'Wed, 21 Oct 2026 07:28:00 GMT';
-  const soon = () => new Date(Date.now() + 100_000).toUTCString();
-  const reset = { 'x-rate-limit-reset': '37' };
-  test.each<[Record<string, string>, number | undefined]>([
-    [{ 'retry-after': ' 7 ' }, 7],
-    [{ 'retry-after': '1.25' }, 2],
-    [{ 'retry-after': '10.25' }, 11],
-    [{ 'retry-after': '.5', ...reset }, 37],
-    [{ 'retry-after': '5.', ...reset }, 37],
-    [{ 'retry-after': 'x5', ...reset }, 37],
-    [{ 'retry-after': '5x', ...reset }, 37],
-    [{ 'retry-after': 'Foo 9:99:99', date, ...reset }, 37],
-    [{ 'retry-after': '2026-10-22', date, ...reset }, 37],
-    [{ 'retry-after': 'Wed, 21 Oct 2026 7:28:10 GMT', date }, 10],
-  ])('of %j is %s', (headers, seconds) => {
-    expect(toldBy(429, '', headers).retryAfterSeconds).toBe(seconds);
-  });
-
-  test.each([{}, { date: 'no date' }])(
-    'is counted by our own clock where the answer has none: %j',
-    (more) => {
-      const seconds = toldBy(429, '', { 'retry-after': soon(), ...more }).retryAfterSeconds;
-      expect(Math.abs(Number(seconds) - 100)).toBeLessThan(10);
-    },
-  );
-});
+/** Values in JSON, with at least two spaces between them. */
+const jsonValues = (text: string): unknown[] =>
+  text
+    .trim()
+    .split(/\s{2,}/)
+    .map((each) => JSON.parse(each));
 
 describe('whether JSON is an error', () => {
-  const values: ['certain' | 'likely' | undefined, unknown[]][] = [
+  test.each([
     [
       'certain',
-      [
-        ...[{ Errors: [] }, { ERRORS: ['x'], Id: 1 }, { errors: { a: 1 }, Id: 1 }, { success: false, Id: 1 }],
-        ...[{ error: 'x', Id: 1 }, { Fault: 'x' }, { exception: { a: 1 } }, { ExceptionMessage: 'x', Id: 1 }],
-        ...[{ ModelState: { a: ['b'] }, Id: 1 }, { error: 1 }, { error: ['x'] }],
-        ...[
-          { status: 400, Id: 1 },
-          { status: 599 },
-          { StatusCode: '403 Forbidden' },
-          { status: 'FORBIDDEN' },
-        ],
-        ...[{ status: { code: 403 } }, { status: { Status: '404' } }, { status: '404' }],
-        ...[
-          { title: 'x', type: 'a/b' },
-          { title: 'x', type: 'a#b' },
-          { title: 'x', type: 'urn:b' },
-        ],
-        ...[{ Message: 'x' }, { Message: 'x', MessageDetail: '', ExceptionMessage: '', StackTrace: 'at' }],
-        ...[{ message: 'x', ExceptionType: 'T' }, [{ error: 'x' }, { Errors: [] }]],
-      ],
+      `
+      {"Errors":[]}  {"ERRORS":["x"],"Id":1}  {"errors":{"a":1},"Id":1}  {"success":false,"Id":1}  {"error":"x","Id":1}
+      {"Fault":"x"}  {"exception":{"a":1}}  {"ExceptionMessage":"x","Id":1}  {"ModelState":{"a":["b"]},"Id":1}
+      {"error":1}  {"error":["x"]}  {"status":400,"Id":1}  {"status":599}  {"StatusCode":"403 Forbidden"}
+      {"status":"FORBIDDEN"}  {"status":{"code":403}}  {"status":{"Status":"404"}}  {"status":"404"}
+      {"title":"x","type":"a/b"}  {"title":"x","type":"a#b"}  {"title":"x","type":"urn:b"}  {"Message":"x"}
+      {"Message":"x","MessageDetail":"","ExceptionMessage":"","StackTrace":"at"}  {"message":"x","ExceptionType":"T"}
+      [{"error":"x"},{"Errors":[]}]`,
     ],
     [
       'likely',
-      [
-        ...[{ status: 'error' }, { status: 'Failed', Id: 1 }, { code: 404 }, { code: 'Not Found' }],
-        ...[{ message: 'x', Id: 1 }, { detail: 'x' }, { reason: { a: 1 } }],
-        ...[
-          { message: 'x', aStackTrace: 1 },
-          { message: 'x', StackTraces: 1 },
-        ],
-        ...[
-          [{ error: 'x' }, { detail: 'x' }],
-          [{ detail: 'x' }, { error: 'x' }],
-        ],
-      ],
+      `
+      {"status":"error"}  {"status":"Failed","Id":1}  {"code":404}  {"code":"Not Found"}  {"message":"x","Id":1}
+      {"detail":"x"}  {"reason":{"a":1}}  {"message":"x","aStackTrace":1}  {"message":"x","StackTraces":1}
+      [{"error":"x"},{"detail":"x"}]  [{"detail":"x"},{"error":"x"}]`,
     ],
     [
       undefined,
-      [
-        ...[null, 'error', 7, undefined, [], {}, [[{ error: 'x' }]], [{ error: 'x' }, {}], [null]],
-        ...[
-          { Errors: [], Id: 1 },
-          { errors: null },
-          { errors: 0 },
-          { error: '' },
-          { error: {} },
-          { error: [] },
-        ],
-        ...[{ success: true }, { success: 0 }, { status: 399 }, { status: 600 }, { status: 400.5 }],
-        ...[
-          { status: 'Open' },
-          { status: '40' },
-          { status: '4000' },
-          { status: 'no 404' },
-          { status: [403] },
-        ],
-        ...[
-          { status: { code: { code: 403 } } },
-          { status: { Name: 403 } },
-          { status: '399' },
-          { status: null },
-        ],
-        ...[{ title: 'x', type: 'y' }, { title: '', type: 'a/b' }, { title: 'x', type: 7 }, { type: 'a/b' }],
-        ...[{ status: 'in error' }, { message: '' }, { code: 'x' }, { code: 200 }],
-        ...[{ anError: 'x' }, { errorsOf: 'x' }, { Messages: 'x' }, { myStatus: 404 }],
-      ],
+      `
+      null  "error"  7  []  {}  [[{"error":"x"}]]  [{"error":"x"},{}]  [null]  {"Errors":[],"Id":1}  {"errors":null}
+      {"errors":0}  {"error":""}  {"error":{}}  {"error":[]}  {"success":true}  {"success":0}  {"status":399}
+      {"status":600}  {"status":400.5}  {"status":"Open"}  {"status":"40"}  {"status":"4000"}  {"status":"no 404"}
+      {"status":[403]}  {"status":{"code":{"code":403}}}  {"status":{"Name":403}}  {"status":"399"}  {"status":null}
+      {"title":"x","type":"y"}  {"title":"","type":"a/b"}  {"title":"x","type":7}  {"type":"a/b"}
+      {"status":"in error"}  {"message":""}  {"code":"x"}  {"code":200}  {"anError":"x"}  {"errorsOf":"x"}
+      {"Messages":"x"}  {"myStatus":404}`,
     ],
-  ];
-  test.each(values)('is %s by its fields', (likeness, all) => {
-    for (const value of all) expect(likenessToError(value), JSON.stringify(value)).toBe(likeness);
+  ])('is %s by its fields', (likeness, values) => {
+    for (const value of jsonValues(values))
+      expect(likenessToError(value), JSON.stringify(value)).toBe(likeness);
   });
 });
 
 describe('the words of an error in JSON', () => {
-  test.each<[object, object]>([
-    [
-      { Type: 'https://d/x#a', Title: 'T', Status: '404', Detail: 'D' },
-      { form: 'error', type: 'a', title: 'T', status: 404, detail: 'D' },
-    ],
-    [
-      { title: 'T', type: 't' },
-      { form: 'error', type: 't', title: 'T' },
-    ],
-    [
-      { title: 'T', status: 400 },
-      { form: 'error', title: 'T', status: 400 },
-    ],
-    [
-      { detail: 'D', status: 400 },
-      { form: 'error', status: 400, detail: 'D' },
-    ],
-    [
-      { title: 'T', status: 200 },
-      { form: 'json', title: 'T' },
-    ],
-    [{ title: 'T' }, { form: 'json', title: 'T' }],
-    [
-      { error: 'E', error_description: 'D' },
-      { form: 'fault', title: 'E', detail: 'D' },
-    ],
-    [
-      { title: 'T', error: 'E' },
-      { form: 'fault', title: 'T' },
-    ],
-    [{ error: { message: 'm' } }, { form: 'fault', detail: '{"error":{"message":"m"}}' }],
-    [
-      { error: { message: 'm', at: 'a' }, detail: 'D' },
-      { form: 'fault', detail: 'D; m; at: a' },
-    ],
-    [{ errors: { a: ['b', 'c'] } }, { form: 'fault', title: 'Errors', detail: 'a: b; a: c' }],
-    [{ errors: [] }, { form: 'error', title: 'Errors' }],
-    [{ errors: {} }, { form: 'json', detail: '{"errors":{}}' }],
-    [{ reason: 'r' }, { form: 'fault', detail: '{"reason":"r"}' }],
-    [
-      { code: 404, x: 1 },
-      { form: 'fault', status: 404, detail: '{"code":404,"x":1}' },
-    ],
-    [
-      { statusCode: 'Gone', code: 404, message: 'm' },
-      { form: 'fault', status: 410, detail: 'm' },
-    ],
-    [
-      {
-        ...{ message: 'm', messageDetail: 'md', reason: 'r', errors: ['e'], modelState: { s: 'ms' } },
-        ...{ fault: 'f', exception: { text: 'x' }, exceptionMessage: 'em', detail: 'd' },
-      },
-      { form: 'error', title: 'Errors', detail: 'd; m; md; r; e; s: ms; f; x; em' },
-    ],
-    [
-      { message: 'same', detail: 'same' },
-      { form: 'fault', detail: 'same' },
-    ],
-    [[7], { form: 'json', detail: '[7]' }],
-    [
-      [
-        { error: 'a', detail: 'x', status: 404 },
-        { error: 'b', detail: 'y' },
-      ],
-      { form: 'fault', title: 'a', status: 404, detail: 'x; y' },
-    ],
-    [[{ Errors: ['a'] }, { Errors: ['b'] }], { form: 'error', title: 'Errors', detail: 'a; b' }],
-    [[{ message: 'a' }], { form: 'fault', title: 'Errors', detail: 'a' }],
-    [
-      [{ title: 'T', status: 400 }, { message: 'm' }],
-      { form: 'fault', title: 'T', status: 400, detail: 'm' },
-    ],
-  ])('are those of %j', (value, words) => {
-    expect(errorWords(value)).toEqual(words);
-  });
-
   test.each([
     ...['message', 'Messages', 'error_message', 'errorMessage', 'Detail', 'description', 'TEXT', 'reasons'],
   ])('stand without the name of the field that holds words: %s', (name) => {
