@@ -466,28 +466,6 @@ describe('a message that is older than one whose outcome nobody knows', () => {
     expect(outcomes().slice(2)).toEqual(['waiting', 'waiting', 'parked uncertain']);
     expect(letters[0]?.failure?.remedy).toMatch(/^Find the newer message about the same resource/);
   });
-
-  test('is superseded once the newer one has not come back for as long as its queue hides it', async () => {
-    await container()(recordOf('a'));
-    nowMs += hiddenMs - 1;
-    await container()(recordOf('a', older));
-    nowMs += 1;
-    await container()(recordOf('a', older));
-    expect(outcomes()).toEqual(['done', 'waiting', 'superseded']);
-  });
-});
-
-describe('another SQS message of the same event', () => {
-  const copyOf = (say: string) => Object.assign(recordOf(say), { messageId: 'another' });
-
-  test('waits while the first is at work, and is a duplicate after its lease: what was changed since stays', async () => {
-    await container()(recordOf('a'));
-    await container()(copyOf('a'));
-    nowMs += 45 * second;
-    await container()(copyOf('a'));
-    expect(outcomes()).toEqual(['done', 'waiting', 'duplicate']);
-    expect(story).toEqual(['run a']);
-  });
 });
 
 describe('a claim of another container, where the platform can be asked', () => {
@@ -1068,25 +1046,6 @@ describe('a letter of which nobody knows whether it was done', () => {
       'Another copy of this message left no outcome, and may come back. The message waits for that copy',
       2,
     ]);
-  });
-});
-
-describe('a letter that is three days old', () => {
-  test('is superseded when it is replayed after a newer message, which stays', async () => {
-    const refusals = new Set(['old']);
-    const run = async (say: string) => {
-      if (refusals.has(say)) throw new MessageFailure('rejected', 'not now');
-    };
-    const resource = () => 'try-out/the grade';
-    const handle = container(run, { resource });
-    const old = { time: '2026-03-01T09:00:00Z' };
-    await handle(recordOf('old', old));
-    await handle(recordOf('new'));
-    refusals.clear();
-    nowMs += 3 * 24 * 3_600 * second;
-    await container(run, { resource })(recordOf('old', { ...old, replays: 1, kind: 'rejected' }));
-    expect(outcomes()).toEqual(['parked rejected', 'done', 'superseded']);
-    expect(story.filter((each) => each.startsWith('run'))).toEqual(['run old', 'run new']);
   });
 });
 

@@ -420,15 +420,9 @@ describe('what an integration throws', () => {
   itsOwnCause.cause = itsOwnCause;
   const thrown: [string, unknown][] = [
     ['undefined', undefined],
-    ['null', null],
     ['a string', 'geheim'],
-    ['a number', 0],
     ['an object', { kind: 'invalid', message: 'geheim' }],
-    ['a list', ['geheim']],
-    ['a symbol', Symbol('geheim')],
-    ['a function', () => 'geheim'],
     ['an Error', new Error('geheim')],
-    ['a TypeError', new TypeError('geheim')],
     ['an error without a stack', Object.assign(new Error('geheim'), { stack: undefined })],
     ['an error that is its own cause', itsOwnCause],
     [
@@ -516,9 +510,7 @@ describe('what an integration throws', () => {
 
   test.each([
     ['Jane Doe', undefined, ''],
-    ['Jane is absent', undefined, ''],
     ['JANE DOE IS ABSENT', undefined, ''],
-    ['王小明', undefined, ''],
     ['Яна Новакова', undefined, ''],
     ['Not Found', undefined, ' Not Found'],
     ['Jane Doe', 'a:b:c', ': it requires a:b:c'],
@@ -542,10 +534,7 @@ describe('what an integration throws', () => {
     'Rejected: Jane Doe',
     'REJECTED: JANE DOE IS ABSENT',
     `Rejected: the argument comments with the value ${'Jane Doe '.repeat(20)}`,
-    'Rejected Jane\u0000Doe',
-    '拒绝: 王小明',
     'Яна Новакова',
-    'J&uuml;rgen',
     '8.5 points of user 3',
   ])('is told in the log without the title of a page: %j', async (title) => {
     const refused = parseRefusal({
@@ -1000,14 +989,6 @@ describe('through SQS', () => {
     return { ...world, records, failed, warnings };
   };
 
-  test('a message that is done is on no queue any more', async () => {
-    await send(bodyOf('a'));
-    const { failed, reports } = await poll(async (_, { platform }) => platform.call(putThing));
-    expect(failed.size).toBe(0);
-    expect(reports()).toMatchObject([{ outcome: 'done' }]);
-    expect([await receive(queue.url), await parked()]).toEqual([[], []]);
-  });
-
   test('a letter has the body byte for byte, what the message carried, and the whole story', async () => {
     const body = `\t${bodyOf('ä😀\u2028')}\r\n `;
     const carried: Record<string, MessageAttributeValue> = {
@@ -1040,34 +1021,6 @@ describe('through SQS', () => {
         },
       },
     ]);
-    expect(await receive(queue.url)).toEqual([]);
-  });
-
-  test('of ten messages one is bad in each way, and the others are done', async () => {
-    const says = ['done 1', 'refused', 'done 2', 'busy', 'done 3', 'broken', 'done 4', 'done 5'];
-    for (const say of says) await send(bodyOf(say));
-    await send('{"specversion":');
-    await send(bodyOf(7));
-    const done: string[] = [];
-    const run: Run = async (say) => {
-      if (say === 'refused') throw refusedBy({ status: 404 });
-      if (say === 'busy') throw refusedBy({ status: 429, retryAfterSeconds: 600 });
-      if (say === 'broken') throw undefined;
-      done.push(say);
-    };
-    const { failed, records } = await poll(run);
-    expect(done.sort()).toEqual(['done 1', 'done 2', 'done 3', 'done 4', 'done 5']);
-    const busy = records.filter(({ body }) => body === bodyOf('busy')).map(({ messageId }) => messageId);
-    expect([...failed]).toEqual(busy);
-    expect((await parked()).map(({ body, failure }) => [failure?.kind, body]).sort()).toEqual(
-      [
-        ['defect', bodyOf('broken')],
-        ['invalid', '{"specversion":'],
-        ['invalid', bodyOf(7)],
-        ['rejected', bodyOf('refused')],
-      ].sort(),
-    );
-    // The one that waits is still hidden, and nothing else is left.
     expect(await receive(queue.url)).toEqual([]);
   });
 

@@ -339,14 +339,8 @@ describe('configuration', () => {
 
 describe('a refusal', () => {
   test.each([
-    [400, {}, '{"Errors":[]}'],
     [403, plain, 'Forbidden'],
-    [403, {}, '{"title":"Not Authorized","detail":"Insufficient scope to call API. Required: a:b:c"}'],
-    [404, page, '<html></html>'],
-    [405, {}, ''],
-    [409, {}, ''],
     [429, { 'retry-after': '1' }, ''],
-    [500, {}, ''],
     [503, {}, ''],
   ])('with %i costs exactly one request', async (status, headers, body) => {
     const { url, requests } = await answering(() => ({ status, headers, body }));
@@ -357,7 +351,7 @@ describe('a refusal', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test.each([300, 301, 302, 303, 307, 308])('with %i is not followed', async (status) => {
+  test.each([300, 302, 307])('with %i is not followed', async (status) => {
     const elsewhere = await answering();
     const { url, requests } = await answering(() => ({
       status,
@@ -373,49 +367,6 @@ describe('a refusal', () => {
 });
 
 describe('a success that is none', () => {
-  test.each([
-    ['a page', page, '<html><title>Sign in</title>Maintenance</html>', { form: 'page', title: 'Sign in' }],
-    ['a page without its label', plain, ' <!DOCTYPE html><p>Sorry', { form: 'page', detail: 'Sorry' }],
-    ['words labelled as a page', page, 'Maintenance', { form: 'page', detail: 'Maintenance' }],
-    ['what is no HTML either', { 'content-type': 'application/xml' }, '<Error/>', { form: 'page' }],
-    ['an error', {}, '{"Errors":[{"Message":"No"}]}', { status: 200, title: 'Errors', detail: 'No' }],
-    ['errors without a word', {}, '{"Errors":[]}', { status: 200, title: 'Errors' }],
-    ['errors in a list', {}, '[{"Message":"No"}]', { status: 200, detail: 'No' }],
-    [
-      'a problem',
-      {},
-      '{"type":"https://d/x#not-now","title":"Not Now","status":503,"detail":"Later"}',
-      { status: 503, sentAs: 200, type: 'not-now', title: 'Not Now', detail: 'Later' },
-    ],
-    ['a problem in capitals', {}, '{"Status":"429","Title":"Slowly"}', { status: 429, title: 'Slowly' }],
-    [
-      'a problem without a status',
-      {},
-      '{"type":"https://d/x#closed","title":"Closed"}',
-      { status: 200, type: 'closed' },
-    ],
-    ['the error of a token', {}, '{"error":"invalid_token"}', { status: 200, title: 'invalid_token' }],
-    [
-      'the words of a server',
-      {},
-      '{"Message":"An error has occurred."}',
-      { detail: 'An error has occurred.' },
-    ],
-    ['a sentence', plain, 'Invalid token', { status: 200, form: 'text', title: 'Invalid token' }],
-    ['a sentence in quotes', {}, '"Invalid token"', { status: 200, form: 'text', detail: 'Invalid token' }],
-    ['any other word', plain, 'OK', { status: 200, form: 'text', title: 'OK' }],
-  ])('is no success for any call: %s', async (_, headers, body, refused) => {
-    const { url } = await answering(() => ({ headers, body }));
-    const { platform, reports } = clientAt(url);
-    for (const declared of Object.values(operations)) {
-      const error = await errorOf(platform.call(declared, { path }));
-      expect(error).toMatchObject({ refused, sent: true, mayHaveActed: true });
-    }
-    expect(reports.every(({ status }) => status === 200)).toBe(true);
-    const acted = reports.map(({ call, mayHaveActed }) => call.startsWith('GET') !== mayHaveActed);
-    expect(acted).toEqual(acted.map(() => true));
-  });
-
   test('in words that refuse a key costs a second request where that does no harm, and else none', async () => {
     const { url, requests } = await answering(() => ({ headers: plain, body: 'Invalid token' }));
     const { platform } = clientAt(url);
@@ -433,146 +384,10 @@ describe('a success that is none', () => {
     expect(error).toMatchObject({ message: 'cut off before the answer was complete (UND_ERR_SOCKET)' });
   });
 
-  test.each([
-    ['nothing', '', 'the answer carries nothing'],
-    ['nothing but a mark of its encoding', '\ufeff', 'the answer carries nothing'],
-    ['null', 'null', 'the answer lacks required fields: the whole'],
-    ['another shape', '{"Name":"x"}', 'the answer lacks required fields: Id'],
-    ['another type', '{"Id":[1]}', 'the answer lacks required fields: Id'],
-    [
-      'an id with more digits than a number has',
-      '{"Id":"12345678901234567890"}',
-      'the answer is about another Id',
-    ],
-    ['another id than was asked for', '{"Id":2}', 'the answer is about another Id than requested'],
-    ['nothing but levels', '['.repeat(5_000) + ']'.repeat(5_000), 'the answer is nested too deep'],
-  ])('is no answer to a call that reads it: %s', async (_, body, message) => {
-    const { url, requests } = await answering(() => ({ body }));
-    const { platform, reports } = clientAt(url);
-    for (const declared of [operations.read, operations.readOnce]) {
-      const error = await errorOf(platform.call(declared, { path }));
-      expect(error.message).toContain(message);
-      expect(error).toMatchObject({ refused: { status: 200 }, unexpected: true, sent: true });
-    }
-    expect(requests).toHaveLength(2);
-    expect(reports.map(({ status, mayHaveActed }) => [status, mayHaveActed])).toEqual([
-      [200, false],
-      [200, true],
-    ]);
-  });
-
-  test('tells the names and types that came beside those that were expected, and no value', async () => {
-    const body = JSON.stringify({
-      Name: 'private-content',
-      'Jane Doe': 1,
-      Rows: [{ Id: 1, Deep: {} }],
-      No: null,
-    });
-    const { url } = await answering(() => ({ body }));
-    const { refused } = await errorOf(clientAt(url).platform.call(operations.read, { path }));
-    expect(refused?.detail).toBe(
-      'came: { Name: string, …: number, Rows: an array of { Id: number, Deep: {} }, No: null }; expected: { Id: number, … }',
-    );
-  });
-
-  test.each([
-    ['an id as text', '{"Id":"1","New":[2]}', { Id: 1, New: [2] }],
-    ['names in another case', '{"id":1,"new":[2]}', { Id: 1, new: [2] }],
-    ['both', '{"ID":"1"}', { Id: 1 }],
-  ])('is one all the same where its meaning is certain: %s', async (_, body, read) => {
-    const { url } = await answering(() => ({ body }));
-    expect(await clientAt(url).platform.call(operations.read, { path })).toEqual(read);
-  });
-
-  test.each([
-    '',
-    ' \n',
-    '\ufeff',
-    'null',
-    'true',
-    '7',
-    '[]',
-    '{}',
-    '{"Id":1,"Errors":[]}',
-    '{"Errors":null}',
-    '{"Id":"1","Title":"Error 500","Status":"Open"}',
-    '{"id":1,"type":1,"title":"a topic","status":200}',
-    '{"error":null,"Id":1}',
-    '[{"Identifier":"1"},{"Identifier":"2"}]',
-  ])('is no error for a call that is acknowledged by nothing, or by what was made: %s', async (body) => {
-    const { url } = await answering(() => ({ body }));
-    const { platform } = clientAt(url);
-    for (const declared of [operations.repeatable, operations.once])
-      expect(await platform.call(declared, { path })).toBeUndefined();
-  });
-
-  test.each(['{"Name":"x","Score":7.5}', '{"Objects":[{"name":"X"}],"Total":1}'])(
-    'is no error for a call that is acknowledged by what was asked for: %s',
-    async (body) => {
-      const { url } = await answering(() => ({ body }));
-      const input = { path, json: { Name: 'x', Score: 7.5 } };
-      expect(await clientAt(url).platform.call(operations.repeatable, input)).toBeUndefined();
-    },
-  );
-
-  test.each([
-    '{"Title":"Error 500","Status":"Open"}',
-    '{"type":1,"title":"a topic","status":200}',
-    '{"Name":"another","Score":8}',
-    '{"result":{"Errors":[{"Message":"no"}]}}',
-    '[{"Id":1},{"x":1}]',
-    '[7]',
-    'false',
-  ])('is one that nobody knows, where a call asked for something else: %s', async (body) => {
-    const { url } = await answering(() => ({ body }));
-    const input = { path, json: { Name: 'x', Score: 7.5 } };
-    const error = await errorOf(clientAt(url).platform.call(operations.repeatable, input));
-    expect(error).toMatchObject({ unexpected: true, message: 'the answer has an unknown form' });
-  });
-
-  test.each([202, 206])('is one that does not say that it is done: %i', async (status) => {
-    for (const body of ['', '{"Id":1}']) {
-      const { url } = await answering(() => ({ status, body }));
-      const error = await errorOf(clientAt(url).platform.call(operations.once, { path }));
-      expect(error).toMatchObject({ unexpected: true, mayHaveActed: true, refused: { status } });
-    }
-  });
-
-  test.each([
-    ['of the path', { path, json: undefined }, '{"id":2}', 'id'],
-    [
-      'of the body, not taken',
-      { path, json: { GradeItemId: 5 } },
-      '{"Id":1,"GradeItemId":null}',
-      'GradeItemId',
-    ],
-    ['of the body', { path, json: { UserId: 301, RoleId: 7 } }, '{"UserId":302,"RoleId":7}', 'UserId'],
-    ['of the query', { path, query: { userId: '301' } }, '{"UserId":"302"}', 'UserId'],
-    ['of one row of a list', { path, json: { UserId: 301 } }, '[{"UserId":301},{"UserId":302}]', 'UserId'],
-    ['of one row of a page', { path, json: { UserId: 301 } }, '{"Items":[{"UserId":302}]}', 'UserId'],
-  ])('is one about another thing than was asked: by the ids %s', async (_, input, body, name) => {
-    const { url } = await answering(() => ({ body }));
-    const error = await errorOf(clientAt(url).platform.call(operations.repeatable, input));
-    expect(error).toMatchObject({
-      unexpected: true,
-      message: `the answer is about another ${name} than requested`,
-    });
-  });
-
-  test('is one all the same where its text begins with a mark of its encoding', async () => {
-    const { url } = await answering(() => ({ body: '\ufeff{"Id":1}' }));
-    expect(await clientAt(url).platform.call(operations.read, { path })).toEqual({ Id: 1 });
-  });
-
   test('is one that is cut off, for a call that reads it', async () => {
     const { url } = await raw((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n{"Id":1'));
     const error = await errorOf(clientAt(url).platform.call(operations.readOnce, { path }));
     expect(error).toMatchObject({ sent: true, message: expect.stringContaining('cut off') });
-  });
-
-  test('carries fields that nobody knows, and they are kept', async () => {
-    const { url } = await answering(() => ({ body: '{"Id":1,"New":[2]}' }));
-    expect(await clientAt(url).platform.call(operations.read, { path })).toEqual({ Id: 1, New: [2] });
   });
 });
 
@@ -586,7 +401,7 @@ describe('a clock that is off', () => {
     });
   const day = 86_400;
 
-  test.each([400, -400, 3_600, -3_600, 5 * day, -5 * day, 10_000 * day, -10_000 * day])(
+  test.each([400, -3_600, 10_000 * day, -10_000 * day])(
     'by %i seconds heals within one call, and stays healed',
     async (skew) => {
       const { url, requests } = await platformAhead(() => skew);
@@ -867,6 +682,7 @@ describe('how an answer is checked', () => {
     }
   };
   const said = (flaw: PlatformError | 'done') => (flaw === 'done' ? flaw : flaw.message);
+  const other = (name: string) => `the answer is about another ${name} than requested`;
   const set = operations.repeatable;
   const typed = (contentType: string) => ({ 'content-type': contentType });
 
@@ -914,10 +730,50 @@ describe('how an answer is checked', () => {
     ['no acknowledgement', { text: '{"x":1}' }, 'the answer has an unknown form'],
     ['blanks', { text: ' \n' }, 'done'],
     ['blanks, as JSON', { text: '"  "' }, 'done'],
+    ['a mark of its encoding', { text: '\ufeff' }, 'done'],
+    ['an id beside no errors', { text: '{"Id":1,"Errors":[]}' }, 'done'],
+    [
+      'an id beside what sounds like an error',
+      { text: '{"Id":"1","Title":"Error 500","Status":"Open"}' },
+      'done',
+    ],
+    ['no error', { text: '{"error":null,"Id":1}' }, 'done'],
+    [
+      'an error within',
+      { text: '{"result":{"Errors":[{"Message":"no"}]}}' },
+      'the answer has an unknown form',
+    ],
   ])('that is %s', (_, answered, told) => {
     const flaw = flawOf(set, {}, answered);
     expect(said(flaw)).toBe(told);
     if (flaw !== 'done') expect(flaw).toMatchObject({ operation: set, call: 'PUT /x', sent: true });
+  });
+
+  test.each<[string, unknown]>([
+    ['', 'the answer carries nothing'],
+    ['\ufeff', 'the answer carries nothing'],
+    ['null', 'the answer lacks required fields: the whole'],
+    ['{"Name":"x"}', 'the answer lacks required fields: Id'],
+    ['{"Id":[1]}', 'the answer lacks required fields: Id'],
+    ['{"Id":"12345678901234567890"}', other('Id')],
+    ['{"Id":2}', other('Id')],
+    ['\ufeff{"ID":"1","new":[2]}', { Id: 1, new: [2] }],
+  ])('for a call that reads it: %j', (text, told) => {
+    const flaw = flawOf(operations.read, { path }, { text });
+    if (typeof told === 'string') expect(flaw).toMatchObject({ message: told, unexpected: true, sent: true });
+    else expect(ask(operations.read, { path }, { text })).toEqual(told);
+  });
+
+  test('tells the names and types that came beside those that were expected, and no value', () => {
+    const text = JSON.stringify({
+      ...{ Name: 'private-content', 'Jane Doe': 1, Rows: [{ Id: 1, Deep: {} }], No: null },
+    });
+    expect(flawOf(operations.read, { path }, { text })).toMatchObject({
+      refused: {
+        detail:
+          'came: { Name: string, …: number, Rows: an array of { Id: number, Deep: {} }, No: null }; expected: { Id: number, … }',
+      },
+    });
   });
 
   test('that was cut off fails with what cut it off', () => {
@@ -989,7 +845,6 @@ describe('how an answer is checked', () => {
   });
 
   const named = { ...operations.repeatable, repeats: { Identifier: 'id' } };
-  const other = (name: string) => `the answer is about another ${name} than requested`;
   test.each<[string, AskedCall<unknown>['input'], string, string]>([
     ['the path', { path }, '{"Id":2}', other('Id')],
     ['the path, as another name', { path }, '{"IDENTIFIER":"2"}', other('IDENTIFIER')],
