@@ -387,7 +387,6 @@ describe('a file that is none', () => {
   const edited = (file: string, edit: (text: string) => string | Buffer) =>
     replaced(file, edit(String(entries().find(({ name }) => name === file)?.content)));
   const users = 'sourcedId,username\r\n';
-  const rows = '"u","n"\r\n';
 
   test.each<[string, () => Promise<Buffer | string> | Buffer | string, RegExp]>([
     ['not a zip', () => 'PK, but no zip', /The zip cannot be read: End of central directory/],
@@ -412,11 +411,6 @@ describe('a file that is none', () => {
       'an encrypted file',
       () => zipOf(entries().map((entry) => ({ ...entry, claims: { flags: 9 } }))),
       /is encrypted/,
-    ],
-    [
-      'a bomb',
-      () => zipOf(replaced('results.csv', Buffer.alloc(64 * 1024 ** 2, 'a'))),
-      /"results.csv" in the zip grows to more than 200 times its size/,
     ],
     [
       'a bomb that claims to be small',
@@ -448,11 +442,6 @@ describe('a file that is none', () => {
       /has 1006 files/,
     ],
     [
-      'UTF-16',
-      () => zipOf(edited('users.csv', (text) => Buffer.from(`\ufeff${text}`, 'utf16le'))),
-      /users.csv is UTF-16/,
-    ],
-    [
       'Latin-1',
       () => zipOf(edited('users.csv', (text) => Buffer.from(text.replace('ben', 'bén'), 'latin1'))),
       /users.csv is not UTF-8/,
@@ -464,22 +453,6 @@ describe('a file that is none', () => {
       /users.csv has no column username/,
     ],
     [
-      'a column twice',
-      () => zipOf(replaced('users.csv', 'sourcedId,username,Username\r\n')),
-      /users.csv has a column twice/,
-    ],
-    [
-      'a million rows in one cell',
-      () =>
-        zipOf(
-          replaced(
-            'users.csv',
-            `${users}"u1","n1"\r\n"u2","${rows.repeat(1_000_000).replaceAll('"', '""')}"\r\n`,
-          ),
-        ),
-      /users.csv is not CSV from line 3 on: a row is longer than 65536 bytes/,
-    ],
-    [
       'an open quotation mark',
       () => zipOf(replaced('users.csv', `${users}"u1","n1"\r\n"u2","n2`)),
       /users.csv is not CSV from line 3 on: a quotation mark is not closed/,
@@ -489,7 +462,6 @@ describe('a file that is none', () => {
       () => zipOf(replaced('users.csv', `${users}u1,n"1\r\n`)),
       /users.csv is not CSV from line 2 on/,
     ],
-    ['another version', () => zipOf(replaced('manifest.csv', manifestOf({}, '2.0'))), /oneroster.version/],
     [
       'a wrong manifest',
       () => zipOf(replaced('manifest.csv', manifestOf({ users: 'all' }))),

@@ -16,7 +16,7 @@ export type Update = {
   StepOptions?: { NextAttemptDelaySeconds?: number };
   WaitOptions?: { WaitSeconds?: number };
   /** 0 is none. */
-  CallbackOptions?: { TimeoutSeconds?: number; HeartbeatTimeoutSeconds?: number };
+  CallbackOptions?: { TimeoutSeconds?: number };
 };
 
 export type Operation = {
@@ -41,7 +41,7 @@ export type Operation = {
 };
 
 /** What somebody outside says to a callback. */
-export type CallbackAnswer = { verb: 'succeed' | 'fail' | 'heartbeat'; body: string };
+export type CallbackAnswer = { verb: 'succeed' | 'fail'; body: string };
 
 /** What a client is refused with. */
 export class Refusal extends Error {
@@ -69,8 +69,8 @@ export function newExecution(arn: string, input: string, quotas = awsQuotas) {
   let writtenBytes = Buffer.byteLength(input);
   /** Those that the client has not been told of. */
   let changed = new Set<string>();
-  /** Until when each callback is waited for: for its answer, and for its next sign of life. */
-  const deadlines = new Map<string, Deadline>();
+  /** Until when the answer of each callback is waited for. */
+  const deadlines = new Map<string, number>();
 
   const change = (operation: Operation): void => {
     operations.set(operation.Id, operation);
@@ -83,7 +83,7 @@ export function newExecution(arn: string, input: string, quotas = awsQuotas) {
       const dueMs = dueMsOf(operation, deadlines);
       if (dueMs === undefined || dueMs > Date.now()) continue;
       if (operation.Type === 'WAIT') change({ ...operation, Status: 'SUCCEEDED', EndTimestamp: new Date() });
-      else if (operation.Type === 'CALLBACK') change(timedOut(operation, deadlines.get(operation.Id)));
+      else if (operation.Type === 'CALLBACK') change(timedOut(operation));
       else change({ ...operation, Status: 'READY' });
     }
   };
@@ -119,7 +119,7 @@ export function newExecution(arn: string, input: string, quotas = awsQuotas) {
       StartTimestamp: new Date(),
     };
     const isAsking = Type === 'CALLBACK' && Action === 'START';
-    if (isAsking) deadlines.set(Id, newDeadline(update.CallbackOptions));
+    if (isAsking) deadlines.set(Id, deadlineOf(update.CallbackOptions));
     const CallbackDetails = isAsking ? { CallbackId: callbackIdOf(arn, Id) } : before.CallbackDetails;
     change({ ...before, ...stateAfter(update, before), ...(CallbackDetails && { CallbackDetails }) });
   };
@@ -167,14 +167,8 @@ export function newExecution(arn: string, input: string, quotas = awsQuotas) {
     answer: (callbackId: string, { verb, body }: CallbackAnswer): void => {
       elapse();
       const operation = callbackOf(operations, callbackId);
-      const deadline = deadlines.get(operation?.Id ?? '');
-      if (!operation?.CallbackDetails || !deadline) throw new Refusal('There is no such callback');
+      if (!operation?.CallbackDetails) throw new Refusal('There is no such callback');
       if (isOver(operation)) throw new Refusal('The callback has ended', 'CallbackTimeoutException');
-      if (verb === 'heartbeat') {
-        refuseUnless(deadline.heartbeatMs > 0, 'This callback needs no heartbeat');
-        deadline.heartbeatDueMs = Date.now() + deadline.heartbeatMs;
-        return;
-      }
       refuseUnless(Buffer.byteLength(body) <= quotas.resultBytes, 'The answer has too many bytes');
       writtenBytes += Buffer.byteLength(body);
       const { CallbackId } = operation.CallbackDetails;
@@ -198,16 +192,8 @@ export function newExecution(arn: string, input: string, quotas = awsQuotas) {
   };
 }
 
-type Deadline = { dueMs: number; heartbeatMs: number; heartbeatDueMs: number };
-
-function newDeadline({ TimeoutSeconds = 0, HeartbeatTimeoutSeconds = 0 }: Update['CallbackOptions'] = {}) {
-  const after = (seconds: number) => (seconds > 0 ? Date.now() + 1000 * seconds : Number.POSITIVE_INFINITY);
-  return {
-    dueMs: after(TimeoutSeconds),
-    heartbeatMs: 1000 * HeartbeatTimeoutSeconds,
-    heartbeatDueMs: after(HeartbeatTimeoutSeconds),
-  };
-}
+const deadlineOf = ({ TimeoutSeconds = 0 }: Update['CallbackOptions'] = {}): number =>
+  TimeoutSeconds > 0 ? Date.now() + 1000 * TimeoutSeconds : Number.POSITIVE_INFINITY;
 
 /** It tells, as AWS' own does, of which execution it is. */
 const callbackIdOf = (executionArn: string, operation: string): string =>
@@ -216,18 +202,16 @@ const callbackIdOf = (executionArn: string, operation: string): string =>
 const callbackOf = (operations: ReadonlyMap<string, Operation>, callbackId: string) =>
   [...operations.values()].find(({ CallbackDetails }) => CallbackDetails?.CallbackId === callbackId);
 
-function timedOut(operation: Operation, deadline: Deadline | undefined): Operation {
+function timedOut(operation: Operation): Operation {
   const { CallbackId = '' } = operation.CallbackDetails ?? {};
-  const isSilent = deadline !== undefined && deadline.heartbeatDueMs < deadline.dueMs;
-  const ErrorMessage = isSilent ? 'Callback timed out on heartbeat' : 'Callback timed out';
-  const CallbackDetails = { CallbackId, Error: { ErrorMessage } };
+  const CallbackDetails = { CallbackId, Error: { ErrorMessage: 'Callback timed out' } };
   return { ...operation, Status: 'TIMED_OUT', EndTimestamp: new Date(), CallbackDetails };
 }
 
-function dueMsOf(operation: Operation, deadlines: ReadonlyMap<string, Deadline>): number | undefined {
+function dueMsOf(operation: Operation, deadlines: ReadonlyMap<string, number>): number | undefined {
   const { Id, Type, Status, WaitDetails, StepDetails } = operation;
   const deadline = deadlines.get(Id);
-  if (deadline && Status === 'STARTED') return Math.min(deadline.dueMs, deadline.heartbeatDueMs);
+  if (deadline !== undefined && Status === 'STARTED') return deadline;
   if (Type === 'WAIT' && Status === 'STARTED') return WaitDetails?.ScheduledEndTimestamp.getTime();
   return Status === 'PENDING' ? StepDetails?.NextAttemptTimestamp?.getTime() : undefined;
 }

@@ -141,7 +141,7 @@ export async function startDurableExecutions({
     if (!isRight || !asks) throw new Refusal('There is no such callback');
     if (asks.status !== 'RUNNING') throw new Refusal('The execution has ended', 'CallbackTimeoutException');
     asks.execution.answer(callbackId, answer);
-    if (answer.verb !== 'heartbeat') asks.wake.abort();
+    asks.wake.abort();
   }
 
   /** As a person would invoke it by the AWS CLI. */
@@ -281,13 +281,12 @@ export async function startDurableExecutions({
   }
 }
 
-const callbackVerbs: CallbackAnswer['verb'][] = ['succeed', 'fail', 'heartbeat'];
+const callbackVerbs: CallbackAnswer['verb'][] = ['succeed', 'fail'];
 
 /** A timer of Node waits for 24 days at most, and at once for longer. */
 const longestTimerMs = 2 ** 31 - 1;
 
 async function untilDue({ execution, wake: { signal } }: Known, pause: Pause): Promise<void> {
-  // A heartbeat moves it on.
   for (let leftMs = 1; leftMs > 0 && !signal.aborted; ) {
     leftMs = (execution.dueMs() ?? 0) - Date.now();
     await pause(Math.min(longestTimerMs, Math.max(0, leftMs)), signal).catch(() => undefined);
