@@ -70,111 +70,74 @@ export const scenarioSeed = {
 };
 
 /** The messages of events/, as the SIS would send them. */
-const examples = async (): Promise<Scenario[]> => [
-  {
-    title: 'a grade',
-    function: 'grade-push',
-    bodies: [await example('grade-push')],
-    outcomes: ['done'],
-    requests: { path: /5001\/values\/301$/, are: ['GET 404', 'PUT 200'] },
-    holds: held('gradeValues', { userId: 301 }, { gradeObjectId: 5001, pointsNumerator: 8.5, writes: 1 }),
-  },
-  {
-    title: 'an enrollment',
-    function: 'enrollment-create',
-    bodies: [await example('enrollment-create')],
-    outcomes: ['done'],
-    requests: { path: /enrollments\/$/, are: ['POST 200'] },
-    holds: held('enrollments', { userId: 303 }, { orgUnitId: course, roleId: learner, writes: 1 }),
-  },
-  {
-    title: 'a removal',
-    function: 'enrollment-remove',
-    bodies: [await example('enrollment-remove')],
-    outcomes: ['done'],
-    requests: { path: /orgUnits\/2001\/users\/302$/, are: ['DELETE 200'] },
-    holds: held('enrollments', { orgUnitId: course, userId: 302 }),
-  },
-  {
-    title: 'a submission with a PDF',
-    function: 'submission-upload',
-    bodies: [await example('submission-upload')],
-    outcomes: ['done'],
-    requests: { path: /whoami$|folders\/7001/, userId: 301, are: ['GET 200', 'POST 200', 'GET 200'] },
-    holds: held('submissions', { userId: 301 }, { folderId: 7001 }),
-  },
-  {
-    title: 'a profile image, PNG',
-    function: 'profile-image-update',
-    bodies: [await example('profile-image-update')],
-    outcomes: ['done'],
-    requests: { path: /user\/301\/image$/, are: ['POST 200'] },
-    holds: held('profileImages', { userId: 301 }, { contentType: 'image/png', writes: 1 }),
-  },
-  {
-    title: 'a grade object for a folder',
-    function: 'grade-object-create',
-    bodies: [await example('grade-object-create')],
-    outcomes: ['done'],
-    requests: {
-      path: /2001\/grades\/$|folders\/7001$/,
-      are: ['GET 200', 'GET 200', 'POST 200', 'GET 200', 'PUT 200'],
-    },
-    holds: held('gradeObjects', { name: 'Lab report 1' }, { orgUnitId: course, maxPoints: 20 }),
-  },
-  {
-    title: 'a grade object that is renamed',
-    function: 'grade-object-update',
-    bodies: [await example('grade-object-update')],
-    outcomes: ['done'],
-    requests: { path: /2001\/grades\/5001$/, are: ['GET 200', 'PUT 200'] },
-    holds: held('gradeObjects', { gradeObjectId: 5001 }, { name: 'Midterm exam', maxPoints: 10 }),
-  },
-  {
-    title: 'a section that moves to another course',
-    function: 'org-unit-move',
-    bodies: [await example('org-unit-move')],
-    outcomes: ['done'],
-    requests: { path: /orgstructure\/3001/, are: ['POST 200', 'DELETE 200'] },
-    holds: held('orgUnits', { orgUnitId: 3001 }, { parents: [2002] }),
-  },
-  {
-    title: 'a topic that is a file',
-    function: 'content-topic-update',
-    bodies: [await example('content-topic-update')],
-    outcomes: ['done'],
-    requests: { path: /modules\/8001\/structure\/$/, are: ['POST 200'] },
-    holds: held(
-      'topics',
-      { title: 'Lab safety' },
-      { moduleId: 8001, topicType: 1, url: '/content/enforced/2001-BIO-101/lab-safety.pdf', writes: 1 },
-    ),
-  },
-  {
-    title: 'news with a picture',
-    function: 'news-item-create',
-    bodies: [await example('news-item-create')],
-    outcomes: ['done'],
-    requests: { path: /2001\/news\/$/, are: ['POST 200'] },
-    holds: held('newsItems', {}, { orgUnitId: course }),
-  },
-  {
-    title: 'an LTI link, its secret from Secrets Manager',
-    function: 'lti-link-update',
-    bodies: [await example('lti-link-update')],
-    outcomes: ['done'],
-    requests: { path: /lti\/link\/9001$/, are: ['PUT 200'] },
-    holds: held('ltiLinks', { linkId: 9001 }, { writes: 1 }),
-  },
-  {
-    title: 'the attributes of a user',
-    function: 'user-attributes-update',
-    bodies: [await example('user-attributes-update')],
-    outcomes: ['done'],
-    requests: { path: /attributes\/users\/301$/, are: ['PUT 200'] },
-    holds: held('userAttributes', { userId: 301 }, { writes: 1 }),
-  },
-];
+const examples = (): Promise<Scenario[]> =>
+  Promise.all([
+    played('grade-push', 'a grade', {
+      requests: { path: /5001\/values\/301$/, are: ['GET 404', 'PUT 200'] },
+      holds: held('gradeValues', { userId: 301 }, { gradeObjectId: 5001, pointsNumerator: 8.5, writes: 1 }),
+    }),
+    played('enrollment-create', 'an enrollment', {
+      requests: { path: /enrollments\/$/, are: ['POST 200'] },
+      holds: held('enrollments', { userId: 303 }, { orgUnitId: course, roleId: learner, writes: 1 }),
+    }),
+    played('enrollment-remove', 'a removal', {
+      requests: { path: /orgUnits\/2001\/users\/302$/, are: ['DELETE 200'] },
+      holds: held('enrollments', { orgUnitId: course, userId: 302 }),
+    }),
+    played('submission-upload', 'a submission with a PDF', {
+      requests: { path: /whoami$|folders\/7001/, userId: 301, are: ['GET 200', 'POST 200', 'GET 200'] },
+      holds: held('submissions', { userId: 301 }, { folderId: 7001 }),
+    }),
+    played('profile-image-update', 'a profile image, PNG', {
+      requests: { path: /user\/301\/image$/, are: ['POST 200'] },
+      holds: held('profileImages', { userId: 301 }, { contentType: 'image/png', writes: 1 }),
+    }),
+    played('grade-object-create', 'a grade object for a folder', {
+      requests: {
+        path: /2001\/grades\/$|folders\/7001$/,
+        are: ['GET 200', 'GET 200', 'POST 200', 'GET 200', 'PUT 200'],
+      },
+      holds: held('gradeObjects', { name: 'Lab report 1' }, { orgUnitId: course, maxPoints: 20 }),
+    }),
+    played('grade-object-update', 'a grade object that is renamed', {
+      requests: { path: /2001\/grades\/5001$/, are: ['GET 200', 'PUT 200'] },
+      holds: held('gradeObjects', { gradeObjectId: 5001 }, { name: 'Midterm exam', maxPoints: 10 }),
+    }),
+    played('org-unit-move', 'a section that moves to another course', {
+      requests: { path: /orgstructure\/3001/, are: ['POST 200', 'DELETE 200'] },
+      holds: held('orgUnits', { orgUnitId: 3001 }, { parents: [2002] }),
+    }),
+    played('content-topic-update', 'a topic that is a file', {
+      requests: { path: /modules\/8001\/structure\/$/, are: ['POST 200'] },
+      holds: held(
+        'topics',
+        { title: 'Lab safety' },
+        { moduleId: 8001, topicType: 1, url: '/content/enforced/2001-BIO-101/lab-safety.pdf', writes: 1 },
+      ),
+    }),
+    played('news-item-create', 'news with a picture', {
+      requests: { path: /2001\/news\/$/, are: ['POST 200'] },
+      holds: held('newsItems', {}, { orgUnitId: course }),
+    }),
+    played('lti-link-update', 'an LTI link, its secret from Secrets Manager', {
+      requests: { path: /lti\/link\/9001$/, are: ['PUT 200'] },
+      holds: held('ltiLinks', { linkId: 9001 }, { writes: 1 }),
+    }),
+    played('user-attributes-update', 'the attributes of a user', {
+      requests: { path: /attributes\/users\/301$/, are: ['PUT 200'] },
+      holds: held('userAttributes', { userId: 301 }, { writes: 1 }),
+    }),
+  ]);
+
+/** The example of a function, of which all is done. */
+const played = async (
+  name: string,
+  title: string,
+  ends: Pick<Scenario, 'requests' | 'holds'> = {},
+): Promise<Scenario> => ({
+  ...{ title, function: name, outcomes: ['done'], ...ends },
+  bodies: [await example(name)],
+});
 
 /** A function that no queue triggers, and what it must answer. */
 export type Invocation = Pick<
@@ -277,16 +240,7 @@ const oauthClient = {
 const furtherExamples = async (): Promise<Scenario[]> => {
   const known = (await examples()).map((scenario) => scenario.function);
   const names = (await integrationNames()).filter((name) => !known.includes(name));
-  return Promise.all(
-    names.map(async (name) => {
-      return {
-        title: `the example of ${name}`,
-        function: name,
-        bodies: [await example(name)],
-        outcomes: ['done'],
-      };
-    }),
-  );
+  return Promise.all(names.map((name) => played(name, `the example of ${name}`)));
 };
 
 const rotation: Scenario = {
@@ -345,21 +299,17 @@ const unknownGradeObject: Scenario = {
 const misfortunes: Scenario[] = [
   {
     title: 'a null grade',
-    function: 'grade-push',
+    ...ofGrade(403, []),
     bodies: [event('grade-push', { ...gradeOf(403, 0), grade: null })],
     outcomes: ['parked'],
     letter: { kind: 'invalid', says: /data\.grade: must not be null: the platform cannot clear a grade/ },
-    requests: { path: /values\/403$/, are: [] },
-    holds: held('gradeValues', { userId: 403 }),
   },
   {
     title: 'malformed JSON',
-    function: 'grade-push',
+    ...ofGrade(405, []),
     bodies: ['{"specversion":"1.0","data":{"userId":405'],
     outcomes: ['parked'],
     letter: { kind: 'invalid', says: /the body is not JSON.*Have the producer correct the message/ },
-    requests: { path: /values\/405$/, are: [] },
-    holds: held('gradeValues', { userId: 405 }),
   },
   unknownGradeObject,
   {
@@ -374,12 +324,10 @@ const misfortunes: Scenario[] = [
   },
   {
     title: 'three 503s and then success',
-    function: 'grade-push',
+    ...ofGrade(407, ['PUT 503', 'PUT 503', 'PUT 503', 'PUT 200'], 6),
     bodies: [gradeEvent(407, 6)],
     prepare: (controls) => controls.fault({ status: 503 }, { path: 'values/407$', times: 3 }),
     outcomes: ['done'],
-    requests: { path: /values\/407$/, are: ['PUT 503', 'PUT 503', 'PUT 503', 'PUT 200'] },
-    holds: gradeHeld(407, 6),
   },
   {
     title: 'a 429 with Retry-After',
@@ -394,7 +342,7 @@ const misfortunes: Scenario[] = [
   },
   {
     title: 'a firewall’s page in the place of the platform',
-    function: 'grade-push',
+    ...ofGrade(409, ['PUT 403']),
     bodies: [gradeEvent(409, 8)],
     prepare: (controls) =>
       controls.fault(page(403, 'Blocked', 'Your request looks odd.'), { path: 'values/409$' }),
@@ -403,23 +351,19 @@ const misfortunes: Scenario[] = [
       ...{ kind: 'intercepted', status: 403 },
       says: /Something in front of the platform’s API.*403 text\/html.*Blocked.*looks odd.*a proxy, a firewall, a login/,
     },
-    requests: { path: /values\/409$/, are: ['PUT 403'] },
-    holds: held('gradeValues', { userId: 409 }),
   },
   {
     title: 'a login page that says 200',
-    function: 'grade-push',
+    ...ofGrade(410, ['PUT 200']),
     bodies: [gradeEvent(410, 8)],
     prepare: (controls) =>
       controls.fault(page(200, 'Sign in', 'Your session ended.'), { path: 'values/410$' }),
     outcomes: ['parked'],
     letter: { kind: 'intercepted', status: 200, says: /200 text\/html.*Sign in.*Your session ended/ },
-    requests: { path: /values\/410$/, are: ['PUT 200'] },
-    holds: held('gradeValues', { userId: 410 }),
   },
   {
     title: 'a success that is an error',
-    function: 'grade-push',
+    ...ofGrade(415, ['PUT 200']),
     bodies: [gradeEvent(415, 8)],
     prepare: (controls) =>
       controls.fault(
@@ -428,12 +372,10 @@ const misfortunes: Scenario[] = [
       ),
     outcomes: ['parked'],
     letter: { kind: 'rejected', status: 200, says: /with 200 Errors.*The grade book is closed/ },
-    requests: { path: /values\/415$/, are: ['PUT 200'] },
-    holds: held('gradeValues', { userId: 415 }),
   },
   {
     title: 'a success that says 503',
-    function: 'grade-push',
+    ...ofGrade(416, ['PUT 200', 'PUT 200'], 7.5),
     bodies: [gradeEvent(416, 7.5)],
     prepare: (controls) =>
       controls.fault(
@@ -441,12 +383,10 @@ const misfortunes: Scenario[] = [
         { path: 'values/416$' },
       ),
     outcomes: ['done'],
-    requests: { path: /values\/416$/, are: ['PUT 200', 'PUT 200'] },
-    holds: gradeHeld(416, 7.5),
   },
   {
     title: 'a success in words that nobody knows',
-    function: 'grade-push',
+    ...ofGrade(417, ['PUT 200', 'GET 404']),
     bodies: [gradeEvent(417, 8)],
     prepare: (controls) => controls.fault({ status: 200, body: 'It was noted.' }, { path: 'values/417$' }),
     outcomes: ['parked'],
@@ -454,8 +394,6 @@ const misfortunes: Scenario[] = [
       ...{ kind: 'unexpected-answer', status: 200 },
       says: /in words that match no known error.*It was noted.*Check on the platform whether it was done/,
     },
-    requests: { path: /values\/417$/, are: ['PUT 200', 'GET 404'] },
-    holds: held('gradeValues', { userId: 417 }),
   },
   {
     title: 'an enrollment whose answer is empty: the classlist shows it',
@@ -469,29 +407,23 @@ const misfortunes: Scenario[] = [
   },
   {
     title: 'an answer that never comes',
-    function: 'grade-push',
+    ...ofGrade(411, ['PUT null', 'PUT 200'], 9),
     bodies: [gradeEvent(411, 9)],
     prepare: (controls) => controls.fault({ delayMs: 8_000 }, { path: 'values/411$' }),
     outcomes: ['done'],
-    requests: { path: /values\/411$/, are: ['PUT null', 'PUT 200'] },
-    holds: gradeHeld(411, 9),
   },
   {
     title: 'an old grade after a new one',
-    function: 'grade-push',
+    ...ofGrade(412, ['PUT 200'], 9.5),
     bodies: [gradeEvent(412, 9.5, 10), gradeEvent(412, 3, 9)],
     outcomes: ['done', 'superseded'],
-    requests: { path: /values\/412$/, are: ['PUT 200'] },
-    holds: gradeHeld(412, 9.5),
   },
   {
     title: 'a grade of two months ago',
-    function: 'grade-push',
+    ...ofGrade(419, []),
     bodies: [gradeEvent(419, 8, -60 * 24)],
     outcomes: ['parked'],
     letter: { kind: 'outdated', says: /older than the ledger remembers.*Check what the platform holds/ },
-    requests: { path: /values\/419$/, are: [] },
-    holds: held('gradeValues', { userId: 419 }),
   },
   {
     title: 'a removal of whoever is not enrolled',
@@ -627,6 +559,15 @@ export function gradeOf(userId: number, points: number) {
 
 function gradeEvent(userId: number, points: number, hour?: number) {
   return event('grade-push', gradeOf(userId, points), hour);
+}
+
+/** What is asked of the platform about one learner's grade, and which one it holds in the end. */
+function ofGrade(userId: number, are: string[], points?: number, writes?: number) {
+  return {
+    function: 'grade-push',
+    requests: { path: new RegExp(`values/${userId}$`), are },
+    holds: points === undefined ? held('gradeValues', { userId }) : gradeHeld(userId, points, writes),
+  };
 }
 
 function gradeHeld(userId: number, pointsNumerator: number, writes = 1) {

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { filePart, jsonOf, jsonPart, mixed, mixedType, platformForTests } from './fixture.ts';
 
 /**
- * What a client may get wrong, the local platform refuses, as the API's specification says, and changes nothing: else a wrong
- * call of sis-relay would pass its tests.
+ * What a client may get wrong, the local platform refuses or shows, as the API's specification says: else a wrong call of
+ * sis-relay would pass its tests.
  */
 const platform = platformForTests();
 
@@ -270,6 +270,38 @@ test('an assessment is read by its five parameters, each of which must be there'
     expect(problem).toMatchObject({ status: 400, title: 'Invalid Parameters' });
     expect(problem.detail).toContain(name);
   }
+});
+
+test('what replaces a value, a grade object or a folder is the whole of it: what it leaves out is gone', async () => {
+  const comment = { Content: 'well <b>done</b>', Type: 'Html' };
+  const put = (path: string, json: object) => send({ as: 200, call: 'PUT', path, json });
+  const shown = async (path: string) => jsonOf(await send({ as: 200, call: 'GET', path }));
+  await put(value, { ...grade, Comments: comment, PrivateComments: comment });
+  const text = { Text: 'well done', Html: 'well <b>done</b>' };
+  expect(await shown(value)).toMatchObject({ Comments: text, PrivateComments: text });
+  await put(value, grade);
+  const none = { Text: '', Html: null };
+  expect(await shown(value)).toMatchObject({ ...grade, Comments: none, PrivateComments: none });
+
+  const whole = {
+    ...gradeObject,
+    CategoryId: 31,
+    IsBonus: true,
+    CanExceedMaxPoints: true,
+    Description: comment,
+  };
+  await put(`${grades}5001`, whole);
+  expect(await shown(`${grades}5001`)).toMatchObject({ CategoryId: 31, IsBonus: true, Description: text });
+  await put(`${grades}5001`, gradeObject);
+  expect(await shown(`${grades}5001`)).toMatchObject({
+    ...{ ...gradeObject, CategoryId: null, IsBonus: false, CanExceedMaxPoints: false },
+    Description: { Text: '' },
+  });
+
+  await put(folder, { Name: 'Pond', GradeItemId: 5001, CustomInstructions: comment });
+  expect(await shown(folder)).toMatchObject({ GradeItemId: 5001, CustomInstructions: text });
+  await put(folder, { Name: 'Pond' });
+  expect(await shown(folder)).toMatchObject({ GradeItemId: null, CustomInstructions: { Text: '' } });
 });
 
 test('a chunked upload is answered with a bare 500', async () => {
