@@ -82,14 +82,6 @@ describe('of a creation and a removal, each in a container of its own, the newer
     expect({ end: outcomes.at(-1), requests }).toEqual({ end: 'done', requests: ['DELETE 200'] });
     expect(await rowsOf(newcomer)).toEqual([]);
   });
-
-  test('an older creation is done after a newer removal that the platform refused', async () => {
-    const older = createdEvent(newcomer);
-    await relay.controls().fault({ status: 400, body: { Errors: [{ Message: 'Closed' }] } });
-    expect(parked(await relay.deliver(newcomer))).toMatchObject({ kind: 'rejected', detail: 'Closed' });
-    expect((await relay.deliverBody(older)).outcomes.at(-1)).toBe('done');
-    expect(await rowsOf(newcomer)).toHaveLength(1);
-  });
 });
 
 describe('what the platform refuses is parked, and the enrollment stays', () => {

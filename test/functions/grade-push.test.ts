@@ -137,14 +137,6 @@ describe('in another container', () => {
     expect(await values()).toMatchObject([{ pointsNumerator: 8, writes: 2 }]);
   });
 
-  test('an older grade is superseded at once by one that was done', async () => {
-    const older = relay.event({ ...message, grade: numeric(3) });
-    await relay.deliver({ ...message, grade: numeric(9) });
-    relay.inAnotherContainer();
-    expect(await relay.deliverBody(older)).toMatchObject({ outcomes: ['superseded'], requests: ['GET 200'] });
-    expect(await values()).toMatchObject([{ pointsNumerator: 9, writes: 1 }]);
-  });
-
   test.each([
     ['pass-fail', 5002, { type: 'pass-fail', pass: false }],
     ['selectbox', 5003, { type: 'selectbox', value: 'Gut' }],
@@ -154,24 +146,6 @@ describe('in another container', () => {
     relay.inAnotherContainer();
     const next = await relay.deliver({ ...message, gradeObjectId, grade, comments: 'and more' });
     expect(next).toMatchObject({ outcomes: ['done'], requests: ['GET 200', 'PUT 200'] });
-  });
-
-  test('a second copy leaves what an instructor corrected since, once the lease is over', async () => {
-    const body = relay.event(message);
-    await relay.deliverBody(body);
-    const corrected = {
-      ...ids,
-      pointsNumerator: 9,
-      comments: comment('corrected'),
-      privateComments: comment(''),
-    };
-    await relay.controls().seed({ gradeValues: [corrected] });
-    relay.inAnotherContainer();
-    const { outcomes, requests, letters } = await relay.deliverBody(body);
-    expect([outcomes.at(-1), requests, letters]).toEqual(['duplicate', [], []]);
-    expect(await relay.rows('gradeValues')).toMatchObject([
-      { pointsNumerator: 9, comments: comment('corrected') },
-    ]);
   });
 });
 

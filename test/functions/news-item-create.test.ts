@@ -85,24 +85,6 @@ test('without an answer a person decides, as nothing can be read back: the lette
   expect(await news()).toHaveLength(1);
 });
 
-test('what the platform said to it outlives the attempt: the letter that follows has all of it', async () => {
-  const problem = {
-    type: 'https://docs.example.edu/res/apiprop.html#internal-error',
-    ...{ title: 'Internal Error', status: 500, detail: 'The notification service is down' },
-  };
-  const headers = { 'content-type': 'application/problem+json', 'x-request-id': 'r-7' };
-  await relay.controls().fault({ status: 500, headers, body: problem });
-  const { outcomes, ...delivery } = await relay.deliver(item);
-  expect(outcomes).toEqual(['waiting', 'parked']);
-  expect(parked({ outcomes, ...delivery })).toMatchObject({
-    ...{ kind: 'uncertain', status: 500, type: 'internal-error', title: 'Internal Error', requestId: 'r-7' },
-    ...{ detail: 'The notification service is down', operation: 'POST /svc/api/le/1.82/2001/news/' },
-    message: expect.stringMatching(
-      /left no outcome \(The platform answered POST .* with 500 Internal Error\): the platform does not show it$/,
-    ),
-  });
-});
-
 test('an end before its start is none: nothing is sent', () => {
   const wrong = { ...item, endDate: '2026-03-19T07:59:59Z' };
   expect(relay.problemOf(wrong)).toMatch(/data\.endDate: must be after startDate/);

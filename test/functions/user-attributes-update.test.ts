@@ -67,12 +67,6 @@ describe('a demographics field', () => {
     expect(await fields()).toEqual([{ fieldId: expect.any(Number), ...creation.field }]);
   });
 
-  test('is left to a person where the platform answers 500, as it is known to', async () => {
-    const delivery = await relay.deliver(creation);
-    expect(parked(delivery)).toMatchObject({ kind: 'uncertain', remedy: expect.stringMatching(remedy) });
-    expect(delivery.requests).toEqual(['POST 500']);
-  });
-
   test('is left to a person where no answer comes to what was done; a replay is that person’s word', async () => {
     await platformCreatesFields();
     await relay.controls().fault({ reset: 'after' });
