@@ -32,16 +32,6 @@ test.each([60, 80, 120])(
   },
 );
 
-test('it says where everything is, that nothing is started where it is so, and what to type next', () => {
-  const { screen, shown } = opened();
-  screen.up(stack, { functions: false });
-  const text = shown();
-  for (const name of ['platform', 'queues', 'files', 'secrets', 'table'])
-    expect(text).toMatch(new RegExp(`^ {2}${name} +${url}$`, 'm'));
-  expect(text).toMatch(/^ {2}functions +none are started/m);
-  expect(text).toMatch(/^ {2}npx sis-relay publish events\/grade-push\.json --local --now /m);
-});
-
 test('each message has a line, and why, where the platform’s answer does not tell; how to go on is said once', () => {
   const { screen, shown } = opened();
   const operation = 'PUT /grades/1';

@@ -67,50 +67,10 @@ const outages: Scenario[] = [
     requests: { path: /values\/438$/, are: ['PUT 200'] },
     holds: { table: 'gradeValues', where: { userId: 438 }, rows: [{ pointsNumerator: 6, writes: 1 }] },
   },
-  {
-    title: 'Secrets Manager is down when a credential is first needed',
-    function: 'submission-upload',
-    bodies: [event('submission-upload', submissionOf(433))],
-    prepare: async (controls, description) => {
-      await controls.secret(secretOf(433, description), keyOf(433));
-      const name = secretOf(433, description);
-      await controls.awsFault('secretsManager', { action: 'GetSecretValue', name, times: 3, status: 500 });
-    },
-    waits: 1,
-    outcomes: ['done'],
-    requests: { path: /whoami$|folders\/7433/, userId: 433, are: ['GET 200', 'POST 200', 'GET 200'] },
-    holds: { table: 'submissions', where: { userId: 433 }, rows: [{ folderId: 7433 }] },
-  },
-  {
-    title: 'a file that S3 does not give at first',
-    function: 'submission-upload',
-    bodies: [event('submission-upload', submissionOf(434))],
-    prepare: async (controls, description) => {
-      await controls.secret(secretOf(434, description), keyOf(434));
-      await controls.awsFault('s3', { action: 'HeadObject', times: 3, status: 503 });
-    },
-    waits: 1,
-    outcomes: ['done'],
-    requests: { path: /folders\/7434/, userId: 434, are: ['POST 200', 'GET 200'] },
-    holds: { table: 'submissions', where: { userId: 434 }, rows: [{ folderId: 7434 }] },
-  },
 ];
 
 /** Without a ledger nobody knows what an attempt without an outcome has done. */
 const withoutLedger: Scenario[] = [
-  {
-    title: 'a submission whose answer never comes is parked for a person to decide',
-    function: 'submission-upload',
-    bodies: [event('submission-upload', submissionOf(435))],
-    prepare: async (controls, description) => {
-      await controls.secret(secretOf(435, description), keyOf(435));
-      await controls.fault({ delayMs: 8_000 }, { method: 'POST', path: 'folders/7435' });
-    },
-    outcomes: ['parked'],
-    letter: { kind: 'uncertain', says: /no answer in time.*Check on the platform whether it was done/ },
-    requests: { path: /whoami$|folders\/7435/, userId: 435, are: ['GET 200', 'POST null'] },
-    holds: { table: 'submissions', where: { userId: 435 }, rows: [] },
-  },
   {
     title: 'a submission that was taken without an answer is parked, and not handed in twice',
     function: 'submission-upload',
@@ -136,31 +96,6 @@ const withoutLedger: Scenario[] = [
     letter: { kind: 'uncertain', says: /the submissions there could not be read/ },
     requests: { path: /whoami$|folders\/7440/, userId: 440, are: ['GET 200', 'POST 200', 'GET 503'] },
     holds: { table: 'submissions', where: { userId: 440 }, rows: [{ folderId: 7440 }] },
-  },
-  {
-    title: 'a submission that certainly was not taken is sent again',
-    function: 'submission-upload',
-    bodies: [event('submission-upload', submissionOf(437))],
-    prepare: async (controls, description) => {
-      await controls.secret(secretOf(437, description), keyOf(437));
-      await controls.fault({ status: 429 }, { method: 'POST', path: 'folders/7437' });
-    },
-    outcomes: ['done'],
-    requests: {
-      path: /whoami$|folders\/7437/,
-      userId: 437,
-      are: ['GET 200', 'POST 429', 'GET 200', 'POST 200', 'GET 200'],
-    },
-    holds: { table: 'submissions', where: { userId: 437 }, rows: [{ folderId: 7437 }] },
-  },
-  {
-    title: 'a grade without an answer is sent again, as that does no harm',
-    function: 'grade-push',
-    bodies: [event('grade-push', gradeOf(438, 8))],
-    prepare: (controls) => controls.fault({ reset: 'after' }, { path: 'values/438$' }),
-    outcomes: ['done'],
-    requests: { path: /values\/438$/, are: ['PUT null', 'PUT 200'] },
-    holds: { table: 'gradeValues', where: { userId: 438 }, rows: [{ pointsNumerator: 8, writes: 2 }] },
   },
   {
     title: 'a duplicate is sent again, and an old grade over a new one',

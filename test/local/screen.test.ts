@@ -54,14 +54,3 @@ test('elsewhere each attempt and each fact of a letter is one plain line, uncut'
 test('of a path that does not fit, the end is shown', () => {
   expect(stripVTControlCharacters(shownOn(100))).toMatch(/POST …\/.*mysubmissions\/ → 503$/m);
 });
-
-test('a table counts messages by function and outcome, and how often they waited', () => {
-  const rows = shownOn()
-    .split('\n')
-    .filter((line) => /^(function|profile-image-update|all) /.test(line));
-  expect(rows.map((row) => row.split(/ +/))).toEqual([
-    ['function', 'done', 'duplicate', 'superseded', 'parked', 'waits'],
-    ['profile-image-update', '1', '·', '1', '1', '3'],
-    ['all', '1', '·', '1', '1', '3'],
-  ]);
-});
