@@ -32,6 +32,8 @@ export async function startPlatform(
       request.socket.destroy();
     });
   });
+  // As with a real platform, a client ends an idle connection first.
+  server.keepAliveTimeout = 60_000;
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
