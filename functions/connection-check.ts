@@ -40,6 +40,9 @@ export const metricLinesOf = (report: ConnectionReport, namespace: string): stri
   const tally = createTally(namespace);
   for (const [name, value] of Object.entries(values))
     if (value !== undefined) tally.add(name as keyof typeof values, { function: 'connection-check' }, value);
+  // As every function counts it, so that one alarm adds up all of them.
+  if (values.CredentialAccepted === 0)
+    tally.add('Refusals', { function: 'connection-check', kind: 'credentials' }, 1);
   return tally.take();
 };
 

@@ -1,5 +1,5 @@
 import { awsTroubleIn, errorName } from './aws/error.ts';
-import { dispositions } from './failure/dispositions.ts';
+import { dispositions, responsible } from './failure/dispositions.ts';
 import { errorNameIn } from './platform/core/json-error.ts';
 import {
   isApiOwn,
@@ -12,7 +12,7 @@ import {
 } from './platform/core/platform-error.ts';
 import type { PlatformIds } from './sis-ids.ts';
 
-export { dispositions };
+export { dispositions, responsible };
 
 export type FailureKind = keyof typeof dispositions;
 

@@ -18,3 +18,27 @@ export const dispositions = {
   throttled: 'wait',
   unavailable: 'wait',
 } as const;
+
+/**
+ * Who must act once a letter of the kind is written: alarms go by it. The schedule replays letters that need nobody once their cause is
+ * gone.
+ */
+export const responsible = {
+  invalid: 'producer',
+  rejected: 'producer',
+  'unexpected-answer': 'platform',
+  intercepted: 'schedule',
+  'missing-scope': 'access',
+  'missing-permission': 'access',
+  'missing-credential': 'access',
+  uncertain: 'operator',
+  outdated: 'operator',
+  crashed: 'operator',
+  defect: 'operator',
+  'ambiguous-id': 'producer',
+  'unknown-id': 'producer',
+  credentials: 'schedule',
+  'aws-refused': 'schedule',
+  throttled: 'schedule',
+  unavailable: 'schedule',
+} as const satisfies Record<keyof typeof dispositions, string>;

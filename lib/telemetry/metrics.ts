@@ -4,8 +4,8 @@ export const metricDefinitions = {
   Messages: { unit: 'Count', dimensions: [['function', 'outcome', 'kind']] },
   /** Failures that wait until a person acts, `credentials` and `aws-refused`, of messages and of whatever else a function does. */
   Refusals: { unit: 'Count', dimensions: [['function', 'kind'], ['kind']] },
-  /** Dead letters written. By kind alone as well: an alarm cannot add up what it must first search for. */
-  Letters: { unit: 'Count', dimensions: [['function', 'kind'], ['kind']] },
+  /** Dead letters written. By kind and by who must act as well: an alarm cannot add up what it must first search for. */
+  Letters: { unit: 'Count', dimensions: [['function', 'kind'], ['kind'], ['responsible']] },
   /** Of the oldest dead letter, told by each replay, also where nothing is replayed: SQS' own metric leaves out what was received thrice. */
   LetterAge: { unit: 'Seconds', dimensions: [['function']] },
   /** For how long a function is paused, of the one that is paused the longest; nothing where none is. */
@@ -14,7 +14,7 @@ export const metricDefinitions = {
   /** How old messages are when they leave their queue. */
   MessageAge: { unit: 'Seconds', dimensions: [['function']] },
   /** For how long messages have waited, since their first receipt, that must wait once more. */
-  WaitingAge: { unit: 'Seconds', dimensions: [['function']] },
+  WaitingAge: { unit: 'Seconds', dimensions: [['function'], []] },
   PlatformLatency: { unit: 'Milliseconds', dimensions: [['function'], ['function', 'operation']] },
   /** Requests by the status of their answer; `none` where no answer came. */
   PlatformAnswers: { unit: 'Count', dimensions: [['function', 'status']] },

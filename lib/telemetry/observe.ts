@@ -1,4 +1,4 @@
-import { type FailureKind, needsPerson, type Outcome } from '../failure.ts';
+import { type FailureKind, needsPerson, type Outcome, responsible } from '../failure.ts';
 import type { Priority } from '../pace/pacer.ts';
 import { safeText } from '../redaction/log-text.ts';
 import { type Facts, logLine } from './log-facts.ts';
@@ -77,7 +77,8 @@ export const createObserve = (options: ObserveOptions) => {
       else log(levelOf[outcome], `message ${outcome}`, report);
       tally.add('Messages', { function: name, outcome, kind }, 1);
       tally.add('MessageDuration', { function: name, outcome }, durationMs);
-      if (outcome === 'parked') tally.add('Letters', { function: name, kind }, 1);
+      if (outcome === 'parked' && kind !== 'none')
+        tally.add('Letters', { function: name, kind, responsible: responsible[kind] }, 1);
       const age = outcome === 'waiting' ? waitedSeconds : ageSeconds;
       if (age !== undefined)
         tally.add(outcome === 'waiting' ? 'WaitingAge' : 'MessageAge', { function: name }, age);

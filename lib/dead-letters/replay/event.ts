@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type FailureKind, responsible } from '../../failure.ts';
 import { filterSchema } from '../reading/filter.ts';
 
 /** What an operator may ask for: the options of `sis-relay letters replay`, under the same names. */
@@ -25,7 +26,10 @@ const request = z.strictObject({
  * replayed more than twice is left to people; their replays count, too.
  */
 const healing = {
-  filter: { kind: ['unavailable', 'throttled', 'credentials', 'aws-refused', 'intercepted'], maxReplays: 2 },
+  filter: {
+    kind: (Object.keys(responsible) as FailureKind[]).filter((kind) => responsible[kind] === 'schedule'),
+    maxReplays: 2,
+  },
   limit: 500,
 };
 

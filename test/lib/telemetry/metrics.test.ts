@@ -19,7 +19,7 @@ describe('a line of metrics', () => {
   test('is what the embedded metric format asks for', () => {
     const tally = createTally('sis-relay');
     const before = Date.now();
-    tally.add('Letters', { function: 'grade-push', kind: 'rejected' }, 1);
+    tally.add('Letters', { function: 'grade-push', kind: 'rejected', responsible: 'producer' }, 1);
     const [line] = taken(tally);
     expect(line).toEqual({
       _aws: {
@@ -27,13 +27,14 @@ describe('a line of metrics', () => {
         CloudWatchMetrics: [
           {
             Namespace: 'sis-relay',
-            Dimensions: [['function', 'kind'], ['kind']],
+            Dimensions: [['function', 'kind'], ['kind'], ['responsible']],
             Metrics: [{ Name: 'Letters', Unit: 'Count' }],
           },
         ],
       },
       function: 'grade-push',
       kind: 'rejected',
+      responsible: 'producer',
       Letters: [1],
     });
     expect(line!._aws.Timestamp).toBeGreaterThanOrEqual(before);
@@ -106,7 +107,7 @@ test('each metric is published as its definition says', () => {
   const tally = createTally('sis-relay');
   tally.add('Messages', { function: 'f', outcome: 'parked', kind: 'k' }, 1);
   tally.add('Refusals', { function: 'f', kind: 'k' }, 1);
-  tally.add('Letters', { function: 'f', kind: 'k' }, 1);
+  tally.add('Letters', { function: 'f', kind: 'k', responsible: 'r' }, 1);
   tally.add('LetterAge', { function: 'f' }, 1);
   tally.add('PauseAge', { function: 'f' }, 1);
   tally.add('MessageDuration', { function: 'f', outcome: 'parked' }, 1);

@@ -359,6 +359,7 @@ describe('the metrics of an invocation', () => {
     ]);
     expect(at({ function: name, kind: 'rejected' })).toMatchObject([{ metric: 'Letters', values: [1] }]);
     expect(at({ kind: 'rejected' })).toMatchObject([{ metric: 'Letters', values: [1] }]);
+    expect(at({ responsible: 'producer' })).toMatchObject([{ metric: 'Letters', values: [1] }]);
     expect(at({ function: name, outcome: 'done' })).toMatchObject([
       { metric: 'MessageDuration', unit: 'Milliseconds', values: [report.durationMs, 30] },
     ]);
@@ -386,13 +387,20 @@ describe('the metrics of an invocation', () => {
       observe.message({ ...report, ageSeconds: 90_000, waitedSeconds: 3, ...more });
       observe.flush();
       const told = metrics().flatMap(pointsOf);
-      return told.filter(({ metric }) => /Age$/.test(metric)).map(({ metric, values }) => [metric, values]);
+      return told
+        .filter(({ metric }) => /Age$/.test(metric))
+        .map(({ metric, values, dimensions }) => [metric, values, Object.keys(dimensions).join()]);
     };
-    expect(ages({ outcome: 'waiting', kind: 'unavailable' })).toEqual([['WaitingAge', [3]]]);
-    expect(ages({ outcome: 'waiting', waitedSeconds: 0 })).toEqual([['WaitingAge', [0]]]);
+    const waited = (seconds: number) => [
+      ['WaitingAge', [seconds], 'function'],
+      // Of all functions together, as one alarm watches it.
+      ['WaitingAge', [seconds], ''],
+    ];
+    expect(ages({ outcome: 'waiting', kind: 'unavailable' })).toEqual(waited(3));
+    expect(ages({ outcome: 'waiting', waitedSeconds: 0 })).toEqual(waited(0));
     expect(ages({ outcome: 'waiting', waitedSeconds: undefined })).toEqual([]);
-    expect(ages({ outcome: 'done' })).toEqual([['MessageAge', [90_000]]]);
-    expect(ages({ outcome: 'parked', kind: 'rejected' })).toEqual([['MessageAge', [90_000]]]);
+    expect(ages({ outcome: 'done' })).toEqual([['MessageAge', [90_000], 'function']]);
+    expect(ages({ outcome: 'parked', kind: 'rejected' })).toEqual([['MessageAge', [90_000], 'function']]);
   });
 
   test('count what waits until a person acts, of messages and of whatever else fails, by function and in all', () => {
