@@ -8,6 +8,7 @@ import {
   settingsFrom,
   snapshotSettingsFrom,
 } from './lib/config/settings.ts';
+import { alarmResources, type FunctionNames } from './template/alarms.ts';
 
 /** What of osls is used here; its version is pinned. */
 type Serverless = {
@@ -32,6 +33,7 @@ type Zipper = { zipFiles(files: string[], zipFileName: string, prefix: string): 
 /** What of a function's stanza leads to other parts of serverless.yml. */
 type Stanza = {
   role: string;
+  durableConfig?: object;
   reservedConcurrency?: number;
   events?: { sqs?: { arn: { 'Fn::GetAtt': string[] }; maximumConcurrency?: number } }[];
 };
@@ -54,10 +56,11 @@ export default class Packaging {
 
   constructor(serverless: Serverless, options: { function?: string; stage?: string }, { writeText }: Utils) {
     const { service, processedInput } = serverless;
-    checkStage(options.stage ?? service.provider.stage);
+    const stage = options.stage ?? service.provider.stage;
+    checkStage(stage);
     // osls keeps this very object in other places too.
     Object.assign(service.resources, writeOut(service.resources));
-    fillAlarms(service.resources.Resources);
+    Object.assign(service.resources.Resources, alarmResources(stage, namesIn(service.functions)));
     this.hooks = {
       'before:package:initialize': () => {
         checkParts(service.functions, service.resources);
@@ -87,6 +90,16 @@ export default class Packaging {
     };
   }
 }
+
+const namesIn = (functions: Record<string, Stanza>): FunctionNames => {
+  const namesWith = (isOne: (stanza: Stanza) => unknown): string[] =>
+    Object.entries(functions).flatMap(([name, stanza]) => (isOne(stanza) ? [name] : []));
+  return {
+    all: Object.keys(functions),
+    queued: namesWith(({ events = [] }) => events.some(({ sqs }) => sqs)),
+    durable: namesWith(({ durableConfig }) => durableConfig),
+  };
+};
 
 /** So many containers can run at once, of those that a queue or a limit of their own holds. */
 const maxContainers = (stanzas: Stanza[]): number =>
@@ -299,34 +312,6 @@ const writtenOutItems = (item: unknown, items: Record<string, string>): unknown[
   return collection.map((each) => writeOut(fragment, { ...items, [name]: each }));
 };
 
-/**
- * An alarm with a `Fill` watches its metric with this number wherever there is no data. One that is `Alive` by another metric
- * misses its own only while there is data of that.
- */
-const fillAlarms = (resources: Template['Resources']): void => {
-  for (const resource of Object.values(resources)) {
-    const { Fill, Alive, Namespace, MetricName, Dimensions, Statistic, Period, ...alarm } =
-      resource.Properties;
-    if (resource.Type !== 'AWS::CloudWatch::Alarm' || Fill === undefined) continue;
-    const watched = (Id: string, Metric: object) => ({
-      ...{ Id, ReturnData: false },
-      MetricStat: { Metric, Period, Stat: Statistic },
-    });
-    const filled = `FILL(metric, ${Fill})`;
-    resource.Properties = {
-      ...alarm,
-      Metrics: [
-        {
-          Id: 'filled',
-          Expression: Alive ? `IF(FILL(alive, 0) > 0, ${filled}, ${alarm.Threshold})` : filled,
-        },
-        watched('metric', { Namespace, MetricName, Dimensions }),
-        ...(Alive ? [watched('alive', Alive)] : []),
-      ],
-    };
-  }
-};
-
 type Row = (properties: Template['Resources'][string]['Properties'], id: string) => unknown[];
 
 /** What people want to know of a deployment before it is done, by type of resource. */
@@ -369,15 +354,11 @@ const listed: Record<string, { title: string; row: Row }> = {
   'AWS::SNS::Topic': { title: 'topics', row: ({ TopicName }) => [TopicName] },
   'AWS::CloudWatch::Alarm': {
     title: 'alarms',
-    row: ({ Metrics = [], ComparisonOperator, Threshold, ...alarm }, id) => {
-      const { MetricName, Dimensions } = Metrics[1]?.MetricStat.Metric ?? alarm;
-      const rings = `${ComparisonOperator === 'GreaterThanThreshold' ? 'over' : 'under'} ${Threshold}`;
-      return [id, Dimensions[0].Value, MetricName, rings];
-    },
+    row: ({ AlarmDescription }, id) => [id, AlarmDescription],
   },
   'AWS::CloudWatch::CompositeAlarm': {
-    title: 'causes, which ring',
-    row: ({ AlarmName, AlarmDescription }) => [AlarmName, AlarmDescription],
+    title: 'alarms made of others',
+    row: ({ AlarmDescription }, id) => [id, AlarmDescription],
   },
   'AWS::CloudWatch::Dashboard': { title: 'dashboards', row: ({ DashboardName }) => [DashboardName] },
 };

@@ -6,6 +6,7 @@ const root = resolve(import.meta.dirname, '..');
 /** Where each part of a document lies that a program writes: between two comments with its name. */
 const files = {
   operations: 'lib/platform/README.md',
+  alarms: 'lib/cli/README.md',
   costs: 'lib/config/README.md',
   start: 'README.md',
   benchmarks: 'test/README.md',

@@ -149,21 +149,21 @@ export function deploy(template: Template) {
 
 export type Deployment = ReturnType<typeof deploy>;
 
-/** All alarms but those made of others, each with what it watches, be that as it comes or filled up where there is nothing. */
-export const alarmsIn = (deployment: Deployment): (Properties & { id: string })[] =>
+/** All alarms but those made of others, each with the metrics that it watches and what it makes of them. */
+export const alarmsIn = (deployment: Deployment): Alarm[] =>
   deployment.ofType('AWS::CloudWatch::Alarm').map(({ Metrics, ...alarm }) => {
-    if (Metrics === undefined) return alarm;
-    const expression = Metrics.find(({ ReturnData = true }: Properties) => ReturnData)?.Expression;
-    const [watched, alive] = ['metric', 'alive'].map(
-      (wanted) => Metrics.find(({ Id }: Properties) => Id === wanted)?.MetricStat,
-    );
-    const { Metric, Stat, Period } = watched;
-    return {
-      ...alarm,
-      ...Metric,
-      Statistic: Stat,
-      Period,
-      expression,
-      ...(alive && { alive: alive.Metric }),
-    };
+    if (Metrics === undefined) return { ...alarm, watched: [alarm], alive: undefined, expression: undefined };
+    const isAlive = ({ Id }: Properties) => Id === 'alive';
+    const measured = ({ MetricStat: { Metric, ...how } }: Properties) => ({ ...Metric, ...how });
+    const [{ Expression: expression }, ...metrics] = Metrics as [Properties, ...Properties[]];
+    const watched = metrics.filter((each) => !isAlive(each)).map(measured);
+    return { ...alarm, watched, alive: metrics.filter(isAlive).map(measured)[0], expression };
   });
+
+type Alarm = Properties & {
+  id: string;
+  watched: Properties[];
+  /** By its starts a schedule that is silent is told from a stage that is new. */
+  alive: Properties | undefined;
+  expression: string | undefined;
+};

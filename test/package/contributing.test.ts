@@ -24,6 +24,7 @@ beforeAll(async () => {
   const parts = [
     'functions',
     'lib',
+    'template',
     'events',
     'test',
     'serverless.yml',

@@ -199,10 +199,10 @@ export const exportCostOf = (courses: number, latencyMs: number) => {
   return { operations, ...cost, total: cost.lambda + cost.engine + cost.files };
 };
 
-/** Alarms that each integration brings along, all others with the metrics that they are billed for, and those made of others. */
+/** Alarms by the metrics that they watch, for which they are billed: those of each integration, and all others. */
 export type Counted = {
-  eachAlarms: number;
-  ownAlarms: number;
+  alarms: number;
+  eachWatched: number;
   ownWatched: number;
   causes: number;
   /** Of a function with a queue. */
@@ -280,12 +280,12 @@ export function tablesOf(measurement: Measurement, counted: Counted): string {
       ['what', 'cost'],
       [
         [
-          `${counted.ownAlarms} alarms on ${counted.ownWatched} metrics, ${counted.causes} composite alarms, the dashboard, ${ofSchedules} metrics of the schedules`,
+          `${counted.alarms} alarms on ${counted.ownWatched} metrics, ${counted.causes} composite alarms, the dashboard, ${ofSchedules} metrics of the schedules`,
           dollars(own),
         ],
         [
-          `each integration: ${counted.eachAlarms} alarms, and up to ${metrics} metrics while nothing fails`,
-          dollars(counted.eachAlarms * prices.alarm + metrics * prices.metric),
+          `each integration: ${counted.eachWatched} metrics more for these alarms, and up to ${metrics} of its own while nothing fails`,
+          dollars(counted.eachWatched * prices.alarm + metrics * prices.metric),
         ],
         [
           `the pace: ${paceMetrics.always} metrics, ${paceMetrics.most} where calls of every class wait and are refused`,
@@ -323,22 +323,22 @@ export const readMeasurement = async (): Promise<Measurement> =>
   JSON.parse(await readFile(measurementFile, 'utf8'));
 
 export const countedIn = (deployment: Deployment): Counted => {
-  const watched = alarmsIn(deployment).map(({ Dimensions }) => Dimensions[0].Value);
+  const watched = alarmsIn(deployment).flatMap((alarm) =>
+    [...alarm.watched, ...(alarm.alive ? [alarm.alive] : [])].map(({ Dimensions }) => Dimensions[0]?.Value),
+  );
   const triggered = deployment
     .ofType('AWS::Lambda::EventSourceMapping')
     .map(({ EventSourceArn }) => EventSourceArn.split(':').at(-1));
-  const each = watched.filter((name) =>
-    triggered.some((queue) => queue === name || queue.endsWith(`-${name}`)),
-  ).length;
+  const each = watched.filter((name) => triggered.includes(name)).length;
+  const alarms = alarmsIn(deployment).length;
   const causes = deployment.ofType('AWS::CloudWatch::CompositeAlarm').length;
-  const ownAlarms = watched.length - each;
-  const ownWatched = ownAlarms + alarmsIn(deployment).filter(({ alive }) => alive !== undefined).length;
+  const ownWatched = watched.length - each;
   const concurrencies = deployment
     .ofType('AWS::Lambda::EventSourceMapping')
     .map(({ ScalingConfig }): number => ScalingConfig.MaximumConcurrency);
   const containers = Math.max(...concurrencies);
   const allContainers = concurrencies.reduce((sum, each) => sum + each, 0);
-  return { eachAlarms: each / triggered.length, ownAlarms, ownWatched, causes, containers, allContainers };
+  return { eachWatched: each / triggered.length, alarms, ownWatched, causes, containers, allContainers };
 };
 
 /** `npm run costs` */

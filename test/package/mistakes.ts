@@ -18,9 +18,9 @@ const mistake = (
   make: (template) => make((id) => template.Resources[id]!.Properties, template),
 });
 
-/** What an alarm watches. */
+/** The first of what an alarm watches. */
 const watchedBy = (alarm: Properties): Properties =>
-  alarm.Metrics.find(({ Id }: Properties) => Id === 'metric').MetricStat;
+  alarm.Metrics.find(({ Id }: Properties) => Id === 'm0').MetricStat;
 
 const mistakeInProd: typeof mistake = (title, make) => ({ ...mistake(title, make), stage: 'prod' });
 
@@ -382,52 +382,25 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       (of) => (statement(of('tokenrefreshInvocation'), 'lambda:InvokeFunction').Resource = '*'),
     ),
   ],
-  'every queue, function and kind of letter has its alarms, and each tells somebody': [
-    mistake(
-      'letters of SQS itself that lie there unheard',
-      (_, { Resources }) => delete Resources.LettersAny,
-    ),
-    mistake('letters that end unheard', (_, { Resources }) => delete Resources.LettersNearTheirEnd),
-    mistake('a pause that is forgotten', (_, { Resources }) => delete Resources.PausedForLong),
-    mistake('a queue that nobody watches', (_, { Resources }) => delete Resources.gradepushOldest),
-    mistake('messages that wait unheard', (_, { Resources }) => delete Resources.gradepushWaits),
-    mistake('an export that fails unheard', (_, { Resources }) => delete Resources.courseexportFails),
-    mistake('an export that never ends', (_, { Resources }) => delete Resources.courseexportLate),
-    mistake('an alarm that tells nobody', (of) => (of('LettersAny').AlarmActions = [])),
-    mistake('an alarm that is switched off', (of) => (of('LettersNearTheirEnd').ActionsEnabled = false)),
-    mistake('a cause that tells nobody', (of) => delete of('Messages').AlarmActions),
-    mistake('an alarm that belongs to no cause', (of) => {
-      of('Functions').AlarmRule['Fn::Join'][1].shift();
-    }),
-    mistake(
-      'a schedule whose end nobody hears of',
-      (_, { Resources }) => delete Resources.deadletterreplaySilent,
-    ),
-    mistake(
-      'keys that functions are refused unheard',
-      (_, { Resources }) => delete Resources.CredentialRefused,
-    ),
-    mistake(
-      'what AWS refuses unheard',
-      (of) => (watchedBy(of('AwsRefused')).Metric.Dimensions[0].Value = 'unavailable'),
-    ),
-    mistake('tokens that nobody renews', (_, { Resources }) => delete Resources.Refreshfailed),
-    mistake('an export that lacks half, unheard', (_, { Resources }) => delete Resources.Exportincomplete),
-    mistake('nights without an export', (_, { Resources }) => delete Resources.NightlyExportSilent),
-    mistake('nights without a comparison', (_, { Resources }) => delete Resources.ReconcileSilent),
-    mistake('writes that are lost unheard', (_, { Resources }) => delete Resources.Reconcileolder),
-  ],
+  'each queue, function, job and schedule is watched, by an alarm that tells somebody when it begins and ends':
+    [
+      mistake('letters that lie there unheard', (_, { Resources }) => delete Resources.LettersAny),
+      mistake('a queue that nobody watches', (of) => of('QueueOldest1').Metrics.pop()),
+      mistake('a function that fails unheard', (of) => of('FunctionErrors2').Metrics.pop()),
+      mistake('an alarm that tells nobody', (of) => (of('LettersAny').AlarmActions = [])),
+      mistake('an alarm that is switched off', (of) => (of('LettersNearTheirEnd').ActionsEnabled = false)),
+      mistake('an alarm that does not tell its end', (of) => delete of('LettersAny').OKActions),
+      mistake('a part of an alarm that belongs to none', (of) => {
+        of('Waiting').AlarmRule = { 'Fn::Sub': `ALARM("\${WaitingTooLong}")` };
+      }),
+    ],
   'a schedule that falls silent alarms, and a connection-check like one that fails': [
     mistake('a schedule whose silence is health', (of) => {
-      of('tokenrefreshSilent').Metrics[0].Expression = 'FILL(metric, 1)';
-    }),
-    mistake('a schedule that rings before its first start', (of) => {
-      of('tokenrefreshSilent').Metrics = of('tokenrefreshSilent').Metrics.slice(0, 2);
-      of('tokenrefreshSilent').Metrics[0].Expression = 'FILL(metric, 0)';
+      of('SchedulesSilent').Metrics[0].Expression = 'FILL(m0, 1)';
     }),
     mistake('a schedule that proves itself alive', (of) => {
-      const [, metric, alive] = of('tokenrefreshSilent').Metrics;
-      alive.MetricStat = metric.MetricStat;
+      const { Metrics } = of('SchedulesSilent');
+      Metrics.at(-1).MetricStat = Metrics[1].MetricStat;
     }),
     mistake(
       'a check whose silence nobody hears',
@@ -437,23 +410,8 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'an alarm that takes silence for health',
       (of) => (of('ConnectionFails').TreatMissingData = 'notBreaching'),
     ),
-    mistake(
-      'an alarm that rings before the first check',
-      (of) => (of('ConnectionFails').TreatMissingData = 'breaching'),
-    ),
   ],
-  'what has one cause rings once, by an alarm of its own or that of its cause, which tells the end as well': [
-    mistake('an alarm that rings beside its cause', (of) => {
-      of('gradepushErrors').AlarmActions = [{ Ref: 'Alarms' }];
-    }),
-    mistake('an alarm that belongs to no cause', (of) => of('Platform').AlarmRule['Fn::Join'][1].pop()),
-    mistake('an alarm of two causes', (of) =>
-      of('Platform').AlarmRule['Fn::Join'][1].push({
-        'Fn::Join': ['', ['ALARM("', { Ref: 'gradepushErrors' }, '")']],
-      }),
-    ),
-    mistake('an alarm that does not tell its end', (of) => delete of('LettersAny').OKActions),
-    mistake('a cause that does not tell its end', (of) => delete of('Messages').OKActions),
+  'that messages wait is told where no other alarm says why, and two hours after': [
     mistake(
       'messages that ring because the platform does not answer',
       (of) => delete of('Waiting').ActionsSuppressor,
@@ -462,53 +420,20 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       'messages that ring when it answers again',
       (of) => (of('Waiting').ActionsSuppressorExtensionPeriod = 1),
     ),
-    mistake('a reason that is not thought of', (of) => of('Outage').AlarmRule['Fn::Join'][1].shift()),
   ],
-  'alarms and graphs read the namespace that every function of the stage writes, and no other stage': [
-    mistake(
-      'an alarm about the letters of all stages',
-      (of) => (watchedBy(of('Lettersinvalid')).Metric.Namespace = 'sis-relay'),
-    ),
+  'alarms and graphs are about metrics that there are, of this stage and no other': [
+    mistake('an alarm about the letters of all stages', (of) => {
+      watchedBy(of('LettersProducer')).Metric.Namespace = 'sis-relay';
+    }),
     mistake(
       'a function that writes elsewhere',
       (of) => delete of('GradeDashpushLambdaFunction').Environment.Variables.METRIC_NAMESPACE,
     ),
-    mistake('graphs of another stage', (of) => {
-      const { DashboardBody } = of('Dashboard');
-      DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll('sis-relay/local', 'sis-relay/prod');
+    mistake('an alarm about a metric that nobody writes', (of) => {
+      watchedBy(of('LettersProducer')).Metric.MetricName = 'DeadLetters';
     }),
-  ],
-  'the dashboard shows outcomes, what waits and why, the platform’s answers, the pace and the letters': [
-    mistake('a dashboard without refused calls', (of) => {
-      const { DashboardBody } = of('Dashboard');
-      DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll('PaceRefused', 'PaceCalls');
-    }),
-    mistake('a dashboard without the kinds of letters', (of) => {
-      const { DashboardBody } = of('Dashboard');
-      DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replace(
-        String.raw`\",kind} MetricName=\"Letters`,
-        String.raw`\",function,kind} MetricName=\"Letters`,
-      );
-    }),
-    mistake('a dashboard without status codes', (of) => {
-      const { DashboardBody } = of('Dashboard');
-      DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll('PlatformAnswers', 'PlatformLatency');
-    }),
-  ],
-  'every alarm and every graph is about a metric that there is': [
-    mistake('a namespace without its quotation marks', (of) => {
-      const { DashboardBody } = of('Dashboard');
-      DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll(
-        String.raw`\"sis-relay/local\"`,
-        'sis-relay/local',
-      );
-    }),
-    mistake(
-      'an alarm about a metric that nobody writes',
-      (of) => (watchedBy(of('Lettersinvalid')).Metric.MetricName = 'DeadLetters'),
-    ),
     mistake('an alarm about a queue that is not there', (of) => {
-      watchedBy(of('gradepushOldest')).Metric.Dimensions[0].Value = 'sis-relay-local-grades';
+      watchedBy(of('QueueOldest1')).Metric.Dimensions[0].Value = 'sis-relay-local-grades';
     }),
     mistake('a graph of dimensions that nobody writes', (of) => {
       const { DashboardBody } = of('Dashboard');
@@ -518,53 +443,23 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       );
     }),
   ],
-  'an alarm rings at the first thing that goes wrong, and in time': [
-    mistake('an alarm for a hundred letters', (of) => (of('Lettersinvalid').Threshold = 100)),
-    mistake(
-      'an alarm that rings while all is well',
-      (of) => (of('gradepushErrors').Metrics[0].Expression = 'FILL(metric, 1)'),
-    ),
-    mistake(
-      'an alarm for what is young',
-      (of) => (of('gradepushOldest').ComparisonOperator = 'LessThanThreshold'),
-    ),
-    mistake('a schedule that is never too silent', (of) => (of('tokenrefreshSilent').Threshold = 0)),
-    mistake('an alarm for eight hours of errors', (of) => (of('gradepushErrors').EvaluationPeriods = 100)),
-    mistake('an alarm in a unit that nobody writes', (of) => (of('ConnectionFails').Unit = 'Milliseconds')),
+  'the dashboard shows outcomes, what waits and why, the platform’s answers, the pace and the letters': [
+    mistake('a dashboard without refused calls', (of) => {
+      const { DashboardBody } = of('Dashboard');
+      DashboardBody['Fn::Sub'] = DashboardBody['Fn::Sub'].replaceAll('PaceRefused', 'PaceCalls');
+    }),
+  ],
+  'an alarm goes off in time, fills in what is missing, and is not ended by data that come late': [
     mistake('an alarm that looks back for as long as nothing comes', (of) => {
-      const { Metrics, ...alarm } = of('gradepushErrors');
-      const { Metric, Period, Stat } = watchedBy({ Metrics });
-      Object.assign(of('gradepushErrors'), alarm, Metric, { Period, Statistic: Stat });
-      delete of('gradepushErrors').Metrics;
+      of('FunctionErrors1').Metrics[0].Expression = 'SUM(METRICS("m"))';
     }),
-    mistake(
-      'an alarm that judges before the data comes',
-      (of) => (of('gradepushErrors').EvaluationPeriods = 1),
-    ),
-    mistake('an alarm that waits for a second time', (of) => (of('gradepushErrors').DatapointsToAlarm = 2)),
-    mistake('a refusal that is heard after an hour', (of) => (watchedBy(of('AwsRefused')).Period = 3600)),
-    mistake('a credential that is refused unheard', (of) => (of('CredentialFails').Threshold = 0)),
-    mistake(
-      'an alarm of the least of its counts',
-      (of) => (watchedBy(of('Lettersinvalid')).Stat = 'Minimum'),
-    ),
-    mistake(
-      'an alarm for letters that are deleted',
-      (of) => (of('LettersNearTheirEnd').Threshold = 15 * 24 * 3600),
-    ),
-    mistake('a pause that is told after two days', (of) => (of('PausedForLong').Threshold = 2 * 86_400)),
-    mistake(
-      'a night that is judged before its export',
-      (of) => (of('NightlyExportSilent').EvaluationPeriods = 12),
-    ),
-    mistake('a week without an export', (of) => (of('NightlyExportSilent').EvaluationPeriods = 168)),
-    mistake('a comparison that is missed before the third night is over', (of) => {
-      Object.assign(of('ReconcileSilent'), { EvaluationPeriods: 72, DatapointsToAlarm: 72 });
-    }),
-    mistake('a week without a comparison', (of) => {
-      Object.assign(of('ReconcileSilent'), { EvaluationPeriods: 168, DatapointsToAlarm: 168 });
+    mistake('an alarm that judges before the data come', (of) => (of('JobsFailed').EvaluationPeriods = 1)),
+    mistake('an alarm about letters that are deleted', (of) => {
+      of('LettersNearTheirEnd').Threshold = 15 * 24 * 3600;
     }),
     mistake('refusals that are over between two attempts', (of) => (of('AwsRefused').EvaluationPeriods = 3)),
+    mistake('a night that is judged before its export', (of) => (of('ExportSilent').EvaluationPeriods = 12)),
+    mistake('a week without a comparison', (of) => (of('ReconcileSilent').EvaluationPeriods = 168)),
     mistake('a connection that is judged between two checks', (of) => (of('ConnectionFails').Period = 60)),
   ],
   'somebody is subscribed to the alarms, and CloudWatch may publish them': [

@@ -146,8 +146,8 @@ describe('a function with each kind of role', () => {
     const namespaces = lines.flatMap(({ _aws }) =>
       _aws.CloudWatchMetrics.map((each: { Namespace: string }) => each.Namespace),
     );
-    const alarm = alarmsIn(deployment).find(({ id }) => id === 'Lettersinvalid');
-    expect([...new Set(namespaces)]).toEqual([alarm?.Namespace]);
+    const alarm = alarmsIn(deployment).find(({ id }) => id === 'LettersProducer');
+    expect([...new Set(namespaces)]).toEqual([alarm?.watched[0]?.Namespace]);
     expect(oneOfEachKind.filter((name) => !deployed.metricWriters.has(name))).toEqual([]);
   });
 

@@ -130,9 +130,9 @@ const others: Record<string, Other> = {
 };
 
 test('each function writes its metrics to the namespace that the alarms read', () => {
-  const alarm = alarmsIn(deployment).find(({ id }) => id === 'Lettersinvalid');
+  const alarm = alarmsIn(deployment).find(({ id }) => id === 'LettersProducer');
   const written = functionNames.map((name) => lambdaOf(name).Environment.Variables.METRIC_NAMESPACE);
-  expect([...new Set(written)]).toEqual([alarm?.Namespace]);
+  expect([...new Set(written)]).toEqual([alarm?.watched[0]?.Namespace]);
 });
 
 test('each function is one of them', () => {

@@ -15,7 +15,7 @@ import {
 import { waitSeconds } from '../../lib/delivery/backoff.ts';
 import { integrationNamed } from '../../lib/deployment/integrations.ts';
 import { listIndex } from '../../lib/desk/record.ts';
-import { dispositions, type FailureKind, needsPerson, type Outcome } from '../../lib/failure.ts';
+import { dispositions, type FailureKind, needsPerson, type Outcome, responsible } from '../../lib/failure.ts';
 import { parseMessage } from '../../lib/message.ts';
 import { faultClasses } from '../../lib/reconcile/classes.ts';
 import { metricDefinitions } from '../../lib/telemetry/metrics.ts';
@@ -500,135 +500,125 @@ export const rules: Record<string, Rule> = {
       return wrong.length > 0 || !allows(statements, 'lambda:InvokeFunction', Target.Arn) ? [id] : [];
     }),
 
-  'every queue, function and kind of letter has its alarms, and each tells somebody': (deployment) => {
-    const ringing = new Set(causesIn(deployment).flatMap(({ children }) => children));
-    const watched = alarmsIn(deployment)
-      .filter(({ id, ...alarm }) => tells(alarm) || ringing.has(id))
-      .map(({ Namespace, MetricName, Dimensions }) => `${Namespace} ${MetricName} ${Dimensions[0]?.Value}`);
-    const names = deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName);
-    // Of those that run one at a time, each run that would begin beside another is throttled: nobody is to be called for it.
-    const shared = deployment
-      .ofType('AWS::Lambda::Function')
-      .filter(({ ReservedConcurrentExecutions }) => ReservedConcurrentExecutions === undefined);
-    const queues = sourceQueues(deployment).map(({ QueueName }) => QueueName);
-    const wanted = [
-      ...names.map((name) => `AWS/Lambda Errors ${name}`),
-      ...shared.map(({ FunctionName }) => `AWS/Lambda Throttles ${FunctionName}`),
-      // Of a durable one, each wait has an invocation at its end: they do not tell that the schedule lives.
-      ...scheduledFunctions(deployment)
-        .filter(({ DurableConfig }) => DurableConfig === undefined)
-        .map(({ FunctionName }) => `AWS/Lambda Invocations ${FunctionName}`),
-      ...durableFunctions(deployment).flatMap(({ FunctionName }) =>
-        ['Failed', 'TimedOut'].map((end) => `AWS/Lambda DurableExecution${end} ${FunctionName}`),
-      ),
-      ...queues.map((name) => `AWS/SQS ApproximateAgeOfOldestMessage ${name}`),
-      ...queues.map(
-        (name) => `${namespaceOf(deployment)} WaitingAge ${name.replace(/^sis-relay-[^-]+-/, '')}`,
-      ),
-      `AWS/SQS ApproximateNumberOfMessagesVisible ${prefixOf(deployment)}dead-letters`,
-      `${namespaceOf(deployment)} LetterAge dead-letter-replay`,
-      `${namespaceOf(deployment)} PauseAge dead-letter-replay`,
-      `${namespaceOf(deployment)} AuthorizationsNeeded token-refresh`,
-      ...['PlatformReachable', 'CredentialAccepted', 'VersionsSupported', 'AuthorizationDays'].map(
-        (name) => `${namespaceOf(deployment)} ${name} connection-check`,
-      ),
-      ...kinds.map((kind) => `${namespaceOf(deployment)} Letters ${kind}`),
-      ...kinds.filter(needsPerson).map((kind) => `${namespaceOf(deployment)} Refusals ${kind}`),
-      ...['failed', 'correct'].map((outcome) => `${namespaceOf(deployment)} TokenRefreshes ${outcome}`),
-      ...['incomplete', 'empty'].map((outcome) => `${namespaceOf(deployment)} ExportRuns ${outcome}`),
-      ...['failed', 'waiting-for-approval'].map(
-        (outcome) => `${namespaceOf(deployment)} SnapshotImports ${outcome}`,
-      ),
-      `${namespaceOf(deployment)} NightlyExports course-export`,
-      ...faultClasses.map((each) => `${namespaceOf(deployment)} ReconcileWrites ${each}`),
-      `${namespaceOf(deployment)} ReconcileRuns whole`,
-      `${namespaceOf(deployment)} ChangePollsFailed change-poll`,
-      `${namespaceOf(deployment)} ChangeNotices refused`,
-      `${namespaceOf(deployment)} CrosswalkRuns crosswalk-fill`,
-      `${namespaceOf(deployment)} CrosswalkFills held`,
-      `${namespaceOf(deployment)} CrosswalkMoved crosswalk-fill`,
-    ];
-    return wanted.filter((each) => !watched.includes(each));
-  },
+  'each queue, function, job and schedule is watched, by an alarm that tells somebody when it begins and ends':
+    (deployment) => {
+      const [topic] = deployment.ofType('AWS::SNS::Topic');
+      const topicArn = deployment.arnOf(topic?.id ?? '');
+      const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm');
+      const tells = ({
+        AlarmActions = [],
+        InsufficientDataActions = [],
+        OKActions = [],
+        ...alarm
+      }: Properties) =>
+        [...AlarmActions, ...InsufficientDataActions].join() === topicArn &&
+        OKActions.join() === topicArn &&
+        alarm.ActionsEnabled !== false;
+      const parts = new Set(composites.filter(tells).flatMap(partsOf));
+      const namespace = namespaceOf(deployment);
+      const silent = alarmsIn(deployment).filter((alarm) => tells(alarm) === parts.has(alarm.id));
+      const watched = new Set(
+        alarmsIn(deployment).flatMap((alarm) =>
+          alarm.watched.map(({ Namespace, MetricName, Dimensions }) =>
+            [Namespace, MetricName, Dimensions[0]?.Value].join(' ').trim(),
+          ),
+        ),
+      );
+      const names = deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName);
+      const wanted = [
+        ...names.map((name) => `AWS/Lambda Errors ${name}`),
+        // Of a durable one, each wait has an invocation at its end: they do not tell that the schedule lives.
+        ...scheduledFunctions(deployment)
+          .filter(({ DurableConfig, ...each }) => !DurableConfig && nameOf(each) !== 'connection-check')
+          .map(({ FunctionName }) => `AWS/Lambda Invocations ${FunctionName}`),
+        ...durableFunctions(deployment).flatMap(({ FunctionName }) =>
+          ['Failed', 'TimedOut'].map((end) => `AWS/Lambda DurableExecution${end} ${FunctionName}`),
+        ),
+        ...sourceQueues(deployment).map(
+          ({ QueueName }) => `AWS/SQS ApproximateAgeOfOldestMessage ${QueueName}`,
+        ),
+        `AWS/SQS ApproximateNumberOfMessagesVisible ${prefixOf(deployment)}dead-letters`,
+        ...Object.values(responsible).flatMap((who) =>
+          who === 'schedule' ? [] : [`${namespace} Letters ${who}`],
+        ),
+        ...kinds.filter(needsPerson).map((kind) => `${namespace} Refusals ${kind}`),
+        ...faultClasses.map((each) => `${namespace} ReconcileWrites ${each}`),
+        ...(deployment.ofType('AWS::CloudWatch::Alarm').length > 40 ? ['no more than 40 alarms'] : []),
+      ];
+      return [...silent.map(({ id }) => id), ...wanted.filter((each) => !watched.has(each))];
+    },
 
   'a schedule that falls silent alarms, and a connection-check like one that fails': (deployment) => {
     const [topic] = deployment.ofType('AWS::SNS::Topic');
     const topicArn = deployment.arnOf(topic?.id ?? '');
     const names = scheduledFunctions(deployment).map(({ FunctionName }) => FunctionName);
     return alarmsIn(deployment)
-      .filter(({ MetricName }) => heartbeats.has(MetricName))
-      .filter(({ MetricName, TreatMissingData, InsufficientDataActions = [], ...alarm }) => {
+      .filter(({ watched }) => watched.some(({ MetricName }) => heartbeats.has(MetricName)))
+      .filter(({ TreatMissingData, InsufficientDataActions = [], alive, expression, ...alarm }) => {
         // An alarm begins in INSUFFICIENT_DATA, and calls nobody before it has left it: a new stage is not silent yet.
-        if (MetricName === 'PlatformReachable')
+        if (expression === undefined)
           return TreatMissingData !== 'missing' || !InsufficientDataActions.includes(topicArn);
         // A new stage has no other schedule that ran, either.
-        const other = alarm.alive?.Dimensions[0].Value;
-        const isOther = names.includes(other) && other !== alarm.Dimensions[0].Value;
+        const other = alive?.Dimensions[0].Value;
+        const isOther =
+          names.includes(other) && alarm.watched.every((each) => each.Dimensions[0].Value !== other);
         return (
           !isOther ||
-          alarm.alive.MetricName !== 'Invocations' ||
-          !alarm.expression.startsWith('IF(FILL(alive, 0)')
+          expression !== 'IF(FILL(alive, 0) > 0, MIN(FILL(METRICS("m"), 0)), 1)' ||
+          alarm.DatapointsToAlarm !== alarm.EvaluationPeriods
         );
       })
       .map(({ id }) => id);
   },
 
-  'what has one cause rings once, by an alarm of its own or that of its cause, which tells the end as well': (
-    deployment,
-  ) => {
-    const [topic] = deployment.ofType('AWS::SNS::Topic');
-    const topicArn = deployment.arnOf(topic?.id ?? '');
+  'that messages wait is told where no other alarm says why, and two hours after': (deployment) => {
     const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm');
-    const causes = causesIn(deployment);
-    const all = new Set([...alarmsIn(deployment), ...composites].map(({ id }) => id));
-    const endIsTold = ({ AlarmActions = [], OKActions = [] }: Properties) =>
-      JSON.stringify(AlarmActions) === JSON.stringify(OKActions) && OKActions.includes(topicArn);
-    const alarms = alarmsIn(deployment).flatMap(({ id, ...alarm }) => {
-      const causesOfIt = causes.filter(({ children }) => children.includes(id)).length;
-      if (causesOfIt === 0) return endIsTold(alarm) ? [] : [`${id} rings nobody, or tells no end`];
-      // That there is no data no cause can tell.
-      const tellsOfNoData =
-        alarm.InsufficientDataActions === undefined || alarm.OKActions?.includes(topicArn);
-      return causesOfIt === 1 && alarm.AlarmActions === undefined && tellsOfNoData
-        ? []
-        : [`${id} rings twice`];
-    });
-    const others = causes.flatMap(({ id, children, ...cause }) => [
-      ...(endIsTold(cause) ? [] : [`the end of ${id}`]),
-      ...children.filter((child) => !all.has(child)).map((child) => `${id}: ${child} is no alarm`),
-      // CloudWatch's quotas.
-      ...(children.length <= 100 && cause.AlarmRule.length + 60 * children.length <= 10_240
-        ? []
-        : [`${id} is too long`]),
-    ]);
-    // What waits for the platform, a key or AWS says nothing that their own alarms do not say.
-    const waiting = causes.find(({ children }) => children.some((child) => child.endsWith('Waits')));
+    const waiting = composites.find((each) => partsOf(each).includes('WaitingTooLong'));
     const reasons = composites.find(({ id }) => id === waiting?.ActionsSuppressor);
-    const isQuiet = ['ConnectionFails', 'CredentialFails', 'AwsRefused'].every((reason) =>
-      causes.some(({ id, children }) => children.includes(reason) && childrenOf(reasons).includes(id)),
+    const isQuiet = ['ConnectionFails', 'CredentialRefused', 'AwsRefused'].every((reason) =>
+      partsOf(reasons).includes(reason),
     );
     const lasts =
       waiting?.ActionsSuppressorExtensionPeriod >= 3600 && waiting?.ActionsSuppressorWaitPeriod > 0;
-    return [...alarms, ...others, ...(isQuiet && lasts ? [] : ['waiting rings beside its reason'])];
+    return isQuiet && lasts ? [] : ['waiting rings beside its reason'];
   },
 
-  'alarms and graphs read the namespace that every function of the stage writes, and no other stage': (
-    deployment,
-  ) => {
+  'alarms and graphs are about metrics that there are, of this stage and no other': (deployment) => {
     const namespace = namespaceOf(deployment);
-    const writers = deployment
-      .ofType('AWS::Lambda::Function')
-      .map((each) => ({ id: nameOf(each), read: writtenBy(each) }));
-    const alarms = alarmsIn(deployment).map(({ id, Namespace }) => ({ id, read: Namespace }));
+    const own = Object.entries(metricDefinitions).flatMap(([name, { dimensions }]) =>
+      dimensions.map((set) => seriesOf(namespace, name, [...set])),
+    );
+    const known = new Set([...own, ...awsSeries]);
+    const alarms = alarmsIn(deployment).flatMap(({ id, watched, alive }) =>
+      [...watched, ...(alive ? [alive] : [])].map(({ Namespace, MetricName, Dimensions }) => ({
+        id,
+        series: seriesOf(
+          Namespace,
+          MetricName,
+          Dimensions.map(({ Name }: { Name: string }) => Name),
+        ),
+        of: Namespace.startsWith('AWS/') ? Dimensions[0].Value : undefined,
+      })),
+    );
     const graphs = deployment
       .ofType('AWS::CloudWatch::Dashboard')
-      .flatMap(({ id, DashboardBody }) =>
-        seriesIn(DashboardBody).map((series) => ({ id, read: series.split(' ')[0] })),
-      );
-    const wrong = [...writers, ...[...alarms, ...graphs].filter(({ read }) => !read?.startsWith('AWS/'))];
+      .flatMap(({ id, DashboardBody }) => seriesIn(DashboardBody).map((series) => ({ id, series })));
+    const names = new Set([
+      ...deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName),
+      ...deployment.ofType('AWS::SQS::Queue').map(({ QueueName }) => QueueName),
+    ]);
     return [
       ...(namespace === settingsOf({}).METRIC_NAMESPACE ? ['the namespace is that of all stages'] : []),
-      ...wrong.filter(({ read }) => read !== namespace).map(({ id, read }) => `${id}: ${read}`),
+      ...deployment
+        .ofType('AWS::Lambda::Function')
+        .filter((each) => writtenBy(each) !== namespace)
+        .map(({ FunctionName }) => `${FunctionName} writes elsewhere`),
+      ...[...alarms, ...graphs]
+        .filter(({ series }) => !known.has(series))
+        .map(({ id, series }) => `${id}: ${series}`),
+      ...alarms
+        .filter(({ of }) => of !== undefined && !names.has(of))
+        .map(({ id }) => `${id} watches what is not there`),
     ];
   },
 
@@ -651,110 +641,51 @@ export const rules: Record<string, Rule> = {
     return wanted.filter((parts) => !shows(...parts)).map((parts) => parts.join(' '));
   },
 
-  'every alarm and every graph is about a metric that there is': (deployment) => {
-    const namespace = namespaceOf(deployment);
-    const own = Object.entries(metricDefinitions).flatMap(([name, { dimensions }]) =>
-      dimensions.map((set) => seriesOf(namespace, name, [...set])),
-    );
-    const known = new Set([...own, ...awsSeries]);
-    const alarms = alarmsIn(deployment).map(({ id, Namespace, MetricName, Dimensions }) => ({
-      id,
-      series: seriesOf(
-        Namespace,
-        MetricName,
-        Dimensions.map(({ Name }: { Name: string }) => Name),
-      ),
-    }));
-    const graphs = deployment
-      .ofType('AWS::CloudWatch::Dashboard')
-      .flatMap(({ id, DashboardBody }) => seriesIn(DashboardBody).map((series) => ({ id, series })));
-    const names = new Set([
-      ...deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName),
-      ...deployment.ofType('AWS::SQS::Queue').map(({ QueueName }) => QueueName),
-    ]);
-    const strangers = alarmsIn(deployment).filter(
-      ({ Namespace, Dimensions }) => Namespace.startsWith('AWS/') && !names.has(Dimensions[0].Value),
-    );
-    return [
-      ...[...alarms, ...graphs]
-        .filter(({ series }) => !known.has(series))
-        .map(({ id, series }) => `${id}: ${series}`),
-      ...strangers.map(({ id }) => `${id} watches what is not there`),
-    ];
-  },
-
-  'an alarm rings at the first thing that goes wrong, and in time': (deployment) => {
-    const alarms = alarmsIn(deployment);
-    /** What else would keep it quiet, or have it ring all the time. */
-    const isPlain = ({ MetricName, ...alarm }: Properties) => {
-      const rings = ringing[MetricName];
-      if (rings === undefined) return false;
-      const [Statistic, ComparisonOperator, Threshold = alarm.Threshold] = rings;
-      const periods = {
-        EvaluationPeriods: alarm.EvaluationPeriods,
-        DatapointsToAlarm: alarm.DatapointsToAlarm,
-      };
-      const silent = { ...periods, DatapointsToAlarm: alarm.EvaluationPeriods };
-      const [how, TreatMissingData, expression] =
-        MetricName === 'PlatformReachable'
-          ? [{ EvaluationPeriods: 1, DatapointsToAlarm: undefined }, 'missing', undefined]
-          : heartbeats.has(MetricName)
-            ? [silent, 'notBreaching', `IF(FILL(alive, 0) > 0, FILL(metric, 0), ${Threshold})`]
-            : // The threshold itself is on the right side of it, whichever that is: nothing went wrong where nothing is told.
-              [
-                { ...periods, DatapointsToAlarm: 1 },
-                'notBreaching',
-                `FILL(metric, ${ComparisonOperator === 'LessThanThreshold' ? Threshold : 0})`,
-              ];
-      const wanted = { Statistic, ComparisonOperator, Threshold, TreatMissingData, expression, ...how };
-      return (
-        Object.entries(wanted).every(([name, value]) => alarm[name] === value) &&
-        !['Unit', 'ExtendedStatistic'].some((name) => name in alarm)
-      );
-    };
-    const secondsOf = ({ Period, EvaluationPeriods }: Properties) => Period * EvaluationPeriods;
-    const waits = new Set(['Refusals', 'WaitingAge']);
-    const ages: Record<string, number> = {
+  'an alarm goes off in time, fills in what is missing, and is not ended by data that come late': (
+    deployment,
+  ) => {
+    const secondsOf = ({ watched, EvaluationPeriods }: Properties) => watched[0].Period * EvaluationPeriods;
+    const latest: Record<string, number> = {
       LetterAge: fourteenDays - 2 * 24 * 3600,
       PauseAge: 25 * 3600,
       ApproximateAgeOfOldestMessage: 3600,
-      WaitingAge: 2 * 3600,
+      WaitingAge: 5 * 3600,
     };
-    return [
-      ...alarms.filter((alarm) => !isPlain(alarm)),
-      ...alarms.filter(
-        ({ MetricName, Threshold, Period }) =>
-          Threshold + Period > (ages[MetricName] ?? Number.POSITIVE_INFINITY),
-      ),
-      // Two checks to a period, as one that comes late is no silence.
-      ...alarms.filter(({ MetricName, Period }) => MetricName === 'PlatformReachable' && Period < 600),
-      // Longer than from one night to the next, and heard before the night after.
-      ...alarms.filter(
-        (alarm) =>
-          ['NightlyExports', 'CrosswalkRuns'].includes(alarm.MetricName) &&
-          (secondsOf(alarm) < 25 * 3600 || secondsOf(alarm) > 36 * 3600),
-      ),
-      // Longer than from the end of one night's comparison to the end of one in the third night after, and no fourth one.
-      ...alarms.filter(
-        (alarm) =>
-          alarm.MetricName === 'ReconcileRuns' &&
-          (secondsOf(alarm) < (3 * 24 + hoursOfComparison(deployment)) * 3600 ||
-            secondsOf(alarm) > 4 * 24 * 3600),
-      ),
-      ...alarms.filter((alarm) => alarm.MetricName === 'Invocations' && secondsOf(alarm) !== 3600),
-      // The newest period is filled before its data comes, and data may come late by another; ended is what was an hour ago.
-      ...alarms.filter(
-        (alarm) =>
-          !heartbeats.has(alarm.MetricName) &&
-          (alarm.EvaluationPeriods < 3 || secondsOf(alarm) > (hoursTold[alarm.MetricName] ?? 1) * 3600),
-      ),
-      // Between two attempts a message waits for as long as half of it; and the first is heard at once.
-      ...alarms.filter(
-        (alarm) =>
-          waits.has(alarm.MetricName) &&
-          (secondsOf(alarm) < 2 * settingsOf({}).WAIT_MAXIMUM_SECONDS || alarm.Period > 300),
-      ),
-    ].map(({ id }) => id);
+    const longest = Math.max(
+      ...deployment
+        .ofType('AWS::Lambda::Function')
+        .filter((each) => nameOf(each) === 'reconcile')
+        .map(({ Environment }) => settingsOf(Environment.Variables).RECONCILE_LONGEST_HOURS),
+    );
+    /** For so many hours silence must last, and no longer: a night may begin later than the one before. */
+    const silences: Record<string, [number, number]> = {
+      Invocations: [1, 1],
+      NightlyExports: [25, 36],
+      CrosswalkRuns: [25, 36],
+      ReconcileRuns: [3 * 24 + longest, 4 * 24],
+    };
+    return alarmsIn(deployment)
+      .filter(({ expression, ...alarm }) => {
+        const [{ MetricName, Period }] = alarm.watched as [Properties];
+        const hours = secondsOf(alarm) / 3600;
+        // Two checks to a period, as one that comes late is no silence.
+        if (expression === undefined) return MetricName !== 'PlatformReachable' || Period < 600;
+        const [least, most] = silences[MetricName] ?? [0, 3];
+        const waits = ['Refusals', 'WaitingAge'].includes(MetricName);
+        return (
+          alarm.TreatMissingData !== 'notBreaching' ||
+          !expression.includes('FILL(') ||
+          alarm.watched.some((each) => each.Period !== Period) ||
+          hours < least ||
+          hours > most ||
+          // The newest period is filled before its data comes.
+          alarm.EvaluationPeriods < 3 ||
+          alarm.Threshold + Period > (latest[MetricName] ?? Number.POSITIVE_INFINITY) ||
+          // Between two attempts a message waits for as long as half of it; and the first is heard at once.
+          (waits && (hours < settingsOf({}).WAIT_MAXIMUM_SECONDS / 1800 || Period > 300))
+        );
+      })
+      .map(({ id }) => id);
   },
 
   'somebody is subscribed to the alarms, and CloudWatch may publish them': (deployment) => {
@@ -1032,18 +963,8 @@ const isLetInByParameters = (deployment: Deployment, policyId: string, statement
   );
 };
 
-const tells = ({ AlarmActions = [], ActionsEnabled }: Properties): boolean =>
-  AlarmActions.length > 0 && ActionsEnabled !== false;
-
-const childrenOf = (composite: Properties | undefined): string[] =>
-  [...(composite?.AlarmRule ?? '').matchAll(/ALARM\("([^"]+)"\)/g)].map(([, child = '']) => child);
-
-/** The alarms that are made of others and tell somebody, each with the others. */
-const causesIn = (deployment: Deployment): (Properties & { id: string; children: string[] })[] =>
-  deployment
-    .ofType('AWS::CloudWatch::CompositeAlarm')
-    .filter(tells)
-    .map((cause) => ({ ...cause, children: childrenOf(cause) }));
+const partsOf = (composite: Properties | undefined): string[] =>
+  [...(composite?.AlarmRule ?? '').matchAll(/ALARM\("([^"]+)"\)/g)].map(([, part = '']) => part);
 
 /** The stage on which people depend, and that is packaged with all that can be switched on. */
 const isProd = (deployment: Deployment): boolean => namespaceOf(deployment).endsWith('/prod');
@@ -1122,49 +1043,6 @@ const isReading = (keys: string, actions: string[]): boolean =>
 
 const outcomes: Outcome[] = ['done', 'duplicate', 'superseded', 'waiting', 'parked'];
 
-/** Each metric that an alarm may watch: of what, how and from where on it rings. */
-const ringing: Record<string, [string, string, number?]> = {
-  ...Object.fromEntries(
-    [
-      ...['Errors', 'Throttles', 'DurableExecutionFailed', 'DurableExecutionTimedOut'],
-      ...[
-        'Letters',
-        'Refusals',
-        'AuthorizationsNeeded',
-        'TokenRefreshes',
-        'ExportRuns',
-        'ChangePollsFailed',
-        'ChangeNotices',
-        'SnapshotImports',
-        'ReconcileWrites',
-      ],
-    ].map((name) => [name, ['Sum', 'GreaterThanThreshold', 0]]),
-  ),
-  ...Object.fromEntries(
-    ['LetterAge', 'PauseAge', 'ApproximateAgeOfOldestMessage', 'WaitingAge'].map((name) => [
-      name,
-      ['Maximum', 'GreaterThanThreshold'],
-    ]),
-  ),
-  ...Object.fromEntries(
-    ['PlatformReachable', 'CredentialAccepted', 'VersionsSupported'].map((name) => [
-      name,
-      ['Maximum', 'LessThanThreshold', 1],
-    ]),
-  ),
-  ApproximateNumberOfMessagesVisible: ['Maximum', 'GreaterThanThreshold', 0],
-  AuthorizationDays: ['Maximum', 'LessThanThreshold', 7],
-  Invocations: ['Sum', 'LessThanThreshold', 1],
-  NightlyExports: ['Sum', 'LessThanThreshold', 1],
-  CrosswalkRuns: ['Sum', 'LessThanThreshold', 1],
-  ReconcileRuns: ['Sum', 'LessThanThreshold', 1],
-  CrosswalkFills: ['Maximum', 'GreaterThanThreshold', 0],
-  CrosswalkMoved: ['Maximum', 'GreaterThanThreshold', 0],
-};
-
-/** What is told every 15 minutes, or every hour: for so many hours an alarm of it looks back. */
-const hoursTold: Record<string, number> = { LetterAge: 2, PauseAge: 2, CrosswalkFills: 3, CrosswalkMoved: 3 };
-
 /** What comes as long as all is well: its silence is a failure. */
 const heartbeats = new Set([
   'PlatformReachable',
@@ -1174,15 +1052,6 @@ const heartbeats = new Set([
   'ReconcileRuns',
 ]);
 
-/** A comparison may last so long. */
-const hoursOfComparison = (deployment: Deployment): number =>
-  Math.max(
-    ...deployment
-      .ofType('AWS::Lambda::Function')
-      .filter((each) => nameOf(each) === 'reconcile')
-      .map(({ Environment }) => settingsOf(Environment.Variables).RECONCILE_LONGEST_HOURS),
-  );
-
 /** Two at once would spend the same refresh token, or replay the same letters. */
 const aloneAtWork = new Set(['token-refresh', 'dead-letter-replay']);
 
@@ -1191,7 +1060,6 @@ const durable = new Set(['course-export', 'crosswalk-fill', 'snapshot-import', '
 
 const awsSeries = [
   seriesOf('AWS/Lambda', 'Errors', ['FunctionName']),
-  seriesOf('AWS/Lambda', 'Throttles', ['FunctionName']),
   seriesOf('AWS/Lambda', 'Duration', ['FunctionName']),
   seriesOf('AWS/Lambda', 'Invocations', ['FunctionName']),
   seriesOf('AWS/Lambda', 'DurableExecutionFailed', ['FunctionName']),

@@ -2,14 +2,14 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkAddresses, checkParts, checkStage, writeOut } from '../../package.config.ts';
-import { documentOf } from '../documents.ts';
+import { writtenPart } from '../documents.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { alarmsTable } from './alarms.ts';
+import { deploy } from './cloudformation.ts';
 import { mistakes } from './mistakes.ts';
 import { copyProject, type Packaged, serverless } from './packaged.ts';
 import { packagedProject } from './packages.ts';
 import { brokenRules, rules } from './rules.ts';
-
-const runbook = documentOf('lib/cli/README.md');
 
 /** CloudFormation's own validator takes five seconds to know all types of resources. */
 const dear = 'CloudFormation takes it';
@@ -35,22 +35,14 @@ test('no rule is broken by a stage that is protected', { tags: ['long'] }, async
   expect(await brokenRules((await packagedProject('prod')).template)).toEqual({});
 });
 
-test('the runbook tells of each of its alarms, and of no other', async () => {
-  const alarms = Object.entries(packaged.template.Resources).flatMap(([id, { Type }]) =>
-    Type.startsWith('AWS::CloudWatch::') && Type.endsWith('Alarm') ? [id] : [],
+test('the runbook has each of its alarms, with the section that says what to do', () => {
+  const deployment = deploy(packaged.template);
+  expect(writtenPart('alarms')).toBe(alarmsTable(deployment));
+  const alarms = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMap(deployment.ofType);
+  const told = [...writtenPart('alarms').matchAll(/^\| `(\w+)` \|.*\(#(.*)\) \|$/gm)];
+  expect(told.map(([, id, section]) => [id, `Runbook: lib/cli/README.md#${section}`])).toEqual(
+    alarms.map(({ id, AlarmDescription }) => [id, / (Runbook: \S+)$/.exec(AlarmDescription)?.[1]]),
   );
-  const rows = [...runbook.matchAll(/^\| (`…?[A-Z]\w+…?`(?:, `…?[A-Z]\w+…?`)*) \|/gm)];
-  const told = rows.flatMap(([, names = '']) =>
-    [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
-  );
-  const isToldBy = (id: string) => (name: string) =>
-    name.startsWith('…')
-      ? id.endsWith(name.slice(1))
-      : name.endsWith('…')
-        ? id.startsWith(name.slice(0, -1))
-        : id === name;
-  expect(alarms.filter((id) => !told.some(isToldBy(id)))).toEqual([]);
-  expect(told.filter((name) => !alarms.some((id) => isToldBy(id)(name)))).toEqual([]);
 });
 
 test('its outputs tell the command where everything of the stage is', () => {
