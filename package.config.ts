@@ -8,19 +8,22 @@ import {
   settingsFrom,
   snapshotSettingsFrom,
 } from './lib/config/settings.ts';
-import { alarmResources, type FunctionNames } from './template/alarms.ts';
+import { itemsOf, type Options } from './template/cloudformation.ts';
+import { createTemplate, type Mappings, nameParts, type Stanza } from './template/template.ts';
 
 /** What of osls is used here; its version is pinned. */
 type Serverless = {
   serviceDir: string;
   processedInput: { commands: string[] };
   service: {
-    functions: Record<string, Stanza & { package?: { artifact: string }; environment?: Environment }>;
-    resources: Parts;
+    custom: { options: Options; mappings: Mappings };
+    functions: Record<string, Stanza & { package?: { artifact: string } }>;
+    resources: object;
     provider: {
       stage: string;
       environment: Environment;
       deletionProtection: boolean;
+      vpc?: object;
       compiledCloudFormationTemplate: Template;
       /** What Lambda has, where one function is deployed. */
       remoteFunctionData?: { Configuration: { Role: string } };
@@ -30,51 +33,39 @@ type Serverless = {
 };
 type Utils = { writeText(text: string): void };
 type Zipper = { zipFiles(files: string[], zipFileName: string, prefix: string): Promise<string> };
-/** What of a function's stanza leads to other parts of serverless.yml. */
-type Stanza = {
-  role: string;
-  durableConfig?: object;
-  reservedConcurrency?: number;
-  events?: { sqs?: { arn: { 'Fn::GetAtt': string[] }; maximumConcurrency?: number } }[];
-};
-type Parts = Pick<Template, 'Resources'> & {
-  Mappings: { Changes: Record<string, unknown>; Options?: { producers?: Record<string, string> } };
-};
 /** Addresses of what the stack makes are known to CloudFormation alone. */
-type Environment = Record<string, string | number | object>;
+type Environment = Record<string, unknown>;
 type Template = {
   // biome-ignore lint/suspicious/noExplicitAny: each type of resource has properties of its own.
-  Resources: Record<string, { Type: string; DependsOn?: string | string[]; Properties: any }>;
+  Resources: Record<string, { Type: string; Properties: any }>;
 };
 
 /**
  * A plugin of osls, for `serverless package` and `serverless deploy` alike: every function is bundled afresh, so that none is
- * deployed as it was some time ago, and the loops in `resources` are written out.
+ * deployed as it was some time ago, and the template is made from what the functions declare.
  */
 export default class Packaging {
   readonly hooks: Record<string, () => Promise<void> | void>;
 
   constructor(serverless: Serverless, options: { function?: string; stage?: string }, { writeText }: Utils) {
     const { service, processedInput } = serverless;
-    const stage = options.stage ?? service.provider.stage;
-    checkStage(stage);
-    // osls keeps this very object in other places too.
-    Object.assign(service.resources, writeOut(service.resources));
-    Object.assign(service.resources.Resources, alarmResources(stage, namesIn(service.functions)));
+    checkStage(options.stage ?? service.provider.stage);
+    nameParts(service.functions);
     this.hooks = {
-      'before:package:initialize': () => {
-        checkParts(service.functions, service.resources);
-        checkProducers(service.resources.Mappings.Options?.producers);
-        service.provider.environment.PACE_CONTAINERS = maxContainers(Object.values(service.functions));
+      'before:package:initialize': async () => {
+        const { custom, functions, provider, resources } = service;
+        checkProducers(custom.options);
+        const seconds = Number(provider.environment.QUEUE_VISIBILITY_SECONDS);
+        const given = { ...custom.options, queueVisibilitySeconds: seconds };
+        // osls keeps this very object in other places too.
+        Object.assign(resources, await createTemplate(functions, given, custom.mappings));
+        const [subnetIds, securityGroupIds] = [given.subnetIds, given.securityGroupIds].map(itemsOf);
+        if (subnetIds?.length) provider.vpc = { subnetIds, securityGroupIds };
+        provider.environment.PACE_CONTAINERS = maxContainers(Object.values(functions));
         checkSettings(serverless);
       },
       'before:package:createDeploymentArtifacts': () => bundled(serverless, Object.keys(service.functions)),
       'before:package:function:package': () => bundled(serverless, [options.function ?? '']),
-      'before:package:finalize': () => {
-        const { Resources } = service.provider.compiledCloudFormationTemplate;
-        startAfterPolicies(Resources, service.resources.Resources);
-        leaveNoNetwork(Resources);
-      },
       // Its role stays the stack's. osls would look for a name, which CloudFormation gives, and then for a role of that name.
       'before:deploy:function:deploy': () => {
         const [stanza, remote] = [
@@ -91,22 +82,12 @@ export default class Packaging {
   }
 }
 
-const namesIn = (functions: Record<string, Stanza>): FunctionNames => {
-  const namesWith = (isOne: (stanza: Stanza) => unknown): string[] =>
-    Object.entries(functions).flatMap(([name, stanza]) => (isOne(stanza) ? [name] : []));
-  return {
-    all: Object.keys(functions),
-    queued: namesWith(({ events = [] }) => events.some(({ sqs }) => sqs)),
-    durable: namesWith(({ durableConfig }) => durableConfig),
-  };
-};
-
 /** So many containers can run at once, of those that a queue or a limit of their own holds. */
 const maxContainers = (stanzas: Stanza[]): number =>
   stanzas
     .flatMap(({ reservedConcurrency = 0, events = [] }) => [
       reservedConcurrency,
-      ...events.map(({ sqs }) => sqs?.maximumConcurrency ?? 0),
+      ...events.map(({ sqs }) => Number(sqs?.maximumConcurrency ?? 0)),
     ])
     .reduce((sum, each) => sum + each, 0);
 
@@ -121,41 +102,17 @@ export const checkStage = (stage: string): void => {
     );
 };
 
-/**
- * osls packages a function whose queue or role nobody creates, and only CloudFormation would refuse it.
- * @throws Error naming the entries of serverless.yml that are missing.
- */
-export const checkParts = (
-  functions: Record<string, Stanza>,
-  { Resources, Mappings }: { Resources: Record<string, unknown>; Mappings: Parts['Mappings'] },
-): void => {
-  const problems = Object.entries(functions).flatMap(([name, { role, events = [] }]) => {
-    const queues = events.flatMap(({ sqs }) => sqs?.arn['Fn::GetAtt'][0] ?? []);
-    const absent = [role, ...queues].filter((id) => Resources[id] === undefined);
-    const list = queues.length > 0 ? 'custom.integrations' : 'custom.scheduled';
-    return [
-      ...(absent.length > 0
-        ? [`${name} uses ${absent.join(' and ')}, which nothing creates. Add ${name} to ${list}`]
-        : []),
-      ...(queues.length > 0 && Mappings.Changes[name] === undefined
-        ? [`${name} may not write to the ledger. Add ${name} to resources.Mappings.Changes`]
-        : []),
-    ];
-  });
-  if (problems.length > 0) throw new Error(`serverless.yml is incomplete: ${problems.join('; ')}`);
-};
-
 /** How a producer is named; a space behind a comma would let in nobody, and say nothing. */
-const producerForms: Record<string, RegExp> = {
-  topics: /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w.-]+$/,
-  rules: /^arn:[\w-]+:events:[\w-]+:\d{12}:rule\/[\w./-]+$/,
-  accounts: /^\d{12}$/,
+const producerForms = {
+  producerTopics: /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w.-]+$/,
+  producerRules: /^arn:[\w-]+:events:[\w-]+:\d{12}:rule\/[\w./-]+$/,
+  producerAccounts: /^\d{12}$/,
 };
 
 /** @throws Error naming what is no topic, rule or account. */
-export const checkProducers = (producers: Record<string, string> = {}): void => {
-  const wrong = Object.entries(producers).flatMap(([kind, text]) =>
-    text === '' ? [] : `${text}`.split(',').filter((each) => !producerForms[kind]?.test(each)),
+export const checkProducers = (options: Pick<Options, keyof typeof producerForms>): void => {
+  const wrong = (Object.keys(producerForms) as (keyof typeof producerForms)[]).flatMap((name) =>
+    itemsOf(options[name]).filter((each) => !producerForms[name].test(each)),
   );
   if (wrong.length > 0)
     throw new Error(
@@ -171,7 +128,7 @@ const made = 'https://made.by.the.stack';
  * Where no people depend on it, and nothing is deployed, the examples may stay.
  */
 const checkSettings = ({ service, processedInput }: Serverless): void => {
-  const { provider, functions, resources } = service;
+  const { provider, functions, custom } = service;
   const environments = [...Object.values(functions), {}].map(
     ({ environment }: { environment?: Environment }) => ({
       ...{ QUEUE_URL: made, EXPORT_BUCKET: made, CHANGES_BUCKET: made, SNAPSHOT_BUCKET: made },
@@ -194,12 +151,7 @@ const checkSettings = ({ service, processedInput }: Serverless): void => {
       reconcileSettingsFrom,
     ])
       read(environment);
-  const told = Object.values(resources.Resources).flatMap(({ Type, Properties }): string[] =>
-    Type === 'AWS::SNS::Topic'
-      ? Properties.Subscription.map(({ Endpoint }: { Endpoint: string }) => Endpoint)
-      : [],
-  );
-  checkAddresses([`${provider.environment.PLATFORM_URL}`], told, {
+  checkAddresses([`${provider.environment.PLATFORM_URL}`], [custom.options.alarmEmail], {
     examples: processedInput.commands[0] === 'package' && !provider.deletionProtection,
   });
 };
@@ -234,32 +186,6 @@ export const checkAddresses = (
     );
 };
 
-/**
- * CloudFormation makes a role's policies beside whatever takes on the role: what starts before it may do its work fails, and
- * rings alarms. Event source mappings come after their functions by themselves.
- */
-const startAfterPolicies = (compiled: Template['Resources'], own: Template['Resources']): void => {
-  const policiesOf = (role: string) =>
-    Object.entries(own).flatMap(([id, { Type, Properties }]) =>
-      Type === 'AWS::IAM::RolePolicy' && Properties.RoleName.Ref === role ? [id] : [],
-    );
-  for (const resource of Object.values(compiled)) {
-    const { Type, Properties, DependsOn = [] } = resource;
-    const role = {
-      'AWS::Lambda::Function': Properties?.Role,
-      'AWS::Scheduler::Schedule': Properties?.Target?.RoleArn,
-    }[Type];
-    if (role) resource.DependsOn = [DependsOn, policiesOf(role['Fn::GetAtt'][0])].flat();
-  }
-};
-
-/** osls knows a VPC that is there or not, and no empty one. */
-const leaveNoNetwork = (compiled: Template['Resources']): void => {
-  for (const { Type, Properties } of Object.values(compiled))
-    if (Type === 'AWS::Lambda::Function' && Properties.VpcConfig?.SubnetIds['Fn::Split'][1] === '')
-      delete Properties.VpcConfig;
-};
-
 const bundled = async (
   { serviceDir, service, pluginManager }: Serverless,
   names: string[],
@@ -278,38 +204,6 @@ const bundled = async (
       stanza.package = { artifact: relative(serviceDir, zip) };
     }),
   );
-};
-
-/**
- * Does with Fn::ForEach what CloudFormation's AWS::LanguageExtensions would do, but before anything is deployed, so that the
- * template that was tested is the one that is deployed. `${name}` stands for an item of the collection, and `&{name}` for its
- * letters and digits, which is all that a logical id may hold.
- */
-export const writeOut = (part: unknown, items: Record<string, string> = {}): unknown => {
-  if (typeof part === 'string')
-    return part.replace(/([$&])\{(\w+)\}/g, (text, sign: string, name: string) => {
-      const item = items[name];
-      return (sign === '&' ? item?.replace(/[^a-zA-Z0-9]/g, '') : item) ?? text;
-    });
-  if (Array.isArray(part)) return part.flatMap((each) => writtenOutItems(each, items));
-  if (typeof part !== 'object' || part === null) return part;
-  const entries = Object.entries(part).flatMap(([key, value]): [string, unknown][] => {
-    if (!key.startsWith('Fn::ForEach::')) return [[`${writeOut(key, items)}`, writeOut(value, items)]];
-    const [name, collection, fragment] = value as [string, string[], object];
-    return collection.flatMap((item) =>
-      Object.entries(writeOut(fragment, { ...items, [name]: item }) as object),
-    );
-  });
-  return Object.fromEntries(entries);
-};
-
-/** In a list, where CloudFormation has no loop, one stands for an item each. */
-const writtenOutItems = (item: unknown, items: Record<string, string>): unknown[] => {
-  const [[key = '', value] = [], ...others] = Object.entries(item ?? {});
-  if (typeof item !== 'object' || others.length > 0 || !key.startsWith('Fn::ForEach::'))
-    return [writeOut(item, items)];
-  const [name, collection, fragment] = value as [string, string[], unknown];
-  return collection.map((each) => writeOut(fragment, { ...items, [name]: each }));
 };
 
 type Row = (properties: Template['Resources'][string]['Properties'], id: string) => unknown[];

@@ -61,6 +61,8 @@ export const integration: Integration<z.infer<typeof data>> = {
   data,
   resource: (data, message) =>
     data.action === 'add' ? `topic/${identityOf(message)}` : `topic-file/${data.topicId}`,
+  changes: ['topic', 'topic-file'],
+  files: true,
   operations: [content.postTopic, content.putTopicFile, getOrgUnit],
   repeatable: ({ action }) => action === 'replace-file',
   run: async (data, context) => {

@@ -14,6 +14,7 @@ export const integration: Integration<z.infer<typeof data>> = {
   name: 'enrollment-create',
   data,
   resource: ({ orgUnitId, userId }) => `enrollment/${orgUnitId}/${userId}`,
+  changes: ['enrollment'],
   operations: [postEnrollment, getClasslistPages],
   priority: 'urgent',
   repeatable: true,

@@ -28,6 +28,7 @@ export const integration: Integration<Enrollment> = {
   data,
   // That of enrollment-create: of a creation and a removal, the newer one holds.
   resource: ({ orgUnitId, userId }) => `enrollment/${orgUnitId}/${userId}`,
+  changes: ['enrollment'],
   operations: [deleteEnrollment, getClasslistPages],
   priority: 'urgent',
   repeatable: true,

@@ -57,6 +57,7 @@ export const integration: Integration<Data> = {
   resource: ({ orgUnitId }) => `grade-objects/${orgUnitId}`,
   // Each is remembered by itself: a name alone does not tell whether it was made, as people rename what was.
   fields: (_, message) => [`created/${identityOf(message)}`],
+  changes: ['grade-objects'],
   operations: [grades.getGradeObjects, grades.postGradeObject, getDropboxFolder, putDropboxFolder],
   repeatable: false,
   // The folder comes first and the item is looked for, so that an attempt goes on where the one before it ended.

@@ -21,6 +21,7 @@ export const integration: Integration<Data> = {
   // That of grade-object-create: no name is changed while a creation looks for it.
   resource: ({ orgUnitId }) => `grade-objects/${orgUnitId}`,
   fields: (given) => Object.keys(given.changes).map((setting) => fieldOf(given, setting)),
+  changes: ['grade-objects'],
   operations: [grades.getGradeObject, grades.putGradeObject],
   repeatable: true,
   run: async (given, { platform, fields }) => {

@@ -76,6 +76,7 @@ export const integration: Integration<Data> = {
   resource: ({ orgUnitId, gradeObjectId, userId }) => `grade/${orgUnitId}/${gradeObjectId}/${userId}`,
   fields: (given) => Object.keys(wanted(given)),
   // The list is for messages that name the grade object, or say what their points are out of.
+  changes: ['grade'],
   operations: [grades.getGradeValue, grades.putGradeValue, getGradeObjects],
   priority: 'urgent',
   repeatable: true,

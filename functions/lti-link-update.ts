@@ -55,6 +55,8 @@ export const integration: Integration<z.infer<typeof data>> = {
   data,
   forbidden: ['key', 'secret', 'plainSecret', 'sharedSecret', 'consumerKey'],
   resource: ({ linkId }) => `lti-link/${linkId}`,
+  changes: ['lti-link'],
+  secrets: 'lti-links',
   operations: [putLtiLink],
   repeatable: true,
   run: async ({ linkId, send, customParameters, ...link }, { platform, readSecret }) => {

@@ -28,6 +28,8 @@ export const integration: Integration<z.infer<typeof data>> = {
   name: 'news-item-create',
   data,
   resource: (_, message) => `news-item/${identityOf(message)}`,
+  changes: ['news-item'],
+  files: true,
   operations: [postNewsItem],
   repeatable: false,
   run: ({ orgUnitId, attachments, ...item }, context) =>

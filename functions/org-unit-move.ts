@@ -20,6 +20,7 @@ export const integration: Integration<z.infer<typeof data>> = {
   name: 'org-unit-move',
   data,
   resource: ({ orgUnitId }) => `org-unit/${orgUnitId}`,
+  changes: ['org-unit'],
   operations: [postParent, deleteParent],
   repeatable: true,
   run: async ({ orgUnitId, fromParentId, toParentId }, { platform }) => {

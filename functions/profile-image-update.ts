@@ -14,6 +14,8 @@ export const integration: Integration<z.infer<typeof data>> = {
   name: 'profile-image-update',
   data,
   resource: ({ userId }) => `profile-image/${userId}`,
+  changes: ['profile-image'],
+  files: true,
   operations: [postProfileImage],
   repeatable: true,
   run: ({ userId, file }, { platform, openFile, limits }) =>

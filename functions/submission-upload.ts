@@ -22,6 +22,8 @@ export const integration: Integration<Data> = {
   name: 'submission-upload',
   data,
   resource: (_, message) => `submission/${identityOf(message)}`,
+  changes: ['submission'],
+  files: true,
   operations: [getWhoAmI, submissions.postMySubmission, submissions.getMySubmissions],
   priority: 'urgent',
   repeatable: false,

@@ -41,6 +41,7 @@ export const integration: Integration<z.infer<typeof data>> = {
   data,
   resource: ({ userId }, message) =>
     userId === undefined ? `demographics-field/${identityOf(message)}` : `user-attributes/${userId}`,
+  changes: ['user-attributes', 'demographics-field'],
   operations: [putUserAttributes, postDemographicsField],
   repeatable: ({ field }) => field === undefined,
   run: async ({ userId, attributes, field }, { platform }) => {

@@ -18,9 +18,15 @@ export type Integration<Data> = {
   forbidden?: readonly string[];
   /**
    * The key of the one resource on the platform that the message changes, as in `enrollment/2001/301`. Messages about it take
-   * turns, also those of other integrations. By its first word serverless.yml gives the function a right to it.
+   * turns, also those of other integrations.
    */
   resource(data: Data, message: Message<Data>): string;
+  /** The first words of all such keys: the function's role lets it at these items of the ledger alone. */
+  changes: readonly string[];
+  /** Whether messages name files: the role lets the function read them, and it takes few messages at a time. */
+  files?: boolean;
+  /** The folder of secrets that it reads, below the stage's. */
+  secrets?: string;
   /**
    * The parts of the resource that the message sets: each is ordered by itself. Default: the whole. An integration that is not
    * repeatable and shares its resource with others names the message itself.

@@ -106,7 +106,7 @@ function tellWhatWasThere() {
 /** One more of them, for a ledger of its own. */
 export const addLedgerTable = (url: string, table: string): Promise<void> => addTable(url, table, 'resource');
 
-/** As serverless.yml declares it. */
+/** As template/storage.ts declares it. */
 export const addCrosswalkTable = (url: string, table: string): Promise<void> =>
   addTable(url, table, 'bucket');
 
@@ -132,7 +132,7 @@ async function addTable(url: string, table: string, key: string): Promise<void> 
   await untilActive(client, table);
 }
 
-/** As serverless.yml declares it. */
+/** As template/storage.ts declares it. */
 export async function addDeskTable(url: string, table: string): Promise<void> {
   await clientOf(url).send(
     new CreateTableCommand({

@@ -10,13 +10,8 @@ type Resource = {
 };
 export type Template = {
   Resources: Record<string, Resource>;
-  Mappings?: Record<string, Record<string, Record<string, unknown>>>;
-  Conditions?: Record<string, unknown>;
   Outputs?: Record<string, { Value: unknown }>;
 };
-
-/** What stands for nothing: CloudFormation leaves out whatever is this. */
-const nothing = Symbol('AWS::NoValue');
 
 /** The account and region of the local stack's queues. */
 const partition = 'aws';
@@ -92,41 +87,22 @@ export function deploy(template: Template) {
     });
 
   const called = (name: string, given: unknown): unknown => {
-    if (name === 'Ref' && given === 'AWS::NoValue') return nothing;
     if (name === 'Ref') return pseudo[given as string] ?? attributeOf(given as string, 'Ref');
     if (name === 'Fn::GetAtt') return attributeOf(...(given as [string, string]));
-    if (name === 'Fn::If') {
-      const [condition, then, otherwise] = given as [string, unknown, unknown];
-      return resolved(resolved(template.Conditions?.[condition]) ? then : otherwise);
-    }
-    if (name === 'Fn::Not') return !resolved((given as [unknown])[0]);
-    if (name === 'Fn::Equals') {
-      const [one, other] = (given as [unknown, unknown]).map(resolved);
-      return one === other;
-    }
-    if (name === 'Fn::Split') {
-      const [separator, text] = given as [string, unknown];
-      return `${resolved(text)}`.split(separator);
-    }
     if (name === 'Fn::Sub') return substituted(given as string);
     if (name === 'Fn::Join') {
       const [separator, parts] = given as [string, unknown[]];
       return parts.map(resolved).join(separator);
     }
-    if (name === 'Fn::FindInMap') {
-      const [map = '', key = '', attribute = ''] = (given as unknown[]).map(resolved) as string[];
-      return template.Mappings?.[map]?.[key]?.[attribute];
-    }
     throw new Error(`${name} is not known here`);
   };
 
   function resolved(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map(resolved).filter((each) => each !== nothing);
+    if (Array.isArray(value)) return value.map(resolved);
     if (typeof value !== 'object' || value === null) return value;
     const [[name, given] = ['', undefined], ...others] = Object.entries(value);
     if (others.length === 0 && (name === 'Ref' || name.startsWith('Fn::'))) return called(name, given);
-    const entries = Object.entries(value).map(([key, each]) => [key, resolved(each)]);
-    return Object.fromEntries(entries.filter(([, each]) => each !== nothing));
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolved(each)]));
   }
 
   const known = new Map<string, (Properties & { id: string })[]>();

@@ -22,12 +22,11 @@ export const statementsOf = ({ Statement }: Document): Statement[] =>
     ...(statement.Principal ? { principal: statement.Principal } : {}),
   }));
 
-/** All that a role allows: its own policies, and those that stand beside it. */
-export const roleStatements = (deployment: Deployment, roleId: string): Statement[] => {
-  const role = deployment.ofType('AWS::IAM::Role').find(({ id }) => id === roleId);
-  const beside = deployment.ofType('AWS::IAM::RolePolicy').filter(({ RoleName }) => RoleName === roleId);
-  return [...(role?.Policies ?? []), ...beside].flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
-};
+/** All that a role allows. */
+export const roleStatements = (deployment: Deployment, roleId: string): Statement[] =>
+  (deployment.ofType('AWS::IAM::Role').find(({ id }) => id === roleId)?.Policies ?? []).flatMap(
+    ({ PolicyDocument }: { PolicyDocument: Document }) => statementsOf(PolicyDocument),
+  );
 
 /** What a function's role allows. */
 export const statementsOfRole = (deployment: Deployment, name: string): Statement[] => {

@@ -15,7 +15,7 @@ import {
 import { waitSeconds } from '../../lib/delivery/backoff.ts';
 import { integrationNamed } from '../../lib/deployment/integrations.ts';
 import { listIndex } from '../../lib/desk/record.ts';
-import { dispositions, type FailureKind, needsPerson, type Outcome, responsible } from '../../lib/failure.ts';
+import { dispositions, type FailureKind, needsPerson, responsible } from '../../lib/failure.ts';
 import { parseMessage } from '../../lib/message.ts';
 import { faultClasses } from '../../lib/reconcile/classes.ts';
 import { metricDefinitions } from '../../lib/telemetry/metrics.ts';
@@ -84,17 +84,6 @@ export const rules: Record<string, Rule> = {
       return [...wide, ...unnamed].map((each) => `${id}: ${each}`);
     }),
 
-  'every function has a role of its own, which Lambda alone assumes': (deployment) => {
-    const functions = deployment.ofType('AWS::Lambda::Function');
-    const roles = functions.map(({ Role }) => Role);
-    const shared = functions.filter(({ Role }) => roles.filter((each) => each === Role).length > 1);
-    const open = functions.flatMap((each) => {
-      const [statement, ...others] = roleOf(deployment, each).AssumeRolePolicyDocument.Statement;
-      return others.length === 0 && statement.Principal.Service === 'lambda.amazonaws.com' ? [] : [each];
-    });
-    return [...shared, ...open].map(({ FunctionName }) => FunctionName);
-  },
-
   'no function but token-refresh writes a secret, and none but dead-letter-replay reads letters': (
     deployment,
   ) =>
@@ -112,27 +101,10 @@ export const rules: Record<string, Rule> = {
       ];
     }),
 
-  'the replay reads no user’s secret': (deployment) => {
-    const replay = deployment
-      .ofType('AWS::Lambda::Function')
-      .find((each) => nameOf(each) === 'dead-letter-replay');
-    const statements = replay ? roleStatements(deployment, roleOf(deployment, replay).id) : [];
-    const user = secretArn(deployment, 'users/301');
-    return allows(statements, 'secretsmanager:GetSecretValue', user) ? [user] : [];
-  },
-
   'a queue hides a message for six times as long as its function may work on it': (deployment) =>
     mappings(deployment).flatMap(({ queue, lambda }) =>
       queue.VisibilityTimeout >= 6 * lambda.Timeout ? [] : [`${queue.id}: ${queue.VisibilityTimeout} s`],
     ),
-
-  'a function knows for how long its queue hides a message': (deployment) =>
-    mappings(deployment).flatMap(({ queue, lambda }) => {
-      const { QUEUE_VISIBILITY_SECONDS } = settingsFrom(lambda.Environment.Variables);
-      return queue.VisibilityTimeout === QUEUE_VISIBILITY_SECONDS
-        ? []
-        : [`${lambda.FunctionName}: ${QUEUE_VISIBILITY_SECONDS} s, and not ${queue.VisibilityTimeout}`];
-    }),
 
   'every queue moves what kills its function to DeadLetters, and not what only waits for a day': (
     deployment,
@@ -147,7 +119,12 @@ export const rules: Record<string, Rule> = {
         ? []
         : [`${id}: ${RedrivePolicy.maxReceiveCount} receipts`];
     });
-    return [...closed.map(({ id }) => `${id} chooses who may move messages to it`), ...wrong];
+    const forgetful = queues.filter((each) => each.MessageRetentionPeriod !== fourteenDays);
+    return [
+      ...forgetful.map(({ id }) => `${id} does not keep its messages for 14 days`),
+      ...closed.map(({ id }) => `${id} chooses who may move messages to it`),
+      ...wrong,
+    ];
   },
 
   'what can be neither handled nor parked is moved to DeadLetters before its queue forgets it': (
@@ -187,11 +164,6 @@ export const rules: Record<string, Rule> = {
       return PACE_CONTAINERS === most ? [] : [`${FunctionName}: ${PACE_CONTAINERS}, and not ${most}`];
     });
   },
-
-  'every queue keeps its messages for 14 days': (deployment) =>
-    deployment
-      .ofType('AWS::SQS::Queue')
-      .flatMap(({ id, MessageRetentionPeriod }) => (MessageRetentionPeriod === fourteenDays ? [] : [id])),
 
   'every mapping reports single failures, batches, and bounds its concurrency': (deployment) => {
     const mapped = new Set(mappings(deployment).map(({ queue }) => queue.id));
@@ -312,25 +284,6 @@ export const rules: Record<string, Rule> = {
     ];
   },
 
-  'a function starts when its role may do its work, and a schedule when its role may invoke it': (
-    deployment,
-    template,
-  ) => {
-    const starting = [
-      ...deployment.ofType('AWS::Lambda::Function').map(({ id, Role }) => ({ id, role: Role })),
-      ...deployment
-        .ofType('AWS::Scheduler::Schedule')
-        .map(({ id, Target }) => ({ id, role: Target.RoleArn })),
-    ];
-    return starting.flatMap(({ id, role }) => {
-      const awaited = [template.Resources[id]?.DependsOn ?? []].flat();
-      return deployment
-        .ofType('AWS::IAM::RolePolicy')
-        .filter((policy) => deployment.arnOf(policy.RoleName) === role && !awaited.includes(policy.id))
-        .map((policy) => `${id} does not wait for ${policy.id}`);
-    });
-  },
-
   'traces, a key and a VPC of one’s own are there for prod, which asks for them, and cost others nothing': (
     deployment,
   ) => {
@@ -408,16 +361,6 @@ export const rules: Record<string, Rule> = {
     });
   },
 
-  'every function runs the code of its name': (deployment) =>
-    deployment
-      .ofType('AWS::Lambda::Function')
-      .filter(
-        (each) =>
-          each.Handler !== `functions/${nameOf(each)}.handler` ||
-          !each.Code.S3Key.endsWith(`/${nameOf(each)}.zip`),
-      )
-      .map(({ FunctionName }) => FunctionName),
-
   'every function runs on Node 24 for arm64, with settings that it understands': (deployment) =>
     deployment
       .ofType('AWS::Lambda::Function')
@@ -485,20 +428,6 @@ export const rules: Record<string, Rule> = {
       return Object.entries(problems).flatMap(([problem, holds]) => (holds ? [`${name} ${problem}`] : []));
     });
   },
-
-  'a schedule may invoke its function and nothing else': (deployment) =>
-    deployment.ofType('AWS::Scheduler::Schedule').flatMap(({ id, Target }) => {
-      const role = deployment
-        .ofType('AWS::IAM::Role')
-        .find((each) => deployment.arnOf(each.id) === Target.RoleArn);
-      const statements = roleStatements(deployment, role?.id ?? '');
-      const scheduled = deployment.ofType('AWS::Scheduler::Schedule').map((each) => each.Target.Arn);
-      const wrong = statements.filter(
-        ({ actions, resources }) =>
-          actions.join() !== 'lambda:InvokeFunction' || resources.some((each) => !scheduled.includes(each)),
-      );
-      return wrong.length > 0 || !allows(statements, 'lambda:InvokeFunction', Target.Arn) ? [id] : [];
-    }),
 
   'each queue, function, job and schedule is watched, by an alarm that tells somebody when it begins and ends':
     (deployment) => {
@@ -620,25 +549,6 @@ export const rules: Record<string, Rule> = {
         .filter(({ of }) => of !== undefined && !names.has(of))
         .map(({ id }) => `${id} watches what is not there`),
     ];
-  },
-
-  'the dashboard shows outcomes, what waits and why, the platform’s answers, the pace and the letters': (
-    deployment,
-  ) => {
-    const dashboards = deployment.ofType('AWS::CloudWatch::Dashboard');
-    const searches = dashboards.flatMap(
-      ({ DashboardBody }) => DashboardBody.match(/SEARCH\((?:[^)])*\)/g) ?? [],
-    );
-    const shows = (...parts: string[]) =>
-      searches.some((search) => parts.every((part) => search.replaceAll('\\"', '"').includes(part)));
-    const wanted = [
-      ...outcomes.map((outcome) => ['function,outcome,kind', `outcome="${outcome}"`]),
-      ...['p50', 'p95', 'p99'].map((percentile) => ['PlatformLatency', `'${percentile}'`]),
-      ['function,status', 'PlatformAnswers'],
-      ['",kind}', 'MetricName="Letters"'],
-      ...['PaceCalls', 'PaceRefused', 'PaceWait'].map((name) => ['",priority}', `MetricName="${name}"`]),
-    ];
-    return wanted.filter((parts) => !shows(...parts)).map((parts) => parts.join(' '));
   },
 
   'an alarm goes off in time, fills in what is missing, and is not ended by data that come late': (
@@ -811,34 +721,12 @@ export const rules: Record<string, Rule> = {
         ...(isLet
           ? []
           : [
-              `its example changes ${example}, which its role may not claim: write ${ledgerKeyOf(example)} behind its name under Mappings, Changes`,
+              `its example changes ${example}, which its role may not claim: add ${example.split('/')[0]} to its changes`,
             ]),
         ...wide.map((key) => `its role may claim ${key}, and its messages change nothing of that kind`),
       ].map((problem) => `${name}: ${problem}`);
     });
     return (await Promise.all(problems)).flat();
-  },
-
-  'who looks whether something was done reads the ledger’s key, which nobody can guess': async (
-    deployment,
-  ) => {
-    const key = deployment.refOf('LedgerKey');
-    const made = deployment.ofType('AWS::SecretsManager::Secret').map((each) => each.GenerateSecretString);
-    const problems = deployment.ofType('AWS::Lambda::Function').map(async (each) => {
-      const statements = roleStatements(deployment, roleOf(deployment, each).id);
-      const name = nameOf(each);
-      const looks = name === 'reconcile' || (await integrationNamed(name))?.effect !== undefined;
-      const reads = allows(statements, 'secretsmanager:GetSecretValue', key);
-      const given = each.Environment.Variables.LEDGER_KEY_SECRET;
-      return [
-        ...(given === (looks ? key : undefined) ? [] : [`is given ${given}`]),
-        ...(reads === looks ? [] : [`${reads ? 'may' : 'may not'} read it`]),
-      ].map((problem) => `${name}: ${problem}`);
-    });
-    return [
-      ...(made.every((generated) => generated?.PasswordLength >= 48) ? [] : ['the key is too short']),
-      ...(await Promise.all(problems)).flat(),
-    ];
   },
 
   'nobody else is let in: no managed policy, no address, no permission by a resource': (deployment) => {
@@ -865,7 +753,7 @@ export const rules: Record<string, Rule> = {
         ),
       );
     // The policies that are judged here are those of roles, and those that a person attaches.
-    const elsewhere = ['Policy', 'UserPolicy', 'GroupPolicy', 'User', 'Group', 'AccessKey']
+    const elsewhere = ['Policy', 'RolePolicy', 'UserPolicy', 'GroupPolicy', 'User', 'Group', 'AccessKey']
       .map((type) => `AWS::IAM::${type}`)
       .flatMap(deployment.ofType);
     const attached = deployment
@@ -1041,8 +929,6 @@ const isReading = (keys: string, actions: string[]): boolean =>
   actions.join() === 'dynamodb:Scan' ||
   (actions.join() === 'dynamodb:GetItem' && ['grade/*', 'enrollment/*'].includes(keys));
 
-const outcomes: Outcome[] = ['done', 'duplicate', 'superseded', 'waiting', 'parked'];
-
 /** What comes as long as all is well: its silence is a failure. */
 const heartbeats = new Set([
   'PlatformReachable',
@@ -1145,21 +1031,12 @@ async function validated(template: Template): Promise<string[]> {
 
 /** Of roles and of the policies that people and producers are given. */
 function allStatements(deployment: Deployment): { id: string; statement: Statement }[] {
-  const types = ['AWS::IAM::RolePolicy', 'AWS::IAM::ManagedPolicy'];
-  return [
-    ...deployment
-      .ofType('AWS::IAM::Role')
-      .flatMap(({ id, Policies = [] }) =>
-        Policies.flatMap(({ PolicyDocument }: { PolicyDocument: Parameters<typeof statementsOf>[0] }) =>
-          statementsOf(PolicyDocument).map((statement) => ({ id, statement })),
-        ),
-      ),
-    ...types
-      .flatMap(deployment.ofType)
-      .flatMap(({ id, PolicyDocument }) =>
-        statementsOf(PolicyDocument).map((statement) => ({ id, statement })),
-      ),
-  ];
+  const inRoles = deployment
+    .ofType('AWS::IAM::Role')
+    .flatMap(({ id, Policies = [] }) => Policies.map((policy: Properties) => ({ id, ...policy })));
+  return [...inRoles, ...deployment.ofType('AWS::IAM::ManagedPolicy')].flatMap(({ id, PolicyDocument }) =>
+    statementsOf(PolicyDocument).map((statement) => ({ id, statement })),
+  );
 }
 
 async function exists(action: string): Promise<boolean> {

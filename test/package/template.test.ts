@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { checkAddresses, checkParts, checkStage, writeOut } from '../../package.config.ts';
+import { checkAddresses, checkStage } from '../../package.config.ts';
+import { checkNames } from '../../template/template.ts';
 import { writtenPart } from '../documents.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { alarmsTable } from './alarms.ts';
@@ -55,49 +56,6 @@ test('its outputs tell the command where everything of the stage is', () => {
   });
 });
 
-test('its loops are written out as CloudFormation itself would do it', async () => {
-  const { TemplateModel } = await import('@aws/cloudformation-validate');
-  const looped = {
-    Transform: 'AWS::LanguageExtensions',
-    Resources: {
-      'Fn::ForEach::Queues': [
-        'function',
-        ['grade-push', 'org-unit-move'],
-        {
-          // biome-ignore-start lint/suspicious/noTemplateCurlyInString: these are CloudFormation's.
-          '&{function}Queue': {
-            Type: 'AWS::SQS::Queue',
-            Properties: { QueueName: 'sis-${function}-${AWS::Region}' },
-          },
-          'Fn::ForEach::Topics': [
-            'kind',
-            ['a', 'b-c'],
-            {
-              '&{function}&{kind}Topic': {
-                Type: 'AWS::SNS::Topic',
-                Properties: { TopicName: '${function}-${kind}', DisplayName: { Ref: '&{function}Queue' } },
-              },
-            },
-          ],
-          // biome-ignore-end lint/suspicious/noTemplateCurlyInString: these are CloudFormation's.
-        },
-      ],
-    },
-  };
-  const resourcesOf = (template: unknown) => {
-    const model = new TemplateModel({
-      path: 'template.json',
-      readBytes: () => Buffer.from(JSON.stringify(template)),
-    });
-    const resources = model.resources();
-    model.free();
-    return resources;
-  };
-  expect(Object.keys(resourcesOf(looped))).toHaveLength(6);
-  expect(writeOut(looped.Resources)).not.toHaveProperty('Fn::ForEach::Queues');
-  expect(resourcesOf({ Resources: writeOut(looped.Resources) })).toEqual(resourcesOf(looped));
-});
-
 test.each(['prod-2', 'Prod', 'p'.repeat(20)])('a stage %s is not packaged', (stage) => {
   expect(() => checkStage(stage)).toThrow(
     'must have at most 19 characters, all lower-case letters or digits',
@@ -121,48 +79,24 @@ test.each([
   expect(() => checkAddresses([platform], ['operations@university.edu'], { examples: true })).not.toThrow();
 });
 
-const whole = {
-  functions: {
-    'grade-push': {
-      role: 'gradepushRole',
-      events: [{ sqs: { arn: { 'Fn::GetAtt': ['gradepushQueue', 'Arn'] } } }],
-    },
-    'token-refresh': { role: 'tokenrefreshRole' },
-  },
-  Resources: { gradepushRole: {}, gradepushQueue: {}, tokenrefreshRole: {} } as Record<string, object>,
-  Mappings: { Changes: { 'grade-push': {} } as Record<string, object> },
-};
 test.each([
+  ['a function without an entry', ['grade-push'], 'functions/token-refresh.ts has no entry under functions:'],
   [
-    'whose integration is not listed',
-    ({ Resources }: typeof whole) => {
-      delete Resources.gradepushRole;
-      delete Resources.gradepushQueue;
-    },
-    'grade-push uses gradepushRole and gradepushQueue, which nothing creates. Add grade-push to custom.integrations',
+    'an entry without a function',
+    ['grade-push', 'token-refresh', 'grade-pull'],
+    'grade-pull in serverless.yml has no file',
   ],
-  [
-    'whose schedule is not listed',
-    ({ Resources }: typeof whole) => delete Resources.tokenrefreshRole,
-    'token-refresh uses tokenrefreshRole, which nothing creates. Add token-refresh to custom.scheduled',
-  ],
-  [
-    'without a right to the ledger',
-    ({ Mappings }: typeof whole) => delete Mappings.Changes['grade-push'],
-    'grade-push may not write to the ledger. Add grade-push to resources.Mappings.Changes',
-  ],
-])('a function %s is not packaged', (_, mistake, problem) => {
-  expect(() => checkParts(whole.functions, whole)).not.toThrow();
-  const broken = structuredClone(whole);
-  mistake(broken);
-  expect(() => checkParts(broken.functions, broken)).toThrow(`serverless.yml is incomplete: ${problem}`);
+])('%s is not packaged', (_, names, problem) => {
+  const declared = [{ name: 'grade-push' }, { name: 'token-refresh' }];
+  expect(() => checkNames(names, declared)).toThrow(problem);
+  expect(() => checkNames(['token-refresh', 'grade-push'], declared)).not.toThrow();
 });
 
-test('a function without a queue is not packaged', { tags: ['long'] }, async () => {
+test('serverless.yml without one of the functions is not packaged', { tags: ['long'] }, async () => {
   const project = await copyProject(temporaryFolder());
   const file = join(project, 'serverless.yml');
-  await writeFile(file, (await readFile(file, 'utf8')).replace('    - org-unit-move\n', ''));
-  await expect(serverless(project, ['package'])).rejects.toThrow('Add org-unit-move to custom.integrations');
+  await writeFile(file, (await readFile(file, 'utf8')).replace('  org-unit-move: {}\n', ''));
+  await expect(serverless(project, ['package'])).rejects.toThrow('functions/org-unit-move.ts has no entry');
 });
 
 test('settings that no function would take are not packaged', { tags: ['long'] }, async () => {

@@ -85,6 +85,7 @@ const integrationOf = (
   name: 'try-out',
   data: z.strictObject({ say: z.string() }),
   resource: ({ say }) => `try-out/${say}`,
+  changes: ['try-out'],
   operations: [],
   repeatable: true,
   run: ({ say }, context) => {

@@ -50,6 +50,7 @@ const container = (deadly: readonly string[] = [], more: Partial<Integration<Dat
       pad: z.string().optional(),
     }) as unknown as z.ZodType<Data>,
     resource: ({ say }) => `try-out/${say}`,
+    changes: ['try-out'],
     ...{ operations: [], repeatable: true },
     run: async ({ say }) => {
       story.push(`run ${say}`);

@@ -48,6 +48,7 @@ const integrationOf = (run: Run, more: Partial<Integration<Data>> = {}): Integra
   name: 'try-out',
   data: z.strictObject({ say: z.string() }),
   resource: ({ say }) => `try-out/${say}`,
+  changes: ['try-out'],
   operations: [putThing],
   repeatable: true,
   run: ({ say }, context) => run(say, context),

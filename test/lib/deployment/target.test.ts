@@ -1,8 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readStack } from '../../../lib/deployment/stack-outputs.ts';
 import { namedEditor, targetFrom } from '../../../lib/deployment/target.ts';
+import type { Options } from '../../../template/cloudformation.ts';
+import { storageResources } from '../../../template/storage.ts';
 import { createQueue } from '../../local/aws.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { officesForTests } from '../cli/office.ts';
@@ -25,11 +27,10 @@ const onTheServer = () =>
   });
 
 describe('a stage', () => {
-  test('has the ledger’s table by the name that serverless.yml gives it', () => {
-    const stanzas = readFileSync(join(import.meta.dirname, '../../../serverless.yml'), 'utf8');
-    const [, name = ''] = /TableName: (\S+)/.exec(stanzas) ?? [];
-    expect(name).not.toBe('');
-    expect(targetFrom({ stage: 'prod' }).ledgerTable).toBe(name.replace(/\$\{sls:stage\}/, 'prod'));
+  test('has the ledger’s table by the name that the template gives it', () => {
+    const options = { stage: 'prod', kmsKeyArn: '' } as Options;
+    const { Ledger } = storageResources(options, []);
+    expect(targetFrom({ stage: 'prod' }).ledgerTable).toBe(Ledger?.Properties.TableName);
   });
 
   test('has its queues by their names', async () => {

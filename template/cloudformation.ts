@@ -1,0 +1,66 @@
+/** What serverless.yml hands on of its parameters. */
+export type Options = {
+  stage: string;
+  platformUrl: string;
+  alarmEmail: string;
+  protected: boolean;
+  tracing: string;
+  kmsKeyArn: string;
+  subnetIds: string;
+  securityGroupIds: string;
+  producerTopics: string;
+  producerRules: string;
+  producerAccounts: string;
+  eventNotices: boolean;
+  queueVisibilitySeconds: number;
+};
+
+export type Resource = {
+  Type: string;
+  Properties: Record<string, unknown>;
+  DependsOn?: string[];
+  DeletionPolicy?: string;
+  UpdateReplacePolicy?: string;
+};
+export type Resources = Record<string, Resource>;
+
+export type Statement = {
+  Effect: 'Allow' | 'Deny';
+  Principal?: unknown;
+  Action: string | string[];
+  Resource: unknown;
+  Condition?: Record<string, Record<string, unknown>>;
+};
+
+export const ref = (id: string) => ({ Ref: id });
+export const arnOf = (id: string) => ({ 'Fn::GetAtt': [id, 'Arn'] });
+export const sub = (text: string) => ({ 'Fn::Sub': text });
+export const arn = (service: string, rest: string) =>
+  sub(`arn:\${AWS::Partition}:${service}:\${AWS::Region}:\${AWS::AccountId}:${rest}`);
+/** Objects of the bucket. */
+export const files = (key: string) => sub(`\${Files.Arn}/${key}`);
+export const deskLists = sub(`\${Desk.Arn}/index/by-list`);
+/** The letters and digits of a name, which is all that a logical id may hold. */
+export const idOf = (name: string): string => name.replaceAll('-', '');
+export const queueOf = (name: string): string => `${idOf(name)}Queue`;
+
+export const allow = (
+  Action: string | string[],
+  Resource: unknown,
+  Condition?: Statement['Condition'],
+): Statement => ({ Effect: 'Allow', Action, Resource, ...(Condition && { Condition }) });
+
+/** Items of a table whose keys begin so. */
+export const withKeys = (keys: string[]) => ({
+  'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys },
+});
+
+export const ofThisAccount = { StringEquals: { 'aws:SourceAccount': ref('AWS::AccountId') } };
+
+export const document = (Statement: Statement[]) => ({ Version: '2012-10-17', Statement });
+
+/** Of a list of a parameter, separated by commas. */
+export const itemsOf = (list: string): string[] => (list === '' ? [] : list.split(','));
+
+export const useKey = ({ kmsKeyArn }: Options): Statement[] =>
+  kmsKeyArn === '' ? [] : [allow(['kms:Decrypt', 'kms:GenerateDataKey'], kmsKeyArn)];

@@ -1,0 +1,136 @@
+import { loadFunctions, loadIntegrations } from '../lib/deployment/integrations.ts';
+import { alarmResources } from './alarms.ts';
+import { type Options, queueOf, type Resources, ref } from './cloudformation.ts';
+import { dashboard } from './dashboard.ts';
+import { policiesForPeople } from './people.ts';
+import { type Declared, roleOf, roleResources } from './roles.ts';
+import { storageResources } from './storage.ts';
+
+/** A function's entry in serverless.yml. */
+export type Stanza = {
+  handler?: string;
+  role?: string;
+  durableConfig?: object;
+  reservedConcurrency?: number;
+  environment?: Record<string, unknown>;
+  events?: { sqs?: Record<string, unknown>; schedule?: Record<string, unknown> }[];
+};
+
+/** How Lambda takes messages from a queue: of functions that open files, and of all others. */
+export type Mappings = { messages: Record<string, unknown>; files: Record<string, unknown> };
+
+/** What follows from a function's name. */
+export const nameParts = (functions: Record<string, Stanza>): void => {
+  for (const [name, stanza] of Object.entries(functions))
+    Object.assign(stanza, { handler: `functions/${name}.handler`, role: roleOf(name) });
+};
+
+/**
+ * Gives each function of serverless.yml what follows from its code, and makes all that stands beside them.
+ * @throws Error naming a function that serverless.yml or functions/ lacks.
+ */
+export const createTemplate = async (
+  functions: Record<string, Stanza>,
+  options: Options,
+  mappings: Mappings,
+) => {
+  const declared = await loadDeclared();
+  checkNames(Object.keys(functions), declared);
+  const { stage } = options;
+  for (const { name, integration } of declared) {
+    const stanza = functions[name] ?? {};
+    stanza.events = (stanza.events ?? []).map(({ schedule = {} }) => ({
+      schedule: {
+        ...{ method: 'scheduler', roleArn: { 'Fn::GetAtt': ['SchedulerRole', 'Arn'] } },
+        ...{ name: `sis-relay-${stage}-${name}`, ...schedule },
+      },
+    }));
+    if (!integration) continue;
+    const { files, messages } = mappings;
+    const arn = { 'Fn::GetAtt': [queueOf(name), 'Arn'] };
+    stanza.events.push({ sqs: { arn, ...(integration.files ? files : messages) } });
+    stanza.environment = { ...stanza.environment, QUEUE_URL: ref(queueOf(name)) };
+    if (integration.effect) stanza.environment.LEDGER_KEY_SECRET = ref('LedgerKey');
+  }
+  const entries = Object.entries(functions);
+  const queued = entries.flatMap(([name, { events = [] }]) => (events.some(({ sqs }) => sqs) ? [name] : []));
+  const durable = entries.flatMap(([name, { durableConfig }]) => (durableConfig ? [name] : []));
+  const schedules = entries.flatMap(([name, { events = [] }]) =>
+    events.some(({ schedule }) => schedule) ? [{ name, durable: durable.includes(name) }] : [],
+  );
+  const Resources: Resources = {
+    ...storageResources(options, queued),
+    ...roleResources(options, declared, schedules),
+    ...policiesForPeople(options),
+    ...alarmResources(stage, { all: Object.keys(functions), queued, durable }),
+    ...droppedSnapshot(stage),
+    Dashboard: dashboard(stage),
+  };
+  return { Resources, Outputs: outputs(options, queued) };
+};
+
+const loadDeclared = async (): Promise<Declared[]> => {
+  const [all, integrations] = await Promise.all([loadFunctions(), loadIntegrations()]);
+  return all.map(({ name, operations }) => ({
+    name,
+    calls: operations.length > 0,
+    integration: integrations.get(name),
+  }));
+};
+
+/** @throws Error naming what is missing. */
+export const checkNames = (names: string[], declared: { name: string }[]): void => {
+  const problems = [
+    ...declared
+      .filter(({ name }) => !names.includes(name))
+      .map(({ name }) => `functions/${name}.ts has no entry under functions: in serverless.yml`),
+    ...names
+      .filter((name) => !declared.some((each) => each.name === name))
+      .map((name) => `${name} in serverless.yml has no file functions/${name}.ts`),
+  ];
+  if (problems.length > 0) throw new Error(problems.join('; '));
+};
+
+/**
+ * A notice of the bucket itself would name the function, which names the bucket: CloudFormation makes no such circle. EventBridge
+ * calls the alias, as a durable function must be, and calls again for a day. It costs $1 a million objects of the bucket.
+ */
+const droppedSnapshot = (stage: string): Resources => {
+  const alias = ref('SnapshotDashimportDurableLambdaAlias');
+  return {
+    DroppedSnapshot: {
+      Type: 'AWS::Events::Rule',
+      Properties: {
+        Name: `sis-relay-${stage}-dropped-snapshot`,
+        Description: 'A file was dropped under snapshots/',
+        EventPattern: {
+          source: ['aws.s3'],
+          'detail-type': ['Object Created'],
+          detail: { bucket: { name: [ref('Files')] }, object: { key: [{ prefix: 'snapshots/' }] } },
+        },
+        Targets: [{ Id: 'snapshot-import', Arn: alias }],
+      },
+    },
+    DroppedSnapshotPermission: {
+      Type: 'AWS::Lambda::Permission',
+      Properties: {
+        Action: 'lambda:InvokeFunction',
+        FunctionName: alias,
+        Principal: 'events.amazonaws.com',
+        SourceArn: { 'Fn::GetAtt': ['DroppedSnapshot', 'Arn'] },
+      },
+    },
+  };
+};
+
+/** What `sis-relay --stage` finds by itself. */
+const outputs = ({ stage, platformUrl }: Options, queued: string[]) => ({
+  ...Object.fromEntries(queued.map((name) => [`${queueOf(name)}Url`, { Value: ref(queueOf(name)) }])),
+  FilesBucket: { Value: ref('Files') },
+  PlatformUrl: { Value: platformUrl },
+  SecretPrefix: { Value: `sis-relay/${stage}` },
+  DeadLettersUrl: { Value: ref('DeadLetters') },
+  LedgerTable: { Value: ref('Ledger') },
+  CrosswalkTable: { Value: ref('Crosswalk') },
+  AlarmsTopic: { Value: ref('Alarms') },
+});
