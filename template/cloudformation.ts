@@ -44,11 +44,18 @@ export const deskLists = sub(`\${Desk.Arn}/index/by-list`);
 export const idOf = (name: string): string => name.replaceAll('-', '');
 export const queueOf = (name: string): string => `${idOf(name)}Queue`;
 
+/** Actions of one service, separated by spaces. */
 export const allow = (
-  Action: string | string[],
+  service: string,
+  actions: string,
   Resource: unknown,
   Condition?: Statement['Condition'],
-): Statement => ({ Effect: 'Allow', Action, Resource, ...(Condition && { Condition }) });
+): Statement => ({
+  Effect: 'Allow',
+  Action: actions.split(' ').map((action) => `${service}:${action}`),
+  Resource,
+  ...(Condition && { Condition }),
+});
 
 /** Items of a table whose keys begin so. */
 export const withKeys = (keys: string[]) => ({
@@ -63,4 +70,4 @@ export const document = (Statement: Statement[]) => ({ Version: '2012-10-17', St
 export const itemsOf = (list: string): string[] => (list === '' ? [] : list.split(','));
 
 export const useKey = ({ kmsKeyArn }: Options): Statement[] =>
-  kmsKeyArn === '' ? [] : [allow(['kms:Decrypt', 'kms:GenerateDataKey'], kmsKeyArn)];
+  kmsKeyArn === '' ? [] : [allow('kms', 'Decrypt GenerateDataKey', kmsKeyArn)];

@@ -25,60 +25,54 @@ const policy = (Description: string, statements: Statement[]): Resource => ({
 export const policiesForPeople = (options: Options): Resources => {
   const { service, users, in: secretsIn } = secrets(options);
   const queues = allQueues(options);
-  const findAndSend = allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], queues);
+  const findAndSend = allow('sqs', 'GetQueueUrl SendMessage', queues);
   const functionAddress = (rest: string) => arn('lambda', `function:sis-relay-${options.stage}-${rest}`);
   return {
     Operators: policy('What the command sis-relay does to queues, letters, secrets and the audit log', [
       findAndSend,
       // Messages that wait are shown at once where an operator wakes them.
-      allow(['sqs:GetQueueAttributes', 'sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility'], queues),
-      allow('sqs:DeleteMessage', arnOf('DeadLetters')),
+      allow('sqs', 'GetQueueAttributes ReceiveMessage ChangeMessageVisibility', queues),
+      allow('sqs', 'DeleteMessage', arnOf('DeadLetters')),
       // What was done, and what was discarded or edited and can be imported again.
-      allow(['s3:PutObject', 's3:GetObject'], ['audit/*', 'edited/*', 'discarded/*'].map(files)),
+      allow('s3', 'PutObject GetObject', ['audit/*', 'edited/*', 'discarded/*'].map(files)),
       // Messages that SQS does not take as letters, codes that moved, what a snapshot changes, and what comparisons found.
       allow(
-        's3:GetObject',
+        's3',
+        'GetObject',
         ['letters/*', 'crosswalk-state/filled/moved-*.json', 'snapshot-records/*', 'reconcile/*'].map(files),
       ),
       // What is to be done about what comparisons found.
-      allow('s3:PutObject', ['reconcile/accepted/*', 'reconcile/resends/*'].map(files)),
-      allow('s3:ListBucket', arnOf('Files'), {
+      allow('s3', 'PutObject', ['reconcile/accepted/*', 'reconcile/resends/*'].map(files)),
+      allow('s3', 'ListBucket', arnOf('Files'), {
         StringLike: {
           's3:prefix': ['audit/*', 'discarded/*', 'edited/*', 'snapshot-records/*', 'reconcile/*'],
         },
       }),
       ...useKey(options),
       // The lists of letters and of what waits, which follow what operators do.
-      allow(
-        ['Scan', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem', 'DeleteItem'].map(
-          (action) => `dynamodb:${action}`,
-        ),
-        arnOf('Desk'),
-      ),
-      allow('dynamodb:Query', deskLists),
+      allow('dynamodb', 'Scan BatchGetItem BatchWriteItem UpdateItem DeleteItem', arnOf('Desk')),
+      allow('dynamodb', 'Query', deskLists),
       // Incidents, the pace, and what was done to a resource by which message.
-      allow('dynamodb:GetItem', arnOf('Ledger')),
-      allow('logs:FilterLogEvents', allLogs(options, '*')),
+      allow('dynamodb', 'GetItem', arnOf('Ledger')),
+      allow('logs', 'FilterLogEvents', allLogs(options, '*')),
       // The stack's outputs, so that --stage alone says where everything is.
-      allow('cloudformation:DescribeStacks', arn('cloudformation', `stack/sis-relay-${options.stage}/*`)),
+      allow('cloudformation', 'DescribeStacks', arn('cloudformation', `stack/sis-relay-${options.stage}/*`)),
       // Which functions are paused. IAM grants the list for all mappings or none.
-      allow('lambda:ListEventSourceMappings', '*'),
+      allow('lambda', 'ListEventSourceMappings', '*'),
       // What the SIS' ids stand for, and that a code's move is accepted.
-      allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem'], arnOf('Crosswalk')),
-      allow('dynamodb:PutItem', arnOf('Crosswalk'), withKeys(['accepted/*'])),
+      allow('dynamodb', 'GetItem BatchGetItem', arnOf('Crosswalk')),
+      allow('dynamodb', 'PutItem', arnOf('Crosswalk'), withKeys(['accepted/*'])),
       // Whether a snapshot may change what it does.
       allow(
-        'lambda:SendDurableExecutionCallbackSuccess',
+        'lambda',
+        'SendDurableExecutionCallbackSuccess',
         functionAddress('snapshot-import:*/durable-execution/*'),
       ),
-      allow('secretsmanager:GetSecretValue', service),
-      allow('secretsmanager:DescribeSecret', users),
+      allow('secretsmanager', 'GetSecretValue', service),
+      allow('secretsmanager', 'DescribeSecret', users),
       // What a letter asks them to put right. What lies there for links is not theirs to read.
-      allow(
-        ['secretsmanager:CreateSecret', 'secretsmanager:PutSecretValue'],
-        [service, users, secretsIn('lti-links')],
-      ),
-      allow('lambda:InvokeFunction', [
+      allow('secretsmanager', 'CreateSecret PutSecretValue', [service, users, secretsIn('lti-links')]),
+      allow('lambda', 'InvokeFunction', [
         arnOf('DeadDashletterDashreplayLambdaFunction'),
         arnOf('ConnectionDashcheckLambdaFunction'),
         ref('CourseDashexportDurableLambdaAlias'),
@@ -88,10 +82,8 @@ export const policiesForPeople = (options: Options): Resources => {
       ]),
       // What an execution came to, and to end one: their names begin with their function's. IAM counts the letters of a policy.
       allow(
-        [
-          ...['ListDurableExecutionsByFunction', 'GetDurableExecution', 'GetDurableExecutionHistory'],
-          'StopDurableExecution',
-        ].map((action) => `lambda:${action}`),
+        'lambda',
+        'ListDurableExecutionsByFunction GetDurableExecution GetDurableExecutionHistory StopDurableExecution',
         ['CourseDashexport', 'CrosswalkDashfill', 'Reconcile'].map((id) =>
           sub(`\${${id}LambdaFunction.Arn}*`),
         ),
@@ -102,10 +94,10 @@ export const policiesForPeople = (options: Options): Resources => {
     Pausers: policy(
       'What pause and resume do beside what Operators may, deliveries and who stopped them and why',
       [
-        allow('lambda:UpdateEventSourceMapping', arn('lambda', 'event-source-mapping:*'), {
+        allow('lambda', 'UpdateEventSourceMapping', arn('lambda', 'event-source-mapping:*'), {
           ArnLike: { 'lambda:FunctionArn': functionAddress('*') },
         }),
-        allow('dynamodb:UpdateItem', arnOf('Ledger'), withKeys(['paused/*'])),
+        allow('dynamodb', 'UpdateItem', arnOf('Ledger'), withKeys(['paused/*'])),
         ...useKey(options),
       ],
     ),
@@ -113,8 +105,8 @@ export const policiesForPeople = (options: Options): Resources => {
     Verifiers: policy(
       'What letters verify reads beside what Operators may, whose credential signs and how large files are',
       [
-        allow('secretsmanager:GetSecretValue', users),
-        allow('s3:GetObject', files('uploads/submission-upload/*')),
+        allow('secretsmanager', 'GetSecretValue', users),
+        allow('s3', 'GetObject', files('uploads/submission-upload/*')),
         ...useKey(options),
       ],
     ),
@@ -122,9 +114,9 @@ export const policiesForPeople = (options: Options): Resources => {
       'What a student information system needs, to send messages and the files that they name',
       [
         findAndSend,
-        { ...allow('sqs:SendMessage', arnOf('DeadLetters')), Effect: 'Deny' },
-        allow('s3:PutObject', files('uploads/*')),
-        allow('s3:PutObject', ['events/*', 'snapshots/*', 'crosswalk/*'].map(files)),
+        { ...allow('sqs', 'SendMessage', arnOf('DeadLetters')), Effect: 'Deny' },
+        allow('s3', 'PutObject', files('uploads/*')),
+        allow('s3', 'PutObject', ['events/*', 'snapshots/*', 'crosswalk/*'].map(files)),
         ...useKey(options),
       ],
     ),

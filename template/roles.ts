@@ -62,7 +62,8 @@ export const roleResources = (
     name: 'start',
     rights: schedules.map(({ name, durable }) =>
       allow(
-        'lambda:InvokeFunction',
+        'lambda',
+        'InvokeFunction',
         arn('lambda', `function:sis-relay-${options.stage}-${name}${durable ? ':durable' : ''}`),
       ),
     ),
@@ -96,20 +97,16 @@ const role = (
 });
 
 const common = (options: Options, name: string): Statement[] => [
-  allow(['logs:CreateLogStream', 'logs:PutLogEvents'], {
+  allow('logs', 'CreateLogStream PutLogEvents', {
     'Fn::Sub': `${allLogs(options, name)['Fn::Sub']}:*`,
   }),
-  ...(options.tracing === 'Active'
-    ? [allow(['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], '*')]
-    : []),
+  ...(options.tracing === 'Active' ? [allow('xray', 'PutTraceSegments PutTelemetryRecords', '*')] : []),
   // Lambda gives the function an address in the VPC.
   ...(itemsOf(options.subnetIds).length > 0
     ? [
         allow(
-          [
-            ...['CreateNetworkInterface', 'DescribeNetworkInterfaces', 'DescribeSubnets'],
-            ...['DeleteNetworkInterface', 'AssignPrivateIpAddresses', 'UnassignPrivateIpAddresses'],
-          ].map((action) => `ec2:${action}`),
+          'ec2',
+          'CreateNetworkInterface DescribeNetworkInterfaces DescribeSubnets DeleteNetworkInterface AssignPrivateIpAddresses UnassignPrivateIpAddresses',
           '*',
         ),
       ]
@@ -122,52 +119,45 @@ const rightsOf = (options: Options, declared: Declared, all: Declared[]): Statem
   const { service, users } = secrets(options);
   const signs = integration?.actor === undefined ? service : users;
   return [
-    ...(calls ? [allow('secretsmanager:GetSecretValue', signs)] : []),
+    ...(calls ? [allow('secretsmanager', 'GetSecretValue', signs)] : []),
     ...(integration ? rightsOfIntegration(options, integration) : (rightsOfOthers(options, all)[name] ?? [])),
   ];
 };
 
-const readLedgerKey = allow('secretsmanager:GetSecretValue', ref('LedgerKey'));
-const lookUp = allow('dynamodb:BatchGetItem', arnOf('Crosswalk'));
-const onLedger = (actions: string[], keys: string[]): Statement =>
-  allow(
-    actions.map((action) => `dynamodb:${action}`),
-    arnOf('Ledger'),
-    withKeys(keys),
-  );
-const writePace = (name: string): Statement => onLedger(['UpdateItem'], [`pace/${name}/*`]);
+const readLedgerKey = allow('secretsmanager', 'GetSecretValue', ref('LedgerKey'));
+const lookUp = allow('dynamodb', 'BatchGetItem', arnOf('Crosswalk'));
+const onLedger = (actions: string, keys: string[]): Statement =>
+  allow('dynamodb', actions, arnOf('Ledger'), withKeys(keys));
+const writePace = (name: string): Statement => onLedger('UpdateItem', [`pace/${name}/*`]);
 /** Whether there is such an object. */
 const list = (prefixes: string[]): Statement =>
-  allow('s3:ListBucket', arnOf('Files'), { StringLike: { 's3:prefix': prefixes } });
+  allow('s3', 'ListBucket', arnOf('Files'), { StringLike: { 's3:prefix': prefixes } });
 
 const rightsOfIntegration = (options: Options, integration: Integration<unknown>): Statement[] => {
   const { name, changes } = integration;
   const queue = arnOf(queueOf(name));
   return [
-    allow(
-      ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ChangeMessageVisibility'],
-      queue,
-    ),
-    allow('sqs:SendMessage', arnOf('DeadLetters')),
+    allow('sqs', 'ReceiveMessage DeleteMessage GetQueueAttributes ChangeMessageVisibility', queue),
+    allow('sqs', 'SendMessage', arnOf('DeadLetters')),
     // What lies in files of events.
-    allow('sqs:SendMessage', queue),
-    allow(['s3:GetObject', 's3:GetObjectVersion'], files(`events/${name}/*`)),
+    allow('sqs', 'SendMessage', queue),
+    allow('s3', 'GetObject GetObjectVersion', files(`events/${name}/*`)),
     // Messages that SQS does not take as letters.
-    allow('s3:PutObject', files(`letters/${name}/*`)),
+    allow('s3', 'PutObject', files(`letters/${name}/*`)),
     onLedger(
-      ['GetItem', 'PutItem', 'UpdateItem'],
+      'GetItem PutItem UpdateItem',
       changes.map((kind) => `${kind}/*`),
     ),
     // What it waits for until a person acts, that the service's credential is refused for changes, and how much it calls.
-    onLedger(['UpdateItem'], [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`]),
+    onLedger('UpdateItem', [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`]),
     // How often it died of a message.
-    onLedger(['GetItem', 'UpdateItem'], [`receipt/${name}/*`]),
+    onLedger('GetItem UpdateItem', [`receipt/${name}/*`]),
     // What operators see of its letters and of what waits.
-    allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], arnOf('Desk')),
-    ...(integration.files ? [allow('s3:GetObject', files(`uploads/${name}/*`))] : []),
+    allow('dynamodb', 'BatchGetItem UpdateItem', arnOf('Desk')),
+    ...(integration.files ? [allow('s3', 'GetObject', files(`uploads/${name}/*`))] : []),
     ...(integration.secrets === undefined
       ? []
-      : [allow('secretsmanager:GetSecretValue', secrets(options).in(integration.secrets))]),
+      : [allow('secretsmanager', 'GetSecretValue', secrets(options).in(integration.secrets))]),
     ...(integration.effect ? [readLedgerKey] : []),
     ...(takesSisIds(integration) ? [lookUp] : []),
   ];
@@ -184,89 +174,79 @@ const rightsOfOthers = (options: Options, all: Declared[]): Record<string, State
   const { service, users, changes } = secrets(options);
   const compared = all.flatMap(({ integration }) => (integration?.effect ? [integration] : []));
   const queued = all.flatMap(({ integration }) => (integration ? [integration.name] : []));
-  const readIncidents = onLedger(['GetItem'], ['incident/*']);
+  const readIncidents = onLedger('GetItem', ['incident/*']);
   const durable = (name: string): Statement[] => {
     const address = `function:sis-relay-${options.stage}-${name}`;
     return [
       allow(
-        ['lambda:CheckpointDurableExecution', 'lambda:GetDurableExecutionState'],
+        'lambda',
+        'CheckpointDurableExecution GetDurableExecutionState',
         arn('lambda', `${address}:*/durable-execution/*`),
       ),
       // Whether one before it is left.
-      allow('lambda:ListDurableExecutionsByFunction', arn('lambda', address)),
+      allow('lambda', 'ListDurableExecutionsByFunction', arn('lambda', address)),
     ];
   };
   return {
     'token-refresh': [
-      allow(
-        [
-          'secretsmanager:GetSecretValue',
-          'secretsmanager:PutSecretValue',
-          'secretsmanager:UpdateSecretVersionStage',
-        ],
-        [service, users],
-      ),
+      allow('secretsmanager', 'GetSecretValue PutSecretValue UpdateSecretVersionStage', [service, users]),
       // It tells names alone, and IAM grants it for all secrets or none.
-      allow('secretsmanager:ListSecrets', '*'),
+      allow('secretsmanager', 'ListSecrets', '*'),
     ],
     'connection-check': [readIncidents],
     'dead-letter-replay': [
-      allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility'], arnOf('DeadLetters')),
-      allow(['sqs:GetQueueUrl', 'sqs:GetQueueAttributes', 'sqs:SendMessage'], allQueues(options)),
-      allow('s3:PutObject', files('audit/*')),
-      allow('s3:GetObject', files('letters/*')),
+      allow('sqs', 'ReceiveMessage DeleteMessage ChangeMessageVisibility', arnOf('DeadLetters')),
+      allow('sqs', 'GetQueueUrl GetQueueAttributes SendMessage', allQueues(options)),
+      allow('s3', 'PutObject', files('audit/*')),
+      allow('s3', 'GetObject', files('letters/*')),
       // It keeps the desk's lists true.
-      allow(
-        ['dynamodb:BatchGetItem', 'dynamodb:BatchWriteItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
-        arnOf('Desk'),
-      ),
-      allow('dynamodb:Query', deskLists),
+      allow('dynamodb', 'BatchGetItem BatchWriteItem UpdateItem DeleteItem', arnOf('Desk')),
+      allow('dynamodb', 'Query', deskLists),
       // Which functions are paused, and since when.
-      onLedger(['GetItem'], ['paused/*']),
+      onLedger('GetItem', ['paused/*']),
       readIncidents,
     ],
     'change-poll': [
-      allow('s3:GetObject', files('change-poll/mapping.json')),
-      allow('s3:PutObject', files('change-poll/refused/*')),
-      allow('sqs:SendMessage', allQueues(options)),
-      allow('secretsmanager:GetSecretValue', changes),
+      allow('s3', 'GetObject', files('change-poll/mapping.json')),
+      allow('s3', 'PutObject', files('change-poll/refused/*')),
+      allow('sqs', 'SendMessage', allQueues(options)),
+      allow('secretsmanager', 'GetSecretValue', changes),
       // Up to where changes were sent.
-      onLedger(['GetItem', 'UpdateItem'], ['changes/*']),
+      onLedger('GetItem UpdateItem', ['changes/*']),
     ],
     'course-export': [
       ...durable('course-export'),
-      allow(['s3:PutObject', 's3:AbortMultipartUpload'], files('course-exports/*')),
+      allow('s3', 'PutObject AbortMultipartUpload', files('course-exports/*')),
       // Of an execution's results, those that are too large for its records.
-      allow('s3:GetObject', files('course-exports/executions/*')),
+      allow('s3', 'GetObject', files('course-exports/executions/*')),
       writePace('course-export'),
     ],
     'crosswalk-fill': [
       ...durable('crosswalk-fill'),
-      allow(
-        ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:BatchWriteItem', 'dynamodb:UpdateItem'],
-        arnOf('Crosswalk'),
-      ),
+      allow('dynamodb', 'GetItem BatchGetItem BatchWriteItem UpdateItem', arnOf('Crosswalk')),
       // The university's files, and whether they are there.
-      allow('s3:GetObject', [files('crosswalk/*.csv'), files('crosswalk-state/*')]),
+      allow('s3', 'GetObject', [files('crosswalk/*.csv'), files('crosswalk-state/*')]),
       list(['crosswalk/*', 'crosswalk-state/*']),
-      allow('s3:PutObject', [files('crosswalk/report.csv'), files('crosswalk-state/*')]),
+      allow('s3', 'PutObject', [files('crosswalk/report.csv'), files('crosswalk-state/*')]),
       writePace('crosswalk-fill'),
     ],
     'snapshot-import': [
       ...durable('snapshot-import'),
       allow(
-        's3:GetObject',
+        's3',
+        'GetObject',
         // The last: what names stand for, where a table has two for one person.
         ['snapshots/*', 'snapshot-mapping*', 'snapshot-settings.json', 'crosswalk-state/filled/*'].map(files),
       ),
-      allow(['s3:GetObject', 's3:PutObject'], files('snapshot-records/*')),
+      allow('s3', 'GetObject PutObject', files('snapshot-records/*')),
       list([
         ...['snapshots/*', 'snapshot-records/*', 'snapshot-mapping*', 'snapshot-settings.json'],
         'crosswalk-state/filled/*',
       ]),
       // A mapping may name those that the settings name.
       allow(
-        'sqs:SendMessage',
+        'sqs',
+        'SendMessage',
         queued.map((name) => arnOf(queueOf(name))),
       ),
     ],
@@ -275,20 +255,21 @@ const rightsOfOthers = (options: Options, all: Declared[]): Record<string, State
       readLedgerKey,
       lookUp,
       // A scan has no leading keys that a condition could name. What it reads of other resources it leaves out.
-      allow('dynamodb:Scan', arnOf('Ledger')),
+      allow('dynamodb', 'Scan', arnOf('Ledger')),
       // Whether what differs was written again meanwhile.
       onLedger(
-        ['GetItem'],
+        'GetItem',
         [...new Set(compared.flatMap((each) => each.changes))].map((kind) => `${kind}/*`),
       ),
       writePace('reconcile'),
-      allow(['s3:GetObject', 's3:PutObject'], files('reconcile/*')),
+      allow('s3', 'GetObject PutObject', files('reconcile/*')),
       // What the SIS itself has said last, and what its names stand for.
-      allow('s3:GetObject', ['snapshot-records/*', 'crosswalk-state/filled/*'].map(files)),
+      allow('s3', 'GetObject', ['snapshot-records/*', 'crosswalk-state/filled/*'].map(files)),
       list(['reconcile/*', 'snapshot-records/*', 'crosswalk-state/filled/*']),
       // What operators have it send again.
       allow(
-        'sqs:SendMessage',
+        'sqs',
+        'SendMessage',
         compared.map(({ name }) => arnOf(queueOf(name))),
       ),
     ],

@@ -76,7 +76,7 @@ export const storageResources = (options: Options, queued: string[]): Resources 
       Topics: [ref('Alarms')],
       PolicyDocument: document([
         {
-          ...allow('sns:Publish', ref('Alarms'), ofThisAccount),
+          ...allow('sns', 'Publish', ref('Alarms'), ofThisAccount),
           Principal: { Service: 'cloudwatch.amazonaws.com' },
         },
         tlsOnly('sns:Publish', ref('Alarms')),
@@ -134,17 +134,17 @@ const sendersTo = (options: Options, id: string): Statement[] => {
     ...services
       .filter(([, arns]) => arns !== '')
       .map(([Service, arns]) => ({
-        ...allow('sqs:SendMessage', arnOf(id), { ArnEquals: { 'aws:SourceArn': itemsOf(arns) } }),
+        ...allow('sqs', 'SendMessage', arnOf(id), { ArnEquals: { 'aws:SourceArn': itemsOf(arns) } }),
         Principal: { Service },
       })),
     ...(accounts.length > 0
-      ? [{ ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], arnOf(id)), Principal: { AWS: accounts } }]
+      ? [{ ...allow('sqs', 'GetQueueUrl SendMessage', arnOf(id)), Principal: { AWS: accounts } }]
       : []),
     ...(options.eventNotices
       ? [
           {
             // The bucket by its name, which it gets only when it may send.
-            ...allow('sqs:SendMessage', arnOf(id), {
+            ...allow('sqs', 'SendMessage', arnOf(id), {
               ...ofThisAccount,
               ArnEquals: { 'aws:SourceArn': sub(`arn:\${AWS::Partition}:s3:::${bucketName(options)}`) },
             }),
