@@ -9,14 +9,14 @@ import {
   snapshotSettingsFrom,
 } from './lib/config/settings.ts';
 import { itemsOf, type Options } from './template/cloudformation.ts';
-import { createTemplate, type Mappings, nameParts, type Stanza } from './template/template.ts';
+import { type Custom, createTemplate, nameParts, type Stanza } from './template/template.ts';
 
 /** What of osls is used here; its version is pinned. */
 type Serverless = {
   serviceDir: string;
   processedInput: { commands: string[] };
   service: {
-    custom: { options: Options; mappings: Mappings };
+    custom: Custom;
     functions: Record<string, Stanza & { package?: { artifact: string } }>;
     resources: object;
     provider: {
@@ -58,7 +58,7 @@ export default class Packaging {
         const seconds = Number(provider.environment.QUEUE_VISIBILITY_SECONDS);
         const given = { ...custom.options, queueVisibilitySeconds: seconds };
         // osls keeps this very object in other places too.
-        Object.assign(resources, await createTemplate(functions, given, custom.mappings));
+        Object.assign(resources, await createTemplate(functions, { ...custom, options: given }));
         const [subnetIds, securityGroupIds] = [given.subnetIds, given.securityGroupIds].map(itemsOf);
         if (subnetIds?.length) provider.vpc = { subnetIds, securityGroupIds };
         provider.environment.PACE_CONTAINERS = maxContainers(Object.values(functions));

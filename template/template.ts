@@ -1,5 +1,5 @@
 import { loadFunctions, loadIntegrations } from '../lib/deployment/integrations.ts';
-import { alarmResources } from './alarms.ts';
+import { type Alarms, alarmResources } from './alarms.ts';
 import { type Options, queueOf, type Resources, ref } from './cloudformation.ts';
 import { dashboard } from './dashboard.ts';
 import { policiesForPeople } from './people.ts';
@@ -16,8 +16,13 @@ export type Stanza = {
   events?: { sqs?: Record<string, unknown>; schedule?: Record<string, unknown> }[];
 };
 
-/** How Lambda takes messages from a queue: of functions that open files, and of all others. */
-export type Mappings = { messages: Record<string, unknown>; files: Record<string, unknown> };
+/** What serverless.yml hands on. */
+export type Custom = {
+  options: Options;
+  /** How Lambda takes messages from a queue: of functions that open files, and of all others. */
+  mappings: { messages: Record<string, unknown>; files: Record<string, unknown> };
+  alarms: Alarms;
+};
 
 /** What follows from a function's name. */
 export const nameParts = (functions: Record<string, Stanza>): void => {
@@ -31,8 +36,7 @@ export const nameParts = (functions: Record<string, Stanza>): void => {
  */
 export const createTemplate = async (
   functions: Record<string, Stanza>,
-  options: Options,
-  mappings: Mappings,
+  { options, mappings, alarms }: Custom,
 ) => {
   const declared = await loadDeclared();
   checkNames(Object.keys(functions), declared);
@@ -62,7 +66,7 @@ export const createTemplate = async (
     ...storageResources(options, queued),
     ...roleResources(options, declared, schedules),
     ...policiesForPeople(options),
-    ...alarmResources(stage, { all: Object.keys(functions), queued, durable }),
+    ...alarmResources(stage, alarms, { all: Object.keys(functions), queued, durable }),
     ...droppedSnapshot(stage),
     Dashboard: dashboard(stage),
   };

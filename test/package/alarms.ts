@@ -1,25 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { alarmRows, compositeRows, type FunctionNames } from '../../template/alarms.ts';
 import { documentOf, writePart } from '../documents.ts';
-import { type Deployment, deploy } from './cloudformation.ts';
+import { type Deployment, deploy, type Properties } from './cloudformation.ts';
 import { packageProject } from './packaged.ts';
-
-/** The functions of a packaged stage, as alarms watch them. */
-const namesIn = (deployment: Deployment): FunctionNames => {
-  const functions = deployment.ofType('AWS::Lambda::Function');
-  const nameOf = (address: string): string => address.replace(/^.*sis-relay-[^-]+-/, '');
-  return {
-    all: functions.map(({ FunctionName }) => nameOf(FunctionName)),
-    queued: deployment
-      .ofType('AWS::Lambda::EventSourceMapping')
-      .map(({ EventSourceArn }) => nameOf(EventSourceArn)),
-    durable: functions.flatMap(({ FunctionName, DurableConfig }) =>
-      DurableConfig ? [nameOf(FunctionName)] : [],
-    ),
-  };
-};
 
 /** The runbook's heading that has this anchor. */
 const titleOf = (anchor: string): string => {
@@ -34,22 +18,23 @@ const titleOf = (anchor: string): string => {
         .replaceAll(' ', '-') === anchor,
   );
   if (found === undefined) throw new Error(`The runbook has no section #${anchor}`);
-  return found;
+  return found.replace(/ \(.*\)$/, '');
+};
+
+const mailsOf = ({ AlarmActions, InsufficientDataActions, Metrics }: Properties): string => {
+  if (AlarmActions ?? InsufficientDataActions) return 'yes';
+  return Metrics ? 'by `Waiting`' : 'no';
 };
 
 /** What the runbook says of each alarm. */
 export const alarmsTable = (deployment: Deployment): string => {
-  const rows = alarmRows('prod', namesIn(deployment));
-  const parts = rows.filter(({ isPart }) => isPart).map(({ id }) => id);
-  const mails = ({ id, isPart }: { id: string; isPart?: boolean }): string =>
-    isPart ? 'by `Waiting`' : id === 'Outage' ? 'no' : 'yes';
-  const cells = [...rows, ...compositeRows(parts)].map((row) => [
-    `\`${row.id}\``,
-    row.text,
-    mails(row),
-    `[${titleOf(row.section).replace(/ \(.*\)$/, '')}](#${row.section})`,
-  ]);
-  const lines = [['alarm', 'what it says', 'mail', 'what to do'], ['---', '---', '---', '---'], ...cells];
+  const rows = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm']
+    .flatMap(deployment.ofType)
+    .map(({ id, AlarmDescription, ...alarm }) => {
+      const [text, section] = AlarmDescription.split(' Runbook: lib/cli/README.md#');
+      return [`\`${id}\``, text, mailsOf(alarm), `[${titleOf(section)}](#${section})`];
+    });
+  const lines = [['alarm', 'what it says', 'mail', 'what to do'], ['---', '---', '---', '---'], ...rows];
   return `\n${lines.map((each) => `| ${each.join(' | ')} |\n`).join('')}\n`;
 };
 
