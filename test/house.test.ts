@@ -62,6 +62,23 @@ describe('one name everywhere', () => {
     expect(module.integration.name).toBe(name);
     for (const { body } of event.Records) parseMessage(body, module.integration, Date.now());
   });
+  test.each(functions)(
+    '%s declares the first word of each key that it gives to what it changes',
+    async (name) => {
+      const { integration }: { integration?: Integration<unknown> } = await import(`../functions/${name}.ts`);
+      if (integration === undefined) return;
+      const message = parseMessage(
+        JSON.parse(read(`events/${name}.json`)).Records[0].body,
+        integration,
+        Date.now(),
+      );
+      const [first = ''] = integration.resource(message.data, message).split('/');
+      const inSource = [...`${integration.resource}`.matchAll(/`([a-z-]+)\/\$\{/g)].map(
+        ([, word = '']) => word,
+      );
+      expect([...new Set([first, ...inSource])].sort()).toEqual([...integration.changes].sort());
+    },
+  );
 });
 
 /**

