@@ -9,7 +9,7 @@ import {
   snapshotSettingsFrom,
 } from './lib/config/settings.ts';
 import { itemsOf, type Options } from './template/cloudformation.ts';
-import { type Custom, createTemplate, nameParts, type Stanza } from './template/template.ts';
+import { type Custom, createTemplate, type Stanza, setHandlersAndRoles } from './template/template.ts';
 
 /** What of osls is used here; its version is pinned. */
 type Serverless = {
@@ -50,7 +50,7 @@ export default class Packaging {
   constructor(serverless: Serverless, options: { function?: string; stage?: string }, { writeText }: Utils) {
     const { service, processedInput } = serverless;
     checkStage(options.stage ?? service.provider.stage);
-    nameParts(service.functions);
+    setHandlersAndRoles(service.functions);
     this.hooks = {
       'before:package:initialize': async () => {
         const { custom, functions, provider, resources } = service;

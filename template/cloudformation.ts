@@ -10,7 +10,7 @@ export type Options = {
   securityGroupIds: string;
   producerTopics: string;
   producerRules: string;
-  producerAccounts: string;
+  producerAccounts: string | number;
   eventNotices: boolean;
   queueVisibilitySeconds: number;
 };
@@ -66,8 +66,8 @@ export const ofThisAccount = { StringEquals: { 'aws:SourceAccount': ref('AWS::Ac
 
 export const document = (Statement: Statement[]) => ({ Version: '2012-10-17', Statement });
 
-/** Of a list of a parameter, separated by commas. */
-export const itemsOf = (list: string): string[] => (list === '' ? [] : list.split(','));
+/** Of a parameter that holds a list, separated by commas; a single account may be a number. */
+export const itemsOf = (list: string | number): string[] => (list === '' ? [] : `${list}`.split(','));
 
 export const useKey = ({ kmsKeyArn }: Options): Statement[] =>
   kmsKeyArn === '' ? [] : [allow('kms', 'Decrypt GenerateDataKey', kmsKeyArn)];

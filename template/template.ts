@@ -1,6 +1,6 @@
 import { loadFunctions, loadIntegrations } from '../lib/deployment/integrations.ts';
 import { type Alarms, alarmResources } from './alarms.ts';
-import { type Options, queueOf, type Resources, ref } from './cloudformation.ts';
+import { arnOf, type Options, queueOf, type Resources, ref } from './cloudformation.ts';
 import { dashboard } from './dashboard.ts';
 import { policiesForPeople } from './people.ts';
 import { type Declared, roleOf, roleResources } from './roles.ts';
@@ -24,8 +24,8 @@ export type Custom = {
   alarms: Alarms;
 };
 
-/** What follows from a function's name. */
-export const nameParts = (functions: Record<string, Stanza>): void => {
+/** They follow from a function's name, also where one function alone is deployed. */
+export const setHandlersAndRoles = (functions: Record<string, Stanza>): void => {
   for (const [name, stanza] of Object.entries(functions))
     Object.assign(stanza, { handler: `functions/${name}.handler`, role: roleOf(name) });
 };
@@ -45,14 +45,13 @@ export const createTemplate = async (
     const stanza = functions[name] ?? {};
     stanza.events = (stanza.events ?? []).map(({ schedule = {} }) => ({
       schedule: {
-        ...{ method: 'scheduler', roleArn: { 'Fn::GetAtt': ['SchedulerRole', 'Arn'] } },
+        ...{ method: 'scheduler', roleArn: arnOf('SchedulerRole') },
         ...{ name: `sis-relay-${stage}-${name}`, ...schedule },
       },
     }));
     if (!integration) continue;
     const { files, messages } = mappings;
-    const arn = { 'Fn::GetAtt': [queueOf(name), 'Arn'] };
-    stanza.events.push({ sqs: { arn, ...(integration.files ? files : messages) } });
+    stanza.events.push({ sqs: { arn: arnOf(queueOf(name)), ...(integration.files ? files : messages) } });
     stanza.environment = { ...stanza.environment, QUEUE_URL: ref(queueOf(name)) };
     if (integration.effect) stanza.environment.LEDGER_KEY_SECRET = ref('LedgerKey');
   }
@@ -121,7 +120,7 @@ const droppedSnapshot = (stage: string): Resources => {
         Action: 'lambda:InvokeFunction',
         FunctionName: alias,
         Principal: 'events.amazonaws.com',
-        SourceArn: { 'Fn::GetAtt': ['DroppedSnapshot', 'Arn'] },
+        SourceArn: arnOf('DroppedSnapshot'),
       },
     },
   };
