@@ -57,6 +57,11 @@ export const allow = (
   ...(Condition && { Condition }),
 });
 
+export const onFiles = (actions: string, keys: string[]): Statement => allow('s3', actions, keys.map(files));
+/** Whether there is such an object. */
+export const list = (prefixes: string[]): Statement =>
+  allow('s3', 'ListBucket', arnOf('Files'), { StringLike: { 's3:prefix': prefixes } });
+
 /** Items of a table whose keys begin so. */
 export const withKeys = (keys: string[]) => ({
   'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys },

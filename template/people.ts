@@ -4,8 +4,9 @@ import {
   arnOf,
   deskLists,
   document,
-  files,
+  list,
   type Options,
+  onFiles,
   type Resource,
   type Resources,
   ref,
@@ -14,7 +15,7 @@ import {
   useKey,
   withKeys,
 } from './cloudformation.ts';
-import { allLogs, allQueues, secrets } from './roles.ts';
+import { allLogs, allQueues, functionArn, secrets } from './roles.ts';
 
 const policy = (Description: string, statements: Statement[]): Resource => ({
   Type: 'AWS::IAM::ManagedPolicy',
@@ -26,7 +27,6 @@ export const policiesForPeople = (options: Options): Resources => {
   const { service, users, in: secretsIn } = secrets(options);
   const queues = allQueues(options);
   const findAndSend = allow('sqs', 'GetQueueUrl SendMessage', queues);
-  const functionAddress = (rest: string) => arn('lambda', `function:sis-relay-${options.stage}-${rest}`);
   return {
     Operators: policy('What the command sis-relay does to queues, letters, secrets and the audit log', [
       findAndSend,
@@ -34,20 +34,17 @@ export const policiesForPeople = (options: Options): Resources => {
       allow('sqs', 'GetQueueAttributes ReceiveMessage ChangeMessageVisibility', queues),
       allow('sqs', 'DeleteMessage', arnOf('DeadLetters')),
       // What was done, and what was discarded or edited and can be imported again.
-      allow('s3', 'PutObject GetObject', ['audit/*', 'edited/*', 'discarded/*'].map(files)),
+      onFiles('PutObject GetObject', ['audit/*', 'edited/*', 'discarded/*']),
       // Messages that SQS does not take as letters, codes that moved, what a snapshot changes, and what comparisons found.
-      allow(
-        's3',
-        'GetObject',
-        ['letters/*', 'crosswalk-state/filled/moved-*.json', 'snapshot-records/*', 'reconcile/*'].map(files),
-      ),
+      onFiles('GetObject', [
+        'letters/*',
+        'crosswalk-state/filled/moved-*.json',
+        'snapshot-records/*',
+        'reconcile/*',
+      ]),
       // What is to be done about what comparisons found.
-      allow('s3', 'PutObject', ['reconcile/accepted/*', 'reconcile/resends/*'].map(files)),
-      allow('s3', 'ListBucket', arnOf('Files'), {
-        StringLike: {
-          's3:prefix': ['audit/*', 'discarded/*', 'edited/*', 'snapshot-records/*', 'reconcile/*'],
-        },
-      }),
+      onFiles('PutObject', ['reconcile/accepted/*', 'reconcile/resends/*']),
+      list(['audit/*', 'discarded/*', 'edited/*', 'snapshot-records/*', 'reconcile/*']),
       ...useKey(options),
       // The lists of letters and of what waits, which follow what operators do.
       allow('dynamodb', 'Scan BatchGetItem BatchWriteItem UpdateItem DeleteItem', arnOf('Desk')),
@@ -66,7 +63,7 @@ export const policiesForPeople = (options: Options): Resources => {
       allow(
         'lambda',
         'SendDurableExecutionCallbackSuccess',
-        functionAddress('snapshot-import:*/durable-execution/*'),
+        functionArn(options, 'snapshot-import:*/durable-execution/*'),
       ),
       allow('secretsmanager', 'GetSecretValue', service),
       allow('secretsmanager', 'DescribeSecret', users),
@@ -95,7 +92,7 @@ export const policiesForPeople = (options: Options): Resources => {
       'What pause and resume do beside what Operators may, deliveries and who stopped them and why',
       [
         allow('lambda', 'UpdateEventSourceMapping', arn('lambda', 'event-source-mapping:*'), {
-          ArnLike: { 'lambda:FunctionArn': functionAddress('*') },
+          ArnLike: { 'lambda:FunctionArn': functionArn(options, '*') },
         }),
         allow('dynamodb', 'UpdateItem', arnOf('Ledger'), withKeys(['paused/*'])),
         ...useKey(options),
@@ -106,7 +103,7 @@ export const policiesForPeople = (options: Options): Resources => {
       'What letters verify reads beside what Operators may, whose credential signs and how large files are',
       [
         allow('secretsmanager', 'GetSecretValue', users),
-        allow('s3', 'GetObject', files('uploads/submission-upload/*')),
+        onFiles('GetObject', ['uploads/submission-upload/*']),
         ...useKey(options),
       ],
     ),
@@ -115,8 +112,8 @@ export const policiesForPeople = (options: Options): Resources => {
       [
         findAndSend,
         { ...allow('sqs', 'SendMessage', arnOf('DeadLetters')), Effect: 'Deny' },
-        allow('s3', 'PutObject', files('uploads/*')),
-        allow('s3', 'PutObject', ['events/*', 'snapshots/*', 'crosswalk/*'].map(files)),
+        onFiles('PutObject', ['uploads/*']),
+        onFiles('PutObject', ['events/*', 'snapshots/*', 'crosswalk/*']),
         ...useKey(options),
       ],
     ),

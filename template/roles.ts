@@ -7,11 +7,12 @@ import {
   arnOf,
   deskLists,
   document,
-  files,
   idOf,
   itemsOf,
+  list,
   type Options,
   ofThisAccount,
+  onFiles,
   queueOf,
   type Resources,
   ref,
@@ -25,6 +26,8 @@ export type Declared = {
   name: string;
   /** Whether it calls the platform. */
   calls: boolean;
+  /** Whether Lambda's engine carries it on. */
+  durable: boolean;
   /** Undefined: no queue triggers it. */
   integration: Integration<unknown> | undefined;
 };
@@ -42,15 +45,13 @@ export const secrets = ({ stage }: Options) => {
   };
 };
 export const allQueues = ({ stage }: Options) => arn('sqs', `sis-relay-${stage}-*`);
+export const functionArn = ({ stage }: Options, rest: string) =>
+  arn('lambda', `function:sis-relay-${stage}-${rest}`);
 export const allLogs = ({ stage }: Options, name: string) =>
   arn('logs', `log-group:/aws/lambda/sis-relay-${stage}-${name}`);
 
 /** A role for each function, which lets it do what it declares, and one by which schedules start functions. */
-export const roleResources = (
-  options: Options,
-  declared: Declared[],
-  schedules: { name: string; durable: boolean }[],
-): Resources => ({
+export const roleResources = (options: Options, declared: Declared[], scheduled: string[]): Resources => ({
   ...Object.fromEntries(
     declared.map((each) => {
       const rights = [...common(options, each.name), ...rightsOf(options, each, declared)];
@@ -60,13 +61,11 @@ export const roleResources = (
   // A durable function is called by its alias, and all others by their name.
   SchedulerRole: role('scheduler.amazonaws.com', {
     name: 'start',
-    rights: schedules.map(({ name, durable }) =>
-      allow(
-        'lambda',
-        'InvokeFunction',
-        arn('lambda', `function:sis-relay-${options.stage}-${name}${durable ? ':durable' : ''}`),
+    rights: declared
+      .filter(({ name }) => scheduled.includes(name))
+      .map(({ name, durable }) =>
+        allow('lambda', 'InvokeFunction', functionArn(options, durable ? `${name}:durable` : name)),
       ),
-    ),
     condition: ofThisAccount,
   }),
 });
@@ -115,24 +114,38 @@ const common = (options: Options, name: string): Statement[] => [
 ];
 
 const rightsOf = (options: Options, declared: Declared, all: Declared[]): Statement[] => {
-  const { name, calls, integration } = declared;
+  const { name, calls, durable, integration } = declared;
   const { service, users } = secrets(options);
   const signs = integration?.actor === undefined ? service : users;
   return [
     ...(calls ? [allow('secretsmanager', 'GetSecretValue', signs)] : []),
+    ...(durable ? beingCarriedOn(options, name) : []),
+    // How much it calls.
+    ...(durable && calls ? [onLedger('UpdateItem', [`pace/${name}/*`])] : []),
     ...(integration ? rightsOfIntegration(options, integration) : (rightsOfOthers(options, all)[name] ?? [])),
   ];
 };
+
+const beingCarriedOn = (options: Options, name: string): Statement[] => [
+  allow(
+    'lambda',
+    'CheckpointDurableExecution GetDurableExecutionState',
+    functionArn(options, `${name}:*/durable-execution/*`),
+  ),
+  // Whether one before it is left.
+  allow('lambda', 'ListDurableExecutionsByFunction', functionArn(options, name)),
+];
 
 const readLedgerKey = allow('secretsmanager', 'GetSecretValue', ref('LedgerKey'));
 const lookUp = allow('dynamodb', 'BatchGetItem', arnOf('Crosswalk'));
 const onLedger = (actions: string, keys: string[]): Statement =>
   allow('dynamodb', actions, arnOf('Ledger'), withKeys(keys));
-const writePace = (name: string): Statement => onLedger('UpdateItem', [`pace/${name}/*`]);
-/** Whether there is such an object. */
-const list = (prefixes: string[]): Statement =>
-  allow('s3', 'ListBucket', arnOf('Files'), { StringLike: { 's3:prefix': prefixes } });
-
+const sendTo = (integrations: { name: string }[]): Statement =>
+  allow(
+    'sqs',
+    'SendMessage',
+    integrations.map(({ name }) => arnOf(queueOf(name))),
+  );
 const rightsOfIntegration = (options: Options, integration: Integration<unknown>): Statement[] => {
   const { name, changes } = integration;
   const queue = arnOf(queueOf(name));
@@ -141,9 +154,9 @@ const rightsOfIntegration = (options: Options, integration: Integration<unknown>
     allow('sqs', 'SendMessage', arnOf('DeadLetters')),
     // What lies in files of events.
     allow('sqs', 'SendMessage', queue),
-    allow('s3', 'GetObject GetObjectVersion', files(`events/${name}/*`)),
+    onFiles('GetObject GetObjectVersion', [`events/${name}/*`]),
     // Messages that SQS does not take as letters.
-    allow('s3', 'PutObject', files(`letters/${name}/*`)),
+    onFiles('PutObject', [`letters/${name}/*`]),
     onLedger(
       'GetItem PutItem UpdateItem',
       changes.map((kind) => `${kind}/*`),
@@ -154,7 +167,7 @@ const rightsOfIntegration = (options: Options, integration: Integration<unknown>
     onLedger('GetItem UpdateItem', [`receipt/${name}/*`]),
     // What operators see of its letters and of what waits.
     allow('dynamodb', 'BatchGetItem UpdateItem', arnOf('Desk')),
-    ...(integration.files ? [allow('s3', 'GetObject', files(`uploads/${name}/*`))] : []),
+    ...(integration.files ? [onFiles('GetObject', [`uploads/${name}/*`])] : []),
     ...(integration.secrets === undefined
       ? []
       : [allow('secretsmanager', 'GetSecretValue', secrets(options).in(integration.secrets))]),
@@ -173,20 +186,8 @@ const takesSisIds = ({ data }: Integration<unknown>): boolean => {
 const rightsOfOthers = (options: Options, all: Declared[]): Record<string, Statement[]> => {
   const { service, users, changes } = secrets(options);
   const compared = all.flatMap(({ integration }) => (integration?.effect ? [integration] : []));
-  const queued = all.flatMap(({ integration }) => (integration ? [integration.name] : []));
+  const queued = all.flatMap(({ integration }) => integration ?? []);
   const readIncidents = onLedger('GetItem', ['incident/*']);
-  const durable = (name: string): Statement[] => {
-    const address = `function:sis-relay-${options.stage}-${name}`;
-    return [
-      allow(
-        'lambda',
-        'CheckpointDurableExecution GetDurableExecutionState',
-        arn('lambda', `${address}:*/durable-execution/*`),
-      ),
-      // Whether one before it is left.
-      allow('lambda', 'ListDurableExecutionsByFunction', arn('lambda', address)),
-    ];
-  };
   return {
     'token-refresh': [
       allow('secretsmanager', 'GetSecretValue PutSecretValue UpdateSecretVersionStage', [service, users]),
@@ -197,8 +198,8 @@ const rightsOfOthers = (options: Options, all: Declared[]): Record<string, State
     'dead-letter-replay': [
       allow('sqs', 'ReceiveMessage DeleteMessage ChangeMessageVisibility', arnOf('DeadLetters')),
       allow('sqs', 'GetQueueUrl GetQueueAttributes SendMessage', allQueues(options)),
-      allow('s3', 'PutObject', files('audit/*')),
-      allow('s3', 'GetObject', files('letters/*')),
+      onFiles('PutObject', ['audit/*']),
+      onFiles('GetObject', ['letters/*']),
       // It keeps the desk's lists true.
       allow('dynamodb', 'BatchGetItem BatchWriteItem UpdateItem DeleteItem', arnOf('Desk')),
       allow('dynamodb', 'Query', deskLists),
@@ -207,51 +208,40 @@ const rightsOfOthers = (options: Options, all: Declared[]): Record<string, State
       readIncidents,
     ],
     'change-poll': [
-      allow('s3', 'GetObject', files('change-poll/mapping.json')),
-      allow('s3', 'PutObject', files('change-poll/refused/*')),
+      onFiles('GetObject', ['change-poll/mapping.json']),
+      onFiles('PutObject', ['change-poll/refused/*']),
       allow('sqs', 'SendMessage', allQueues(options)),
       allow('secretsmanager', 'GetSecretValue', changes),
       // Up to where changes were sent.
       onLedger('GetItem UpdateItem', ['changes/*']),
     ],
     'course-export': [
-      ...durable('course-export'),
-      allow('s3', 'PutObject AbortMultipartUpload', files('course-exports/*')),
+      onFiles('PutObject AbortMultipartUpload', ['course-exports/*']),
       // Of an execution's results, those that are too large for its records.
-      allow('s3', 'GetObject', files('course-exports/executions/*')),
-      writePace('course-export'),
+      onFiles('GetObject', ['course-exports/executions/*']),
     ],
     'crosswalk-fill': [
-      ...durable('crosswalk-fill'),
       allow('dynamodb', 'GetItem BatchGetItem BatchWriteItem UpdateItem', arnOf('Crosswalk')),
       // The university's files, and whether they are there.
-      allow('s3', 'GetObject', [files('crosswalk/*.csv'), files('crosswalk-state/*')]),
+      onFiles('GetObject', ['crosswalk/*.csv', 'crosswalk-state/*']),
       list(['crosswalk/*', 'crosswalk-state/*']),
-      allow('s3', 'PutObject', [files('crosswalk/report.csv'), files('crosswalk-state/*')]),
-      writePace('crosswalk-fill'),
+      onFiles('PutObject', ['crosswalk/report.csv', 'crosswalk-state/*']),
     ],
     'snapshot-import': [
-      ...durable('snapshot-import'),
-      allow(
-        's3',
-        'GetObject',
-        // The last: what names stand for, where a table has two for one person.
-        ['snapshots/*', 'snapshot-mapping*', 'snapshot-settings.json', 'crosswalk-state/filled/*'].map(files),
-      ),
-      allow('s3', 'GetObject PutObject', files('snapshot-records/*')),
+      // The last: what names stand for, where a table has two for one person.
+      onFiles('GetObject', [
+        ...['snapshots/*', 'snapshot-mapping*', 'snapshot-settings.json'],
+        'crosswalk-state/filled/*',
+      ]),
+      onFiles('GetObject PutObject', ['snapshot-records/*']),
       list([
         ...['snapshots/*', 'snapshot-records/*', 'snapshot-mapping*', 'snapshot-settings.json'],
         'crosswalk-state/filled/*',
       ]),
       // A mapping may name those that the settings name.
-      allow(
-        'sqs',
-        'SendMessage',
-        queued.map((name) => arnOf(queueOf(name))),
-      ),
+      sendTo(queued),
     ],
     reconcile: [
-      ...durable('reconcile'),
       readLedgerKey,
       lookUp,
       // A scan has no leading keys that a condition could name. What it reads of other resources it leaves out.
@@ -261,17 +251,12 @@ const rightsOfOthers = (options: Options, all: Declared[]): Record<string, State
         'GetItem',
         [...new Set(compared.flatMap((each) => each.changes))].map((kind) => `${kind}/*`),
       ),
-      writePace('reconcile'),
-      allow('s3', 'GetObject PutObject', files('reconcile/*')),
+      onFiles('GetObject PutObject', ['reconcile/*']),
       // What the SIS itself has said last, and what its names stand for.
-      allow('s3', 'GetObject', ['snapshot-records/*', 'crosswalk-state/filled/*'].map(files)),
+      onFiles('GetObject', ['snapshot-records/*', 'crosswalk-state/filled/*']),
       list(['reconcile/*', 'snapshot-records/*', 'crosswalk-state/filled/*']),
       // What operators have it send again.
-      allow(
-        'sqs',
-        'SendMessage',
-        compared.map(({ name }) => arnOf(queueOf(name))),
-      ),
+      sendTo(compared),
     ],
   };
 };

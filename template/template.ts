@@ -38,7 +38,7 @@ export const createTemplate = async (
   functions: Record<string, Stanza>,
   { options, mappings, alarms }: Custom,
 ) => {
-  const declared = await loadDeclared();
+  const declared = await loadDeclared(functions);
   checkNames(Object.keys(functions), declared);
   const { stage } = options;
   for (const { name, integration } of declared) {
@@ -58,12 +58,12 @@ export const createTemplate = async (
   const entries = Object.entries(functions);
   const queued = entries.flatMap(([name, { events = [] }]) => (events.some(({ sqs }) => sqs) ? [name] : []));
   const durable = entries.flatMap(([name, { durableConfig }]) => (durableConfig ? [name] : []));
-  const schedules = entries.flatMap(([name, { events = [] }]) =>
-    events.some(({ schedule }) => schedule) ? [{ name, durable: durable.includes(name) }] : [],
+  const scheduled = entries.flatMap(([name, { events = [] }]) =>
+    events.some(({ schedule }) => schedule) ? [name] : [],
   );
   const Resources: Resources = {
     ...storageResources(options, queued),
-    ...roleResources(options, declared, schedules),
+    ...roleResources(options, declared, scheduled),
     ...policiesForPeople(options),
     ...alarmResources(stage, alarms, { all: Object.keys(functions), queued, durable }),
     ...droppedSnapshot(stage),
@@ -72,11 +72,12 @@ export const createTemplate = async (
   return { Resources, Outputs: outputs(options, queued) };
 };
 
-const loadDeclared = async (): Promise<Declared[]> => {
+const loadDeclared = async (functions: Record<string, Stanza>): Promise<Declared[]> => {
   const [all, integrations] = await Promise.all([loadFunctions(), loadIntegrations()]);
   return all.map(({ name, operations }) => ({
     name,
     calls: operations.length > 0,
+    durable: functions[name]?.durableConfig !== undefined,
     integration: integrations.get(name),
   }));
 };
