@@ -155,15 +155,39 @@ const sendersTo = (options: Options, id: string): Statement[] => {
   ];
 };
 
+const keyed = (...[first = '', ...others]: string[]) => ({
+  AttributeDefinitions: [first, ...others].map((AttributeName) => ({
+    AttributeName,
+    AttributeType: 'S' as const,
+  })),
+  KeySchema: [{ AttributeName: first, KeyType: 'HASH' as const }],
+});
+
+/** By what items are found; the local stack has the same. */
+export const tableKeys = {
+  ledger: keyed('resource'),
+  crosswalk: keyed('bucket'),
+  desk: {
+    ...keyed('message', 'list', 'place'),
+    GlobalSecondaryIndexes: [
+      {
+        IndexName: 'by-list',
+        KeySchema: [
+          { AttributeName: 'list', KeyType: 'HASH' as const },
+          { AttributeName: 'place', KeyType: 'RANGE' as const },
+        ],
+        Projection: { ProjectionType: 'ALL' as const },
+      },
+    ],
+  },
+};
+
 const tables = (options: Options): Resources => {
   const { stage, kmsKeyArn } = options;
-  const table = (name: string, key: string, more: Record<string, unknown>) => ({
+  const table = (name: string, more: Record<string, unknown>) => ({
     Type: 'AWS::DynamoDB::Table',
     Properties: {
-      TableName: `sis-relay-${stage}-${name}`,
-      BillingMode: 'PAY_PER_REQUEST',
-      AttributeDefinitions: [{ AttributeName: key, AttributeType: 'S' }],
-      KeySchema: [{ AttributeName: key, KeyType: 'HASH' }],
+      ...{ TableName: `sis-relay-${stage}-${name}`, BillingMode: 'PAY_PER_REQUEST' },
       ...(kmsKeyArn !== '' && {
         SSESpecification: { SSEEnabled: true, SSEType: 'KMS', KMSMasterKeyId: kmsKeyArn },
       }),
@@ -171,37 +195,19 @@ const tables = (options: Options): Resources => {
     },
   });
   const TimeToLiveSpecification = { AttributeName: 'expires', Enabled: true };
-  const text = (AttributeName: string) => ({ AttributeName, AttributeType: 'S' });
   return {
     // Not `ledger`, which had another key: CloudFormation replaces no table whose name stays.
     Ledger: {
       ...kept,
-      ...table('ledger-by-resource', 'resource', {
-        TimeToLiveSpecification,
-        DeletionProtectionEnabled: options.protected,
+      ...table('ledger-by-resource', {
+        ...{ ...tableKeys.ledger, TimeToLiveSpecification, DeletionProtectionEnabled: options.protected },
         PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
       }),
     },
     // What operators see of letters and of messages that wait. It can be made anew from the queues at any time.
-    Desk: {
-      ...replaceable,
-      ...table('desk', 'message', {
-        AttributeDefinitions: ['message', 'list', 'place'].map(text),
-        GlobalSecondaryIndexes: [
-          {
-            IndexName: 'by-list',
-            KeySchema: [
-              { AttributeName: 'list', KeyType: 'HASH' },
-              { AttributeName: 'place', KeyType: 'RANGE' },
-            ],
-            Projection: { ProjectionType: 'ALL' },
-          },
-        ],
-        TimeToLiveSpecification,
-      }),
-    },
+    Desk: { ...replaceable, ...table('desk', { ...tableKeys.desk, TimeToLiveSpecification }) },
     // What the SIS' ids stand for. It can be filled anew from its sources at any time, but for the moves that were accepted.
-    Crosswalk: { ...replaceable, ...table('crosswalk', 'bucket', {}) },
+    Crosswalk: { ...replaceable, ...table('crosswalk', tableKeys.crosswalk) },
   };
 };
 

@@ -34,6 +34,7 @@ beforeAll(async () => {
     'esbuild.config.ts',
     'lib',
     'functions',
+    'template',
     'events',
     'test',
   ])

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
+import { tableKeys } from '../../template/storage.ts';
 import { localClient } from './aws.ts';
 import { faultList, refusalOf, suffer } from './aws-faults.ts';
 import { tellDate } from './date-header.ts';
@@ -104,11 +105,12 @@ function tellWhatWasThere() {
 }
 
 /** One more of them, for a ledger of its own. */
-export const addLedgerTable = (url: string, table: string): Promise<void> => addTable(url, table, 'resource');
-
-/** As template/storage.ts declares it. */
+export const addLedgerTable = (url: string, table: string): Promise<void> =>
+  addTable(url, table, tableKeys.ledger);
 export const addCrosswalkTable = (url: string, table: string): Promise<void> =>
-  addTable(url, table, 'bucket');
+  addTable(url, table, tableKeys.crosswalk);
+export const addDeskTable = (url: string, table: string): Promise<void> =>
+  addTable(url, table, tableKeys.desk);
 
 /** By address: to make one takes longer than to make a table. */
 const clients = new Map<string, DynamoDBClient>();
@@ -119,42 +121,14 @@ const clientOf = (url: string): DynamoDBClient => {
   return client;
 };
 
-async function addTable(url: string, table: string, key: string): Promise<void> {
+async function addTable(
+  url: string,
+  TableName: string,
+  keys: (typeof tableKeys)[keyof typeof tableKeys],
+): Promise<void> {
   const client = clientOf(url);
-  await client.send(
-    new CreateTableCommand({
-      TableName: table,
-      AttributeDefinitions: [{ AttributeName: key, AttributeType: 'S' }],
-      KeySchema: [{ AttributeName: key, KeyType: 'HASH' }],
-      BillingMode: 'PAY_PER_REQUEST',
-    }),
-  );
-  await untilActive(client, table);
-}
-
-/** As template/storage.ts declares it. */
-export async function addDeskTable(url: string, table: string): Promise<void> {
-  await clientOf(url).send(
-    new CreateTableCommand({
-      TableName: table,
-      AttributeDefinitions: ['message', 'list', 'place'].map((AttributeName) => ({
-        AttributeName,
-        AttributeType: 'S' as const,
-      })),
-      KeySchema: [{ AttributeName: 'message', KeyType: 'HASH' }],
-      GlobalSecondaryIndexes: [
-        {
-          IndexName: 'by-list',
-          KeySchema: [
-            { AttributeName: 'list', KeyType: 'HASH' },
-            { AttributeName: 'place', KeyType: 'RANGE' },
-          ],
-          Projection: { ProjectionType: 'ALL' },
-        },
-      ],
-      BillingMode: 'PAY_PER_REQUEST',
-    }),
-  );
+  await client.send(new CreateTableCommand({ TableName, ...keys, BillingMode: 'PAY_PER_REQUEST' }));
+  await untilActive(client, TableName);
 }
 
 /** dynalite makes a table a moment after it has answered. */

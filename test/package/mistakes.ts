@@ -140,8 +140,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistakeInProd('a function beside the VPC', (of) => delete of('GradeDashpushLambdaFunction').VpcConfig),
     mistakeInProd('a table under another key', (of) => delete of('Ledger').SSESpecification),
   ],
-  'the tables are those that functions write': [
-    mistake('a desk without its lists', (of) => delete of('Desk').GlobalSecondaryIndexes),
+  'the ledger and the desk forget what has expired': [
     mistake('a ledger that forgets nothing', (of) => delete of('Ledger').TimeToLiveSpecification),
   ],
   'every function writes to a log that is not kept for ever': [
@@ -264,8 +263,8 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       delete statement(of('reconcileRole'), 's3:ListBucket').Condition;
     }),
     mistake('messages of all functions', (of) => {
-      const write = statement(of('gradepushRole'), 's3:PutObject');
-      write.Resource['Fn::Sub'] = write.Resource['Fn::Sub'].replace('grade-push/*', '*');
+      const [letters] = statement(of('gradepushRole'), 's3:PutObject').Resource;
+      letters['Fn::Sub'] = letters['Fn::Sub'].replace('grade-push/*', '*');
     }),
     mistake('all secrets of the stage', (of) => {
       const read = statement(of('gradepushRole'), 'secretsmanager:GetSecretValue');

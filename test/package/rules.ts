@@ -11,7 +11,6 @@ import {
   snapshotSettingsFrom,
 } from '../../lib/config/settings.ts';
 import { waitSeconds } from '../../lib/delivery/backoff.ts';
-import { listIndex } from '../../lib/desk/record.ts';
 import { dispositions, type FailureKind, needsPerson, responsible } from '../../lib/failure.ts';
 import { faultClasses } from '../../lib/reconcile/classes.ts';
 import { metricDefinitions } from '../../lib/telemetry/metrics.ts';
@@ -306,31 +305,13 @@ export const rules: Record<string, Rule> = {
     ];
   },
 
-  'the tables are those that functions write': (deployment) => {
-    const tables = deployment.ofType('AWS::DynamoDB::Table');
-    const keysIn = (schema: Properties[] = []) =>
-      schema.map(({ AttributeName, KeyType }) => `${KeyType} ${AttributeName}`).join();
-    const isIt = ({ id, KeySchema, TimeToLiveSpecification, GlobalSecondaryIndexes = [] }: Properties) => {
-      const [index, ...more] = GlobalSecondaryIndexes;
-      if (id === 'Crosswalk')
-        return (
-          keysIn(KeySchema) === 'HASH bucket' && index === undefined && TimeToLiveSpecification === undefined
-        );
-      const isListed =
-        index?.IndexName === listIndex &&
-        keysIn(index.KeySchema) === 'HASH list,RANGE place' &&
-        index.Projection.ProjectionType === 'ALL' &&
-        more.length === 0;
-      return (
-        (id === 'Desk'
-          ? keysIn(KeySchema) === 'HASH message' && isListed
-          : keysIn(KeySchema) === 'HASH resource' && index === undefined) &&
-        TimeToLiveSpecification?.AttributeName === 'expires' &&
-        TimeToLiveSpecification.Enabled === true
-      );
-    };
-    return tables.filter((each) => !isIt(each)).map(({ id }) => id);
-  },
+  'the ledger and the desk forget what has expired': (deployment) =>
+    deployment
+      .ofType('AWS::DynamoDB::Table')
+      .filter(({ id, TimeToLiveSpecification: { AttributeName, Enabled } = {} }) =>
+        id === 'Crosswalk' ? AttributeName !== undefined : AttributeName !== 'expires' || Enabled !== true,
+      )
+      .map(({ id }) => id),
 
   'every function writes to a log that is not kept for ever': (deployment) => {
     const groups = deployment.ofType('AWS::Logs::LogGroup');
