@@ -173,6 +173,10 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     [
       mistake('letters that lie there unheard', (_, { Resources }) => delete Resources.LettersAny),
       mistake('a queue that nobody watches', (of) => of('QueueOldest1').Metrics.pop()),
+      mistake('more metrics than an alarm may have', (of) => {
+        const { Metrics } = of('FunctionErrors1');
+        Metrics.push({ ...Metrics[1], Id: 'm10' });
+      }),
       mistake('a function that fails unheard', (of) => of('FunctionErrors2').Metrics.pop()),
       mistake('an alarm that tells nobody', (of) => (of('LettersAny').AlarmActions = [])),
       mistake('an alarm that is switched off', (of) => (of('LettersNearTheirEnd').ActionsEnabled = false)),

@@ -434,7 +434,9 @@ export const rules: Record<string, Rule> = {
         ...faultClasses.map((each) => `${namespace} ReconcileWrites ${each}`),
         ...(deployment.ofType('AWS::CloudWatch::Alarm').length > 40 ? ['no more than 40 alarms'] : []),
       ];
-      return [...silent.map(({ id }) => id), ...wanted.filter((each) => !watched.has(each))];
+      // CloudWatch takes no more metrics.
+      const full = alarmsIn(deployment).filter((alarm) => alarm.watched.length + (alarm.alive ? 1 : 0) > 10);
+      return [...[...silent, ...full].map(({ id }) => id), ...wanted.filter((each) => !watched.has(each))];
     },
 
   'that messages wait is told where no other alarm says why, and two hours after': (deployment) => {
