@@ -1,4 +1,5 @@
-import { loadFunctions, loadIntegrations } from '../lib/deployment/integrations.ts';
+import type { FunctionModule } from '../lib/deployment/function-modules.ts';
+import { callingNames, functionNames, integrationNames } from '../lib/deployment/function-names.ts';
 import { type Alarms, alarmResources } from './alarms.ts';
 import { arnOf, type Options, queueOf, type Resources, ref } from './cloudformation.ts';
 import { dashboard } from './dashboard.ts';
@@ -72,14 +73,16 @@ export const createTemplate = async (
   return { Resources, Outputs: outputs(options, queued) };
 };
 
+/** Integrations are loaded. To load the others takes as long again, and their text tells what counts. */
 const loadDeclared = async (functions: Record<string, Stanza>): Promise<Declared[]> => {
-  const [all, integrations] = await Promise.all([loadFunctions(), loadIntegrations()]);
-  return all.map(({ name, operations }) => ({
-    name,
-    calls: operations.length > 0,
-    durable: functions[name]?.durableConfig !== undefined,
-    integration: integrations.get(name),
-  }));
+  const [queued, calling] = [new Set(integrationNames()), new Set(callingNames())];
+  const declared = functionNames().map(async (name): Promise<Declared> => {
+    const durable = functions[name]?.durableConfig !== undefined;
+    if (!queued.has(name)) return { name, durable, calls: calling.has(name), integration: undefined };
+    const { integration }: FunctionModule = await import(`../functions/${name}.ts`);
+    return { name, durable, calls: integration?.operations.length !== 0, integration };
+  });
+  return Promise.all(declared);
 };
 
 /** @throws Error naming what is missing. */

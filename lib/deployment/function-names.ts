@@ -11,7 +11,10 @@ export const functionNames = (): string[] =>
     .sort();
 
 /** Those that have an integration, and with it a queue. Their text tells it: to load them all takes a hundred times as long. */
-export const integrationNames = (): string[] =>
-  functionNames().filter((name) =>
-    /^export const integration\b/m.test(readFileSync(new URL(`${name}.ts`, folder), 'utf8')),
-  );
+export const integrationNames = (): string[] => namesWith(/^export const integration\b/m);
+
+/** Those without a queue that call the platform. */
+export const callingNames = (): string[] => namesWith(/^export const operations\b/m);
+
+const namesWith = (text: RegExp): string[] =>
+  functionNames().filter((name) => text.test(readFileSync(new URL(`${name}.ts`, folder), 'utf8')));
