@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatchResultErrorEntry, SQSClient } from '@aws-sdk/client-sqs';
+import { type ClientOptions, lazyAwsClient } from './clients.ts';
 import { errorName } from './error.ts';
 import { bytesOf, maxBytes, type Outgoing } from './sqs-limits.ts';
+
+/** Loaded when it is first asked for. */
+export const sqsClient = (options: ClientOptions) =>
+  lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, options);
 
 /** A queue, and the client that speaks to it. */
 export type Queue = { sqs: SQSClient; url: string };

@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
+import { sqsClient } from '../aws/batches.ts';
+import { awsClient, timeouts } from '../aws/clients.ts';
 import { createDynamoDb } from '../aws/dynamodb.ts';
 import { unlessError } from '../aws/error.ts';
-import { hasOwnStore, type PollSettings, queueUrlOf } from '../config/settings.ts';
+import { s3Client } from '../aws/s3.ts';
+import { hasOwnStore, observeOptionsOf, type PollSettings, queueUrlOf } from '../config/settings.ts';
 import { createSecretReader } from '../credentials/reader.ts';
 import { createQueues } from '../delivery/queues.ts';
 import { createObserve, type Observe } from '../telemetry/observe.ts';
@@ -24,18 +26,11 @@ export const createPollServices = (
   settings: PollSettings,
   integrations: PollParts['integrations'],
 ): PollServices => {
-  const observe = createObserve({
-    function: 'change-poll',
-    level: settings.LOG_LEVEL,
-    namespace: settings.METRIC_NAMESPACE,
-  });
+  const observe = createObserve(observeOptionsOf('change-poll', settings));
   const { CHANGES_URL: url, CHANGES_BUCKET: Bucket, DEAD_LETTER_QUEUE_URL: deadLetterQueueUrl } = settings;
   if (url === undefined) return { observe, parts: undefined };
-  const s3 = lazyAwsClient(async () => (await import('@aws-sdk/client-s3')).S3Client, {
-    ...clientOptions,
-    forcePathStyle: hasOwnStore(settings),
-  });
-  const sqs = lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, clientOptions);
+  const s3 = s3Client({ ...clientOptions, forcePathStyle: hasOwnStore(settings) });
+  const sqs = sqsClient(clientOptions);
   const client = awsClient(SecretsManagerClient, clientOptions);
   const parts: PollParts = {
     source: createSource(

@@ -234,6 +234,18 @@ export const platformOptionsOf = (
   containers: settings.PACE_CONTAINERS,
 });
 
+/** What a function's logs and metrics are made with. */
+export const observeOptionsOf = (
+  name: string,
+  settings: Pick<Settings, 'LOG_LEVEL' | 'METRIC_NAMESPACE'>,
+) => ({ function: name, level: settings.LOG_LEVEL, namespace: settings.METRIC_NAMESPACE });
+
+/** How long a message or a step waits after a failure that passes. */
+export const backoffOf = (settings: Pick<Settings, 'WAIT_MINIMUM_SECONDS' | 'WAIT_MAXIMUM_SECONDS'>) => ({
+  minimumSeconds: settings.WAIT_MINIMUM_SECONDS,
+  maximumSeconds: settings.WAIT_MAXIMUM_SECONDS,
+});
+
 /** Of a function: the queues of a stage have addresses that differ in the name alone. */
 export const queueUrlOf = (
   functionName: string,

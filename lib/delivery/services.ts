@@ -1,9 +1,7 @@
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
-import { createDynamoDb, type DynamoDb } from '../aws/dynamodb.ts';
+import { sqsClient } from '../aws/batches.ts';
+import { timeouts } from '../aws/clients.ts';
 import { onceFromEnvironment, whileInitialising } from '../config/environment.ts';
-import { hasOwnStore, platformOptionsOf, type Settings, settingsFrom } from '../config/settings.ts';
-import { createCredentials } from '../credentials/cache.ts';
+import { type Settings, settingsFrom } from '../config/settings.ts';
 import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
 import { type Crosswalk, createCrosswalk } from '../crosswalk/look-up.ts';
 import { createCrosswalkTable } from '../crosswalk/table.ts';
@@ -13,15 +11,15 @@ import type { FileSizeLimits } from '../integration.ts';
 import { createDigest, type Digest } from '../ledger/digest.ts';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { createLedgerTable } from '../ledger/table.ts';
-import { createAuthenticator } from '../platform/auth/auth.ts';
-import { createPlatformClient, type PlatformClient } from '../platform/client.ts';
+import type { PlatformClient } from '../platform/client.ts';
 import { createIncidents, type Incidents } from '../telemetry/incidents.ts';
-import { createObserve, type Observe } from '../telemetry/observe.ts';
-import { createPaceUse, type PaceUseRecord } from '../telemetry/pace-use.ts';
+import type { Observe } from '../telemetry/observe.ts';
+import type { PaceUseRecord } from '../telemetry/pace-use.ts';
 import type { BackoffLimits } from './backoff.ts';
 import { createDeaths, type Deaths } from './deaths.ts';
 import { createFanOut, type FanOut } from './fan-out.ts';
 import { createLetterStore } from './oversized-letters.ts';
+import { createPlatformServices } from './platform-services.ts';
 import { createQueues, type Queues } from './queues.ts';
 
 /** What one container works with. Tests hand in their own. */
@@ -69,26 +67,11 @@ export type Limits = FileSizeLimits & {
 const clientOptions = { ...timeouts({ connectionMs: 1_000, requestMs: 3_000 }), maxAttempts: 2 };
 
 export const createServices = (functionName: string, settings: Settings): Services => {
-  const observe = createObserve({
-    function: functionName,
-    level: settings.LOG_LEVEL,
-    namespace: settings.METRIC_NAMESPACE,
-  });
-  const secrets = { client: awsClient(SecretsManagerClient, clientOptions), prefix: settings.SECRET_PREFIX };
-  const credentials = createCredentials({
-    ...secrets,
-    timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
-    warn: observe.warn,
-  });
-  const s3 = lazyAwsClient(async () => (await import('@aws-sdk/client-s3')).S3Client, {
-    ...clientOptions,
-    forcePathStyle: hasOwnStore(settings),
-  });
-  const bucket = settings.LETTERS_BUCKET;
-  const dynamodb = createDynamoDb(clientOptions);
-  const platform = createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials));
+  const services = createPlatformServices(functionName, settings, clientOptions);
+  const { observe, secrets, platform, dynamodb, s3, paceUse, limits } = services;
+  const { LETTERS_BUCKET: bucket, CROSSWALK_TABLE: crosswalkTable } = settings;
   const queues = createQueues({
-    sqs: lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, clientOptions),
+    sqs: sqsClient(clientOptions),
     queueUrl: settings.QUEUE_URL,
     deadLetterQueueUrl: settings.DEAD_LETTER_QUEUE_URL,
     keepWhole: bucket === undefined ? undefined : createLetterStore({ s3, bucket }),
@@ -116,24 +99,26 @@ export const createServices = (functionName: string, settings: Settings): Servic
       maximumBytes: settings.EVENTS_FILE_MAXIMUM_BYTES,
       maximumEvents: settings.EVENTS_FILE_MAXIMUM,
     }),
-    ...tableServicesOf({
-      functionName,
-      settings,
-      dynamodb,
-      observe,
-      platform,
-      secretsManager: secrets.client,
+    desk:
+      settings.DESK_TABLE === undefined
+        ? undefined
+        : createDeskNotes({
+            ...{ dynamodb, table: settings.DESK_TABLE, nowMs: Date.now },
+            ...{ function: functionName, warn: observe.warn },
+          }),
+    ...ledgerServicesOf(functionName, settings, services),
+    paceUse,
+    crosswalk: createCrosswalk({
+      table:
+        crosswalkTable === undefined
+          ? undefined
+          : createCrosswalkTable({ dynamodb, table: crosswalkTable, nowMs: Date.now }),
+      nowMs: Date.now,
     }),
-    crosswalk: createCrosswalk({ table: crosswalkTableOf(settings, dynamodb), nowMs: Date.now }),
     observe,
     limits: {
-      backoff: {
-        minimumSeconds: settings.WAIT_MINIMUM_SECONDS,
-        maximumSeconds: settings.WAIT_MAXIMUM_SECONDS,
-      },
+      ...limits,
       attemptTimeoutMs: settings.ATTEMPT_TIMEOUT_MS,
-      reserveMs: settings.RESERVE_MS,
-      maxWaitMs: settings.WAIT_LONGEST_HOURS * 3_600_000,
       maxUnknownIdWaitMs: settings.WAIT_UNKNOWN_ID_HOURS * 3_600_000,
       visibilityMs: settings.QUEUE_VISIBILITY_SECONDS * 1000,
       fileBytes: settings.FILE_MAXIMUM_BYTES,
@@ -143,52 +128,19 @@ export const createServices = (functionName: string, settings: Settings): Servic
   };
 };
 
-const crosswalkTableOf = ({ CROSSWALK_TABLE: table }: Settings, dynamodb: DynamoDb) =>
-  table === undefined ? undefined : createCrosswalkTable({ dynamodb, table, nowMs: Date.now });
-
-type TableOptions = {
-  functionName: string;
-  settings: Settings;
-  dynamodb: DynamoDb;
-  observe: Observe;
-  platform: PlatformClient;
-  secretsManager: SecretsManagerClient;
-};
-
-/** What needs the table. */
-const tableServicesOf = ({
-  functionName,
-  settings,
-  dynamodb,
-  observe,
-  platform,
-  secretsManager,
-}: TableOptions): Pick<
-  Services,
-  'ledger' | 'digest' | 'deaths' | 'incidents' | 'paceUse' | 'desk' | 'warm'
-> => {
-  const { LEDGER_TABLE: table, LEDGER_KEY_SECRET: secret } = settings;
-  const desk =
-    settings.DESK_TABLE === undefined
-      ? undefined
-      : createDeskNotes({
-          ...{ dynamodb, table: settings.DESK_TABLE, nowMs: Date.now },
-          ...{ function: functionName, warn: observe.warn },
-        });
-  const use = { function: functionName, budget: platform.pace.budget, observe, nowMs: Date.now };
-  if (table === undefined) {
-    observe.warn(
+/** What needs the ledger's table. */
+const ledgerServicesOf = (
+  functionName: string,
+  settings: Settings,
+  { observe: { warn }, ledgerAccess: access, secrets }: ReturnType<typeof createPlatformServices>,
+): Pick<Services, 'ledger' | 'digest' | 'deaths' | 'incidents' | 'warm'> => {
+  if (access === undefined) {
+    warn(
       'LEDGER_TABLE is not set, so the ledger is off: duplicates are sent again, and old messages overwrite newer ones',
     );
-    return {
-      ledger: undefined,
-      digest: undefined,
-      desk,
-      paceUse: createPaceUse({ ...use, access: undefined }),
-    };
+    return { ledger: undefined, digest: undefined };
   }
-  const access = { dynamodb, table, nowMs: Date.now };
-  const { warn } = observe;
+  const { LEDGER_KEY_SECRET: secret } = settings;
   return {
     ledger: createLedger({
       table: createLedgerTable(access),
@@ -198,16 +150,14 @@ const tableServicesOf = ({
       nowMs: Date.now,
     }),
     deaths: createDeaths({ ...access, function: functionName, warn }),
-    digest: secret === undefined ? undefined : createDigest({ client: secretsManager, secret, warn }),
+    digest: secret === undefined ? undefined : createDigest({ client: secrets.client, secret, warn }),
     incidents: createIncidents({
       ...access,
       function: functionName,
       maximumWaitSeconds: settings.WAIT_MAXIMUM_SECONDS,
       warn,
     }),
-    desk,
     warm: access.dynamodb.warm,
-    paceUse: createPaceUse({ ...use, access }),
   };
 };
 

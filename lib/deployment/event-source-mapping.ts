@@ -1,6 +1,5 @@
-import { awsClient } from '../aws/clients.ts';
 import { unlessError } from '../aws/error.ts';
-import { RefusedError } from './command-errors.ts';
+import { lambdaOf } from './lambda-client.ts';
 import type { Target } from './target.ts';
 
 /** What brings a queue's messages to its function. */
@@ -20,23 +19,12 @@ export type EventSourceMappings = {
   change(mapping: EventSourceMapping, enabled: boolean): Promise<void>;
 };
 
-/** Lambda's client is loaded here, apart from the other clients: no function needs it, so no bundle holds it. */
-export const eventSourceMappings = async ({
-  prefix,
-  lambdaOptions,
-}: Target): Promise<EventSourceMappings> => {
-  if (lambdaOptions === undefined)
-    throw new RefusedError(
-      'The local stack is of an older version. Stop it, and start `npm run local` again.',
-    );
-  const { LambdaClient, ListEventSourceMappingsCommand, UpdateEventSourceMappingCommand } = await import(
-    '@aws-sdk/client-lambda'
-  );
-  const lambda = awsClient(LambdaClient, lambdaOptions);
+export const eventSourceMappings = async (target: Target): Promise<EventSourceMappings> => {
+  const { lambda, sdk } = await lambdaOf(target);
   return {
     of: async (functionName) => {
-      const name = `${prefix}${functionName}`;
-      const list = new ListEventSourceMappingsCommand({ FunctionName: name });
+      const name = `${target.prefix}${functionName}`;
+      const list = new sdk.ListEventSourceMappingsCommand({ FunctionName: name });
       const answer = await unlessError(/^ResourceNotFoundException$/, () => lambda.send(list));
       const found = answer?.EventSourceMappings?.find(({ EventSourceArn }) =>
         EventSourceArn?.endsWith(`:${name}`),
@@ -51,7 +39,7 @@ export const eventSourceMappings = async ({
       );
     },
     change: async ({ uuid: UUID }, Enabled) => {
-      const update = new UpdateEventSourceMappingCommand({ UUID, Enabled });
+      const update = new sdk.UpdateEventSourceMappingCommand({ UUID, Enabled });
       await unlessError(/^Resource(InUse|Conflict)Exception$/, () => lambda.send(update));
     },
   };

@@ -1,9 +1,9 @@
-import { lazyAwsClient, timeouts } from '../aws/clients.ts';
+import { sqsClient } from '../aws/batches.ts';
 import { once } from '../aws/once.ts';
 import { queueUrlOf, type ReconcileSettings } from '../config/settings.ts';
 import { createCrosswalk } from '../crosswalk/look-up.ts';
 import { createCrosswalkTable } from '../crosswalk/table.ts';
-import { createJobServices } from '../durable/services.ts';
+import { createJobServices, jobClientOptions } from '../durable/services.ts';
 import type { Integration } from '../integration.ts';
 import { createLedgerTable } from '../ledger/table.ts';
 import { readDigestMakers } from './keys.ts';
@@ -24,7 +24,7 @@ export const createReconcileServices = async (
   const hourMs = 3_600_000;
   const reading = {
     ledger: createLedgerTable(table),
-    digestsOf: await readDigestMakers(services.secrets, settings.LEDGER_KEY_SECRET),
+    digestsOf: await readDigestMakers(services.secrets.client, settings.LEDGER_KEY_SECRET),
     crosswalk: createCrosswalk({
       table:
         crosswalkTable === undefined
@@ -52,10 +52,7 @@ export const createReconcileServices = async (
       ...services,
       ...reading,
       // Loaded where something is sent: most runs only compare.
-      sqs: lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, {
-        ...timeouts({ connectionMs: 2_000, requestMs: 30_000 }),
-        maxAttempts: 3,
-      }),
+      sqs: sqsClient(jobClientOptions),
       queueUrlOf: (name) => queueUrlOf(name, settings),
       integrations: once(loadIntegrations),
     }),

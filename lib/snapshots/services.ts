@@ -1,6 +1,14 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { awsClient, lazyAwsClient, timeouts } from '../aws/clients.ts';
-import { hasOwnStore, queueUrlOf, type SnapshotSettings } from '../config/settings.ts';
+import { sqsClient } from '../aws/batches.ts';
+import { timeouts } from '../aws/clients.ts';
+import { s3Client } from '../aws/s3.ts';
+import {
+  backoffOf,
+  hasOwnStore,
+  observeOptionsOf,
+  queueUrlOf,
+  type SnapshotSettings,
+} from '../config/settings.ts';
 import type { BackoffLimits } from '../delivery/backoff.ts';
 import { createRunningExecutions, type RunningExecutions } from '../durable/older-executions.ts';
 import type { Integration } from '../integration.ts';
@@ -37,30 +45,22 @@ export const createSnapshotServices = async (
   settings: SnapshotSettings,
   loadIntegrations: () => Promise<Integrations>,
 ): Promise<SnapshotServices> => {
-  const [s3, { createSnapshotStore }, { SQSClient }, running, integrations] = await Promise.all([
-    lazyAwsClient(async () => (await import('@aws-sdk/client-s3')).S3Client, {
-      ...clientOptions,
-      forcePathStyle: hasOwnStore(settings),
-    })(),
+  const [s3, { createSnapshotStore }, sqs, running, integrations] = await Promise.all([
+    s3Client({ ...clientOptions, forcePathStyle: hasOwnStore(settings) })(),
     import('./store.ts'),
-    import('@aws-sdk/client-sqs'),
+    sqsClient(clientOptions)(),
     createRunningExecutions(),
     loadIntegrations(),
   ]);
   return {
     store: createSnapshotStore({ s3, bucket: settings.SNAPSHOT_BUCKET }),
-    sqs: awsClient(SQSClient, clientOptions),
+    sqs,
     queueUrlOf: (name) => queueUrlOf(name, settings),
     integrations,
-    observe: createObserve({
-      ...{ function: 'snapshot-import', level: settings.LOG_LEVEL, namespace: settings.METRIC_NAMESPACE },
-    }),
+    observe: createObserve(observeOptionsOf('snapshot-import', settings)),
     running,
     limits: {
-      backoff: {
-        minimumSeconds: settings.WAIT_MINIMUM_SECONDS,
-        maximumSeconds: settings.WAIT_MAXIMUM_SECONDS,
-      },
+      backoff: backoffOf(settings),
       approvalSeconds: Math.round(settings.APPROVAL_LONGEST_HOURS * 3_600),
       eventsPerPart: settings.EVENTS_PER_PART,
       reserveMs: settings.RESERVE_MS,

@@ -1,6 +1,6 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { awsClient, timeouts } from '../aws/clients.ts';
-import type { RefreshSettings } from '../config/settings.ts';
+import { observeOptionsOf, type RefreshSettings } from '../config/settings.ts';
 import { createSecretVersions } from '../credentials/versions.ts';
 import { createObserve } from '../telemetry/observe.ts';
 import { createRefreshRun } from './run.ts';
@@ -15,9 +15,7 @@ export const createRefreshServices = (
   { nowMs = Date.now, write }: { nowMs?: () => number; write?: (line: string) => void } = {},
 ) => {
   const observe = createObserve({
-    function: 'token-refresh',
-    level: settings.LOG_LEVEL,
-    namespace: settings.METRIC_NAMESPACE,
+    ...observeOptionsOf('token-refresh', settings),
     ...(write ? { write } : {}),
   });
   const versions = createSecretVersions(awsClient(SecretsManagerClient, clientOptions));

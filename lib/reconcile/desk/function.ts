@@ -1,26 +1,16 @@
-import { awsClient } from '../../aws/clients.ts';
 import { errorName } from '../../aws/error.ts';
 import { RefusedError } from '../../deployment/command-errors.ts';
+import { lambdaOf } from '../../deployment/lambda-client.ts';
 import { restAfter } from '../../deployment/rests.ts';
 import type { Target } from '../../deployment/target.ts';
 
-const functionOf = async ({ prefix, lambdaOptions }: Target) => {
-  if (lambdaOptions === undefined)
-    throw new RefusedError(
-      'The local stack is of an older version. Stop it, and start `npm run local` again.',
-    );
-  const { LambdaClient, InvokeCommand, ListDurableExecutionsByFunctionCommand } = await import(
-    '@aws-sdk/client-lambda'
-  );
-  const lambda = awsClient(LambdaClient, lambdaOptions);
-  const name = `${prefix}reconcile`;
-  return { lambda, name, InvokeCommand, ListDurableExecutionsByFunctionCommand };
-};
+const functionNameOf = ({ prefix }: Target): string => `${prefix}reconcile`;
 
 /** Has the function begin; the same name begins nothing twice. @throws RefusedError where there is no such function. */
 export const startExecution = async (target: Target, name: string, request: object): Promise<void> => {
-  const { lambda, name: functionName, InvokeCommand } = await functionOf(target);
-  const invoke = new InvokeCommand({
+  const { lambda, sdk } = await lambdaOf(target);
+  const functionName = functionNameOf(target);
+  const invoke = new sdk.InvokeCommand({
     ...{ FunctionName: `${functionName}:durable`, InvocationType: 'Event', DurableExecutionName: name },
     Payload: Buffer.from(JSON.stringify(request)),
   });
@@ -36,8 +26,11 @@ export const startExecution = async (target: Target, name: string, request: obje
 
 /** Why an execution goes on no longer, as in `it failed`; undefined: it runs, has succeeded, or nobody may know. */
 export const endOf = async (target: Target, name: string): Promise<string | undefined> => {
-  const { lambda, name: FunctionName, ListDurableExecutionsByFunctionCommand } = await functionOf(target);
-  const list = new ListDurableExecutionsByFunctionCommand({ FunctionName, DurableExecutionName: name });
+  const { lambda, sdk } = await lambdaOf(target);
+  const list = new sdk.ListDurableExecutionsByFunctionCommand({
+    FunctionName: functionNameOf(target),
+    DurableExecutionName: name,
+  });
   // Who may invoke it may lack the right to list its executions.
   const answer = await lambda.send(list).catch(() => undefined);
   lambda.destroy();

@@ -1,7 +1,7 @@
-import { awsClient } from '../../aws/clients.ts';
 import { errorName } from '../../aws/error.ts';
 import type { Audit } from '../../deployment/audit.ts';
 import { RefusedError } from '../../deployment/command-errors.ts';
+import { lambdaOf } from '../../deployment/lambda-client.ts';
 import { restAfter } from '../../deployment/rests.ts';
 import type { Target } from '../../deployment/target.ts';
 import type { Decision, SnapshotRecord } from '../record.ts';
@@ -105,20 +105,11 @@ const before = (snapshot: SnapshotRecord, decision: Decision['decision']): Decid
 };
 
 /** False where nobody waits for it any more. */
-const answer = async (
-  { lambdaOptions }: Target,
-  CallbackId: string,
-  decision: Decision,
-): Promise<boolean> => {
-  if (lambdaOptions === undefined)
-    throw new RefusedError(
-      'The local stack is of an older version. Stop it, and start `npm run local` again.',
-    );
-  const { LambdaClient, SendDurableExecutionCallbackSuccessCommand } = await import('@aws-sdk/client-lambda');
-  const lambda = awsClient(LambdaClient, lambdaOptions);
+const answer = async (target: Target, CallbackId: string, decision: Decision): Promise<boolean> => {
+  const { lambda, sdk } = await lambdaOf(target);
   const Result = Buffer.from(JSON.stringify(decision));
   try {
-    await lambda.send(new SendDurableExecutionCallbackSuccessCommand({ CallbackId, Result }));
+    await lambda.send(new sdk.SendDurableExecutionCallbackSuccessCommand({ CallbackId, Result }));
     return true;
   } catch (error) {
     if (/^(CallbackTimeout|InvalidParameterValue|ResourceNotFound)Exception$/.test(errorName(error)))

@@ -1,0 +1,46 @@
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { awsClient, type ClientOptions } from '../aws/clients.ts';
+import { createDynamoDb } from '../aws/dynamodb.ts';
+import { s3Client } from '../aws/s3.ts';
+import {
+  backoffOf,
+  hasOwnStore,
+  observeOptionsOf,
+  platformOptionsOf,
+  type Settings,
+} from '../config/settings.ts';
+import { createCredentials } from '../credentials/cache.ts';
+import { createAuthenticator } from '../platform/auth/auth.ts';
+import { createPlatformClient } from '../platform/client.ts';
+import { createObserve } from '../telemetry/observe.ts';
+import { createPaceUse } from '../telemetry/pace-use.ts';
+
+export type PlatformSettings = Omit<Settings, 'QUEUE_URL' | 'DEAD_LETTER_QUEUE_URL'>;
+
+/** What each function has that calls the platform, be it of a queue or a job. `options`: of all its clients of AWS. */
+export const createPlatformServices = (name: string, settings: PlatformSettings, options: ClientOptions) => {
+  const observe = createObserve(observeOptionsOf(name, settings));
+  const secrets = { client: awsClient(SecretsManagerClient, options), prefix: settings.SECRET_PREFIX };
+  const credentials = createCredentials({
+    ...secrets,
+    timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
+    warn: observe.warn,
+  });
+  const platform = createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials));
+  const dynamodb = createDynamoDb(options);
+  const { LEDGER_TABLE: table } = settings;
+  const ledgerAccess = table === undefined ? undefined : { dynamodb, table, nowMs: Date.now };
+  return {
+    ...{ observe, secrets, platform, dynamodb, ledgerAccess },
+    s3: s3Client({ ...options, forcePathStyle: hasOwnStore(settings) }),
+    paceUse: createPaceUse({
+      ...{ access: ledgerAccess, function: name, budget: platform.pace.budget, observe, nowMs: Date.now },
+    }),
+    limits: {
+      backoff: backoffOf(settings),
+      /** Kept at the end of an invocation for what must be written then. */
+      reserveMs: settings.RESERVE_MS,
+      maxWaitMs: settings.WAIT_LONGEST_HOURS * 3_600_000,
+    },
+  };
+};
