@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { sqsClient } from '../aws/batches.ts';
 import { awsClient, timeouts } from '../aws/clients.ts';
 import { createDynamoDb } from '../aws/dynamodb.ts';
 import { unlessError } from '../aws/error.ts';
 import { s3Client } from '../aws/s3.ts';
+import { sqsClient } from '../aws/sqs.ts';
 import { hasOwnStore, observeOptionsOf, type PollSettings, queueUrlOf } from '../config/settings.ts';
 import { createSecretReader } from '../credentials/reader.ts';
 import { createQueues } from '../delivery/queues.ts';

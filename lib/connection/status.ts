@@ -1,4 +1,4 @@
-import type { Queue } from '../aws/batches.ts';
+import type { Queue } from '../aws/sqs.ts';
 import type { Groups } from '../dead-letters/reading/groups.ts';
 import { groupLetters } from '../dead-letters/reading/list.ts';
 import { type Counts, countsOf, receive } from '../dead-letters/reading/queue.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chunksOf, inParallel } from '../aws/batches.ts';
 import { type Attributes, attribute, type DynamoDb, unlessRefused } from '../aws/dynamodb.ts';
+import { chunksOf, inParallel } from '../aws/parallel.ts';
 import { MessageFailure } from '../failure.ts';
 import { jsonIn } from '../json.ts';
 import type { CrosswalkKind, CrosswalkSource } from './kinds.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chunksOf } from '../aws/batches.ts';
+import { chunksOf } from '../aws/parallel.ts';
 import { type Audit, archive } from '../deployment/audit.ts';
 import type { Target } from '../deployment/target.ts';
 import type { Filter } from './reading/filter.ts';

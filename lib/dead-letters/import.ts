@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
-import { inParallel, sendAll } from '../aws/batches.ts';
+import { inParallel } from '../aws/parallel.ts';
+import { sendAll } from '../aws/sqs.ts';
 import { type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
 import type { Audit } from '../deployment/audit.ts';
 import { RefusedError } from '../deployment/command-errors.ts';

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { batchesOf, chunksOf } from '../aws/batches.ts';
 import { errorName } from '../aws/error.ts';
+import { chunksOf } from '../aws/parallel.ts';
+import { batchesOf } from '../aws/sqs.ts';
 import type { Outgoing } from '../aws/sqs-limits.ts';
 import { type DeadLetter, nowhere, pointerTo, sqsMessageOf } from '../dead-letter.ts';
 import { type Failure, failureOf, MessageFailure } from '../failure.ts';

@@ -1,5 +1,5 @@
-import { sqsClient } from '../aws/batches.ts';
 import { timeouts } from '../aws/clients.ts';
+import { sqsClient } from '../aws/sqs.ts';
 import { onceFromEnvironment, whileInitialising } from '../config/environment.ts';
 import { type Settings, settingsFrom } from '../config/settings.ts';
 import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';

@@ -1,6 +1,6 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import * as z from 'zod';
-import { inParallel } from '../aws/batches.ts';
+import { inParallel } from '../aws/parallel.ts';
 import { jsonIn } from '../json.ts';
 import { RefusedError } from './command-errors.ts';
 import type { Target } from './target.ts';

@@ -1,7 +1,7 @@
-import { sqsClient } from '../aws/batches.ts';
 import { type ClientOptions, lazyAwsClient } from '../aws/clients.ts';
 import { createDynamoDb } from '../aws/dynamodb.ts';
 import { s3Client } from '../aws/s3.ts';
+import { sqsClient } from '../aws/sqs.ts';
 
 type Service = 'sqs' | 's3' | 'secretsManager' | 'dynamodb';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chunksOf, inParallel } from '../aws/batches.ts';
 import { type Attributes, attribute } from '../aws/dynamodb.ts';
+import { chunksOf, inParallel } from '../aws/parallel.ts';
 import { type DeskRecord, type DeskTable, type List, listIndex, recordIn, shards } from './record.ts';
 import type { About } from './subject.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chunksOf, inParallel } from '../aws/batches.ts';
 import { attribute, unlessRefused } from '../aws/dynamodb.ts';
+import { chunksOf, inParallel } from '../aws/parallel.ts';
 import { recordsOf } from './read.ts';
 import {
   type DeskTable,

@@ -1,5 +1,5 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { sendAll } from '../aws/batches.ts';
+import { sendAll } from '../aws/sqs.ts';
 import { maxMessageBytes, type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
 import { receiptAttribute } from '../dead-letter.ts';
 import type { Audit } from '../deployment/audit.ts';

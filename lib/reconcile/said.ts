@@ -1,4 +1,4 @@
-import { inParallel } from '../aws/batches.ts';
+import { inParallel } from '../aws/parallel.ts';
 import { crosswalkKinds } from '../crosswalk/kinds.ts';
 import type { Crosswalk } from '../crosswalk/look-up.ts';
 import type { JobStore } from '../durable/store.ts';

@@ -1,5 +1,5 @@
-import { sqsClient } from '../aws/batches.ts';
 import { once } from '../aws/once.ts';
+import { sqsClient } from '../aws/sqs.ts';
 import { queueUrlOf, type ReconcileSettings } from '../config/settings.ts';
 import { createCrosswalk } from '../crosswalk/look-up.ts';
 import { createCrosswalkTable } from '../crosswalk/table.ts';

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { sendAll } from '../aws/batches.ts';
+import { sendAll } from '../aws/sqs.ts';
 import { MessageFailure } from '../failure.ts';
 import { priorityAttribute } from '../message.ts';
 import { type Plan, planOf } from './examine.ts';

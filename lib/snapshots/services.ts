@@ -1,7 +1,7 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { sqsClient } from '../aws/batches.ts';
 import { timeouts } from '../aws/clients.ts';
 import { s3Client } from '../aws/s3.ts';
+import { sqsClient } from '../aws/sqs.ts';
 import {
   backoffOf,
   hasOwnStore,

@@ -1,5 +1,6 @@
-import { hideAll, inParallel } from '../aws/batches.ts';
 import { attribute, unlessRefused } from '../aws/dynamodb.ts';
+import { inParallel } from '../aws/parallel.ts';
+import { hideAll } from '../aws/sqs.ts';
 import type { Filter } from '../dead-letters/reading/filter.ts';
 import { deskOf } from '../dead-letters/reading/records.ts';
 import type { Audit } from '../deployment/audit.ts';

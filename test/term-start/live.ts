@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sendAll } from '../../lib/aws/batches.ts';
+import { sendAll } from '../../lib/aws/sqs.ts';
 import { countsOf } from '../../lib/dead-letters/reading/queue.ts';
 import { controlsOf } from '../local/controls.ts';
 import { event } from '../local/scenarios.ts';

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
-import { inParallel } from '../../aws/batches.ts';
+import { inParallel } from '../../aws/parallel.ts';
 import type { JobStore } from '../../durable/store.ts';
 import { dispositions, failureOf } from '../../failure.ts';
 import { inFolder } from '../../files/folder.ts';

@@ -1,5 +1,5 @@
-import { inParallel } from '../../aws/batches.ts';
 import { awsTroubleIn, errorName } from '../../aws/error.ts';
+import { inParallel } from '../../aws/parallel.ts';
 import { RefusedError } from '../../deployment/command-errors.ts';
 import type { Target } from '../../deployment/target.ts';
 import { type Condition, conditionOn, listed } from '../../desk/read.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inParallel } from '../../aws/batches.ts';
 import { attribute, unlessRefused } from '../../aws/dynamodb.ts';
+import { inParallel } from '../../aws/parallel.ts';
 import { resourceIn } from '../../delivery/ledger-entry.ts';
 import { integrationNamed } from '../../deployment/integrations.ts';
 import type { Target } from '../../deployment/target.ts';

@@ -1,5 +1,5 @@
 import type { Message } from '@aws-sdk/client-sqs';
-import type { Queue } from '../../aws/batches.ts';
+import type { Queue } from '../../aws/sqs.ts';
 import type { Target } from '../../deployment/target.ts';
 import { createLetterReader, type Letter } from './letter.ts';
 import { merged } from './merged.ts';

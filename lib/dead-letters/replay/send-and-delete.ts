@@ -1,4 +1,4 @@
-import { sendAll } from '../../aws/batches.ts';
+import { sendAll } from '../../aws/sqs.ts';
 import { bytesOf, maxAttributes, maxBytes, type Outgoing, withoutRefused } from '../../aws/sqs-limits.ts';
 import { type DeadLetter, historyAttribute, receiptAttribute } from '../../dead-letter.ts';
 import type { Target } from '../../deployment/target.ts';

@@ -1,4 +1,4 @@
-import { inParallel } from '../../aws/batches.ts';
+import { inParallel } from '../../aws/parallel.ts';
 import { checkConnection } from '../../connection/check.ts';
 import { type Connection, withConnection } from '../../connection/connection.ts';
 import { RefusedError, UsageError } from '../../deployment/command-errors.ts';

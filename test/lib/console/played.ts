@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import { sendAll } from '../../../lib/aws/batches.ts';
+import { sendAll } from '../../../lib/aws/sqs.ts';
 import { type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '@aws-sdk/client-sqs';
 import { afterAll, expect, test } from 'vitest';
-import { sendAll } from '../../../lib/aws/batches.ts';
+import { sendAll } from '../../../lib/aws/sqs.ts';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
 import { waitLimitMs } from '../../limits.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { sendAll } from '../../../lib/aws/batches.ts';
+import { sendAll } from '../../../lib/aws/sqs.ts';
 import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
 import { type Attempt, attemptsIn } from '../../local/play.ts';
 import { settingsOf } from '../../local/stack.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { sendAll } from '../../../lib/aws/batches.ts';
+import { sendAll } from '../../../lib/aws/sqs.ts';
 import type { Groups } from '../../../lib/dead-letters/reading/groups.ts';
 import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
 import type { ReplayResult } from '../../../lib/dead-letters/replay/replay.ts';

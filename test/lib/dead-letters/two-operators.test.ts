@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { sendAll } from '../../../lib/aws/batches.ts';
+import { sendAll } from '../../../lib/aws/sqs.ts';
 import { sqsMessageOf } from '../../../lib/dead-letter.ts';
 import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
 import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { chunksOf } from '../../../lib/aws/batches.ts';
 import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
+import { chunksOf } from '../../../lib/aws/parallel.ts';
 import type { DeadLetter } from '../../../lib/dead-letter.ts';
 import { createDeskNotes, type Ended } from '../../../lib/desk/notes.ts';
 import { listed, recordsOf, scanned } from '../../../lib/desk/read.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { sendAll } from '../../../../lib/aws/batches.ts';
+import { sendAll } from '../../../../lib/aws/sqs.ts';
 import { countsOf } from '../../../../lib/dead-letters/reading/queue.ts';
 import type { Verified } from '../../../../lib/dead-letters/verify/verify.ts';
 import { readAuditLog } from '../../../../lib/deployment/audit-log.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { deleteAll, hideAll, sendAll } from '../../../lib/aws/batches.ts';
+import { deleteAll, hideAll, sendAll } from '../../../lib/aws/sqs.ts';
 import { type Office, officesForTests } from '../cli/office.ts';
 
 const offices = officesForTests();

@@ -1,0 +1,25 @@
+/** In their order, so many together at most. */
+export const chunksOf = <Item>(items: readonly Item[], size: number): Item[][] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size));
+
+/** Works on all items, 16 at a time. @throws the first error, after what was begun has ended. */
+export const inParallel = async <Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> => {
+  const underWay = new Set<Promise<void>>();
+  const errors: unknown[] = [];
+  for await (const item of items) {
+    if (errors.length > 0) break;
+    const one: Promise<void> = work(item)
+      .then(
+        () => {},
+        (error: unknown) => void errors.push(error),
+      )
+      .finally(() => underWay.delete(one));
+    underWay.add(one);
+    if (underWay.size >= 16) await Promise.race(underWay);
+  }
+  await Promise.all(underWay);
+  if (errors.length > 0) throw errors[0];
+};
