@@ -64,6 +64,8 @@ export const platformId = z
 
 /** The SQS attribute with which a producer marks a message of a large load, as `bulk`: it leaves the platform to others. */
 export const priorityAttribute = 'priority';
+/** Of a message that is part of a large load. */
+export const bulkAttributes = { [priorityAttribute]: { DataType: 'String', StringValue: 'bulk' } };
 
 /** How far ahead of our clock a producer's may be, in milliseconds. */
 const aheadMs = 3_600_000;

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { lettersOf } from '../lib/change-poll/events.ts';
+import { messagesOf } from '../lib/change-poll/events.ts';
 import { noticesIn } from '../lib/change-poll/page.ts';
 import { secretShape } from '../lib/change-poll/source.ts';
 import { integrationNamed, loadIntegrations } from '../lib/deployment/integrations.ts';
@@ -105,8 +105,8 @@ describe('documents', () => {
     const read = readMapping(JSON.stringify(mapped), integrations);
     if (!('mapping' in read)) throw new Error(read.problems.join());
     const [change] = noticesIn(JSON.stringify(changes), { after: undefined, limit: 500 });
-    const made = lettersOf(change!, { mapping: read.mapping, integrations, nowMs: Date.now() });
-    expect(made).toMatchObject({ letters: [{ function: 'enrollment-create' }] });
+    const made = messagesOf(change!, { mapping: read.mapping, integrations, nowMs: Date.now() });
+    expect(made).toMatchObject({ messages: [{ function: 'enrollment-create' }] });
   });
 
   test('what the producers’ guide shows of snapshots is read as it says', async () => {

@@ -15,33 +15,44 @@ export type Queue = { sqs: SQSClient; url: string };
 export type Failures = Map<number, string>;
 
 /** The most that SQS takes in one batch call. */
-const maxEntries = 10;
+export const maxEntries = 10;
 
 /** What became of messages that were given to SQS, by their places in what was given. */
 export type SendResult = {
   failures: Failures;
   /** As SQS names them; undefined: it did not take the message. */
   messageIds: (string | undefined)[];
+  /** Why a whole call got no answer, or was refused; of several, one. */
+  error?: unknown;
 };
 
-export const sendAll = async ({ sqs, url }: Queue, messages: Outgoing[]): Promise<SendResult> => {
+export const sendAll = async (
+  { sqs, url }: Queue,
+  messages: Outgoing[],
+  { signal }: { signal?: AbortSignal | undefined } = {},
+): Promise<SendResult> => {
   const { SendMessageBatchCommand } = await import('@aws-sdk/client-sqs');
   const messageIds: SendResult['messageIds'] = messages.map(() => undefined);
   const placed = messages.map((message, place) => ({ ...message, place }));
+  let thrown: unknown;
   const failures = await inBatches(placed, async (batch) => {
     const Entries = batch.map(({ body, attributes }, at) => ({
       Id: String(at),
       MessageBody: body,
       MessageAttributes: attributes,
     }));
-    const answer = await sqs.send(new SendMessageBatchCommand({ QueueUrl: url, Entries }));
+    const command = new SendMessageBatchCommand({ QueueUrl: url, Entries });
+    const answer = await sqs.send(command, signal && { abortSignal: signal }).catch((error: unknown) => {
+      thrown = error;
+      throw error;
+    });
     for (const { Id, MessageId } of answer.Successful ?? []) {
       const place = batch[Number(Id)]?.place;
       if (place !== undefined) messageIds[place] = MessageId;
     }
     return answer.Failed;
   });
-  return { failures, messageIds };
+  return { failures, messageIds, error: thrown };
 };
 
 export const deleteAll = async ({ sqs, url }: Queue, receiptHandles: string[]): Promise<Failures> => {
@@ -53,20 +64,25 @@ export const deleteAll = async ({ sqs, url }: Queue, receiptHandles: string[]): 
 };
 
 /** Shows messages again after so many seconds; 0: at once. */
-export const hideAll = async (
+export const hideAll = (queue: Queue, receiptHandles: string[], seconds: number): Promise<Failures> =>
+  inBatches(receiptHandles, (batch) =>
+    hide(
+      queue,
+      batch.map((receiptHandle) => ({ receiptHandle, seconds })),
+    ),
+  );
+
+/** Shows as many messages as one call takes again, each after its own time; answers the entries that failed. */
+export const hide = async (
   { sqs, url }: Queue,
-  receiptHandles: string[],
-  seconds: number,
-): Promise<Failures> => {
+  messages: readonly { receiptHandle: string; seconds: number }[],
+): Promise<BatchResultErrorEntry[]> => {
   const { ChangeMessageVisibilityBatchCommand } = await import('@aws-sdk/client-sqs');
-  return inBatches(receiptHandles, async (batch) => {
-    const Entries = batch.map((ReceiptHandle, at) => ({
-      Id: String(at),
-      ReceiptHandle,
-      VisibilityTimeout: seconds,
-    }));
-    return (await sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries }))).Failed;
-  });
+  const Entries = messages.map(({ receiptHandle, seconds }, at) => ({
+    ...{ Id: String(at), ReceiptHandle: receiptHandle, VisibilityTimeout: seconds },
+  }));
+  const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries });
+  return (await sqs.send(command)).Failed ?? [];
 };
 
 const attempts = 3;
@@ -107,7 +123,7 @@ const givingUp = <Item>(call: Call<Item>): Call<Item> => {
 };
 
 /** As many together as SQS takes in one call. */
-export const batchesOf = <Item>(items: Item[]): { from: number; items: Item[] }[] => {
+const batchesOf = <Item>(items: Item[]): { from: number; items: Item[] }[] => {
   const batches: { from: number; items: Item[] }[] = [];
   let bytes = 0;
   for (const [at, item] of items.entries()) {

@@ -1,4 +1,5 @@
-import { maxMessageBytes, type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
+import { maxMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
+import type { Addressed } from '../delivery/send-to-functions.ts';
 import { failureOf } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { eventsOf, type Made, problemsText } from '../mapping/events.ts';
@@ -6,22 +7,20 @@ import type { Mapping } from '../mapping/mapping.ts';
 import { draftOf, messageType } from '../message.ts';
 import { type Notice, sequenceOf } from './page.ts';
 
-export type Letter = { function: string; message: Outgoing };
-
 /** What a notice makes: messages, each for the queue of its function; none, where the mapping does not name it; or why it cannot. */
-export type Outcome = { letters: Letter[] } | { problem: string };
+type Outcome = { messages: Addressed[] } | { problem: string };
 
 type Known = { mapping: Mapping; integrations: ReadonlyMap<string, Integration<unknown>>; nowMs: number };
 
 /** The same notice makes the same events, whenever it is read: what is sent twice is a duplicate. */
-export const lettersOf = (notice: Notice, { mapping, integrations, nowMs }: Known): Outcome => {
+export const messagesOf = (notice: Notice, { mapping, integrations, nowMs }: Known): Outcome => {
   const made = eventsOf(notice, mapping);
   if (made.problems) return { problem: problemsText(made.problems) };
-  const letters: Letter[] = [];
+  const messages: Addressed[] = [];
   for (const each of made.events) {
     const integration = integrations.get(each.function);
     if (integration === undefined) return { problem: `there is no function ${each.function}` };
-    const isFirst = !letters.some((letter) => letter.function === each.function);
+    const isFirst = !messages.some((message) => message.function === each.function);
     const body = JSON.stringify(eventFrom(notice, each, isFirst ? notice.id : `${notice.id}/${each.at}`));
     const message = { body, attributes: {} };
     try {
@@ -31,9 +30,9 @@ export const lettersOf = (notice: Notice, { mapping, integrations, nowMs }: Know
     }
     const problem = sqsProblem(message, maxMessageBytes);
     if (problem !== undefined) return { problem: `its message ${problem}` };
-    letters.push({ function: each.function, message });
+    messages.push({ function: each.function, message });
   }
-  return { letters };
+  return { messages };
 };
 
 const eventFrom = (notice: Notice, { function: name, data, time }: Made, id: string): object => ({

@@ -1,9 +1,9 @@
-import type { Outgoing } from '../aws/sqs-limits.ts';
+import type { Addressed } from '../delivery/send-to-functions.ts';
 import { failureOf, MessageFailure } from '../failure.ts';
 import type { Integration } from '../integration.ts';
 import { type Mapping, readMapping } from '../mapping/mapping.ts';
 import type { Observe } from '../telemetry/observe.ts';
-import { lettersOf, resourceOf } from './events.ts';
+import { messagesOf, resourceOf } from './events.ts';
 import { type Notice, noticesIn } from './page.ts';
 import type { Place } from './place.ts';
 import type { Source } from './source.ts';
@@ -28,7 +28,7 @@ export type PollParts = {
   /** Keeps a notice that makes no message. */
   keepRefused(id: string, text: string, signal: AbortSignal): Promise<void>;
   /** @throws where one of them was not taken. */
-  send(functionName: string, messages: Outgoing[], signal: AbortSignal): Promise<void>;
+  send(messages: readonly Addressed[], signal: AbortSignal): Promise<void>;
   integrations(): Promise<ReadonlyMap<string, Integration<unknown>>>;
   observe: Observe;
   /** After which id to begin, where nothing was read yet. */
@@ -114,21 +114,19 @@ type Page = Omit<PollParts, 'integrations'> & {
 
 const sendPage = async (notices: Notice[], page: Page): Promise<void> => {
   const { observe, summary, signal } = page;
-  const queues = new Map<string, Outgoing[]>();
+  const made: Addressed[] = [];
   const refused: [notice: Notice, problem: string][] = [];
   const counts = { sent: 0, skipped: 0 };
   for (const notice of notices) {
-    const made = lettersOf(notice, { ...page, nowMs: page.nowMs() });
-    if ('problem' in made) refused.push([notice, made.problem]);
-    else if (made.letters.length === 0) counts.skipped += 1;
-    else counts.sent += 1;
-    for (const { function: name, message } of 'letters' in made ? made.letters : []) {
-      const queue = queues.get(name) ?? [];
-      queue.push(message);
-      queues.set(name, queue);
+    const outcome = messagesOf(notice, { ...page, nowMs: page.nowMs() });
+    if ('problem' in outcome) {
+      refused.push([notice, outcome.problem]);
+      continue;
     }
+    counts[outcome.messages.length === 0 ? 'skipped' : 'sent'] += 1;
+    made.push(...outcome.messages);
   }
-  for (const [name, messages] of queues) await page.send(name, messages, signal);
+  await page.send(made, signal);
   for (const [notice, problem] of refused) {
     await page.keepRefused(notice.id, JSON.stringify({ problem, notice }), signal);
     observe.warn('a change notice could not become a message; it is stored under change-poll/refused', {

@@ -7,7 +7,7 @@ import { s3Client } from '../aws/s3.ts';
 import { sqsClient } from '../aws/sqs.ts';
 import { hasOwnStore, observeOptionsOf, type PollSettings, queueUrlOf } from '../config/settings.ts';
 import { createSecretReader } from '../credentials/reader.ts';
-import { createQueues } from '../delivery/queues.ts';
+import { sendToFunctions } from '../delivery/send-to-functions.ts';
 import { createObserve, type Observe } from '../telemetry/observe.ts';
 import { createPlace } from './place.ts';
 import { mappingFile, type PollParts } from './poll.ts';
@@ -27,7 +27,7 @@ export const createPollServices = (
   integrations: PollParts['integrations'],
 ): PollServices => {
   const observe = createObserve(observeOptionsOf('change-poll', settings));
-  const { CHANGES_URL: url, CHANGES_BUCKET: Bucket, DEAD_LETTER_QUEUE_URL: deadLetterQueueUrl } = settings;
+  const { CHANGES_URL: url, CHANGES_BUCKET: Bucket } = settings;
   if (url === undefined) return { observe, parts: undefined };
   const s3 = s3Client({ ...clientOptions, forcePathStyle: hasOwnStore(settings) });
   const sqs = sqsClient(clientOptions);
@@ -56,13 +56,8 @@ export const createPollServices = (
       const put = new PutObjectCommand({ Bucket, Key, Body, ContentType: 'application/json' });
       await (await s3()).send(put, { abortSignal });
     },
-    send: (name, messages, signal) => {
-      const queueUrl = queueUrlOf(name, settings);
-      return createQueues({ ...{ sqs, queueUrl, deadLetterQueueUrl }, warn: observe.warn }).send(
-        messages,
-        signal,
-      );
-    },
+    send: (messages, signal) =>
+      sendToFunctions(messages, { sqs, queueUrlOf: (name) => queueUrlOf(name, settings), signal }),
     ...{ integrations, observe, from: settings.CHANGES_FROM, limit: settings.CHANGES_LIMIT, nowMs: Date.now },
   };
   return { observe, parts };

@@ -10,7 +10,6 @@ import { openStored, type StoredFile } from '../files/files.ts';
 import { jsonIn, readJson } from '../json.ts';
 import { fileName } from '../redaction/file-name.ts';
 import { eventTexts } from './event-texts.ts';
-import type { SendOn } from './queues.ts';
 import { attributesOf } from './sqs-delivery.ts';
 
 /** Sends the events of the files that a notice names to the function's own queue; answers what is worth knowing of it. */
@@ -18,6 +17,9 @@ export type FanOut = (
   objects: readonly NamedObject[],
   about: { record: SQSRecord; signal: AbortSignal; untilMs: number },
 ) => Promise<string>;
+
+/** Sends messages to the function's own queue. @throws where one of them was not taken; others may have been. */
+type SendOn = (messages: Outgoing[], signal: AbortSignal) => Promise<void>;
 
 type FanOutOptions = {
   /** Its files lie under `events/<function>/` of this bucket; undefined: none is taken. */

@@ -1,11 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { errorName } from '../aws/error.ts';
 import { chunksOf } from '../aws/parallel.ts';
-import { batchesOf } from '../aws/sqs.ts';
-import type { Outgoing } from '../aws/sqs-limits.ts';
+import { hide, maxEntries } from '../aws/sqs.ts';
 import { type DeadLetter, nowhere, pointerTo, sqsMessageOf } from '../dead-letter.ts';
-import { type Failure, failureOf, MessageFailure } from '../failure.ts';
+import { type Failure, failureOf } from '../failure.ts';
 import type { KeepWhole } from './oversized-letters.ts';
 
 /** A message of the function's own queue that is to be shown again later. */
@@ -21,9 +19,6 @@ export type Queues = {
   delay(delays: Delay[]): Promise<void>;
 };
 
-/** Sends messages to the function's own queue. @throws where one of them was not taken; others may have been. */
-export type SendOn = (messages: Outgoing[], signal: AbortSignal) => Promise<void>;
-
 type QueuesOptions = {
   /** Made when first needed: most invocations need neither letters nor visibilities. */
   sqs: () => Promise<SQSClient>;
@@ -36,12 +31,6 @@ type QueuesOptions = {
   failed?(failure: Failure): void;
 };
 
-/** As many entries as SQS takes in one batch call. */
-const batchSize = 10;
-
-/** A batch call succeeds as a whole even where single entries failed: those are given again. */
-const sendAttempts = 3;
-
 export const createQueues = ({
   sqs,
   queueUrl,
@@ -49,22 +38,10 @@ export const createQueues = ({
   keepWhole,
   warn,
   failed,
-}: QueuesOptions): Queues & { send: SendOn } => {
+}: QueuesOptions): Queues => {
   const delayBatch = async (delays: Delay[]): Promise<Delay[]> => {
-    const { ChangeMessageVisibilityBatchCommand } = await import('@aws-sdk/client-sqs');
-    const client = await sqs();
-    const answer = await client.send(
-      new ChangeMessageVisibilityBatchCommand({
-        QueueUrl: queueUrl,
-        Entries: delays.map((delay, at) => ({
-          Id: String(at),
-          ReceiptHandle: delay.receiptHandle,
-          VisibilityTimeout: delay.seconds,
-        })),
-      }),
-    );
-    const failed = new Set((answer.Failed ?? []).map((entry) => entry.Id));
-    return delays.filter((_, at) => failed.has(String(at)));
+    const refused = await hide({ sqs: await sqs(), url: queueUrl }, delays);
+    return refused.flatMap(({ Id }) => delays[Number(Id)] ?? []);
   };
 
   const delayAll = async (delays: Delay[]): Promise<void> => {
@@ -83,31 +60,6 @@ export const createQueues = ({
           seconds,
         },
       );
-  };
-
-  const sendBatch = async (messages: Outgoing[], signal: AbortSignal): Promise<void> => {
-    const { SendMessageBatchCommand } = await import('@aws-sdk/client-sqs');
-    const client = await sqs();
-    let left = messages;
-    for (let attempt = 1; left.length > 0; attempt += 1) {
-      const { Failed = [] } = await client.send(
-        new SendMessageBatchCommand({
-          QueueUrl: queueUrl,
-          Entries: left.map(({ body, attributes }, at) => ({
-            ...{ Id: String(at), MessageBody: body, MessageAttributes: attributes },
-          })),
-        }),
-        { abortSignal: signal },
-      );
-      left = Failed.flatMap(({ Id }) => left[Number(Id)] ?? []);
-      if (left.length === 0) return;
-      if (attempt === sendAttempts)
-        throw new MessageFailure(
-          'unavailable',
-          `SQS refused ${left.length} of ${messages.length} messages (${Failed[0]?.Code})`,
-        );
-      await sleep(100 * attempt ** 2);
-    }
   };
 
   const send = async (letter: DeadLetter): Promise<void> => {
@@ -134,10 +86,7 @@ export const createQueues = ({
     },
     delay: async (delays) => {
       // At once: a batch holds several tens, and what is left of the invocation's time is enough for the time-outs of one.
-      await Promise.all(chunksOf(delays, batchSize).map(delayAll));
-    },
-    send: async (messages, signal) => {
-      await Promise.all(batchesOf(messages).map(({ items }) => sendBatch(items, signal)));
+      await Promise.all(chunksOf(delays, maxEntries).map(delayAll));
     },
   };
 };

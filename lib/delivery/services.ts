@@ -21,6 +21,7 @@ import { createFanOut, type FanOut } from './fan-out.ts';
 import { createLetterStore } from './oversized-letters.ts';
 import { createPlatformServices } from './platform-services.ts';
 import { createQueues, type Queues } from './queues.ts';
+import { sendToFunctions } from './send-to-functions.ts';
 
 /** What one container works with. Tests hand in their own. */
 export type Services = {
@@ -70,8 +71,9 @@ export const createServices = (functionName: string, settings: Settings): Servic
   const services = createPlatformServices(functionName, settings, clientOptions);
   const { observe, secrets, platform, dynamodb, s3, paceUse, limits } = services;
   const { LETTERS_BUCKET: bucket, CROSSWALK_TABLE: crosswalkTable } = settings;
+  const sqs = sqsClient(clientOptions);
   const queues = createQueues({
-    sqs: sqsClient(clientOptions),
+    sqs,
     queueUrl: settings.QUEUE_URL,
     deadLetterQueueUrl: settings.DEAD_LETTER_QUEUE_URL,
     keepWhole: bucket === undefined ? undefined : createLetterStore({ s3, bucket }),
@@ -94,7 +96,11 @@ export const createServices = (functionName: string, settings: Settings): Servic
     fanOut: createFanOut({
       ...{ functionName, s3, nowMs: Date.now },
       bucket: settings.EVENTS_BUCKET,
-      send: queues.send,
+      send: (messages, signal) =>
+        sendToFunctions(
+          messages.map((message) => ({ function: functionName, message })),
+          { sqs, queueUrlOf: () => settings.QUEUE_URL, signal },
+        ),
       timeoutMs: settings.FILE_TIMEOUT_MS,
       maximumBytes: settings.EVENTS_FILE_MAXIMUM_BYTES,
       maximumEvents: settings.EVENTS_FILE_MAXIMUM,

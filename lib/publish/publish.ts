@@ -12,7 +12,7 @@ import type { Integration } from '../integration.ts';
 import { readJson } from '../json.ts';
 import { isTooOld } from '../ledger/rules.ts';
 import { problemsByColumn, problemsText } from '../mapping/events.ts';
-import { draftOf, priorityAttribute } from '../message.ts';
+import { bulkAttributes, draftOf } from '../message.ts';
 import { openRows, type Row, type Source } from './rows.ts';
 
 type PublishOptions = Source & {
@@ -144,7 +144,7 @@ const attributesOf = ({
   bulk,
   receipts = false,
 }: Pick<PublishOptions, 'bulk' | 'receipts'>): Outgoing['attributes'] => ({
-  ...(bulk && { [priorityAttribute]: { DataType: 'String', StringValue: 'bulk' } }),
+  ...(bulk && bulkAttributes),
   ...(receipts && { [receiptAttribute]: { DataType: 'String', StringValue: 'yes' } }),
 });
 

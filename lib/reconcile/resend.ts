@@ -3,10 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { inParallel } from '../aws/parallel.ts';
-import { sendAll } from '../aws/sqs.ts';
-import type { Outgoing } from '../aws/sqs-limits.ts';
 import { type Crosswalk, lookUpOperations } from '../crosswalk/look-up.ts';
 import type { BackoffLimits } from '../delivery/backoff.ts';
+import { type Addressed, sendToFunctions } from '../delivery/send-to-functions.ts';
 import type { Engine } from '../durable/job.ts';
 import type { JobStore } from '../durable/store.ts';
 import { dispositions, failureOf, MessageFailure } from '../failure.ts';
@@ -14,7 +13,7 @@ import { inFolder } from '../files/folder.ts';
 import { keepMemoryBelow } from '../files/memory.ts';
 import type { Integration } from '../integration.ts';
 import type { Field, LedgerTable } from '../ledger/table.ts';
-import { messageType, placeIn, priorityAttribute } from '../message.ts';
+import { bulkAttributes, messageType, placeIn } from '../message.ts';
 import type { Platform, PlatformClient } from '../platform/client.ts';
 import { getGradeValue } from '../platform/resources/grades.ts';
 import { inSets } from '../sets/engine.ts';
@@ -131,8 +130,8 @@ type Wanted = {
 };
 type Names = { [Name in (typeof nameColumns)[number]]?: string };
 
-/** Of what is sent: its resource, the function, and the event. */
-type Sending = { resource: string; function: string; body: string };
+/** What is sent, and to which resource. */
+type Sending = Addressed & { resource: string };
 
 const sendAgain = async (id: string, outcomes: Outcomes, services: Timed): Promise<void> => {
   const asked = decidedSchema.parse(await services.store.readJson(resendKey(id)));
@@ -199,23 +198,22 @@ const eventOf = (
   id: string,
   resource: string,
   { function: name, data, time }: { function: string; data: object; time: string },
-): Pick<Sending, 'function' | 'body'> => ({
+): Addressed => ({
   function: name,
-  body: JSON.stringify({
-    specversion: '1.0',
-    id: eventIdOf(id, resource),
-    source: '/sis-relay/reconcile',
-    type: messageType(name),
-    time,
-    data,
-  }),
+  message: {
+    body: JSON.stringify({
+      specversion: '1.0',
+      id: eventIdOf(id, resource),
+      source: '/sis-relay/reconcile',
+      type: messageType(name),
+      time,
+      data,
+    }),
+    attributes: bulkAttributes,
+  },
 });
 
 type Sender = { add(sending: Sending): Promise<void>; send(): Promise<void> };
-
-const attributes: Outgoing['attributes'] = {
-  [priorityAttribute]: { DataType: 'String', StringValue: 'bulk' },
-};
 
 /** Sends events many at a time, and notes which are on their queues. */
 const createSender = (outcomes: Outcomes, { sqs, queueUrlOf }: Resending): Sender => {
@@ -223,19 +221,10 @@ const createSender = (outcomes: Outcomes, { sqs, queueUrlOf }: Resending): Sende
   const send = async (): Promise<void> => {
     const now = held;
     held = [];
-    for (const [name, sendings] of Map.groupBy(now, (each) => each.function)) {
-      const { failures, messageIds } = await sendAll(
-        { sqs: await sqs(), url: queueUrlOf(name) },
-        sendings.map(({ body }) => ({ body, attributes })),
-      );
-      for (const [at, { resource }] of sendings.entries()) {
-        const messageId = messageIds[at];
-        if (messageId !== undefined) outcomes.set(resource, { resource, outcome: 'sent', messageId });
-      }
-      const [reason] = failures.values();
-      if (reason !== undefined)
-        throw new MessageFailure('unavailable', `SQS refused ${failures.size} messages: ${reason}`);
-    }
+    await sendToFunctions(now, {
+      ...{ sqs, queueUrlOf },
+      taken: ({ resource }, messageId) => outcomes.set(resource, { resource, outcome: 'sent', messageId }),
+    });
   };
   return {
     send,

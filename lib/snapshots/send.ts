@@ -1,8 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { sendAll } from '../aws/sqs.ts';
-import { MessageFailure } from '../failure.ts';
-import { priorityAttribute } from '../message.ts';
+import { sendToFunctions } from '../delivery/send-to-functions.ts';
+import { bulkAttributes } from '../message.ts';
 import { type Plan, planOf } from './examine.ts';
 import { changesKey } from './record.ts';
 import type { SnapshotServices } from './services.ts';
@@ -21,8 +20,6 @@ export const stretchesOf = (parts: number): Stretch[] => {
   }));
 };
 
-const attributes = { [priorityAttribute]: { DataType: 'String', StringValue: 'bulk' } };
-
 /** Sends the events of these pieces, byte for byte as they were written. @throws MessageFailure if SQS refuses some. */
 export const sendStretch = async (
   id: string,
@@ -34,26 +31,13 @@ export const sendStretch = async (
   for (const [at, { bytes }] of parts.slice(from, to).entries()) {
     const packed = await services.store.range(changesKey(id), place + placeOf(parts.slice(from), at), bytes);
     const lines = (await promisify(gunzip)(packed)).toString().trimEnd().split('\n');
-    await sendLines(lines, services);
+    const messages = lines.map((body) => ({
+      function: (JSON.parse(body) as { type: string }).type.split('.')[1] ?? '',
+      message: { body, attributes: bulkAttributes },
+    }));
+    await sendToFunctions(messages, services);
   }
 };
 
 const placeOf = (parts: Plan['parts'], at: number): number =>
   parts.slice(0, at).reduce((sum, { bytes }) => sum + bytes, 0);
-
-/** In their order as far as their queue is the same. */
-const sendLines = async (lines: string[], { sqs, queueUrlOf }: SnapshotServices): Promise<void> => {
-  const byFunction = Map.groupBy(
-    lines,
-    (body) => (JSON.parse(body) as { type: string }).type.split('.')[1] ?? '',
-  );
-  for (const [name, bodies] of byFunction) {
-    const { failures } = await sendAll(
-      { sqs, url: queueUrlOf(name) },
-      bodies.map((body) => ({ body, attributes })),
-    );
-    const [reason] = failures.values();
-    if (reason !== undefined)
-      throw new MessageFailure('unavailable', `SQS refused ${failures.size} messages: ${reason}`);
-  }
-};

@@ -17,7 +17,7 @@ import type { SnapshotStore } from './store.ts';
 
 export type SnapshotServices = {
   store: SnapshotStore;
-  sqs: SQSClient;
+  sqs(): Promise<SQSClient>;
   /** Of the function that an event is for. */
   queueUrlOf(functionName: string): string;
   integrations: ReadonlyMap<string, Integration<unknown>>;
@@ -45,16 +45,16 @@ export const createSnapshotServices = async (
   settings: SnapshotSettings,
   loadIntegrations: () => Promise<Integrations>,
 ): Promise<SnapshotServices> => {
-  const [s3, { createSnapshotStore }, sqs, running, integrations] = await Promise.all([
+  const [s3, { createSnapshotStore }, running, integrations] = await Promise.all([
     s3Client({ ...clientOptions, forcePathStyle: hasOwnStore(settings) })(),
     import('./store.ts'),
-    sqsClient(clientOptions)(),
     createRunningExecutions(),
     loadIntegrations(),
   ]);
   return {
     store: createSnapshotStore({ s3, bucket: settings.SNAPSHOT_BUCKET }),
-    sqs,
+    // Loaded where something is sent.
+    sqs: sqsClient(clientOptions),
     queueUrlOf: (name) => queueUrlOf(name, settings),
     integrations,
     observe: createObserve(observeOptionsOf('snapshot-import', settings)),

@@ -56,8 +56,10 @@ const poll = async ({ settings = {}, secret, parts = {}, timeMs = 60_000 }: More
     keepRefused: async (id, text) => {
       refused[id] = JSON.parse(text);
     },
-    send: async (queue, messages) =>
-      void sent.push(...messages.map(({ body }) => ({ queue, body: JSON.parse(body) }))),
+    send: async (messages) =>
+      void sent.push(
+        ...messages.map((each) => ({ queue: each.function, body: JSON.parse(each.message.body) })),
+      ),
     integrations: loadIntegrations,
     observe: createObserve({
       function: 'change-poll',

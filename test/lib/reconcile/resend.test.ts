@@ -76,7 +76,8 @@ const idsOf: Record<string, number> = { Essay: 5001 };
 const sqs = {
   send: async ({ input: { QueueUrl = '', Entries = [] } }: SendMessageBatchCommand) => {
     sqsFailures -= 1;
-    if (sqsFailures >= 0) throw Object.assign(new Error('no'), { name: 'AccessDenied' });
+    if (sqsFailures >= 0)
+      throw Object.assign(new Error('no'), { name: 'AccessDenied', $metadata: { httpStatusCode: 403 } });
     for (const { MessageBody = '' } of Entries) sent.push({ function: QueueUrl, body: MessageBody });
     return { Successful: Entries.map(({ Id }) => ({ Id, MessageId: `sqs-${Id}` })) };
   },

@@ -1,0 +1,42 @@
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import { sendAll } from '../aws/sqs.ts';
+import type { Outgoing } from '../aws/sqs-limits.ts';
+import { MessageFailure } from '../failure.ts';
+
+/** A message, and the function whose queue it is for. */
+export type Addressed = { function: string; message: Outgoing };
+
+type Sending<Item> = {
+  /** Made when first needed: often there is nothing to send. */
+  sqs(): Promise<SQSClient>;
+  queueUrlOf(functionName: string): string;
+  signal?: AbortSignal;
+  /** Called for each that SQS took, also where it did not take others. */
+  taken?(item: Item, messageId: string): void;
+};
+
+/**
+ * Sends messages to the queues of their functions, in their order as far as the queue is the same.
+ * @throws where one of them was not taken; others may have been.
+ */
+export const sendToFunctions = async <Item extends Addressed>(
+  items: readonly Item[],
+  { sqs, queueUrlOf, signal, taken }: Sending<Item>,
+): Promise<void> => {
+  for (const [name, each] of Map.groupBy(items, (item) => item.function)) {
+    const queue = { sqs: await sqs(), url: queueUrlOf(name) };
+    const messages = each.map(({ message }) => message);
+    const { failures, messageIds, error } = await sendAll(queue, messages, { signal });
+    for (const [at, item] of each.entries()) {
+      const messageId = messageIds[at];
+      if (messageId !== undefined) taken?.(item, messageId);
+    }
+    if (error !== undefined) throw error;
+    const [reason] = failures.values();
+    if (reason !== undefined)
+      throw new MessageFailure(
+        'unavailable',
+        `SQS refused ${failures.size} of ${each.length} messages: ${reason}`,
+      );
+  }
+};

@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { sendToFunctions } from '../../../lib/delivery/send-to-functions.ts';
+import { failureOf } from '../../../lib/failure.ts';
+import { type Office, officesForTests } from '../cli/office.ts';
+
+const offices = officesForTests();
+let office: Office;
+let taken: Map<string, string>;
+beforeEach(async () => {
+  office = await offices.open();
+  taken = new Map();
+});
+afterEach(() => office.clearFaults());
+
+const addressed = (name: string, count: number) =>
+  Array.from({ length: count }, (_, at) => ({
+    ...{ function: name, message: { body: `${name} ${at}`, attributes: {} } },
+  }));
+const send = (messages: ReturnType<typeof addressed>) =>
+  sendToFunctions(messages, {
+    sqs: office.target.sqs,
+    queueUrlOf: (name) => office.queueOf(name).url,
+    taken: ({ message }, id) => taken.set(message.body, id),
+  });
+const fault = (given: object) => office.fault({ action: 'SendMessageBatch', ...given });
+const bodiesOf = async (name: string) =>
+  (await office.take(office.queueOf(name).url)).map(({ Body = '' }) => Body).sort();
+
+test('messages go to the queues of their functions, and each is told', async () => {
+  const messages = [...addressed('grade-push', 12), ...addressed('enrollment-create', 2)];
+  await send(messages);
+  expect(await bodiesOf('grade-push')).toEqual(
+    addressed('grade-push', 12)
+      .map(({ message }) => message.body)
+      .sort(),
+  );
+  expect(await bodiesOf('enrollment-create')).toEqual(['enrollment-create 0', 'enrollment-create 1']);
+  expect([...taken.keys()]).toEqual(messages.map(({ message }) => message.body));
+});
+
+test('where SQS does not take some, it waits, and those that it took are told', async () => {
+  await fault({ failedEntries: 2 });
+  const failure = await send(addressed('grade-push', 10)).catch(failureOf);
+  expect(failure).toMatchObject({
+    kind: 'unavailable',
+    message: 'SQS refused 2 of 10 messages: InternalError',
+  });
+  expect(taken.size).toBe(8);
+});
+
+test('where SQS lets nobody send, a person is called', async () => {
+  await fault({ status: 403, type: 'AccessDenied' });
+  const failure = await send(addressed('grade-push', 3)).catch(failureOf);
+  expect(failure).toMatchObject({ kind: 'aws-refused', message: expect.stringContaining('AccessDenied') });
+  expect(taken.size).toBe(0);
+});
