@@ -48,7 +48,7 @@ type Answer = {
 
 export type DynamoDb = {
   /** May be sent twice. @throws errors that are called as the SDK's, and know their call. */
-  call(action: Action, input: Input, options?: { signal?: AbortSignal }): Promise<Answer>;
+  call(action: Action, input: Input, options?: { signal?: AbortSignal | undefined }): Promise<Answer>;
   /** By how much our clock certainly differs from that of the last answer, to a second, however long either took to be read. */
   clockDiffersByMs(): number;
   /** Opens a connection before there is something to say. It never fails, and nobody waits for it. */

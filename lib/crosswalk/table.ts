@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Attributes, attribute, type DynamoDb, unlessRefused } from '../aws/dynamodb.ts';
-import { chunksOf, inParallel } from '../aws/parallel.ts';
-import { MessageFailure } from '../failure.ts';
+import { readItems, writeItems } from '../aws/dynamodb-batches.ts';
 import { jsonIn } from '../json.ts';
 import type { CrosswalkKind, CrosswalkSource } from './kinds.ts';
 
@@ -61,10 +59,7 @@ export const sameIds = (one: readonly number[], other: readonly number[]): boole
 /** The item that tells of the fills. */
 const fillBucket = 'fill';
 
-/** As many as one call takes. */
-const maxRead = 100;
-const maxWritten = 25;
-/** How often what DynamoDB leaves unread is asked for, and an acceptance tried against those of others in the same bucket. */
+/** How often an acceptance is tried against those of others in the same bucket. */
 const maxTries = 10;
 
 /** The crosswalk's table: which names of the SIS stand for which ids of the platform. It can be filled anew from its sources. */
@@ -74,50 +69,28 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
     return (await dynamodb.call('GetItem', asked)).Item;
   };
 
-  const read = async (
-    chunk: readonly string[],
-    found: Map<string, Entries>,
-    options: Reading,
-  ): Promise<void> => {
-    let asked: Record<string, object> = {
-      [table]: { Keys: chunk.map((bucket) => ({ bucket: { S: bucket } })) },
-    };
-    for (let attempt = 1; Object.keys(asked).length > 0; attempt += 1) {
-      const answer = await dynamodb.call('BatchGetItem', { RequestItems: asked }, options);
-      for (const { bucket, names } of answer.Responses?.[table] ?? [])
-        if (bucket?.S !== undefined) found.set(bucket.S, entriesIn(names?.S));
-      asked = (answer.UnprocessedKeys ?? {}) as typeof asked;
-      if (Object.keys(asked).length === 0) return;
-      // What asks for it waits, and comes back.
-      if (attempt === maxTries)
-        throw new MessageFailure('unavailable', 'DynamoDB leaves some of the keys unread');
-      await sleep(50 * attempt, undefined, options);
-    }
-  };
+  const itemOf = (bucket: string, entries: Entries) => ({
+    ...{ bucket: attribute(bucket), names: attribute(textOf(entries)), filledMs: attribute(nowMs()) },
+  });
 
-  const write = async (chunk: BucketItem[]): Promise<void> => {
-    const filledMs = attribute(nowMs());
-    let left: object[] = chunk.map(({ bucket, entries }) =>
-      entries.size === 0
+  async function* requestsOf(items: Iterable<BucketItem> | AsyncIterable<BucketItem>) {
+    for await (const { bucket, entries } of items)
+      yield entries.size === 0
         ? { DeleteRequest: { Key: { bucket: attribute(bucket) } } }
-        : {
-            PutRequest: { Item: { bucket: attribute(bucket), names: attribute(textOf(entries)), filledMs } },
-          },
-    );
-    for (let attempt = 1; left.length > 0; attempt += 1) {
-      const answer = await dynamodb.call('BatchWriteItem', { RequestItems: { [table]: left } });
-      left = answer.UnprocessedItems?.[table] ?? [];
-      if (left.length > 0) await sleep(Math.min(5_000, 50 * attempt ** 2));
-    }
-  };
+        : { PutRequest: { Item: itemOf(bucket, entries) } };
+  }
 
   return {
-    namesIn: async (buckets, options = {}) => {
+    namesIn: async (buckets, { signal } = {}) => {
       const found = new Map<string, Entries>();
-      await inParallel(chunksOf([...new Set(buckets)], maxRead), (chunk) => read(chunk, found, options));
+      const keys = [...new Set(buckets)].map((bucket) => ({ bucket: attribute(bucket) }));
+      const use = ({ bucket, names }: Attributes): void => {
+        if (bucket?.S !== undefined) found.set(bucket.S, entriesIn(names?.S));
+      };
+      await readItems({ dynamodb, table }, keys, { use, signal });
       return found;
     },
-    put: (items) => inParallel(groupsOf(items, maxWritten), write),
+    put: (items) => writeItems({ dynamodb, table }, requestsOf(items)),
     writtenMs: async (bucket) => {
       const written = (await itemAt(bucket))?.filledMs?.N;
       return written === undefined ? undefined : Number(written);
@@ -130,11 +103,7 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
         // Another operator may accept another code of the bucket at the same time.
         const put = {
           TableName: table,
-          Item: {
-            bucket: attribute(bucket),
-            names: attribute(textOf(entries)),
-            filledMs: attribute(nowMs()),
-          },
+          Item: itemOf(bucket, entries),
           ConditionExpression: before === undefined ? 'attribute_not_exists(#names)' : '#names = :before',
           ExpressionAttributeNames: { '#names': 'names' },
           ...(before && { ExpressionAttributeValues: { ':before': before } }),
@@ -181,17 +150,3 @@ function* entriesInObject(text: string): Generator<[string, Entry]> {
 
 /** Ids behind each other, as `2001,2002`. */
 export const idsIn = (text: string): number[] => (text === '' ? [] : text.split(',').map(Number));
-
-async function* groupsOf<Item>(
-  items: Iterable<Item> | AsyncIterable<Item>,
-  size: number,
-): AsyncGenerator<Item[]> {
-  let group: Item[] = [];
-  for await (const item of items) {
-    group.push(item);
-    if (group.length < size) continue;
-    yield group;
-    group = [];
-  }
-  if (group.length > 0) yield group;
-}

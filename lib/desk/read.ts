@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Attributes, attribute } from '../aws/dynamodb.ts';
-import { chunksOf, inParallel } from '../aws/parallel.ts';
+import { readItems } from '../aws/dynamodb-batches.ts';
 import { type DeskRecord, type DeskTable, type List, listIndex, recordIn, shards } from './record.ts';
 import type { About } from './subject.ts';
 
@@ -85,9 +84,6 @@ export const scanned = async (
   return found;
 };
 
-/** As many as one call may ask for. */
-const maxKeys = 100;
-
 /** Those of these messages that have one; `isOld`: not of the last seconds, for half the price. @throws where the table cannot be read. */
 export const recordsOf = async (
   table: DeskTable,
@@ -95,23 +91,11 @@ export const recordsOf = async (
   { signal, isOld = false }: { signal?: AbortSignal; isOld?: boolean } = {},
 ): Promise<Map<string, DeskRecord>> => {
   const found = new Map<string, DeskRecord>();
-  const ids = [...new Set(messages)];
-  const read = async (chunk: string[]): Promise<void> => {
-    let asked: Record<string, object> = {
-      [table.table]: { Keys: chunk.map((message) => ({ message: { S: message } })), ConsistentRead: !isOld },
-    };
-    for (let attempt = 1; Object.keys(asked).length > 0; attempt += 1) {
-      const { Responses = {}, UnprocessedKeys = {} } = await table.dynamodb.call(
-        'BatchGetItem',
-        { RequestItems: asked },
-        signal === undefined ? {} : { signal },
-      );
-      for (const record of recordsIn(Responses[table.table] ?? [], table)) found.set(record.message, record);
-      asked = UnprocessedKeys as typeof asked;
-      if (Object.keys(asked).length > 0) await sleep(50 * attempt);
-    }
+  const keys = [...new Set(messages)].map((message) => ({ message: attribute(message) }));
+  const use = (item: Attributes): void => {
+    for (const record of recordsIn([item], table)) found.set(record.message, record);
   };
-  await inParallel(chunksOf(ids, maxKeys), read);
+  await readItems(table, keys, { use, signal, isConsistent: !isOld });
   return found;
 };
 
@@ -127,7 +111,7 @@ async function* pages(
     const { Items = [], LastEvaluatedKey } = await dynamodb.call(
       action,
       { ...input, ...(from && { ExclusiveStartKey: from }) },
-      signal === undefined ? {} : { signal },
+      { signal },
     );
     yield Items;
     from = LastEvaluatedKey;

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { attribute, unlessRefused } from '../aws/dynamodb.ts';
-import { chunksOf, inParallel } from '../aws/parallel.ts';
+import { writeItems } from '../aws/dynamodb-batches.ts';
 import { recordsOf } from './read.ts';
 import {
   type DeskTable,
@@ -72,7 +71,7 @@ export const writeRecord = async (
     ExpressionAttributeNames: names,
     ExpressionAttributeValues: values,
   };
-  const write = () => dynamodb.call('UpdateItem', update, signal === undefined ? {} : { signal });
+  const write = () => dynamodb.call('UpdateItem', update, { signal });
   return (await unlessRefused(write)) !== undefined;
 };
 
@@ -97,9 +96,6 @@ const cut = (name: string, value: Facts[string]): Facts[string] => {
   return value.length <= maxText ? value : `${value.slice(0, maxText - 1).toWellFormed()}…`;
 };
 
-/** As many as one call takes. */
-const maxItems = 25;
-
 /**
  * Writes whole records, in the place of those that there are: of them only the waits stay.
  * @throws where the table cannot be read or written.
@@ -117,15 +113,7 @@ export const putRecords = async (table: DeskTable, changes: ReadonlyMap<string, 
     );
     return { PutRequest: { Item: Object.fromEntries(given) } };
   });
-  await inParallel(chunksOf(puts, maxItems), async (chunk) => {
-    let left: object[] = chunk;
-    for (let attempt = 1; left.length > 0; attempt += 1) {
-      const asked = { RequestItems: { [table.table]: left } };
-      const { UnprocessedItems = {} } = await table.dynamodb.call('BatchWriteItem', asked);
-      left = UnprocessedItems[table.table] ?? [];
-      if (left.length > 0) await sleep(50 * attempt);
-    }
-  });
+  await writeItems(table, puts);
 };
 
 /** What an operator did to a letter: who, why, and under which id its message went on. */

@@ -32,7 +32,7 @@ export const ledgerPage = async (
       ExpressionAttributeValues: Object.fromEntries(kinds.map((kind, at) => [`:${at}`, { S: kind }])),
       ...(from && { ExclusiveStartKey: from }),
     },
-    signal === undefined ? {} : { signal },
+    { signal },
   );
   const entries = Items.flatMap((raw) => {
     const resource = raw.resource?.S;

@@ -7,6 +7,7 @@ import {
   createCrosswalkTable,
   isAccepted,
 } from '../../../lib/crosswalk/table.ts';
+import { failureOf } from '../../../lib/failure.ts';
 import { localClient } from '../../local/aws.ts';
 import { addCrosswalkTable, startTables } from '../../local/tables.ts';
 
@@ -128,6 +129,23 @@ describe('buckets', () => {
     expect(found.get('orgUnitCode/file/1')?.get('BIO-1')).toEqual({ ids: [1, 2] });
     expect(left).toBe(0);
   });
+});
+
+test('buckets that DynamoDB leaves out for ever are no reason to ask for ever', async () => {
+  let calls = 0;
+  const stuck: DynamoDb = {
+    ...dynamodb,
+    call: async (_, { RequestItems }) => {
+      calls += 1;
+      return { UnprocessedKeys: RequestItems as Record<string, object> };
+    },
+  };
+  const slow = createCrosswalkTable({ dynamodb: stuck, table: name, nowMs: () => 0 });
+  expect(await slow.namesIn(['orgUnitCode/file/1']).catch(failureOf)).toMatchObject({ kind: 'unavailable' });
+  expect(calls).toBe(10);
+  const signal = AbortSignal.timeout(10);
+  await expect(slow.namesIn(['orgUnitCode/file/1'], { signal })).rejects.toThrow('aborted');
+  expect(calls).toBe(11);
 });
 
 describe('a move', () => {
