@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Engine, Job } from '../durable/job.ts';
+import type { Job } from '../durable/job.ts';
 import { type RunningExecutions, waitForOlderExecutions } from '../durable/older-executions.ts';
-import { createResults } from '../durable/results.ts';
+import { type Run as JobRun, jobOf } from '../durable/run.ts';
 import { dispositions, failureOf } from '../failure.ts';
 import { listOrgUnits } from '../platform/resources/org-units.ts';
 import type { Observe } from '../telemetry/observe.ts';
@@ -27,47 +27,28 @@ export type ExportAnswer = {
 type Services = ExportServices & { running: RunningExecutions };
 
 /** Copies courses, with what belongs to them, to S3. */
-export const exportJob = (services: () => Promise<Services>): Job<Asked, ExportAnswer> => ({
-  requestIn: askedIn,
-  run: async (asked, engine) => {
-    const world = await services();
-    const { observe, store, limits } = world;
-    observe.begin(engine.invocationId);
-    engine.recordBy(createResults(store, folderOf(limits.prefix)));
-    engine.tellWaits(({ kind, message }) => {
-      observe.failed(kind);
-      observe.warn(`the course export waits: ${message}`);
-      observe.flush();
-    });
-    try {
+export const exportJob = (services: () => Promise<Services>): Job<Asked, ExportAnswer> =>
+  jobOf({
+    ...{ requestIn: askedIn, whatOf: () => 'the course export', services },
+    executions: ({ limits }) => `${limits.prefix}executions/`,
+    work: async ({ isNightly, request }, run) => {
+      const { engine, services } = run;
+      const { observe, running, limits } = services;
       // Counted before its turn comes, so that a long wait for others does not look like a missing run.
-      if (asked.isNightly) await engine.step('nightly', { work: async () => countNightly(observe) });
-      await waitForOlderExecutions(engine, { running: world.running, backoff: limits.backoff });
-      return await exportCourses(asked.request, engine, world);
-    } catch (error) {
-      await engine.step('the end', {
-        work: async () => {
-          observe.error('the course export failed', {}, error);
-          observe.flush();
-        },
-      });
-      throw error;
-    }
-  },
-});
+      if (isNightly) await engine.step('nightly', { work: async () => countNightly(observe) });
+      await waitForOlderExecutions(engine, { running, backoff: limits.backoff });
+      return exportCourses(request, run);
+    },
+  });
 
 const countNightly = (observe: Observe): void => {
   observe.count('NightlyExports', { function: 'course-export' }, 1);
   observe.flush();
 };
 
-/** Files that only executions need. */
-const folderOf = (prefix: string): string => `${prefix}executions/`;
-
 const exportCourses = async (
   request: Asked['request'],
-  engine: Engine,
-  services: Services,
+  { engine, services, folder }: JobRun<Services>,
 ): Promise<ExportAnswer> => {
   const { limits, store } = services;
   const { backoff } = limits;
@@ -76,8 +57,7 @@ const exportCourses = async (
     work: async () => {
       const startedMs = Date.now();
       const begun = { runId: runIdAt(startedMs), startedMs };
-      const key = `${folderOf(limits.prefix)}${engine.executionArn.split('/').at(-1)}/run.json`;
-      await store.writeJson(key, { ...begun, request });
+      await store.writeJson(`${folder}run.json`, { ...begun, request });
       return begun;
     },
     backoff,

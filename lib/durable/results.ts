@@ -6,7 +6,7 @@ import type { AnySerdes, SerdesContext } from '@aws/durable-execution-sdk-js';
  */
 const maxBytes = 4 * 1024;
 
-type ResultStore = {
+export type ResultStore = {
   writeJson(key: string, value: unknown): Promise<void>;
   readJson(key: string): Promise<unknown>;
 };

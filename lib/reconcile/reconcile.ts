@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import type { Crosswalk } from '../crosswalk/look-up.ts';
 import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
-import type { Engine, Job } from '../durable/job.ts';
+import type { Job } from '../durable/job.ts';
 import { type RunningExecutions, waitForOlderExecutions } from '../durable/older-executions.ts';
-import { createResults } from '../durable/results.ts';
-import { enoughTime, timeLeft } from '../durable/time.ts';
+import { enoughTime, inSteps, type Run as JobRun, jobOf, timeLeft } from '../durable/run.ts';
 import { safeText } from '../redaction/log-text.ts';
 import { reconcileOperations } from './check.ts';
 import { type Choosing, type ChosenFrom, chooseWrites, type Segment, segments } from './choose.ts';
@@ -55,61 +54,43 @@ export type ReconcileServices = Looking &
     };
   };
 
-type Run = {
-  request: ReconcileRequest;
-  services: ReconcileServices;
-  engine: Engine;
-  /** Where the lines of this execution go. */
-  folder: string;
-  wholeMs: number;
-};
+type Run = JobRun<ReconcileServices> & { request: ReconcileRequest };
 
 const dayMs = 24 * 3_600_000;
 
 /** Compares the platform with what the ledger says was sent, and with the SIS' snapshots, and keeps what differs. It repairs nothing. */
 export const reconcileJob = (
   services: () => Promise<ReconcileServices>,
-): Job<ReconcileRequest, Report | ResendAnswer> => ({
-  requestIn,
-  run: async (request, engine) => {
-    const wholeMs = engine.leftMs();
-    const world = await services();
-    const { observe, store, limits } = world;
-    observe.begin(engine.invocationId);
-    const executions = `${reconcilePrefix}executions/`;
-    const folder = `${executions}${engine.executionArn.split('/').at(-1) ?? ''}/`;
-    engine.recordBy(createResults(store, executions));
-    engine.tellWaits(({ kind, message }) => {
-      observe.failed(kind);
-      observe.warn(`the comparison with the platform waits: ${message}`);
-      observe.flush();
-    });
-    const run: Run = { request, services: world, engine, folder, wholeMs };
-    // It does no harm beside a comparison, which may take all night.
-    if (request.resend !== undefined) return world.resend(request.resend, engine);
-    await waitForOlderExecutions(engine, { running: world.running, backoff: limits.backoff });
-    const begun = await engine.step('begin', { work: () => begin(run), backoff: limits.backoff });
-    try {
-      return await compareAll(run, begun);
-    } catch (error) {
-      await engine.step('the end', {
-        work: async () => {
-          observe.error('the comparison with the platform failed', {}, error);
-          observe.count('ReconcileRuns', { outcome: 'failed' }, 1);
-          observe.flush();
-          const why = causeOf(error);
-          // With what was found until then.
-          const last = reportSchema.safeParse(await store.readJsonIfAny(reportKey(begun.runId))).data;
-          const soFar = last ?? reportOf(run, { begun, sum: noCounts() });
-          const report: Report = { ...soFar, endedMs: Date.now(), state: 'failed', why };
-          await store.writeJson(reportKey(report.id), report);
-          await store.writeJson(latestKey, { id: report.id });
-        },
-      });
-      throw error;
-    }
-  },
-});
+): Job<ReconcileRequest, Report | ResendAnswer> =>
+  jobOf<ReconcileRequest, Report | ResendAnswer, ReconcileServices>({
+    ...{ requestIn, services },
+    whatOf: ({ resend }) =>
+      resend === undefined ? 'the comparison with the platform' : 'the resending of findings',
+    executions: () => `${reconcilePrefix}executions/`,
+    work: async (request, jobRun) => {
+      const { engine, services } = jobRun;
+      const { running, limits } = services;
+      // It does no harm beside a comparison, which may take all night.
+      if (request.resend !== undefined) return services.resend(request.resend, engine);
+      const run: Run = { ...jobRun, request };
+      await waitForOlderExecutions(engine, { running, backoff: limits.backoff });
+      const begun = await engine.step('begin', { work: () => begin(run), backoff: limits.backoff });
+      jobRun.failed = (error) => tellFailure(run, begun, error);
+      return compareAll(run, begun);
+    },
+  });
+
+const tellFailure = async (run: Run, begun: Begun, error: unknown): Promise<void> => {
+  const { observe, store } = run.services;
+  observe.count('ReconcileRuns', { outcome: 'failed' }, 1);
+  observe.flush();
+  // With what was found until then.
+  const last = reportSchema.safeParse(await store.readJsonIfAny(reportKey(begun.runId))).data;
+  const soFar = last ?? reportOf(run, { begun, sum: noCounts() });
+  const report: Report = { ...soFar, endedMs: Date.now(), state: 'failed', why: causeOf(error) };
+  await store.writeJson(reportKey(report.id), report);
+  await store.writeJson(latestKey, { id: report.id });
+};
 
 /** The engine wraps what a step throws. */
 const causeOf = (error: unknown): string => {
@@ -207,47 +188,42 @@ const lookAtAll = async (
   const { begun, sum } = told;
   const roles = new Set(told.chosen.roles);
   const all: LookedAtAll = { steps: fromStep, isWhole: true, againKeys: [] };
-  let next: Progress | undefined = parts > 0 ? { part: 0, group: 0 } : undefined;
   let [unlucky, stuck] = [0, 0];
-  while (next !== undefined) {
-    const from: Progress = next;
-    all.steps += 1;
-    const at = all.steps;
-    const againKey = (part: number): string => `${folder}again-${at}-${part}.gz`;
-    await enoughTime(run, `before ${name}, ${at}`);
-    const looked: (Looked & { isOver?: undefined }) | { isOver: true } = await engine.step(`${name}, ${at}`, {
-      work: async () => {
-        if (Date.now() >= begun.startedMs + maxRunMs) return { isOver: true as const };
-        const accepted = await acceptedKeys(services);
-        const asked = { from, parts, partKey, againKey, isLast, stuck, roles, accepted, selection: begun };
-        const done = await lookAt(
-          { ...asked, findingsKey: findingsKey(begun.runId, at), timeMs: timeLeft(run) },
-          services,
-        );
-        const now = structuredClone(sum);
-        addCounts(now, done);
-        const report = reportOf(run, { ...told, sum: now, steps: at });
-        await services.store.writeJson(reportKey(report.id), report);
-        return done;
-      },
-      backoff,
-    });
-    if (looked.isOver) {
-      all.steps -= 1;
-      return { ...all, isWhole: false };
-    }
-    addCounts(sum, looked);
-    all.againKeys.push(...looked.againKeys);
-    next = looked.next;
-    stuck = next?.part === from.part && next.group === from.group ? stuck + 1 : 0;
-    // Whoever comes further has no reason to wait longer each time.
-    unlucky = looked.waits ? (stuck > 0 ? unlucky + 1 : 1) : 0;
-    if (looked.waits) {
-      const { retryAfterSeconds } = looked.waits;
-      const seconds = waitSeconds({ receiveCount: unlucky, retryAfterSeconds }, backoff);
-      await engine.wait(`until it answers, ${at}`, seconds);
-    }
-  }
+  if (parts === 0) return all;
+  await inSteps<Progress, Looked | { isOver: true }>(run, {
+    ...{ name, from: { part: 0, group: 0 }, first: fromStep + 1 },
+    work: async (from, { at, timeMs }) => {
+      if (Date.now() >= begun.startedMs + maxRunMs) return { isOver: true };
+      const accepted = await acceptedKeys(services);
+      const againKey = (part: number): string => `${folder}again-${at}-${part}.gz`;
+      const asked = { from, parts, partKey, againKey, isLast, stuck, roles, accepted, selection: begun };
+      const done = await lookAt({ ...asked, findingsKey: findingsKey(begun.runId, at), timeMs }, services);
+      const now = structuredClone(sum);
+      addCounts(now, done);
+      const report = reportOf(run, { ...told, sum: now, steps: at });
+      await services.store.writeJson(reportKey(report.id), report);
+      return done;
+    },
+    next: async (looked, from) => {
+      if ('isOver' in looked) {
+        all.isWhole = false;
+        return undefined;
+      }
+      all.steps += 1;
+      addCounts(sum, looked);
+      all.againKeys.push(...looked.againKeys);
+      const { next, waits } = looked;
+      stuck = next?.part === from.part && next.group === from.group ? stuck + 1 : 0;
+      // Whoever comes further has no reason to wait longer each time.
+      unlucky = waits ? (stuck > 0 ? unlucky + 1 : 1) : 0;
+      if (waits) {
+        const { retryAfterSeconds } = waits;
+        const seconds = waitSeconds({ receiveCount: unlucky, retryAfterSeconds }, backoff);
+        await engine.wait(`until it answers, ${all.steps}`, seconds);
+      }
+      return next;
+    },
+  });
   return all;
 };
 
@@ -264,6 +240,8 @@ const acceptedKeys = async ({ store }: ReconcileServices): Promise<Set<string>> 
   return new Set(all.flatMap(({ findings }) => findings.map(acceptanceKeyOf)));
 };
 
+type Chosen = ChosenFrom & { keys: string[] };
+
 type AllChosen = SaidNow & Pick<ChosenFrom, 'entries' | 'selected'> & { parts: number };
 
 const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
@@ -272,20 +250,20 @@ const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
   const keys: string[] = [];
   const selected = noReasons(() => 0);
   let entries = 0;
-  let left: Segment[] = Array.from({ length: segments }, (_, segment) => ({ segment }));
-  for (let at = 1; left.length > 0; at += 1) {
-    const from = left;
-    const keyOf = (segment: number): string => `${folder}chosen-${at}-${segment}.gz`;
-    await enoughTime(run, `before choosing, ${at}`);
-    const chosen = await engine.step(`choose, ${at}`, {
-      work: () => chooseWrites({ from, keyOf, untilMs: Date.now() + timeLeft(run) }, selection, services),
-      backoff,
-    });
-    keys.push(...from.map(({ segment }) => keyOf(segment)));
-    for (const reason of reasons) selected[reason] += chosen.selected[reason];
-    entries += chosen.entries;
-    left = chosen.left;
-  }
+  await inSteps<Segment[], Chosen>(run, {
+    ...{ name: 'choose', from: Array.from({ length: segments }, (_, segment) => ({ segment })) },
+    work: async (from, { at, timeMs }) => {
+      const keyOf = (segment: number): string => `${folder}chosen-${at}-${segment}.gz`;
+      const chosen = await chooseWrites({ from, keyOf, untilMs: Date.now() + timeMs }, selection, services);
+      return { ...chosen, keys: from.map(({ segment }) => keyOf(segment)) };
+    },
+    next: (chosen) => {
+      keys.push(...chosen.keys);
+      for (const reason of reasons) selected[reason] += chosen.selected[reason];
+      entries += chosen.entries;
+      return chosen.left.length > 0 ? chosen.left : undefined;
+    },
+  });
   await enoughTime(run, 'before asking the snapshots');
   const key = `${folder}told.gz`;
   const told = await engine.step('ask the snapshots', {

@@ -1,6 +1,6 @@
 import type { Engine, Job } from '../durable/job.ts';
 import { waitForOlderExecutions } from '../durable/older-executions.ts';
-import { createResults } from '../durable/results.ts';
+import { jobOf } from '../durable/run.ts';
 import { failureOf } from '../failure.ts';
 import { type Examined, examine, lastAccepted, planOf } from './examine.ts';
 import {
@@ -32,31 +32,28 @@ export type ImportAnswer = {
 const executionsPrefix = `${recordsPrefix}executions/`;
 
 /** Sends what has changed in the SIS since the snapshot that was accepted last. */
-export const importJob = (services: () => Promise<SnapshotServices>): Job<string, ImportAnswer> => ({
-  requestIn: keyIn,
-  run: async (key, engine) => {
-    if (!isSnapshot(key)) return { outcome: 'ignored', message: 'The file is neither a zip nor a CSV file.' };
-    const world = await services();
-    const { observe, store, limits } = world;
-    observe.begin(engine.invocationId);
-    engine.recordBy(createResults(store, executionsPrefix));
-    engine.tellWaits(({ kind, message }) => {
-      observe.failed(kind);
-      observe.warn(`the import of a snapshot waits: ${message}`);
-      observe.flush();
-    });
-    const progress: Progress = {};
-    try {
-      await waitForOlderExecutions(engine, { running: world.running, backoff: limits.backoff });
+export const importJob = (services: () => Promise<SnapshotServices>): Job<string, ImportAnswer> => {
+  const job = jobOf<string, ImportAnswer, SnapshotServices>({
+    ...{ requestIn: keyIn, whatOf: () => 'the import of a snapshot', services },
+    executions: () => executionsPrefix,
+    work: async (key, run) => {
+      const { engine, services: world } = run;
+      const progress: Progress = {};
+      run.failed = (error) => fail(progress.id, error, world);
+      await waitForOlderExecutions(engine, { running: world.running, backoff: world.limits.backoff });
       const answer = await importFile(engine, { world, progress, key });
       const { id } = answer;
-      return id === undefined ? answer : { ...answer, record: store.addressOf(recordKey(id)) };
-    } catch (error) {
-      await engine.step('the end', { work: () => fail(progress.id, error, world) });
-      throw error;
-    }
-  },
-});
+      return id === undefined ? answer : { ...answer, record: world.store.addressOf(recordKey(id)) };
+    },
+  });
+  return {
+    ...job,
+    run: async (key, engine) =>
+      isSnapshot(key)
+        ? job.run(key, engine)
+        : { outcome: 'ignored', message: 'The file is neither a zip nor a CSV file.' },
+  };
+};
 
 /** What is known so far, for when it fails. */
 type Progress = { id?: string };
@@ -244,7 +241,6 @@ const tell = (outcome: string, engine: Engine, { observe, limits }: SnapshotServ
 const fail = async (id: string | undefined, error: unknown, world: SnapshotServices): Promise<void> => {
   const { observe, store } = world;
   countOutcome('failed', observe);
-  observe.error('the import of a snapshot failed', {}, error);
   observe.flush();
   if (id === undefined) return;
   const why = failureOf(error).message;

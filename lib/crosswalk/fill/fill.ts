@@ -1,8 +1,7 @@
 import type { BackoffLimits } from '../../delivery/backoff.ts';
-import type { Engine, Job } from '../../durable/job.ts';
+import type { Job } from '../../durable/job.ts';
 import { type RunningExecutions, waitForOlderExecutions } from '../../durable/older-executions.ts';
-import { createResults } from '../../durable/results.ts';
-import { enoughTime, timeLeft } from '../../durable/time.ts';
+import { enoughTime, inSteps, type Run as JobRun, jobOf, timeLeft } from '../../durable/run.ts';
 import { dispositions, failureOf } from '../../failure.ts';
 import type { CallInput } from '../../platform/core/request.ts';
 import { type CrosswalkSource, crosswalkSources } from '../kinds.ts';
@@ -41,15 +40,7 @@ export type FillAnswer = {
   files: FileRead[];
 };
 
-type Run = {
-  request: FillRequest;
-  services: FillServices;
-  engine: Engine;
-  /** Where the lines of this execution go. */
-  folder: string;
-  /** How much time this invocation had at its begin. */
-  wholeMs: number;
-};
+type Run = JobRun<FillServices> & { request: FillRequest };
 
 const stateFolder = 'crosswalk-state/';
 /** Which files were read last. */
@@ -62,22 +53,13 @@ const minCoursesPerStep = 200;
 const maxPasses = 3;
 
 /** Fills the crosswalk's table from the platform's lists and from the university's files. */
-export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest, FillAnswer> => ({
-  requestIn,
-  run: async (request, engine) => {
-    const wholeMs = engine.leftMs();
-    const world = await services();
-    const { observe, store, limits } = world;
-    observe.begin(engine.invocationId);
-    const executions = `${stateFolder}executions/`;
-    const folder = `${executions}${engine.executionArn.split('/').at(-1)}/`;
-    engine.recordBy(createResults(store, executions));
-    engine.tellWaits(({ kind, message }) => {
-      observe.failed(kind);
-      observe.warn(`the fill of the crosswalk waits: ${message}`);
-      observe.flush();
-    });
-    try {
+export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest, FillAnswer> =>
+  jobOf({
+    ...{ requestIn, whatOf: () => 'the fill of the crosswalk', services },
+    executions: () => `${stateFolder}executions/`,
+    work: async (request, run) => {
+      const { engine, services } = run;
+      const { observe, running, limits } = services;
       // Counted before its turn comes, so that a long wait for others does not look like a missing run.
       await engine.step('begin', {
         backoff: limits.backoff,
@@ -86,19 +68,10 @@ export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest,
           observe.flush();
         },
       });
-      await waitForOlderExecutions(engine, { running: world.running, backoff: limits.backoff });
-      return await fillAll({ request, services: world, engine, folder, wholeMs });
-    } catch (error) {
-      await engine.step('the end', {
-        work: async () => {
-          observe.error('the fill of the crosswalk failed', {}, error);
-          observe.flush();
-        },
-      });
-      throw error;
-    }
-  },
-});
+      await waitForOlderExecutions(engine, { running, backoff: limits.backoff });
+      return fillAll({ ...run, request });
+    },
+  });
 
 const fillAll = async (run: Run): Promise<FillAnswer> => {
   const { engine, services } = run;
@@ -183,26 +156,23 @@ const listAllOrgUnits = async (run: Run, { wantsCourses }: { wantsCourses: boole
   const all: AllListed = { parts: [], courses: [] };
   const begins = new Set<string>();
   const untilMs = await engine.step('until when', { work: async () => Date.now() + maxWaitMs, backoff });
-  let from: CallInput | undefined = {};
-  for (let at = 1; from !== undefined; at += 1) {
-    const begin: CallInput = from;
-    const key = `${folder}org-units-${at}.gz`;
-    await enoughTime(run, `before the org units, ${at}`);
-    const listed: OrgUnitsListed = await engine.step(`org units, ${at}`, {
-      work: () =>
-        unlessTooLong(untilMs, () =>
-          listOrgUnitCodes({ key, timeMs: timeLeft(run), from: begin, wantsCourses }, services),
-        ),
-      backoff,
-    });
-    all.parts.push(key);
-    for (const course of listed.courses) all.courses.push(course);
-    from = listed.following;
-    const place = JSON.stringify(from);
-    if (from && begins.has(place))
-      throw new Error('The pages of org units repeat: a page leads back to an earlier one');
-    begins.add(place);
-  }
+  const keyOf = (at: number): string => `${folder}org-units-${at}.gz`;
+  await inSteps<CallInput, OrgUnitsListed>(run, {
+    ...{ name: 'org units', from: {} },
+    work: (from, { at, timeMs }) =>
+      unlessTooLong(untilMs, () =>
+        listOrgUnitCodes({ key: keyOf(at), timeMs, from, wantsCourses }, services),
+      ),
+    next: ({ courses, following }) => {
+      all.parts.push(keyOf(all.parts.length + 1));
+      for (const course of courses) all.courses.push(course);
+      const place = JSON.stringify(following);
+      if (following && begins.has(place))
+        throw new Error('The pages of org units repeat: a page leads back to an earlier one');
+      begins.add(place);
+      return following;
+    },
+  });
   return all;
 };
 
@@ -286,17 +256,11 @@ const writeAll = async (run: Run, name: string, fills: Filled[]): Promise<void> 
 
 /** In steps that go on where the one before stopped. */
 const write = async (run: Run, of: Of, verb = 'write'): Promise<void> => {
-  const { engine, services } = run;
-  const name = `${verb} ${of.kind}/${of.source}`;
-  let from: string | undefined = '';
-  for (let at = 1; from !== undefined; at += 1) {
-    const begin: string = from;
-    await enoughTime(run, `before: ${name}, ${at}`);
-    from = await engine.step(`${name}, ${at}`, {
-      work: () => writeBuckets(of, { from: begin, untilMs: Date.now() + timeLeft(run) }, services),
-      backoff: services.limits.backoff,
-    });
-  }
+  await inSteps<string, string | undefined>(run, {
+    ...{ name: `${verb} ${of.kind}/${of.source}`, from: '' },
+    work: (from, { timeMs }) => writeBuckets(of, { from, untilMs: Date.now() + timeMs }, run.services),
+    next: (following) => following,
+  });
 };
 
 /** An operator's right is to read it, not to list the bucket, and so cannot tell a missing object from a refused one: it is always there. */

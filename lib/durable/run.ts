@@ -1,0 +1,120 @@
+import type { BackoffLimits } from '../delivery/backoff.ts';
+import type { Observe } from '../telemetry/observe.ts';
+import type { Engine, Job } from './job.ts';
+import type { RunningExecutions } from './older-executions.ts';
+import { createResults, type ResultStore } from './results.ts';
+
+type JobServices = {
+  observe: Observe;
+  store: ResultStore;
+  running: RunningExecutions;
+  limits: {
+    /** Reserved at the end of an invocation, for what is in progress. */
+    reserveMs: number;
+    backoff: BackoffLimits;
+  };
+};
+
+/** A job in one of its invocations. */
+export type Run<Services = JobServices> = {
+  services: Services;
+  engine: Engine;
+  /** Prefix of the objects that this execution alone needs. */
+  folder: string;
+  /** How long the invocation was to last when it began. */
+  wholeMs: number;
+  /** What else a failure from now on is to change, beside the log. */
+  failed?(error: unknown): Promise<void>;
+};
+
+type Described<Request, Result, Services> = {
+  requestIn(event: unknown): Request;
+  /** As the log calls it, such as `the course export`. */
+  whatOf(request: Request): string;
+  services(): Promise<Services>;
+  /** Prefix of the objects that only executions need. */
+  executions(services: Services): string;
+  work(request: Request, run: Run<Services>): Promise<Result>;
+};
+
+/** A job that keeps large results in its bucket, and logs why it waits and why it ended early. */
+export const jobOf = <Request, Result, Services extends JobServices>({
+  requestIn,
+  whatOf,
+  executions,
+  work,
+  ...made
+}: Described<Request, Result, Services>): Job<Request, Result> => ({
+  requestIn,
+  run: async (request, engine) => {
+    const wholeMs = engine.leftMs();
+    const what = whatOf(request);
+    const services = await made.services();
+    const { observe, store } = services;
+    observe.begin(engine.invocationId);
+    const prefix = executions(services);
+    engine.recordBy(createResults(store, prefix));
+    engine.tellWaits(({ kind, message }) => {
+      observe.failed(kind);
+      observe.warn(`${what} waits: ${message}`);
+      observe.flush();
+    });
+    const folder = `${prefix}${engine.executionArn.split('/').at(-1)}/`;
+    const run: Run<Services> = { services, engine, folder, wholeMs };
+    try {
+      return await work(request, run);
+    } catch (error) {
+      await engine.step('the end', {
+        work: async () => {
+          observe.error(`${what} failed`, {}, error);
+          observe.flush();
+          await run.failed?.(error);
+        },
+      });
+      throw error;
+    }
+  },
+});
+
+type Timed = Pick<Run, 'engine' | 'wholeMs'> & { services: Pick<JobServices, 'limits'> };
+
+/** The next invocation has more time: a step that is cut off by the end of this one would be done again. */
+export const enoughTime = async ({ engine, wholeMs, services }: Timed, name: string): Promise<void> => {
+  const seconds = await engine.step(name, {
+    work: async () => (engine.leftMs() < wholeMs / 2 ? engine.leftMs() / 1000 + 1 : 0),
+    // A process may die here, too.
+    backoff: services.limits.backoff,
+  });
+  if (seconds > 0) await engine.wait(`${name}: the next invocation`, seconds);
+};
+
+/** For a step, without what is reserved at the end of the invocation. */
+export const timeLeft = ({ engine, services }: Pick<Timed, 'engine' | 'services'>): number =>
+  Math.max(1, engine.leftMs() - services.limits.reserveMs);
+
+type Steps<Place, Result> = {
+  name: string;
+  from: Place;
+  work(from: Place, step: { at: number; timeMs: number }): Promise<Result>;
+  /** Where to go on; undefined: it is done. It must decide the same each time. */
+  next(result: Result, from: Place): Place | undefined | Promise<Place | undefined>;
+  /** Number of the first step. */
+  first?: number;
+};
+
+/** Work in steps, each of which goes on where the one before stopped, with time enough for it. */
+export const inSteps = async <Place, Result>(
+  run: Timed,
+  { name, from, work, next, first = 1 }: Steps<Place, Result>,
+): Promise<void> => {
+  let place: Place | undefined = from;
+  for (let at = first; place !== undefined; at += 1) {
+    const begin: Place = place;
+    await enoughTime(run, `before: ${name}, ${at}`);
+    const result = await run.engine.step(`${name}, ${at}`, {
+      work: () => work(begin, { at, timeMs: timeLeft(run) }),
+      backoff: run.services.limits.backoff,
+    });
+    place = await next(result, begin);
+  }
+};
