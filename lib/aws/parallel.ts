@@ -2,10 +2,11 @@
 export const chunksOf = <Item>(items: readonly Item[], size: number): Item[][] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size));
 
-/** Works on all items, 16 at a time. @throws the first error, after what was begun has ended. */
+/** Works on all items, so many at a time. @throws the first error, after what was begun has ended. */
 export const inParallel = async <Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
   work: (item: Item) => Promise<unknown>,
+  concurrency = 16,
 ): Promise<void> => {
   const underWay = new Set<Promise<void>>();
   const errors: unknown[] = [];
@@ -18,7 +19,7 @@ export const inParallel = async <Item>(
       )
       .finally(() => underWay.delete(one));
     underWay.add(one);
-    if (underWay.size >= 16) await Promise.race(underWay);
+    if (underWay.size >= concurrency) await Promise.race(underWay);
   }
   await Promise.all(underWay);
   if (errors.length > 0) throw errors[0];

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { Job } from '../durable/job.ts';
 import { type RunningExecutions, waitForOlderExecutions } from '../durable/older-executions.ts';
 import { type Run as JobRun, jobOf } from '../durable/run.ts';
+import { workThrough } from '../durable/work-list.ts';
 import { dispositions, failureOf } from '../failure.ts';
 import { listOrgUnits } from '../platform/resources/org-units.ts';
 import type { Observe } from '../telemetry/observe.ts';
-import type { ExportServices, Run } from './chunk.ts';
+import { type ExportRun, type ExportServices, orgUnitList } from './org-unit.ts';
 import { exportOperations } from './parts.ts';
-import { exportAll, maxOperationsForWaits } from './passes.ts';
 import { type Asked, askedIn } from './request.ts';
 import { type ExportTotals, incompleteIn } from './totals.ts';
 
@@ -46,10 +46,8 @@ const countNightly = (observe: Observe): void => {
   observe.flush();
 };
 
-const exportCourses = async (
-  request: Asked['request'],
-  { engine, services, folder }: JobRun<Services>,
-): Promise<ExportAnswer> => {
+const exportCourses = async (request: Asked['request'], jobRun: JobRun<Services>): Promise<ExportAnswer> => {
+  const { engine, services, folder } = jobRun;
   const { limits, store } = services;
   const { backoff } = limits;
   const { runId, startedMs } = await engine.step('begin', {
@@ -62,14 +60,12 @@ const exportCourses = async (
     },
     backoff,
   });
-  const run: Run = {
-    ...{ request, runId, services, answeredMs: startedMs, unlucky: 0, leftMs: engine.leftMs },
-    mayWait: () => engine.operations() < maxOperationsForWaits,
-  };
+  const run: ExportRun = { request, runId, services };
   const orgUnitIds =
     request.orgUnitIds ??
     (await engine.step('list', { work: () => listCourses(run, startedMs + limits.maxWaitMs), backoff }));
-  const totals = await exportAll(orgUnitIds, run, engine);
+  const orgUnits = orgUnitIds.map((orgUnitId) => ({ orgUnitId }));
+  const totals = await workThrough(orgUnits, orgUnitList(run), { run: jobRun, startedMs });
   return engine.step('manifest', {
     work: () => finish(run, { startedMs, wanted: orgUnitIds.length, totals }),
     backoff,
@@ -81,7 +77,7 @@ const runIdAt = (nowMs: number): string =>
   `${new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${randomBytes(4).toString('hex')}`;
 
 /** Includes those whose details were requested: otherwise a course that is gone would be omitted without notice. */
-const listCourses = async ({ request, services }: Run, untilMs: number): Promise<number[]> => {
+const listCourses = async ({ request, services }: ExportRun, untilMs: number): Promise<number[]> => {
   const { observe } = services;
   const platform = services.platform.for({
     ...{ actor: undefined, operations: exportOperations, onCall: observe.call },
@@ -112,7 +108,7 @@ const countRun = (outcome: ExportAnswer['outcome'], { count }: Observe): void =>
 type Finished = { startedMs: number; wanted: number; totals: ExportTotals };
 
 const finish = async (
-  { request, runId, services }: Run,
+  { request, runId, services }: ExportRun,
   { startedMs, wanted, totals }: Finished,
 ): Promise<ExportAnswer> => {
   const { store, observe, limits } = services;

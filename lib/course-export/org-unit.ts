@@ -1,29 +1,73 @@
+import type { BackoffLimits } from '../delivery/backoff.ts';
 import type { JobStore } from '../durable/store.ts';
+import type { Turn, WorkList } from '../durable/work-list.ts';
 import { dispositions, type Failure, failureOf } from '../failure.ts';
-import type { Platform } from '../platform/client.ts';
+import type { Platform, PlatformClient } from '../platform/client.ts';
 import type { Observe } from '../telemetry/observe.ts';
-import { type Part, partsOf } from './parts.ts';
+import type { PaceUseRecord } from '../telemetry/pace-use.ts';
+import { exportOperations, type Part, partsOf } from './parts.ts';
 import type { ExportRequest } from './request.ts';
-import { addFailure, addFile, type ExportTotals } from './totals.ts';
+import { addFailure, addFile, addTotals, type ExportTotals, noTotals } from './totals.ts';
+
+export type ExportServices = {
+  platform: PlatformClient;
+  store: JobStore;
+  observe: Observe;
+  /** Tells how much it calls of what the platform grants. */
+  paceUse?: PaceUseRecord;
+  limits: {
+    /** Prefix of all keys. */
+    prefix: string;
+    /** How many org units are exported at the same time. */
+    concurrency: number;
+    /** Reserved at the end of an invocation, for calls that are in progress. */
+    reserveMs: number;
+    backoff: BackoffLimits;
+    /** An org unit that has failed for this long is given up. */
+    maxWaitMs: number;
+  };
+};
+
+export type ExportRun = { request: ExportRequest; runId: string; services: ExportServices };
 
 /** An org unit, or the rest of it. */
-export type Task = {
+type OrgUnit = {
   orgUnitId: number;
   /** The files that are still to be exported, in this order; undefined: all. */
   left?: string[];
-  /** Since when it has failed without a success. */
-  sinceMs?: number;
-  /** How often in a row an invocation ended without progress. */
-  cuts?: number;
 };
 
-/** The result of an org unit's turn. */
-export type OrgUnitResult = {
-  /** If files are left without a failure, the end of the time cut them off. */
-  left: string[];
-  failure?: Failure;
-  /** Something was exported or refused: the platform answers. */
-  answered: boolean;
+export const orgUnitList = ({ request, runId, services }: ExportRun): WorkList<OrgUnit, ExportTotals> => {
+  const { store, observe, limits, paceUse } = services;
+  return {
+    what: `the course export ${runId}`,
+    nameOf: (first, last) =>
+      first === last ? `org unit ${first.orgUnitId}` : `org units ${first.orgUnitId} to ${last.orgUnitId}`,
+    noSum: noTotals,
+    add: addTotals,
+    inStep: async ({ sum: totals, signal }, work) => {
+      const platform = services.platform.for({
+        ...{ actor: undefined, operations: exportOperations, signal, priority: 'bulk' },
+        onCall: (call) => {
+          observe.call(call);
+          paceUse?.heard([call]);
+        },
+      });
+      const folder = `${limits.prefix}${runId}/`;
+      const context = { request, folder, platform, store, observe, totals, signal };
+      await work((task) => exportOrgUnit(task, context));
+      await paceUse?.write();
+    },
+    giveUp: (totals, task, failure) => {
+      const remedy = `${failure.remedy} Then export only this org unit, with more of both.`;
+      const told = failure.kind === 'crashed' ? { ...failure, remedy } : failure;
+      addFailure(totals, filesOf(task, request), told);
+    },
+    // One after the other, so that what an invocation cuts off is one org unit of each step.
+    concurrency: { steps: limits.concurrency, items: 1 },
+    minPerStep: 1,
+    maxWaitMs: limits.maxWaitMs,
+  };
 };
 
 type ExportContext = {
@@ -38,17 +82,18 @@ type ExportContext = {
   signal: AbortSignal;
 };
 
-export const filesOf = ({ orgUnitId, left }: Task, { details }: ExportRequest): string[] =>
+const filesOf = ({ orgUnitId, left }: OrgUnit, { details }: ExportRequest): string[] =>
   left ?? partsOf(orgUnitId, details[orgUnitId]).map(({ file }) => file);
 
 /** Stores one part after the other. Refused parts are recorded; parts that fail for now are left, the failed one last. */
-export const exportOrgUnit = async (task: Task, context: ExportContext): Promise<OrgUnitResult> => {
+const exportOrgUnit = async (task: OrgUnit, context: ExportContext): Promise<Turn<OrgUnit>> => {
   const { request, folder, platform, store, observe, totals, signal } = context;
-  const all = partsOf(task.orgUnitId, request.details[task.orgUnitId]);
+  const { orgUnitId } = task;
+  const all = partsOf(orgUnitId, request.details[orgUnitId]);
   const parts = filesOf(task, request).flatMap((file): Part[] => all.filter((part) => part.file === file));
   let answered = false;
   for (const [at, { file, isOrgUnit, store: storePart }] of parts.entries()) {
-    const left = [...parts.slice(at + 1).map((each) => each.file), file];
+    const left = { orgUnitId, left: [...parts.slice(at + 1).map((each) => each.file), file] };
     const refusals: [item: string, failure: Failure][] = [];
     const refused = (item: string, failure: Failure) => void refusals.push([item, failure]);
     try {
@@ -66,8 +111,8 @@ export const exportOrgUnit = async (task: Task, context: ExportContext): Promise
       else answered = true;
       addFailure(totals, [file], failure);
       // The org unit does not exist, so it has no further parts.
-      if (isOrgUnit && failure.status === 404) return { left: [], answered };
+      if (isOrgUnit && failure.status === 404) return { answered };
     }
   }
-  return { left: [], answered };
+  return { answered };
 };

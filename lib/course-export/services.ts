@@ -1,7 +1,7 @@
 import type { ExportSettings } from '../config/settings.ts';
 import type { RunningExecutions } from '../durable/older-executions.ts';
 import { createJobServices } from '../durable/services.ts';
-import type { ExportServices } from './chunk.ts';
+import type { ExportServices } from './org-unit.ts';
 
 /** The services of a container that exports. */
 export const createExportServices = async (

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { maxChunks } from '../../lib/course-export/passes.ts';
+import { maxSteps } from '../../lib/durable/work-list.ts';
 import { writePart } from '../documents.ts';
 import { optionsOf } from '../options.ts';
 import { alarmsIn, type Deployment, deploy } from './cloudformation.ts';
@@ -186,7 +186,7 @@ const anExport = {
 /** Dollars for an export of so many courses. */
 export const exportCostOf = (courses: number, latencyMs: number) => {
   const { requests, atOnce, memoryMb, otherOperations, recordBytes, retentionDays } = anExport;
-  const operations = otherOperations + Math.min(courses, maxChunks.first);
+  const operations = otherOperations + Math.min(courses, maxSteps.first);
   const gigabytes = (operations * recordBytes) / 1e9;
   const seconds = (courses * requests * latencyMs) / 1000 / atOnce;
   const cost = {

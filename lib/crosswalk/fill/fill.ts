@@ -1,7 +1,8 @@
 import type { BackoffLimits } from '../../delivery/backoff.ts';
 import type { Job } from '../../durable/job.ts';
 import { type RunningExecutions, waitForOlderExecutions } from '../../durable/older-executions.ts';
-import { enoughTime, inSteps, type Run as JobRun, jobOf, timeLeft } from '../../durable/run.ts';
+import { enoughTime, inSteps, type Run as JobRun, jobOf } from '../../durable/run.ts';
+import { workThrough } from '../../durable/work-list.ts';
 import { dispositions, failureOf } from '../../failure.ts';
 import type { CallInput } from '../../platform/core/request.ts';
 import { type CrosswalkSource, crosswalkSources } from '../kinds.ts';
@@ -9,8 +10,8 @@ import { filledFolder, type MovedCodes, movedIn, movedKey } from '../moved.ts';
 import { compareListed, type Filled, type Filling, type Of, unwritten, writeBuckets } from './compare.ts';
 import { areUsable, compareFiles, crosswalkFiles, type FileRead, isHeld, reportKey } from './files.ts';
 import {
+  classlistList,
   type Listening,
-  listClasslistNames,
   listOrgUnitCodes,
   type OrgUnitsListed,
   userKinds,
@@ -47,11 +48,6 @@ const stateFolder = 'crosswalk-state/';
 const filesKey = `${filledFolder}files.json`;
 /** When classlists were read last. */
 const classlistsKey = `${filledFolder}classlists.json`;
-/** So many of the 3,000 operations that an execution may have are for classlists, once; each further pass has fewer courses. */
-const maxClasslistSteps = 500;
-const minCoursesPerStep = 200;
-const maxPasses = 3;
-
 /** Fills the crosswalk's table from the platform's lists and from the university's files. */
 export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest, FillAnswer> =>
   jobOf({
@@ -180,34 +176,9 @@ const listAllOrgUnits = async (run: Run, { wantsCourses }: { wantsCourses: boole
 const fillFromClasslists = async (run: Run, courses: number[]): Promise<Filled[]> => {
   const { engine, services, folder } = run;
   const { backoff } = services.limits;
-  const parts: Record<(typeof userKinds)[number], string[]> = { userName: [], orgDefinedId: [] };
-  let failed = 0;
-  let hidden = 0;
-  let left = courses;
-  const size = Math.max(minCoursesPerStep, Math.ceil(courses.length / maxClasslistSteps));
-  for (let pass = 1; pass <= maxPasses && left.length > 0; pass += 1) {
-    const now = left;
-    left = [];
-    if (pass > 1) await engine.wait(`before pass ${pass}`, backoff.maximumSeconds);
-    for (let at = 0; at < now.length; at += size) {
-      const chunk = now.slice(at, at + size);
-      const name = `classlists, ${pass}-${at / size + 1}`;
-      const keys = {
-        userName: `${folder}user-names-${pass}-${at / size + 1}.gz`,
-        orgDefinedId: `${folder}org-defined-ids-${pass}-${at / size + 1}.gz`,
-      };
-      await enoughTime(run, `before the ${name}`);
-      const listed = await engine.step(name, {
-        work: () => listClasslistNames({ keys, timeMs: timeLeft(run), courses: chunk }, services),
-        backoff,
-      });
-      for (const kind of userKinds) parts[kind].push(keys[kind]);
-      for (const course of listed.left) left.push(course);
-      failed += listed.failed;
-      hidden += listed.hidden.userName + listed.hidden.orgDefinedId;
-    }
-  }
-  failed += left.length;
+  const startedMs = await engine.step('begin with the classlists', { work: async () => Date.now(), backoff });
+  const list = classlistList(folder, services);
+  const { keys, failed, hidden } = await workThrough(courses, list, { run, startedMs });
   await engine.step('the classlists', {
     work: async () => {
       const { observe, store } = services;
@@ -221,7 +192,7 @@ const fillFromClasslists = async (run: Run, courses: number[]): Promise<Filled[]
   if (failed === courses.length && failed > 0) throw new Error('No classlist could be read');
   const isWhole = failed === 0;
   const listings = userKinds.map(
-    (kind) => ({ kind, source: 'platform', parts: parts[kind], isWhole }) as const,
+    (kind) => ({ kind, source: 'platform', parts: keys[kind], isWhole }) as const,
   );
   return fill(run, 'classlists', listings);
 };

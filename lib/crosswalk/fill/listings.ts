@@ -1,7 +1,7 @@
-import { setMaxListeners } from 'node:events';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { inParallel } from '../../aws/parallel.ts';
 import type { JobStore } from '../../durable/store.ts';
+import type { WorkList } from '../../durable/work-list.ts';
 import { dispositions, failureOf } from '../../failure.ts';
 import { inFolder } from '../../files/folder.ts';
 import { keepMemoryBelow } from '../../files/memory.ts';
@@ -60,8 +60,9 @@ export const listOrgUnitCodes = (
     const file = createLineFile(join(folder, 'org-units'));
     let following: CallInput | undefined = from;
     const endsMs = Date.now() + timeMs;
+    const platform = platformFor(services, AbortSignal.timeout(timeMs));
     try {
-      for await (const page of listOrgUnitPages(platformFor(services, timeMs), from)) {
+      for await (const page of listOrgUnitPages(platform, from)) {
         for (const { Identifier, Code, Type } of page.items) {
           listed.orgUnits += 1;
           const id = Number(Identifier);
@@ -84,56 +85,70 @@ export const listOrgUnitCodes = (
     return following === undefined ? listed : { ...listed, following };
   });
 
-export type ClasslistsListed = {
-  /** Not read in time, or not for now. */
-  left: number[];
-  /** How many could not be read, and will not be. */
-  failed: number;
-  /** Names that privacy hides, by kind. */
-  hidden: { userName: number; orgDefinedId: number };
-};
-
-/** Lists the users of courses: their lines go to two objects, by the kind of their names. */
-export const listClasslistNames = (
-  { keys, timeMs, courses }: Pick<Asked, 'timeMs'> & { keys: Record<UserKind, string>; courses: number[] },
-  services: Listening,
-): Promise<ClasslistsListed> =>
-  inFolder(async (folder) => {
-    const listed: ClasslistsListed = { left: [], failed: 0, hidden: { userName: 0, orgDefinedId: 0 } };
-    const files = {
-      userName: createLineFile(join(folder, 'user-names')),
-      orgDefinedId: createLineFile(join(folder, 'org-defined-ids')),
-    };
-    const endsMs = Date.now() + timeMs;
-    const platform = platformFor(services, timeMs);
-    const read = async (orgUnitId: number): Promise<void> => {
-      if (Date.now() >= endsMs) {
-        listed.left.push(orgUnitId);
-        return;
-      }
-      try {
-        // A course that is gone has no users.
-        await undefinedIfNotFound(addClasslist(orgUnitId, { platform, files, hidden: listed.hidden }));
-        keepMemoryBelow(garbageMb);
-      } catch (error) {
-        const { kind } = failureOf(error);
-        if (kind === 'defect') throw error;
-        if (dispositions[kind] === 'wait') listed.left.push(orgUnitId);
-        else listed.failed += 1;
-      }
-    };
-    try {
-      await inParallel(courses, read);
-    } finally {
-      for (const file of Object.values(files)) file.close();
-      await services.paceUse.write();
-    }
-    for (const kind of userKinds) await services.store.uploadCompressed(keys[kind], files[kind].path);
-    return listed;
-  });
-
 export const userKinds = ['userName', 'orgDefinedId'] as const;
 export type UserKind = (typeof userKinds)[number];
+
+export type ClasslistsListed = {
+  /** The objects that have the lines, by the kind of their names. */
+  keys: Record<UserKind, string[]>;
+  /** How many could not be read. */
+  failed: number;
+  /** Names that privacy hides. */
+  hidden: number;
+};
+
+/** Courses whose users are listed: each step has its lines in an object for each kind of names. */
+export const classlistList = (
+  folder: string,
+  services: Listening & { limits: { maxWaitMs: number } },
+): WorkList<number, ClasslistsListed> => ({
+  what: 'the reading of classlists',
+  nameOf: (first, last) => `classlists ${first} to ${last}`,
+  noSum: () => ({ keys: { userName: [], orgDefinedId: [] }, failed: 0, hidden: 0 }),
+  add: (sum, { keys, failed, hidden }) => {
+    for (const kind of userKinds) sum.keys[kind].push(...keys[kind]);
+    sum.failed += failed;
+    sum.hidden += hidden;
+  },
+  inStep: ({ sum, signal }, work) =>
+    inFolder(async (temporary) => {
+      const files = {
+        userName: createLineFile(join(temporary, 'user-names')),
+        orgDefinedId: createLineFile(join(temporary, 'org-defined-ids')),
+      };
+      const platform = platformFor(services, signal);
+      try {
+        await work(async (course) => {
+          try {
+            // A course that is gone has no users.
+            await undefinedIfNotFound(addClasslist(course, { platform, files, sum }));
+            keepMemoryBelow(garbageMb);
+          } catch (error) {
+            if (signal.aborted) return { left: course, answered: false };
+            const failure = failureOf(error);
+            if (failure.kind === 'defect') throw error;
+            if (dispositions[failure.kind] === 'wait') return { left: course, failure, answered: false };
+            sum.failed += 1;
+          }
+          return { answered: true };
+        });
+      } finally {
+        for (const file of Object.values(files)) file.close();
+        await services.paceUse.write();
+      }
+      for (const kind of userKinds) {
+        const key = `${folder}${kind}-${randomUUID()}.gz`;
+        await services.store.uploadCompressed(key, files[kind].path);
+        sum.keys[kind].push(key);
+      }
+    }),
+  giveUp: (sum) => {
+    sum.failed += 1;
+  },
+  concurrency: { steps: 1, items: 16 },
+  minPerStep: 200,
+  maxWaitMs: services.limits.maxWaitMs,
+});
 
 /** The bucket's digits, a name as JSON, which holds no tab and no line break, and what it stands for. */
 const listedLine = (name: string, id: number): string => `${shardOf(name)}\t${JSON.stringify(name)}\t${id}`;
@@ -141,10 +156,10 @@ const listedLine = (name: string, id: number): string => `${shardOf(name)}\t${JS
 type Adding = {
   platform: Platform;
   files: Record<UserKind, LineFile>;
-  hidden: ClasslistsListed['hidden'];
+  sum: ClasslistsListed;
 };
 
-const addClasslist = async (orgUnitId: number, { platform, files, hidden }: Adding): Promise<void> => {
+const addClasslist = async (orgUnitId: number, { platform, files, sum }: Adding): Promise<void> => {
   for await (const { Identifier, Username, OrgDefinedId } of listClasslist(platform, orgUnitId)) {
     const id = Number(Identifier);
     if (!isId(id)) continue;
@@ -153,7 +168,7 @@ const addClasslist = async (orgUnitId: number, { platform, files, hidden }: Addi
       ['orgDefinedId', OrgDefinedId],
     ] as const)
       if (isName(name)) files[kind].add(listedLine(name, id));
-      else hidden[kind] += 1;
+      else sum.hidden += 1;
   }
 };
 
@@ -162,15 +177,11 @@ const isName = (name: string | null | undefined): name is string =>
 
 const isId = (id: number): boolean => Number.isSafeInteger(id) && id > 0;
 
-const platformFor = ({ platform, observe, paceUse }: Listening, timeMs: number): Platform => {
-  const signal = AbortSignal.timeout(timeMs);
-  // Every call in progress adds a listener.
-  setMaxListeners(0, signal);
-  return platform.for({
+const platformFor = ({ platform, observe, paceUse }: Listening, signal: AbortSignal): Platform =>
+  platform.for({
     ...{ actor: undefined, operations: fillOperations, signal, priority: 'bulk' },
     onCall: (call) => {
       observe.call(call);
       paceUse.heard([call]);
     },
   });
-};

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { DurableOperationError } from '@aws/durable-execution-sdk-js';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Run } from '../../../lib/course-export/chunk.ts';
-import { exportAll, maxOperationsForWaits } from '../../../lib/course-export/passes.ts';
+import { type ExportRun, orgUnitList } from '../../../lib/course-export/org-unit.ts';
 import { askedIn } from '../../../lib/course-export/request.ts';
 import { incompleteIn } from '../../../lib/course-export/totals.ts';
 import { type Engine, maxOperations } from '../../../lib/durable/job.ts';
 import type { JobStore } from '../../../lib/durable/store.ts';
-import { MessageFailure } from '../../../lib/failure.ts';
+import { type WorkList, workThrough } from '../../../lib/durable/work-list.ts';
+import { failureOf, MessageFailure } from '../../../lib/failure.ts';
 import type { PlatformClient } from '../../../lib/platform/client.ts';
 
 const second = 1_000;
@@ -93,6 +93,42 @@ const engineIn = ({ deadly = -1 }: World) => {
   return { engine, until };
 };
 
+const runWith = (platform: PlatformClient): ExportRun => ({
+  ...{ request: askedIn({}).request, runId: 'run' },
+  services: {
+    platform,
+    store: {
+      ...{ readJson: async () => undefined, writeJson: async () => {}, addressOf: (key: string) => key },
+      upload: async (_: string, __: string, pieces: AsyncIterable<Uint8Array>) => {
+        for await (const _piece of pieces);
+        return { bytes: 0 };
+      },
+    } as Partial<JobStore> as JobStore,
+    observe: {
+      ...{
+        begin: () => {},
+        message: () => {},
+        info: () => {},
+        warn: () => {},
+        error: () => {},
+        call: () => {},
+        turn: () => {},
+      },
+      ...{
+        tokens: () => {},
+        authorizationsNeeded: () => {},
+        failed: () => {},
+        count: () => {},
+        flush: () => {},
+      },
+    },
+    limits: {
+      ...{ prefix: '', concurrency, reserveMs: 10 * second, maxWaitMs: 3 * hour },
+      backoff: { minimumSeconds: 5, maximumSeconds: 1_800 },
+    },
+  },
+});
+
 /** Ids from 1 on. */
 const exportOf = async (count: number, world: World) => {
   const calls: number[] = [];
@@ -105,46 +141,14 @@ const exportOf = async (count: number, world: World) => {
     if (kind === 'had') return {};
     throw new MessageFailure(kind, `it is ${kind}`, kind === 'rejected' ? { refusal: { status: 404 } } : {});
   };
-  const platform = { call, download: call };
+  const platform = { for: () => ({ call, download: call }) };
   const { engine, until } = engineIn(world);
-  const run: Run = {
-    ...{ request: askedIn({}).request, runId: 'run', answeredMs: 0, unlucky: 0, leftMs: engine.leftMs },
-    mayWait: () => engine.operations() < maxOperationsForWaits,
-    services: {
-      platform: { for: () => platform } as unknown as PlatformClient,
-      store: {
-        ...{ readJson: async () => undefined, writeJson: async () => {}, addressOf: (key: string) => key },
-        upload: async (_: string, __: string, pieces: AsyncIterable<Uint8Array>) => {
-          for await (const _piece of pieces);
-          return { bytes: 0 };
-        },
-      } as Partial<JobStore> as JobStore,
-      observe: {
-        ...{
-          begin: () => {},
-          message: () => {},
-          info: () => {},
-          warn: () => {},
-          error: () => {},
-          call: () => {},
-          turn: () => {},
-        },
-        ...{
-          tokens: () => {},
-          authorizationsNeeded: () => {},
-          failed: () => {},
-          count: () => {},
-          flush: () => {},
-        },
-      },
-      limits: {
-        ...{ prefix: '', concurrency, reserveMs: 10 * second, maxWaitMs: 3 * hour },
-        backoff: { minimumSeconds: 5, maximumSeconds: 1_800 },
-      },
-    },
-  };
-  const ids = Array.from({ length: count }, (_, at) => at + 1);
-  const totals = await until(exportAll(ids, run, engine));
+  const run = runWith(platform as unknown as PlatformClient);
+  const orgUnits = Array.from({ length: count }, (_, at) => ({ orgUnitId: at + 1 }));
+  const { services } = run;
+  const totals = await until(
+    workThrough(orgUnits, orgUnitList(run), { run: { engine, services }, startedMs: 0 }),
+  );
   const kinds: Record<string, number> = {};
   for (const { kind, part, count: files } of totals.failures)
     if (part === 'org-units') kinds[kind] = (kinds[kind] ?? 0) + files;
@@ -234,4 +238,47 @@ test.each([
   const { kinds, operations } = await exportOf(count, { answer: () => 'rejected' });
   expect(kinds).toEqual({ rejected: count });
   expect(operations).toBe(1 + steps);
+});
+
+test('of a step, so many items are under way at once; those that were not begun wait with one that is throttled', async () => {
+  const { engine, until } = engineIn({ answer: () => 'had' });
+  const { services } = runWith({} as PlatformClient);
+  /** Each turn: the item, and after how many operations. */
+  const turns: [item: number, operations: number][] = [];
+  const underWay = new Set<number>();
+  let most = 0;
+  const list: WorkList<number, number[]> = {
+    ...{ what: 'a test', nameOf: () => 'items', minPerStep: 10, maxWaitMs: hour },
+    noSum: () => [],
+    add: (sum, more) => void sum.push(...more),
+    inStep: ({ sum }, work) =>
+      work(async (item) => {
+        const isFirst = !turns.some(([other]) => other === item);
+        turns.push([item, engine.operations()]);
+        underWay.add(item);
+        most = Math.max(most, underWay.size);
+        await setImmediate();
+        underWay.delete(item);
+        if (item === 1 && isFirst)
+          return {
+            left: item,
+            answered: false,
+            failure: failureOf(new MessageFailure('throttled', 'later')),
+          };
+        sum.push(item);
+        return { answered: true };
+      }),
+    giveUp: () => expect.unreachable(),
+    concurrency: { steps: 1, items: 3 },
+  };
+  const done = await until(
+    workThrough([0, 1, 2, 3, 4, 5], list, { run: { engine, services }, startedMs: 0 }),
+  );
+  expect(done.toSorted()).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(most).toBe(3);
+  expect(turns).toHaveLength(7);
+  const [first, pauseAndSecond] = [2, 4];
+  expect(turns.slice(0, 3)).toEqual([0, 1, 2].map((item) => [item, first]));
+  expect(turns.slice(-2).map(([, operations]) => operations)).toEqual([pauseAndSecond, pauseAndSecond]);
+  expect(engine.operations()).toBe(pauseAndSecond);
 });
