@@ -3,7 +3,7 @@ import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { doesIdentityRequireRefresh, isIdentityExpired } from '@smithy/core';
 import { ServiceException } from '@smithy/core/client';
 import { memoize } from '@smithy/core/config';
-import { HttpRequest, HttpResponse, loadJsonRpcErrorCode } from '@smithy/core/protocols';
+import { HttpResponse, loadJsonRpcErrorCode } from '@smithy/core/protocols';
 import {
   DEFAULT_MAX_ATTEMPTS,
   getRetryAfterHint,
@@ -12,12 +12,11 @@ import {
   isTransientError,
   StandardRetryStrategy,
 } from '@smithy/core/retry';
-import { SignatureV4 } from '@smithy/signature-v4';
 import type { ClientOptions } from './clients.ts';
 import { dynamoDbEndpoint } from './dynamodb-endpoint.ts';
 import { exchangeWith, type HttpAnswer, noAnswer } from './dynamodb-exchange.ts';
+import { createSigner } from './dynamodb-signer.ts';
 import { errorName, tracedCall, unlessError } from './error.ts';
-import { Sha256 } from './sha256.ts';
 
 /** A value as DynamoDB writes it, as far as it is used here. */
 export type AttributeValue = { S: string; N?: undefined } | { N: string; S?: undefined };
@@ -62,7 +61,7 @@ const defaultTimeouts = { connectionTimeout: 5_000, requestTimeout: 15_000 };
 
 /**
  * DynamoDB without the SDK's client, whose calls take three times the CPU; what decides is the SDK's own: credentials, region
- * and endpoint, signature, which errors are retried and when.
+ * and endpoint, which errors are retried and when.
  */
 export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
   const { connectionTimeout, requestTimeout } = options.requestHandler ?? defaultTimeouts;
@@ -77,15 +76,15 @@ export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
 
   const connect = async () => {
     const { url, region } = await dynamoDbEndpoint(options);
+    const path = url.pathname.replace(/\/?$/, '/');
     return {
-      host: url.host,
-      path: url.pathname.replace(/\/?$/, '/'),
+      path,
       exchange: exchangeWith({
         origin: url.origin,
         connectTimeoutMs: connectionTimeout,
         timeoutMs: requestTimeout,
       }),
-      signer: new SignatureV4({ credentials, region, service: 'dynamodb', sha256: Sha256 }),
+      sign: createSigner({ region, host: url.host, path }),
     };
   };
   let connection: ReturnType<typeof connect> | undefined;
@@ -98,22 +97,12 @@ export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
   };
 
   const attempt = async (action: Action, body: string, signal?: AbortSignal): Promise<Answer> => {
-    const { host, path, exchange, signer } = await connected();
+    const { path, exchange, sign } = await connected();
+    const identity = await credentials();
     const usedSkewMs = skewMs;
-    const { headers } = await signer.sign(
-      new HttpRequest({
-        method: 'POST',
-        path,
-        headers: {
-          host,
-          'content-type': 'application/x-amz-json-1.0',
-          'x-amz-target': `DynamoDB_20120810.${action}`,
-        },
-        body,
-      }),
-      { signingDate: new Date(Date.now() + usedSkewMs) },
-    );
     const sentMs = Date.now();
+    const target = `DynamoDB_20120810.${action}`;
+    const headers = sign(identity, { target, body, atMs: sentMs + usedSkewMs });
     const answer = await exchange.send({ path, headers, body, signal });
     clockDiffersByMs = differenceIn(answer, sentMs);
     checkWhole(answer);

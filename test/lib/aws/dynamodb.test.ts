@@ -157,7 +157,7 @@ describe('a call', () => {
     });
   });
 
-  test.each(['', '/through/a-proxy'])(
+  test.each(['', '/through/a-proxy', '/through/a%20proxy'])(
     'has the path and the signature that the SDK’s own client gives it at that moment: %s',
     async (path) => {
       vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 2, 1, 12) });
