@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatchResultErrorEntry, SQSClient } from '@aws-sdk/client-sqs';
 import { type ClientOptions, lazyAwsClient } from './clients.ts';
 import { errorName } from './error.ts';
+import { inParallel } from './parallel.ts';
 import { bytesOf, maxBytes, type Outgoing } from './sqs-limits.ts';
 
 /** Loaded when it is first asked for. */
@@ -87,7 +88,7 @@ export const hide = async (
 
 const attempts = 3;
 /** So many batch calls are under way at once. */
-const parallel = 8;
+const maxCalls = 8;
 /** After so many calls in a row that got no answer, no more are made: the SDK has tried each of them several times. */
 const maxUnanswered = 16;
 
@@ -95,13 +96,11 @@ type Call<Item> = (batch: Item[]) => Promise<BatchResultErrorEntry[] | undefined
 
 const inBatches = async <Item>(items: Item[], call: Call<Item>): Promise<Failures> => {
   const failures: Failures = new Map();
-  const batches = batchesOf(items);
   const patient = givingUp(call);
-  const worker = async (): Promise<void> => {
-    for (let batch = batches.shift(); batch; batch = batches.shift())
-      for (const [at, reason] of await untilDone(batch.items, patient)) failures.set(batch.from + at, reason);
+  const work = async (batch: Batch<Item>): Promise<void> => {
+    for (const [at, reason] of await untilDone(batch.items, patient)) failures.set(batch.from + at, reason);
   };
-  await Promise.all(Array.from({ length: Math.min(parallel, batches.length) }, worker));
+  await inParallel(batchesOf(items), work, maxCalls);
   return failures;
 };
 
@@ -122,9 +121,11 @@ const givingUp = <Item>(call: Call<Item>): Call<Item> => {
   };
 };
 
+type Batch<Item> = { from: number; items: Item[] };
+
 /** As many together as SQS takes in one call. */
-const batchesOf = <Item>(items: Item[]): { from: number; items: Item[] }[] => {
-  const batches: { from: number; items: Item[] }[] = [];
+const batchesOf = <Item>(items: Item[]): Batch<Item>[] => {
+  const batches: Batch<Item>[] = [];
   let bytes = 0;
   for (const [at, item] of items.entries()) {
     const size = typeof item === 'object' && item !== null && 'body' in item ? bytesOf(item as never) : 0;
