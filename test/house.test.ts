@@ -123,7 +123,7 @@ const rooms: Record<string, string> = {
   snapshots:
     'mapping durable delivery integration config telemetry message files crosswalk ledger failure sis-ids aws json sets',
   mapping: 'integration sis-ids json',
-  durable: 'delivery telemetry files failure aws json',
+  durable: 'delivery telemetry files failure platform platform/core aws json',
   'token-refresh': 'config telemetry credentials failure platform/auth aws json',
   delivery:
     'integration desk dead-letter config telemetry message credentials files crosswalk ledger failure platform platform/auth platform/core pace sis-ids redaction aws envelope json',

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { bulkPlatform } from '../durable/bulk-platform.ts';
 import type { Job } from '../durable/job.ts';
 import { type RunningExecutions, waitForOlderExecutions } from '../durable/older-executions.ts';
 import { type Run as JobRun, jobOf } from '../durable/run.ts';
@@ -31,11 +32,11 @@ export const exportJob = (services: () => Promise<Services>): Job<Asked, ExportA
   jobOf({
     ...{ requestIn: askedIn, whatOf: () => 'the course export', services },
     executions: ({ limits }) => `${limits.prefix}executions/`,
-    work: async ({ isNightly, request }, run) => {
+    work: async ({ isScheduled, request }, run) => {
       const { engine, services } = run;
       const { observe, running, limits } = services;
       // Counted before its turn comes, so that a long wait for others does not look like a missing run.
-      if (isNightly) await engine.step('nightly', { work: async () => countNightly(observe) });
+      if (isScheduled) await engine.step('nightly', { work: async () => countNightly(observe) });
       await waitForOlderExecutions(engine, { running, backoff: limits.backoff });
       return exportCourses(request, run);
     },
@@ -79,10 +80,8 @@ const runIdAt = (nowMs: number): string =>
 /** Includes those whose details were requested: otherwise a course that is gone would be omitted without notice. */
 const listCourses = async ({ request, services }: ExportRun, untilMs: number): Promise<number[]> => {
   const { observe } = services;
-  const platform = services.platform.for({
-    ...{ actor: undefined, operations: exportOperations, onCall: observe.call },
-    ...{ signal: AbortSignal.timeout(600_000), priority: 'bulk' },
-  });
+  const signal = AbortSignal.timeout(600_000);
+  const platform = bulkPlatform(services, { operations: exportOperations, signal });
   const ids = new Set<number>();
   try {
     for await (const { Identifier } of listOrgUnits(platform, { type: request.orgUnitType }))

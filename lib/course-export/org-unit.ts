@@ -1,4 +1,5 @@
 import type { BackoffLimits } from '../delivery/backoff.ts';
+import { bulkPlatform } from '../durable/bulk-platform.ts';
 import type { JobStore } from '../durable/store.ts';
 import type { Turn, WorkList } from '../durable/work-list.ts';
 import { dispositions, type Failure, failureOf } from '../failure.ts';
@@ -46,13 +47,7 @@ export const orgUnitList = ({ request, runId, services }: ExportRun): WorkList<O
     noSum: noTotals,
     add: addTotals,
     inStep: async ({ sum: totals, signal }, work) => {
-      const platform = services.platform.for({
-        ...{ actor: undefined, operations: exportOperations, signal, priority: 'bulk' },
-        onCall: (call) => {
-          observe.call(call);
-          paceUse?.heard([call]);
-        },
-      });
+      const platform = bulkPlatform(services, { operations: exportOperations, signal });
       const folder = `${limits.prefix}${runId}/`;
       const context = { request, folder, platform, store, observe, totals, signal };
       await work((task) => exportOrgUnit(task, context));

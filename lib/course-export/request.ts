@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { requestFrom } from '../durable/request.ts';
 import { platformId } from '../message.ts';
 import { courseOffering } from '../platform/resources/org-units.ts';
 import { exportDetails } from './parts.ts';
@@ -26,16 +27,8 @@ const exportRequest = z
 
 export type ExportRequest = z.infer<typeof exportRequest>;
 
-/** A schedule without an input sends an event about itself. */
-const schedule = z.looseObject({ 'detail-type': z.string() });
-
 /** The request, and who made it. */
-export type Asked = { request: ExportRequest; isNightly: boolean };
+export type Asked = { request: ExportRequest; isScheduled: boolean };
 
 /** @throws Error that names what is wrong with the event. */
-export const askedIn = (event: unknown): Asked => {
-  const isNightly = schedule.safeParse(event).success;
-  const asked = exportRequest.safeParse(isNightly ? {} : (event ?? {}));
-  if (asked.success) return { request: asked.data, isNightly };
-  throw new Error(`The event is not valid: ${z.prettifyError(asked.error)}`);
-};
+export const askedIn = (event: unknown): Asked => requestFrom(exportRequest, event);

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { inParallel } from '../aws/parallel.ts';
 import { waitSeconds } from '../delivery/backoff.ts';
 import { type Failure, needsPerson } from '../failure.ts';
@@ -203,8 +202,6 @@ const takeTurns = async <Item, Sum>(
   const timeMs = timeLeft(run);
   const lastBeginMs = Date.now() + timeMs - Math.min(minTurnMs, timeMs / 10);
   const signal = AbortSignal.timeout(timeMs);
-  // Every call in progress adds a listener.
-  setMaxListeners(0, signal);
   const result: ChunkResult<Item, Sum> = {
     ...{ sum: list.noSum(), again: [], pauseSeconds: 0, later: [], laterSeconds: 0, answeredMs: 0 },
   };

@@ -1,11 +1,11 @@
-import { setMaxListeners } from 'node:events';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { bulkPlatform } from '../durable/bulk-platform.ts';
 import type { JobStore } from '../durable/store.ts';
 import type { Failure } from '../failure.ts';
 import { inFolder } from '../files/folder.ts';
 import { keepMemoryBelow } from '../files/memory.ts';
-import type { PlatformClient } from '../platform/client.ts';
+import type { CallReport, PlatformClient } from '../platform/client.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import type { PaceUseRecord } from '../telemetry/pace-use.ts';
 import {
@@ -98,16 +98,12 @@ export const lookAt = (asked: Asked, looking: Looking): Promise<Looked> =>
     const again = createAgain(store, againKey);
     const untilMs = Date.now() + timeMs;
     const signal = AbortSignal.timeout(timeMs);
-    // Every call in progress adds a listener.
-    setMaxListeners(0, signal);
-    const platform = looking.platform.for({
-      ...{ actor: undefined, operations: reconcileOperations, signal, priority: 'bulk' },
-      onCall: (call) => {
-        counts.calls += 1;
-        observe.call(call);
-        paceUse.heard([call]);
-      },
-    });
+    const call = (report: CallReport): void => {
+      counts.calls += 1;
+      observe.call(report);
+    };
+    const calling = { ...looking, observe: { call } };
+    const platform = bulkPlatform(calling, { operations: reconcileOperations, signal });
     // Of an org unit only a part is looked at once more: who is not in that part is not too many.
     const checking: Checking = { ...looking, platform, selection, roles: isLast ? new Set() : roles };
     const findings = join(folder, 'findings');

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Crosswalk } from '../crosswalk/look-up.ts';
 import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
+import { bulkPlatform } from '../durable/bulk-platform.ts';
 import type { Job } from '../durable/job.ts';
 import { type RunningExecutions, waitForOlderExecutions } from '../durable/older-executions.ts';
 import { enoughTime, inSteps, type Run as JobRun, jobOf, timeLeft } from '../durable/run.ts';
@@ -268,10 +269,8 @@ const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
   const key = `${folder}told.gz`;
   const told = await engine.step('ask the snapshots', {
     work: () => {
-      const platform = services.platform.for({
-        ...{ actor: undefined, operations: reconcileOperations, priority: 'bulk' },
-        ...{ signal: AbortSignal.timeout(timeLeft(run)), onCall: services.observe.call },
-      });
+      const signal = AbortSignal.timeout(timeLeft(run));
+      const platform = bulkPlatform(services, { operations: reconcileOperations, signal });
       return chooseTold({ key, isWhole: request.whole }, selection, { ...services, platform });
     },
     backoff,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { requestFrom } from '../durable/request.ts';
 import { runId } from './record.ts';
 
 const reconcileRequest = z.strictObject({
@@ -12,12 +13,5 @@ const reconcileRequest = z.strictObject({
 
 export type ReconcileRequest = z.infer<typeof reconcileRequest>;
 
-/** A schedule without an input sends an event about itself. */
-const schedule = z.looseObject({ 'detail-type': z.string() });
-
 /** @throws Error that names what is wrong with the event. */
-export const requestIn = (event: unknown): ReconcileRequest => {
-  const asked = reconcileRequest.safeParse(schedule.safeParse(event).success ? {} : (event ?? {}));
-  if (asked.success) return asked.data;
-  throw new Error(`The event is not valid: ${z.prettifyError(asked.error)}`);
-};
+export const requestIn = (event: unknown): ReconcileRequest => requestFrom(reconcileRequest, event).request;

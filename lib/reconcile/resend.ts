@@ -6,6 +6,7 @@ import { inParallel } from '../aws/parallel.ts';
 import { type Crosswalk, lookUpOperations } from '../crosswalk/look-up.ts';
 import type { BackoffLimits } from '../delivery/backoff.ts';
 import { type Addressed, sendToFunctions } from '../delivery/send-to-functions.ts';
+import { bulkPlatform } from '../durable/bulk-platform.ts';
 import type { Engine } from '../durable/job.ts';
 import type { JobStore } from '../durable/store.ts';
 import { dispositions, failureOf, MessageFailure } from '../failure.ts';
@@ -242,15 +243,9 @@ const searchSnapshots = async (
   wanted: Map<string, Wanted>,
   { id, sender, outcomes, services }: Search,
 ): Promise<void> => {
-  const { observe, paceUse, signal } = services;
+  const { paceUse, signal } = services;
   if (wanted.size === 0) return;
-  const platform = services.platform.for({
-    ...{ actor: undefined, operations: resendOperations, signal, priority: 'bulk' },
-    onCall: (call) => {
-      observe.call(call);
-      paceUse.heard([call]);
-    },
-  });
+  const platform = bulkPlatform(services, { operations: resendOperations, signal });
   const integrations = await services.integrations();
   const use = async ({ droppedMs, ...event }: Found): Promise<void> => {
     const integration = integrations.get(event.function);

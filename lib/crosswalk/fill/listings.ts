@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { bulkPlatform } from '../../durable/bulk-platform.ts';
 import type { JobStore } from '../../durable/store.ts';
 import type { WorkList } from '../../durable/work-list.ts';
 import { dispositions, failureOf } from '../../failure.ts';
@@ -60,7 +61,8 @@ export const listOrgUnitCodes = (
     const file = createLineFile(join(folder, 'org-units'));
     let following: CallInput | undefined = from;
     const endsMs = Date.now() + timeMs;
-    const platform = platformFor(services, AbortSignal.timeout(timeMs));
+    const signal = AbortSignal.timeout(timeMs);
+    const platform = bulkPlatform(services, { operations: fillOperations, signal });
     try {
       for await (const page of listOrgUnitPages(platform, from)) {
         for (const { Identifier, Code, Type } of page.items) {
@@ -116,7 +118,7 @@ export const classlistList = (
         userName: createLineFile(join(temporary, 'user-names')),
         orgDefinedId: createLineFile(join(temporary, 'org-defined-ids')),
       };
-      const platform = platformFor(services, signal);
+      const platform = bulkPlatform(services, { operations: fillOperations, signal });
       try {
         await work(async (course) => {
           try {
@@ -176,12 +178,3 @@ const isName = (name: string | null | undefined): name is string =>
   typeof name === 'string' && name !== '' && name.length <= maxNameLength;
 
 const isId = (id: number): boolean => Number.isSafeInteger(id) && id > 0;
-
-const platformFor = ({ platform, observe, paceUse }: Listening, signal: AbortSignal): Platform =>
-  platform.for({
-    ...{ actor: undefined, operations: fillOperations, signal, priority: 'bulk' },
-    onCall: (call) => {
-      observe.call(call);
-      paceUse.heard([call]);
-    },
-  });

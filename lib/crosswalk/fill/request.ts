@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { requestFrom } from '../../durable/request.ts';
 
 /** What is to be filled: org units and files always. */
 const fillRequest = z.strictObject({
@@ -13,13 +14,8 @@ export type FillRequest = z.infer<typeof fillRequest> & {
   isScheduled: boolean;
 };
 
-/** A schedule without an input sends an event about itself. */
-const schedule = z.looseObject({ 'detail-type': z.string() });
-
 /** @throws Error that names what is wrong with the event. */
 export const requestIn = (event: unknown): FillRequest => {
-  const isScheduled = schedule.safeParse(event).success;
-  const asked = fillRequest.safeParse(isScheduled ? {} : (event ?? {}));
-  if (asked.success) return { ...asked.data, isScheduled };
-  throw new Error(`The event is not valid: ${z.prettifyError(asked.error)}`);
+  const { request, isScheduled } = requestFrom(fillRequest, event);
+  return { ...request, isScheduled };
 };

@@ -1,0 +1,26 @@
+import { setMaxListeners } from 'node:events';
+import type { CallReport, Platform, PlatformClient } from '../platform/client.ts';
+import type { Operation } from '../platform/core/operation.ts';
+
+type Calling = {
+  platform: PlatformClient;
+  observe: { call(call: CallReport): void };
+  /** Tells how much it calls of what the platform grants. */
+  paceUse?: { heard(calls: readonly CallReport[]): void } | undefined;
+};
+
+/** The platform as a job calls it: as the service, and after what is more urgent. */
+export const bulkPlatform = (
+  { platform, observe, paceUse }: Calling,
+  { operations, signal }: { operations: readonly Operation<unknown>[]; signal: AbortSignal },
+): Platform => {
+  // Every call in progress adds a listener.
+  setMaxListeners(0, signal);
+  return platform.for({
+    ...{ actor: undefined, operations, signal, priority: 'bulk' },
+    onCall: (call) => {
+      observe.call(call);
+      paceUse?.heard([call]);
+    },
+  });
+};
