@@ -1,3 +1,5 @@
+import { errorName } from '../../aws/error.ts';
+import { inParallel } from '../../aws/parallel.ts';
 import { type ConnectionReport, checkConnection } from '../../connection/check.ts';
 import { type Connection, withConnection } from '../../connection/connection.ts';
 import { loadFunctions } from '../../deployment/integrations.ts';
@@ -58,18 +60,15 @@ const secretsThatAreMissing = async (target: Target, names: string[]): Promise<S
   if (names.length === 0) return missing;
   const { DescribeSecretCommand } = await import('@aws-sdk/client-secrets-manager');
   const client = await target.secretsManager();
-  const asked = names.slice(0, maxSecrets);
-  const worker = async (): Promise<void> => {
-    for (let name = asked.pop(); name; name = asked.pop())
-      try {
-        const { DeletedDate } = await client.send(new DescribeSecretCommand({ SecretId: name }));
-        if (DeletedDate !== undefined) missing.add(name);
-      } catch (error) {
-        // An operator who may not ask learns it from the canary.
-        if (error instanceof Error && error.name === 'ResourceNotFoundException') missing.add(name);
-      }
-  };
-  await Promise.all(Array.from({ length: 8 }, worker));
+  await inParallel(names.slice(0, maxSecrets), async (name) => {
+    try {
+      const { DeletedDate } = await client.send(new DescribeSecretCommand({ SecretId: name }));
+      if (DeletedDate !== undefined) missing.add(name);
+    } catch (error) {
+      // An operator who may not ask learns it from the canary.
+      if (errorName(error) === 'ResourceNotFoundException') missing.add(name);
+    }
+  });
   return missing;
 };
 
