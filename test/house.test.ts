@@ -115,9 +115,8 @@ const rooms: Record<string, string> = {
   reconcile:
     'snapshots durable delivery message-fields integration config telemetry message files crosswalk ledger failure platform/resources platform platform/core sis-ids redaction aws sets',
   'crosswalk/fill':
-    'mapping durable delivery config telemetry sets files crosswalk failure platform/resources platform platform/core',
-  'course-export':
-    'durable delivery config telemetry message failure platform/resources platform platform/core',
+    'mapping durable config sets files crosswalk failure platform/resources platform platform/core',
+  'course-export': 'durable config telemetry message failure platform/resources platform platform/core',
   'change-poll':
     'mapping delivery integration config telemetry message credentials files failure redaction aws json',
   snapshots:

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { bulkPlatform } from '../durable/bulk-platform.ts';
 import type { Job } from '../durable/job.ts';
-import { type RunningExecutions, waitForOlderExecutions } from '../durable/older-executions.ts';
+import { waitForOlderExecutions } from '../durable/older-executions.ts';
 import { type Run as JobRun, jobOf } from '../durable/run.ts';
+import type { JobServices } from '../durable/services.ts';
 import { workThrough } from '../durable/work-list.ts';
 import { dispositions, failureOf } from '../failure.ts';
 import { listOrgUnits } from '../platform/resources/org-units.ts';
@@ -25,7 +26,7 @@ export type ExportAnswer = {
   orgUnits: { wanted: number; incomplete: number };
 };
 
-type Services = ExportServices & { running: RunningExecutions };
+type Services = ExportServices & Pick<JobServices, 'running'>;
 
 /** Copies courses, with what belongs to them, to S3. */
 export const exportJob = (services: () => Promise<Services>): Job<Asked, ExportAnswer> =>

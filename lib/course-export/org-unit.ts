@@ -1,31 +1,21 @@
-import type { BackoffLimits } from '../delivery/backoff.ts';
 import { bulkPlatform } from '../durable/bulk-platform.ts';
+import type { JobServices } from '../durable/services.ts';
 import type { JobStore } from '../durable/store.ts';
 import type { Turn, WorkList } from '../durable/work-list.ts';
 import { dispositions, type Failure, failureOf } from '../failure.ts';
-import type { Platform, PlatformClient } from '../platform/client.ts';
+import type { Platform } from '../platform/client.ts';
 import type { Observe } from '../telemetry/observe.ts';
-import type { PaceUseRecord } from '../telemetry/pace-use.ts';
 import { exportOperations, type Part, partsOf } from './parts.ts';
 import type { ExportRequest } from './request.ts';
 import { addFailure, addFile, addTotals, type ExportTotals, noTotals } from './totals.ts';
 
-export type ExportServices = {
-  platform: PlatformClient;
-  store: JobStore;
-  observe: Observe;
-  /** Tells how much it calls of what the platform grants. */
-  paceUse?: PaceUseRecord;
-  limits: {
+export type ExportServices = Pick<JobServices, 'platform' | 'store' | 'observe'> & {
+  paceUse?: JobServices['paceUse'];
+  limits: JobServices['limits'] & {
     /** Prefix of all keys. */
     prefix: string;
     /** How many org units are exported at the same time. */
     concurrency: number;
-    /** Reserved at the end of an invocation, for calls that are in progress. */
-    reserveMs: number;
-    backoff: BackoffLimits;
-    /** An org unit that has failed for this long is given up. */
-    maxWaitMs: number;
   };
 };
 

@@ -1,12 +1,11 @@
 import type { ExportSettings } from '../config/settings.ts';
-import type { RunningExecutions } from '../durable/older-executions.ts';
-import { createJobServices } from '../durable/services.ts';
+import { createJobServices, type JobServices } from '../durable/services.ts';
 import type { ExportServices } from './org-unit.ts';
 
 /** The services of a container that exports. */
 export const createExportServices = async (
   settings: ExportSettings,
-): Promise<ExportServices & { running: RunningExecutions }> => {
+): Promise<ExportServices & Pick<JobServices, 'running'>> => {
   const { EXPORT_BUCKET: bucket, EXPORT_PREFIX: prefix, EXPORT_CONCURRENCY: concurrency } = settings;
   const services = await createJobServices('course-export', { settings, bucket });
   return { ...services, limits: { ...services.limits, prefix, concurrency } };

@@ -4,7 +4,7 @@ import type { Engine, Job } from './job.ts';
 import type { RunningExecutions } from './older-executions.ts';
 import { createResults, type ResultStore } from './results.ts';
 
-type JobServices = {
+type RunServices = {
   observe: Observe;
   store: ResultStore;
   running: RunningExecutions;
@@ -16,7 +16,7 @@ type JobServices = {
 };
 
 /** A job in one of its invocations. */
-export type Run<Services = JobServices> = {
+export type Run<Services = RunServices> = {
   services: Services;
   engine: Engine;
   /** Prefix of the objects that this execution alone needs. */
@@ -38,7 +38,7 @@ type Described<Request, Result, Services> = {
 };
 
 /** A job that keeps large results in its bucket, and logs why it waits and why it ended early. */
-export const jobOf = <Request, Result, Services extends JobServices>({
+export const jobOf = <Request, Result, Services extends RunServices>({
   requestIn,
   whatOf,
   executions,
@@ -76,7 +76,7 @@ export const jobOf = <Request, Result, Services extends JobServices>({
   },
 });
 
-type Timed = Pick<Run, 'engine' | 'wholeMs'> & { services: Pick<JobServices, 'limits'> };
+type Timed = Pick<Run, 'engine' | 'wholeMs'> & { services: Pick<RunServices, 'limits'> };
 
 /** The next invocation has more time: a step that is cut off by the end of this one would be done again. */
 export const enoughTime = async ({ engine, wholeMs, services }: Timed, name: string): Promise<void> => {

@@ -19,3 +19,5 @@ export const createJobServices = async (
   ]);
   return { ...services, running, store: createJobStore({ s3, bucket }) };
 };
+
+export type JobServices = Awaited<ReturnType<typeof createJobServices>>;

@@ -1,13 +1,12 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bulkPlatform } from '../durable/bulk-platform.ts';
+import type { JobServices } from '../durable/services.ts';
 import type { JobStore } from '../durable/store.ts';
 import type { Failure } from '../failure.ts';
 import { inFolder } from '../files/folder.ts';
 import { keepMemoryBelow } from '../files/memory.ts';
-import type { CallReport, PlatformClient } from '../platform/client.ts';
-import type { Observe } from '../telemetry/observe.ts';
-import type { PaceUseRecord } from '../telemetry/pace-use.ts';
+import type { CallReport } from '../platform/client.ts';
 import {
   type Checked,
   type Checking,
@@ -25,14 +24,11 @@ import { groupsIn } from './divide.ts';
 import { isAccepted, noClasses, noTally, type Tally } from './record.ts';
 import { noReasons, type Reason, reasons, type Selection } from './select.ts';
 
-export type Looking = Omit<Checking, 'platform' | 'roles' | 'selection'> & {
-  store: JobStore;
-  platform: PlatformClient;
-  observe: Observe;
-  paceUse: PaceUseRecord;
-  /** How many reads are under way at the same time, as far as the pace lets them. */
-  concurrency: number;
-};
+export type Looking = Omit<Checking, 'platform' | 'roles' | 'selection'> &
+  Pick<JobServices, 'store' | 'platform' | 'observe' | 'paceUse'> & {
+    /** How many reads are under way at the same time, as far as the pace lets them. */
+    concurrency: number;
+  };
 
 /**
  * What so often was not answered is told as unreadable, where others are: it must not keep the night from what is behind it. So many

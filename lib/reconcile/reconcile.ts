@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import type { Crosswalk } from '../crosswalk/look-up.ts';
-import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
+import { waitSeconds } from '../delivery/backoff.ts';
 import { bulkPlatform } from '../durable/bulk-platform.ts';
 import type { Job } from '../durable/job.ts';
-import { type RunningExecutions, waitForOlderExecutions } from '../durable/older-executions.ts';
+import { waitForOlderExecutions } from '../durable/older-executions.ts';
 import { enoughTime, inSteps, type Run as JobRun, jobOf, timeLeft } from '../durable/run.ts';
+import type { JobServices } from '../durable/services.ts';
 import { safeText } from '../redaction/log-text.ts';
 import { reconcileOperations } from './check.ts';
 import { type Choosing, type ChosenFrom, chooseWrites, type Segment, segments } from './choose.ts';
@@ -36,14 +37,11 @@ import type { Resend, ResendAnswer } from './resend.ts';
 import { noReasons, reasons, type Selection } from './select.ts';
 
 export type ReconcileServices = Looking &
-  Choosing & {
+  Choosing &
+  Pick<JobServices, 'running'> & {
     crosswalk: Crosswalk;
     resend: Resend;
-    running: RunningExecutions;
-    limits: {
-      /** Reserved at the end of an invocation, for what is in progress. */
-      reserveMs: number;
-      backoff: BackoffLimits;
+    limits: JobServices['limits'] & {
       /** A run is over after so long, however far it came. */
       maxRunMs: number;
       /** Writes of so long ago are all looked at. */

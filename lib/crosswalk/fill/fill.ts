@@ -1,7 +1,7 @@
-import type { BackoffLimits } from '../../delivery/backoff.ts';
 import type { Job } from '../../durable/job.ts';
-import { type RunningExecutions, waitForOlderExecutions } from '../../durable/older-executions.ts';
+import { waitForOlderExecutions } from '../../durable/older-executions.ts';
 import { enoughTime, inSteps, type Run as JobRun, jobOf } from '../../durable/run.ts';
+import type { JobServices } from '../../durable/services.ts';
 import { workThrough } from '../../durable/work-list.ts';
 import { dispositions, failureOf } from '../../failure.ts';
 import type { CallInput } from '../../platform/core/request.ts';
@@ -19,16 +19,11 @@ import {
 import { type FillRequest, requestIn } from './request.ts';
 
 export type FillServices = Filling &
-  Listening & {
-    running: RunningExecutions;
-    limits: {
-      /** Reserved at the end of an invocation, for what is in progress. */
-      reserveMs: number;
-      backoff: BackoffLimits;
+  Listening &
+  Pick<JobServices, 'running'> & {
+    limits: JobServices['limits'] & {
       /** The hour of the day, of UTC, from which on a schedule has classlists read, once. */
       classlistsHour: number;
-      /** After so long without the platform the fill fails, and the next one begins. */
-      maxWaitMs: number;
     };
   };
 

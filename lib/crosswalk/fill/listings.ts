@@ -1,32 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { bulkPlatform } from '../../durable/bulk-platform.ts';
-import type { JobStore } from '../../durable/store.ts';
+import type { JobServices } from '../../durable/services.ts';
 import type { WorkList } from '../../durable/work-list.ts';
 import { dispositions, failureOf } from '../../failure.ts';
 import { inFolder } from '../../files/folder.ts';
 import { keepMemoryBelow } from '../../files/memory.ts';
-import type { Platform, PlatformClient } from '../../platform/client.ts';
+import type { Platform } from '../../platform/client.ts';
 import { undefinedIfNotFound } from '../../platform/core/not-found.ts';
 import type { Operation } from '../../platform/core/operation.ts';
 import type { CallInput } from '../../platform/core/request.ts';
 import { getClasslistPages, listClasslist } from '../../platform/resources/classlists.ts';
 import { courseOffering, getOrgUnits, listOrgUnitPages } from '../../platform/resources/org-units.ts';
 import { createLineFile, type LineFile } from '../../sets/line-file.ts';
-import type { Observe } from '../../telemetry/observe.ts';
-import type { PaceUseRecord } from '../../telemetry/pace-use.ts';
 import { shardOf } from '../table.ts';
 
 /** What the fill calls. */
 export const fillOperations: readonly Operation<unknown>[] = [getOrgUnits, getClasslistPages];
 
-export type Listening = {
-  platform: PlatformClient;
-  store: JobStore;
-  observe: Observe;
-  /** Tells how much it calls of what the platform grants. */
-  paceUse: PaceUseRecord;
-};
+export type Listening = Pick<JobServices, 'platform' | 'store' | 'observe' | 'paceUse'>;
 
 /** A fill lets so much garbage lie, beside the memory of a container that has just started. */
 export const garbageMb = 40;
