@@ -20,8 +20,9 @@ const columns = {
 
 /**
  * Line items are grade objects of org units, which the platform knows by their titles. `items_was`: what was accepted. `wanted`: what
- * each line item is to be, beside what it was (`was_…`), and the line item that had this title (`owner`). A grade object keeps its id
- * (`object`) while its line item gets another title, or another line item its title: grades are known by it.
+ * each line item is to be, beside what it was (`was_…`). `objects_was`: the grade objects that the platform has, also those without a line
+ * item. A grade object is known by its org unit and title, and keeps its id (`object`) while its line item gets another title, or another
+ * line item its title: grades are known by it. No two line items have the same one.
  */
 export const itemsOfState = `
   CREATE TABLE items_was AS
@@ -31,16 +32,26 @@ export const itemsOfState = `
         "class": "VARCHAR", "left": "JSON", "object": "VARCHAR", "formers": "VARCHAR", "outOf": "VARCHAR"}') AS f FROM state WHERE kind = '1');
 `;
 
-const tables = (number: number): string => `
-  ${itemsOfState}  CREATE TABLE items_read (line BIGINT, id VARCHAR, title VARCHAR, class VARCHAR, points DOUBLE, status VARCHAR, org VARCHAR, problem VARCHAR[]);
-  CREATE TABLE titles (id VARCHAR, owner VARCHAR, is_taken BOOLEAN, is_double BOOLEAN, is_left BOOLEAN);
+const tables = (number: number, droppedMs: number): string => `
+  ${itemsOfState}
+  CREATE TABLE objects_was AS
+    SELECT id, object, org, title, norm, points, "left" FROM items_was
+    UNION ALL
+    SELECT NULL, key, f.data.orgUnitCode, f.data.name, nfc_normalize(f.data.name), f.data.maxPoints,
+      CASE WHEN list_max(CAST(f.left ->> '$[*].untilMs' AS BIGINT[])) > ${droppedMs} THEN f.left END
+    FROM (SELECT key, from_json(data, '{"data": {"orgUnitCode": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"}, "left": "JSON"}') AS f
+      FROM state WHERE kind = 'O');
+  CREATE TABLE items_read (line BIGINT, id VARCHAR, row VARCHAR, title VARCHAR, class VARCHAR, points DOUBLE, status VARCHAR, org VARCHAR, problem VARCHAR[]);
+  CREATE TABLE titles (id VARCHAR, object VARCHAR, owner VARCHAR, is_taken BOOLEAN, is_double BOOLEAN, is_left BOOLEAN);
   CREATE TABLE circles (id VARCHAR, owner VARCHAR);
+  CREATE TABLE refused_items (id VARCHAR, col VARCHAR, problem VARCHAR);
+  CREATE TABLE told (id VARCHAR, lefts VARCHAR, formers VARCHAR, col VARCHAR, problem VARCHAR, body VARCHAR);
   CREATE MACRO new_object(id) AS id || chr(31) || ${number};
 `;
 
 const readItems = (table: Table, maximum: number | undefined): string => `
   INSERT INTO items_read
-    SELECT r.line, r.id, r.title, r.class, number_in(r.points), r.status, c.name, CASE
+    SELECT r.line, r.id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || r.line END, r.title, r.class, number_in(r.points), r.status, c.name, CASE
       WHEN NOT is_id(r.id) THEN ['sourcedId', 'is not an id']
       WHEN is_gone(status) THEN NULL
       WHEN status NOT IN ('', 'active') THEN ['status', 'must be active, inactive or tobedeleted']
@@ -61,7 +72,7 @@ const choose = (isWhole: boolean): string => `
     SELECT id FROM items_read WHERE problem IS NULL GROUP BY id
     HAVING count(DISTINCT CASE WHEN is_gone(status) THEN '' ELSE concat_ws(chr(31), title, class, points) END) > 1;
   UPDATE items_read SET problem = ${problemOfSame} WHERE problem IS NULL AND id IN (FROM items_differ);
-  INSERT INTO refused (grp, row, a, b) SELECT '${name}', coalesce(id, '') || chr(31) || line, NULL, NULL FROM items_read WHERE problem IS NOT NULL;
+  INSERT INTO refused (grp, row, a, b) SELECT '${name}', row, NULL, NULL FROM items_read WHERE problem IS NOT NULL;
   ${reportRows(file, 'items_read')}
   CREATE TABLE wanted AS
     SELECT w.*, nfc_normalize(w.title) AS norm, b.org AS was_org, b.title AS was_title, b.norm AS was_norm, b.points AS was_points,
@@ -79,74 +90,85 @@ const choose = (isWhole: boolean): string => `
 `;
 
 /**
- * A title that is new for its line item is free where the line item that had it is gone, or where all of a circle pass on theirs: then
- * the grade objects stay as they are, and grades go to the others. It is not where one had it who is there and has another now, as
- * nobody knows whether the platform took that.
+ * A title that is new for its line item may be that of a grade object which the platform has. Then that is free if no line item has it, if
+ * the one that has it goes or moves to another org unit, or if that one takes a free grade object itself: in a circle, all pass on theirs.
+ * Grade objects that are passed on stay as they are, and grades go to the others. It is not free if the line item that has it gets another
+ * title for it, as nobody knows whether the platform takes that.
  */
 const judgeTitles = (droppedMs: number): string => `
   INSERT INTO titles
-    SELECT w.id, o.id AS owner, o.org IS NOT NULL AND x.id IS NOT NULL AS is_taken,
-      n.rows > 1 AS is_double, l.org IS NOT NULL AS is_left
+    SELECT w.id, o.object, o.id AS owner, x.id IS NOT NULL AS is_taken, n.rows > 1 AS is_double, l.org IS NOT NULL AS is_left
     FROM (SELECT * FROM wanted WHERE NOT stays) w
       JOIN (SELECT org, norm, count(*) AS rows FROM wanted GROUP BY org, norm) n USING (org, norm)
-      LEFT JOIN items_was o ON o.org = w.org AND o.norm = w.norm AND o.id <> w.id
+      LEFT JOIN objects_was o ON o.org = w.org AND o.norm = w.norm
       LEFT JOIN wanted x ON x.id = o.id AND x.org = o.org
-      LEFT JOIN (SELECT DISTINCT y.id AS of, y.org, nfc_normalize(t ->> 'name') AS norm
-        FROM (SELECT id, org, was_org, unnest(CAST(was_left AS JSON[])) AS t FROM wanted WHERE was_left IS NOT NULL) y
-        WHERE y.org = y.was_org AND CAST(t ->> 'untilMs' AS BIGINT) > ${droppedMs}) l
-        ON l.org = w.org AND l.norm = w.norm AND l.of <> w.id;
+      LEFT JOIN (SELECT DISTINCT id AS of, org, nfc_normalize(t ->> 'name') AS norm
+        FROM (SELECT id, org, unnest(CAST("left" AS JSON[])) AS t FROM objects_was WHERE "left" IS NOT NULL)
+        WHERE CAST(t ->> 'untilMs' AS BIGINT) > ${droppedMs}) l
+        ON l.org = w.org AND l.norm = w.norm AND l.of IS DISTINCT FROM w.id;
   INSERT INTO circles SELECT id, owner FROM titles WHERE is_taken AND NOT is_double AND NOT is_left`;
 
-/** One that is no part of a circle leads out of it, sooner or later. */
-const narrow = `DELETE FROM circles WHERE owner NOT IN (SELECT id FROM circles)`;
+/** One that neither is part of a circle nor takes what is free leads out, sooner or later. */
+const narrow = `
+  DELETE FROM circles WHERE owner NOT IN (
+    SELECT id FROM circles UNION ALL SELECT id FROM titles WHERE object IS NOT NULL AND NOT is_taken AND NOT is_double AND NOT is_left)`;
 const maxCircle = 100;
 
 const refuseTitles = `
-  CREATE TABLE refused_titles AS
-    SELECT DISTINCT id, CASE WHEN is_double THEN 'two line items of one class have this title'
-      ELSE 'another line item of the class had this title in the last 40 days. Give this one another title' END AS problem
-    FROM titles WHERE is_double OR is_left OR (is_taken AND id NOT IN (SELECT id FROM circles));
-  INSERT INTO problems SELECT '${file}', w.line, 'title', r.problem FROM refused_titles r JOIN wanted w USING (id);
-  INSERT INTO refused (grp, row, a, b) SELECT '${name}', id, NULL, NULL FROM refused_titles;
-  -- Each as it is to be, with what its grade object was.
-  CREATE TABLE settled AS
+  INSERT INTO refused_items
+    SELECT DISTINCT id, 'title', CASE WHEN is_double THEN 'two line items of one class have this title'
+      ELSE 'another line item of the class had this title in the last 40 days. Give this one another title' END
+    FROM titles WHERE is_double OR is_left OR (is_taken AND id NOT IN (SELECT id FROM circles))`;
+
+/** One that is refused keeps its grade object, so the line item that was to take that is refused, too. */
+const settle = `
+  INSERT INTO refused_items
+    WITH RECURSIVE staying AS (
+      SELECT id FROM refused_items UNION SELECT t.id FROM titles t JOIN staying s ON t.owner = s.id)
+    SELECT id, 'title', 'another line item of the class keeps this title, as its row was refused. Correct that row, or give this one another title'
+    FROM staying ANTI JOIN refused_items USING (id);
+  CREATE OR REPLACE TABLE taken AS
+    SELECT t.id AS taker, o.* FROM titles t JOIN objects_was o USING (object) ANTI JOIN refused_items r ON r.id = t.id;
+  -- Each as it is to be, with what its grade object was. One without a line item may have been deleted: it is created again, which changes
+  -- nothing if it is there.
+  CREATE OR REPLACE TABLE settled AS
     SELECT w.id, w.line, w.class, w.org, w.title, w.points,
-      CASE WHEN o.id IS NOT NULL THEN o.object WHEN w.was_object IS NOT NULL THEN w.was_object ELSE new_object(w.id) END AS object,
-      CASE WHEN o.id IS NOT NULL THEN o.title WHEN w.was_org = w.org THEN w.was_title END AS former,
-      CASE WHEN o.id IS NOT NULL THEN o.points WHEN w.was_org = w.org THEN w.was_points END AS former_points,
-      CASE WHEN o.id IS NOT NULL THEN o.left WHEN w.was_org = w.org THEN w.was_left END AS lefts, w.was_object IS NOT NULL AS had
-    FROM wanted w LEFT JOIN (SELECT DISTINCT id, owner FROM titles WHERE owner IS NOT NULL) t ON t.id = w.id
-      LEFT JOIN items_was o ON o.id = t.owner
-    WHERE w.id NOT IN (SELECT id FROM refused_titles)
+      CASE WHEN o.object IS NOT NULL THEN o.object WHEN w.was_object IS NULL OR w.was_object IN (SELECT object FROM taken) THEN new_object(w.id)
+        ELSE w.was_object END AS object,
+      CASE WHEN o.id IS NULL AND o.left IS NULL AND o.title = w.title AND o.points = w.points THEN NULL WHEN o.object IS NOT NULL THEN o.title
+        WHEN w.was_org = w.org THEN w.was_title END AS former,
+      CASE WHEN o.object IS NOT NULL THEN o.points WHEN w.was_org = w.org THEN w.was_points END AS former_points,
+      CASE WHEN o.object IS NOT NULL THEN o.left WHEN w.was_org = w.org THEN w.was_left END AS lefts, w.was_object IS NOT NULL AS had
+    FROM wanted w LEFT JOIN taken o ON o.taker = w.id ANTI JOIN refused_items r ON r.id = w.id
     UNION ALL
     SELECT b.id, NULL, b.class, b.org, b.title, b.points, b.object, b.title, b.points, b.left, true
-    FROM items_was b WHERE id IN (SELECT id FROM refused_titles);
-  CREATE TABLE told (id VARCHAR, lefts VARCHAR, formers VARCHAR, problem VARCHAR, fate VARCHAR);
-`;
+    FROM items_was b SEMI JOIN refused_items r ON r.id = b.id`;
 
-/** What its function would not take stays as it was. */
-const refuseUnfit = `
-  INSERT INTO problems SELECT '${file}', s.line,
-      CASE WHEN t.problem LIKE '%data.maxPoints%' THEN 'resultValueMax' WHEN t.problem LIKE '%data.orgUnitCode%' THEN 'classSourcedId'
-        ELSE 'title' END, t.problem
-    FROM told t JOIN settled s USING (id) WHERE t.problem IS NOT NULL;
-  INSERT INTO refused (grp, row, a, b) SELECT '${name}', id, NULL, NULL FROM told WHERE problem IS NOT NULL;
-  DELETE FROM settled WHERE id IN (SELECT id FROM told WHERE problem IS NOT NULL);
-  INSERT INTO settled SELECT id, NULL, class, org, title, points, object, title, points, "left", true FROM items_was
-    WHERE id IN (SELECT id FROM told WHERE problem IS NOT NULL)`;
+const report = `
+  INSERT INTO problems SELECT '${file}', w.line, r.col, r.problem FROM refused_items r JOIN wanted w USING (id);
+  INSERT INTO refused (grp, row, a, b) SELECT '${name}', CASE WHEN w.line IS NULL THEN chr(31) || id ELSE id END, NULL, NULL FROM refused_items JOIN wanted w USING (id)`;
 
-/** `items`: what grades say of their grade objects. Not what they are out of where that changes: either message may come first. */
+/**
+ * `items`: what grades say of their grade objects. Not what they are out of where that changes: either message may come first. What has no
+ * line item any more stays on the platform, and is known until a line item takes it. The id of one whose line item has moved went with that.
+ */
 const finish = `
-  CREATE TABLE items AS
+  CREATE TABLE items (id VARCHAR, object VARCHAR UNIQUE, org VARCHAR, title VARCHAR, formers VARCHAR, out_of VARCHAR);
+  INSERT INTO items
     SELECT s.id, s.object, s.org, s.title, t.formers,
       CASE WHEN s.former_points IS NULL OR s.former_points = s.points THEN number_text(s.points) END AS out_of
     FROM settled s LEFT JOIN told t USING (id);
+  CREATE MACRO object_json(org, title, points) AS
+    '"data":{"orgUnitCode":' || to_json(org) || ',"name":' || to_json(title) || ',"maxPoints":' || number_text(points) || '}';
   CREATE TABLE item_lines AS
-    SELECT s.id, '{"data":{"orgUnitCode":' || to_json(s.org) || ',"name":' || to_json(s.title) || ',"maxPoints":' || number_text(s.points)
-      || '},"class":' || to_json(s.class) || ',"object":' || to_json(s.object)
+    SELECT s.id, '{' || object_json(s.org, s.title, s.points) || ',"class":' || to_json(s.class) || ',"object":' || to_json(s.object)
       || CASE WHEN t.lefts IS NULL THEN '' ELSE ',"left":' || t.lefts END || coalesce(',"outOf":' || i.out_of, '')
       || coalesce(',"formers":' || to_json(i.formers), '') || '}' AS json
     FROM settled s LEFT JOIN told t USING (id) JOIN items i USING (id);
+  CREATE TABLE object_lines AS
+    SELECT CASE WHEN i.object IS NULL THEN o.object ELSE new_object(o.id) END AS object,
+      '{' || object_json(o.org, o.title, o.points) || coalesce(',"left":' || CAST(o.left AS VARCHAR), '') || '}' AS json
+    FROM objects_was o LEFT JOIN items i USING (object) WHERE i.object IS NULL OR i.org <> o.org;
 `;
 
 /** Sends what changes of line items, and makes the table `items`. */
@@ -156,7 +178,7 @@ export const settleLineItems = async (
   comparison: Comparison,
 ): Promise<void> => {
   const { sets, number, droppedMs, settings } = comparison;
-  await sets.run(tables(number));
+  await sets.run(tables(number, droppedMs));
   if (table) await sets.run(readItems(table, settings.resultValueMax), [table.path]);
   const [illegible = 0] =
     (await sets.row<[number]>(`
@@ -174,17 +196,26 @@ export const settleLineItems = async (
     if (now === left) break;
     left = now;
   }
-  await sets.run(refuseTitles);
-  if (await send(comparison)) await sets.run(refuseUnfit);
+  await sets.run(`${refuseTitles}; ${settle}`);
+  const mayChange = 'former IS NULL OR former <> title OR former_points <> points OR lefts IS NOT NULL';
+  if (await tell(mayChange, comparison)) {
+    await sets.run(`${refuseUnfit}; ${settle}; DELETE FROM told WHERE id IN (SELECT id FROM refused_items)`);
+    await tell('id IN (SELECT id FROM refused_items)', comparison);
+  }
+  await sets.run(report);
   await sets.run(finish);
+  await send(comparison);
   await count(comparison);
   await countRows(comparison, file, fatesOfRows);
 };
 
 const fatesOfRows = `
   SELECT CASE WHEN r.problem IS NOT NULL THEN coalesce(r.problem[3], 'refused') WHEN is_gone(r.status) THEN fate_of_gone(r.status)
-      WHEN t.id IS NOT NULL OR d.problem IS NOT NULL THEN 'refused' ELSE coalesce(d.fate, 'unchanged') END AS fate, count(*)
-  FROM items_read r LEFT JOIN refused_titles t USING (id) LEFT JOIN told d USING (id) GROUP BY ALL`;
+      WHEN t.id IS NOT NULL THEN 'refused' WHEN d.body IS NOT NULL THEN 'sent' ELSE 'unchanged' END AS fate, count(*)
+  FROM items_read r LEFT JOIN refused_items t USING (id) LEFT JOIN told d USING (id) GROUP BY ALL`;
+
+/** What its function would not take. */
+const refuseUnfit = `INSERT INTO refused_items SELECT id, col, problem FROM told WHERE problem IS NOT NULL`;
 
 type Changed = [
   id: string,
@@ -194,38 +225,42 @@ type Changed = [
   former: string | null,
   formerPoints: number | null,
   lefts: string | null,
-  had: number,
 ];
 
-/** Whether something of it would be refused. */
-const send = async (comparison: Comparison): Promise<boolean> => {
-  const { sets, changes, check } = comparison;
-  const counts = countsOf(comparison, name);
+/** Fills the table `told` with the titles that grade objects have left, and with the events. Answers whether something would be refused. */
+const tell = async (which: string, comparison: Comparison): Promise<boolean> => {
+  const { sets, check, droppedMs } = comparison;
   const told: (string | null)[][] = [];
   const fits = byParts(check);
-  const statement = `SELECT id, org, title, points, former, former_points, CAST(lefts AS VARCHAR), had FROM settled
-    WHERE former IS NULL OR former <> title OR former_points <> points OR lefts IS NOT NULL ORDER BY id`;
-  for await (const batch of sets.rows<Changed>(statement)) {
-    const bodies: string[] = [];
+  const statement = `SELECT id, org, title, points, former, former_points, CAST(lefts AS VARCHAR) FROM settled WHERE ${which}`;
+  for await (const batch of sets.rows<Changed>(statement))
     for (const item of batch) {
-      const [id, , , , , , , had] = item;
-      const left = leftOf(item, comparison.droppedMs);
+      const [id] = item;
+      const left = leftOf(item, droppedMs);
       const event = changeOf(item, left);
       const body = event && eventOf(comparison, { ...event, kind: '1', key: id });
       const problem = event && fits(event, body ?? '');
-      const isSent = body !== undefined && problem === undefined;
-      if (isSent) {
-        bodies.push(body);
-        counts[had ? 'updated' : 'created'] += 1;
-      }
       const names = left.map((each) => each.name);
       const texts = left.length === 0 ? [null, null] : [JSON.stringify(left), JSON.stringify(names)];
-      told.push([id, ...texts, problem ?? null, isSent ? 'sent' : null]);
+      told.push([id, ...texts, problem ? columnOf(problem) : null, problem ?? null, body ?? null]);
     }
-    await changes.add(bodies);
-  }
   await sets.add('told', told);
-  return told.some(([, , , problem]) => problem !== null);
+  return told.some(([, , , , problem]) => problem !== null);
+};
+
+const columnOf = (problem: string): string => {
+  if (problem.includes('data.maxPoints')) return 'resultValueMax';
+  return problem.includes('data.orgUnitCode') ? 'classSourcedId' : 'title';
+};
+
+const send = async (comparison: Comparison): Promise<void> => {
+  const { sets, changes } = comparison;
+  const counts = countsOf(comparison, name);
+  const statement = `SELECT body, CAST(had AS INTEGER) FROM told JOIN settled USING (id) WHERE body IS NOT NULL ORDER BY id`;
+  for await (const batch of sets.rows<[string, number]>(statement)) {
+    for (const [, had] of batch) counts[had === 1 ? 'updated' : 'created'] += 1;
+    await changes.add(batch.map(([body]) => body));
+  }
 };
 
 /** What is created is checked once for each code, title and maximum, however many line items have it. */
@@ -276,7 +311,7 @@ const count = async (comparison: Comparison): Promise<void> => {
   const { sets, acceptedCounts, changedCounts } = comparison;
   const [was = 0, left = 0, all = 0] =
     (await sets.row<[number, number, number]>(`
-      SELECT (SELECT count(*) FROM items_was), (SELECT count(*) FROM items_was ANTI JOIN settled USING (object)),
+      SELECT (SELECT count(*) FROM items_was), (SELECT count(*) FROM items_was ANTI JOIN settled USING (object) ANTI JOIN settled USING (id)),
         (SELECT count(*) FROM settled)`)) ?? [];
   if (was + all === 0) return;
   const counts = countsOf(comparison, name);

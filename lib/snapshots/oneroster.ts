@@ -266,6 +266,12 @@ const whoOf = (where: 'class' | 'item'): string => {
   return `CASE WHEN ${isForeign} THEN '' ELSE a END, CASE WHEN ${isForeign} THEN '' ELSE b END`;
 };
 
+/** A grade object that has passed to another line item has the grades of that alone. */
+const passedOn = `
+  INSERT INTO not_meant
+    SELECT DISTINCT r.grp, r.row, b.key FROM refused r JOIN backs b USING (grp, row) JOIN was w USING (key) JOIN items i ON i.object = w.a
+    WHERE r.grp = 'results' AND i.id <> split_part(r.row, chr(31), 1)`;
+
 const enrollmentColumns = {
   ...{ id: 'sourcedId', class: 'classSourcedId', usr: 'userSourcedId', role: 'role', status: 'status' },
   ...{ begins: 'beginDate', ends: 'endDate' },
@@ -449,6 +455,8 @@ const readResults = async (reading: Reading): Promise<void> => {
     `SELECT CASE WHEN problem IS NOT NULL THEN ${fateOfProblem} WHEN is_gone(status) THEN fate_of_gone(status) ELSE 'notGraded' END AS fate,
        count(*) FROM results WHERE value IS NULL GROUP BY fate`,
   );
+  const [hasRefused] = (await sets.row<[number]>(`SELECT EXISTS (FROM refused WHERE grp = 'results')`)) ?? [];
+  if (hasRefused) await sets.run(passedOn);
   if (modes.results === 'bulk') {
     await sets.run('DROP TABLE results');
     return;
@@ -472,6 +480,7 @@ const readResults = async (reading: Reading): Promise<void> => {
 const furtherLines = [
   `SELECT 'N' AS kind, id AS key, letter AS a, name AS value, active AS seen FROM names_now`,
   `SELECT '1' AS kind, id AS key, json AS data FROM item_lines`,
+  `SELECT 'O' AS kind, object AS key, json AS data FROM object_lines`,
   `SELECT 'E' AS kind, id AS key, class AS a, usr AS b, role AS value, begins, ends FROM enrolled_now`,
   `SELECT 'E' AS kind, id AS key, class AS a, usr AS b, role AS value, begins, ends FROM enrolled_still ANTI JOIN enrolled_now USING (id)`,
 ];

@@ -28,8 +28,9 @@ export const cellMacros = `
  *   that which the row claimed before; that of its `a` and `b`; and where one of them is not legible, whatever is missing since the
  *   row is refused (`since`, the number of the snapshot). One that an earlier snapshot refused, and a delta does not name, is not in this
  *   one (`is_here`): it holds only what no row claims.
+ * - `not_meant`: what such a row claimed, but cannot mean any more.
  * - `carried`: what a state has, in its file, too. `kind` is that of what is wanted, or `N` for the name of a class or user, `1` for a
- *   line item of a zip, `E` for an enrollment's row that a delta may name, `R` for a row that could not be used, `S` for another that
+ *   line item of a zip, `O` for a grade object without one, `E` for an enrollment's row that a delta may name, `R` for a row that could not be used, `S` for another that
  *   claims the same.
  */
 const schema = `
@@ -43,6 +44,7 @@ const schema = `
   CREATE TABLE refused (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, counts BOOLEAN DEFAULT true, is_here BOOLEAN DEFAULT true);
   CREATE TABLE was_refused (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, since BIGINT);
   CREATE TABLE held (key VARCHAR);
+  CREATE TABLE not_meant (grp VARCHAR, row VARCHAR, key VARCHAR);
   CREATE TABLE pending (key VARCHAR, row VARCHAR);
   CREATE TABLE shared_backs (grp VARCHAR, row VARCHAR, key VARCHAR);
   CREATE TABLE problems (file VARCHAR, line BIGINT, col VARCHAR, problem VARCHAR);
@@ -152,7 +154,8 @@ const doubts = `
 /** What they may be meant for; also what nobody claims, and is missing for no longer than such a row is refused. */
 const doubtsHold = `
   INSERT INTO held
-    SELECT b.key FROM backs b JOIN doubts r USING (grp, row) WHERE r.is_here
+    SELECT b.key FROM backs b JOIN doubts r USING (grp, row) ANTI JOIN not_meant n ON n.grp = r.grp AND n.row = r.row AND n.key = b.key
+      WHERE r.is_here
     UNION SELECT w.key FROM was w JOIN doubts r ON w.grp = r.grp AND w.a = r.a AND w.b = r.b WHERE r.is_here;
   INSERT INTO perhaps_meant
     WITH missing AS (SELECT grp, key, a, b, seen FROM was ANTI JOIN claims USING (key) ANTI JOIN held USING (key)),

@@ -428,6 +428,224 @@ const titles: University[] = [
   },
 ];
 
+const item = (id: string, title: string, course = 'bio', resultValueMax = '20') => ({
+  ...{ sourcedId: `l-${id}`, title, classSourcedId: `c-${course}`, resultValueMax },
+});
+const gradesIn = (held: string[]): string[] => held.filter((each) => each.includes('/'));
+/** What is sent of line items, as `create BIO-101/Essay`, `update BIO-101/Essay to {"maxPoints":40}`. */
+const itemsIn = (bodies: Body[]): string[] =>
+  bodies.flatMap(({ type, data: { orgUnitCode, gradeObjectName, type: _, ...rest } }) => {
+    if (type.includes('create') && type.includes('grade-object')) return `create ${orgUnitCode}/${rest.name}`;
+    return type.includes('grade-object')
+      ? `update ${orgUnitCode}/${gradeObjectName} to ${JSON.stringify(rest)}`
+      : [];
+  });
+const keepsTitle =
+  'lineItems title another line item of the class keeps this title, as its row was refused. Correct that row, or give this one another title';
+
+const objects: University[] = [
+  {
+    title: 'that moves to another class and the one that takes its title there have their own grades',
+    exports: () => {
+      const before = [result('essay', 'ada', '17'), result('essay', 'ben', '3')];
+      return {
+        1: { lineItems: [item('essay', 'Essay')], results: before },
+        3: {
+          lineItems: [item('essay', 'Essay', 'art'), item('new', 'Essay')],
+          results: [...before, result('new', 'ada', '5'), result('new', 'cleo', '8')],
+        },
+      };
+    },
+    expected: ({ bodies, sent, held, refused }) => {
+      expect(refused(3)).toEqual([]);
+      expect(itemsIn(bodies(3))).toEqual(['create ART-1/Essay']);
+      expect(gradesIn(held(3))).toEqual([
+        ...['ART-1/Essay ada 17', 'ART-1/Essay ben 3', 'BIO-101/Essay ada 5'],
+        // The platform cannot clear a grade.
+        ...['BIO-101/Essay ben 3', 'BIO-101/Essay cleo 8'],
+      ]);
+      expect(sent(3)).toHaveLength(5);
+      for (const night of [4, 9, 41]) expect(sent(night)).toEqual([]);
+    },
+  },
+  {
+    title: 'whose class gets another code while a new class gets the former one keeps its grades',
+    exports: (sis) => {
+      const before = [result('essay', 'ada', '17')];
+      return {
+        1: { results: before },
+        3: {
+          classes: [
+            ...changed(sis.classes, 'c-bio', { classCode: 'BIO-2025' }),
+            { sourcedId: 'c-bio-2', classCode: 'BIO-101' },
+          ],
+          lineItems: [...sis.lineItems, item('new', 'Essay', 'bio-2')],
+          results: [...before, result('new', 'cleo', '8')],
+        },
+      };
+    },
+    expected: ({ bodies, sent, held }) => {
+      expect(itemsIn(bodies(3))).toEqual(['create BIO-2025/Essay']);
+      expect(gradesIn(held(3))).toEqual([
+        ...['BIO-101/Essay ada 17', 'BIO-101/Essay cleo 8', 'BIO-2025/Essay ada 17'],
+      ]);
+      expect(sent(3).filter((each) => each.startsWith('grade-push'))).toHaveLength(2);
+      expect(sent(4)).toEqual([]);
+    },
+  },
+  {
+    title: 'that moves away and back has its grade object again',
+    exports: () => {
+      const inClass = (course: string): Sis => ({
+        ...{ lineItems: [item('1', 'HW1', course)], results: [result('1', 'ada', '5')] },
+      });
+      return { 1: inClass('bio'), 3: inClass('art'), 9: inClass('bio') };
+    },
+    expected: ({ bodies, sent, held }) => {
+      // Somebody may have deleted it meanwhile. If it is there, that changes nothing.
+      expect([3, 9].map((night) => itemsIn(bodies(night)))).toEqual([
+        ...[['create ART-1/HW1'], ['create BIO-101/HW1']],
+      ]);
+      expect(gradesIn(held(9))).toEqual(['ART-1/HW1 ada 5', 'BIO-101/HW1 ada 5']);
+      expect(sent(41)).toEqual([]);
+    },
+  },
+  {
+    title:
+      'that is refused keeps its grade object from the one that was to take it, until the row is corrected',
+    exports: () => {
+      const titles = (one: string, other: string, max = '20'): Sis => ({
+        lineItems: [item('1', one, 'bio', max), item('2', other)],
+        results: [result('1', 'ada', '5'), result('2', 'ada', '9'), result('2', 'cleo', '3')],
+      });
+      return { 1: titles('HW1', 'HW2'), 2: titles('HW2', 'HW1', '0'), 3: titles('HW2', 'HW1') };
+    },
+    expected: ({ bodies, sent, held, refused }) => {
+      expect(refused(2)).toEqual([
+        expect.stringMatching(/^lineItems resultValueMax data\.maxPoints/),
+        keepsTitle,
+      ]);
+      expect([sent(2), refused(3), itemsIn(bodies(3))]).toEqual([[], [], []]);
+      expect(gradesIn(held(3))).toEqual([
+        ...['BIO-101/HW1 ada 9', 'BIO-101/HW1 cleo 3', 'BIO-101/HW2 ada 5', 'BIO-101/HW2 cleo 3'],
+      ]);
+      expect(sent(4)).toEqual([]);
+    },
+  },
+  {
+    title: 'that is refused where it moves to keeps its grade object, too, and so do all of a row',
+    exports: () => ({
+      1: { lineItems: [item('1', 'HW1'), item('2', 'HW2'), item('3', 'HW3')], results: [] },
+      3: { lineItems: [item('1', 'a/b', 'art'), item('2', 'HW1'), item('3', 'HW2')], results: [] },
+    }),
+    expected: ({ sent, refused }) => {
+      expect(refused(3)).toEqual([
+        expect.stringMatching(/^lineItems title data\.name/),
+        ...[keepsTitle, keepsTitle],
+      ]);
+      expect(sent(3)).toEqual([]);
+    },
+  },
+  {
+    title:
+      'that takes the title of one that is gone leaves its own to another, then or later, and nothing is renamed',
+    exports: () => {
+      const results = [result('2', 'ada', '3'), result('3', 'ada', '9')];
+      return {
+        1: { lineItems: [item('1', 'HW1'), item('2', 'HW2'), item('3', 'HW3')], results },
+        3: { lineItems: [item('2', 'HW1'), item('3', 'HW3')], results },
+        9: { lineItems: [item('2', 'HW1'), item('3', 'HW2')], results },
+      };
+    },
+    expected: ({ bodies, held, refused }) => {
+      for (const night of [3, 9]) {
+        expect(refused(night)).toEqual([]);
+        expect(itemsIn(bodies(night)).filter((each) => each.startsWith('update'))).toEqual([]);
+      }
+      expect(gradesIn(held(3))).toEqual(['BIO-101/HW1 ada 3', 'BIO-101/HW2 ada 3', 'BIO-101/HW3 ada 9']);
+      expect(gradesIn(held(9))).toEqual(['BIO-101/HW1 ada 3', 'BIO-101/HW2 ada 9', 'BIO-101/HW3 ada 9']);
+    },
+  },
+  {
+    title: 'that takes the title of one that is gone leaves its own to another in the same night, too',
+    exports: () => {
+      const results = [result('2', 'ada', '3'), result('3', 'ada', '9')];
+      return {
+        1: { lineItems: [item('1', 'HW1'), item('2', 'HW2'), item('3', 'HW3')], results },
+        3: { lineItems: [item('2', 'HW1'), item('3', 'HW2')], results },
+      };
+    },
+    expected: ({ bodies, held, refused, sent }) => {
+      expect([refused(3), itemsIn(bodies(3))]).toEqual([[], []]);
+      expect(gradesIn(held(3))).toEqual(['BIO-101/HW1 ada 3', 'BIO-101/HW2 ada 9', 'BIO-101/HW3 ada 9']);
+      expect(sent(4)).toEqual([]);
+    },
+  },
+  {
+    title:
+      'that takes the title of one that is gone for nights is not renamed, as the platform has that still',
+    exports: () => ({
+      1: { lineItems: [item('1', 'HW1'), item('2', 'HW2')], results: [] },
+      3: { lineItems: [item('2', 'HW2')], results: [result('2', 'ada', '3')] },
+      9: { lineItems: [item('2', 'HW1', 'bio', '30')], results: [result('2', 'ada', '4')] },
+      41: { lineItems: [item('2', 'HW2', 'bio', '30')], results: [result('2', 'ada', '4')] },
+    }),
+    expected: ({ bodies, held }) => {
+      expect(itemsIn(bodies(9))).toEqual(['update BIO-101/HW1 to {"maxPoints":30}']);
+      expect(gradesIn(held(9))).toEqual(['BIO-101/HW1 ada 4', 'BIO-101/HW2 ada 3']);
+      expect(itemsIn(bodies(41))).toEqual(['update BIO-101/HW2 to {"maxPoints":30}']);
+      expect(gradesIn(held(41))).toEqual(['BIO-101/HW1 ada 4', 'BIO-101/HW2 ada 4']);
+    },
+  },
+  {
+    title: 'that got another title keeps the former one from others for 40 days, though it is gone',
+    exports: () => ({
+      1: { lineItems: [item('1', 'HW1')], results: [] },
+      2: { lineItems: [item('1', 'HW2')], results: [] },
+      3: { lineItems: [], results: [] },
+      9: { lineItems: [item('2', 'HW1')], results: [] },
+    }),
+    expected: ({ bodies, refused }) => {
+      expect([9, 41].map(refused)).toEqual([[hadTitle], [hadTitle]]);
+      expect(itemsIn(bodies(43))).toEqual(['create BIO-101/HW1']);
+    },
+  },
+  {
+    title:
+      'that takes the grade object of one that is gone has its grades there, though results of the other stay',
+    exports: () => {
+      const old = [result('1', 'ada', '17'), result('1', 'ben', '8')];
+      return {
+        1: { lineItems: [item('1', 'HW1')], results: old },
+        3: { lineItems: [item('3', 'HW1')], results: [...old, result('3', 'ada', '5')] },
+        9: { lineItems: [item('3', 'HW1')], results: [...old, result('3', 'ben', '6')] },
+      };
+    },
+    expected: ({ held, refused, sent }) => {
+      const names = 'results lineItemSourcedId names no line item that can be used';
+      expect(refused(3)).toEqual([names, names]);
+      expect(gradesIn(held(3))).toEqual(['BIO-101/HW1 ada 5', 'BIO-101/HW1 ben 8']);
+      expect(sent(4)).toEqual([]);
+      expect(gradesIn(held(9))).toContain('BIO-101/HW1 ben 6');
+    },
+  },
+  {
+    title:
+      'that takes the title of another in a swap has its grades there, though a result of the other is refused',
+    exports: () => {
+      const titles = (one: string, other: string, score: string): Sis => ({
+        lineItems: [item('1', one), item('2', other)],
+        results: [result('1', 'ada', score), result('2', 'ada', '9')],
+      });
+      return { 1: titles('HW1', 'HW2', '5'), 3: titles('HW2', 'HW1', 'five') };
+    },
+    expected: ({ held, refused }) => {
+      expect(refused(3)).toEqual(['results score must be a number such as 100 or 7.5']);
+      expect(gradesIn(held(3))).toContain('BIO-101/HW1 ada 9');
+    },
+  },
+];
+
 const changes: University[] = [
   {
     title: 'leaves what it does not name',
@@ -519,6 +737,7 @@ const changes: University[] = [
 const groups: [string, University[]][] = [
   ['an export of OneRoster', bulks],
   ['a line item that gets another title', titles],
+  ['a line item', objects],
   ['an export of changes', changes],
 ];
 const universities = groups.flatMap(([, each]) => each);
@@ -559,6 +778,7 @@ beforeAll(async () => {
     const modes = isDelta ? Object.fromEntries(Object.keys(sis).map((name) => [name, 'delta'])) : {};
     const { bodies, report, reasons } = await drop(await zipOf(entriesOfSis(sis, modes)), undefined, night);
     expect(reasons).toEqual([]);
+    expect(new Set(bodies.map(({ id }) => id)).size).toBe(bodies.length);
     for (const body of bodies) held.take(body);
     nightly.set(night, { bodies, held: held.all(), report, owners });
   }
