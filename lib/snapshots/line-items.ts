@@ -1,6 +1,6 @@
 import { rowsOf, type Table } from '../sets/table.ts';
 import { type Comparison, countsOf, type EventCheck, type Mode, separator } from './comparison.ts';
-import { countRows, reportRows } from './rows.ts';
+import { countRows, refusedStill, reportRows } from './rows.ts';
 import { eventOf } from './wanted.ts';
 
 const name = 'lineItems';
@@ -67,13 +67,14 @@ const readItems = (table: Table, maximum: number | undefined): string => `
 const problemOfSame = `['sourcedId', 'another row has the same sourcedId, but differs']`;
 
 /** Which line items there are to be. What cannot be read stands as it was, as does what a delta does not name. */
-const choose = (isWhole: boolean): string => `
+const choose = ({ isWhole, isBulk }: { isWhole: boolean; isBulk: boolean }): string => `
   CREATE TABLE items_differ AS
     SELECT id FROM items_read WHERE problem IS NULL GROUP BY id
     HAVING count(DISTINCT CASE WHEN is_gone(status) THEN '' ELSE concat_ws(chr(31), title, class, points) END) > 1;
   UPDATE items_read SET problem = ${problemOfSame} WHERE problem IS NULL AND id IN (FROM items_differ);
   INSERT INTO refused (grp, row, a, b) SELECT '${name}', row, NULL, NULL FROM items_read WHERE problem IS NOT NULL;
   ${reportRows(file, 'items_read')}
+  ${isBulk ? '' : refusedStill(name, { read: 'items_read', a: 'NULL' })}
   CREATE TABLE wanted AS
     SELECT w.*, nfc_normalize(w.title) AS norm, b.org AS was_org, b.title AS was_title, b.norm AS was_norm, b.points AS was_points,
       b.left AS was_left, b.object AS was_object, b.id IS NOT NULL AND b.org = w.org AND b.norm = nfc_normalize(w.title) AS stays
@@ -184,7 +185,8 @@ export const settleLineItems = async (
     (await sets.row<[number]>(`
       SELECT (SELECT count(*) FROM refused WHERE grp = '${name}')
         + (SELECT count(*) FROM items_read WHERE problem[1] = 'sourcedId')`)) ?? [];
-  await sets.run(choose(mode === 'bulk' && illegible === 0));
+  const isBulk = mode === 'bulk';
+  await sets.run(choose({ isWhole: isBulk && illegible === 0, isBulk }));
   const [hasTitles] = (await sets.row<[number]>('SELECT EXISTS (FROM wanted WHERE NOT stays)')) ?? [];
   if (hasTitles) await sets.run(judgeTitles(droppedMs));
   const circles = async (): Promise<number> =>

@@ -6,7 +6,7 @@ import { readNames, withName } from './names.ts';
 import type { Package } from './package.ts';
 import { openFile, type Read, type Reading } from './reading.ts';
 import { addUserRoles } from './roles.ts';
-import { countClaims, countRows, fateOfProblem, reportRows } from './rows.ts';
+import { countClaims, countRows, fateOfProblem, refusedStill, reportRows } from './rows.ts';
 import type { SnapshotSettings, UserField } from './settings-file.ts';
 import {
   addKinds,
@@ -348,15 +348,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
     ${
       modes.enrollments === 'bulk'
         ? ''
-        : `-- A row that was refused, and is not named by a delta, is refused still.
-    INSERT INTO refused
-      SELECT r.grp, r.row, coalesce(c.new, r.a), coalesce(u.new, r.b), false, false FROM was_refused r
-        ANTI JOIN enrolled e ON e.row = r.row ANTI JOIN refused x ON x.grp = r.grp AND x.row = r.row
-        LEFT JOIN renamed c ON c.letter = 'c' AND c.old = r.a LEFT JOIN renamed u ON u.letter = 'u' AND u.old = r.b
-      WHERE r.grp = 'enrollments';
-    INSERT INTO problems
-      SELECT 'enrollments.csv', NULL, NULL, 'rows of earlier exports that are refused still: ' || count(*) || '. Each is read again once a bulk file or a delta has it'
-      FROM refused WHERE grp = 'enrollments' AND NOT is_here HAVING count(*) > 0;`
+        : refusedStill('enrollments', { read: 'enrolled', a: 'coalesce(c.new, r.a)' })
     }
     DROP TABLE enrolled_was;
     DELETE FROM enrolled_now WHERE ends <> '' AND ends < '${day}';
@@ -455,9 +447,11 @@ const readResults = async (reading: Reading): Promise<void> => {
     `SELECT CASE WHEN problem IS NOT NULL THEN ${fateOfProblem} WHEN is_gone(status) THEN fate_of_gone(status) ELSE 'notGraded' END AS fate,
        count(*) FROM results WHERE value IS NULL GROUP BY fate`,
   );
+  const isWhole = modes.results === 'bulk';
+  if (!isWhole) await sets.run(refusedStill('results', { read: 'results', a: 'r.a' }));
   const [hasRefused] = (await sets.row<[number]>(`SELECT EXISTS (FROM refused WHERE grp = 'results')`)) ?? [];
   if (hasRefused) await sets.run(passedOn);
-  if (modes.results === 'bulk') {
+  if (isWhole) {
     await sets.run('DROP TABLE results');
     return;
   }

@@ -65,6 +65,20 @@ export const reportRows = (file: string, table: string): string => {
       FROM ${table} WHERE problem IS NOT NULL AND ${once} GROUP BY problem[1], problem[2];`;
 };
 
+/**
+ * A row that was refused, and is not named by a delta (`read`), is refused still. `a`: its org unit or line item, as it is known now. One
+ * that no file had is judged anew each time.
+ */
+export const refusedStill = (grp: FileName, { read, a }: { read: string; a: string }): string => `
+  INSERT INTO refused
+    SELECT r.grp, r.row, ${a}, coalesce(u.new, r.b), false, false FROM was_refused r
+      ANTI JOIN ${read} e ON e.row = r.row ANTI JOIN refused x ON x.grp = r.grp AND x.row = r.row
+      LEFT JOIN renamed c ON c.letter = 'c' AND c.old = r.a LEFT JOIN renamed u ON u.letter = 'u' AND u.old = r.b
+    WHERE r.grp = '${grp}' AND NOT starts_with(r.row, chr(31));
+  INSERT INTO problems
+    SELECT '${grp}.csv', NULL, NULL, 'rows of earlier exports that are refused still: ' || count(*) || '. Each is read again once a bulk file or a delta has it'
+    FROM refused WHERE grp = '${grp}' AND NOT is_here HAVING count(*) > 0;`;
+
 /** The fate of a row that has a problem. */
 export const fateOfProblem = `coalesce(problem[3], 'refused')`;
 
