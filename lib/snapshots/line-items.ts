@@ -232,11 +232,11 @@ type Changed = [
 /** Fills the table `told` with the titles that grade objects have left, and with the events. Answers whether something would be refused. */
 const tell = async (which: string, comparison: Comparison): Promise<boolean> => {
   const { sets, check, droppedMs } = comparison;
-  const told: (string | null)[][] = [];
   const fits = byParts(check);
+  let isRefused = false;
   const statement = `SELECT id, org, title, points, former, former_points, CAST(lefts AS VARCHAR) FROM settled WHERE ${which}`;
-  for await (const batch of sets.rows<Changed>(statement))
-    for (const item of batch) {
+  for await (const batch of sets.rows<Changed>(statement)) {
+    const told = batch.map((item) => {
       const [id] = item;
       const left = leftOf(item, droppedMs);
       const event = changeOf(item, left);
@@ -244,10 +244,12 @@ const tell = async (which: string, comparison: Comparison): Promise<boolean> => 
       const problem = event && fits(event, body ?? '');
       const names = left.map((each) => each.name);
       const texts = left.length === 0 ? [null, null] : [JSON.stringify(left), JSON.stringify(names)];
-      told.push([id, ...texts, problem ? columnOf(problem) : null, problem ?? null, body ?? null]);
-    }
-  await sets.add('told', told);
-  return told.some(([, , , , problem]) => problem !== null);
+      isRefused ||= problem !== undefined;
+      return [id, ...texts, problem ? columnOf(problem) : null, problem ?? null, body ?? null];
+    });
+    await sets.add('told', told);
+  }
+  return isRefused;
 };
 
 const columnOf = (problem: string): string => {

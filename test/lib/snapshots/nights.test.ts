@@ -615,9 +615,10 @@ const objects: University[] = [
       'that takes the grade object of one that is gone has its grades there, though results of the other stay',
     exports: () => {
       const old = [result('1', 'ada', '17'), result('1', 'ben', '8')];
+      const before = { dateLastModified: '2026-01-01T09:30:00.000Z' };
       return {
         1: { lineItems: [item('1', 'HW1')], results: old },
-        3: { lineItems: [item('3', 'HW1')], results: [...old, result('3', 'ada', '5')] },
+        3: { lineItems: [item('3', 'HW1')], results: [...old, result('3', 'ada', '5', before)] },
         9: { lineItems: [item('3', 'HW1')], results: [...old, result('3', 'ben', '6')] },
       };
     },
