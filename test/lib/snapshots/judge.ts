@@ -194,8 +194,33 @@ const correct: Change = (university) => {
 const swapTitles: Change = (university, _, random) => {
   const items = [...university.tables.lineItems.values()];
   const first = random.one(items);
-  const second = items.find((row) => row.classSourcedId === first.classSourcedId && row !== first);
+  const others = items.filter((row) => row.classSourcedId === first.classSourcedId && row !== first);
+  const second = others.length > 0 ? random.one(others) : undefined;
   if (second) [first.title, second.title] = [second.title ?? '', first.title ?? ''];
+};
+
+/** Its results stay with it, and its title may be that of another in its class. */
+const moveItem: Change = ({ tables }, _, random) => {
+  const row = anyOf(tables.lineItems, random);
+  if (row) row.classSourcedId = anyOf(tables.classes, random)?.sourcedId ?? '';
+};
+
+const addItem: Change = (university, _, random) => {
+  const { classes, lineItems } = university.tables;
+  const id = newId(university, 'l');
+  const classSourcedId = anyOf(classes, random)?.sourcedId ?? '';
+  lineItems.set(id, { sourcedId: id, title: `HW${random.below(3)}`, classSourcedId, resultValueMax: '20' });
+};
+
+/** Its results stay. */
+const dropItem: Change = ({ tables }, _, random) => {
+  if (tables.lineItems.size > 2) tables.lineItems.delete(anyOf(tables.lineItems, random)?.sourcedId ?? '');
+};
+
+/** As a teacher does it, to a title that others have, too. */
+const retitle: Change = ({ tables }, _, random) => {
+  const row = anyOf(tables.lineItems, random);
+  if (row) row.title = `HW${random.below(4)}`;
 };
 
 const changes: Change[] = [
@@ -214,7 +239,8 @@ const changes: Change[] = [
     rename,
     newKey,
   ],
-  ...[replaceUser, replaceClass, slip, correct, correct, swapTitles],
+  ...[replaceUser, replaceClass, slip, correct, correct, swapTitles, swapTitles],
+  ...[moveItem, addItem, dropItem, retitle],
 ];
 export const change: Change = (university, night, random) => random.one(changes)(university, night, random);
 
@@ -265,10 +291,27 @@ export const tableOf = (universities: University[], key: (row: Record<string, st
 export const newPlatform = () => {
   const held = new Map<string, { at: string; value: string | undefined }>();
   const letters: string[] = [];
+  const objects = new Set<string>();
+  /** It shows two of one name, or none, to whoever looks for it. */
+  const takeObject = ({ orgUnitCode, gradeObjectName, name }: Body['data'], isNew: boolean): void => {
+    const [of, to] = [gradeObjectName, name].map((each) => `${orgUnitCode} ${each ?? gradeObjectName}`);
+    if (isNew) objects.add(to ?? '');
+    if (isNew || of === to) return;
+    if (!objects.delete(of ?? '') || objects.has(to ?? '')) throw new Error(`${of} cannot become ${to}`);
+    objects.add(to ?? '');
+    for (const [key, value] of [...held])
+      if (key.startsWith(`${of} `)) {
+        held.delete(key);
+        held.set(`${to}${key.slice(of?.length)}`, value);
+      }
+  };
   return {
     letters,
     take: ({ type, time, sequence, data }: Body, personOf: (name: string) => string | undefined): void => {
-      if (type.includes('grade-object')) return;
+      if (type.includes('grade-object')) {
+        takeObject(data, type.includes('create'));
+        return;
+      }
       const person = personOf(String(data.userName));
       const isGrade = type.includes('grade-push');
       const of = `${data.orgUnitCode} ${isGrade ? `${data.gradeObjectName} ` : ''}`;
@@ -276,6 +319,7 @@ export const newPlatform = () => {
         letters.push(`${of}${data.userName}`);
         return;
       }
+      if (isGrade && !objects.has(of.trim())) throw new Error(`there is no grade object ${of}`);
       const key = `${of}${person}`;
       const at = `${time} ${sequence.padStart(6, '0')}`;
       const value = isGrade
@@ -314,6 +358,14 @@ type Held = {
   /** The last night in which a row claimed it. */
   seen: number;
 };
+/** The grade objects that there are, by code and title; which a line item has; and titles that were left, with what has each now. */
+type Objects = {
+  all: Set<string>;
+  of: Map<string, string>;
+  left: Map<string, string>;
+  /** The rows of line items in the last export. */
+  rows: Map<string, string>;
+};
 type Kept = {
   held: Map<string, Held>;
   /** Since when a row cannot be used. */
@@ -322,7 +374,14 @@ type Kept = {
   rows: Map<string, string>;
 };
 /** A row by its id: of which org unit or grade object it is, and of which user, if it tells. */
-type Row = { id: string; of: string | undefined; name: string | undefined; value: string | undefined };
+type Row = {
+  id: string;
+  of: string | undefined;
+  name: string | undefined;
+  value: string | undefined;
+  /** The line item of a grade. */
+  item?: string;
+};
 type Claims = Map<string, { values: Set<string>; backs: Set<string> }>;
 
 /** What the last nights tell of a university. */
@@ -334,6 +393,7 @@ export type Past = {
   /** By ids that are known: a delta takes none of them away. */
   codes: Map<string, string>;
   names: Map<string, string>;
+  objects: Objects;
   /** Of whom two names were held at once, of which the platform knows one. */
   twice: Set<string>;
 };
@@ -341,6 +401,7 @@ const nothingKept = (): Kept => ({ held: new Map(), refusedSince: new Map(), row
 export const newPast = (): Past => ({
   ...{ enrollments: nothingKept(), results: nothingKept(), usable: new Map() },
   ...{ codes: new Map(), names: new Map(), twice: new Set() },
+  objects: { all: new Set(), of: new Map(), left: new Map(), rows: new Map() },
 });
 
 type Night = { form: Form; night: number; past: Past };
@@ -388,6 +449,82 @@ const claim = (claims: Claims, row: Row): void => {
   claims.set(keyOf(row), { values: values.add(row.value ?? ''), backs: backs.add(row.id) });
 };
 
+const codeOf = (object: string | undefined): string | undefined => object?.split(' ')[0];
+
+/**
+ * Which line items are refused. One that is to have another grade object may have it if nobody else is to, and if whoever has it goes, moves
+ * or takes one that is there.
+ */
+const refusedItems = (wanted: ReadonlyMap<string, string>, objects: Objects): Set<string> => {
+  const refused = new Set<string>();
+  const isNew = (item: string): boolean => wanted.get(item) !== objects.of.get(item) && !refused.has(item);
+  const passesOn = (item: string): boolean => {
+    const to = wanted.get(item);
+    if (refused.has(item)) return false;
+    if (to === undefined || codeOf(to) !== codeOf(objects.of.get(item))) return true;
+    return isNew(item) && objects.all.has(to);
+  };
+  const isRefused = (item: string, to: string): boolean => {
+    const owner = [...objects.of].find(([, object]) => object === to)?.[0];
+    const left = objects.left.get(to);
+    return (
+      [...wanted.values()].filter((each) => each === to).length > 1 ||
+      (left !== undefined && left !== objects.of.get(item)) ||
+      (owner !== undefined && !passesOn(owner))
+    );
+  };
+  for (let before = -1; before < refused.size; ) {
+    before = refused.size;
+    for (const [item, to] of wanted) if (isNew(item) && isRefused(item, to)) refused.add(item);
+  }
+  return refused;
+};
+
+/** Which line item has which grade object: one that is refused has what it had. */
+const settleItems = ({ tables }: University, { form, night, past }: Night): void => {
+  const { objects } = past;
+  const wanted = new Map<string, string>();
+  const rows = new Map<string, string>();
+  for (const [item, row] of tables.lineItems) {
+    rows.set(item, JSON.stringify(row));
+    const isNamed = form.isWhole(night) || rows.get(item) !== objects.rows.get(item);
+    const code = past.codes.get(row.classSourcedId ?? '');
+    const to = isNamed && code !== undefined ? `${code} ${row.title}` : objects.of.get(item);
+    if (to !== undefined) wanted.set(item, to);
+  }
+  const refused = refusedItems(wanted, objects);
+  const now = new Map<string, string>();
+  for (const [item, to] of wanted) {
+    const object = refused.has(item) ? objects.of.get(item) : to;
+    if (object !== undefined) now.set(item, object);
+  }
+  const taken = new Set(now.values());
+  const grades: [from: string, to: string][] = [];
+  for (const [item, to] of now) {
+    const from = objects.of.get(item);
+    if (from === undefined || from === to || objects.all.has(to)) continue;
+    // It is made anew elsewhere, or has another title.
+    if (!taken.has(from)) grades.push([from, to]);
+    if (codeOf(from) !== codeOf(to)) continue;
+    objects.all.delete(from);
+    for (const [title, object] of objects.left) if (object === from) objects.left.set(title, to);
+    objects.left.set(from, to);
+    objects.left.delete(to);
+  }
+  for (const object of taken) objects.all.add(object);
+  Object.assign(objects, { of: now, rows });
+  moveGrades(past.results.held, grades);
+};
+
+const moveGrades = (held: Kept['held'], moves: [from: string, to: string][]): void => {
+  for (const [from, to] of moves)
+    for (const [key, was] of [...held])
+      if (key.startsWith(`${from} `)) {
+        held.delete(key);
+        held.set(`${to}${key.slice(from.length)}`, was);
+      }
+};
+
 type Tonight = {
   claims: Claims;
   /** Rows that cannot be used; whether this export has them. */
@@ -396,20 +533,23 @@ type Tonight = {
   stays: Set<string>;
   rows: Kept['rows'];
   night: number;
+  /** Of grade objects: no row of another line item is about them. */
+  owners?: Map<string, string>;
 };
 
 /**
  * A row that cannot be used holds what it may mean: what it claimed before, what its class and user say; and where it tells one of them
  * alone, what is missing no longer than it is refused.
  */
-const settle = (kept: Kept, { claims, refused, stays, rows, night }: Tonight): void => {
+const settle = (kept: Kept, { claims, refused, stays, rows, night, owners }: Tonight): void => {
   const { refusedSince } = kept;
   const ids = new Set(refused.map(({ id }) => id));
   for (const id of ids) refusedSince.set(id, refusedSince.get(id) ?? night);
   for (const id of refusedSince.keys()) if (!ids.has(id)) refusedSince.delete(id);
   const known = new Set([...kept.held.values()].flatMap(({ backs }) => [...backs]));
+  const ownerOf = (key: string): string | undefined => owners?.get(key.split(' ').slice(0, 2).join(' '));
   const isMeant = (row: Row, key: string, { backs }: Held): boolean =>
-    backs.has(row.id) || keyOf(row) === key;
+    (backs.has(row.id) && (ownerOf(key) ?? row.item) === row.item) || keyOf(row) === key;
   const mayBeMeant = ({ id, of, name }: Row, key: string, { seen }: Held): boolean =>
     !known.has(id) &&
     (of === undefined) !== (name === undefined) &&
@@ -473,12 +613,11 @@ const settleEnrollments = ({ tables }: University, { form, night, past }: Night)
 const settleResults = ({ tables }: University, { form, night, past }: Night): void => {
   const read = (id: string, value: string): Row => {
     const [item = '', user = ''] = id.split(' ');
-    const { classSourcedId = '', title } = tables.lineItems.get(item) ?? {};
-    const code = past.codes.get(classSourcedId);
-    return { id, of: code && `${code} ${title}`, name: past.names.get(user), value };
+    return { id, item, of: past.objects.of.get(item), name: past.names.get(user), value };
   };
   const tonight: Tonight = {
     ...{ claims: new Map(), refused: [], stays: new Set(), rows: new Map(), night },
+    owners: new Map([...past.objects.of].map(([item, object]) => [object, item])),
   };
   const { held, rows } = past.results;
   const isWhole = form.isWhole(night);
@@ -491,7 +630,7 @@ const settleResults = ({ tables }: University, { form, night, past }: Night): vo
     const row = read(id, given.score ?? '');
     if (isNamed && isUsable(row)) claim(tonight.claims, row);
     else if (!isWhole) still.add(id);
-    if (isNamed && !isUsable(row)) tonight.refused.push({ ...row, isHere: true });
+    if (!isUsable(row)) tonight.refused.push({ ...row, isHere: isNamed });
   }
   const unread = new Set<string>();
   for (const [key, { value, backs }] of held)
@@ -510,7 +649,10 @@ export const differences = (university: University, { platform, letters }: Told,
   const { past, form } = night;
   learnNames(university, night);
   settleEnrollments(university, night);
-  if (form.isOneRoster) settleResults(university, night);
+  if (form.isOneRoster) {
+    settleItems(university, night);
+    settleResults(university, night);
+  }
   const must = new Map<string, string>();
   for (const [key, { value }] of [...past.enrollments.held, ...past.results.held]) {
     const of = withPerson(key);
