@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stateKey } from '../../../lib/snapshots/record.ts';
 import { removeTemporaryFolders } from '../../temporary-folder.ts';
 import { type Body, dropMs, newHeld, newImports } from './imports.ts';
 import { changed, enrollment, entriesOfSis, type Rows, result, type Sis, smallSis, zipOf } from './sis.ts';
+import { stateObjects } from './state-rows.ts';
 
 // Small universities share one export, as an import costs as much for one of them as for all: each has names of its own, and each is a test.
 
@@ -787,9 +789,11 @@ const named = (row: Record<string, string>, mark: string) =>
 const markOf = (university: University): string => `${universities.indexOf(university)}:`;
 
 let nightly: Map<number, { bodies: Body[]; held: string[]; report: string[]; owners: Map<string, string> }>;
+/** The state after the last night. */
+let last: string;
 beforeAll(async () => {
   nightly = new Map();
-  const { drop } = newImports({ maxChangesPercent: 100 });
+  const { drop, bucket } = newImports({ maxChangesPercent: 100 });
   const held = newHeld();
   const whole = new Map(universities.map((university) => [university, smallSis()]));
   for (const night of nights) {
@@ -809,7 +813,12 @@ beforeAll(async () => {
       }
     }
     const modes = isDelta ? Object.fromEntries(Object.keys(sis).map((name) => [name, 'delta'])) : {};
-    const { bodies, report, reasons } = await drop(await zipOf(entriesOfSis(sis, modes)), undefined, night);
+    const { id, bodies, report, reasons } = await drop(
+      await zipOf(entriesOfSis(sis, modes)),
+      undefined,
+      night,
+    );
+    last = bucket.at(stateKey(id));
     expect(reasons).toEqual([]);
     expect(new Set(bodies.map(({ id }) => id)).size).toBe(bodies.length);
     for (const body of bodies) held.take(body);
@@ -854,6 +863,13 @@ const toldOf = (university: University): Told => {
 
 describe.each(groups)('%s', (_, each) => {
   test.each(each)('$title', (university) => university.expected(toldOf(university)));
+});
+
+test('no two line items have one grade object, and no two grade objects one title', async () => {
+  const objects = await stateObjects(last);
+  expect(objects.length).toBeGreaterThan(universities.length);
+  expect(new Set(objects.map(([id]) => id)).size).toBe(objects.length);
+  expect(new Set(objects.map(([, code, title]) => `${code}/${title}`)).size).toBe(objects.length);
 });
 
 test('how many are missing, but are not removed as refused rows may be about them, is told', () => {
