@@ -7,7 +7,7 @@ import type { Package } from './package.ts';
 import { openFile, type Read, type Reading } from './reading.ts';
 import { addUserRoles } from './roles.ts';
 import { countClaims, countRows, fateOfProblem, refusedStill, reportRows } from './rows.ts';
-import type { SnapshotSettings, UserField } from './settings-file.ts';
+import { type SnapshotSettings, type UserField, userField } from './settings-file.ts';
 import {
   addKinds,
   type CheckedValue,
@@ -90,9 +90,13 @@ const makers = ({ user, dateOrder }: SnapshotSettings): string => `
   CREATE MACRO time_of(x) AS coalesce(instant_in(x), instant_in(x || 'Z'));
 `;
 
+const noUser = JSON.stringify(Object.fromEntries(userField.options.map((field) => [field, null])));
+
 /** What events say of users and grades. */
 const spoken = (userField: UserField): string => `
   CREATE MACRO user_data(b) AS ',"${userField}":' || to_json(b);
+  CREATE MACRO without_user(data) AS CAST(json_merge_patch(CAST(data AS JSON), CAST('${noUser}' AS JSON)) AS VARCHAR);
+  CREATE MACRO with_user(data, b) AS left(without_user(data), -1) || user_data(b) || '}';
   CREATE MACRO numeric_grade(points, comments) AS
     '{"type":"numeric","points":' || number_text(points) || '}' || chr(31) || coalesce(comments, '');
   CREATE MACRO text_grade(words, comments) AS
@@ -130,7 +134,7 @@ const gradeData = (withoutComments: string): string => `
     || CASE WHEN i.out_of IS NOT NULL AND starts_with(d.value, '{"type":"numeric"')
          THEN left(grade_of(d.value), -1) || ',"outOf":' || i.out_of || '}' ELSE grade_of(d.value) END
     || CASE WHEN comments_of(d.value) <> '' THEN ',"comments":' || to_json(comments_of(d.value)) ELSE ${withoutComments} END || '}',
-    d.data)`;
+    with_user(d.data, d.b))`;
 
 const dataOf = (withoutComments: string): string => `
   CASE WHEN d.kind = '2' THEN '{"orgUnitCode":' || to_json(d.a) || user_data(d.b) || ',"roleId":' || d.value || '}'
@@ -217,12 +221,15 @@ const carryOver = async ({ sets, before }: Comparison): Promise<void> => {
     DROP TABLE lines`);
 };
 
-/** What was accepted, by the names of now. */
+/**
+ * What was accepted, by the names of now. `data`: what a grade says whose line item is gone. It has no user: a name that somebody leaves may
+ * be another person's.
+ */
 const wasNow = (number: number): string => `
   SELECT CASE WHEN d.kind = '2' THEN 'enrollments' ELSE 'results' END AS grp, d.kind,
     CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END AS a, coalesce(u.new, d.b) AS b, coalesce(d.org, i.org) AS org,
     d.value, d.row, d.at_ms, coalesce(d.seen, ${number}) AS seen,
-    CASE WHEN d.kind = '3' AND n.object IS NULL THEN coalesce(d.data, ${gradeData(`''`)}) END AS data,
+    CASE WHEN d.kind = '3' AND n.object IS NULL THEN without_user(${gradeData(`''`)}) END AS data,
     c.new IS NOT NULL OR u.new IS NOT NULL OR (d.kind = '3' AND n.org <> coalesce(d.org, i.org)) IS TRUE AS renamed,
     keyed(d.kind, d.a, d.b) AS old_key, keyed(d.kind, CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END, coalesce(u.new, d.b)) AS key
   FROM (FROM state WHERE kind IN ('2', '3')) d LEFT JOIN renamed c ON c.letter = 'c' AND c.old = CASE WHEN d.kind = '2' THEN d.a END

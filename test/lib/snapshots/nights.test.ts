@@ -46,6 +46,7 @@ const first = [
 ];
 const but = (...gone: string[]): string[] => first.filter((each) => !gone.includes(each));
 const essay = { orgUnitCode: 'BIO-101', gradeObjectName: 'Essay' };
+const outOf20 = (points: number) => ({ type: 'numeric', points, outOf: 20 });
 const dataOf = (bodies: Body[]) => bodies.map(({ type, data }) => [type.split('.')[1], data]);
 
 const renamedItems = (titles: Record<string, string>, points: Record<string, string> = {}): Sis => ({
@@ -317,6 +318,36 @@ const bulks: University[] = [
         ['ada', at(2)],
         ['ben', at(2)],
       ]);
+    },
+  },
+  {
+    title:
+      'sends the grades of users who swapped their names by their names of now, though the line item is gone',
+    exports: (sis) => ({ 2: { users: swapped(sis.users), lineItems: without(sis.lineItems, 'l-essay') } }),
+    expected: ({ bodies }) =>
+      expect(dataOf(bodies(2)).filter(([name]) => name === 'grade-push')).toEqual([
+        ['grade-push', { ...essay, userName: 'ada', grade: outOf20(0), comments: 'See me' }],
+        ['grade-push', { ...essay, userName: 'ben', grade: outOf20(17.5) }],
+      ]),
+  },
+  {
+    title: 'sends the grade of a user to nobody who has the former name, while the line item is inactive',
+    exports: ({ users, lineItems }) => {
+      const renamed = [
+        ...changed(users, 'u-ada', { username: 'ada.l' }),
+        { sourcedId: 'u-new', username: 'ada' },
+      ];
+      const inactive = changed(lineItems, 'l-essay', { status: 'inactive' });
+      return {
+        2: { users: renamed, lineItems: inactive },
+        3: { users: changed(renamed, 'u-ada', { username: 'ada.lovelace' }), lineItems: inactive },
+      };
+    },
+    expected: ({ sent }) => {
+      const pushed = (night: number) => sent(night).filter((each) => each.startsWith('grade-push'));
+      expect([2, 3].map(pushed)).toEqual(
+        ['ada.l', 'ada.lovelace'].map((name) => [`grade-push BIO-101 Essay ${name}`]),
+      );
     },
   },
   {
