@@ -273,31 +273,46 @@ const thingIfAny = (
   }
 };
 
-/** Names become what they stand for, and so are not part of what is wanted. Of two accepted rows about one thing, what was sent last holds. A removal yields to whoever is there. */
+/**
+ * Names become what they stand for, and so are not part of what is wanted. Of two accepted rows about one thing, what was sent last holds; if
+ * nobody knows which, and they differ, nobody knows what the platform has: that is no data, from which whatever is wanted differs. A removal
+ * yields to whoever is there.
+ */
 const name = `
   CREATE MACRO key_of(template, a, b) AS
     replace(replace(template, chr(1) || 'o', coalesce(a, '')), chr(1) || 'u', coalesce(b, ''));
+  CREATE MACRO known_as(token, id) AS coalesce(id, regexp_replace(token, '^(orgUnitId|userId)=', ''));
+  CREATE OR REPLACE VIEW meant AS
+    SELECT w.grp, w.key, known_as(w.a, o.id) AS a, known_as(w.b, u.id) AS b, w.seen
+    FROM was w LEFT JOIN stands_for o ON o.token = w.a LEFT JOIN stands_for u ON u.token = w.b;
   CREATE MACRO named_by(token, place, template) AS
     CASE WHEN contains(template, place) OR contains(template, '/' || split_part(token, '=', 2))
       THEN '{"' || split_part(token, '=', 1) || '":null}' ELSE '{}' END;
   CREATE MACRO value_of(grp, template, a, b, data) AS grp || ' ' || CAST(json_merge_patch(CAST(data AS JSON),
     CAST(named_by(coalesce(a, ''), chr(1) || 'o', template) AS JSON), CAST(named_by(coalesce(b, ''), chr(1) || 'u', template) AS JSON)) AS VARCHAR);
   CREATE TABLE was_now AS
-    SELECT m.*, value_of(grp, template, a, b, data) AS value, key_of(template, coalesce(o.id, a), coalesce(u.id, b)) AS key
+    SELECT m.*, coalesce(value_of(grp, template, a, b, data), grp || ' null') AS value, coalesce(CAST(sent_ms AS BIGINT), 0) AS sent, key_of(template, coalesce(o.id, a), coalesce(u.id, b)) AS key
     FROM made_before m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
   INSERT INTO was BY NAME
     SELECT unnest(w) FROM (
       SELECT arg_max({'grp': grp, 'kind': kind, 'key': key, 'a': a, 'b': b, 'value': value, 'data': data, 'removed': removed,
           'template': template, 'row': row, 'at_ms': CAST(at_ms AS BIGINT),
-          'seen': CAST(seen AS BIGINT), 'renamed': false}, coalesce(CAST(sent_ms AS BIGINT), 0)) AS w
+          'seen': CAST(seen AS BIGINT), 'renamed': false}, sent) AS w
       FROM was_now GROUP BY key);
+  UPDATE was SET value = grp || ' null', data = NULL WHERE key IN (
+    SELECT key FROM (
+      SELECT key, sent, min(value) <> max(value) AS differ
+      FROM was_now SEMI JOIN (SELECT key FROM was_now GROUP BY key HAVING min(value) <> max(value)) USING (key) GROUP BY key, sent)
+    GROUP BY key HAVING arg_max(differ, sent));
   INSERT INTO backs SELECT grp, row, key FROM was_now UNION SELECT s.grp, s.row, s.key FROM shared_backs s;
   INSERT INTO claims BY NAME
     SELECT m.grp, m.kind, key_of(template, coalesce(o.id, a), coalesce(u.id, b)) AS key, a, b,
       value_of(grp, template, a, b, data) AS value, data, removed, template, row, CAST(at_ms AS BIGINT) AS at_ms, CAST(line AS BIGINT) AS line
     FROM made m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
   DELETE FROM claims WHERE grp LIKE '%-remove' AND key IN (SELECT key FROM claims WHERE grp NOT LIKE '%-remove');
-  INSERT INTO refused (grp, row, a, b) FROM unmade;
+  INSERT INTO refused (grp, row, a, b)
+    SELECT m.grp, m.row, known_as(m.a, o.id), known_as(m.b, u.id)
+    FROM unmade m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
   INSERT INTO problems SELECT DISTINCT (SELECT any_value(file) FROM kinds), CAST(line AS BIGINT), col, problem FROM untold;
   DROP TABLE made; DROP TABLE made_before; DROP TABLE was_now;
 `;

@@ -65,7 +65,7 @@ export const droppedMsOf = (id: string): number =>
 
 /**
  * A statement that gives kind and data, as JSON, of all that a snapshot says now. What has not begun or is not graded yet is not among it, nor
- * what was refused and never accepted. The engine has room for one zip, and any number of tables.
+ * what was refused and never accepted, nor that of a table of which nobody knows what was sent last. The engine has room for one zip, and any number of tables.
  */
 export const dataOfSnapshot = async (
   snapshot: SnapshotNow,
@@ -81,7 +81,7 @@ export const dataOfSnapshot = async (
   }
   const { tables, data, joins } = snapshot.userField
     ? acceptedData(snapshot.userField)
-    : { tables: '', data: 'd.data', joins: '' };
+    : { tables: '', data: 'd.data', joins: 'WHERE d.data IS NOT NULL' };
   await sets.run(`CREATE OR REPLACE VIEW state AS FROM read_parquet(${quotedText(path)})`);
   if (tables !== '') await sets.run(tables);
   return `SELECT d.kind, ${data} AS data FROM state d ${joins}`;

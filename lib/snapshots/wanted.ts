@@ -23,6 +23,7 @@ export const cellMacros = `
  *
  * - `grp`: by which it is counted. `kind`: the sign of its lines in the state. `value`: what is wanted, in a form that can be compared.
  * - `a` and `b`: by what a row is likely to mean a resource: an org unit or line item, and a user.
+ * - `meant`: what was accepted, with `a` and `b` in the form that those of `refused` have.
  * - `backs`: which row claimed which resource when it was accepted.
  * - `refused`: rows that cannot be used. Such a row may be meant for a resource that no other claims, which then stays as it was:
  *   that which the row claimed before; that of its `a` and `b`; and where one of them is not legible, whatever is missing since the
@@ -38,6 +39,7 @@ const schema = `
     removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, seen BIGINT, begins VARCHAR, ends VARCHAR);
   CREATE TABLE was (grp VARCHAR, kind VARCHAR, key VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
     removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, seen BIGINT, renamed BOOLEAN);
+  CREATE VIEW meant AS SELECT grp, key, a, b, seen FROM was;
   CREATE TABLE claims (grp VARCHAR, kind VARCHAR, key VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
     removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, line BIGINT);
   CREATE TABLE backs (grp VARCHAR, row VARCHAR, key VARCHAR);
@@ -156,9 +158,9 @@ const doubtsHold = `
   INSERT INTO held
     SELECT b.key FROM backs b JOIN doubts r USING (grp, row) ANTI JOIN not_meant n ON n.grp = r.grp AND n.row = r.row AND n.key = b.key
       WHERE r.is_here
-    UNION SELECT w.key FROM was w JOIN doubts r ON w.grp = r.grp AND w.a = r.a AND w.b = r.b WHERE r.is_here;
+    UNION SELECT w.key FROM meant w JOIN doubts r ON w.grp = r.grp AND w.a = r.a AND w.b = r.b WHERE r.is_here;
   INSERT INTO perhaps_meant
-    WITH missing AS (SELECT grp, key, a, b, seen FROM was ANTI JOIN claims USING (key) ANTI JOIN held USING (key)),
+    WITH missing AS (SELECT grp, key, a, b, seen FROM meant ANTI JOIN claims USING (key) ANTI JOIN held USING (key)),
       vague AS (SELECT grp, a, b, max(since) AS since FROM doubts WHERE NOT is_known AND (a IS NULL OR b IS NULL) GROUP BY grp, a, b)
     SELECT m.key FROM missing m JOIN backs b USING (key) JOIN doubts r ON r.grp = b.grp AND r.row = b.row
     UNION SELECT m.key FROM missing m JOIN doubts r ON r.grp = m.grp AND r.a = m.a AND r.b = m.b

@@ -93,6 +93,36 @@ describe('a table', () => {
         ]),
     },
     {
+      title: 'whose two names of a person are learnt later to be one has what its rows say from then on',
+      rows: {
+        1: ['fay,,S,,name', 'gus,,S,,name', ',#3,T,,number', ',#4,T,,number'],
+        // They are learnt in night 3.
+        4: ['fay,,S,,name', 'gus,,S,,name'],
+      },
+      expected: ({ bodies, refused }) => {
+        expect([refused(2).length, bodies(2)]).toEqual([0, []]);
+        expect([refused(3).length, bodies(3)]).toEqual([4, []]);
+        expect(bodies(4).map(({ data }) => [data.userName, data.roleId])).toEqual([
+          ['fay', 110],
+          ['gus', 110],
+        ]);
+        expect(bodies(5)).toEqual([]);
+      },
+    },
+    {
+      title:
+        'with a row that cannot be used and names a person by number removes nobody whom another name named',
+      rows: {
+        1: ['ada,,S,,name', 'ben,,S,,name'],
+        2: [',#1,X,,number', 'ben,,S,,name'],
+        3: ['ben,,S,,name'],
+      },
+      expected: ({ bodies, refused, held }) => {
+        expect([refused(2).length, bodies(2)]).toEqual([1, []]);
+        expect(held(3)).toEqual(['ben 110']);
+      },
+    },
+    {
       title: 'with a slip in a key removes nobody whom the row may mean, until it is gone or right',
       rows: {
         ...{ 1: ['ada,,S,,name', 'u5,,S,,name'], 2: ['ada,,S,,name', '"u5 ",,S,,name'] },
@@ -116,20 +146,22 @@ describe('a table', () => {
   beforeAll(async () => {
     const { bucket, drop } = newImports();
     bucket.write('snapshot-mapping.json', JSON.stringify({ messages: [byTime, byRole, byName, byNumber] }));
-    for (const [kind, ...names] of [
-      ['userName', 'ada', 'ben'],
-      ['orgDefinedId', '#1', '#2'],
-    ] as const)
-      bucket.write(
-        ...filled(
-          kind,
-          names.map((each, at) => [each, 301 + at]),
-        ),
-      );
+    const learn = (names: Record<'userName' | 'orgDefinedId', string[]>) => {
+      for (const kind of ['userName', 'orgDefinedId'] as const)
+        bucket.write(
+          ...filled(
+            kind,
+            names[kind].map((each, at) => [each, 301 + at]),
+          ),
+        );
+    };
+    learn({ userName: ['ada', 'ben'], orgDefinedId: ['#1', '#2'] });
     const platform = newHeld();
     const now = cases.map((): string[] => []);
     const after: { held: string[]; bodies: Body[]; report: string[]; owners: number[] }[] = [];
     for (let night = 1; night <= 5; night += 1) {
+      if (night === 3)
+        learn({ userName: ['ada', 'ben', 'fay', 'gus'], orgDefinedId: ['#1', '#2', '#3', '#4'] });
       for (const [place, { rows }] of cases.entries()) now[place] = rows[night] ?? now[place] ?? [];
       const all = now.flatMap((rows, place) => rows.map((row) => `C${place},${row}`));
       const { bodies, report } = await drop([columns, ...all, ''].join('\n'), 'snapshots/a.csv');
