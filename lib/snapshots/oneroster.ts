@@ -279,6 +279,34 @@ const passedOn = `
     SELECT DISTINCT r.grp, r.row, b.key FROM refused r JOIN backs b USING (grp, row) JOIN was w USING (key) JOIN items i ON i.object = w.a
     WHERE r.grp = 'results' AND i.id <> split_part(r.row, chr(31), 1)`;
 
+/** An id that differs from a known one by spaces around it or by its case is a slip: the row may mean that one. */
+const takeSlips = (
+  table: 'enrolled' | 'results',
+  { id, as, column, known }: { id: string; as: 'a' | 'b'; column: string; known: string },
+): string => `
+  UPDATE ${table} SET ${as} = k.name, problem = CASE WHEN problem[1] = '${column}' AND problem[3] = 'notInPackage'
+      THEN ['${column}', 'differs from an id of the package by a space or by upper and lower case alone'] ELSE problem END
+    FROM (SELECT ${slipOf('id')} AS slip, any_value(name) AS name FROM (${known}) GROUP BY slip HAVING count(*) = 1) k
+    WHERE ${table}.problem IS NOT NULL AND ${table}.${as} IS NULL AND k.slip = ${slipOf(`${table}.${id}`)};`;
+
+const slipOf = (id: string): string => `lower(trimmed(${id}))`;
+const knownNames = (letter: 'c' | 'u'): string =>
+  `SELECT id, CASE WHEN problem IS NULL THEN name END AS name FROM names WHERE letter = '${letter}'`;
+
+/** What a delta says of one row must be one thing, and nobody knows which row it means if several were accepted by its id. */
+const refuseUnclear = `
+  UPDATE enrolled SET problem = ['sourcedId', 'another row has the same sourcedId, but differs']
+    WHERE problem IS NULL AND id IN (SELECT id FROM enrolled WHERE problem IS NULL GROUP BY id
+      HAVING count(DISTINCT CASE WHEN is_gone(status) THEN '' ELSE concat_ws(chr(31), class, usr, role, begins, ends) END) > 1);
+  UPDATE enrolled SET problem = ['sourcedId', 'several accepted rows have this sourcedId. Give each enrollment its own, and export all as bulk']
+    WHERE problem IS NULL AND id IN (SELECT id FROM enrolled_was SEMI JOIN enrolled USING (id) GROUP BY id
+      HAVING min(class) <> max(class) OR min(usr) <> max(usr));`;
+
+const refuseContradictions = `
+  UPDATE results SET problem = ['lineItemSourcedId', '${differentResults}'], value = NULL
+    WHERE problem IS NULL AND row IN (SELECT row FROM results WHERE problem IS NULL GROUP BY row
+      HAVING bool_or(is_gone(status)) AND NOT bool_and(is_gone(status)));`;
+
 const enrollmentColumns = {
   ...{ id: 'sourcedId', class: 'classSourcedId', usr: 'userSourcedId', role: 'role', status: 'status' },
   ...{ begins: 'beginDate', ends: 'endDate' },
@@ -329,6 +357,9 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
           WHEN o.role_id IS NULL THEN ['role', 'has no id in "roles" of snapshot-settings.json', 'unknownRole'] END AS problem
       FROM ${named('enrolled_read')} r LEFT JOIN roles o ON o.role = r.role;
     DROP TABLE enrolled_read;
+    ${takeSlips('enrolled', { id: 'class', as: 'a', column: 'classSourcedId', known: knownNames('c') })}
+    ${takeSlips('enrolled', { id: 'usr', as: 'b', column: 'userSourcedId', known: knownNames('u') })}
+    ${modes.enrollments === 'delta' ? refuseUnclear : ''}
     INSERT INTO refused (grp, row, a, b) SELECT 'enrollments', row, ${whoOf('class')} FROM enrolled WHERE problem IS NOT NULL;
     ${reportRows('enrollments.csv', 'enrolled')}
     -- What is not named by a delta stands as it was, and what cannot be read, too.
@@ -439,6 +470,9 @@ const readResults = async (reading: Reading): Promise<void> => {
             WHEN has_control_in_text(r.comments) THEN ['comment', 'has control characters'] END AS problem
         FROM ${withName('u', { of: 'results_read', as: 'b', file: 'users.csv' })} r LEFT JOIN items i ON i.id = r.item);
     DROP TABLE results_read;
+    ${takeSlips('results', { id: 'item', as: 'a', column: 'lineItemSourcedId', known: 'SELECT id, object AS name FROM items' })}
+    ${takeSlips('results', { id: 'usr', as: 'b', column: 'studentSourcedId', known: knownNames('u') })}
+    ${modes.results === 'delta' ? refuseContradictions : ''}
     INSERT INTO refused (grp, row, a, b) SELECT 'results', row, ${whoOf('item')} FROM results WHERE problem IS NOT NULL;
     ${reportRows('results.csv', 'results')}
     INSERT INTO pending

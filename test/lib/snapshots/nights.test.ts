@@ -151,6 +151,29 @@ const bulks: University[] = [
     },
   },
   {
+    title: 'with a slip in the ids of class and user of a new row removes nobody whom it may mean',
+    exports: ({ enrollments }) => ({
+      2: {
+        enrollments: changed(enrollments, 'e-bio-ada', {
+          ...{ sourcedId: 'e-9', classSourcedId: 'c-bio ', userSourcedId: 'U-ADA' },
+        }),
+      },
+      // It is there still, and hides nobody else who goes.
+      3: {
+        enrollments: without(
+          changed(enrollments, 'e-bio-ada', { sourcedId: 'e-9', classSourcedId: 'c-bio ' }),
+          'e-bio-ben',
+        ),
+      },
+      4: { enrollments },
+    }),
+    expected: ({ sent, refused }) => {
+      const problem = 'differs from an id of the package by a space or by upper and lower case alone';
+      expect(refused(2)).toEqual([`enrollments classSourcedId ${problem}`]);
+      expect([sent(2), sent(3)]).toEqual([[], ['enrollment-remove BIO-101 ben']]);
+    },
+  },
+  {
     title: 'whose row has no legible user since its user was renamed removes nobody whom it claimed',
     exports: ({ users, enrollments }) => {
       const renamed = changed(users, 'u-ada', { username: 'adele' });
@@ -721,6 +744,44 @@ const changes: University[] = [
     expected: ({ held }) => {
       expect(held(6)).toEqual(first);
       expect(held(7)).toEqual(but('BIO-101 ada 110'));
+    },
+  },
+  {
+    title: 'that deletes one of two enrollments with one id removes nobody, and says why',
+    exports: ({ enrollments }) => {
+      const [ada, ben] = [enrollment('bio', 'ada'), enrollment('art', 'ben')].map((row) => ({
+        ...row,
+        sourcedId: 'same',
+      }));
+      return {
+        4: { enrollments: [...without(enrollments, 'e-bio-ada'), { ...ada }, { ...ben }] },
+        8: { enrollments: [{ ...ada, ...deleted }] },
+      };
+    },
+    expected: ({ held, refused }) => {
+      expect(refused(8)).toEqual([
+        'enrollments sourcedId several accepted rows have this sourcedId. Give each enrollment its own, and export all as bulk',
+      ]);
+      expect(held(8)).toEqual([...first, 'ART-1 ben 110'].sort());
+    },
+  },
+  {
+    title: 'with rows that are both active and deleted changes nothing, and names them',
+    exports: () => ({
+      6: {
+        enrollments: [enrollment('bio', 'ada', active), enrollment('bio', 'ada', deleted)],
+        results: [result('essay', 'ben', '5', active), result('essay', 'ben', '5', deleted)],
+      },
+      7: { enrollments: [enrollment('bio', 'ada', deleted)] },
+    }),
+    expected: ({ sent, refused }) => {
+      expect(refused(6)).toEqual([
+        ...Array(2).fill('enrollments sourcedId another row has the same sourcedId, but differs'),
+        ...Array(2).fill(
+          'results lineItemSourcedId another row has the same line item and student, but differs',
+        ),
+      ]);
+      expect([sent(6), sent(7)]).toEqual([[], ['enrollment-remove BIO-101 ada']]);
     },
   },
   {
