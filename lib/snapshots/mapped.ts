@@ -66,7 +66,7 @@ export const compareMapped = async (
   await loadWanted(context);
   await readRows(table, context);
   await sets.run(name);
-  await compareWanted(comparison);
+  await compareWanted(comparison, formsOf(mapping));
   await leaveSame(comparison);
   await checkRemovals(comparison);
   await countWanted(comparison);

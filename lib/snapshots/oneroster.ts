@@ -46,7 +46,7 @@ export const compareExport = async (
   await load(comparison);
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
-  await compareWanted(comparison);
+  await compareWanted(comparison, forms);
   await refuseValues(comparison, { joins: forms.joins, values: checkedValues(settings.user.field) });
   await countWanted(comparison);
   await countClaims(comparison);
@@ -65,7 +65,8 @@ const enrollments: Kind = {
 const results: Kind = {
   ...{ kind: '3', grp: 'results', function: 'grade-push', file: 'results.csv' },
   ...{ column: 'lineItemSourcedId', twice: differentResults, differs: differentResults },
-  older: 'is before the time of the accepted grade, which stays',
+  older:
+    'is before the time of the accepted grade, which stays. To send this one, export it with the time of its change',
 };
 
 /**
@@ -86,8 +87,15 @@ const makers = ({ user, dateOrder }: SnapshotSettings): string => `
   CREATE MACRO day_of(x) AS CASE
     WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}${timeOfDay}') THEN CASE WHEN TRY_CAST(left(x, 10) AS DATE) IS NOT NULL THEN left(x, 10) END
     ${dateOrder === undefined ? '' : `WHEN can_be_two_days(x) THEN ${dayInOrder(dateOrder)}`} END;
-  -- The standard has times in UTC. A day alone orders nothing.
-  CREATE MACRO time_of(x) AS coalesce(instant_in(x), instant_in(x || 'Z'));
+  CREATE MACRO clock_of(x, place) AS
+    regexp_extract(x, '[T ]([0-9]{1,2}):([0-9]{2})(:[0-9]{2}([.][0-9]+)?)? ?([AaPp]?)[Mm]?(Z|[+-][0-9]{2}:?[0-9]{2})?$', place);
+  CREATE MACRO hour_of(x) AS CASE WHEN clock_of(x, 5) = '' THEN clock_of(x, 1)
+    ELSE CAST(TRY_CAST(clock_of(x, 1) AS INTEGER) % 12 + CASE WHEN lower(clock_of(x, 5)) = 'p' THEN 12 ELSE 0 END AS VARCHAR) END;
+  -- The standard has times in UTC. Of a day alone, it is the beginning.
+  CREATE MACRO time_of(x) AS CASE WHEN x <> '' THEN coalesce(instant_in(x), instant_in(x || 'Z'),
+    instant_in(day_of(x) || 'T' || lpad(hour_of(x), 2, '0') || ':' || clock_of(x, 2) || coalesce(nullif(clock_of(x, 3), ''), ':00')
+      || coalesce(nullif(clock_of(x, 6), ''), 'Z')),
+    epoch_ms(TRY_CAST(day_of(x) AS TIMESTAMP))) END;
 `;
 
 const noUser = JSON.stringify(Object.fromEntries(userField.options.map((field) => [field, null])));
@@ -427,13 +435,16 @@ const resultColumns = {
   ...{ words: 'textScore', comments: 'comment', changed: 'dateLastModified' },
 };
 
+/** A time without a zone may be that of any place, which is no fault to report. */
+const farthestZoneMs = 14 * 3_600_000;
+
 /** The values of OneRoster. Only a score that is fully graded is sent. */
 const scoreStatuses = ['exempt', 'fully graded', 'not submitted', 'partially graded', 'submitted'];
 
 const readResults = async (reading: Reading): Promise<void> => {
   const { comparison, given } = reading;
   const { modes } = given;
-  const { sets, settings } = comparison;
+  const { sets, settings, droppedMs } = comparison;
   const needed = ['lineItemSourcedId', 'studentSourcedId', 'scoreStatus'];
   const table = await openFile(reading, 'results', withStatus(needed, modes.results));
   // To read and to join at once needs more memory than there is for 5,000,000 rows.
@@ -448,10 +459,11 @@ const readResults = async (reading: Reading): Promise<void> => {
   const texts = scoreStatuses.map((each) => `'${each}'`).join(', ');
   await sets.run(`
     CREATE TABLE results AS
-      SELECT line, item, usr, status, graded, row, object AS a, b, at_ms, problem,
+      SELECT line, item, usr, status, graded, row, object AS a, b, problem,
+        CASE WHEN changed_ms > ${droppedMs} THEN ${droppedMs} ELSE changed_ms END AS at_ms, changed_ms > ${droppedMs + farthestZoneMs} AS is_future,
         CASE WHEN problem IS NULL AND NOT is_gone(status) AND graded = 'fully graded' THEN
           CASE WHEN points IS NOT NULL THEN numeric_grade(points, comments) ELSE text_grade(words, comments) END END AS value
-      FROM (SELECT r.*, i.object, time_of(r.changed) AS at_ms, number_in(r.score) AS points,
+      FROM (SELECT r.*, i.object, time_of(r.changed) AS changed_ms, number_in(r.score) AS points,
           CASE WHEN is_id(r.item) AND is_id(r.usr) THEN r.item || chr(31) || r.usr
             ELSE '#' || left(sha256(concat_ws(chr(31), r.item, r.usr, r.score)), 20) END AS row,
           CASE WHEN NOT is_id(r.item) THEN ['lineItemSourcedId', 'is not an id']
@@ -475,6 +487,10 @@ const readResults = async (reading: Reading): Promise<void> => {
     ${modes.results === 'delta' ? refuseContradictions : ''}
     INSERT INTO refused (grp, row, a, b) SELECT 'results', row, ${whoOf('item')} FROM results WHERE problem IS NOT NULL;
     ${reportRows('results.csv', 'results')}
+    INSERT INTO problems
+      SELECT 'results.csv', NULL, 'dateLastModified', 'is later than when the file was put into the bucket, and counts as then ('
+        || count(*) || CASE WHEN count(*) = 1 THEN ' row, in line ' ELSE ' rows, the first in line ' END || min(line) || ')'
+      FROM results WHERE is_future AND value IS NOT NULL HAVING count(*) > 0;
     INSERT INTO pending
       SELECT coalesce(k.key, grade_key(r.a, r.b)), r.row FROM results r LEFT JOIN backs k ON k.grp = 'results' AND k.row = r.row
       WHERE r.problem IS NULL AND NOT is_gone(r.status) AND r.graded <> 'fully graded';

@@ -67,6 +67,7 @@ const schema = `
     CASE WHEN length(x) <= 30 AND regexp_full_match(x, '[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)') THEN TRY_CAST(x AS DOUBLE) END;
   CREATE MACRO number_text(x) AS
     CASE WHEN abs(x) < 1e15 AND x = trunc(x) THEN CAST(CAST(x AS BIGINT) AS VARCHAR) ELSE CAST(x AS VARCHAR) END;
+  CREATE MACRO is_midnight(ms) AS ms % 86400000 = 0;
   CREATE MACRO day_in(x) AS CASE WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}') AND TRY_CAST(x AS DATE) IS NOT NULL THEN x END;
   CREATE MACRO instant_in(x) AS
     CASE WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})')
@@ -108,6 +109,8 @@ export const addKinds = async ({ sets }: Comparison, kinds: readonly Kind[]): Pr
   );
 };
 
+const dayMs = 24 * 3_600_000;
+
 const findSeveral = 'CREATE TABLE several AS SELECT key FROM claims GROUP BY key HAVING count(*) > 1';
 
 /** Claims about one resource agree, or none of them is used. */
@@ -137,11 +140,18 @@ const findDiffering = `
     SELECT coalesce(c.key, w.key) AS key FROM (SELECT key, value FROM claims) c FULL JOIN (SELECT key, value, renamed FROM was) w ON c.key = w.key
     WHERE c.key IS NULL OR w.key IS NULL OR w.renamed OR c.value <> w.value`;
 
+/**
+ * A row's id begins with what the resource was to the SIS: a grade object may be another line item's now, whose grades have other times. A
+ * user may have another record. `$1`: when the last one was dropped: what is later is a clock that was wrong. A time at midnight may be a day
+ * alone, which orders nothing within it.
+ */
 const noneIsOlder = `
   INSERT INTO older
     SELECT c.grp, c.key, c.line, k.file, k.older FROM (FROM claims SEMI JOIN differing USING (key)) c
       JOIN (FROM was SEMI JOIN differing USING (key)) w USING (key) JOIN kinds k ON k.kind = c.kind
-    WHERE k.older IS NOT NULL AND c.row = w.row AND c.at_ms < w.at_ms AND c.value <> w.value;
+    WHERE k.older IS NOT NULL AND split_part(c.row, chr(31), 1) = split_part(w.row, chr(31), 1) AND c.value <> w.value
+      AND c.at_ms < w.at_ms AND c.at_ms <= $1 AND NOT (is_midnight(c.at_ms) AND c.at_ms // ${dayMs} = w.at_ms // ${dayMs})`;
+const olderHold = `
   INSERT INTO held SELECT key FROM older;
   INSERT INTO problems SELECT file, line, 'dateLastModified', older FROM older`;
 
@@ -194,7 +204,8 @@ const compareWithBefore = (hasBefore: boolean): string => `
         WHEN renamed OR value <> before THEN 'updated'
         ELSE 'unchanged' END AS change,
       had AND renamed AND (told OR is_held) AS is_renamed,
-      CASE WHEN told AND at_ms BETWEEN $2 AND $1 AND NOT renamed THEN at_ms ELSE $1 END AS time_ms
+      CASE WHEN told AND at_ms BETWEEN $2 AND $1 AND NOT renamed AND NOT (is_midnight(at_ms) AND kind IN (SELECT kind FROM kinds WHERE older IS NOT NULL))
+        THEN at_ms ELSE $1 END AS time_ms
     FROM (
       SELECT coalesce(c.key, w.key) AS key, coalesce(c.grp, w.grp) AS grp, ${ofEither},
         c.key IS NOT NULL AS told, w.key IS NOT NULL AS had, h.key IS NOT NULL AS is_held, coalesce(w.renamed, false) AS renamed,
@@ -205,8 +216,9 @@ const compareWithBefore = (hasBefore: boolean): string => `
     )`;
 
 /** What is removed and what is created may be one user by two names: the removal must not be the newer one. `$1`: when it was dropped. */
-const notBeforeRemovals = `
-  UPDATE draft SET time_ms = $1 WHERE change <> 'removed' AND grp IN (SELECT grp FROM draft WHERE change = 'removed')`;
+const notBeforeRemovals = ({ removal }: Forms): string => `
+  UPDATE draft SET time_ms = $1
+    WHERE change <> 'removed' AND grp IN (SELECT d.grp FROM draft d WHERE d.change = 'removed' AND (${removal}) IS NOT NULL)`;
 
 /** How what is wanted is written: expressions over \`d\`, a row of \`draft\`. */
 export type Forms = {
@@ -222,14 +234,18 @@ export type Forms = {
 };
 
 /** Compares all claims with what was accepted. */
-export const compareWanted = async ({ sets, ...comparison }: Comparison): Promise<void> => {
+export const compareWanted = async ({ sets, ...comparison }: Comparison, forms: Forms): Promise<void> => {
   const { droppedMs, number, lastDroppedMs } = comparison;
   await sets.run(findSeveral);
   const [hasSeveral, hasRefused] =
     (await sets.row<[number, number]>('SELECT EXISTS (FROM several), EXISTS (FROM refused)')) ?? [];
   if (hasSeveral) await sets.run(claimsAgree);
   const hasBefore = comparison.before !== 'nothing';
-  if (hasBefore) await sets.run(`${findDiffering}; ${noneIsOlder}`);
+  if (hasBefore) {
+    await sets.run(findDiffering);
+    await sets.run(noneIsOlder, [lastDroppedMs]);
+    await sets.run(olderHold);
+  }
   if (hasRefused) {
     await sets.run(doubts, [number + 1]);
     await sets.run(doubtsHold);
@@ -237,10 +253,9 @@ export const compareWanted = async ({ sets, ...comparison }: Comparison): Promis
   const oldestMs = droppedMs + marginMs - outdatedAfterDays * dayMs;
   await sets.run(hasBefore ? findChanged : allChanged);
   await sets.run(compareWithBefore(hasBefore), [droppedMs, Math.max(oldestMs, lastDroppedMs + 1)]);
-  if (hasBefore) await sets.run(notBeforeRemovals, [droppedMs]);
+  if (hasBefore) await sets.run(notBeforeRemovals(forms), [droppedMs]);
 };
 
-const dayMs = 24 * 3_600_000;
 /** Until it is sent and handled. */
 const marginMs = 2 * dayMs;
 

@@ -9,10 +9,7 @@ import { stateObjects } from './state-rows.ts';
 
 afterAll(removeTemporaryFolders);
 
-/**
- * Of these nights an export has what has changed alone, of the others all. No result goes in the nights 2 and 4: where one does, none keeps
- * the time of its row, which is tested there.
- */
+/** Of these nights an export has what has changed alone, of the others all. */
 const deltas = [5, 6, 7, 8];
 const nights = [1, 2, 3, 4, ...deltas, 9, 41, 43, 60];
 
@@ -299,6 +296,72 @@ const bulks: University[] = [
       expect(refused(4)).toEqual([]);
       expect(held(4)).toContain('BIO-101/Essay ada 18');
     },
+  },
+  {
+    title: 'puts no grade of before over a newer one that another record of the user had',
+    exports: (sis) => {
+      const scored = (user: string, score: string, day: string): Sis => ({
+        results: [result('essay', user, score, { dateLastModified: `2026-10-${day}T09:00:00Z` })],
+      });
+      const users = [...changed(sis.users, 'u-ada', deleted), { sourcedId: 'u-ada-2', username: 'ada' }];
+      return {
+        ...{ 1: scored('ada', '10', '01'), 2: { users, ...scored('ada-2', '19', '20') } },
+        3: { users: sis.users, ...scored('ada', '10', '01') },
+      };
+    },
+    expected: ({ held, refused }) => {
+      expect(held(3)).toContain('BIO-101/Essay ada 19');
+      expect(refused(3)).toEqual([
+        'results dateLastModified is before the time of the accepted grade, which stays. To send this one, export it with the time of its change',
+      ]);
+    },
+  },
+  ...[
+    ['2026-10-20 11:00:00 AM', '2026-10-20 1:00 PM', '2026-10-20 12:30:00 PM'],
+    ['2026-10-20T11:00:00', '2026-10-20T13:00:00+01:00', '2026-10-20T11:59:00Z'],
+    ['2026-10-20', '2026-10-25', '2026-10-21'],
+  ].map(
+    ([first = '', newer = '', older = '']): University => ({
+      title: `puts no grade of before over a newer one by times such as ${first}`,
+      exports: () => {
+        const scored = (score: string, dateLastModified: string): Sis => ({
+          results: [result('essay', 'ada', score, { dateLastModified })],
+        });
+        return { 1: scored('5', first), 2: scored('9', newer), 3: scored('6', older), 4: scored('7', newer) };
+      },
+      expected: ({ held, refused, bodies }) => {
+        expect([1, 2, 3, 4].map((night) => held(night).filter((each) => each.includes('/')))).toEqual(
+          ['5', '9', '9', '7'].map((points) => [`BIO-101/Essay ada ${points}`]),
+        );
+        expect([refused(2), refused(3).length, refused(4)]).toEqual([[], 1, []]);
+        expect(bodies(4).map(({ time }) => time)).toEqual([at(4)]);
+      },
+    }),
+  ),
+  {
+    title: 'with a day alone for a change sends it as of when it was dropped',
+    exports: () => ({
+      2: { results: [result('essay', 'ada', '5', { dateLastModified: at(2).slice(0, 10) })] },
+    }),
+    expected: ({ bodies }) => expect(bodies(2).map(({ time }) => time)).toEqual([at(2)]),
+  },
+  {
+    title:
+      'without a result that there was leaves other grades the times of their rows, as nothing takes a grade away',
+    exports: () => ({
+      2: { results: [result('essay', 'ada', '2', { dateLastModified: at(2, -6) })] },
+    }),
+    expected: ({ bodies }) => expect(bodies(2).map(({ time }) => time)).toEqual([at(2, -6)]),
+  },
+  {
+    title: 'with a time in the future keeps no later grade away',
+    exports: () => {
+      const scored = (score: string, dateLastModified: string): Sis => ({
+        results: [result('essay', 'ada', score, { dateLastModified })],
+      });
+      return { 1: scored('5', '2036-11-01T00:00:00Z'), 2: scored('15', at(2, -14)) };
+    },
+    expected: ({ held }) => expect(held(2)).toContain('BIO-101/Essay ada 15'),
   },
   {
     title: 'removes a user by the name that the user has now, which may have been that of another',
@@ -976,5 +1039,13 @@ test('how many are missing, but are not removed as refused rows may be about the
   ];
   expect([5, 6, 7, 8].map(told)).toEqual([
     ...[expected([2, 4], 5, 6), expected([2, 4], 6, 7), expected([2, 3], 6, 6), expected([1, 2], 5, 6)],
+  ]);
+});
+
+test('a time in the future is told, and what it counts as', () => {
+  expect(nightly.get(1)?.report.filter((line) => line.includes('dateLastModified'))).toEqual([
+    expect.stringMatching(
+      /^"results.csv","","dateLastModified","is later than when the file was put into the bucket, and counts as then \(1 row, in line \d+\)"$/,
+    ),
   ]);
 });

@@ -27,6 +27,13 @@ describe('a table', () => {
     data: { orgUnitCode: 'COURSE', orgDefinedId: 'NUMBER', roleId },
     removed: { function: 'enrollment-remove', data: { orgUnitCode: 'COURSE', orgDefinedId: 'NUMBER' } },
   };
+  const graded = {
+    ...{ function: 'grade-push', when: { BY: ['grade'] }, time: 'AT', key: ['COURSE', 'LOGIN'] },
+    data: {
+      ...{ orgUnitCode: 'COURSE', userName: 'LOGIN', gradeObjectName: { value: 'Essay' } },
+      ...{ 'grade.type': { value: 'numeric' }, 'grade.points': 'ROLE' },
+    },
+  };
   const at = '2026-10-30T08:00:00Z';
   const timed = (login: string, time = at) => `${login},,S,${time},time`;
 
@@ -71,6 +78,12 @@ describe('a table', () => {
           'sis.enrollment-create.v1',
         ]);
       },
+    },
+    {
+      title: 'whose rows that go take nothing away leaves others the times that their rows give',
+      rows: { 1: ['ada,,1,,grade', 'ben,,1,,grade'], 2: ['ada,,2,2026-11-02T20:00:00Z,grade'] },
+      expected: ({ bodies }) =>
+        expect(bodies(2).map(({ time }) => time)).toEqual(['2026-11-02T20:00:00.000Z']),
     },
     {
       title: 'of which a second role comes and goes leaves the first, and names the contradiction',
@@ -145,7 +158,10 @@ describe('a table', () => {
   let nightly: Told[];
   beforeAll(async () => {
     const { bucket, drop } = newImports();
-    bucket.write('snapshot-mapping.json', JSON.stringify({ messages: [byTime, byRole, byName, byNumber] }));
+    bucket.write(
+      'snapshot-mapping.json',
+      JSON.stringify({ messages: [byTime, byRole, byName, byNumber, graded] }),
+    );
     const learn = (names: Record<'userName' | 'orgDefinedId', string[]>) => {
       for (const kind of ['userName', 'orgDefinedId'] as const)
         bucket.write(
