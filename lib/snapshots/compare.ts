@@ -45,7 +45,8 @@ export const compareOneRoster = async (
     throw new UnusableSnapshot(
       'snapshot-settings.json names other columns than when the last snapshot was accepted. Put an export into the bucket whose classes.csv and users.csv are bulk',
     );
-  const { read, unknownRoles } = await compareExport(given, comparison);
+  const isOtherField = last !== undefined && (JSON.parse(last.by) as unknown[])[1] !== settings.user.field;
+  const { read, unknownRoles } = await compareExport(given, comparison, { isOtherField });
   return { ...judge({ read, modes }, comparison, last), by, unknownRoles };
 };
 

@@ -23,10 +23,14 @@ import {
 /** Roles without an id on the platform, and how many rows have them. */
 export type UnknownRoles = Map<string, number>;
 
-/** Reads an export of OneRoster, and compares what it wants of the platform with what was accepted last. */
+/**
+ * Reads an export of OneRoster, and compares what it wants of the platform with what was accepted last. `isOtherField`: its messages named users
+ * by the platform's other field.
+ */
 export const compareExport = async (
   given: Package,
   comparison: Comparison,
+  { isOtherField }: { isOtherField: boolean },
 ): Promise<{ read: Read; unknownRoles: UnknownRoles }> => {
   const { sets, settings } = comparison;
   const { modes } = given;
@@ -43,7 +47,7 @@ export const compareExport = async (
   const needed = ['sourcedId', 'title', 'classSourcedId'];
   const items = await openFile(reading, 'lineItems', withStatus(needed, modes.lineItems));
   await settleLineItems(items, modes.lineItems, comparison);
-  await load(comparison);
+  await load(comparison, isOtherField);
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
   await compareWanted(comparison, forms);
@@ -229,31 +233,33 @@ const carryOver = async ({ sets, before }: Comparison): Promise<void> => {
     DROP TABLE lines`);
 };
 
+type Loaded = { number: number; isOtherField: boolean };
+
 /**
  * What was accepted, by the names of now. `data`: what a grade says whose line item is gone. It has no user: a name that somebody leaves may
  * be another person's.
  */
-const wasNow = (number: number): string => `
+const wasNow = ({ number, isOtherField }: Loaded): string => `
   SELECT CASE WHEN d.kind = '2' THEN 'enrollments' ELSE 'results' END AS grp, d.kind,
     CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END AS a, coalesce(u.new, d.b) AS b, coalesce(d.org, i.org) AS org,
     d.value, d.row, d.at_ms, coalesce(d.seen, ${number}) AS seen,
     CASE WHEN d.kind = '3' AND n.object IS NULL THEN without_user(${gradeData(`''`)}) END AS data,
-    c.new IS NOT NULL OR u.new IS NOT NULL OR (d.kind = '3' AND n.org <> coalesce(d.org, i.org)) IS TRUE AS renamed,
+    ${isOtherField} OR c.new IS NOT NULL OR u.new IS NOT NULL OR (d.kind = '3' AND n.org <> coalesce(d.org, i.org)) IS TRUE AS renamed,
     keyed(d.kind, d.a, d.b) AS old_key, keyed(d.kind, CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END, coalesce(u.new, d.b)) AS key
   FROM (FROM state WHERE kind IN ('2', '3')) d LEFT JOIN renamed c ON c.letter = 'c' AND c.old = CASE WHEN d.kind = '2' THEN d.a END
     LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b
     LEFT JOIN items n ON n.object = CASE WHEN d.kind = '3' THEN d.a END
     LEFT JOIN items_was i ON i.object = CASE WHEN d.kind = '3' THEN d.a END`;
 
-const loadAsNamed = (number: number): string => `
-  INSERT INTO was BY NAME SELECT * EXCLUDE (old_key) FROM (${wasNow(number)});
+const loadAsNamed = (loaded: Loaded): string => `
+  INSERT INTO was BY NAME SELECT * EXCLUDE (old_key) FROM (${wasNow(loaded)});
   DROP TABLE backs;
   CREATE VIEW backs AS SELECT grp, row, key FROM was UNION ALL FROM shared_backs;
 `;
 
 /** Of two that come to be one, nobody knows what the platform has. */
-const loadRenamed = (number: number): string => `
-  CREATE TABLE was_now AS ${wasNow(number)};
+const loadRenamed = (loaded: Loaded): string => `
+  CREATE TABLE was_now AS ${wasNow(loaded)};
   CREATE TABLE merged AS SELECT key FROM was_now GROUP BY key HAVING count(*) > 1;
   INSERT INTO was BY NAME SELECT * EXCLUDE (old_key) FROM was_now ANTI JOIN merged USING (key);
   INSERT INTO was BY NAME
@@ -266,13 +272,13 @@ const loadRenamed = (number: number): string => `
   DROP TABLE was_now; DROP TABLE merged;
 `;
 
-const load = async ({ sets, before, number }: Comparison): Promise<void> => {
+const load = async ({ sets, before, number }: Comparison, isOtherField: boolean): Promise<void> => {
   await sets.run(
     `CREATE TABLE enrolled_was AS SELECT key AS id, a AS class, b AS usr, value AS role, begins, ends FROM state WHERE kind = 'E'`,
   );
   if (before === 'nothing') return;
   const [hasRenamed] = (await sets.row<[number]>('SELECT EXISTS (FROM renamed)')) ?? [];
-  await sets.run(hasRenamed ? loadRenamed(number) : loadAsNamed(number));
+  await sets.run((hasRenamed ? loadRenamed : loadAsNamed)({ number, isOtherField }));
 };
 
 /** Whom a row that cannot be used may mean: nobody who is known, where neither of two ids is. */

@@ -308,6 +308,26 @@ test('an export of OneRoster whose roles, scores, names, columns, rows or files 
   });
 });
 
+test('an export whose users are named by the other field of the platform has all sent again by it', async () => {
+  const column = 'identifier';
+  const { drop, set } = newImports({ user: { field: 'userName', column } });
+  const zip = await zipOf(entriesOfSis(smallSis()));
+  await drop(zip);
+  const user = { field: 'orgDefinedId', column };
+  set({ user, maxRemovalsPercent: 5 });
+  const second = await drop(zip);
+  expect(second.reasons).toEqual([
+    '5 of 5 enrollments would move to other users or org units',
+    '2 of 2 results would move to other users or org units',
+  ]);
+  expect(second.bodies.map(({ data }) => [data.orgDefinedId, data.userName]).sort()).toEqual(
+    ['ada', 'ada', 'ada', 'ben', 'ben', 'cleo', 'tess'].map((name) => [`id-${name}`, undefined]),
+  );
+  set({ user });
+  expect((await drop(zip)).bodies.length).toBe(7);
+  expect((await drop(zip)).bodies).toEqual([]);
+});
+
 test('rows that cannot be used are told by file, line and column, and leave what was accepted as it is', async () => {
   const { drop } = newImports({ maxRemovalsPercent: 60 });
   const sis = smallSis();
