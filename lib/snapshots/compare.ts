@@ -151,6 +151,7 @@ export const totals = ({ byKind }: Comparison): Pick<Outcome, 'counts' | 'byKind
     counts.removed += each.removed;
     counts.unchanged += each.unchanged;
     counts.refused += each.refused;
+    if (each.held !== undefined) counts.held = (counts.held ?? 0) + each.held;
     if (each.pending !== undefined) counts.pending = (counts.pending ?? 0) + each.pending;
   }
   return { counts, byKind };

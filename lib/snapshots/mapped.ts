@@ -423,7 +423,8 @@ const timeIn = ({ time }: Made, message: Message): { atMs?: number | undefined; 
 /** A mapping may name its fields in another order than before. */
 const leaveSame = async ({ sets }: Comparison): Promise<void> => {
   await sets.run('CREATE TABLE same (key VARCHAR)');
-  const statement = `SELECT key, value, before FROM draft WHERE change = 'updated' AND value <> before`;
+  const statement = `SELECT key, coalesce(other, value), before FROM draft
+    WHERE change IN ('updated', 'held') AND coalesce(other, value) <> before`;
   for await (const batch of sets.rows<[string, string, string]>(statement)) {
     const same = batch.flatMap(([key, ...values]) => {
       const [now, before] = values.map((value) => {
@@ -434,7 +435,9 @@ const leaveSame = async ({ sets }: Comparison): Promise<void> => {
     });
     if (same.length > 0) await sets.add('same', same);
   }
-  await sets.run(`UPDATE draft SET change = 'unchanged' WHERE key IN (FROM same)`);
+  await sets.run(
+    `UPDATE draft SET change = CASE WHEN change = 'held' THEN 'kept' ELSE 'unchanged' END, other = NULL WHERE key IN (FROM same)`,
+  );
 };
 
 const checkRemovals = async (comparison: Comparison): Promise<void> => {

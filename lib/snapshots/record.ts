@@ -49,6 +49,8 @@ const counts = z.object({
   removed: counted,
   unchanged: counted,
   refused: counted,
+  /** What a row wants otherwise than it was accepted, which stays, because another row that cannot be used may be about it. */
+  held: counted.optional(),
   /** Results that are not fully graded, if there are any. They are not sent, and what was sent before stays. */
   pending: counted.optional(),
 });
@@ -59,6 +61,8 @@ export const rowFates = [
   /** What it wants is new, or other than what was accepted. */
   'sent',
   'unchanged',
+  /** It wants something else than what was accepted, which stays, because a row that cannot be used may be about the same. */
+  'held',
   /** It gives the name of something, or the role of a user. */
   'read',
   'outsideDates',

@@ -33,7 +33,7 @@ export const countClaims = async (comparison: Comparison): Promise<void> => {
   const rows = 'coalesce(s.rows, CASE WHEN d.line IS NULL THEN 0 ELSE 1 END)';
   const statement = `
     SELECT grp, fate, CAST(sum(rows) AS BIGINT) FROM (
-      SELECT d.grp, CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN d.change IN ('created', 'updated') THEN 'sent'
+      SELECT d.grp, CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN d.other <> d.before THEN 'held' WHEN d.change IN ('created', 'updated') THEN 'sent'
           ELSE 'unchanged' END AS fate, ${rows} AS rows
         FROM draft d LEFT JOIN several_rows s USING (key) LEFT JOIN (SELECT DISTINCT key FROM older) o USING (key) WHERE d.told
       UNION ALL SELECT d.grp, 'refused', ${rows} FROM unfit_lines d LEFT JOIN several_rows s USING (key) WHERE d.told
@@ -85,6 +85,7 @@ export const fateOfProblem = `coalesce(problem[3], 'refused')`;
 const words: Record<RowFate, string> = {
   sent: 'sent',
   unchanged: 'unchanged',
+  held: 'not used, because a row that cannot be used may be about the same',
   read: 'read',
   outsideDates: 'outside their dates',
   notActive: 'not active',
@@ -101,6 +102,7 @@ const words: Record<RowFate, string> = {
 
 /** The next step for a fate; the other fates need none. */
 const steps: Partial<Record<RowFate, string>> = {
+  held: 'What was accepted stays. Correct the rows that cannot be used, or leave them out: then the others are used.',
   outsideDates:
     'An enrollment is sent in the first export from its beginDate on, and removed after its endDate. If it holds today, correct its dates.',
   notGraded: 'A result is sent when its scoreStatus is “fully graded”.',

@@ -165,10 +165,11 @@ const doubts = `
 
 /** What they may be meant for; also what nobody claims, and is missing for no longer than such a row is refused. */
 const doubtsHold = `
-  INSERT INTO held
+  CREATE TABLE held_here AS
     SELECT b.key FROM backs b JOIN doubts r USING (grp, row) ANTI JOIN not_meant n ON n.grp = r.grp AND n.row = r.row AND n.key = b.key
       WHERE r.is_here
     UNION SELECT w.key FROM meant w JOIN doubts r ON w.grp = r.grp AND w.a = r.a AND w.b = r.b WHERE r.is_here;
+  INSERT INTO held FROM held_here;
   INSERT INTO perhaps_meant
     WITH missing AS (SELECT grp, key, a, b, seen FROM meant ANTI JOIN claims USING (key) ANTI JOIN held USING (key)),
       vague AS (SELECT grp, a, b, max(since) AS since FROM doubts WHERE NOT is_known AND (a IS NULL OR b IS NULL) GROUP BY grp, a, b)
@@ -177,6 +178,10 @@ const doubtsHold = `
     UNION SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.a = m.a AND v.b IS NULL AND v.since > m.seen
     UNION SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.b = m.b AND v.a IS NULL AND v.since > m.seen
     UNION SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.a IS NULL AND v.b IS NULL AND v.since > m.seen;
+  -- The row by which it was accepted last is not here: it is not the refused one, or another has claimed it since that is refused.
+  INSERT INTO perhaps_meant
+    SELECT w.key FROM was w SEMI JOIN held_here USING (key) ANTI JOIN claims USING (key) ANTI JOIN several_rows USING (key)
+      ANTI JOIN pending USING (key) ANTI JOIN doubts r ON r.is_here AND r.grp = w.grp AND r.row = w.row AND r.since > w.seen;
   INSERT INTO held FROM perhaps_meant`;
 
 /** What is held or gone is as it was. */
@@ -192,13 +197,13 @@ const findChanged = `
 const allChanged = 'CREATE VIEW unchanged AS FROM claims LIMIT 0';
 
 /**
- * `$1`: when it was dropped. `$2`: from when on a time of the SIS counts. It must be later than all that was sent before, whatever that was
+ * `other`: what a row wants, but what was accepted stays. `$1`: when it was dropped. `$2`: from when on a time of the SIS counts. It must be later than all that was sent before, whatever that was
  * about: a name may have been that of another, or the same person had another name.
  */
 const compareWithBefore = (hasBefore: boolean): string => `
   CREATE TABLE draft AS
     SELECT * EXCLUDE (had, is_held, renamed),
-      CASE WHEN had AND is_held THEN CASE WHEN renamed THEN 'updated' ELSE 'kept' END
+      CASE WHEN had AND is_held THEN CASE WHEN renamed THEN 'updated' WHEN other <> before THEN 'held' ELSE 'kept' END
         WHEN NOT told THEN 'removed'
         WHEN NOT had THEN 'created'
         WHEN renamed OR value <> before THEN 'updated'
@@ -209,10 +214,12 @@ const compareWithBefore = (hasBefore: boolean): string => `
     FROM (
       SELECT coalesce(c.key, w.key) AS key, coalesce(c.grp, w.grp) AS grp, ${ofEither},
         c.key IS NOT NULL AS told, w.key IS NOT NULL AS had, h.key IS NOT NULL AS is_held, coalesce(w.renamed, false) AS renamed,
-        w.value AS before, w.seen, c.line
+        w.value AS before, w.seen, c.line,
+        CASE WHEN w.key IS NOT NULL AND h.key IS NOT NULL AND o.key IS NULL THEN c.value END AS other
       FROM ${hasBefore ? '(FROM claims SEMI JOIN changed USING (key))' : 'claims'} c
         FULL JOIN ${hasBefore ? '(FROM was SEMI JOIN changed USING (key))' : 'was'} w ON c.key = w.key
         LEFT JOIN (SELECT DISTINCT key FROM held) h ON h.key = coalesce(c.key, w.key)
+        LEFT JOIN (SELECT DISTINCT key FROM older) o ON o.key = c.key
     )`;
 
 /** What is removed and what is created may be one user by two names: the removal must not be the newer one. `$1`: when it was dropped. */
@@ -332,9 +339,13 @@ export const countWanted = async (comparison: Comparison): Promise<void> => {
     else if (what === 'is other') addTo(changedCounts, grp, rows);
     else if (what === 'moved') addTo(movedCounts, grp, rows);
     else if (what === 'pending') countsOf(comparison, grp).pending = rows;
+    else if (what === 'held') countsOf(comparison, grp).held = rows;
     else countsOf(comparison, grp)[isCount(what) ? what : 'unchanged'] += rows;
   await sets.run(
     `INSERT INTO problems
+       SELECT k.file, d.line, k.col, 'is not used, because a row that cannot be used may be about the same: what was accepted stays. Correct that row, or leave it out'
+       FROM draft d JOIN kinds k USING (kind) WHERE d.told AND d.other <> d.before AND d.line IS NOT NULL;
+     INSERT INTO problems
        SELECT any_value(k.file), NULL, NULL, count(*) || ' ' || d.grp || ' are missing, but are not removed, because refused rows may be about them'
        FROM draft d JOIN kinds k USING (kind) SEMI JOIN perhaps_meant USING (key) GROUP BY d.grp`,
   );

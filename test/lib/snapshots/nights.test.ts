@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { stateKey } from '../../../lib/snapshots/record.ts';
+import { type SnapshotRecord, stateKey } from '../../../lib/snapshots/record.ts';
+import { rowsTold } from '../../../lib/snapshots/rows.ts';
 import { removeTemporaryFolders } from '../../temporary-folder.ts';
 import { type Body, dropMs, newHeld, newImports } from './imports.ts';
 import { changed, enrollment, entriesOfSis, type Rows, result, type Sis, smallSis, zipOf } from './sis.ts';
@@ -62,6 +63,8 @@ const titled = (bodies: Body[]) =>
       ...(gradeObjectName !== undefined && name !== undefined && { name }),
       ...(grade !== undefined && { points: (grade as { points: number }).points }),
     }));
+const notUsed = (where: string) =>
+  `${where} is not used, because a row that cannot be used may be about the same: what was accepted stays. Correct that row, or leave it out`;
 const hadTitle =
   'lineItems title another line item of the class had this title in the last 40 days. Give this one another title';
 
@@ -126,6 +129,43 @@ const bulks: University[] = [
     },
     expected: ({ held }) => {
       expect([held(2), held(3)]).toEqual([first, first]);
+    },
+  },
+  {
+    title: 'in which a class has a new id names each new row that is not used for an old one, which lingers',
+    exports: (sis) => {
+      const made = inNewClass(sis);
+      const old = sis.enrollments.filter(({ classSourcedId }) => classSourcedId === 'c-bio');
+      const fresh = made.enrollments.map((row) => ({ ...row, sourcedId: `${row.sourcedId}-new` }));
+      const next = changed(without(fresh, 'e-bio-ben-new'), 'e-bio-ada-new', { role: 'teacher' });
+      return {
+        2: { ...made, enrollments: [...fresh, ...old] },
+        3: { ...made, enrollments: [...next, ...old] },
+        4: { ...made, enrollments: next },
+      };
+    },
+    expected: ({ held, refused }) => {
+      const lingering = Array(4).fill('enrollments classSourcedId names no row of classes.csv');
+      expect(refused(2)).toEqual(lingering);
+      expect(refused(3)).toEqual([notUsed('enrollments role'), ...lingering]);
+      expect(held(3)).toEqual(first);
+      expect(refused(4)).toEqual([]);
+      expect(held(4)).toEqual([...but('BIO-101 ada 110', 'BIO-101 ben 110'), 'BIO-101 ada 109'].sort());
+    },
+  },
+  {
+    title: 'in which a row that cannot be used lies beside another names that one, which is not used',
+    exports: ({ enrollments }) => {
+      const aide = enrollment('bio', 'ada', { sourcedId: 'e-aide', role: 'aide' });
+      return {
+        1: { enrollments: [...enrollments, aide] },
+        2: { enrollments: [...changed(enrollments, 'e-bio-ada', { role: 'teacher' }), aide] },
+        3: { enrollments },
+      };
+    },
+    expected: ({ held, refused }) => {
+      expect([refused(1), refused(2)]).toEqual([[], [notUsed('enrollments role')]]);
+      expect(held(2)).toEqual(first);
     },
   },
   {
@@ -943,7 +983,14 @@ const named = (row: Record<string, string>, mark: string) =>
   );
 const markOf = (university: University): string => `${universities.indexOf(university)}:`;
 
-let nightly: Map<number, { bodies: Body[]; held: string[]; report: string[]; owners: Map<string, string> }>;
+type Night = {
+  bodies: Body[];
+  held: string[];
+  report: string[];
+  owners: Map<string, string>;
+  record: SnapshotRecord;
+};
+let nightly: Map<number, Night>;
 /** The state after the last night. */
 let last: string;
 beforeAll(async () => {
@@ -968,7 +1015,7 @@ beforeAll(async () => {
       }
     }
     const modes = isDelta ? Object.fromEntries(Object.keys(sis).map((name) => [name, 'delta'])) : {};
-    const { id, bodies, report, reasons } = await drop(
+    const { id, bodies, report, reasons, record } = await drop(
       await zipOf(entriesOfSis(sis, modes)),
       undefined,
       night,
@@ -977,7 +1024,7 @@ beforeAll(async () => {
     expect(reasons).toEqual([]);
     expect(new Set(bodies.map(({ id }) => id)).size).toBe(bodies.length);
     for (const body of bodies) held.take(body);
-    nightly.set(night, { bodies, held: held.all(), report, owners });
+    nightly.set(night, { bodies, held: held.all(), report, owners, record });
   }
 });
 
@@ -1040,6 +1087,22 @@ test('how many are missing, but are not removed as refused rows may be about the
   expect([5, 6, 7, 8].map(told)).toEqual([
     ...[expected([2, 4], 5, 6), expected([2, 4], 6, 7), expected([2, 3], 6, 6), expected([1, 2], 5, 6)],
   ]);
+  // Of one, another row was accepted than the refused one, of one the row has another id, and one was claimed beside the refused row.
+  expect(told(3)).toEqual(
+    ['enrollments.csv","","","3 enrollments', 'results.csv","","","1 results'].map(
+      (each) => `"${each} are missing, but are not removed, because refused rows may be about them"`,
+    ),
+  );
+});
+
+test('rows that are not used for others are counted by themselves, with the next step', () => {
+  const record = nightly.get(3)?.record;
+  expect(record?.counts.held).toBe(1);
+  expect(record?.byKind.enrollments?.held).toBe(1);
+  expect(record?.rows?.['enrollments.csv']?.held).toBe(1);
+  expect(rowsTold(record ?? {}).join(' ')).toMatch(
+    /1 not used, because a row that cannot be used may be about the same, .* What was accepted stays. Correct the rows/,
+  );
 });
 
 test('a time in the future is told, and what it counts as', () => {
