@@ -51,6 +51,7 @@ export const compareExport = async (
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
   await compareWanted(comparison, forms);
+  await sets.run(recallComments);
   await refuseValues(comparison, { joins: forms.joins, values: checkedValues(settings.user.field) });
   await countWanted(comparison);
   await countClaims(comparison);
@@ -272,10 +273,21 @@ const loadRenamed = (loaded: Loaded): string => `
   DROP TABLE was_now; DROP TABLE merged;
 `;
 
+/** The platform keeps the comments of grades that the SIS has no more, as long as it has the grade object: `value` is the last grade. */
+const loadComments = `
+  CREATE TABLE comments_left AS
+    SELECT grade_key(d.a, coalesce(u.new, d.b)) AS key, d.a, coalesce(u.new, d.b) AS b, d.value
+    FROM (FROM state WHERE kind = 'C') d LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b`;
+
+/** A grade that comes back knows the comments that the platform has, which it may clear. */
+const recallComments = `
+  UPDATE draft SET before = l.value FROM comments_left l WHERE draft.key = l.key AND draft.change = 'created'`;
+
 const load = async ({ sets, before, number }: Comparison, isOtherField: boolean): Promise<void> => {
   await sets.run(
     `CREATE TABLE enrolled_was AS SELECT key AS id, a AS class, b AS usr, value AS role, begins, ends FROM state WHERE kind = 'E'`,
   );
+  await sets.run(loadComments);
   if (before === 'nothing') return;
   const [hasRenamed] = (await sets.row<[number]>('SELECT EXISTS (FROM renamed)')) ?? [];
   await sets.run((hasRenamed ? loadRenamed : loadAsNamed)({ number, isOtherField }));
@@ -535,6 +547,9 @@ const readResults = async (reading: Reading): Promise<void> => {
 };
 
 const furtherLines = [
+  `SELECT 'C' AS kind, key, a, b, value FROM (
+     SELECT key, a, b, value FROM draft WHERE change = 'removed' AND kind = '3' AND comments_of(value) <> ''
+     UNION ALL FROM comments_left ANTI JOIN draft USING (key)) SEMI JOIN items ON items.object = a`,
   `SELECT 'N' AS kind, id AS key, letter AS a, name AS value, active AS seen FROM names_now`,
   `SELECT '1' AS kind, id AS key, json AS data FROM item_lines`,
   `SELECT 'O' AS kind, object AS key, json AS data FROM object_lines`,

@@ -394,6 +394,26 @@ const bulks: University[] = [
     expected: ({ bodies }) => expect(bodies(2).map(({ time }) => time)).toEqual([at(2, -6)]),
   },
   {
+    title:
+      'whose result comes back without the comment that it had clears that, by the name that the user has now',
+    exports: ({ users }) => {
+      const ada = result('essay', 'ada', '5');
+      const renamed = changed(users, 'u-ben', { username: 'benjamin' });
+      return {
+        2: { results: [ada] },
+        3: { users: renamed, results: [ada] },
+        4: { users: renamed, results: [ada, result('essay', 'ben', '3')] },
+        9: { users: renamed, results: [ada] },
+        41: { users: renamed, results: [ada, result('essay', 'ben', '4')] },
+      };
+    },
+    expected: ({ bodies }) => {
+      const grade = { ...essay, userName: 'benjamin' };
+      expect(dataOf(bodies(4))).toEqual([['grade-push', { ...grade, grade: outOf20(3), comments: '' }]]);
+      expect(dataOf(bodies(41))).toEqual([['grade-push', { ...grade, grade: outOf20(4) }]]);
+    },
+  },
+  {
     title: 'with a time in the future keeps no later grade away',
     exports: () => {
       const scored = (score: string, dateLastModified: string): Sis => ({
