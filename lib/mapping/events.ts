@@ -100,7 +100,9 @@ const fieldIn = (
   if (told === undefined) return { value: otherwise };
   if (typeof told === 'object') return { problem: 'is an object or a list. Name the field within it' };
   const value = values ? values.get(textOf(told)) : inType(told, types);
-  if (value !== undefined || otherwise !== undefined) return { value: value ?? otherwise };
+  // null is a value: it removes a setting.
+  if (value !== undefined) return { value };
+  if (otherwise !== undefined) return { value: otherwise };
   return { problem: 'has a value that the mapping does not name. Add it to values, or give a default there' };
 };
 

@@ -96,6 +96,24 @@ describe('a row', () => {
     });
   });
 
+  test('has null where the mapping names that for its value, and the default for one that it does not name', () => {
+    const values = { none: null, a: 7 };
+    const data = (more: object) => ({
+      ...{ orgUnitCode: 'COURSE', gradeObjectName: { value: 'Essay' }, type: { value: 'numeric' } },
+      categoryId: { from: 'CATEGORY', values, ...more },
+    });
+    const mapping = mappingOf(
+      [{ default: 8 }, {}].map((more) => ({ function: 'grade-object-update', data: data(more) })),
+    );
+    const made = (CATEGORY: string) =>
+      eventsOf(row({ ...cells, CATEGORY }), mapping).events?.map((event) => event.data.categoryId);
+    expect([made('none'), made('a'), made('')]).toEqual([
+      [null, null],
+      [7, 7],
+      [8, undefined],
+    ]);
+  });
+
   test.each(['constructor', '__proto__', 'toString'])('with %s in it is no trap', (name) => {
     const mapping = mappingOf([enrollment]);
     expect(eventsOf(row({ ...cells, ROLE: name }), mapping)).toHaveProperty('problems');

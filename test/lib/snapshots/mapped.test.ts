@@ -154,6 +154,21 @@ describe('a table', () => {
     expect(report).toEqual(['"enrollments.csv","7","CHANGED","must be a time such as 2026-01-31T09:30:00Z"']);
   });
 
+  test('sends null where its mapping names that for a value, and once alone', async () => {
+    const categoryId = { from: 'CATEGORY', values: { none: null, a: 7 } };
+    const data = {
+      ...{ orgUnitCode: 'COURSE', gradeObjectName: 'NAME', type: { value: 'numeric' } },
+      ...{ maxPoints: { value: 20 }, categoryId },
+    };
+    useMapping([{ function: 'grade-object-update', key: ['NAME'], data }]);
+    const categories: unknown[][] = [];
+    for (const category of ['a', 'none', 'none', '', 'none']) {
+      const { events } = await drop(`COURSE,NAME,CATEGORY\nBIO,HW,${category}\n`);
+      categories.push(events.map((event) => event.data.categoryId));
+    }
+    expect(categories).toEqual([[7], [null], [], [undefined], [null]]);
+  });
+
   test('tells an empty cell from one that is empty in quotation marks, as publish does', async () => {
     useMapping([
       {
