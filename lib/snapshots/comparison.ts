@@ -32,7 +32,7 @@ export type Comparison = {
   /** When the last one was dropped that was accepted: nothing that was sent is later. */
   lastDroppedMs: number;
   byKind: Record<string, Counts>;
-  /** What became of the rows of a zip, by their file. */
+  /** What became of rows, by their file. */
   rows: Record<string, RowCounts>;
   /** How much of a kind was accepted before, by its name. */
   acceptedCounts: Record<string, number>;

@@ -18,6 +18,7 @@ import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from
 import { type Comparison, separator } from './comparison.ts';
 import { loadFilledNames } from './filled-names.ts';
 import type { SnapshotMapping } from './mapping-file.ts';
+import { countTableRows } from './rows.ts';
 import { kindOf } from './state-lines.ts';
 import type { SnapshotStore } from './store.ts';
 import { UnusableSnapshot } from './unusable.ts';
@@ -64,12 +65,13 @@ export const compareMapped = async (
   await sets.run(tables);
   await loadCrosswalk(context);
   await loadWanted(context);
-  await readRows(table, context);
+  const withoutMessage = await readRows(table, context);
   await sets.run(name);
   await compareWanted(comparison, formsOf(mapping));
   await leaveSame(comparison);
   await checkRemovals(comparison);
   await countWanted(comparison);
+  await countTableRows(comparison, { file, table, withoutMessage });
   await writeChanges(comparison, formsOf(mapping));
   await writeState(comparison, { forms: formsOf(mapping), further: [] });
   const read = { columns: table.columns, rows: table.rows };
@@ -317,20 +319,25 @@ const name = `
   DROP TABLE made; DROP TABLE made_before; DROP TABLE was_now;
 `;
 
-const readRows = async (table: Table, context: Context): Promise<void> => {
+/** Answers how many rows no message is for. */
+const readRows = async (table: Table, context: Context): Promise<number> => {
   const { mapping, comparison } = context;
   const { sets } = comparison;
   const wanted = [...columnsIn(mapping).keys()];
   const names = Object.fromEntries(wanted.map((column, at) => [`w${at}`, column]));
+  let withoutMessage = 0;
   for await (const batch of sets.rows<[number, ...(string | null)[]]>(rowsOf(table, names), [table.path])) {
     const taken: Taken = { made: [], unmade: [], untold: [] };
     for (const [line, ...cells] of batch) {
       const row = new Map(wanted.map((column, at): [string, Cell] => [column, cellOf(cells[at] ?? null)]));
+      const before = taken.made.length + taken.unmade.length;
       for (const [at, message] of mapping.messages.entries())
         take({ row, line, at, message }, context, taken);
+      if (taken.made.length + taken.unmade.length === before) withoutMessage += 1;
     }
     for (const [table, rows] of Object.entries(taken)) if (rows.length > 0) await sets.add(table, rows);
   }
+  return withoutMessage;
 };
 
 type Taken = Record<'made' | 'unmade' | 'untold', (string | null)[][]>;

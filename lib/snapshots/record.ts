@@ -63,6 +63,9 @@ export const rowFates = [
   'unchanged',
   /** It wants something else than what was accepted, which stays, because a row that cannot be used may be about the same. */
   'held',
+  /** Of a table: a message of the mapping is for it, or none is. */
+  'used',
+  'withoutMessage',
   /** It gives the name of something, or the role of a user. */
   'read',
   'outsideDates',
@@ -112,7 +115,7 @@ export const snapshotRecord = z.object({
   counts,
   /** By kind: `lineItems`, `enrollments`, `results`, or a function's name if a mapping made them. */
   byKind: z.record(z.string(), counts),
-  /** By file, of a zip. */
+  /** By file. */
   rows: z.record(z.string(), rowCounts).optional(),
   /** Why it waits or failed, in plain English. */
   why: z.string().optional(),

@@ -48,6 +48,23 @@ export const countClaims = async (comparison: Comparison): Promise<void> => {
     if (count > 0) addRows(comparison, `${grp}.csv`, { fate, count });
 };
 
+/** Counts the rows of a table by their fate, after the comparison: each that cannot be used is reported by its line. */
+export const countTableRows = async (
+  comparison: Comparison,
+  { file, table, withoutMessage }: { file: string; table: Table; withoutMessage: number },
+): Promise<void> => {
+  const statement = `
+    SELECT count(DISTINCT line) FILTER (NOT is_held), count(DISTINCT line) FILTER (is_held) FROM (
+      SELECT p.line, h.line IS NOT NULL AS is_held
+      FROM problems p LEFT JOIN (SELECT DISTINCT line FROM draft WHERE told AND other <> before) h USING (line)
+      WHERE p.line IS NOT NULL)`;
+  const [refused = 0, held = 0] = (await comparison.sets.row<[number, number]>(statement)) ?? [];
+  comparison.rows[file] = { used: table.rows - refused - held - withoutMessage };
+  addRows(comparison, file, { fate: 'held', count: held });
+  addRows(comparison, file, { fate: 'withoutMessage', count: withoutMessage });
+  addRows(comparison, file, { fate: 'refused', count: refused });
+};
+
 /** Rows that all have the same problem, which one setting solves: the report has one line for all of them. */
 const toldOnce: readonly RowFate[] = ['withoutName', 'withoutMaximum', 'withoutRole', 'twoReadings'];
 
@@ -86,6 +103,8 @@ const words: Record<RowFate, string> = {
   sent: 'sent',
   unchanged: 'unchanged',
   held: 'not used, because a row that cannot be used may be about the same',
+  used: 'used by the mapping',
+  withoutMessage: 'that no message of the mapping is for',
   read: 'read',
   outsideDates: 'outside their dates',
   notActive: 'not active',
@@ -103,6 +122,8 @@ const words: Record<RowFate, string> = {
 /** The next step for a fate; the other fates need none. */
 const steps: Partial<Record<RowFate, string>> = {
   held: 'What was accepted stays. Correct the rows that cannot be used, or leave them out: then the others are used.',
+  withoutMessage:
+    'A message is for a row whose cells have the values of its "when", letter by letter. If these rows are to be sent, correct them or the mapping.',
   outsideDates:
     'An enrollment is sent in the first export from its beginDate on, and removed after its endDate. If it holds today, correct its dates.',
   notGraded: 'A result is sent when its scoreStatus is “fully graded”.',
@@ -138,7 +159,10 @@ export const rowsTold = (
     );
     return `${file}: ${fates.length === 0 ? 'no rows' : fates.join(', ')}.`;
   });
-  const absent = fileNames.filter((name) => rows[`${name}.csv`] === undefined).map((name) => `${name}.csv`);
+  const isTable = Object.values(rows).some((counts) => counts.used !== undefined);
+  const absent = (isTable ? [] : fileNames)
+    .filter((name) => rows[`${name}.csv`] === undefined)
+    .map((name) => `${name}.csv`);
   const all = new Set(Object.values(rows).flatMap((counts) => fatesIn(counts).map(([fate]) => fate)));
   return [
     ...files,

@@ -65,10 +65,12 @@ const changeNotes = ({
   ),
 ];
 
+const plainFates = ['sent', 'unchanged', 'used', 'withoutMessage', 'read'];
+
 /** What became of rows, unless all of them are as they are wanted. */
 const rowNotes = (snapshot: Pick<SnapshotRecord, 'rows' | 'unknownRoles' | 'of'>): Note[] => {
   const fates = Object.values(snapshot.rows ?? {}).flatMap((counts) => Object.keys(counts));
-  const isPlain = fates.every((fate) => fate === 'sent' || fate === 'unchanged' || fate === 'read');
+  const isPlain = fates.every((fate) => plainFates.includes(fate));
   if (snapshot.rows === undefined || (isPlain && snapshot.of > 0)) return [];
   return rowsTold(snapshot, plain).map((text): Note => ({ tone: 'plain', text }));
 };

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
 import { examine } from '../../../lib/snapshots/examine.ts';
+import { rowsTold } from '../../../lib/snapshots/rows.ts';
 import { removeTemporaryFolders } from '../../temporary-folder.ts';
 import { filled } from '../crosswalk/filled.ts';
 import { type Body, newHeld, newImports, startMs } from './imports.ts';
@@ -207,6 +208,27 @@ describe('a table', () => {
   });
   test.each(cases.map((each, place) => ({ ...each, place })))('$title', ({ expected, place }) => {
     expected(nightly[place] as Told);
+  });
+
+  test('says what became of its rows, and what to do if no message is for them', async () => {
+    const { bucket, drop } = newImports();
+    bucket.write('snapshot-mapping.json', JSON.stringify({ messages: [byName] }));
+    const table = (...rows: string[]) =>
+      drop([columns, ...rows.map((row) => `B,${row}`), ''].join('\n'), 'snapshots/enrollments.csv');
+    const none = (await table('ada,,S,,Name', 'ben,,S,,Name')).record;
+    expect(none.rows).toEqual({ 'enrollments.csv': { used: 0, withoutMessage: 2 } });
+    expect(rowsTold(none)).toEqual([
+      'enrollments.csv: 2 that no message of the mapping is for.',
+      expect.stringContaining('correct them or the mapping'),
+    ]);
+    const first = await table('ada,,S,,name', 'ben,,S,,name', 'cleo,,X,,name', 'dan,,S', 'eve,,S,,left');
+    expect(first.record.rows).toEqual({
+      'enrollments.csv': { used: 2, withoutMessage: 1, refused: 2 },
+    });
+    expect((await table('ada,,T,,name', 'ada,,X,,name', 'ben,,S,,name')).record).toMatchObject({
+      rows: { 'enrollments.csv': { used: 1, held: 1, refused: 1 } },
+      counts: { held: 1, updated: 0 },
+    });
   });
 
   test('whose column of logins, roles or scores slips, or is 0 for all, waits for a person', async () => {
