@@ -21,6 +21,8 @@ export type Outcome = Pick<SnapshotRecord, 'counts' | 'byKind' | 'removals' | 'l
   columns: Record<string, string[]>;
   by: string;
   unknownRoles: UnknownRoles;
+  /** It has what has changed alone, of some file. */
+  isDelta: boolean;
 };
 
 /** Compares an export of OneRoster with what was accepted last. @throws UnusableSnapshot */
@@ -47,7 +49,7 @@ export const compareOneRoster = async (
     );
   const isOtherField = last !== undefined && (JSON.parse(last.by) as unknown[])[1] !== settings.user.field;
   const { read, unknownRoles } = await compareExport(given, comparison, { isOtherField });
-  return { ...judge({ read, modes }, comparison, last), by, unknownRoles };
+  return { ...judge({ read, modes }, comparison, last), by, unknownRoles, isDelta: delta !== undefined };
 };
 
 type Judged = { read: Read; modes: Modes };
@@ -57,7 +59,7 @@ const judge = (
   { read, modes }: Judged,
   comparison: Comparison,
   last: LastAccepted | undefined,
-): Omit<Outcome, 'by' | 'unknownRoles'> => {
+): Omit<Outcome, 'by' | 'unknownRoles' | 'isDelta'> => {
   const present = fileNames.filter((name) => modes[name] !== 'absent');
   const { reasons, ...columns } = columnsOf(
     present.map((name) => {

@@ -23,6 +23,8 @@ import {
   acceptedKeyOf,
   acceptedSnapshot,
   changesKey,
+  comparedDelta,
+  comparedKey,
   partsKey,
   recordKey,
   reportKey,
@@ -70,8 +72,9 @@ const idOf = ({ key, droppedMs }: Dropped, sha256: string): string => {
   return `${new Date(droppedMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${mark.slice(0, 8)}`;
 };
 
-/** The time in an id. */
+/** The time in an id, and the mark of the content. */
 const dropOf = (id: string): string => id.slice(0, 16);
+const contentOf = (id: string): string => id.slice(17);
 
 /** Compares the file with what was accepted last, and keeps what is to be sent. */
 export const examine = (
@@ -231,7 +234,20 @@ const compareWith = async (
   await loadState(comparison, { path: at('state-before'), packed });
   const outcome = await outcomeOf({ path, key: dropped.key }, { comparison, last, services, progress });
   const { counts, byKind, removals, lostColumns, reasons, columns, by, unknownRoles } = outcome;
-  const accepted = { id, number: comparison.number + 1, columns, by, holds: 'tables' as const };
+  const lost = outcome.isDelta && last ? await lostBefore(id, { last, store }) : undefined;
+  if (lost !== undefined)
+    report.add({
+      file: 'manifest.csv',
+      problem: `the changes of ${lost}, a delta that was not accepted, are missing. Put a bulk export into the bucket`,
+    });
+  const accepted = {
+    id,
+    number: comparison.number + 1,
+    columns,
+    by,
+    holds: 'tables' as const,
+    ...(lost && { lost }),
+  };
   await reportProblems(comparison);
   report.end();
   const parts = await changes.end();
@@ -249,6 +265,28 @@ const compareWith = async (
     ...(reasons.length > 0 && { why: reasons.join('; ') }),
   } satisfies SnapshotRecord);
   return { is: 'to be sent', id, reasons, parts: parts.length, against: last?.id, accepted };
+};
+
+type ComparedDelta = z.output<typeof comparedDelta>;
+
+/** The delta before this one whose changes are missing, as it was not accepted. The same file may be dropped again. */
+const lostBefore = async (
+  id: string,
+  { last, store }: { last: AcceptedSnapshot; store: ComparisonStore },
+): Promise<string | undefined> => {
+  const before = comparedDelta.safeParse(await store.readJsonIfAny(comparedKey)).data;
+  const lost = lostOf(before, id, last);
+  await store.writeJson(comparedKey, { id, against: last.id, lost } satisfies ComparedDelta);
+  return lost;
+};
+
+const lostOf = (
+  before: ComparedDelta | undefined,
+  id: string,
+  last: AcceptedSnapshot,
+): string | undefined => {
+  if (before?.against !== last.id) return last.lost;
+  return contentOf(before.id) === contentOf(id) ? before.lost : before.id;
 };
 
 const beforeIn = (last: AcceptedSnapshot | undefined): Comparison['before'] => {

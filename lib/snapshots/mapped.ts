@@ -78,7 +78,7 @@ export const compareMapped = async (
   const hadRows = Object.values(comparison.acceptedCounts).some((count) => count > 0);
   const { reasons, ...columns } = columnsOf([{ ...read, name: file, file, isWhole: true, hadRows }], last);
   return {
-    ...{ ...totals(comparison), ...columns, by, unknownRoles: new Map() },
+    ...{ ...totals(comparison), ...columns, by, unknownRoles: new Map(), isDelta: false },
     ...withRemovals(comparison, last === undefined, reasons),
   };
 };

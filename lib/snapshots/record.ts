@@ -11,6 +11,8 @@ export const acceptedTablesPrefix = `${recordsPrefix}accepted/`;
 /** The same of what a file is compared with: a table with the last one of its own name, and a zip with the last zip. */
 export const acceptedKeyOf = (key: string): string =>
   isTable(key) ? `${acceptedTablesPrefix}${fileNameOf(key)}.json` : acceptedKey;
+/** The delta that was compared last, and with what: if another is compared with the same, the first was not accepted. */
+export const comparedKey = `${recordsPrefix}compared.json`;
 /** Rows that were refused: file, line, column, problem. */
 export const reportKey = (id: string): string => `${recordsPrefix}${id}/report.csv`;
 
@@ -37,8 +39,13 @@ export const acceptedSnapshot = z.object({
   holds: z.enum(['resources', 'tables']).optional(),
   /** It is still being sent: what is left of it is sent before anything else. */
   sending: z.literal(true).optional(),
+  /** The changes of this delta, which was not accepted, are missing since the last bulk export. */
+  lost: z.string().optional(),
 });
 export type AcceptedSnapshot = z.output<typeof acceptedSnapshot>;
+
+/** `compared.json`. */
+export const comparedDelta = z.object({ id: z.string(), against: z.string(), lost: z.string().optional() });
 
 const counted = z.number().int().nonnegative();
 

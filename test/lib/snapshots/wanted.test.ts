@@ -350,6 +350,29 @@ test('an export whose users are named by the other field of the platform has all
   expect((await drop(zip)).bodies).toEqual([]);
 });
 
+test('a delta after one that was not accepted says until the next bulk export that changes are missing', async () => {
+  const { drop } = newImports({ maxRemovalsPercent: 5 });
+  const bulk = await zipOf(entriesOfSis(smallSis()));
+  const delta = async (course: string, status: string) =>
+    drop(
+      await zipOf(
+        entriesOfSis({ enrollments: [enrollment(course, 'ada', { status })] }, { enrollments: 'delta' }),
+      ),
+    );
+  await drop(bulk);
+  // Nobody approves of it, also when it is dropped again.
+  expect((await delta('bio', 'tobedeleted')).reasons).toEqual(['1 of 5 enrollments would be removed']);
+  const rejected = await delta('bio', 'tobedeleted');
+  expect(rejected.report).toEqual([]);
+  const told = [
+    `"manifest.csv","","","the changes of ${rejected.id}, a delta that was not accepted, are missing. Put a bulk export into the bucket"`,
+  ];
+  expect((await delta('bio', 'active')).report).toEqual(told);
+  expect((await delta('art', 'active')).report).toEqual(told);
+  expect((await drop(bulk)).report).toEqual([]);
+  expect((await delta('bio', 'active')).report).toEqual([]);
+});
+
 test('rows that cannot be used are told by file, line and column, and leave what was accepted as it is', async () => {
   const { drop } = newImports({ maxRemovalsPercent: 60 });
   const sis = smallSis();
