@@ -166,7 +166,9 @@ const addLinked = async (table: Table, named: Named, { comparison, given }: Read
     if (lacking) throw new UnusableSnapshot(`${file}.csv has no column ${lacking.column}. ${helpOf(named)}`);
     if (comparison.rows[`${file}.csv`] === undefined) await addReadRows(comparison, file, others);
     // A user may have several schools, and a class several terms: they make a name if all have the same value.
-    const ids = /s$/.test(link) ? `string_split(coalesce(ids, ''), ',')` : `[coalesce(ids, '')]`;
+    const ids = /s$/.test(link)
+      ? `list_filter(string_split(coalesce(ids, ''), ','), lambda each: trimmed(each) <> '')`
+      : `[coalesce(ids, '')]`;
     if (places.length === 0)
       await sets.run('CREATE OR REPLACE TABLE linked_names (line BIGINT, place BIGINT, value VARCHAR)');
     for (const { column, place } of wanted) {

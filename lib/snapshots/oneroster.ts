@@ -369,10 +369,10 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
     CREATE TABLE enrolled AS
       SELECT r.* EXCLUDE (a_problem, b_problem, a_fate, b_fate, begin_day, end_day)
           REPLACE (coalesce(begin_day, begins) AS begins, coalesce(end_day, ends) AS ends), o.role_id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || left(sha256(concat_ws(chr(31), r.id, r.class, r.usr, r.role)), 20) END AS row,
-        CASE WHEN NOT is_id(r.class) THEN ['classSourcedId', 'is not an id']
+        CASE WHEN is_gone(r.status) AND is_id(r.id) THEN NULL
+          WHEN NOT is_id(r.class) THEN ['classSourcedId', 'is not an id']
           WHEN NOT is_id(r.usr) THEN ['userSourcedId', 'is not an id']
           WHEN NOT is_id(r.id) THEN ['sourcedId', 'is not an id']
-          WHEN is_gone(r.status) THEN NULL
           WHEN r.status NOT IN ('', 'active') THEN ${badStatus}
           WHEN r.begins <> '' AND r.begin_day IS NULL THEN ${unread('beginDate', 'r.begins', { otherwise: 'must be a day such as 2026-09-01', settings })}
           WHEN r.ends <> '' AND r.end_day IS NULL THEN ${unread('endDate', 'r.ends', { otherwise: 'must be a day such as 2026-12-20', settings })}

@@ -861,7 +861,8 @@ const changes: University[] = [
       return {
         1: { enrollments: [...enrollments, twin] },
         6: { enrollments: [enrollment('bio', 'ada', deleted)] },
-        7: { enrollments: [{ ...twin, ...deleted }] },
+        // The id alone says which row is meant.
+        7: { enrollments: [{ sourcedId: twin.sourcedId, ...deleted }] },
       };
     },
     expected: ({ held }) => {
