@@ -121,6 +121,10 @@ const claimsAgree = `
   INSERT INTO problems
     SELECT k.file, c.line, k.col, CASE WHEN d.is_one THEN k.twice ELSE k.differs END
     FROM claims c JOIN disputed d USING (key) JOIN kinds k USING (kind) WHERE c.line IS NOT NULL;
+  INSERT INTO problems
+    SELECT k.file, NULL, k.col, 'rows of which this delta does not have all contradict each other about ' || count(DISTINCT c.key) || ' ' || k.grp
+      || ', which stay as they were accepted. A bulk file names them'
+    FROM claims c JOIN disputed USING (key) JOIN kinds k USING (kind) WHERE c.line IS NULL GROUP BY k.file, k.col, k.grp;
   INSERT INTO disputed_rows
     SELECT c.grp, count(*) AS rows FROM claims c JOIN disputed USING (key) WHERE c.line IS NOT NULL GROUP BY c.grp;
   INSERT INTO held SELECT key FROM disputed;

@@ -909,6 +909,26 @@ const changes: University[] = [
     },
   },
   {
+    title: 'of users by which accepted rows contradict each other changes no role',
+    exports: ({ users, enrollments }) => {
+      const other = { sourcedId: 'u-ada-2', username: 'ada2' };
+      const second = enrollment('bio', 'ada-2', { role: 'teacher' });
+      return {
+        4: { users: [...users, other], enrollments: [...enrollments, second] },
+        6: {
+          users: [
+            { sourcedId: 'u-ada', username: 'ada', ...deleted },
+            { ...other, username: 'ada', ...active },
+          ],
+        },
+        7: { enrollments: [{ ...second, ...deleted }] },
+      };
+    },
+    expected: ({ held }) => {
+      for (const night of [6, 7]) expect(held(night)).toContain('BIO-101 ada 110');
+    },
+  },
+  {
     title: 'removes nobody whom the export before it could not read',
     exports: ({ enrollments }) => ({
       4: { enrollments: changed(enrollments, 'e-bio-ada', { sourcedId: 'e-new', beginDate: '1/9/2026' }) },
@@ -1124,6 +1144,14 @@ test('rows that are not used for others are counted by themselves, with the next
   expect(rowsTold(record ?? {}).join(' ')).toMatch(
     /1 not used, because a row that cannot be used may be about the same, .* What was accepted stays. Correct the rows/,
   );
+});
+
+test('a contradiction of rows that a delta does not have is told until it is gone', () => {
+  const told = (night: number) =>
+    nightly.get(night)?.report.filter((line) => line.includes('contradict each other'));
+  const problem =
+    'rows of which this delta does not have all contradict each other about 1 enrollments, which stay as they were accepted. A bulk file names them';
+  expect([5, 6, 7].map(told)).toEqual([[], [`"enrollments.csv","","role","${problem}"`], []]);
 });
 
 test('a time in the future is told, and what it counts as', () => {
