@@ -1126,7 +1126,7 @@ test('how many are missing, but are not removed as refused rows may be about the
     ...[still('lineItems', items), missing('results', 1), still('results', results)],
   ];
   expect([5, 6, 7, 8].map(told)).toEqual([
-    ...[expected([2, 4], 5, 6), expected([2, 4], 6, 7), expected([2, 3], 6, 6), expected([1, 2], 5, 6)],
+    ...[expected([2, 4], 5, 10), expected([2, 4], 6, 11), expected([2, 3], 6, 11), expected([1, 2], 5, 11)],
   ]);
   // Of one, another row was accepted than the refused one, of one the row has another id, and one was claimed beside the refused row.
   expect(told(3)).toEqual(
