@@ -178,6 +178,7 @@ const doubtsHold = `
     WITH missing AS (SELECT grp, key, a, b, seen FROM meant ANTI JOIN claims USING (key) ANTI JOIN held USING (key)),
       vague AS (SELECT grp, a, b, max(since) AS since FROM doubts WHERE NOT is_known AND (a IS NULL OR b IS NULL) GROUP BY grp, a, b)
     SELECT m.key FROM missing m JOIN backs b USING (key) JOIN doubts r ON r.grp = b.grp AND r.row = b.row
+      ANTI JOIN not_meant n ON n.grp = b.grp AND n.row = b.row AND n.key = m.key
     UNION SELECT m.key FROM missing m JOIN doubts r ON r.grp = m.grp AND r.a = m.a AND r.b = m.b
     UNION SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.a = m.a AND v.b IS NULL AND v.since > m.seen
     UNION SELECT m.key FROM missing m JOIN vague v ON v.grp = m.grp AND v.b = m.b AND v.a IS NULL AND v.since > m.seen
