@@ -1017,7 +1017,7 @@ describe('script in what others write', () => {
         'orgUnit',
       ],
       ...['thing', 'by', 'why', 'who', 'command', 'reason', 'count', 'key', 'operator', 'discardReason'],
-      ...['editReason', 'column', 'cell', 'jsonField', 'kind', 'waitKind', 'pauseFunction', 'query'],
+      ...['column', 'cell', 'jsonField', 'kind', 'waitKind', 'pauseFunction', 'query'],
     ];
     expect(shown.filter((field) => !new RegExp(`${field}\\\\?"`).test(all))).toEqual([]);
   });
