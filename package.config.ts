@@ -8,8 +8,13 @@ import {
   settingsFrom,
   snapshotSettingsFrom,
 } from './lib/config/settings.ts';
-import { itemsOf, type Options } from './template/cloudformation.ts';
-import { type Custom, createTemplate, type Stanza, setHandlersAndRoles } from './template/template.ts';
+import { itemsOf, type Options } from './lib/deployment/template/cloudformation.ts';
+import {
+  type Custom,
+  createTemplate,
+  type Stanza,
+  setHandlersAndRoles,
+} from './lib/deployment/template/template.ts';
 
 /** What of osls is used here; its version is pinned. */
 type Serverless = {

@@ -360,7 +360,7 @@ export const breakages: Breakage[] = [
 
 const root = resolve(import.meta.dirname, '..');
 const copied = [
-  ...['lib', 'functions', 'events', 'template', 'test', 'serverless.yml'],
+  ...['lib', 'functions', 'events', 'test', 'serverless.yml'],
   ...['package.json', 'tsconfig.json', 'vitest.config.ts'],
 ];
 

@@ -111,7 +111,7 @@ const rooms: Record<string, string> = {
   publish: 'deployment mapping integration desk dead-letter message ledger failure aws envelope json',
   'snapshots/desk': 'deployment snapshots files crosswalk aws json sets',
   'crosswalk/names': 'deployment crosswalk',
-  deployment: 'integration config telemetry platform/core redaction aws json',
+  deployment: 'integration config telemetry failure platform/core sis-ids redaction aws json',
   reconcile:
     'snapshots durable delivery message-fields integration config telemetry message files crosswalk ledger failure platform/resources platform platform/core sis-ids redaction aws sets',
   'crosswalk/fill':

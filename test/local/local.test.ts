@@ -34,7 +34,6 @@ beforeAll(async () => {
     'esbuild.config.ts',
     'lib',
     'functions',
-    'template',
     'events',
     'test',
   ])

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
-import { tableKeys } from '../../template/storage.ts';
+import { tableKeys } from '../../lib/deployment/template/storage.ts';
 import { localClient } from './aws.ts';
 import { faultList, refusalOf, suffer } from './aws-faults.ts';
 import { tellDate } from './date-header.ts';

@@ -24,7 +24,6 @@ beforeAll(async () => {
   const parts = [
     'functions',
     'lib',
-    'template',
     'events',
     'test',
     'serverless.yml',

@@ -13,7 +13,7 @@ const root = resolve(import.meta.dirname, '../..');
 const sources = [
   ...['serverless.yml', 'package.config.ts', 'esbuild.config.ts', 'bindings.config.ts'],
   ...['package.json', 'package-lock.json'],
-  ...['functions', 'lib', 'template'],
+  ...['functions', 'lib'],
 ];
 
 export type Packaged = {

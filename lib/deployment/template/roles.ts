@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { Integration } from '../lib/integration.ts';
-import { sisFields } from '../lib/sis-ids.ts';
+import type { Integration } from '../../integration.ts';
+import { sisFields } from '../../sis-ids.ts';
 import {
   allow,
   arn,

@@ -56,7 +56,9 @@ export const alarmResources = (
     });
   });
   const idsOf = (part: string): string[] =>
-    alarms.flatMap(([id]) => (id.replace(/\d+$/, '') === part ? [id] : []));
+    alarms.flatMap(([id]) =>
+      id.startsWith(part) && Number.isInteger(Number(id.slice(part.length))) ? [id] : [],
+    );
   return Object.fromEntries([
     ...alarms,
     ...composites.map(({ parts, ...row }): [string, Resource] => [

@@ -1,5 +1,5 @@
-import type { FunctionModule } from '../lib/deployment/function-modules.ts';
-import { callingNames, functionNames, integrationNames } from '../lib/deployment/function-names.ts';
+import type { FunctionModule } from '../function-modules.ts';
+import { callingNames, functionNames, integrationNames } from '../function-names.ts';
 import { type Alarms, alarmResources } from './alarms.ts';
 import { arnOf, type Options, queueOf, type Resources, ref } from './cloudformation.ts';
 import { dashboard } from './dashboard.ts';
@@ -79,7 +79,7 @@ const loadDeclared = async (functions: Record<string, Stanza>): Promise<Declared
   const declared = functionNames().map(async (name): Promise<Declared> => {
     const durable = functions[name]?.durableConfig !== undefined;
     if (!queued.has(name)) return { name, durable, calls: calling.has(name), integration: undefined };
-    const { integration }: FunctionModule = await import(`../functions/${name}.ts`);
+    const { integration }: FunctionModule = await import(`../../../functions/${name}.ts`);
     return { name, durable, calls: integration?.operations.length !== 0, integration };
   });
   return Promise.all(declared);
