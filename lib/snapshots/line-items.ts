@@ -154,11 +154,13 @@ const report = `
  * line item any more stays on the platform, and is known until a line item takes it. The id of one whose line item has moved went with that.
  */
 const finish = `
-  CREATE TABLE items (id VARCHAR, object VARCHAR UNIQUE, org VARCHAR, title VARCHAR, formers VARCHAR, out_of VARCHAR);
+  CREATE TABLE items (id VARCHAR, object VARCHAR, org VARCHAR, title VARCHAR, formers VARCHAR, out_of VARCHAR);
   INSERT INTO items
     SELECT s.id, s.object, s.org, s.title, t.formers,
       CASE WHEN s.former_points IS NULL OR s.former_points = s.points THEN number_text(s.points) END AS out_of
     FROM settled s LEFT JOIN told t USING (id);
+  -- Otherwise grades would be joined with the other's, too. A constraint would keep an index in memory.
+  SELECT CASE WHEN count(object) <> count(DISTINCT object) THEN error('two line items have one grade object') END FROM items;
   CREATE MACRO object_json(org, title, points) AS
     '"data":{"orgUnitCode":' || to_json(org) || ',"name":' || to_json(title) || ',"maxPoints":' || number_text(points) || '}';
   CREATE TABLE item_lines AS
