@@ -1,11 +1,18 @@
 import DataLoader from 'dataloader';
+import type { DynamoDb } from '../aws/dynamodb.ts';
 import { MessageFailure } from '../failure.ts';
 import type { Platform } from '../platform/client.ts';
 import { getGradeObjects, isNamed } from '../platform/resources/grade-objects.ts';
 import type { PlatformIds, SisId } from '../sis-ids.ts';
 import { createGradeObjects, type GradeObjects, listKeptMs } from './grade-objects.ts';
 import { type CrosswalkKind, crosswalkSources } from './kinds.ts';
-import { acceptedBucketOf, bucketOf, type CrosswalkTable, isAccepted } from './table.ts';
+import {
+  acceptedBucketOf,
+  bucketOf,
+  type CrosswalkTable,
+  createCrosswalkTable,
+  isAccepted,
+} from './table.ts';
 
 /** What the SIS' ids stand for on the platform. */
 export type Crosswalk = {
@@ -46,6 +53,13 @@ const kindOf: Readonly<Record<string, CrosswalkKind>> = {
   userName: 'userName',
   orgDefinedId: 'orgDefinedId',
 };
+
+/** The look-up of a container whose settings name the table, or none. */
+export const crosswalkOn = (table: string | undefined, dynamodb: DynamoDb): Crosswalk =>
+  createCrosswalk({
+    table: table === undefined ? undefined : createCrosswalkTable({ dynamodb, table, nowMs: Date.now }),
+    nowMs: Date.now,
+  });
 
 export const createCrosswalk = ({ table, nowMs }: Options): Crosswalk => {
   const gradeObjects = createGradeObjects(nowMs);

@@ -3,8 +3,7 @@ import { sqsClient } from '../aws/sqs.ts';
 import { onceFromEnvironment, whileInitialising } from '../config/environment.ts';
 import { type Settings, settingsFrom } from '../config/settings.ts';
 import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
-import { type Crosswalk, createCrosswalk } from '../crosswalk/look-up.ts';
-import { createCrosswalkTable } from '../crosswalk/table.ts';
+import { type Crosswalk, crosswalkOn } from '../crosswalk/look-up.ts';
 import { createDeskNotes, type DeskNotes } from '../desk/notes.ts';
 import { createFiles, type Files } from '../files/files.ts';
 import type { FileSizeLimits } from '../integration.ts';
@@ -70,7 +69,7 @@ const clientOptions = { ...timeouts({ connectionMs: 1_000, requestMs: 3_000 }), 
 export const createServices = (functionName: string, settings: Settings): Services => {
   const services = createPlatformServices(functionName, settings, clientOptions);
   const { observe, secrets, platform, dynamodb, s3, paceUse, limits } = services;
-  const { LETTERS_BUCKET: bucket, CROSSWALK_TABLE: crosswalkTable } = settings;
+  const { LETTERS_BUCKET: bucket } = settings;
   const sqs = sqsClient(clientOptions);
   const queues = createQueues({
     sqs,
@@ -114,13 +113,7 @@ export const createServices = (functionName: string, settings: Settings): Servic
           }),
     ...ledgerServicesOf(functionName, settings, services),
     paceUse,
-    crosswalk: createCrosswalk({
-      table:
-        crosswalkTable === undefined
-          ? undefined
-          : createCrosswalkTable({ dynamodb, table: crosswalkTable, nowMs: Date.now }),
-      nowMs: Date.now,
-    }),
+    crosswalk: crosswalkOn(settings.CROSSWALK_TABLE, dynamodb),
     observe,
     limits: {
       ...limits,

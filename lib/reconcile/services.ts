@@ -1,8 +1,7 @@
 import { once } from '../aws/once.ts';
 import { sqsClient } from '../aws/sqs.ts';
 import { queueUrlOf, type ReconcileSettings } from '../config/settings.ts';
-import { createCrosswalk } from '../crosswalk/look-up.ts';
-import { createCrosswalkTable } from '../crosswalk/table.ts';
+import { crosswalkOn } from '../crosswalk/look-up.ts';
 import { createJobServices, jobClientOptions } from '../durable/services.ts';
 import type { Integration } from '../integration.ts';
 import { createLedgerTable } from '../ledger/table.ts';
@@ -20,18 +19,11 @@ export const createReconcileServices = async (
   const services = await createJobServices('reconcile', { settings, bucket: settings.RECONCILE_BUCKET });
   const { dynamodb } = services;
   const table = { dynamodb, table: settings.LEDGER_TABLE, nowMs: Date.now };
-  const { CROSSWALK_TABLE: crosswalkTable } = settings;
   const hourMs = 3_600_000;
   const reading = {
     ledger: createLedgerTable(table),
     digestsOf: await readDigestMakers(services.secrets.client, settings.LEDGER_KEY_SECRET),
-    crosswalk: createCrosswalk({
-      table:
-        crosswalkTable === undefined
-          ? undefined
-          : createCrosswalkTable({ dynamodb, table: crosswalkTable, nowMs: Date.now }),
-      nowMs: Date.now,
-    }),
+    crosswalk: crosswalkOn(settings.CROSSWALK_TABLE, dynamodb),
   };
   return {
     ...services,
