@@ -860,11 +860,6 @@ describe.concurrent('the program itself', () => {
     expect(await sisRelay('--version')).toMatchObject({ status: 0, out: `${version}\n` });
   });
 
-  test('ends with status 2 where it was asked wrongly', () => {
-    const env = { ...process.env, SIS_RELAY_STAGE: '', DEAD_LETTER_QUEUE_URL: '' };
-    expect(spawnSync(process.execPath, [bin, 'letters', 'groups'], { env }).status).toBe(2);
-  });
-
   test('stops where nobody reads on, and leaves no letter hidden', async () => {
     const { office, stack } = await opened();
     await office.park(Array.from({ length: 30 }, () => ({})));
