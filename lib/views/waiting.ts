@@ -94,14 +94,15 @@ export const waitingView = ({ groups, messages, matching }: Waiting, name: strin
       : []),
     ...remarksOn(groups).map((each) => text(each)),
     { lead: 'All of one', command: `trace ${first.id.slice(0, 8)}` },
-    wakeCommand(groups),
+    ...wakeCommands(groups),
   ];
 };
 
-/** Of the largest cause, as an example of what can be typed. */
-export const wakeCommand = ([group]: readonly WaitingGroup[]): Block => ({
-  ...{ lead: 'Once a cause is gone', command: `waiting wake --kind ${group?.kind ?? 'credentials'}` },
-});
+/** For each kind of cause what to type, the largest cause first. */
+export const wakeCommands = (groups: readonly WaitingGroup[]): Block[] =>
+  [...new Set(groups.map(({ kind }) => kind))].map((kind) => ({
+    ...{ lead: 'Once the cause is gone', command: `waiting wake --kind ${kind}` },
+  }));
 
 /** For each cause a row, its error, and who must do what. */
 export const waitingGroupTable = (
