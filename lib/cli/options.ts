@@ -55,7 +55,7 @@ const listed = (text: string, before: string[] = []): string[] => [
   ...text.split(',').flatMap((each) => each.trim() || []),
 ];
 
-const kinds = (text: string, before?: string[]): string[] => {
+export const kinds = (text: string, before?: string[]): string[] => {
   const all = listed(text, before);
   for (const kind of all) {
     const near = nearest(kind, letterKinds);

@@ -135,7 +135,9 @@ const wakeForm = (of: { function: string; kind: string }): Form => ({
 });
 
 export const wakePlanView = (plan: Pick<WakePlan, 'messages' | 'groups' | 'due'>): View => [
-  { heading: hiddenText(plan.messages) },
+  plan.messages === 0
+    ? text('No message that matches is hidden until its next try, so there is nothing to wake.')
+    : { heading: hiddenText(plan.messages) },
   part(waitingGroupTable(plan.groups, { isPlan: true })),
   ...wakePlanNotes(plan),
 ];
