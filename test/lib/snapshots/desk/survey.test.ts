@@ -433,7 +433,7 @@ describe('the command', () => {
       crosswalk: crosswalkOf({ orgUnitCode: ['BIO-101', 'ART-1'], userName: ['ada', 'ben', 'cleo', 'tess'] })
         .table,
     });
-    const terminal = { ...quietTerminal, command: (words: string) => `sis-relay ${words} --stage prod` };
+    const terminal = { ...quietTerminal, command: (words: string) => `npx sis-relay ${words} --stage prod` };
     const lines = linesOf(surveyView(survey, { given: 'first.zip', writeSettings: undefined }), terminal);
     const [, shown] = /^```text\n(.*?)^```$/ms.exec(sectionOf('events/README.md', '## Snapshots')) ?? [];
     expect(`${lines.join('\n')}\n`).toBe(shown);
