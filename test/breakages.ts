@@ -345,8 +345,8 @@ export const breakages: Breakage[] = [
   {
     title: 'a code of the SIS is another one with each list that has it',
     file: 'lib/crosswalk/fill/compare.ts',
-    code: 'tellsMoves(listing) ? [otherState] : []',
-    by: '[]',
+    code: 'await download([otherState], other, store)',
+    by: 'await download([], other, store)',
     seenBy: tests('test/functions/crosswalk-fill.test.ts'),
   },
   {

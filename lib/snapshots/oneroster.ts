@@ -1,3 +1,4 @@
+import type { SetEngine } from '../sets/engine.ts';
 import { rowsOf, type Table } from '../sets/table.ts';
 import { loadShared } from './accepted.ts';
 import type { Comparison, Mode } from './comparison.ts';
@@ -92,16 +93,21 @@ const makers = ({ user, dateOrder }: SnapshotSettings): string => `
   CREATE MACRO day_of(x) AS CASE
     WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}${timeOfDay}') THEN CASE WHEN TRY_CAST(left(x, 10) AS DATE) IS NOT NULL THEN left(x, 10) END
     ${dateOrder === undefined ? '' : `WHEN can_be_two_days(x) THEN ${dayInOrder(dateOrder)}`} END;
-  CREATE MACRO clock_of(x, place) AS
-    regexp_extract(x, '[T ]([0-9]{1,2}):([0-9]{2})(:[0-9]{2}([.][0-9]+)?)? ?([AaPp]?)[Mm]?(Z|[+-][0-9]{2}:?[0-9]{2})?$', place);
-  CREATE MACRO hour_of(x) AS CASE WHEN clock_of(x, 5) = '' THEN clock_of(x, 1)
-    ELSE CAST(TRY_CAST(clock_of(x, 1) AS INTEGER) % 12 + CASE WHEN lower(clock_of(x, 5)) = 'p' THEN 12 ELSE 0 END AS VARCHAR) END;
-  -- The standard has times in UTC. Of a day alone, it is the beginning.
-  CREATE MACRO time_of(x) AS CASE WHEN x <> '' THEN coalesce(instant_in(x), instant_in(x || 'Z'),
-    instant_in(day_of(x) || 'T' || lpad(hour_of(x), 2, '0') || ':' || clock_of(x, 2) || coalesce(nullif(clock_of(x, 3), ''), ':00')
-      || coalesce(nullif(clock_of(x, 6), ''), 'Z')),
-    epoch_ms(TRY_CAST(day_of(x) AS TIMESTAMP))) END;
 `;
+
+/**
+ * The time of a cell, which may be a day alone, of which it is the beginning. The standard has times in UTC. `instant`: what `instant_in`
+ * reads of it; `day`: its day; `clock`: its time of day, where it is written otherwise. They are columns, as an expression that repeats
+ * itself takes long to plan.
+ */
+const clockIn = (cell: string): string =>
+  `regexp_extract(${cell}, '[T ]([0-9]{1,2}):([0-9]{2})(:[0-9]{2}(?:[.][0-9]+)?)? ?([AaPp]?)[Mm]?(Z|[+-][0-9]{2}:?[0-9]{2})?$',
+    ['hour', 'minute', 'second', 'half', 'zone'])`;
+const timeOfClock = `
+  coalesce(instant, instant_in(day || 'T' || lpad(CASE WHEN clock.half = '' THEN clock.hour
+      ELSE CAST(TRY_CAST(clock.hour AS INTEGER) % 12 + CASE WHEN lower(clock.half) = 'p' THEN 12 ELSE 0 END AS VARCHAR) END, 2, '0')
+    || ':' || clock.minute || coalesce(nullif(clock.second, ''), ':00') || coalesce(nullif(clock.zone, ''), 'Z')),
+    epoch_ms(TRY_CAST(day AS TIMESTAMP)))`;
 
 const noUser = JSON.stringify(Object.fromEntries(userField.options.map((field) => [field, null])));
 
@@ -333,6 +339,30 @@ const refuseContradictions = `
     WHERE problem IS NULL AND row IN (SELECT row FROM results WHERE problem IS NULL GROUP BY row
       HAVING bool_or(is_gone(status)) AND NOT bool_and(is_gone(status)));`;
 
+type Refusing = {
+  table: 'enrolled' | 'results';
+  grp: 'enrollments' | 'results';
+  where: 'class' | 'item';
+  slips: string;
+  /** Of a delta. */
+  contradictions: string | undefined;
+};
+
+/** Reports the rows that cannot be used. Most exports have none, for which nothing is planned. */
+const refuseRows = async (
+  sets: SetEngine,
+  { table, grp, where, slips, contradictions }: Refusing,
+): Promise<boolean> => {
+  const anyRefused = `SELECT EXISTS (FROM ${table} WHERE problem IS NOT NULL)`;
+  if (contradictions === undefined && !(await sets.row<[number]>(anyRefused))?.[0]) return false;
+  await sets.run(`
+    ${slips}
+    ${contradictions ?? ''}
+    INSERT INTO refused (grp, row, a, b) SELECT '${grp}', row, ${whoOf(where)} FROM ${table} WHERE problem IS NOT NULL;
+    ${reportRows(`${grp}.csv`, table)}`);
+  return true;
+};
+
 const enrollmentColumns = {
   ...{ id: 'sourcedId', class: 'classSourcedId', usr: 'userSourcedId', role: 'role', status: 'status' },
   ...{ begins: 'beginDate', ends: 'endDate' },
@@ -367,12 +397,12 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
     withName('u', { of: withName('c', { of, as: 'a', file: 'classes.csv' }), as: 'b', file: 'users.csv' });
   await sets.run(`
     CREATE TABLE enrolled AS
-      SELECT r.* EXCLUDE (a_problem, b_problem, a_fate, b_fate, begin_day, end_day)
-          REPLACE (coalesce(begin_day, begins) AS begins, coalesce(end_day, ends) AS ends), o.role_id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || left(sha256(concat_ws(chr(31), r.id, r.class, r.usr, r.role)), 20) END AS row,
-        CASE WHEN is_gone(r.status) AND is_id(r.id) THEN NULL
+      SELECT r.* EXCLUDE (a_problem, b_problem, a_fate, b_fate, begin_day, end_day, has_id)
+          REPLACE (coalesce(begin_day, begins) AS begins, coalesce(end_day, ends) AS ends), o.role_id, CASE WHEN has_id THEN r.id ELSE '#' || left(sha256(concat_ws(chr(31), r.id, r.class, r.usr, r.role)), 20) END AS row,
+        CASE WHEN is_gone(r.status) AND has_id THEN NULL
           WHEN NOT is_id(r.class) THEN ['classSourcedId', 'is not an id']
           WHEN NOT is_id(r.usr) THEN ['userSourcedId', 'is not an id']
-          WHEN NOT is_id(r.id) THEN ['sourcedId', 'is not an id']
+          WHEN NOT has_id THEN ['sourcedId', 'is not an id']
           WHEN r.status NOT IN ('', 'active') THEN ${badStatus}
           WHEN r.begins <> '' AND r.begin_day IS NULL THEN ${unread('beginDate', 'r.begins', { otherwise: 'must be a day such as 2026-09-01', settings })}
           WHEN r.ends <> '' AND r.end_day IS NULL THEN ${unread('endDate', 'r.ends', { otherwise: 'must be a day such as 2026-12-20', settings })}
@@ -381,13 +411,16 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
           WHEN r.role = '' THEN ['role', CASE WHEN r.usr IN (SELECT usr FROM user_roles) THEN 'is empty, and roles.csv gives the user several'
             ELSE 'is empty, and neither roles.csv nor users.csv gives the user one that holds today' END, 'withoutRole']
           WHEN o.role_id IS NULL THEN ['role', 'has no id in "roles" of snapshot-settings.json', 'unknownRole'] END AS problem
-      FROM ${named('enrolled_read')} r LEFT JOIN roles o ON o.role = r.role;
-    DROP TABLE enrolled_read;
-    ${takeSlips('enrolled', { id: 'class', as: 'a', column: 'classSourcedId', known: knownNames('c') })}
-    ${takeSlips('enrolled', { id: 'usr', as: 'b', column: 'userSourcedId', known: knownNames('u') })}
-    ${modes.enrollments === 'delta' ? refuseUnclear : ''}
-    INSERT INTO refused (grp, row, a, b) SELECT 'enrollments', row, ${whoOf('class')} FROM enrolled WHERE problem IS NOT NULL;
-    ${reportRows('enrollments.csv', 'enrolled')}
+      FROM ${named('(SELECT *, is_id(id) AS has_id FROM enrolled_read)')} r LEFT JOIN roles o ON o.role = r.role;
+    DROP TABLE enrolled_read`);
+  const hasRefused = await refuseRows(sets, {
+    ...{ table: 'enrolled', grp: 'enrollments', where: 'class' },
+    slips: `
+      ${takeSlips('enrolled', { id: 'class', as: 'a', column: 'classSourcedId', known: knownNames('c') })}
+      ${takeSlips('enrolled', { id: 'usr', as: 'b', column: 'userSourcedId', known: knownNames('u') })}`,
+    contradictions: modes.enrollments === 'delta' ? refuseUnclear : undefined,
+  });
+  await sets.run(`
     -- What is not named by a delta stands as it was, and what cannot be read, too.
     CREATE TABLE enrolled_still AS
       SELECT r.*, o.role_id FROM ${named(
@@ -418,7 +451,9 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
     DELETE FROM enrolled_now WHERE ends <> '' AND ends < '${day}';
     DELETE FROM enrolled_still WHERE ends <> '' AND ends < '${day}'`);
   // A file may have another role in each of its rows.
-  const roles = await sets.all<[string | null, number]>(`
+  const roles = !hasRefused
+    ? []
+    : await sets.all<[string | null, number]>(`
     SELECT CASE WHEN place <= ${maxUnknownRoles} THEN left(role, 50) END AS told, CAST(sum(rows) AS BIGINT) FROM (
       SELECT role, count(*) AS rows, row_number() OVER (ORDER BY min(line)) AS place FROM enrolled
       WHERE problem[3] = 'unknownRole' GROUP BY role)
@@ -481,30 +516,37 @@ const readResults = async (reading: Reading): Promise<void> => {
         CASE WHEN changed_ms > ${droppedMs} THEN ${droppedMs} ELSE changed_ms END AS at_ms, changed_ms > ${droppedMs + farthestZoneMs} AS is_future,
         CASE WHEN problem IS NULL AND NOT is_gone(status) AND graded = 'fully graded' THEN
           CASE WHEN points IS NOT NULL THEN numeric_grade(points, comments) ELSE text_grade(words, comments) END END AS value
-      FROM (SELECT r.*, i.object, time_of(r.changed) AS changed_ms, number_in(r.score) AS points,
-          CASE WHEN is_id(r.item) AND is_id(r.usr) THEN r.item || chr(31) || r.usr
+      FROM (SELECT r.*, i.object, ${timeOfClock} AS changed_ms,
+          CASE WHEN has_item AND has_user THEN r.item || chr(31) || r.usr
             ELSE '#' || left(sha256(concat_ws(chr(31), r.item, r.usr, r.score)), 20) END AS row,
-          CASE WHEN NOT is_id(r.item) THEN ['lineItemSourcedId', 'is not an id']
-            WHEN NOT is_id(r.usr) THEN ['studentSourcedId', 'is not an id']
+          CASE WHEN NOT has_item THEN ['lineItemSourcedId', 'is not an id']
+            WHEN NOT has_user THEN ['studentSourcedId', 'is not an id']
             WHEN is_gone(r.status) THEN NULL
             WHEN r.status NOT IN ('', 'active') THEN ${badStatus}
             WHEN r.graded NOT IN (${texts}) THEN ['scoreStatus', 'must be one of ${scoreStatuses.join(', ')}']
             WHEN r.graded <> 'fully graded' THEN NULL
-            WHEN r.changed <> '' AND day_of(r.changed) IS NULL
+            WHEN r.changed <> '' AND day IS NULL
               THEN ${unread('dateLastModified', 'r.changed', { otherwise: 'must be a time such as 2026-01-31T09:30:00Z', settings })}
             WHEN i.object IS NULL THEN ['lineItemSourcedId', 'names no line item that can be used', 'notInPackage']
             WHEN b_problem IS NOT NULL THEN ['studentSourcedId', b_problem, b_fate]
-            WHEN number_in(r.score) IS NULL AND r.score <> '' THEN ['score', 'must be a number such as 100 or 7.5']
+            WHEN points IS NULL AND r.score <> '' THEN ['score', 'must be a number such as 100 or 7.5']
             WHEN r.score = '' AND r.words = '' THEN ['score', 'is empty, and textScore is empty, too']
             WHEN r.score = '' AND has_control_in_text(r.words) THEN ['textScore', 'has control characters']
             WHEN has_control_in_text(r.comments) THEN ['comment', 'has control characters'] END AS problem
-        FROM ${withName('u', { of: 'results_read', as: 'b', file: 'users.csv' })} r LEFT JOIN items i ON i.id = r.item);
-    DROP TABLE results_read;
-    ${takeSlips('results', { id: 'item', as: 'a', column: 'lineItemSourcedId', known: 'SELECT id, object AS name FROM items' })}
-    ${takeSlips('results', { id: 'usr', as: 'b', column: 'studentSourcedId', known: knownNames('u') })}
-    ${modes.results === 'delta' ? refuseContradictions : ''}
-    INSERT INTO refused (grp, row, a, b) SELECT 'results', row, ${whoOf('item')} FROM results WHERE problem IS NOT NULL;
-    ${reportRows('results.csv', 'results')}
+        FROM (SELECT *, CASE WHEN changed <> '' AND instant IS NULL THEN ${clockIn('changed')} END AS clock
+          FROM (SELECT *, is_id(item) AS has_item, is_id(usr) AS has_user, number_in(score) AS points,
+              instant_in(changed) AS instant, day_of(changed) AS day
+            FROM ${withName('u', { of: 'results_read', as: 'b', file: 'users.csv' })})) r LEFT JOIN items i ON i.id = r.item);
+    DROP TABLE results_read`);
+  const items = 'SELECT id, object AS name FROM items';
+  await refuseRows(sets, {
+    ...{ table: 'results', grp: 'results', where: 'item' },
+    slips: `
+      ${takeSlips('results', { id: 'item', as: 'a', column: 'lineItemSourcedId', known: items })}
+      ${takeSlips('results', { id: 'usr', as: 'b', column: 'studentSourcedId', known: knownNames('u') })}`,
+    contradictions: modes.results === 'delta' ? refuseContradictions : undefined,
+  });
+  await sets.run(`
     INSERT INTO problems
       SELECT 'results.csv', NULL, 'dateLastModified', 'is later than when the file was put into the bucket, and counts as then ('
         || count(*) || CASE WHEN count(*) = 1 THEN ' row, in line ' ELSE ' rows, the first in line ' END || min(line) || ')'

@@ -339,22 +339,26 @@ export const countWanted = async (comparison: Comparison): Promise<void> => {
   const addTo = (counts: Record<string, number>, grp: string, rows: number): void => {
     counts[grp] = (counts[grp] ?? 0) + rows;
   };
-  for (const [what, grp, rows] of await sets.all<[string, string, number]>(counted))
+  for (const [what, grp, rows] of await sets.all<[string, string, number]>(
+    counted(comparison.before !== 'nothing'),
+  ))
     if (what === 'was') addTo(acceptedCounts, grp, rows);
     else if (what === 'is other') addTo(changedCounts, grp, rows);
     else if (what === 'moved') addTo(movedCounts, grp, rows);
     else if (what === 'pending') countsOf(comparison, grp).pending = rows;
     else if (what === 'held') countsOf(comparison, grp).held = rows;
     else countsOf(comparison, grp)[isCount(what) ? what : 'unchanged'] += rows;
-  await sets.run(
-    `INSERT INTO problems
-       SELECT k.file, d.line, k.col, 'is not used, because a row that cannot be used may be about the same: what was accepted stays. Correct that row, or leave it out'
-       FROM draft d JOIN kinds k USING (kind) WHERE d.told AND d.other <> d.before AND d.line IS NOT NULL;
-     INSERT INTO problems
-       SELECT any_value(k.file), NULL, NULL, count(*) || ' ' || d.grp || ' are missing, but are not removed, because refused rows may be about them'
-       FROM draft d JOIN kinds k USING (kind) SEMI JOIN perhaps_meant USING (key) GROUP BY d.grp`,
-  );
+  const [hasHeld] = (await sets.row<[number]>('SELECT EXISTS (FROM held)')) ?? [];
+  if (hasHeld) await sets.run(heldRows);
 };
+
+const heldRows = `
+  INSERT INTO problems
+    SELECT k.file, d.line, k.col, 'is not used, because a row that cannot be used may be about the same: what was accepted stays. Correct that row, or leave it out'
+    FROM draft d JOIN kinds k USING (kind) WHERE d.told AND d.other <> d.before AND d.line IS NOT NULL;
+  INSERT INTO problems
+    SELECT any_value(k.file), NULL, NULL, count(*) || ' ' || d.grp || ' are missing, but are not removed, because refused rows may be about them'
+    FROM draft d JOIN kinds k USING (kind) SEMI JOIN perhaps_meant USING (key) GROUP BY d.grp`;
 
 const isCount = (what: string): what is 'created' | 'updated' | 'removed' | 'refused' =>
   ['created', 'updated', 'removed', 'refused'].includes(what);
@@ -378,7 +382,7 @@ const othersThanChanged = `
   UNION ALL SELECT grp, -count(*) FROM unfit_lines WHERE told GROUP BY grp`;
 
 /** How many of each kind. What changes comes first, as kinds are listed in that order. */
-const counted = `
+const counted = (hasBefore: boolean): string => `
   FROM (
     SELECT change AS what, grp, count(*) AS rows FROM draft
     WHERE change <> 'kept' OR key NOT IN (SELECT key FROM pending WHERE key IS NOT NULL) GROUP BY grp, change
@@ -389,7 +393,7 @@ const counted = `
     UNION ALL SELECT 'pending', 'results', count(DISTINCT row) FROM pending HAVING count(*) > 0
     UNION ALL SELECT 'was', grp, count(*) FROM was GROUP BY grp
     UNION ALL SELECT 'is other', grp, count(*) FROM draft WHERE change = 'updated' AND NOT is_renamed GROUP BY grp
-    UNION ALL ${moves}
+    ${hasBefore ? `UNION ALL ${moves}` : ''}
   ) ORDER BY what IN ('refused', 'pending', 'was', 'is other', 'moved'), grp`;
 
 /** Reports the rows that cannot be used, in the order of the file. */

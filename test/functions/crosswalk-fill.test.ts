@@ -139,23 +139,31 @@ const many = (more: object[] = []) =>
 const lists = async () => (await controls.requests()).filter(({ path }) => path.endsWith('/orgstructure/'));
 
 describe('org units', () => {
-  test('are found by their codes, page by page', async () => {
-    await many();
+  test('are found by their codes, page by page from where the list breaks off; those without a code are skipped, and those with the same one make it ambiguous', async () => {
+    await many([
+      { orgUnitId: 7101, code: '' },
+      { orgUnitId: 7102, code: 'TWICE' },
+      { orgUnitId: 7103, code: 'TWICE' },
+    ]);
     await controls.settings({ pageSize: 20 });
+    await controls.fault({ status: 503 }, { path: 'orgstructure/$', times: 1 });
     const answer = await fill();
     expect(answer).toMatchObject({
       outcome: 'filled',
       message: 'The crosswalk is filled.',
       files: [],
       fills: [
-        { kind: 'orgUnitCode', source: 'platform', names: 66, added: 66, removed: 0, changed: 0, moved: 0 },
+        { kind: 'orgUnitCode', source: 'platform', names: 67, added: 67, removed: 0, changed: 0, moved: 0 },
       ],
     });
     expect(await codeOf('BIO-101')).toEqual({ ids: [2001] });
     expect(await codeOf('MANY-59')).toEqual({ ids: [7059] });
     expect(await codeOf('bio-101')).toBeUndefined();
-    expect(await lists()).toHaveLength(4);
-    expect((await table.fills()).get('orgUnitCode/platform')).toMatchObject({ names: 66 });
+    expect(await codeOf('TWICE')).toEqual({ ids: [7102, 7103] });
+    expect(await codeOf('')).toBeUndefined();
+    // Four pages, and the one that was not answered.
+    expect(await lists()).toHaveLength(5);
+    expect((await table.fills()).get('orgUnitCode/platform')).toMatchObject({ names: 67 });
     expect(metrics('CrosswalkFills')).toEqual([
       ['filled', 1],
       ['held', 0],
@@ -166,20 +174,7 @@ describe('org units', () => {
       });
   });
 
-  test('without a code are skipped, and those with the same one make it ambiguous', async () => {
-    await controls.seed({
-      orgUnits: [
-        { orgUnitId: 7001, code: '' },
-        { orgUnitId: 7002, code: 'TWICE' },
-        { orgUnitId: 7003, code: 'TWICE' },
-      ],
-    });
-    expect(of(await fill(), 'orgUnitCode', 'platform')).toMatchObject({ names: 7 });
-    expect(await codeOf('TWICE')).toEqual({ ids: [7002, 7003] });
-    expect(await codeOf('')).toBeUndefined();
-  });
-
-  test('that did not change are not written again, and those that are gone are not known any more', async () => {
+  test('that did not change are not written again, those that are gone are not known any more, and those of a half list stay as they were, which is told, unless the share is configured', async () => {
     await many([{ orgUnitId: 7100, code: 'GONE' }]);
     await fill();
     const writtenMs = await table.writtenMs(bucketOf('orgUnitCode', 'platform', 'BIO-101'));
@@ -191,11 +186,7 @@ describe('org units', () => {
     expect([await codeOf('NEW'), await codeOf('GONE')]).toEqual([{ ids: [7001] }, undefined]);
     expect(of(await fill(), 'orgUnitCode', 'platform')).toMatchObject({ added: 0, outcome: 'same' });
     expect(await table.writtenMs(bucketOf('orgUnitCode', 'platform', 'BIO-101'))).toBe(writtenMs);
-  });
 
-  test('of a half list stay as they were, which is told, unless the share is configured or somebody accepts it', async () => {
-    await many();
-    await fill();
     await controls.reset();
     const half = await fill();
     expect(half).toMatchObject({
@@ -205,21 +196,14 @@ describe('org units', () => {
       ),
       fills: [{ outcome: 'held', names: 66, removed: 60 }],
     });
-    expect(await codeOf('MANY-1')).toEqual({ ids: [7001] });
+    expect(await codeOf('MANY-2')).toEqual({ ids: [7002] });
     expect(logged.join('\n')).toContain('the crosswalk is not updated');
     expect(metrics('CrosswalkFills').slice(-2)).toEqual([
       ['filled', 0],
       ['held', 1],
     ]);
     expect(await fill({}, { CROSSWALK_MAXIMUM_REMOVALS_PERCENT: '95' })).toMatchObject({ outcome: 'filled' });
-    expect(await codeOf('MANY-1')).toBeUndefined();
-  });
-
-  test('whose list breaks off are listed from where it did', async () => {
-    await many();
-    await controls.settings({ pageSize: 20 });
-    await controls.fault({ status: 503 }, { path: 'orgstructure/$', times: 1 });
-    expect(of(await fill(), 'orgUnitCode', 'platform')).toMatchObject({ names: 66 });
+    expect(await codeOf('MANY-2')).toBeUndefined();
   });
 
   test('that may not be listed fail the fill, and name the permission', async () => {
@@ -272,35 +256,26 @@ test('a code that moves to another org unit is told, and what it was stays until
 describe('users.csv', () => {
   const numberOf = (text: string) => entryOf('orgDefinedId', 'file', text);
 
-  test('tells user names and numbers, in columns of any order', async () => {
-    await users(
-      'orgDefinedId,userId,note,userName\r\n0042,301,x,lena\r\n,302,y,"liam, jr."\r\n0043,303,z,\r\n',
-    );
+  test('tells user names and numbers, in columns of any order and with any delimiter, and is read again where it is another', async () => {
+    const rows = '0042;301;x;lena\n;302;y;"liam; jr."\n0043;303;z;\n;304;;ä\n;305;;ä\n;304;;ä\n';
+    await users(`\ufefforgDefinedId;userId;note;userName\n${rows}`);
     const answer = await fill();
     expect(answer.files).toMatchObject([
-      { key: 'crosswalk/users.csv', rows: 3, badRows: 0, isWhole: true, kinds: ['userName', 'orgDefinedId'] },
+      { key: 'crosswalk/users.csv', rows: 6, badRows: 0, isWhole: true, kinds: ['userName', 'orgDefinedId'] },
     ]);
     expect(await userOf('lena')).toEqual({ ids: [301] });
-    expect(await userOf('liam, jr.')).toEqual({ ids: [302] });
+    expect(await userOf('liam; jr.')).toEqual({ ids: [302] });
+    expect(await userOf('ä')).toEqual({ ids: [304, 305] });
     expect(await numberOf('0042')).toEqual({ ids: [301] });
     expect(await numberOf('42')).toBeUndefined();
     expect(await report()).toBe('file,line,column,problem\n');
-  });
 
-  test('may have semicolons, a mark at its beginning, and names that are ambiguous', async () => {
-    await users('\ufeffuserId;userName\n301;ä\n302;ä\n301;ä\n');
-    await fill();
-    expect(await userOf('ä')).toEqual({ ids: [301, 302] });
-    expect((await table.fills()).get('orgDefinedId/file')).toMatchObject({ names: 0 });
-  });
-
-  test('is not read again as long as it is the same', async () => {
-    await users('userId,userName\n301,lena\n');
-    await fill();
     expect((await fill()).files).toEqual([]);
-    await users('userId,userName\n301,lena\n302,liam\n');
+    await users(
+      `userId,note,userName,orgDefinedId\r\n${'302,y,"liam, jr.",\r\n301,x,lena,0042\r\n303,z,,0043\r\n304,,ä,\r\n305,,ä,\r\n302,y,liam; jr.,\r\n'}`,
+    );
     expect((await fill()).files).toHaveLength(1);
-    expect(await userOf('liam')).toEqual({ ids: [302] });
+    expect(await userOf('liam, jr.')).toEqual({ ids: [302] });
   });
 
   test('has bad rows told by line and column, whose names stay what they were', async () => {
@@ -317,6 +292,8 @@ describe('users.csv', () => {
       ].join('\n'),
     );
     expect((await fill()).files).toMatchObject([{ badRows: 9, isWhole: false }]);
+    // Of a file without a column of numbers.
+    expect((await table.fills()).get('orgDefinedId/file')).toMatchObject({ names: 0 });
     const id = 'userId,is not a positive whole number';
     expect((await report())?.split('\n')).toEqual([
       'file,line,column,problem',
@@ -348,7 +325,7 @@ describe('users.csv', () => {
     ['is half', whole.slice(0, whole.length / 2), 'would be removed'],
   ];
 
-  test('that is broken changes nothing, which is told each time until it is put right', async () => {
+  test('that is broken, slips by one row, or is taken away changes nothing, which is told each time until it is put right or somebody accepts that', async () => {
     await users(whole);
     await fill();
     for (const [title, body, says] of broken) {
@@ -363,11 +340,7 @@ describe('users.csv', () => {
     expect(await fill()).toMatchObject({ outcome: 'held' });
     await users(whole);
     expect(await fill()).toMatchObject({ outcome: 'filled' });
-  });
 
-  test('that slips by one row, or is taken away, changes no name until somebody accepts that', async () => {
-    await users(whole);
-    await fill();
     const [header, ...rows] = whole
       .trim()
       .split('\n')
@@ -401,44 +374,39 @@ describe('users.csv', () => {
   });
 });
 
-test('a code of org-units.csv that moves is settled once that is accepted, though the file is the same', async () => {
-  await put('crosswalk/org-units.csv', 'orgUnitId,orgUnitCode\n1,A\n');
-  await fill();
-  await put('crosswalk/org-units.csv', 'orgUnitId,orgUnitCode\n2,A\n');
-  await fill();
-  expect(await inFile('A')).toEqual({ ids: [2], was: [1] });
-  await table.accept('A', { ids: [2], was: [1] });
-  await fill();
-  expect(await inFile('A')).toEqual({ ids: [2] });
-  expect((await fill()).files).toEqual([]);
-});
-
 describe('a code that changes its source', () => {
   const toFile = (rows: string) => put('crosswalk/org-units.csv', `orgUnitId,orgUnitCode\n${rows}`);
 
-  test('has moved where either gives it another org unit than the other did, also when it comes back', async () => {
+  test('or moves within org-units.csv has moved where either gives it another org unit than the other did, also when it comes back, and is settled once that is accepted, though the file is the same', async () => {
     const inPlatform = [
       { orgUnitId: 7100, code: 'LEAVES' },
       { orgUnitId: 7101, code: 'RETURNS' },
       { orgUnitId: 7102, code: 'STAYS' },
     ];
     await many(inPlatform);
+    await toFile('1,MOVES\n');
     await fill();
     await controls.reset();
     await many();
-    await toFile('7200,LEAVES\n7201,RETURNS\n7102,STAYS\n');
+    await toFile('7200,LEAVES\n7201,RETURNS\n7102,STAYS\n2,MOVES\n');
     await fill();
+    const moves = { ids: [2], was: [1] };
+    expect(await inFile('MOVES')).toEqual(moves);
     const leaves = { ids: [7200], was: [7100] };
     const returns = { ids: [7201], was: [7101] };
     expect([await inFile('LEAVES'), await inFile('RETURNS')]).toEqual([leaves, returns]);
     // Both give it the same org unit.
     expect(await inFile('STAYS')).toEqual({ ids: [7102] });
-    expect(metrics('CrosswalkMoved').at(-1)?.[1]).toBe(2);
+    expect(metrics('CrosswalkMoved').at(-1)?.[1]).toBe(3);
     await table.accept('LEAVES', leaves);
     await table.accept('RETURNS', returns);
+    await table.accept('MOVES', moves);
     await fill();
-    expect([await inFile('LEAVES'), await inFile('RETURNS')]).toEqual([{ ids: [7200] }, { ids: [7201] }]);
+    expect(await Promise.all(['LEAVES', 'RETURNS', 'MOVES'].map(inFile))).toEqual([
+      ...[{ ids: [7200] }, { ids: [7201] }, { ids: [2] }],
+    ]);
     expect(metrics('CrosswalkMoved').at(-1)?.[1]).toBe(0);
+    expect((await fill()).files).toEqual([]);
     await toFile('1,OTHER\n');
     await many(inPlatform.filter(({ code }) => code === 'RETURNS'));
     await fill({ acceptRemovals: true });
@@ -519,20 +487,25 @@ describe('classlists', () => {
   const example = JSON.parse(readFileSync(join(import.meta.dirname, `../../events/${name}.json`), 'utf8'));
   const userOf = (text: string) => entryOf('userName', 'platform', text);
 
-  test('tell users where there is no file of them; names that privacy hides are skipped', async () => {
+  test('tell users where there is no file of them, are read later where they fail for now, and not by each fill; names that privacy hides are skipped', async () => {
     await controls.seed({ users: [{ userId: 303, userName: 'nora', orgDefinedId: 'S-303' }] });
     await controls.seed({ enrollments: [{ orgUnitId: 2001, userId: 303, roleId: 110 }] });
+    await controls.fault({ status: 503 }, { path: '2001/classlist', times: 1 });
     const answer = await fill(example);
     expect(of(answer, 'userName', 'platform')).toMatchObject({ names: 4 });
     expect(await userOf('lena.learner')).toEqual({ ids: [301] });
     expect(await userOf('liam.learner')).toBeUndefined();
     expect(await entryOf('orgDefinedId', 'platform', 'S-303')).toEqual({ ids: [303] });
     expect(logged.join('\n')).toMatch(/names in classlists are hidden by privacy settings.*"count":5/);
-  });
-
-  test('are not read by each fill, nor where there is a file of users, which replaces them', async () => {
-    await fill(example);
     expect(of(await fill(), 'userName', 'platform')).toBeUndefined();
+
+    // That cannot be read remove nobody.
+    await controls.fault({ status: 403 }, { path: '2001/classlist', times: 100 });
+    expect(await fill(example)).toMatchObject({ outcome: 'filled' });
+    expect(await userOf('lena.learner')).toEqual({ ids: [301] });
+    expect(logged.join('\n')).toContain('classlists could not be read, so no user is removed');
+
+    // A file of users replaces them.
     await users('userId,userName\n301,lena.learner\n');
     const before = (await controls.requests()).length;
     expect(await fill(example)).toMatchObject({ outcome: 'filled' });
@@ -541,20 +514,6 @@ describe('classlists', () => {
     ).toEqual([]);
     expect(await userOf('lena.learner')).toBeUndefined();
     expect(await entryOf('userName', 'file', 'lena.learner')).toEqual({ ids: [301] });
-  });
-
-  test('that cannot be read remove nobody', async () => {
-    await fill(example);
-    await controls.fault({ status: 403 }, { path: '2001/classlist', times: 100 });
-    expect(await fill(example)).toMatchObject({ outcome: 'filled' });
-    expect(await userOf('lena.learner')).toEqual({ ids: [301] });
-    expect(logged.join('\n')).toContain('classlists could not be read, so no user is removed');
-  });
-
-  test('that fail for now are read later', async () => {
-    await controls.fault({ status: 503 }, { path: '2001/classlist', times: 1 });
-    await fill(example);
-    expect(await userOf('lena.learner')).toEqual({ ids: [301] });
   });
 
   test('none of which can be read fail the fill', async () => {

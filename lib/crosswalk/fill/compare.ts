@@ -99,7 +99,7 @@ const listNames = ({ rows }: Listing): string => `
     FROM (SELECT DISTINCT name, id FROM (${rows}) SEMI JOIN (FROM listed WHERE lowest < highest) USING (name)) GROUP BY name`;
 
 /**
- * Joins what is listed with what was filled last (`$1`), and with what the other source knows (`$2`): a code is the same one,
+ * Joins what is listed with what was filled last (`$1`), and a code with what the other source knows (`$2`): a code is the same one,
  * whichever source tells of it, and has moved also where another source begins to tell of it.
  */
 const compareWithBefore = (listing: Listing): string => `
@@ -111,12 +111,12 @@ const compareWithBefore = (listing: Listing): string => `
     )
     SELECT name, pairs.shard, ids_before, was_before,
       CASE WHEN stays THEN ids_before ELSE ids_listed END AS ids,
-      CASE WHEN stays THEN was_before
-        WHEN ${tellsMoves(listing)} THEN coalesce(
-          nullif(${stoodFor('ids_before', 'was_before')}, ids_listed),
-          CASE WHEN ids_before IS NULL THEN nullif(${stoodFor('e.ids', 'e.was')}, ids_listed) END)
-        END AS was
-    FROM pairs LEFT JOIN ${state('$2')} e USING (name)`;
+      CASE WHEN stays THEN was_before ${tellsMoves(listing) ? `ELSE ${movedFrom}` : ''} END AS was
+    FROM pairs ${tellsMoves(listing) ? `LEFT JOIN ${state('$2')} e USING (name)` : ''}`;
+
+const movedFrom = `coalesce(
+  nullif(${stoodFor('ids_before', 'was_before')}, ids_listed),
+  CASE WHEN ids_before IS NULL THEN nullif(${stoodFor('e.ids', 'e.was')}, ids_listed) END)`;
 
 const isChanged = '(ids, was) IS DISTINCT FROM (ids_before, was_before)';
 
@@ -167,10 +167,12 @@ export const compare = async (
   if (rows === noNames && (await store.etagOf(keys.state)) === undefined) return { kind, source, ...nothing };
   const [old, other, path] = [join(folder, 'old'), join(folder, 'other'), join(folder, 'next')];
   await download([keys.state], old, store);
-  const otherState = keysOf({ kind, source: source === 'file' ? 'platform' : 'file' }).state;
-  await download(tellsMoves(listing) ? [otherState] : [], other, store);
+  if (tellsMoves(listing)) {
+    const otherState = keysOf({ kind, source: source === 'file' ? 'platform' : 'file' }).state;
+    await download([otherState], other, store);
+  }
   await sets.run(listNames(listing));
-  await sets.run(compareWithBefore(listing), [old, other]);
+  await sets.run(compareWithBefore(listing), tellsMoves(listing) ? [old, other] : [old]);
   const [counted] = (await sets.row<[string]>(tally)) ?? [];
   const { had, differing, ...counts }: Tally = JSON.parse(counted ?? '');
   const limit = (had * maxRemovalsPercent) / 100;

@@ -99,10 +99,11 @@ const look = async (file: string, { folder, signal, onProgress }: Looking) => {
       `${basename(file)} cannot be imported: ${error.message}. Pass a package as the student system exports it.`,
     );
   });
-  const sets = progress.watched(await openSetEngine({ folder }));
+  const present = lookedFiles.filter((name) => given.modes[name] !== 'absent');
+  const bytes = present.reduce((sum, name) => sum + given.sizeOf(`${name}.csv`), 0);
+  // A second thread costs more than it saves if there is little to do.
+  const sets = progress.watched(await openSetEngine({ folder, threads: bytes < 40_000_000 ? 1 : 2 }));
   try {
-    const present = lookedFiles.filter((name) => given.modes[name] !== 'absent');
-    const bytes = present.reduce((sum, name) => sum + given.sizeOf(`${name}.csv`), 0);
     if (bytes > maxBytes)
       throw new RefusedError(
         `${basename(file)} has ${bytes} bytes when unpacked, but at most ${maxBytes} can be read.`,

@@ -271,10 +271,10 @@ export const exportOf = async (
   return { zip: await zipOf(entriesOfSis(sis, modes)), rows };
 };
 
-/** The same enrollments as a table, whose rows say when they were changed. */
-export const tableOf = (universities: University[], key: (row: Record<string, string>) => string): string =>
+/** The same enrollments as a table, whose rows say when they were changed, and which message of the mapping is for them. */
+export const tableOf = (universities: University[], by: (row: Record<string, string>) => string): string =>
   csvOf(
-    ['KEY', 'COURSE', 'LOGIN', 'ROLE', 'AT'],
+    ['KEY', 'COURSE', 'LOGIN', 'ROLE', 'AT', 'BY'],
     universities.flatMap(({ tables }) =>
       [...tables.enrollments.values()].flatMap((row) => {
         const COURSE = tables.classes.get(row.classSourcedId ?? '')?.classCode ?? '';
@@ -282,7 +282,7 @@ export const tableOf = (universities: University[], key: (row: Record<string, st
         const named = { COURSE, LOGIN, ROLE: row.role ?? '' };
         // It may be meant for anybody, in all of them.
         if (COURSE === '' && LOGIN === '') return [];
-        return [{ ...named, KEY: key(row), AT: instant(0) }];
+        return [{ ...named, KEY: row.sourcedId ?? '', AT: instant(0), BY: by(row) }];
       }),
     ),
   );

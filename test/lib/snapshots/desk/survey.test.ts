@@ -135,7 +135,7 @@ const infiniteCampus = (): ZipEntry[] => {
   });
 };
 
-/** As School Data Sync has them: no manifest, no codes of classes, roles in a file of their own. */
+/** As School Data Sync has them: no manifest, no codes of classes, roles in a file of their own alone. */
 const schoolDataSync = (): ZipEntry[] => [
   file('orgs.csv', 'sourcedId,name,type,parentSourcedId', 's1,College,school,'),
   file(
@@ -151,17 +151,21 @@ const schoolDataSync = (): ZipEntry[] => [
     'u2,s1,teacher,,,,,',
   ),
   file('classes.csv', 'sourcedId,orgSourcedId,title,sessionSourcedIds,courseSourcedId', 'BIO,s1,Biology,,'),
-  file('enrollments.csv', 'classSourcedId,userSourcedId,role', 'BIO,u1,student', 'BIO,u2,teacher'),
+  file('enrollments.csv', 'classSourcedId,userSourcedId', 'BIO,u1', 'BIO,u2'),
 ];
 
 const candidate = (survey: Survey, column: string) =>
   survey.candidates.find((each) => each.column === column);
 
 describe('a package whose settings nobody has written', () => {
-  test('as PowerSchool writes it has its files, roles, dates and codes told, and settings are proposed', async () => {
-    const survey = await look(powerSchool(), {
+  test('as PowerSchool writes it has its files, roles, dates and codes told as the producers’ guide shows, and settings are proposed', async () => {
+    const { table } = crosswalkOf({
       orgUnitCode: ['BIO-101', 'ART-1'],
-      userName: ['ada', 'ben', 'cleo'],
+      userName: ['ada', 'ben', 'cleo', 'tess'],
+    });
+    const survey = await surveyPackage(await zipped(powerSchool(), 'first.zip'), {
+      integrations,
+      crosswalk: table,
     });
     expect(survey).toMatchObject({
       version: '1.1',
@@ -205,7 +209,13 @@ describe('a package whose settings nobody has written', () => {
     });
     expect(candidate(survey, 'classCode')).toMatchObject({ filled: 2, empty: 0, known: { orgUnitCode: 2 } });
     expect(candidate(survey, 'courseCode')).toMatchObject({ filled: 2, known: { orgUnitCode: 0 } });
-    expect(candidate(survey, 'username')).toMatchObject({ known: { userName: 3, orgDefinedId: 0 } });
+    expect(candidate(survey, 'username')).toMatchObject({ known: { userName: 4, orgDefinedId: 0 } });
+
+    // So the producers' guide shows it.
+    const terminal = { ...quietTerminal, command: (words: string) => `npx sis-relay ${words} --stage prod` };
+    const lines = linesOf(surveyView(survey, { given: 'first.zip', writeSettings: undefined }), terminal);
+    const [, shown] = /^```text\n(.*?)^```$/ms.exec(sectionOf('events/README.md', '## Snapshots')) ?? [];
+    expect(`${lines.join('\n')}\n`).toBe(shown);
   });
 
   test('as Infinite Campus writes it names users by what the platform knows', async () => {
@@ -224,7 +234,7 @@ describe('a package whose settings nobody has written', () => {
     expect(survey.trial).toMatchObject({ counts: { refused: 0 } });
   });
 
-  test('as School Data Sync has it is looked at without a manifest, and its classes are named by their ids', async () => {
+  test('as School Data Sync has it is looked at without a manifest, its classes are named by their ids, and the roles of its users count', async () => {
     const survey = await look(schoolDataSync());
     expect(survey).toMatchObject({
       version: undefined,
@@ -258,65 +268,59 @@ describe('a package whose settings nobody has written', () => {
     expect(trial).toMatchObject({ of: 4 });
   });
 
-  test('has the roles of its users named where enrollments have none', async () => {
-    const entries = schoolDataSync().filter(({ name }) => name !== 'enrollments.csv');
-    const enrolled = file('enrollments.csv', 'classSourcedId,userSourcedId', 'BIO,u1', 'BIO,u2');
-    const survey = await look([...entries, enrolled]);
-    expect(survey).toMatchObject({ settings: { roles: { student: null, teacher: null } }, trial: { of: 2 } });
-  });
-
-  test('is chosen by what is filled in where the platform knows nothing of it', async () => {
+  test('is chosen by what is filled in where the platform knows nothing of it, which is asked for a bounded number of names', async () => {
     const sis = smallSis();
     const classes = sis.classes.map((row) => ({ ...row, classCode: 'SAME' }));
-    const survey = await look(entriesOfSis({ ...sis, classes }), { orgUnitCode: [] });
+    const users = Array.from({ length: 500 }, (_, at) => ({ sourcedId: `u${at}`, username: `n${at}` }));
+    const { table, asked } = crosswalkOf({ orgUnitCode: [], userName: [] });
+    const survey = await surveyPackage(await zipped(entriesOfSis({ ...sis, classes, users })), {
+      integrations,
+      crosswalk: table,
+    });
     expect(candidate(survey, 'classCode')).toMatchObject({ doubles: 2, known: { orgUnitCode: 0 } });
     expect(survey.settings).toMatchObject({ orgUnitCode: 'sourcedId' });
-  });
-
-  test('asks for a bounded number of names, however many it has', async () => {
-    const sis = smallSis();
-    const users = Array.from({ length: 500 }, (_, at) => ({ sourcedId: `u${at}`, username: `n${at}` }));
-    const { table, asked } = crosswalkOf({ userName: [] });
-    await surveyPackage(await zipped(entriesOfSis({ ...sis, users })), { integrations, crosswalk: table });
     expect(asked.size).toBeGreaterThan(80);
     expect(asked.size).toBeLessThan(1_000);
   });
 });
 
-describe('what blocks an import is told with the next step:', () => {
-  const withFile = (name: string, content: string | Buffer): ZipEntry[] =>
-    entriesOfSis(smallSis()).map((entry) => (entry.name === name ? { name, content } : entry));
+describe('dates and what blocks an import', () => {
   const enrolled = (begins: string[]): string =>
     csvOf(
-      ['sourcedId', 'classSourcedId', 'userSourcedId', 'role', 'beginDate'],
+      ['sourcedId', 'classSourcedId', 'userSourcedId', 'role', 'status', 'beginDate'],
       begins.map((beginDate, at) => ({ ...enrollment('bio', 'ada'), sourcedId: `e${at}`, beginDate })),
     );
 
-  test.each<[string, ZipEntry[], RegExp]>([
-    [
-      'UTF-16',
-      withFile('users.csv', Buffer.from('\ufeffsourcedId,username\r\nu-ada,ada\r\n', 'utf16le')),
-      /^users\.csv is UTF-16\. Export it as UTF-8$/,
-    ],
-    [
-      'two readings of a date',
-      withFile('enrollments.csv', enrolled(['1/05/2023', '3/04/2023'])),
-      /^beginDate of enrollments\.csv has dates that can be two days \(31\/1\/2026 or 1\/31\/2026\), such as 1\/05\/2023\. Set "dateOrder" to "day-month-year"/,
-    ],
-    [
-      'a delta before any bulk',
-      entriesOfSis(smallSis(), { enrollments: 'delta' }),
-      /^enrollments\.csv is a delta, .* put an export into the bucket whose files are all bulk$/,
-    ],
-  ])('%s', async (_, entries, expected) => {
-    const { blocks, files } = await look(entries);
-    expect(blocks).toContainEqual(expect.stringMatching(expected));
+  test('UTF-16, two readings of a date, and a delta before any bulk are each told with the next step', async () => {
+    const { blocks, files } = await look(
+      entriesOfSis(smallSis(), { enrollments: 'delta' }).map(({ name, content }) => {
+        if (name === 'users.csv')
+          return { name, content: Buffer.from('\ufeffsourcedId,username\r\nu-ada,ada\r\n', 'utf16le') };
+        return {
+          name,
+          content: name === 'enrollments.csv' ? enrolled(['1/05/2023', '3/04/2023']) : content,
+        };
+      }),
+    );
+    expect(blocks.toSorted()).toEqual([
+      expect.stringMatching(
+        /^beginDate of enrollments\.csv has dates that can be two days \(31\/1\/2026 or 1\/31\/2026\), such as 1\/05\/2023\. Set "dateOrder" to "day-month-year"/,
+      ),
+      expect.stringMatching(
+        /^enrollments\.csv is a delta, .* put an export into the bucket whose files are all bulk$/,
+      ),
+      'users.csv is UTF-16. Export it as UTF-8',
+    ]);
     expect(files).toHaveLength(5);
   });
 
   test('days are told from months where one cell does, and the range is that of the days', async () => {
     const { files, settings } = await look(
-      withFile('enrollments.csv', enrolled(['1/05/2023', '31/12/2023', ''])),
+      entriesOfSis(smallSis()).map((entry) =>
+        entry.name === 'enrollments.csv'
+          ? { ...entry, content: enrolled(['1/05/2023', '31/12/2023', '']) }
+          : entry,
+      ),
     );
     expect(settings).toMatchObject({ dateOrder: 'day-month-year' });
     expect(files.find(({ name }) => name === 'enrollments')).toMatchObject({
@@ -425,18 +429,6 @@ describe('the command', () => {
         out: expect.stringMatching(/Written\s+to\s+\S+blocked\.json\.\s+Next:\s+remove\s+what\s+blocks/),
       },
     });
-  });
-
-  test('prints what the producers’ guide shows', async () => {
-    const survey = await surveyPackage(await zipped(powerSchool(), 'first.zip'), {
-      integrations,
-      crosswalk: crosswalkOf({ orgUnitCode: ['BIO-101', 'ART-1'], userName: ['ada', 'ben', 'cleo', 'tess'] })
-        .table,
-    });
-    const terminal = { ...quietTerminal, command: (words: string) => `npx sis-relay ${words} --stage prod` };
-    const lines = linesOf(surveyView(survey, { given: 'first.zip', writeSettings: undefined }), terminal);
-    const [, shown] = /^```text\n(.*?)^```$/ms.exec(sectionOf('events/README.md', '## Snapshots')) ?? [];
-    expect(`${lines.join('\n')}\n`).toBe(shown);
   });
 });
 
