@@ -28,8 +28,8 @@ const situations = text
   .slice(1)
   .map((section) => ({
     title: section.split('\n')[0] ?? '',
-    commands: [...section.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
-      block.split('\n').filter((line) => line.startsWith('npx sis-relay')),
+    commands: [...section.matchAll(/^npx sis-relay .*$|(?<=`)npx sis-relay [^`]*(?=`)/gm)].map(
+      ([command]) => command,
     ),
   }));
 

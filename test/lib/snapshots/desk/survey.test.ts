@@ -435,8 +435,10 @@ describe('the command', () => {
     });
     const terminal = { ...quietTerminal, command: (words: string) => `sis-relay ${words} --stage prod` };
     const lines = linesOf(surveyView(survey, { given: 'first.zip', writeSettings: undefined }), terminal);
-    const [, shown] = /^```text\n(.*?)^```$/ms.exec(sectionOf('events/README.md', '## Snapshots')) ?? [];
-    expect(`${lines.join('\n')}\n`).toBe(shown);
+    const printed = `${lines.join('\n')}\n`;
+    expect(printed).toBe(readFileSync(join(import.meta.dirname, 'survey.txt'), 'utf8').replaceAll('\r', ''));
+    const [, shown = ''] = /^```text\n(.*?)^```$/ms.exec(sectionOf('events/README.md', '## Snapshots')) ?? [];
+    expect(shown.split('…\n').filter((part) => !printed.includes(part))).toEqual([]);
   });
 });
 
