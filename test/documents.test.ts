@@ -11,7 +11,7 @@ import { readMapping } from '../lib/mapping/mapping.ts';
 import { messageType, parseMessage } from '../lib/message.ts';
 import { mappingFor } from '../lib/snapshots/mapping-file.ts';
 import { snapshotSettings } from '../lib/snapshots/settings-file.ts';
-import { documentOf, examplesIn, sectionOf, writtenPart } from './documents.ts';
+import { anchorsIn, documentOf, examplesIn, sectionOf, textOf, writtenPart } from './documents.ts';
 import { example } from './local/examples.ts';
 import { contracts } from './package/contract.ts';
 
@@ -20,24 +20,6 @@ const documents = globSync(['**/*.md', '.github/*.md'], {
   cwd: root,
   exclude: (name) => /^(node_modules|\.serverless|\.local)$/.test(name),
 });
-
-/** A document without its blocks of code, in which nothing is a link or a heading. */
-const textOf = (path: string): string => documentOf(path).replace(/^ *```.*?^ *```$/gms, '');
-
-/** The anchors that GitHub gives to the headings of a document. */
-const anchorsIn = (path: string): string[] => {
-  const seen = new Map<string, number>();
-  return [...textOf(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => {
-    const anchor = heading
-      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(' ', '-');
-    const before = seen.get(anchor) ?? 0;
-    seen.set(anchor, before + 1);
-    return before === 0 ? anchor : `${anchor}-${before}`;
-  });
-};
 
 /** Links within the project that lead nowhere. */
 const brokenLinksIn = (path: string): string[] =>
@@ -90,15 +72,9 @@ describe('documents', () => {
 
   test('what the producers’ guide shows of other services is read as it says', async () => {
     const section = sectionOf('events/README.md', '## By way of other services');
-    const [topic, bus, notice, changes, mapped, ...others] = examplesIn(section);
+    const [notice, changes, mapped, ...others] = examplesIn(section);
     expect(others).toEqual([]);
     const integrations = await loadIntegrations();
-    const enrollmentCreate = integrations.get('enrollment-create')!;
-    for (const wrapped of [topic, bus])
-      expect(parseMessage(JSON.stringify(wrapped), enrollmentCreate, Date.now())).toMatchObject({
-        id: '4711',
-        data: { orgUnitId: 2001, userId: 303, roleId: 110 },
-      });
     expect(unwrapped(notice)).toMatchObject({
       objects: [{ key: 'events/enrollment-create/2026-03-17.jsonl', versionId: expect.any(String) }],
     });
@@ -137,7 +113,7 @@ describe('documents', () => {
     const cellsOf = (part: 'costs' | 'term-start', row: string) =>
       writtenPart(part).split(`\n| ${row} | `)[1]?.split('\n')[0]?.split(' | ') ?? [];
     const [batch, , , , , , , , together] = cellsOf('costs', '`grade-push`, both comments given');
-    expect(sectionOf('README.md', '## Deploy it')).toContain(
+    expect(sectionOf('README.md', '## Deploy it').replaceAll('\n', ' ')).toContain(
       `: a million grades cost ${together} in batches of ${batch}.`,
     );
     const [used, refused] = cellsOf('term-start', 'headers');

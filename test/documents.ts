@@ -6,7 +6,6 @@ const root = resolve(import.meta.dirname, '..');
 /** Where each part of a document lies that a program writes: between two comments with its name. */
 const files = {
   operations: 'lib/platform/README.md',
-  alarms: 'lib/cli/README.md',
   costs: 'lib/config/README.md',
   start: 'README.md',
   benchmarks: 'test/README.md',
@@ -20,6 +19,24 @@ const placeOf = (part: Part): RegExp =>
 /** A document of the project, by its path from the root. */
 export const documentOf = (path: string): string =>
   readFileSync(join(root, path), 'utf8').replaceAll('\r', '');
+
+/** A document without its blocks of code, in which nothing is a link or a heading. */
+export const textOf = (path: string): string => documentOf(path).replace(/^ *```.*?^ *```$/gms, '');
+
+/** The anchors that GitHub gives to the headings of a document. */
+export const anchorsIn = (path: string): string[] => {
+  const seen = new Map<string, number>();
+  return [...textOf(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => {
+    const anchor = heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-');
+    const before = seen.get(anchor) ?? 0;
+    seen.set(anchor, before + 1);
+    return before === 0 ? anchor : `${anchor}-${before}`;
+  });
+};
 
 export const writtenPart = (part: Part): string => {
   const [text] = placeOf(part).exec(documentOf(files[part])) ?? [];

@@ -51,8 +51,7 @@ export const markdownOf = (results: Results): string =>
     '',
     `Written by \`npm run bench\` on ${circumstancesOf(results)}.`,
     'Those that are compared take turns in one run, each in a process of its own. A value is the median of the repeats, with',
-    'the quartiles behind it. The ratio of a floor is the median of the ratios of neighbouring repeats: on a shared machine it',
-    'says more than the values themselves.',
+    'the quartiles behind it. [The floors](../../README.md#benchmarks) are ratios of neighbouring repeats, which say more on a shared machine.',
     '',
     '![The figures as charts](bench.svg)',
     ...results.sections.flatMap((section) => ['', ...tableOf(section)]),
@@ -96,34 +95,26 @@ export const lowered = (text: string): string =>
 
 const verdictOf = ({ holds }: Floor): string => (holds ? 'holds' : '**does not hold**');
 
-const tableOf = ({ title, about, figures }: Section): string[] => {
-  const floors = figures.flatMap(({ name, floors }) => floors.map((floor) => ({ figure: name, floor })));
-  return [
-    `## ${title}`,
-    '',
-    about,
-    ...groupsOf(figures).flatMap((group) => {
-      const subjects = Object.keys(group[0]?.values ?? {});
-      return [
-        '',
-        `| | ${subjects.join(' | ')} |`,
-        `|---|${subjects.map(() => '---:|').join('')}`,
-        ...group.map(({ name, unit, values }) => {
-          const cells = subjects.map((subject) => {
-            const spread = values[subject];
-            return spread ? `${shown(spread, unit)}${range(spread)}` : '';
-          });
-          return `| ${name} | ${cells.join(' | ')} |`;
-        }),
-      ];
-    }),
-    ...(floors.length > 0 ? ['', '| floor | measured | |', '|---|---:|---|'] : []),
-    ...floors.map(
-      ({ figure, floor }) =>
-        `| ${figure}: ${floor.name} | ${number(floor.measured.median)}${range(floor.measured)} | ${verdictOf(floor)} |`,
-    ),
-  ];
-};
+const tableOf = ({ title, about, figures }: Section): string[] => [
+  `## ${title}`,
+  '',
+  about,
+  ...groupsOf(figures).flatMap((group) => {
+    const subjects = Object.keys(group[0]?.values ?? {});
+    return [
+      '',
+      `| | ${subjects.join(' | ')} |`,
+      `|---|${subjects.map(() => '---:|').join('')}`,
+      ...group.map(({ name, unit, values }) => {
+        const cells = subjects.map((subject) => {
+          const spread = values[subject];
+          return spread ? `${shown(spread, unit)}${range(spread)}` : '';
+        });
+        return `| ${name} | ${cells.join(' | ')} |`;
+      }),
+    ];
+  }),
+];
 
 /** Figures of the same subjects share a table. */
 const groupsOf = (figures: Figure[]): Figure[][] => {

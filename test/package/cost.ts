@@ -219,14 +219,16 @@ export function tablesOf(measurement: Measurement, counted: Counted): string {
     const parts = [lambda, sending + receiving, ledger, secrets + files, logs, total, inTens];
     return [measured.batchSize, measured.requests, `${billedMs(measured)} ms`, ...parts.map(dollars)];
   };
-  const rows = Object.entries(functions).map(([title, measured]) => {
+  const rowOf = (title: string, measured: MeasuredFunction): (string | number)[] => {
     // A file, or a second request that depends on the first, is beyond it.
     const isForPipes = measured.requests === 1 && measured.calls['s3:GetObject'] === undefined;
     const pipes = isForPipes ? [pipeCost(), pipeCost(10)].map(dollars).join(' / ') : '–';
     return [title, ...costsIn(measured), pipes];
-  });
-  const [[firstTitle, first] = ['', undefined]] = Object.entries(functions);
-  const memoryMb = first?.memoryMb ?? 0;
+  };
+  const rows = Object.entries(functions).flatMap(([title, measured], at) =>
+    [measured, ...(at === 0 ? partial : [])].map((each) => rowOf(title, each)),
+  );
+  const memoryMb = Object.values(functions)[0]?.memoryMb ?? 0;
   const waiting = dollars(waitingCost(memoryMb, counted.containers));
   const costHead = [
     ...['batch', 'requests each', 'billed a batch', 'Lambda', 'SQS', 'ledger', 'secrets, files', 'logs'],
@@ -247,68 +249,57 @@ export function tablesOf(measurement: Measurement, counted: Counted): string {
     `${latencyMs} ms, and everything succeeds at once. CPU time is scaled to the part of a CPU that the function’s memory buys.`,
     'Pipes + API destinations: sent singly / in tens.',
     '',
-    'Where batches are not full:',
-    '',
     table(
-      ['a million messages of', ...costHead],
-      partial.map((measured) => [firstTitle, ...costsIn(measured)]),
-    ),
-    `Where calls wait for their turn, every container is billed all the while: at ${Math.floor(callsPerSecond)} calls a second, a million calls take`,
-    `${(1_000_000 / callsPerSecond / 3600).toFixed(1)} hours, in which the ${counted.containers} containers of one function cost ${waiting} with ${memoryMb} MB, in the place of what Lambda costs above.`,
-    `What they call is written to the ledger’s table for \`sis-relay status\`: $${paceWritingCost(counted.allContainers).toFixed(4)} of a million calls by all ${counted.allContainers} containers, ${dollars(paceMonthlyCost(counted.allContainers))} a month at most.`,
-    '',
-    'What operators see of letters and of what waits is written to a table of its own, with its index:',
-    '',
-    table(
-      ['a million', 'cost'],
+      ['what else', 'cost'],
       [
         [
-          `messages that succeed, ${desk.receivedAgain * 100}% of them not at their first receipt`,
+          `a million calls that wait for their turn, at ${Math.floor(callsPerSecond)} a second: ${(1_000_000 / callsPerSecond / 3600).toFixed(1)} hours of the ${counted.containers} containers of one function with ${memoryMb} MB, instead of the cost of Lambda above`,
+          waiting,
+        ],
+        [
+          `a million calls reported for \`sis-relay status\` by all ${counted.allContainers} containers`,
+          `$${paceWritingCost(counted.allContainers).toFixed(4)}, at most ${dollars(paceMonthlyCost(counted.allContainers))} a month`,
+        ],
+        [
+          `a million messages that succeed, ${desk.receivedAgain * 100}% of them not at their first receipt, in the table of what operators see`,
           `$${ofDesk.succeeded.toFixed(4)}`,
         ],
-        ['of those that do so later, as after a wait for their turn', dollars(ofDesk.receivedAgain)],
-        ['waits for a cause', dollars(ofDesk.wait)],
-        ['letters, written and dealt with', dollars(ofDesk.letter)],
-        ['messages of `publish --wait`, or replayed', dollars(ofDesk.receipt)],
-      ],
-    ),
-    `Computed for records of ${desk.recordBytes} bytes. 100,000 letters that lie for a month cost ${dollars(deskKeepingCost(100_000))}.`,
-    '',
-    'Fixed costs a month:',
-    '',
-    table(
-      ['what', 'cost'],
-      [
         [
-          `${counted.alarms} alarms on ${counted.ownWatched} metrics, ${counted.causes} composite alarms, the dashboard, ${ofSchedules} metrics of the schedules`,
+          'a million that succeed at a later receipt, as after a wait for their turn',
+          dollars(ofDesk.receivedAgain),
+        ],
+        ['a million waits for a cause', dollars(ofDesk.wait)],
+        ['a million letters, written and dealt with', dollars(ofDesk.letter)],
+        ['a million messages of `publish --wait`, or replayed', dollars(ofDesk.receipt)],
+        ['100,000 letters that lie for a month', dollars(deskKeepingCost(100_000))],
+        [
+          `a month of ${counted.alarms} alarms on ${counted.ownWatched} metrics, ${counted.causes} composite alarms, the dashboard, ${ofSchedules} metrics of the schedules`,
           dollars(own),
         ],
         [
-          `each integration: ${counted.eachWatched} metrics more for these alarms, and up to ${metrics} of its own while nothing fails`,
+          `a month of each integration: ${counted.eachWatched} metrics more for these alarms, and up to ${metrics} of its own while nothing fails`,
           dollars(counted.eachWatched * prices.alarm + metrics * prices.metric),
         ],
         [
-          `the pace: ${paceMetrics.always} metrics, ${paceMetrics.most} where calls of every class wait and are refused`,
+          `a month of the pace: ${paceMetrics.always} metrics, ${paceMetrics.most} if calls of every class wait and are refused`,
           [paceMetrics.always, paceMetrics.most].map((count) => dollars(count * prices.metric)).join(' – '),
         ],
-        ['each secret', dollars(prices.secret)],
-        ['the secrets of 1,000 learners', dollars(1000 * prices.secret)],
+        ['a month of each secret', dollars(prices.secret)],
+        ['a month of the secrets of 1,000 learners', dollars(1000 * prices.secret)],
+        ...[500, 2_000, 20_000, 100_000].map((courses) => {
+          const { operations, lambda, engine, files, total } = exportCostOf(courses, latencyMs);
+          const [inAll, ofLambda, ofEngine, ofFiles] = [total, lambda, engine, files].map(
+            (amount) => `$${amount.toFixed(3)}`,
+          );
+          return [
+            `an export of ${courses.toLocaleString('en-US')} courses, ${operations} operations`,
+            `${inAll} (Lambda ${ofLambda}, durable execution ${ofEngine}, files ${ofFiles})`,
+          ];
+        }),
       ],
     ),
-    '',
-    table(
-      ['an export of', 'operations', 'Lambda', 'durable execution', 'files', '**together**'],
-      [500, 2_000, 20_000, 100_000].map((courses) => {
-        const { operations, lambda, engine, files, total } = exportCostOf(courses, latencyMs);
-        return [
-          `${courses.toLocaleString('en-US')} courses`,
-          operations,
-          ...[lambda, engine, files, total].map((amount) => `$${amount.toFixed(3)}`),
-        ];
-      }),
-    ),
-    `Computed for ${anExport.requests} requests and files per course, ${latencyMs} ms per request, ${anExport.atOnce} requests at once, and no waiting. Each wait is two more`,
-    `operations. Prices of durable executions: $${prices.durableOperation} a million operations, $${prices.durableGigabyteWritten} a gigabyte written, $${prices.durableGigabyte} a gigabyte kept for a month.`,
+    `Computed for records of ${desk.recordBytes} bytes in that table; for exports, for ${anExport.requests} requests and files per course, ${latencyMs} ms per request, ${anExport.atOnce} requests`,
+    `at once, and no waiting (two more operations each), at $${prices.durableOperation} a million operations, $${prices.durableGigabyteWritten} a gigabyte written and $${prices.durableGigabyte} a gigabyte kept for a month.`,
     '',
   ].join('\n');
 }

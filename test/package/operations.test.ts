@@ -25,6 +25,7 @@ test('the example of overrides is one that the functions take, of operations tha
 });
 
 test('the runbook’s example of an export is asked for so', () => {
-  const [request] = examplesIn(sectionOf('lib/cli/README.md', '## Export courses'));
-  expect(askedIn(request).request).toMatchObject({ orgUnitIds: [2001, 2002], orgUnitType: 3 });
+  const section = sectionOf('lib/cli/README.md', '## Export courses');
+  const [, payload = ''] = /--payload \\\n {2}'([^']+)'/.exec(section) ?? [];
+  expect(askedIn(JSON.parse(payload)).request).toMatchObject({ orgUnitIds: [2001, 2002], orgUnitType: 3 });
 });

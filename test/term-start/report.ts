@@ -21,7 +21,7 @@ const number = (value: number): string => `${Math.round(value * 1_000) / 1_000}`
 
 /** For a terminal: the floors of one variant, and what became of each class and function. */
 export const textOf = (all: Told): string => {
-  const { name, part, floors, lanes, minutes, wallSeconds, calls, refused, reconciled } = all;
+  const { name, part, floors, lanes, minutes, wallSeconds, calls, refused, urgent, lastMs, reconciled } = all;
   return [
     '',
     `${name}${part === 1 ? '' : `, ${part} of the load`}: ${calls} calls and ${refused} refused in ${(minutes / 60).toFixed(1)} h, simulated in ${wallSeconds.toFixed(0)} s`,
@@ -34,6 +34,10 @@ export const textOf = (all: Told): string => {
       (lane) =>
         `  ${lane.name.padEnd(24)}${lane.priority.padEnd(8)}${String(lane.done).padStart(10)}${told(lane.p50).padStart(10)}${told(lane.p95).padStart(10)}${String(lane.receipts ?? '–').padStart(10)}${String(lane.letters).padStart(9)}`,
     ),
+    ...urgent.map(
+      ({ fromMs, toMs, p95 }) => `  urgent p95, sent from ${hourOf(fromMs)} to ${hourOf(toMs)}: ${told(p95)}`,
+    ),
+    `  the last is done at ${hourOf(lastMs)}`,
     ...reconciled.map((run) => {
       const [planned, made, reached, time, share] = cellsOf(run);
       return `  reconcile from ${hourOf(run.fromMs)}: ${made} of ${planned} calls (${reached} of what is recent, the sample and the slice), ${time}, ${share} of the budget`;
@@ -59,20 +63,7 @@ export const summaryOf = (all: Told[]): string => {
       return `| ${name}${part === 1 ? '' : `, ${part} of the load`} | ${cells.join(' | ')} |`;
     }),
     '',
-    ...reconcileTableOf(all),
   ].join('\n');
-};
-
-const reconcileTableOf = (all: Told[]): string[] => {
-  const runs = all.flatMap(({ name, reconciled }) => reconciled.map((run) => ({ name, run })));
-  if (runs.length === 0) return [];
-  return [
-    '| reconcile | calls planned | made | of what is recent, of the sample, of the slice | time | of the budget |',
-    '| --- | ---: | ---: | ---: | ---: | ---: |',
-    ...runs.map(({ name, run }) => `| ${name}, from ${hourOf(run.fromMs)} | ${cellsOf(run).join(' | ')} |`),
-    '',
-    ...urgentTableOf(all),
-  ];
 };
 
 const hourOf = (ms: number): string => `${Math.round((100 * ms) / hourMs) / 100} h`;
@@ -95,20 +86,4 @@ const reachedOf = ({ planned, made }: ToldRun): number[] => {
     left -= reached;
     return reached / planned[part];
   });
-};
-
-/** Those with reconcile beside the same without it. */
-const urgentTableOf = ([without, ...others]: Told[]): string[] => {
-  const withIt = others.filter(({ reconciled }) => reconciled.length > 0);
-  const all = without === undefined ? withIt : [without, ...withIt];
-  const spans = (without?.urgent ?? []).filter(({ p95 }) => p95 !== undefined);
-  return [
-    `| urgent p95, sent from | ${spans.map(({ fromMs, toMs }) => `${hourOf(fromMs)} to ${hourOf(toMs)}`).join(' | ')} | the last is done at |`,
-    `| --- |${' ---: |'.repeat(spans.length + 1)}`,
-    ...all.map(({ name, urgent, lastMs }) => {
-      const waits = spans.map(({ fromMs }) => told(urgent.find((each) => each.fromMs === fromMs)?.p95));
-      return `| ${name} | ${waits.join(' | ')} | ${hourOf(lastMs)} |`;
-    }),
-    '',
-  ];
 };

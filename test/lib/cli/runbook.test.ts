@@ -31,9 +31,9 @@ const situations = text
   .slice(1)
   .map((section) => ({
     title: section.split('\n')[0] ?? '',
-    commands: [...section.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
-      block.split('\n').filter((line) => line.startsWith('npx sis-relay') && isNew(line)),
-    ),
+    commands: [...section.matchAll(/^npx sis-relay .*$|(?<=`)npx sis-relay [^`]*(?=`)/gm)]
+      .map(([command]) => command)
+      .filter(isNew),
   }));
 
 const office = localOffice({
@@ -114,8 +114,7 @@ beforeAll(async () => {
   const data = { orgUnitCode: 'COURSE_ID', userName: 'LOGIN', roleId };
   const mapping = { messages: [{ function: 'enrollment-create', data, key: ['COURSE_ID', 'LOGIN'] }] };
   writeFileSync(join(office.folder, 'mapping.json'), JSON.stringify(mapping));
-  for (const name of ['first.zip', 'tonight.zip'])
-    writeFileSync(join(office.folder, name), await zipOf(entriesOfSis(smallSis())));
+  writeFileSync(join(office.folder, 'tonight.zip'), await zipOf(entriesOfSis(smallSis())));
   const bucket = { s3: await office.target().s3(), bucket: office.stack().description.bucket };
   await putText(bucket, 'snapshot-settings.json', JSON.stringify({ roles: { student: 110, teacher: 109 } }));
 });
@@ -181,10 +180,6 @@ const comparison = async (command: string): Promise<string> => {
   return groupIdOf(fault);
 };
 
-/** As a person does with settings to start from. */
-const fillInRoles = (settings: string): void =>
-  writeFileSync(settings, readFileSync(settings, 'utf8').replaceAll('null', '110'));
-
 /** Types a command of the runbook, with what it leaves open filled in; whoever is asked agrees. */
 const followed = async (command: string) => {
   if (isUsed) await renewLetters();
@@ -198,7 +193,7 @@ const followed = async (command: string) => {
     .replace('<id>', command.includes('<id>') ? await idOf(command) : '')
     .replace(/s3:\/\/<bucket>\S+/, archives[0] ?? '')
     .replace(
-      /\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|registrations\.csv|mapping\.json|tonight\.zip|first\.zip|snapshot-settings\.json|november\.html)/g,
+      /\b(grades\.csv|letters\.jsonl|unknown\.jsonl|export-of-the-sis\.csv|registrations\.csv|mapping\.json|tonight\.zip|november\.html)/g,
       (name) => join(office.folder, name),
     )
     // Here no letter is twelve days old.
@@ -210,7 +205,6 @@ const followed = async (command: string) => {
     // It serves until Ctrl-C.
     ...(serves && { signal: ending.signal, onOut: () => ending.abort() }),
   });
-  if (line.includes('--write-settings')) fillInRoles(join(office.folder, 'snapshot-settings.json'));
   archives.push(...(said.out.match(/s3:\/\/\S+discarded\S+/g) ?? []));
   return said;
 };
