@@ -33,7 +33,7 @@ export const countClaims = async (comparison: Comparison): Promise<void> => {
   const rows = 'coalesce(s.rows, CASE WHEN d.line IS NULL THEN 0 ELSE 1 END)';
   const statement = `
     SELECT grp, fate, CAST(sum(rows) AS BIGINT) FROM (
-      SELECT d.grp, CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN d.other <> d.before THEN 'held' WHEN d.change IN ('created', 'updated') THEN 'sent'
+      SELECT d.grp, CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN wants_other(d.other, d.before) THEN 'held' WHEN d.change IN ('created', 'updated') THEN 'sent'
           ELSE 'unchanged' END AS fate, ${rows} AS rows
         FROM draft d LEFT JOIN several_rows s USING (key) LEFT JOIN (SELECT DISTINCT key FROM older) o USING (key) WHERE d.told
       UNION ALL SELECT d.grp, 'refused', ${rows} FROM unfit_lines d LEFT JOIN several_rows s USING (key) WHERE d.told
@@ -56,7 +56,7 @@ export const countTableRows = async (
   const statement = `
     SELECT count(DISTINCT line) FILTER (NOT is_held), count(DISTINCT line) FILTER (is_held) FROM (
       SELECT p.line, h.line IS NOT NULL AS is_held
-      FROM problems p LEFT JOIN (SELECT DISTINCT line FROM draft WHERE told AND other <> before) h USING (line)
+      FROM problems p LEFT JOIN (SELECT DISTINCT line FROM draft WHERE told AND wants_other(other, before)) h USING (line)
       WHERE p.line IS NOT NULL)`;
   const [refused = 0, held = 0] = (await comparison.sets.row<[number, number]>(statement)) ?? [];
   comparison.rows[file] = { used: table.rows - refused - held - withoutMessage };
@@ -83,15 +83,18 @@ export const reportRows = (file: string, table: string): string => {
 };
 
 /**
- * A row that was refused, and is not named by a delta (`read`), is refused still. `a`: its org unit or line item, as it is known now. One
- * that no file had is judged anew each time.
+ * A row that was refused, and is not named by a delta (`read`), is refused still. `a`: its org unit or line item, as it is known now;
+ * without it, the row is that of a class or user itself. One that no file had is judged anew each time.
  */
-export const refusedStill = (grp: FileName, { read, a }: { read: string; a: string }): string => `
+export const refusedStill = (grp: FileName, { read, a }: { read: string; a?: string }): string => `
   INSERT INTO refused
-    SELECT r.grp, r.row, ${a}, coalesce(u.new, r.b), false, false FROM was_refused r
+    SELECT r.grp, r.row, ${a === undefined ? 'NULL, NULL' : `${a}, coalesce(u.new, r.b)`}, false, false FROM was_refused r
       ANTI JOIN ${read} e ON e.row = r.row ANTI JOIN refused x ON x.grp = r.grp AND x.row = r.row
-      LEFT JOIN renamed c ON c.letter = 'c' AND c.old = r.a LEFT JOIN renamed u ON u.letter = 'u' AND u.old = r.b
-    WHERE r.grp = '${grp}' AND NOT starts_with(r.row, chr(31));
+      ${a === undefined ? '' : `LEFT JOIN renamed c ON c.letter = 'c' AND c.old = r.a LEFT JOIN renamed u ON u.letter = 'u' AND u.old = r.b`}
+    WHERE r.grp = '${grp}' AND NOT starts_with(r.row, chr(31))${
+      // Earlier versions kept the number of a line.
+      a === undefined ? ` AND r.row[1] IN ('=', '#')` : ''
+    };
   INSERT INTO problems
     SELECT '${grp}.csv', NULL, NULL, 'rows of earlier exports that are refused still: ' || count(*) || '. Each is read again once a bulk file or a delta has it'
     FROM refused WHERE grp = '${grp}' AND NOT is_here HAVING count(*) > 0;`;
