@@ -48,7 +48,10 @@ export const countClaims = async (comparison: Comparison): Promise<void> => {
     if (count > 0) addRows(comparison, `${grp}.csv`, { fate, count });
 };
 
-/** Counts the rows of a table by their fate, after the comparison: each that cannot be used is reported by its line. */
+/**
+ * Counts the rows of a table by their fate, after the comparison: each that cannot be used is reported by its line. One of which a cell gives
+ * no value any more is reported as well.
+ */
 export const countTableRows = async (
   comparison: Comparison,
   { file, table, withoutMessage }: { file: string; table: Table; withoutMessage: number },
@@ -59,7 +62,19 @@ export const countTableRows = async (
       FROM problems p LEFT JOIN (SELECT DISTINCT line FROM draft WHERE told AND wants_other(other, before)) h USING (line)
       WHERE p.line IS NOT NULL)`;
   const [refused = 0, held = 0] = (await comparison.sets.row<[number, number]>(statement)) ?? [];
-  comparison.rows[file] = { used: table.rows - refused - held - withoutMessage };
+  const stays = `value NOT IN ('""', 'null')`;
+  const [emptied = 0] =
+    (await comparison.sets.row<[number]>(`
+      SELECT count(DISTINCT line) FROM last_values WHERE ${stays} AND line NOT IN (SELECT line FROM problems WHERE line IS NOT NULL)`)) ??
+    [];
+  await comparison.sets.run(
+    `INSERT INTO problems
+       SELECT $1, line, col, 'is empty without quotation marks, so the platform keeps the value that was sent. To clear it, write "" there'
+       FROM last_values WHERE ${stays}`,
+    [file],
+  );
+  comparison.rows[file] = { used: table.rows - refused - held - emptied - withoutMessage };
+  addRows(comparison, file, { fate: 'emptied', count: emptied });
   addRows(comparison, file, { fate: 'held', count: held });
   addRows(comparison, file, { fate: 'withoutMessage', count: withoutMessage });
   addRows(comparison, file, { fate: 'refused', count: refused });
@@ -107,6 +122,7 @@ const words: Record<RowFate, string> = {
   unchanged: 'unchanged',
   held: 'not used, because a row that cannot be used may be about the same',
   used: 'used by the mapping',
+  emptied: 'used, with an empty cell whose last value stays',
   withoutMessage: 'that no message of the mapping is for',
   read: 'read',
   outsideDates: 'outside their dates',
@@ -125,6 +141,8 @@ const words: Record<RowFate, string> = {
 /** The next step for a fate; the other fates need none. */
 const steps: Partial<Record<RowFate, string>> = {
   held: 'What was accepted stays. Correct the rows that cannot be used, or leave them out: then the others are used.',
+  emptied:
+    'A cell that is empty without quotation marks leaves the platform’s value as it is. To clear that, write "" in the cell, or give its field a default in the mapping.',
   withoutMessage:
     'A message is for a row whose cells have the values of its "when", letter by letter. If these rows are to be sent, correct them or the mapping.',
   outsideDates:
