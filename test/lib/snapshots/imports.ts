@@ -45,7 +45,7 @@ export const importDropped = async (
   const examined = await examine({ key, etag: '', droppedMs }, { services, startedAt: 'now' });
   const { id = '' } = examined;
   const record = (): SnapshotRecord => bucket.json(recordKey(id)) as SnapshotRecord;
-  if (examined.is === 'over') return { examined, id, record, report: [], bodies: [] };
+  if (examined.is === 'over') return { examined, id, record, report: [] as string[], bodies: [] as Body[] };
   if (isApproved || examined.reasons.length === 0)
     bucket.write(acceptedKeyOf(key), JSON.stringify(examined.accepted));
   const packed = readFileSync(bucket.at(changesKey(id)));
