@@ -271,18 +271,18 @@ export const exportOf = async (
   return { zip: await zipOf(entriesOfSis(sis, modes)), rows };
 };
 
-/** The same enrollments as a table, whose rows say when they were changed, and by which message of the mapping (`by`) they are read. */
-export const tableOf = (universities: { university: University; by: string }[]): string =>
+/** The same enrollments as a table, whose rows say when they were changed, and which message of the mapping is for them. */
+export const tableOf = (universities: University[], by: (row: Record<string, string>) => string): string =>
   csvOf(
     ['KEY', 'COURSE', 'LOGIN', 'ROLE', 'AT', 'BY'],
-    universities.flatMap(({ university: { tables }, by }) =>
+    universities.flatMap(({ tables }) =>
       [...tables.enrollments.values()].flatMap((row) => {
         const COURSE = tables.classes.get(row.classSourcedId ?? '')?.classCode ?? '';
         const LOGIN = tables.users.get(row.userSourcedId ?? '')?.username ?? '';
-        const named = { COURSE, LOGIN, ROLE: row.role ?? '', BY: by };
+        const named = { COURSE, LOGIN, ROLE: row.role ?? '' };
         // It may be meant for anybody, in all of them.
         if (COURSE === '' && LOGIN === '') return [];
-        return [{ ...named, KEY: row.sourcedId ?? '', AT: instant(0) }];
+        return [{ ...named, KEY: row.sourcedId ?? '', AT: instant(0), BY: by(row) }];
       }),
     ),
   );

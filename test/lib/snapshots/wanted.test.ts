@@ -320,7 +320,7 @@ test('an export of OneRoster whose roles, scores, names, columns, rows or files 
   }));
   const more = [
     { name: 'orgs.csv', content: 'x' },
-    { name: 'folder/users.csv', content: 'y' },
+    { name: 'folder/others.csv', content: 'y' },
   ];
   expect(await drop(await zipOf([...disguised, ...more]))).toMatchObject({
     ...{ reasons: [], report: [], bodies: [] },
