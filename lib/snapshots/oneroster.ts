@@ -276,7 +276,7 @@ const loadRenamed = (loaded: Loaded): string => `
     SELECT any_value(grp) AS grp, key, any_value(kind) AS kind, any_value(a) AS a,
       any_value(b) AS b, any_value(org) AS org, arg_max(value, newest) AS value, arg_max(row, newest) AS row, arg_max(mark, newest) AS mark,
       max(at_ms) AS at_ms, max(seen) AS seen, any_value(data) AS data, true AS renamed
-    FROM (SELECT *, (CASE WHEN kind = '3' THEN coalesce(at_ms, 0) ELSE 0 END, NOT renamed, row) AS newest FROM was_now SEMI JOIN merged USING (key))
+    FROM (SELECT *, (CASE WHEN kind = '3' THEN coalesce(at_ms, 0) ELSE 0 END, NOT renamed, value) AS newest FROM was_now SEMI JOIN merged USING (key))
     GROUP BY key;
   INSERT INTO backs SELECT grp, row, key FROM was_now;
   INSERT INTO backs SELECT s.grp, s.row, coalesce(w.key, s.key) FROM shared_backs s LEFT JOIN was_now w ON w.old_key = s.key AND w.key <> s.key;

@@ -55,11 +55,8 @@ const sentOf = (login: string): string[] =>
 /** The nights in which the report names the row of a user. */
 const toldOf = (login: string): number[] => {
   const line = Object.keys(cells).indexOf(login) + 2;
-  return nights.filter((night) =>
-    imported[night - 1]?.report.includes(
-      `"grades.csv","${line}","TEXT","is empty without quotation marks, so the platform keeps the value that was sent. To clear it, write """" there"`,
-    ),
-  );
+  const told = `"grades.csv","${line}","TEXT","is empty without quotation marks, so the platform keeps the value that was sent. To clear it, write """" there"`;
+  return nights.filter((night) => imported[night - 1]?.report.some((each) => each === told));
 };
 
 test('a cell that is emptied without quotation marks sends nothing of its field, and is told until it is cleared', () => {
