@@ -19,7 +19,10 @@ type Named = {
   parts: NamePart[];
 };
 
-/** Fills the tables `names` and `renamed`: the names of classes and users on the platform, or why a name is not known. */
+/**
+ * Fills the tables `names`, `renamed` and `joined`: the names of classes and users on the platform, or why a name is not known; the names
+ * that nobody has any more, with the one that all who had them have now; and those of users that others have now, too.
+ */
 export const readNames = async (reading: Reading): Promise<{ users: Table | undefined }> => {
   const { comparison, given } = reading;
   const { sets, settings } = comparison;
@@ -75,7 +78,9 @@ export const readNames = async (reading: Reading): Promise<{ users: Table | unde
     CREATE TABLE renamed AS
       SELECT w.letter, w.name AS old, min(n.name) AS new FROM names_was w JOIN names n USING (letter, id)
       WHERE w.name NOT IN ('', ${ambiguous})
-      GROUP BY w.letter, w.name HAVING bool_and(n.problem IS NULL AND n.name <> w.name) AND min(n.name) = max(n.name)`);
+      GROUP BY w.letter, w.name HAVING bool_and(n.problem IS NULL AND n.name <> w.name) AND min(n.name) = max(n.name);
+    CREATE TABLE joined AS
+      SELECT DISTINCT new AS name FROM renamed WHERE letter = 'u' AND new IN (SELECT name FROM names_was WHERE letter = 'u')`);
   return { users: tables.users };
 };
 

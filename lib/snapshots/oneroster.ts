@@ -254,10 +254,10 @@ const wasNow = ({ number, isOtherField }: Loaded): string => `
     CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END AS a, coalesce(u.new, d.b) AS b, coalesce(d.org, i.org) AS org,
     d.value, d.row, d.at_ms, d.mark, coalesce(d.seen, ${number}) AS seen,
     CASE WHEN d.kind = '3' AND n.object IS NULL THEN without_user(${gradeData(`''`)}) END AS data,
-    ${isOtherField} OR c.new IS NOT NULL OR u.new IS NOT NULL OR (d.kind = '3' AND n.org <> coalesce(d.org, i.org)) IS TRUE AS renamed,
+    ${isOtherField} OR c.new IS NOT NULL OR u.new IS NOT NULL OR m.name IS NOT NULL OR (d.kind = '3' AND n.org <> coalesce(d.org, i.org)) IS TRUE AS renamed,
     keyed(d.kind, d.a, d.b) AS old_key, keyed(d.kind, CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END, coalesce(u.new, d.b)) AS key
   FROM (FROM state WHERE kind IN ('2', '3')) d LEFT JOIN renamed c ON c.letter = 'c' AND c.old = CASE WHEN d.kind = '2' THEN d.a END
-    LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b
+    LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b LEFT JOIN joined m ON m.name = d.b
     LEFT JOIN items n ON n.object = CASE WHEN d.kind = '3' THEN d.a END
     LEFT JOIN items_was i ON i.object = CASE WHEN d.kind = '3' THEN d.a END`;
 
@@ -267,7 +267,10 @@ const loadAsNamed = (loaded: Loaded): string => `
   CREATE VIEW backs AS SELECT grp, row, key FROM was UNION ALL FROM shared_backs;
 `;
 
-/** Of two that come to be one, nobody knows what the platform has: what is held is the newest grade, and the role by the name that stays. */
+/**
+ * Of two that come to be one, nobody knows what the platform has: the other may have had there what nobody wants any more. So all is sent
+ * again of the name that stays (`joined`), and what is held is the newest grade, and the role by the name that stays.
+ */
 const loadRenamed = (loaded: Loaded): string => `
   CREATE TABLE was_now AS ${wasNow(loaded)};
   CREATE TABLE merged AS SELECT key FROM was_now GROUP BY key HAVING count(*) > 1;
@@ -276,7 +279,7 @@ const loadRenamed = (loaded: Loaded): string => `
     SELECT any_value(grp) AS grp, key, any_value(kind) AS kind, any_value(a) AS a,
       any_value(b) AS b, any_value(org) AS org, arg_max(value, newest) AS value, arg_max(row, newest) AS row, arg_max(mark, newest) AS mark,
       max(at_ms) AS at_ms, max(seen) AS seen, any_value(data) AS data, true AS renamed
-    FROM (SELECT *, (CASE WHEN kind = '3' THEN coalesce(at_ms, 0) ELSE 0 END, NOT renamed, value) AS newest FROM was_now SEMI JOIN merged USING (key))
+    FROM (SELECT *, (CASE WHEN kind = '3' THEN coalesce(at_ms, 0) ELSE 0 END, key = old_key, value) AS newest FROM was_now SEMI JOIN merged USING (key))
     GROUP BY key;
   INSERT INTO backs SELECT grp, row, key FROM was_now;
   INSERT INTO backs SELECT s.grp, s.row, coalesce(w.key, s.key) FROM shared_backs s LEFT JOIN was_now w ON w.old_key = s.key AND w.key <> s.key;
