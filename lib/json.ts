@@ -97,6 +97,48 @@ const parse = (text: string): { json: unknown } | undefined => {
   }
 };
 
+/** Why a text is not read, for a person: with the place of its first fault. Undefined: it is JSON. */
+export const problemOf = (text: string): string | undefined => {
+  const read = readJson(text);
+  if ('json' in read) return undefined;
+  return read.flaw === 'too deep'
+    ? read.problem
+    : `${read.problem} (its first fault is in ${placeOfFlaw(text)})`;
+};
+
+/** Where a text ceases to be JSON, as in `line 3, column 14`. It is for a person: a large text may be read some twenty times. */
+const placeOfFlaw = (text: string): string => {
+  const lines = text.slice(0, flawAt(text)).split('\n');
+  return `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
+};
+
+/** Of some flaws `JSON.parse` tells no position: they are in the shortest beginning that no text of JSON could have. */
+const flawAt = (text: string): number => {
+  const told = firstFlaw(text);
+  if (told !== 'unknown') return told;
+  let [sound, flawed] = [0, text.length];
+  while (flawed - sound > 1) {
+    const length = Math.floor((sound + flawed) / 2);
+    const at = firstFlaw(text.slice(0, length));
+    if (at === 'unknown' || at < length) flawed = length;
+    else sound = length;
+  }
+  return sound;
+};
+
+/** Its end, where it could be the beginning of JSON. */
+const firstFlaw = (text: string): number | 'unknown' => {
+  try {
+    JSON.parse(text);
+    return text.length;
+  } catch (error) {
+    const { message } = error as Error;
+    if (/^(Unexpected end|Unterminated string)/.test(message)) return text.length;
+    const position = / JSON at position (\d+) \(line \d+ column \d+\)$/.exec(message)?.[1];
+    return position === undefined ? 'unknown' : Number(position);
+  }
+};
+
 /** It costs next to nothing where there are few brackets, as in every message that is taken. */
 const isTooDeep = (text: string): boolean =>
   countOf('{', text) + countOf('[', text) > maxLevels && nestingOf(text).deepest > maxLevels;

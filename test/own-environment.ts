@@ -4,7 +4,9 @@ import { removeTemporaryFolders } from './temporary-folder.ts';
 // What a person's own environment, or npm, tells the command is not for tests: an editor that waits for ever, a stage, a profile.
 for (const name of Object.keys(process.env))
   if (
-    /^(EDITOR|VISUAL|NO_COLOR|SIS_RELAY_\w+|AWS_(PROFILE|REGION|DEFAULT_REGION|ENDPOINT_URL\w*))$/.test(name)
+    /^(EDITOR|VISUAL|NO_COLOR|npm_command|SIS_RELAY_\w+|AWS_(PROFILE|REGION|DEFAULT_REGION|ENDPOINT_URL\w*))$/.test(
+      name,
+    )
   )
     delete process.env[name];
 

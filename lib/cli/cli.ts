@@ -28,7 +28,7 @@ import { addSnapshots } from './commands/snapshots.ts';
 import { addStatus } from './commands/status.ts';
 import { addTrace } from './commands/trace.ts';
 import { addWaiting } from './commands/waiting.ts';
-import { globalOptions } from './options.ts';
+import { checkPlace, globalOptions } from './options.ts';
 import { guarded, type Terminal } from './print/terminal.ts';
 
 /** 0: done. 1: nothing to do, refused, or not all done. 2: wrong usage. 130: interrupted by Ctrl-C, 143: by SIGTERM. */
@@ -53,7 +53,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     .description(
       'Shows, corrects and replays dead letters, publishes messages, and shows the state of a deployment.',
     )
-    .version(version())
+    .version(version(), '-v, --version', 'print the version')
     .configureOutput({
       writeOut: terminal.out,
       writeErr: terminal.err,
@@ -64,7 +64,10 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     .exitOverride()
     .showHelpAfterError('(see --help)')
     .helpCommand(false)
-    .hook('preAction', (_program, command) => checkFunctions(command))
+    .hook('preAction', (_program, command) => {
+      checkPlace(command.optsWithGlobals());
+      checkFunctions(command);
+    })
     .addHelpText('after', examples);
   for (const option of globalOptions()) program.addOption(option);
   const letters = program

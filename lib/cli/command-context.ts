@@ -7,7 +7,7 @@ import { readStack } from '../deployment/stack-outputs.ts';
 import { isNamed, type Target, type TargetOptions, targetFrom } from '../deployment/target.ts';
 import { printableJson } from '../redaction/printable.ts';
 import type { View } from '../views/view.ts';
-import { globalOptions } from './options.ts';
+import { globalOptions, optionOf } from './options.ts';
 import { type Print, printOf, textOfLines } from './print/document.ts';
 import { errorSentence } from './print/error-sentence.ts';
 import { createBar, createProgress, type Progress } from './print/progress.ts';
@@ -56,7 +56,7 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
   const { finish } = cli;
   const terminal = {
     ...cli.terminal,
-    command: (words: string) => [`sis-relay ${words}`, ...optionsGiven(command)].join(' '),
+    command: (words: string) => [cli.terminal.command(words), ...optionsGiven(command)].join(' '),
   };
   const { json: isJson = false, yes = false } = command.optsWithGlobals();
   let target: Target | undefined;
@@ -154,6 +154,3 @@ const filterOf = (command: Command): Filter => {
   const problems = parsed.error.issues.map(({ path, message }) => `${optionOf(String(path[0]))} ${message}`);
   throw new UsageError(problems.join('\n'));
 };
-
-const optionOf = (name: string): string =>
-  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

@@ -1,14 +1,29 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { UsageError } from '../deployment/command-errors.ts';
 import { nearest } from '../deployment/nearest.ts';
 import { letterKinds } from '../desk/letter-kinds.ts';
 
-/** They name another deployment than --local does. */
-const elsewhere = ['stage', 'deadLetters', 'profile'];
+/** They choose a deployment on AWS, or a part of it. */
+const onAws = ['stage', 'deadLetters', 'bucket', 'profile', 'region'] as const;
+
+/** @throws UsageError where both are chosen: of the two, one would be ignored. */
+export const checkPlace = (given: Record<string, unknown>): void => {
+  const local = ['local', 'stack'].find((name) => given[name] !== undefined);
+  const options = onAws.filter((name) => given[name] !== undefined).map(optionOf);
+  if (local === undefined || options.length === 0) return;
+  throw new UsageError(
+    `${optionOf(local)} works on a stack of this machine, and ${options.join(' and ')} on a deployment on AWS. Pass one or the other.`,
+  );
+};
+
+/** `--dead-letters` of `deadLetters`. */
+export const optionOf = (name: string): string =>
+  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 export const globalOptions = (): Option[] => [
   new Option('--stage <name>', 'the stage to work on (environment: SIS_RELAY_STAGE)'),
-  new Option('--local', 'work on the stack that `npm run local` runs on this machine').conflicts(elsewhere),
-  new Option('--stack <file>', 'like --local, for the stack that this file describes').conflicts(elsewhere),
+  new Option('--local', 'work on the stack that `npm run local` runs on this machine'),
+  new Option('--stack <file>', 'like --local, for the stack that this file describes'),
   new Option('--dead-letters <url>', 'address of the dead-letter queue (environment: DEAD_LETTER_QUEUE_URL)'),
   new Option('--bucket <name>', 'bucket of the audit log and of archives (environment: SIS_RELAY_BUCKET)'),
   new Option('--profile <name>', 'profile of the AWS configuration'),
@@ -40,7 +55,7 @@ const listed = (text: string, before: string[] = []): string[] => [
   ...text.split(',').flatMap((each) => each.trim() || []),
 ];
 
-const kinds = (text: string, before?: string[]): string[] => {
+export const kinds = (text: string, before?: string[]): string[] => {
   const all = listed(text, before);
   for (const kind of all) {
     const near = nearest(kind, letterKinds);

@@ -6,6 +6,7 @@ import {
   type EventSourceMappings,
   eventSourceMappings,
 } from './event-source-mapping.ts';
+import { unknownName } from './nearest.ts';
 import { restAfter } from './rests.ts';
 import type { Target } from './target.ts';
 
@@ -137,7 +138,7 @@ const checkedNames = ({ functions, known }: PauseRequest): string[] => {
   const unknown = functions.filter((name) => !known.includes(name));
   if (unknown.length === 0) return [...new Set(functions)];
   throw new UsageError(
-    `There is no function with a queue named ${unknown.join(', ')}. There are: ${known.join(', ')}`,
+    unknown.map((name) => unknownName('function with a queue named', name, known)).join('\n'),
   );
 };
 

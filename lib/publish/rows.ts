@@ -8,7 +8,7 @@ import type { Integrations } from '../deployment/integrations.ts';
 import { unknownName } from '../deployment/nearest.ts';
 import { eventIn, type Unwrapped, unwrapped } from '../envelope.ts';
 import type { Integration } from '../integration.ts';
-import { readJson } from '../json.ts';
+import { problemOf, readJson } from '../json.ts';
 import { type Cell, columnsOf, delimiterIn, eventOf, unknownColumns } from '../mapping/columns.ts';
 import { eventsOf, type Made, problemsText } from '../mapping/events.ts';
 import { columnsIn, type Mapping, readMapping } from '../mapping/mapping.ts';
@@ -114,7 +114,7 @@ const openTimed = async (
   if (kind === 'csv') {
     if (integration === undefined)
       throw new UsageError(
-        `A table holds messages for one function. Pass --function ${[...integrations.keys()].join('|')}, or --map and a mapping file.`,
+        `A table holds messages for one function. Pass --function and its name, or --map and a mapping file. There are: ${[...integrations.keys()].join(', ')}.`,
       );
     return () => csvRows(input, ownRows(integration, defaultsFor));
   }
@@ -154,10 +154,11 @@ type BodyOf = (json: unknown, line: number) => string;
 
 /** One message, a list of them, or an event as Lambda receives it. */
 async function* jsonRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
-  const read = readJson(withoutMark(await text(input.open())));
+  const content = withoutMark(await text(input.open()));
+  const read = readJson(content);
   if ('problem' in read)
     throw new UsageError(
-      `${input.name} ${read.problem}${read.flaw === 'too deep' ? '' : '. If each line is one message, pass --format jsonl'}.`,
+      `${input.name} ${problemOf(content)}${read.flaw === 'too deep' ? '' : '. If each line is one message, pass --format jsonl'}.`,
     );
   const { json } = read;
   const records = (json as { Records?: unknown } | null)?.Records;

@@ -6,7 +6,7 @@ import { maxMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
 import { failureOf } from '../failure.ts';
 import { inFolder } from '../files/folder.ts';
 import type { Integration } from '../integration.ts';
-import { escapedNameIn, readJson } from '../json.ts';
+import { escapedNameIn, problemOf, readJson } from '../json.ts';
 import { draftOf } from '../message.ts';
 import { openSetEngine, type SetEngine, SetEngineTooSlow } from '../sets/engine.ts';
 import { UnusableFile } from '../sets/unusable-file.ts';
@@ -319,7 +319,7 @@ const settingsOf = async (store: ComparisonStore) => {
   const text = await store.textIfAny(settingsKey);
   if (text === undefined) return snapshotSettings.parse({});
   const read = readJson(text);
-  if ('problem' in read) throw new UnusableSnapshot(`${settingsKey} in the bucket ${read.problem}`);
+  if ('problem' in read) throw new UnusableSnapshot(`${settingsKey} in the bucket ${problemOf(text)}`);
   const escaped = escapedNameIn(text);
   if (escaped !== undefined)
     throw new UnusableSnapshot(

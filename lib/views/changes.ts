@@ -42,22 +42,23 @@ export const discardedView = ({ discarded, failed, left, archives, backLater }: 
   ),
 ];
 
-export const exportedView = (result: Exported, file: string): View =>
-  result.exported === 0
-    ? [text(`No letter matches, so ${file} was not written.`)]
-    : [
+export const exportedView = ({ exported, gone, limitReached }: Exported, file: string): View => [
+  ...(exported > 0
+    ? [
         text(
-          `${countOf(result.exported, 'letter was', 'letters were')} written to ${file}. They hold personal data, unmasked.`,
+          `${countOf(exported, 'letter was', 'letters were')} written to ${file}. ${exported === 1 ? 'It holds' : 'They hold'} personal data, unmasked.`,
         ),
-        ...(result.gone > 0
-          ? [
-              text(
-                `${countOf(result.gone, 'letter')} could not be read: they are no longer in the queue, or another operator has them in hand.`,
-              ),
-            ]
-          : []),
-        ...(result.limitReached ? [{ more: 'These are as many as were asked for' }] : []),
-      ];
+      ]
+    : [text(`${gone === 0 ? 'No letter matches, so nothing' : 'Nothing'} was written to ${file}.`)]),
+  ...noteIf(gone > 0, 'warn', `${goneText(gone)} Run the same command again later.`),
+  ...(limitReached ? [{ more: 'These are as many as were asked for' }] : []),
+];
+
+/** Letters that the lists have, and that were not received from the queue. */
+export const goneText = (gone: number): string =>
+  gone === 1
+    ? '1 letter that matches could not be read: it is no longer in the queue, or another operator has it in hand.'
+    : `${numberOf(gone)} letters that match could not be read: they are no longer in the queue, or another operator has them in hand.`;
 
 const maxShown = 50;
 
@@ -108,7 +109,7 @@ const editPlanNotes = ({ letters, fields, unchanged, refused, gone }: EditPlan):
       'warn',
       `${countOf(refused.length, 'letter')} would still be refused, and will not be changed: ${plain(refused[0]?.problem ?? '')}`,
     ),
-    ...noteIf(gone > 0, 'warn', `${countOf(gone, 'letter')} could not be read.`),
+    ...noteIf(gone > 0, 'warn', goneText(gone)),
   ];
 };
 

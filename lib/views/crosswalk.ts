@@ -1,4 +1,5 @@
 import type { MovedCodes, ShownName } from '../crosswalk/names/names.ts';
+import { plain } from '../redaction/printable.ts';
 import { ageOf } from './amounts.ts';
 import { part, table, text, type View } from './view.ts';
 
@@ -6,9 +7,21 @@ const sourceText = { platform: 'the platform', file: 'the file in crosswalk/' } 
 
 const idsText = (ids: readonly number[]): string => ids.join(' and ');
 
-export const nameView = (shown: readonly ShownName[]): View =>
+type Asked = { kind: keyof typeof whatText; name: string };
+
+const whatText = {
+  orgUnitCode: 'org unit with the code',
+  userName: 'user with the name',
+  orgDefinedId: 'user with the OrgDefinedId',
+} as const;
+
+export const nameView = (shown: readonly ShownName[], { kind, name }: Asked): View =>
   shown.length === 0
-    ? [text('The crosswalk does not know this name. Names are exact, upper and lower case included.')]
+    ? [
+        text(
+          `The crosswalk knows no ${whatText[kind]} ${plain(name)}. Names are exact, upper and lower case included.`,
+        ),
+      ]
     : shown.map((each) => text(nameText(each)));
 
 const nameText = ({ name, source, ids, was, accepted, writtenMs, filled }: ShownName): string => {

@@ -67,7 +67,8 @@ const groupsText = ({ groups, matching }: Pick<Groups, 'groups' | 'matching'>): 
   return `${countOf(matching, 'dead letter')} in ${countOf(groups.length, 'group')}, the oldest ${oldest}, the newest ${newest} old`;
 };
 
-export const matchText = (letters: number): string => countOf(letters, 'letter matches', 'letters match');
+export const matchText = (letters: number): string =>
+  letters === 0 ? 'No letter matches' : countOf(letters, 'letter matches', 'letters match');
 
 type Counted = Pick<Found, 'listed' | 'queued'> & { limitReached?: boolean };
 

@@ -149,24 +149,36 @@ export const endNote = ({ counts, stoppedBecause }: Ended): Note => {
 
 /** What else became of letters. */
 export const resultNotes = ({ counts, backLater = 0 }: Ended): Note[] => {
-  const notes: [count: number, tone: Tone, text: string, command?: string][] = [
-    [counts.gone, 'plain', 'were no longer in the queue, or another operator had them in hand'],
-    [
-      counts.stillInvalid,
-      'warn',
-      'were not sent, because their function would still refuse them',
-      'letters groups --kind invalid',
-    ],
-    [counts.failed.length, 'bad', `could not be sent, and stay letters (${counts.failed[0]?.reason})`],
-    [
-      counts.undeleted.length,
-      'warn',
-      'were sent, but stay letters as well. If you replay them again, the ledger recognizes them as duplicates',
-    ],
-    [backLater, 'plain', 'become visible again by themselves when their lease ends'],
+  const { gone, stillInvalid, failed, undeleted } = counts;
+  const notes: { count: number; tone: Tone; one: string; many: string; command?: string }[] = [
+    {
+      ...{ count: gone, tone: 'plain' },
+      one: 'letter was no longer in the queue, or another operator had it in hand',
+      many: 'letters were no longer in the queue, or another operator had them in hand',
+    },
+    {
+      ...{ count: stillInvalid, tone: 'warn', command: 'letters groups --kind invalid' },
+      one: 'letter was not sent, because its function would still refuse it',
+      many: 'letters were not sent, because their functions would still refuse them',
+    },
+    {
+      ...{ count: failed.length, tone: 'bad' },
+      one: `letter could not be sent, and stays a letter (${failed[0]?.reason})`,
+      many: `letters could not be sent, and stay letters (${failed[0]?.reason})`,
+    },
+    {
+      ...{ count: undeleted.length, tone: 'warn' },
+      one: 'letter was sent, but stays a letter as well. If you replay it again, the ledger recognizes it as a duplicate',
+      many: 'letters were sent, but stay letters as well. If you replay them again, the ledger recognizes them as duplicates',
+    },
+    {
+      ...{ count: backLater, tone: 'plain' },
+      one: 'letter becomes visible again by itself when its lease ends',
+      many: 'letters become visible again by themselves when their lease ends',
+    },
   ];
-  return notes.flatMap(([count, tone, what, command]) =>
-    count > 0 ? [{ tone, text: `${numberOf(count)} ${what}`, ...(command && { command }) }] : [],
+  return notes.flatMap(({ count, tone, one, many, command }) =>
+    count > 0 ? [{ tone, text: countOf(count, one, many), ...(command && { command }) }] : [],
   );
 };
 

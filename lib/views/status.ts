@@ -23,7 +23,7 @@ import {
   text,
   type View,
 } from './view.ts';
-import { remarksOn, waitingGroupTable, waitText, wakeCommand } from './waiting.ts';
+import { remarksOn, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
 
 /** What is known of the connection to the platform, without its problems. */
 export const connectionNotes = (report: ConnectionReport | undefined): Note[] =>
@@ -214,7 +214,7 @@ export const statusView = (status: Status): View => {
       waitText(waiting.reduce((sum, { messages }) => sum + messages, 0)),
       waitingGroupTable(waiting),
       ...waitingTexts(status).map((each) => text(each)),
-      ...(waiting.length === 0 ? [] : [{ lead: 'One by one', command: 'waiting' }, wakeCommand(waiting)]),
+      ...(waiting.length === 0 ? [] : [{ lead: 'One by one', command: 'waiting' }, ...wakeCommands(waiting)]),
     ),
     lettersSection(status.letters),
   ];

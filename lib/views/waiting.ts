@@ -94,14 +94,15 @@ export const waitingView = ({ groups, messages, matching }: Waiting, name: strin
       : []),
     ...remarksOn(groups).map((each) => text(each)),
     { lead: 'All of one', command: `trace ${first.id.slice(0, 8)}` },
-    wakeCommand(groups),
+    ...wakeCommands(groups),
   ];
 };
 
-/** Of the largest cause, as an example of what can be typed. */
-export const wakeCommand = ([group]: readonly WaitingGroup[]): Block => ({
-  ...{ lead: 'Once a cause is gone', command: `waiting wake --kind ${group?.kind ?? 'credentials'}` },
-});
+/** For each kind of cause what to type, the largest cause first. */
+export const wakeCommands = (groups: readonly WaitingGroup[]): Block[] =>
+  [...new Set(groups.map(({ kind }) => kind))].map((kind) => ({
+    ...{ lead: 'Once the cause is gone', command: `waiting wake --kind ${kind}` },
+  }));
 
 /** For each cause a row, its error, and who must do what. */
 export const waitingGroupTable = (
@@ -134,7 +135,9 @@ const wakeForm = (of: { function: string; kind: string }): Form => ({
 });
 
 export const wakePlanView = (plan: Pick<WakePlan, 'messages' | 'groups' | 'due'>): View => [
-  { heading: hiddenText(plan.messages) },
+  plan.messages === 0
+    ? text('No message that matches is hidden until its next try, so there is nothing to wake.')
+    : { heading: hiddenText(plan.messages) },
   part(waitingGroupTable(plan.groups, { isPlan: true })),
   ...wakePlanNotes(plan),
 ];

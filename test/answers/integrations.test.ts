@@ -7,11 +7,13 @@ import { integrationStage } from './stage.ts';
 /** Every integration × whatever may come for an answer to each of its calls. */
 const stage = integrationStage();
 
-/** One of each kind of failure, and what an integration may take for its success. */
+/**
+ * One of each kind of failure, and what an integration may take for its success. What other answers are to each operation,
+ * `operations.test.ts` proves.
+ */
 const typical = [
   ...['200 with a page', '200 with JSON of another shape', 'half an answer'],
-  ...['404 that says what is not there', '404 with a page', '404 without words', '500 with a problem'],
-  ...['429', '403 that names a scope', 'an end of the connection'],
+  ...['404 that says what is not there', '500 with a problem', '429', '403 that names a scope'],
 ];
 const all = [...answers, halfAnswer];
 

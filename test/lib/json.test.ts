@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readJson, tooDeep } from '../../lib/json.ts';
+import { problemOf, readJson, tooDeep } from '../../lib/json.ts';
 
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
@@ -24,4 +24,29 @@ test.each([
 
 test('JSON of 64 levels is read', () => {
   expect(readJson(nested(64))).toHaveProperty('json');
+  expect([problemOf(nested(64)), problemOf(nested(65))]).toEqual([undefined, tooDeep]);
+});
+
+test.each([
+  ['{\n  "a": 1\n  "b": 2\n}', 'line 3, column 3'],
+  ['{"a": 1,}', 'line 1, column 9'],
+  ['{\n  "a": [1, 2,]\n}', 'line 2, column 14'],
+  ["{'a': 1}", 'line 1, column 2'],
+  ['{"a": nul}', 'line 1, column 10'],
+  ['{"a": "b\nc"}', 'line 1, column 9'],
+  ['{"a":\n"b', 'line 2, column 3'],
+  ['{} x', 'line 1, column 4'],
+  ['', 'line 1, column 1'],
+])('where a text ceases to be JSON is told by line and column: %j', (text, place) => {
+  expect(problemOf(text)).toBe(`is not JSON (its first fault is in ${place})`);
+});
+
+test('whatever character is damaged, the place is its own; whatever is cut off, it is the end', () => {
+  const sound = '{"a": [1.5e-3, true, {"b\\u00e9\\n": "c"}],\n "d": null, "e": {}, "f": [ ]}';
+  for (let at = 0; at < sound.length; at += 1) {
+    const before = sound.slice(0, at).split('\n');
+    const place = `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`;
+    for (const text of [sound.slice(0, at), `${sound.slice(0, at)}\u0001${sound.slice(at + 1)}`])
+      expect(problemOf(text)).toBe(`is not JSON (its first fault is in ${place})`);
+  }
 });

@@ -23,6 +23,7 @@ import {
 } from '../../lib/message.ts';
 import { anyCharacter } from '../any-character.ts';
 import { inTopic, noticeOf, onBus, testOfS3 } from '../envelopes.ts';
+import { runs } from '../seed.ts';
 
 const now = '2026-06-01T12:00:00Z';
 
@@ -591,7 +592,7 @@ describe('a refusal', () => {
           for (const each of list)
             expect(each).toMatch(/^data(\.\w+|\[\d+\])+: (is|must|expected|too|the uri)\b|^and \d+ more$/);
         }),
-        { numRuns: 300 },
+        { numRuns: runs(300) },
       );
     },
   );
@@ -613,7 +614,7 @@ describe('a refusal', () => {
           expect(problems(integration, body).length).toBeLessThan(4_000);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -811,7 +812,7 @@ describe('which message it is', () => {
       fc.property(fc.tuple(part, part), fc.tuple(part, part), (one, other) => {
         expect(of(one) === of(other)).toBe(JSON.stringify(one) === JSON.stringify(other));
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 });

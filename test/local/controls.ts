@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { platformsHere } from './platform/control-here.ts';
 import type { StackDescription } from './stack.ts';
 
 export type PlatformRequest = {
@@ -42,16 +43,29 @@ type PlatformRemovals = { gradeValues?: GradeValueKey[]; enrollments?: Enrollmen
 
 export type PlatformState = Record<string, Record<string, unknown>[]>;
 
+/** A request to an emulator's control API, such as `POST reset`, and its answer. */
+export const control = async <Answer = unknown>(
+  url: string,
+  call: `${'GET' | 'POST' | 'DELETE'} ${string}`,
+  body?: unknown,
+): Promise<Answer> => {
+  const [method = '', name = ''] = call.split(' ');
+  const sent = body === undefined ? '' : JSON.stringify(body);
+  const { status, text } =
+    platformsHere.get(url)?.(method, name, sent) ?? (await byHttp(`${url}/_local/${name}`, method, sent));
+  if (status >= 300) throw new Error(`${call}: ${status} ${text}`);
+  return JSON.parse(text);
+};
+
+const byHttp = async (url: string, method: string, body: string) => {
+  const answer = await fetch(url, { method, ...(body !== '' && { body }) });
+  return { status: answer.status, text: await answer.text() };
+};
+
 /** What tests and people do behind the functions' backs: to the platform, and to Secrets Manager. */
 export function controlsOf(description: StackDescription) {
-  const ask = async <Answer = unknown>(method: string, path: string, body?: unknown): Promise<Answer> => {
-    const answer = await fetch(`${description.platform}/_local/${path}`, {
-      method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    if (!answer.ok) throw new Error(`${method} /_local/${path}: ${answer.status} ${await answer.text()}`);
-    return (await answer.json()) as Answer;
-  };
+  const ask = <Answer = unknown>(call: Parameters<typeof control>[1], body?: unknown): Promise<Answer> =>
+    control(description.platform, call, body);
   /** Without a client of the SDK, which takes many times as long to make as this call. */
   const askSecrets = (action: string, input: object) =>
     fetch(description.secretsManager, {
@@ -66,27 +80,27 @@ export function controlsOf(description: StackDescription) {
   return {
     /** Of these tables; default: of all. */
     state: (...only: string[]): Promise<PlatformState> =>
-      ask('GET', only.length === 0 ? 'state' : `state?only=${only}`),
-    requests: (): Promise<PlatformRequest[]> => ask('GET', 'requests'),
+      ask(only.length === 0 ? 'GET state' : `GET state?only=${only}`),
+    requests: (): Promise<PlatformRequest[]> => ask('GET requests'),
     /** What befalls the next requests that match, each that many times. */
     fault: (effect: Effect, { method, path, ...often }: FaultOptions = {}) =>
       // biome-ignore lint/suspicious/noThenProperty: the control API's own word; nothing awaits this object
-      ask('POST', 'faults', { match: { method, path }, ...often, then: effect }),
+      ask('POST faults', { match: { method, path }, ...often, then: effect }),
     /** Those in force, and how often each may still happen. */
-    faults: (): Promise<{ left: number }[]> => ask('GET', 'faults'),
-    clearFaults: () => ask('DELETE', 'faults'),
-    reset: () => ask('POST', 'reset'),
+    faults: (): Promise<{ left: number }[]> => ask('GET faults'),
+    clearFaults: () => ask('DELETE faults'),
+    reset: () => ask('POST reset'),
     rateLimit: (creditsPerMinute: number | null, windowSeconds = 60) =>
-      ask('POST', 'rateLimit', { creditsPerMinute, windowSeconds }),
-    seed: (seed: object) => ask('POST', 'seed', seed),
+      ask('POST rateLimit', { creditsPerMinute, windowSeconds }),
+    seed: (seed: object) => ask('POST seed', seed),
     /** As by a person or a restore; a row that is not there is refused. */
-    change: (changes: PlatformChanges) => ask('POST', 'change', changes),
-    remove: (removals: PlatformRemovals) => ask('POST', 'remove', removals),
-    clock: (skewSeconds: number) => ask('POST', 'clock', { skewSeconds }),
+    change: (changes: PlatformChanges) => ask('POST change', changes),
+    remove: (removals: PlatformRemovals) => ask('POST remove', removals),
+    clock: (skewSeconds: number) => ask('POST clock', { skewSeconds }),
     /** How the platform behaves where deployments differ. */
-    settings: (changes: object) => ask('POST', 'settings', changes),
+    settings: (changes: object) => ask('POST settings', changes),
     /** What the platform accepts from now on. */
-    key: (userId: number, userKey: string) => ask('POST', 'keys', { userId, userKey }),
+    key: (userId: number, userKey: string) => ask('POST keys', { userId, userKey }),
     /** Gives a secret this value, and makes it where there is none. */
     secret: async (name: string, value: object) => {
       const SecretString = JSON.stringify(value);

@@ -4,10 +4,10 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
+import { request } from 'undici';
 import { tableKeys } from '../../lib/deployment/template/storage.ts';
-import { localClient } from './aws.ts';
+import { localRegion } from './aws.ts';
 import { faultList, refusalOf, suffer } from './aws-faults.ts';
 import { tellDate } from './date-header.ts';
 import { rememberExpressions } from './parsed-expressions.ts';
@@ -38,14 +38,14 @@ export async function startTables(
     response: ServerResponse,
   ) => void)[];
   server.removeAllListeners('request');
-  server.on('request', async (request: IncomingMessage, response: ServerResponse) => {
+  server.on('request', async (asked: IncomingMessage, response: ServerResponse) => {
     tellDate(response);
-    if (request.url === '/_local/faults') return void control(request, response);
-    const action = `${request.headers['x-amz-target']}`.split('.').at(-1) ?? '';
+    if (asked.url === '/_local/faults') return void control(asked, response);
+    const action = `${asked.headers['x-amz-target']}`.split('.').at(-1) ?? '';
     const fault = faults.take(action, table);
     if (fault && !(await suffer(fault, response))) return;
     const refusal = fault && refusalOf(fault);
-    if (refusal === undefined || refusal === null) return answer?.(request, response);
+    if (refusal === undefined || refusal === null) return answer?.(asked, response);
     const body = JSON.stringify({
       __type: `com.amazonaws.dynamodb.v20120810#${refusal.type}`,
       message: 'a local fault',
@@ -53,9 +53,9 @@ export async function startTables(
     response.writeHead(refusal.status, { 'content-type': 'application/x-amz-json-1.0' }).end(body);
   });
 
-  async function control(request: IncomingMessage, response: ServerResponse) {
-    if (request.method === 'DELETE') faults.clear();
-    const problem = request.method === 'POST' ? faults.add(await text(request)) : null;
+  async function control(asked: IncomingMessage, response: ServerResponse) {
+    if (asked.method === 'DELETE') faults.clear();
+    const problem = asked.method === 'POST' ? faults.add(await text(asked)) : null;
     response.writeHead(problem ? 400 : 204).end(problem ?? undefined);
   }
 
@@ -71,8 +71,6 @@ export async function startTables(
     url,
     close: () =>
       new Promise((resolve) => {
-        clients.get(url)?.destroy();
-        clients.delete(url);
         server.close(() => resolve());
         server.closeAllConnections();
       }),
@@ -112,30 +110,33 @@ export const addCrosswalkTable = (url: string, table: string): Promise<void> =>
 export const addDeskTable = (url: string, table: string): Promise<void> =>
   addTable(url, table, tableKeys.desk);
 
-/** By address: to make one takes longer than to make a table. */
-const clients = new Map<string, DynamoDBClient>();
-
-const clientOf = (url: string): DynamoDBClient => {
-  const client = clients.get(url) ?? new DynamoDBClient(localClient(url));
-  clients.set(url, client);
-  return client;
-};
-
 async function addTable(
   url: string,
   TableName: string,
   keys: (typeof tableKeys)[keyof typeof tableKeys],
 ): Promise<void> {
-  const client = clientOf(url);
-  await client.send(new CreateTableCommand({ TableName, ...keys, BillingMode: 'PAY_PER_REQUEST' }));
-  await untilActive(client, TableName);
+  await ask(url, 'CreateTable', { TableName, ...keys, BillingMode: 'PAY_PER_REQUEST' });
+  // dynalite makes a table a moment after it has answered.
+  while ((await ask(url, 'DescribeTable', { TableName })).Table?.TableStatus !== 'ACTIVE') await sleep(5);
 }
 
-/** dynalite makes a table a moment after it has answered. */
-async function untilActive(client: DynamoDBClient, TableName: string): Promise<void> {
-  for (;;) {
-    const { Table } = await client.send(new DescribeTableCommand({ TableName }));
-    if (Table?.TableStatus === 'ACTIVE') return;
-    await sleep(5);
-  }
+/** Without a client of the SDK, which takes several times as long, and longer still to be loaded. */
+async function ask(
+  url: string,
+  action: string,
+  input: object,
+): Promise<{ Table?: { TableStatus?: string } }> {
+  const { statusCode, body } = await request(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': `DynamoDB_20120810.${action}`,
+      'x-amz-date': '20260101T000000Z',
+      // It looks for the region alone.
+      authorization: `AWS4-HMAC-SHA256 Credential=local/20260101/${localRegion}/dynamodb/aws4_request, SignedHeaders=host, Signature=none`,
+    },
+    body: JSON.stringify(input),
+  });
+  if (statusCode !== 200) throw new Error(`${action}: ${statusCode} ${await body.text()}`);
+  return (await body.json()) as { Table?: { TableStatus?: string } };
 }

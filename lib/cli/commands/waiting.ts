@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { action } from '../action.ts';
 import type { Cli } from '../command-context.ts';
-import { reasonText, wholeNumber } from '../options.ts';
+import { kinds, reasonText, wholeNumber } from '../options.ts';
 
 export const addWaiting = (program: Command, cli: Cli): void => {
   const waiting = program
@@ -31,8 +31,8 @@ const addConditions = (command: Command): Command => {
     new Option('--function <name...>', 'of these functions'),
     new Option(
       '--kind <kind...>',
-      'that wait because of these kinds: credentials, aws-refused, throttled, unavailable',
-    ),
+      'that wait because of these kinds: credentials, aws-refused, throttled, unavailable, unknown-id',
+    ).argParser(kinds),
     new Option(
       '--status <status...>',
       'whose last answer from the platform had this status, as in 503 or 5xx',

@@ -59,8 +59,19 @@ export const truncated = (text: string, room: number): string => {
   return `${start}…`;
 };
 
-/** A text in lines of at most so many columns, broken between words; all but the first are indented. */
+/** A text in lines of at most so many columns, broken between words; all but the first are indented. What is to be typed is not broken. */
 export const wrapped = (text: string, width: number, indent = ''): string[] => {
+  if (!text.includes('`')) return wrappedWords(text, width, indent);
+  const joined = text.replace(typedText, (typed) => typed.replaceAll(' ', noBreak));
+  return wrappedWords(joined, width, indent).map((line) =>
+    line.replace(typedText, (typed) => typed.replaceAll(noBreak, ' ')),
+  );
+};
+
+const typedText = /`[^`]*`/g;
+const noBreak = '\u00a0';
+
+const wrappedWords = (text: string, width: number, indent: string): string[] => {
   const lines: string[] = [];
   let room = 0;
   for (const word of text.split(/ +/)) {

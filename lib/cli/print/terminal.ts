@@ -35,7 +35,10 @@ export type Terminal = {
   edit(text: string): Promise<string>;
   /** Aborted by Ctrl-C, with the exit status as the reason; a second one ends the process at once. */
   signal: AbortSignal;
-  /** A command to type next: `letters groups` as `sis-relay letters groups --local`, for the deployment that was given. */
+  /**
+   * A command to type next: `letters groups` as `npx sis-relay letters groups --local`, as this one was started and for the
+   * deployment that was given.
+   */
   command(words: string): string;
 };
 
@@ -75,7 +78,7 @@ const guardedText = (text: string, colours: ReadonlySet<string> = new Set()): st
     .join('');
 
 export const terminalOf = (process: NodeJS.Process): Terminal => {
-  const { stdin, stdout, stderr } = process;
+  const { stdin, stdout, stderr, env } = process;
   const interrupted = new AbortController();
   let interruptedMs = 0;
   const onSignal = (name: keyof typeof exitStatuses): void => {
@@ -137,7 +140,8 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
       return edit(text, namedEditor() ?? (stdin.isTTY ? usualEditor : undefined));
     },
     signal: interrupted.signal,
-    command: (words) => `sis-relay ${words}`,
+    // Whoever starts it by npx has it in this project alone: a shell does not find it by its name.
+    command: (words) => `${env.npm_command === 'exec' ? 'npx ' : ''}sis-relay ${words}`,
   };
 };
 

@@ -52,11 +52,16 @@ const linesOfBlock = (block: Block, terminal: Shown): string[] => {
   return [];
 };
 
+/** A command that does not fit behind its sentence has a line of its own: it is copied from here. */
 const noteLines = ({ tone, text, command }: Note, terminal: Shown): string[] => {
-  const whole = command === undefined ? text : `${text}: ${terminal.command(command)}`;
-  return wrapped(`${marks[tone]}${plain(whole)}`, terminal.width, '  ').map((line) =>
-    toned(tone, line, terminal),
-  );
+  const sentence = `${marks[tone]}${plain(text)}`;
+  const hint = command === undefined ? '' : plain(terminal.command(command));
+  const whole = hint === '' ? sentence : `${sentence}: ${hint}`;
+  const lines =
+    hint === '' || widthOf(whole) <= terminal.width
+      ? wrapped(whole, terminal.width, '  ')
+      : [...wrapped(`${sentence}:`, terminal.width, '  '), `  ${hint}`];
+  return lines.map((line) => toned(tone, line, terminal));
 };
 
 /** A state is told without colours, too. */

@@ -1,6 +1,6 @@
 import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
 import { type Envelope, unwrapped } from '../../envelope.ts';
-import { readJson } from '../../json.ts';
+import { problemOf, readJson } from '../../json.ts';
 import { fieldOf } from '../../message.ts';
 import { maskedText } from '../../redaction/platform-words.ts';
 import { maskedField } from '../../redaction/shown-message.ts';
@@ -37,7 +37,7 @@ const jsonOrText = (text: string): unknown => {
 /** What a text is edited as: the event, where it is in envelopes, which no function needs. */
 const editedAs = (body: string): { json: unknown; envelopes: readonly Envelope[] } | { problem: string } => {
   const read = readJson(body);
-  if ('problem' in read) return read;
+  if ('problem' in read) return { problem: problemOf(body) ?? read.problem };
   const held = unwrapped(read.json);
   return 'event' in held
     ? { json: held.event, envelopes: held.envelopes }
@@ -52,6 +52,7 @@ export const changed = (body: string, changes: Change[]): string => {
       `The message ${read.problem}, so its fields cannot be set. Open it in an editor, without --set.`,
     );
   const { json } = read;
+  for (const { path } of changes) checkTop(json, path);
   for (const { path, ...change } of changes) {
     const last = path.at(-1) ?? '';
     const parent = path.slice(0, -1).reduce((at, part) => inside(at, part, { path, ...change }), json);
@@ -81,6 +82,15 @@ export const changedInEditor = async (
   if (saved.trimEnd() === shown.trimEnd()) return body;
   const after = readJson(saved);
   return 'json' in after ? JSON.stringify(after.json) : saved;
+};
+
+/** @throws RefusedError where a path begins with a field of `data`, and the event has none of that name. */
+const checkTop = (json: unknown, path: readonly string[]): void => {
+  const [top = ''] = path;
+  const { data } = (json ?? {}) as { data?: unknown };
+  const isOfData = typeof data === 'object' && data !== null && Object.hasOwn(data, top);
+  if (!isOfData || Object.hasOwn(json as object, top)) return;
+  throw new RefusedError(`The message has no field ${top}. Did you mean data.${path.join('.')}?`);
 };
 
 const inside = (at: unknown, part: string, { path, ...change }: Change): unknown => {

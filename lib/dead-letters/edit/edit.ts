@@ -3,6 +3,7 @@ import { RefusedError } from '../../deployment/command-errors.ts';
 import { integrationNamed } from '../../deployment/integrations.ts';
 import type { Target } from '../../deployment/target.ts';
 import { failureOf, needsDecision } from '../../failure.ts';
+import { problemOf } from '../../json.ts';
 import { draftOf, FileNotice } from '../../message.ts';
 import type { Filter } from '../reading/filter.ts';
 import { goneBecause } from '../reading/find.ts';
@@ -209,7 +210,8 @@ const validBody = async (
     } catch (error) {
       if (error instanceof RefusedError) return { problem: error.message };
       if (error instanceof FileNotice) return { body };
-      problem = failureOf(error).message;
+      const flaw = problemOf(body);
+      problem = flaw === undefined ? failureOf(error).message : `The message ${flaw}.`;
     }
   } while (again);
   return { problem };

@@ -5,7 +5,7 @@ import { RefusedError } from '../../deployment/command-errors.ts';
 import type { Target } from '../../deployment/target.ts';
 import { type History, historyIn } from '../../desk/history.ts';
 import { unnamed } from '../../desk/letter-words.ts';
-import { jsonIn } from '../../json.ts';
+import { jsonIn, problemOf } from '../../json.ts';
 import { withoutFileNames } from '../../redaction/file-name.ts';
 import { hidden } from '../../redaction/hidden.ts';
 import { maskedBody } from '../../redaction/shown-message.ts';
@@ -87,7 +87,8 @@ export const detailsOf = (letter: Letter, { reveal }: { reveal: boolean }): Lett
     history: historyIn(letter.attributes[historyAttribute]?.StringValue),
     message: reveal
       ? (jsonIn(body) ?? body)
-      : (maskedBody(body) ?? `${Buffer.byteLength(body)} bytes that are not a JSON object: ${hidden}`),
+      : (maskedBody(body) ??
+        `${Buffer.byteLength(body)} bytes: ${hidden}. The text ${problemOf(body) ?? 'is not a JSON object'}.`),
     attributes: Object.fromEntries(
       Object.entries(letter.attributes)
         .filter(([name]) => name !== historyAttribute)

@@ -78,15 +78,23 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ],
     ['publish x.csv --function grades-push --stage x', /no function grades-push: did you mean grade-push\?/],
     ['letters list --status 403,abc --stage x', /--status must be a status such as 403, or 5xx/],
-    ['help lettrs', /unknown command 'lettrs'\n\(Did you mean letters\?\)/],
-    ['help letters replya', /unknown command 'replya'\n\(Did you mean replay\?\)/],
+    ['help lettrs', /unknown command 'lettrs' \(Did you mean letters\?\)/],
+    ['help letters replya', /unknown command 'replya' \(Did you mean replay\?\)/],
     ['completion tcsh', /Allowed choices are bash, zsh, fish/],
     [
       `letters groups --org-unit ${'x'.repeat(257)} --stage x`,
       /--org-unit must be an id of at most 256 characters/,
     ],
     ['letters groups --min-replays=-1 --stage x', /--min-replays must be 0 or more/],
-    ['letters groups --local --stage prod', /'--local' cannot be used with option '--stage <name>'/],
+    [
+      'letters groups --local --stage prod',
+      /^--local works on a stack of this machine, and --stage on a deplo/,
+    ],
+    ['status --local --region eu-west-1', /and --region on a deployment on AWS\. Pass one or the\s+other\./],
+    [
+      'letters list --stack x.json --profile ops --bucket b',
+      /^--stack works on .* --bucket and --profile on a/s,
+    ],
     ['letters list --limit 0', /whole number from 1 to 10000/],
     ['letters replay --rate 501', /a number above 0, up to 500/],
     ['letters replay --canary few', /whole number from 0 to 100/],
@@ -113,7 +121,7 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
   ])('%s', async (line, reason) => {
     const { status, err } = await sisRelay(line);
     expect(status).toBe(2);
-    expect(err).toMatch(reason);
+    expect(err.replace(/\s+/g, ' ')).toMatch(reason);
   });
 });
 
@@ -325,7 +333,7 @@ describe.concurrent('personal data', () => {
       await sisRelay(`letters export --kind unknown-source --to ${file} --reason r ${stack}`),
     ).toMatchObject({
       status: 1,
-      out: expect.stringMatching(/^No letter matches, so\s+\S+export\.jsonl\s+was\s+not\s+written\.\s*$/),
+      out: expect.stringMatching(/^No letter matches, so nothing was written to\s+\S+export\.jsonl\.\s*$/),
     });
     expect(await sisRelay(`letters export --to ${file} --reason r ${stack}`)).toMatchObject({ status: 0 });
     expect(JSON.parse(readFileSync(file, 'utf8')).body).toBe(body);
@@ -611,6 +619,38 @@ describe.concurrent('that the audit log cannot be written is said before a lette
   });
 });
 
+test.concurrent('an export says that letters match which somebody else has, or had, in hand', async () => {
+  const { office, stack } = await opened();
+  await office.park([{}, {}]);
+  await office.take(office.deadLetters.url);
+  const file = join(folder, 'gone.jsonl');
+  const none = await sisRelay(`letters export --to ${file} --reason r ${stack}`);
+  expect(none.status).toBe(1);
+  expect(none.out.replace(/\s+/g, ' ')).toBe(
+    `Nothing was written to ${file}. 2 letters that match could not be read: they are no longer in the queue, or another operator has them in hand. Run the same command again later. `,
+  );
+  await office.park([{}]);
+  const one = await sisRelay(`letters export --to ${file} --reason r ${stack}`);
+  expect(one.status).toBe(0);
+  expect(one.out.replace(/\s+/g, ' ')).toMatch(
+    /^1 letter was written to .* It holds.*2 letters that match could not be read/,
+  );
+  expect((await sisRelay(`letters export --kind crashed --to - --reason r ${stack}`)).err).toMatch(
+    /^No letter matches, so nothing was written to standard output\.$/m,
+  );
+});
+
+test.concurrent('an import of a file without letters says so', async () => {
+  const { stack } = await opened();
+  const file = join(folder, 'empty.jsonl');
+  writeFileSync(file, '\n\n');
+  for (const options of ['', '--dry-run', '--yes']) {
+    const { status, out, err, asked } = await sisRelay(`letters import ${file} ${options} ${stack}`);
+    expect({ status, err, asked }).toEqual({ status: 1, err: '', asked: [] });
+    expect(out.replace(/\s+/g, ' ')).toBe(`${file} holds no letters, so nothing was imported. `);
+  }
+});
+
 test.concurrent('an export is taken back, whatever line ends its messages hold', async () => {
   const { office, stack } = await opened();
   const bodies = ['a\u2028b\u2029c\r\u0085d\n', 'é'.repeat(100_000)];
@@ -803,9 +843,9 @@ describe.concurrent('what AWS says is told in a sentence, with status 1', () => 
 });
 
 /** The command between pipes: with its own terminal, and the streams and signals of a process that is none. */
-function piped(line: string) {
+function piped(line: string, env: NodeJS.ProcessEnv = {}) {
   const streams = { stdin: Readable.from([]), stdout: new PassThrough(), stderr: new PassThrough() };
-  const person = Object.assign(new EventEmitter(), streams);
+  const person = Object.assign(new EventEmitter(), streams, { env });
   const said = { out: '', err: '' };
   streams.stdout.on('data', (piece) => {
     said.out += piece;
@@ -857,12 +897,17 @@ describe.concurrent('the program itself', () => {
     const { version } = JSON.parse(
       readFileSync(resolve(import.meta.dirname, '../../../package.json'), 'utf8'),
     );
-    expect(await sisRelay('--version')).toMatchObject({ status: 0, out: `${version}\n` });
+    for (const option of ['--version', '-v'])
+      expect(await sisRelay(option)).toMatchObject({ status: 0, err: '', out: `${version}\n` });
   });
 
-  test('ends with status 2 where it was asked wrongly', () => {
-    const env = { ...process.env, SIS_RELAY_STAGE: '', DEAD_LETTER_QUEUE_URL: '' };
-    expect(spawnSync(process.execPath, [bin, 'letters', 'groups'], { env }).status).toBe(2);
+  test('says what to type next as it was started: by npx, or by its name alone', async () => {
+    const { office, stack } = await opened();
+    const [id = ''] = await office.park([{}]);
+    const line = `letters list ${stack}`;
+    const hint = `sis-relay letters show ${id.slice(0, 8)} ${stack}\n`;
+    expect((await piped(line, { npm_command: 'exec' }).ended).out()).toContain(`: npx ${hint}`);
+    expect((await piped(line, { npm_command: 'run' }).ended).out()).toContain(`: ${hint}`);
   });
 
   test('stops where nobody reads on, and leaves no letter hidden', async () => {

@@ -5,17 +5,24 @@ import { documentIn, typed } from './typed.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 
+/** What stands for the command in bash: its process, or one that gives its answer where it is asked just that. */
+const inItsProcess = `'${process.execPath}' lib/cli/sis-relay.js "$@"`;
+const ifAsked = `[ "$*" = "$ASKED" ] && printf '%s' "$ANSWER"`;
+
 describe('bash, with the script that the command prints,', () => {
-  const completed = async (...words: string[]): Promise<string[]> => {
+  const completed = async (words: string[], command = ifAsked): Promise<string[]> => {
     const { out: script } = await typed('completion bash');
+    const { out: ANSWER } = await typed(`complete -- ${words.map((word) => `"${word}"`).join(' ')}`);
+    // Bash joins them by what the script parts lines by.
+    const ASKED = ['complete', '--', ...words].join('\n');
     const { stdout, stderr } = spawnSync(
       'bash',
       [
         '-c',
-        `sis-relay() { '${process.execPath}' lib/cli/sis-relay.js "$@"; }
-        ${script}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sis_relay; printf '%s\\n' "\${COMPREPLY[@]}"`,
+        `sis-relay() { ${command}; }
+        ${script}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sis_relay; printf '%s\n' "\${COMPREPLY[@]}"`,
       ].concat('bash', 'sis-relay', words),
-      { cwd: root, encoding: 'utf8' },
+      { cwd: root, encoding: 'utf8', env: { ...process.env, ASKED, ANSWER } },
     );
     expect(stderr).toBe('');
     return stdout
@@ -52,11 +59,11 @@ describe('bash, with the script that the command prints,', () => {
     [['help', 'letters', 'imp'], ['import']],
     [['letters', 'list', '--stage', ''], []],
   ])('completes %j', async (words, expected) => {
-    expect(await completed(...words)).toEqual(expected);
+    expect(await completed(words)).toEqual(expected);
   });
 
   test('offers to a command what it takes, and no more', async () => {
-    const words = await completed('letters', 'show', '--');
+    const words = await completed(['letters', 'show', '--'], inItsProcess);
     expect(words).toEqual(expect.arrayContaining(['--reveal', '--local', '--json', '--help']));
     expect(words).not.toContain('--kind');
   });

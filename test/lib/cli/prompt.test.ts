@@ -23,7 +23,7 @@ const processAtTerminal = () => {
   streams.stderr.on('data', (piece) => {
     err += piece;
   });
-  const process = Object.assign(new EventEmitter(), streams) as unknown as NodeJS.Process;
+  const process = Object.assign(new EventEmitter(), streams, { env: {} }) as unknown as NodeJS.Process;
   const asked = async (question: RegExp): Promise<void> => {
     while (!question.test(err)) await new Promise((resolve) => setTimeout(resolve, 10));
   };

@@ -23,13 +23,16 @@ import { typed } from './typed.ts';
 /** The operators' runbook: what it says is typed here as it stands. */
 const file = process.env.RUNBOOK ?? resolve(import.meta.dirname, '../../../lib/cli/README.md');
 const text = readFileSync(file, 'utf8').replaceAll('\r', '');
+const typedBefore = new Set<string>();
+/** What it says twice is typed once. */
+const isNew = (line: string): boolean => !typedBefore.has(line) && typedBefore.add(line).has(line);
 const situations = text
   .split(/^## /m)
   .slice(1)
   .map((section) => ({
     title: section.split('\n')[0] ?? '',
     commands: [...section.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
-      block.split('\n').filter((line) => line.startsWith('npx sis-relay')),
+      block.split('\n').filter((line) => line.startsWith('npx sis-relay') && isNew(line)),
     ),
   }));
 

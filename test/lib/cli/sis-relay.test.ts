@@ -42,7 +42,7 @@ const argumentsOf = (line: string, { hook = '' }: Start = {}): string[] => [
 ];
 // The tests' own environment may turn the folder off, or name another.
 const { NODE_COMPILE_CACHE: _, NODE_DISABLE_COMPILE_CACHE: __, ...inherited } = process.env;
-const env = { ...inherited, TMPDIR: temporary };
+const env = { ...inherited, TMPDIR: temporary, SIS_RELAY_STAGE: '', DEAD_LETTER_QUEUE_URL: '' };
 const sisRelay = (line: string, start?: Start) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, argumentsOf(line, start), {
     ...{ encoding: 'utf8', env, cwd: project },
@@ -190,14 +190,16 @@ const tellingLoads = `
   import { writeSync } from 'node:fs';
   registerHooks({ load: (url, context, next) => { writeSync(2, url + '\\n'); return next(url, context); } });`;
 
-const loadedBy = (line: string): string[] =>
-  sisRelay(line, { hook: tellingLoads }).err.match(/^(?:node|file):.*$/gm) ?? [];
+const loadedBy = (line: string) => {
+  const { status, err } = sisRelay(line, { hook: tellingLoads });
+  return { status, urls: err.match(/^(?:node|file):.*$/gm) ?? [] };
+};
 const packagesOf = (urls: string[]): string[] =>
   [...new Set(urls.flatMap((url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []))].sort();
 
 describe('a command loads what it needs:', () => {
   const loadsDeclarationsAlone = (line: string): void => {
-    const urls = loadedBy(line);
+    const { urls } = loadedBy(line);
     expect(packagesOf(urls)).toEqual(['commander', 'fastest-levenshtein']);
     // As a module it evaluates all that it exports, such as Node's undici.
     expect(urls).not.toContain('node:http');
@@ -210,8 +212,9 @@ describe('a command loads what it needs:', () => {
     loadsDeclarationsAlone,
   );
 
-  test('letters list neither functions nor clients that others need', () => {
-    const urls = loadedBy('letters list --stack nothing.json');
+  test('letters list neither functions nor clients that others need, and of no stage it ends with status 2', () => {
+    const { status, urls } = loadedBy('letters list');
+    expect(status).toBe(2);
     expect(urls.filter((url) => url.includes('/actions/'))).toEqual([
       expect.stringContaining('letters/list.ts'),
     ]);

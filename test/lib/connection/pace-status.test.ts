@@ -40,8 +40,8 @@ describe('the pace', () => {
     );
     const { window } = pace;
     if (typeof window !== 'object') throw new Error(`the window is ${window}`);
-    // A probe's, too.
-    expect(window.used).toBeGreaterThanOrEqual(30);
+    // Those of the probe's two calls in any case: another container may have told last what was left after its own first call.
+    expect(window.used).toBeGreaterThanOrEqual(20);
     expect(window.used! + window.remaining).toBe(window.budget);
     expect(window.budget).toBeLessThanOrEqual(5_000);
     expect(window.endsMs).toBeGreaterThan(Date.now());

@@ -39,9 +39,14 @@ afterAll(() => server.close());
 
 type Data = { say: string };
 
-/** One container of a function; of what it is deadly to run, it dies, with all that is under way. */
-const container = (deadly: readonly string[] = [], more: Partial<Integration<Data>> = {}) => {
+/**
+ * One container of a function; of what it is deadly to run, it dies, with all that is under way. None is done before so many have
+ * begun.
+ */
+const container = (deadly: readonly string[] = [], more: Partial<Integration<Data>> = {}, together = 1) => {
   const nothing = () => {};
+  const begun = Promise.withResolvers<void>();
+  let left = together;
   let isDead = false;
   const integration: Integration<Data> = {
     name: 'try-out',
@@ -55,6 +60,9 @@ const container = (deadly: readonly string[] = [], more: Partial<Integration<Dat
     run: async ({ say }) => {
       story.push(`run ${say}`);
       isDead ||= deadly.includes(say);
+      left -= 1;
+      if (left === 0) begun.resolve();
+      await begun.promise;
       await sleep(20);
       if (isDead) await new Promise(nothing);
     },
@@ -118,10 +126,14 @@ const backAgain = (say: string, times: number, more: Receipt = {}) =>
   recordOf(say, { attempts: times + 1, waitedMs: times * visibilityMs, ...more });
 
 /** Has a container begin, which never comes back from what is deadly. */
-const die = async (deadly: string, ...records: SQSRecord[]) => {
+const die = (deadly: string, ...records: SQSRecord[]) => dies(deadly, container([deadly]), records);
+/** The same where all of them are handled at the same time. */
+const dieTogether = (deadly: string, ...records: SQSRecord[]) =>
+  dies(deadly, container([deadly], {}, records.length), records);
+const dies = async (deadly: string, handle: ReturnType<typeof container>, records: SQSRecord[]) => {
   const deaths = () => story.filter((each) => each === `run ${deadly}`).length;
   const before = deaths();
-  void container([deadly])(...records);
+  void handle(...records);
   await expect.poll(deaths).toBe(before + 1);
 };
 const runs = () => story.filter((each) => each.startsWith('run')).map((each) => each.slice('run '.length));
@@ -157,7 +169,7 @@ test('a large message goes after all others with its first receipt, which is cou
 test('what kills the function again and again is parked unread after three deaths, and its neighbours are done before', async () => {
   const all = ['a', 'b', 'c', 'd', 'e'];
   // Nothing is counted yet: with the others.
-  await die('b', ...all.map((say) => recordOf(say)));
+  await dieTogether('b', ...all.map((say) => recordOf(say)));
   expect(outcomes()).toEqual([]);
   story = [];
   const left = new Set(all);
@@ -165,7 +177,7 @@ test('what kills the function again and again is parked unread after three death
     const before = reports.length;
     const records = [...left].map((say) => backAgain(say, times));
     if (times === 4) await container(['b'])(...records);
-    else await die('b', ...records);
+    else await (times === 1 ? dieTogether : die)('b', ...records);
     for (const { eventId } of reports.slice(before)) left.delete(eventId ?? '');
     // The second death is counted. Then each goes by itself, and those behind the deadly one come before it when they come back.
     const expected = [['a', 'b', 'c', 'd', 'e'], ['b', 'c', 'd', 'e'], ['b'], ['b']][times - 1];

@@ -27,6 +27,7 @@ import { PlatformError, type RefusedCall } from '../../../lib/platform/core/plat
 import { createObserve } from '../../../lib/telemetry/observe.ts';
 import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
 import { attemptsIn } from '../../local/play.ts';
+import { runs } from '../../seed.ts';
 import { freeTurn, unpaced } from '../pace/unpaced.ts';
 
 const second = 1_000;
@@ -235,7 +236,7 @@ describe('a batch', () => {
         );
         expect(reports()).toHaveLength(given.length);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -856,7 +857,7 @@ describe('a handler', () => {
         )(event, plentyOfTime);
         expect(failedIds(response)).toEqual(parks ? [] : Records.map(({ messageId }) => messageId));
       }),
-      { numRuns: 300, examples: [[[unaskable], true]] },
+      { numRuns: runs(300), examples: [[[unaskable], true]] },
     );
   });
 

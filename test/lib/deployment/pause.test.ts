@@ -268,7 +268,7 @@ describe('one sentence tells', () => {
     const { status: exit, err, out } = await command('pause grade-psh --reason any');
     expect([exit, out]).toEqual([2, '']);
     expect(err.replace(/\s+/g, ' ')).toMatch(
-      /^There is no function with a queue named grade-psh\. There are: .*grade-push.*, user-attributes-update $/,
+      /^There is no function with a queue named grade-psh: did you mean grade-push\? There are: .*grade-push.*, user-attributes-update\. $/,
     );
   });
 

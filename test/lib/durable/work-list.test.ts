@@ -158,7 +158,7 @@ const exportOf = async (count: number, world: World) => {
 describe('10,000 org units take no more operations than AWS allows an execution', () => {
   const all = 10_000;
 
-  test('where all is well: a chunk of 20 has a step', async () => {
+  test('where all is well: a chunk of 20 has a step', { tags: ['long'] }, async () => {
     const { kinds, calls, operations, hours } = await exportOf(all, { answer: () => 'rejected' });
     expect(kinds).toEqual({ rejected: all });
     expect(calls).toHaveLength(all);

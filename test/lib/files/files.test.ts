@@ -14,6 +14,7 @@ import { createFiles, type FilesOptions, sniffImage } from '../../../lib/files/f
 import type { OpenedFile } from '../../../lib/files/source.ts';
 import { fileUriProblem, parseFileUri } from '../../../lib/files/uri.ts';
 import { waitLimitMs } from '../../limits.ts';
+import { runs } from '../../seed.ts';
 import { selfSigned } from './self-signed.ts';
 
 const limits = { maximumBytes: 1_000_000, signal: new AbortController().signal };
@@ -823,7 +824,7 @@ describe('an image', () => {
           expect(await bytesOf(sniffed.file)).toEqual(bytes);
         },
       ),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 

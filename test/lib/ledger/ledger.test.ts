@@ -764,10 +764,10 @@ describe('a container whose clock is wrong', () => {
 });
 
 describe('a hot key', () => {
-  test('whose 100 versions come in any order to 4 containers ends with the newest', async () => {
-    const [count, many] = [100, 4];
+  test('whose 40 versions come in any order to 4 containers ends with the newest', async () => {
+    const [count, many] = [40, 4];
     const containers = Array.from({ length: many }, () => container());
-    let waiting = Array.from({ length: count }, (_, at) => String((at * 37) % count).padStart(3, '0'));
+    let waiting = Array.from({ length: count }, (_, at) => String((at * 37) % count).padStart(2, '0'));
     const acted: string[] = [];
     const outcomes: string[] = [];
     let underWay = 0;
@@ -793,8 +793,8 @@ describe('a hot key', () => {
     expect(outcomes).toHaveLength(count);
     pass(hiddenMs);
     expect(acted).toEqual([...acted].sort());
-    expect(acted.at(-1)).toBe(`${count - 1}`.padStart(3, '0'));
-    expect(await told(container(), repeatable('098'))).toBe('superseded');
+    expect(acted.at(-1)).toBe(`${count - 1}`);
+    expect(await told(container(), repeatable('38'))).toBe('superseded');
   });
 });
 

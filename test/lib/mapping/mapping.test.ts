@@ -165,7 +165,7 @@ describe('a mapping file', () => {
   const only = (changes: object) => ({ messages: [{ ...enrollment, ...changes }] });
   const data = (changes: object) => only({ data: { ...enrollment.data, ...changes } });
   test.each<[string, unknown, RegExp]>([
-    ['no JSON', '{', /^it is not JSON$/],
+    ['no JSON', '{', /^it is not JSON \(its first fault is in line 1, column 2\)$/],
     ['no messages', {}, /^messages: .*missing/],
     ['none of them', { messages: [] }, /^messages: must have at least one message$/],
     ['another field', only({ what: 1 }), /^messages\[0\]\.what: is not a known field$/],

@@ -7,6 +7,7 @@ import {
   type Platform,
   type PlatformOptions,
 } from '../../../lib/platform/client.ts';
+import { control } from '../../local/controls.ts';
 import { type LocalPlatform, startPlatform } from '../../local/platform/server.ts';
 import { clientOptions } from './servers.ts';
 
@@ -20,19 +21,6 @@ export const keysOf = (userId: number): Credential => ({
   userId: String(userId),
   userKey: `local-key-${userId}`,
 });
-
-/** A request to the local platform's control API, and its answer. */
-export const control = async <Answer = unknown>(
-  url: string,
-  call: `${'GET' | 'POST' | 'DELETE'} ${string}`,
-  body?: unknown,
-): Promise<Answer> => {
-  const [method = '', name] = call.split(' ');
-  const sent = body === undefined ? { method } : { method, body: JSON.stringify(body) };
-  const response = await fetch(`${url}/_local/${name}`, sent);
-  if (!response.ok) throw new Error(`${call}: ${response.status} ${await response.text()}`);
-  return (await response.json()) as Answer;
-};
 
 /** The local platform for a test file, back to its default seed before each test, and clients for it. */
 export const localPlatform = () => {

@@ -383,7 +383,7 @@ describe('nothing is sent', () => {
       'a file that is not JSON',
       () => fileOf('{}{}', '.json'),
       {},
-      /is not JSON. If each line is one message, pass --format jsonl/,
+      /is not JSON \(its first fault is in line \d+, column \d+\)\. If each line is one message, pass --format/,
     ],
   ])('of %s', async (_, file, options, reason) => {
     const office = await offices.open();

@@ -4,6 +4,7 @@ import { maxMessageBytes, sqsProblem } from '../../../lib/aws/sqs-limits.ts';
 import { withoutFields } from '../../../lib/redaction/letter-body.ts';
 import { anyCharacter } from '../../any-character.ts';
 import { inTopic, onBus } from '../../envelopes.ts';
+import { runs } from '../../seed.ts';
 
 const names = ['key', 'plainSecret'];
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -282,7 +283,7 @@ describe('what is left of a body', () => {
           JSON.parse(body, (each, value) => (isForbidden(each) ? '…' : value)),
         );
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

@@ -7,6 +7,7 @@ import type { Outcome } from '../../../lib/failure.ts';
 import type { Facts } from '../../../lib/telemetry/log-facts.ts';
 import { createObserve, type MessageReport, type ObserveOptions } from '../../../lib/telemetry/observe.ts';
 import { anyCharacter } from '../../any-character.ts';
+import { runs } from '../../seed.ts';
 
 const report: MessageReport = {
   messageId: '059f36b4-87a3-44ab-83d2-661975830a7d',
@@ -175,7 +176,7 @@ describe('a log line', () => {
           expect(line.length).toBeLessThan(6 * 8_000);
         }
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 

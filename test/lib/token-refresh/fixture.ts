@@ -11,9 +11,9 @@ import { createObserve } from '../../../lib/telemetry/observe.ts';
 import { createRefreshRun } from '../../../lib/token-refresh/run.ts';
 import { createTokenRefresh } from '../../../lib/token-refresh/token-refresh.ts';
 import { localClient } from '../../local/aws.ts';
+import { control } from '../../local/controls.ts';
 import { startPlatform } from '../../local/platform/server.ts';
 import { startSecretsManager } from '../../local/secrets-manager.ts';
-import { control } from '../platform/local-client.ts';
 
 export const minuteMs = 60_000;
 export const prefix = 'relay';

@@ -76,9 +76,9 @@ test('a result tells what there is to tell, with the number of letters', () => {
   expect(resultNotes({ counts })).toEqual([]);
   expect(resultNotes({ counts: { ...counts, stillInvalid: 2 }, backLater: 1 })).toEqual([
     {
-      ...{ tone: 'warn', text: '2 were not sent, because their function would still refuse them' },
+      ...{ tone: 'warn', text: '2 letters were not sent, because their functions would still refuse them' },
       command: 'letters groups --kind invalid',
     },
-    { tone: 'plain', text: '1 become visible again by themselves when their lease ends' },
+    { tone: 'plain', text: '1 letter becomes visible again by itself when its lease ends' },
   ]);
 });

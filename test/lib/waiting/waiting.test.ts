@@ -77,6 +77,13 @@ test('what waits is listed by cause, with since when, how often tried and the ne
   expect(JSON.stringify(messages)).not.toContain('handle');
 });
 
+test('what to type once a cause is gone names every kind that waits, the largest first', async () => {
+  for (const line of ['waiting', 'status'])
+    expect((await command(line)).out).toMatch(
+      /^Once the cause is gone: \S.* waiting wake --kind credentials --stack .*\n.* waiting wake --kind unavailable /m,
+    );
+});
+
 test('a filter says which, and --limit how many are named', async () => {
   const counts = async (filter: string) => (await waiting(filter)).matching;
   expect(await counts('--kind unavailable')).toBe(1);

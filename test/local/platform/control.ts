@@ -1,9 +1,8 @@
 import { oauthControls } from './auth/oauth-control.ts';
 import { changeRows, removeRows } from './changes.ts';
-import { json } from './http/answer.ts';
-import type { Arrival } from './http/arrival.ts';
+import { type Answer, json } from './http/answer.ts';
 import { exactly, id, nullable, number, optional, or, record, string } from './http/bind.ts';
-import { parseJson, wholeBody } from './http/body.ts';
+import { parseJson } from './http/body.ts';
 import { errorAnswer } from './http/error-answer.ts';
 import { badRequest, notFound } from './http/refusal.ts';
 import { sow } from './seed/sow.ts';
@@ -58,13 +57,13 @@ const controls: Controls = {
   ...oauthControls,
 };
 
-export async function answerControl(arrival: Arrival, operator: Operator) {
-  const control = controls[`${arrival.method} ${arrival.path.slice(controlRoot.length)}`];
+type Asked = { method: string; name: string; query: URLSearchParams; body: Buffer };
+
+export function answerControl({ method, name, query, body }: Asked, operator: Operator): Answer {
+  const control = controls[`${method} ${name}`];
   try {
     if (control === undefined) throw badRequest(`Known: ${Object.keys(controls).join(', ')}`);
-    const bytes = await wholeBody(arrival.request);
-    const body = bytes.length === 0 ? {} : parseJson(bytes);
-    return json(control({ ...operator, query: arrival.query, body }) ?? {});
+    return json(control({ ...operator, query, body: body.length === 0 ? {} : parseJson(body) }) ?? {});
   } catch (error) {
     return errorAnswer(error, operator.world.site);
   }

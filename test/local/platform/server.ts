@@ -9,8 +9,10 @@ import { claimedUserId } from './auth/authentication.ts';
 import { tokenPath } from './auth/authorization-server.ts';
 import type { App } from './auth/signing.ts';
 import { answerControl, controlRoot } from './control.ts';
+import { platformsHere } from './control-here.ts';
 import { send, sendHalf, sendWithoutEnd } from './http/answer.ts';
 import { type Arrival, arrivalOf } from './http/arrival.ts';
+import { wholeBody } from './http/body.ts';
 import { answerTo } from './site.ts';
 import { freshWorld, type World } from './world.ts';
 
@@ -53,11 +55,21 @@ export async function startPlatform(
   }
 
   const closeIdleConnections = () => server.closeIdleConnections();
+  const control = (asked: Parameters<typeof answerControl>[0]) =>
+    answerControl(asked, { world, reset, closeIdleConnections });
+  platformsHere.set(url, (method, name, body) => {
+    const [path = '', query] = name.split('?');
+    const asked = { method, name: path, query: new URLSearchParams(query), body: Buffer.from(body) };
+    const answer = control(asked);
+    return { status: answer.status, text: `${answer.body}` };
+  });
 
   async function serve(arrival: Arrival, response: ServerResponse) {
     response.setHeader('Date', new Date(world.nowIso()).toUTCString());
     if (arrival.path.startsWith(controlRoot)) {
-      await send(response, await answerControl(arrival, { world, reset, closeIdleConnections }));
+      const { method, path, query, request } = arrival;
+      const body = await wholeBody(request);
+      await send(response, control({ method, name: path.slice(controlRoot.length), query, body }));
     } else {
       await answerWithFaults(arrival, { world, response });
     }
@@ -66,6 +78,7 @@ export async function startPlatform(
   }
 
   async function close() {
+    platformsHere.delete(url);
     world.end.abort();
     server.close();
     server.closeAllConnections();

@@ -4,8 +4,9 @@ import { nameView } from '../../../views/crosswalk.ts';
 import type { CommandContext } from '../../command-context.ts';
 
 export const act = async ({ target, print, finish }: CommandContext, options: Named): Promise<void> => {
-  const names = await showName(target, nameIn(options));
-  print({ names }, () => nameView(names));
+  const asked = nameIn(options);
+  const names = await showName(target, asked);
+  print({ names }, () => nameView(names, asked));
   finish(names.length > 0);
 };
 

@@ -21,7 +21,11 @@ export const act = async (
       else say(outdatedView(outdated));
     },
   });
-  const isGood = checked.problems.length === 0 && checked.letters > 0;
+  if (checked.letters === 0 && checked.problems.length === 0) {
+    print(checked, () => [text(`${input.name} holds no letters, so nothing was imported.`)]);
+    return finish(false);
+  }
+  const isGood = checked.problems.length === 0;
   const count = checked.letters - leftOut(checked);
   if (!isJson) say(leftOutView(checked));
   if (!isGood || dryRun || count === 0 || !(await agreed(`Import ${countOf(count, 'letter')}?`))) {

@@ -67,6 +67,15 @@ describe('a table', () => {
   });
 });
 
+test('what is to be typed is not broken between lines', () => {
+  expect(wrapped('Start `npm run local` there, or `a` first', 20)).toEqual([
+    'Start',
+    '`npm run local`',
+    'there, or `a` first',
+  ]);
+  expect(wrapped('it is 5` long and wide', 10)).toEqual(['it is 5`', 'long and', 'wide']);
+});
+
 test('a text is broken between words, and a word never', () => {
   expect(wrapped('one two three averyveryverylongword four', 10, '  ')).toEqual([
     'one two',

@@ -29,6 +29,17 @@ test('commands are printed as they are typed: in one line, or at the end of thei
   ]);
 });
 
+test('a command that does not fit behind its sentence has a line of its own, and is not wrapped', () => {
+  const sentence = 'Two letters were replayed five times or more';
+  expect(
+    shown({ tone: 'bad', text: sentence, command: 'letters list --min-replays 5 --kind rejected' }),
+  ).toEqual([
+    '<red>✗ Two letters were replayed five times</>',
+    '<red>  or more:</>',
+    '<red>  sis-relay letters list --min-replays 5 --kind rejected --local</>',
+  ]);
+});
+
 test('parts are set apart by empty lines, and a part of nothing is not there', () => {
   expect(
     shown(

@@ -40,7 +40,12 @@ describe('a change', () => {
     [() => changed(body, [changeFrom('data.nothing.deep=7')]), /has no field data.nothing/],
     [() => changed(body, [changeFrom('data.userId.deep=7')]), /that could hold deep/],
     [() => changed(body, [removalOf('data.nothing')]), /has no field data.nothing/],
-    [() => changed('not JSON', [changeFrom('a=1')]), /is not JSON/],
+    [() => changed(body, [changeFrom('grade.points=3')]), /no field grade. Did you mean data.grade.points\?/],
+    [() => changed(body, [removalOf('userId')]), /no field userId. Did you mean data.userId\?/],
+    [
+      () => changed('{\n"a": 1\n"b": 2}', [changeFrom('a=1')]),
+      /The message is not JSON \(its first fault is in line 3, column 1\), so its fields cannot be set/,
+    ],
   ])('that makes no sense is refused in words', (change, reason) => {
     expect(change).toThrow(reason);
   });

@@ -8,6 +8,7 @@ import { messageFor } from '../../../../lib/dead-letters/replay/send-and-delete.
 import { letterKinds } from '../../../../lib/desk/letter-kinds.ts';
 import { withoutIds } from '../../../../lib/desk/letter-words.ts';
 import { anyCharacter } from '../../../any-character.ts';
+import { runs } from '../../../seed.ts';
 import { failureOf } from '../../cli/office.ts';
 
 const target = {
@@ -140,7 +141,7 @@ describe('what a letter is', () => {
         expect(letter.error).not.toBe('');
         expect(letter.remedy).not.toBe('');
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

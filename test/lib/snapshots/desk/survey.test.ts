@@ -212,7 +212,7 @@ describe('a package whose settings nobody has written', () => {
     expect(candidate(survey, 'username')).toMatchObject({ known: { userName: 4, orgDefinedId: 0 } });
 
     // So the producers' guide shows it.
-    const terminal = { ...quietTerminal, command: (words: string) => `sis-relay ${words} --stage prod` };
+    const terminal = { ...quietTerminal, command: (words: string) => `npx sis-relay ${words} --stage prod` };
     const lines = linesOf(surveyView(survey, { given: 'first.zip', writeSettings: undefined }), terminal);
     const [, shown] = /^```text\n(.*?)^```$/ms.exec(sectionOf('events/README.md', '## Snapshots')) ?? [];
     expect(`${lines.join('\n')}\n`).toBe(shown);
