@@ -73,7 +73,9 @@ export const readTable = async (
       },
       onDamaged: (damaged) => {
         if ((table?.damaged.push(damaged) ?? 0) > maxDamaged)
-          throw new UnusableFile(`${file} has more than ${maxDamaged} rows with too few or too many cells`);
+          throw new UnusableFile(
+            `${file} has more than ${maxDamaged} rows with too few or too many cells. Export it again`,
+          );
       },
     });
     if (!isUtf8(bytes.subarray(0, from)))
@@ -97,7 +99,8 @@ export const readTable = async (
     isFirst = false;
   }
   await take(isFirst ? withoutMark(rest, file) : rest, true);
-  if (table === undefined) throw new UnusableFile(`${file} is empty. It must have at least a header`);
+  if (table === undefined)
+    throw new UnusableFile(`${file} is empty. It must have at least a header: export it again`);
   return table;
 };
 
@@ -134,7 +137,8 @@ type Head = TableOptions & { delimiter: string; path: string };
 
 const tableOf = (header: string, { file, required = [], delimiter, path }: Head): Table => {
   const columns = cellsOf(header, delimiter).map((cell) => cell.trim());
-  if (columns.length > maxColumns) throw new UnusableFile(`${file} has more than ${maxColumns} columns`);
+  if (columns.length > maxColumns)
+    throw new UnusableFile(`${file} has more than ${maxColumns} columns. Export fewer`);
   const places = new Map<string, number>();
   for (const [at, column] of columns.entries()) {
     const name = column.toLowerCase();
@@ -145,7 +149,8 @@ const tableOf = (header: string, { file, required = [], delimiter, path }: Head)
     places.set(name, at);
   }
   const missing = required.filter((column) => !places.has(column.toLowerCase()));
-  if (missing.length > 0) throw new UnusableFile(`${file} has no column ${missing.join(' and no column ')}`);
+  if (missing.length > 0)
+    throw new UnusableFile(`${file} has no column ${missing.join(' and no column ')}. Export it, too`);
   const at = (column: string): number => places.get(column.toLowerCase()) ?? -1;
   return { path, delimiter, columns, at, rows: 0, damaged: [], hasMarks: false };
 };
@@ -233,7 +238,7 @@ const createScanner = (file: string, delimiter: string): Scanner => {
   /** About the row that is being read. */
   let [breaks, isEmpty, isPlain] = [0, true, true];
   const unusable = (problem: string): UnusableFile =>
-    new UnusableFile(`${file} is not CSV from line ${line} on: ${problem}`);
+    new UnusableFile(`${file} is not CSV from line ${line} on: ${problem}. Export it again as CSV`);
   const isEndOfCell = (byte: number | undefined): boolean =>
     byte === separator || byte === lineFeed || byte === carriageReturn || byte === undefined;
 

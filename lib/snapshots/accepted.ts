@@ -15,7 +15,10 @@ export const loadState = async (
 ): Promise<void> => {
   if (before === 'tables' && packed) {
     await pipeline(packed, createWriteStream(path));
-    return sets.run(`CREATE VIEW state AS FROM read_parquet(${quotedText(path)})`);
+    // A state of an earlier version lacks some of the columns.
+    return sets.run(
+      `CREATE VIEW state AS (FROM carried WHERE false) UNION ALL BY NAME FROM read_parquet(${quotedText(path)})`,
+    );
   }
   await sets.run('CREATE VIEW state AS FROM carried');
   if (packed === undefined) return;

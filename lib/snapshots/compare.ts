@@ -49,6 +49,13 @@ export const compareOneRoster = async (
     );
   const isOtherField = last !== undefined && (JSON.parse(last.by) as unknown[])[1] !== settings.user.field;
   const { read, unknownRoles } = await compareExport(given, comparison, { isOtherField });
+  // A later one waits for a person, as all would be gone.
+  if (last === undefined && Object.values(read).every(({ rows }) => rows === 0))
+    throw new UnusableSnapshot(
+      `The zip has no rows, as ${Object.keys(read)
+        .map((name) => `${name}.csv`)
+        .join(', ')} have only headers. Export it again, with its rows`,
+    );
   return { ...judge({ read, modes }, comparison, last), by, unknownRoles, isDelta: delta !== undefined };
 };
 

@@ -29,6 +29,8 @@ export type Comparison = {
   isTrial: boolean;
   /** How the accepted state lies in the bucket: `rows` and `lines` are of versions before this one. */
   before: 'nothing' | 'rows' | 'lines' | 'tables';
+  /** Where that lies in the bucket, if there is any. */
+  stateBefore: string | undefined;
   /** When the last one was dropped that was accepted: nothing that was sent is later. */
   lastDroppedMs: number;
   byKind: Record<string, Counts>;

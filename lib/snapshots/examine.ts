@@ -227,6 +227,7 @@ const compareWith = async (
     settings: await settingsOf(store),
     check: eventCheck(integrations, dropped.droppedMs),
     before: beforeIn(last),
+    stateBefore: last && stateKeyOf(last),
     isTrial: services.isTrial ?? false,
   };
   await createSets(sets);

@@ -57,7 +57,7 @@ const modeOf = (name: FileName, { files, properties, isDelta }: Given): Mode => 
     return isHere ? 'bulk' : 'absent';
   }
   if (told !== 'bulk' && told !== 'delta' && told !== 'absent')
-    throw new UnusableSnapshot(`In manifest.csv, file.${name} must be bulk, delta or absent`);
+    throw new UnusableSnapshot(`In manifest.csv, file.${name} must be bulk, delta or absent. Correct it`);
   if ((told !== 'absent') !== isHere)
     throw new UnusableSnapshot(
       isHere
@@ -75,7 +75,9 @@ const propertiesIn = async (files: Files, folder: string): Promise<Map<string, s
     ...{ file: 'manifest.csv', required: ['propertyName', 'value'], delimiterIn: delimiterOf },
   });
   if (table.rows > maxProperties)
-    throw new UnusableSnapshot(`manifest.csv has more than ${maxProperties} properties`);
+    throw new UnusableSnapshot(
+      `manifest.csv has more than ${maxProperties} properties. Remove those that OneRoster does not name`,
+    );
   const [name, value] = [table.at('propertyName'), table.at('value')];
   const properties = new Map<string, string>();
   for (const cells of await cellsIn(table)) {

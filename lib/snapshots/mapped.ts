@@ -67,6 +67,7 @@ export const compareMapped = async (
   await loadWanted(context);
   const withoutMessage = await readRows(table, context);
   await sets.run(name);
+  await keepEmptied(context);
   await compareWanted(comparison, formsOf(mapping));
   await leaveSame(comparison);
   await checkRemovals(comparison);
@@ -106,7 +107,8 @@ const kindIn =
 const formsOf = ({ messages }: SnapshotMapping): Forms => {
   const removing = messages.flatMap(({ removed }, at) => (removed ? [`'${kindOf(at)}'`] : []));
   return {
-    ...{ joins: '', sent: 'd.data' },
+    // What the platform keeps is not sent again.
+    ...{ joins: 'LEFT JOIN told_alone t ON t.key = d.key', sent: 'coalesce(t.data, d.data)' },
     // Without a message for it, the platform keeps what was sent.
     removal:
       removing.length === 0
@@ -123,6 +125,8 @@ const tables = `
   CREATE TABLE made_before AS SELECT *, NULL::VARCHAR AS seen, NULL::VARCHAR AS sent_ms FROM made;
   CREATE TABLE unmade (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR);
   CREATE TABLE untold (line VARCHAR, col VARCHAR, problem VARCHAR);
+  CREATE TABLE optional (kind VARCHAR, field VARCHAR, col VARCHAR);
+  CREATE TABLE told_alone (key VARCHAR, data VARCHAR);
 `;
 
 const open = async ({ path, file, mapping, comparison }: Context): Promise<Table> => {
@@ -425,6 +429,70 @@ const timeIn = ({ time }: Made, message: Message): { atMs?: number | undefined; 
   const atMs = instantMsIn(text);
   if (atMs !== undefined) return { atMs };
   return { problem: [{ column: message.time, problem: 'must be a time such as 2026-01-31T09:30:00Z' }] };
+};
+
+/**
+ * A cell that is empty without quotation marks gives no value. Where a message orders its fields separately, the platform then keeps what
+ * was sent: that stays accepted, and the row is told, as nothing of it would be seen otherwise.
+ */
+const keepEmptied = async ({ mapping, integrations, comparison }: Context): Promise<void> => {
+  const { sets, droppedMs } = comparison;
+  const optional = mapping.messages.flatMap(({ fields }, at) =>
+    fields.flatMap(({ path, from, otherwise }) =>
+      from === undefined || otherwise !== undefined || path.includes('.') ? [] : [[kindOf(at), path, from]],
+    ),
+  );
+  await sets.add('optional', optional);
+  await sets.run(lastValues);
+  const examples = await sets.all<[string, string, string, string]>(
+    'SELECT kind, field, any_value(data), any_value(accepted) FROM last_values GROUP BY kind, field',
+  );
+  for (const [kind, field, ...data] of examples) {
+    const name = mapping.messages[Number.parseInt(kind, 36)]?.function ?? '';
+    const [now, before] = data.map((text) => {
+      const body = eventOf(ofAnyNight(comparison), { kind, key: '', function: name, data: JSON.parse(text) });
+      return fieldsIfAny(body, integrations.get(name), droppedMs);
+    });
+    if (now === undefined || before === undefined || isDeepStrictEqual(now, before))
+      await sets.run('DELETE FROM last_values WHERE kind = $1 AND field = $2', [kind, field]);
+  }
+  await sets.run(keepLastValues);
+};
+
+/** What an update is about is known by the first setting that it changes: its row is about the same without that one. */
+const lastValues = `
+  CREATE TABLE last_values AS
+    SELECT l.*, o.col, CAST(accepted AS JSON) -> ('$."' || field || '"') AS value FROM (
+      SELECT c.key, c.kind, c.line, c.data, w.key AS was_key, w.template AS was_template, w.data AS accepted, unnest(json_keys(w.data)) AS field
+      FROM claims c JOIN was w USING (grp, kind, key) WHERE c.value <> w.value AND w.data IS NOT NULL
+      UNION ALL
+      SELECT c.key, c.kind, c.line, c.data, w.key, w.template, w.data, unnest(json_keys(w.data)) AS field
+      FROM (FROM claims ANTI JOIN was USING (key)) c JOIN was w USING (grp, kind, row)
+      WHERE w.data IS NOT NULL AND c.a IS NOT DISTINCT FROM w.a AND c.b IS NOT DISTINCT FROM w.b
+        AND split_part(c.template, '#', 1) = split_part(w.template, '#', 1)) l
+      JOIN optional o USING (kind, field)
+    WHERE NOT list_contains(json_keys(l.data), field)`;
+
+const keepLastValues = `
+  INSERT INTO told_alone SELECT was_key, any_value(data) FROM last_values GROUP BY was_key;
+  UPDATE claims SET key = was_key, template = was_template, data = left(data, -1) || more || '}',
+      value = value_of(grp, template, a, b, left(data, -1) || more || '}')
+    FROM (SELECT key, line, any_value(was_key) AS was_key, any_value(was_template) AS was_template,
+        string_agg(',' || to_json(field) || ':' || value, '' ORDER BY field) AS more FROM last_values GROUP BY key, line) l
+    WHERE claims.key = l.key AND claims.line = l.line`;
+
+/** By which names its message is ordered: a field that is ordered with the whole has none. */
+const fieldsIfAny = (
+  body: string,
+  integration: Integration<unknown> | undefined,
+  nowMs: number,
+): readonly string[] | undefined => {
+  try {
+    const message = integration && draftOf(body, integration, nowMs).message(standInIds);
+    return message && integration.fields?.(message.data, message);
+  } catch {
+    return undefined;
+  }
 };
 
 /** A mapping may name its fields in another order than before. */

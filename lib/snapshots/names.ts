@@ -2,7 +2,7 @@ import { rowsOf, type Table } from '../sets/table.ts';
 import type { FurtherName } from './manifest.ts';
 import type { Package } from './package.ts';
 import { openFile, type Reading } from './reading.ts';
-import { addReadRows, countRows } from './rows.ts';
+import { addReadRows, countRows, refusedStill } from './rows.ts';
 import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './template.ts';
 import { UnusableSnapshot } from './unusable.ts';
 
@@ -19,7 +19,10 @@ type Named = {
   parts: NamePart[];
 };
 
-/** Fills the tables `names` and `renamed`: the names of classes and users on the platform, or why a name is not known. */
+/**
+ * Fills the tables `names`, `renamed` and `joined`: the names of classes and users on the platform, or why a name is not known; the names
+ * that nobody has any more, with the one that all who had them have now; and those of users that others have now, too.
+ */
 export const readNames = async (reading: Reading): Promise<{ users: Table | undefined }> => {
   const { comparison, given } = reading;
   const { sets, settings } = comparison;
@@ -38,18 +41,18 @@ export const readNames = async (reading: Reading): Promise<{ users: Table | unde
     const { name, letter } = named;
     const table = await openFile(reading, name, ['sourcedId']);
     await sets.run(
-      `CREATE OR REPLACE TABLE named (line BIGINT, id VARCHAR, name VARCHAR, status VARCHAR, col VARCHAR, problem VARCHAR)`,
+      `CREATE OR REPLACE TABLE named (line BIGINT, id VARCHAR, name VARCHAR, status VARCHAR, row VARCHAR, col VARCHAR, problem VARCHAR)`,
     );
     if (table) await addNamed(table, named, reading);
     if (table) tables[name] = table;
     await sets.run(`
       INSERT INTO problems SELECT '${name}.csv', line, col, problem FROM named WHERE problem IS NOT NULL;
-      INSERT INTO refused (grp, row, a, b) SELECT '${name}', CAST(line AS VARCHAR), NULL, NULL FROM named WHERE problem IS NOT NULL;
+      INSERT INTO refused (grp, row, a, b) SELECT '${name}', row, NULL, NULL FROM named WHERE problem IS NOT NULL;
       INSERT INTO names_now
         SELECT '${letter}', id, CASE WHEN min(name) <> max(name) THEN ${ambiguous} ELSE min(name) END,
           max(CASE WHEN is_gone(status) THEN 0 ELSE 1 END)
         FROM named WHERE problem IS NULL GROUP BY id;
-      ${given.modes[name] === 'bulk' ? '' : `INSERT INTO names_now SELECT w.* FROM names_was w ANTI JOIN named n USING (id) WHERE w.letter = '${letter}';`}`);
+      ${given.modes[name] === 'bulk' ? '' : asBefore(named)}`);
     if (table)
       await countRows(
         comparison,
@@ -64,7 +67,7 @@ export const readNames = async (reading: Reading): Promise<{ users: Table | unde
     WHEN n.letter = '${letter}' AND s.name IS NOT NULL THEN 'its row in ${name}.csv has the same ' || $${first + 1} || ' as another row'`;
   await sets.run(
     `CREATE TABLE names AS
-       SELECT n.letter, n.id, n.name, CASE ${problemOf(classes, 1)} ${problemOf(users, 3)} END AS problem,
+       SELECT n.letter, n.id, n.name, n.active, CASE ${problemOf(classes, 1)} ${problemOf(users, 3)} END AS problem,
          CASE WHEN n.name = '' THEN 'withoutName' END AS fate
        FROM names_now n LEFT JOIN (
          SELECT letter, name FROM names_now WHERE active = 1 AND name NOT IN ('', ${ambiguous}) GROUP BY letter, name HAVING count(*) > 1
@@ -75,9 +78,19 @@ export const readNames = async (reading: Reading): Promise<{ users: Table | unde
     CREATE TABLE renamed AS
       SELECT w.letter, w.name AS old, min(n.name) AS new FROM names_was w JOIN names n USING (letter, id)
       WHERE w.name NOT IN ('', ${ambiguous})
-      GROUP BY w.letter, w.name HAVING bool_and(n.problem IS NULL AND n.name <> w.name) AND min(n.name) = max(n.name)`);
+      GROUP BY w.letter, w.name HAVING bool_and(n.problem IS NULL AND n.name <> w.name) AND min(n.name) = max(n.name);
+    CREATE TABLE joined AS
+      SELECT DISTINCT new AS name FROM renamed WHERE letter = 'u' AND new IN (SELECT name FROM names_was WHERE letter = 'u')`);
   return { users: tables.users };
 };
+
+/** What a delta does not name, or names so that it cannot be used, is as it was. So is the name of what it deletes by its id alone. */
+const asBefore = ({ name, letter }: Named): string => `
+  UPDATE names_now SET name = w.name FROM names_was w
+    WHERE w.letter = '${letter}' AND names_now.letter = w.letter AND names_now.id = w.id AND names_now.name = '' AND names_now.active = 0;
+  INSERT INTO names_now
+    SELECT w.* FROM names_was w ANTI JOIN (FROM named WHERE problem IS NULL) n USING (id) WHERE w.letter = '${letter}';
+  ${refusedStill(name, { read: 'named' })}`;
 
 const helpOf = ({ key }: Named): string => `To use another column, set ${key} in snapshot-settings.json`;
 
@@ -134,7 +147,8 @@ const addNamed = async (table: Table, named: Named, reading: Reading): Promise<v
       ? pieces[0]
       : `CASE WHEN ${cells.map((cell) => `${cell} = ''`).join(' OR ')} THEN '' ELSE ${pieces.join(' || ')} END`;
   await sets.run(
-    `INSERT INTO named SELECT line, id, name, status, CASE WHEN NOT is_id(id) THEN 'sourcedId' ELSE $2 END,
+    `INSERT INTO named SELECT line, id, name, status, CASE WHEN is_id(id) THEN '=' || id ELSE '#' || left(sha256(concat_ws(chr(31), id, name)), 20) END,
+       CASE WHEN NOT is_id(id) THEN 'sourcedId' ELSE $2 END,
        CASE WHEN NOT is_id(id) THEN 'is not an id: it is empty, too long, or has control characters'
          WHEN has_control(name) OR length(name) > 255 THEN 'is not a name: it is too long, or has control characters' END
      FROM (SELECT r.line, r.id, word_in(r.status) AS status, ${whole} AS name

@@ -16,6 +16,7 @@ import {
   countWanted,
   type Forms,
   type Kind,
+  refuseDoubled,
   refuseValues,
   writeChanges,
   writeState,
@@ -43,6 +44,7 @@ export const compareExport = async (
     Object.entries(settings.roles).map(([role, id]) => [role, String(id)]),
   );
   await carryOver(comparison);
+  refuseDoubled(await sets.all<[string, number]>(doubledNames), comparison);
   await loadShared(comparison);
   const { users } = await readNames(reading);
   const needed = ['sourcedId', 'title', 'classSourcedId'];
@@ -51,6 +53,7 @@ export const compareExport = async (
   await load(comparison, isOtherField);
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
+  await yieldToStaying(comparison);
   await compareWanted(comparison, forms);
   await sets.run(recallComments);
   await refuseValues(comparison, { joins: forms.joins, values: checkedValues(settings.user.field) });
@@ -249,12 +252,12 @@ type Loaded = { number: number; isOtherField: boolean };
 const wasNow = ({ number, isOtherField }: Loaded): string => `
   SELECT CASE WHEN d.kind = '2' THEN 'enrollments' ELSE 'results' END AS grp, d.kind,
     CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END AS a, coalesce(u.new, d.b) AS b, coalesce(d.org, i.org) AS org,
-    d.value, d.row, d.at_ms, coalesce(d.seen, ${number}) AS seen,
+    d.value, d.row, d.at_ms, d.mark, coalesce(d.seen, ${number}) AS seen,
     CASE WHEN d.kind = '3' AND n.object IS NULL THEN without_user(${gradeData(`''`)}) END AS data,
-    ${isOtherField} OR c.new IS NOT NULL OR u.new IS NOT NULL OR (d.kind = '3' AND n.org <> coalesce(d.org, i.org)) IS TRUE AS renamed,
+    ${isOtherField} OR c.new IS NOT NULL OR u.new IS NOT NULL OR m.name IS NOT NULL OR (d.kind = '3' AND n.org <> coalesce(d.org, i.org)) IS TRUE AS renamed,
     keyed(d.kind, d.a, d.b) AS old_key, keyed(d.kind, CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END, coalesce(u.new, d.b)) AS key
   FROM (FROM state WHERE kind IN ('2', '3')) d LEFT JOIN renamed c ON c.letter = 'c' AND c.old = CASE WHEN d.kind = '2' THEN d.a END
-    LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b
+    LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b LEFT JOIN joined m ON m.name = d.b
     LEFT JOIN items n ON n.object = CASE WHEN d.kind = '3' THEN d.a END
     LEFT JOIN items_was i ON i.object = CASE WHEN d.kind = '3' THEN d.a END`;
 
@@ -264,16 +267,20 @@ const loadAsNamed = (loaded: Loaded): string => `
   CREATE VIEW backs AS SELECT grp, row, key FROM was UNION ALL FROM shared_backs;
 `;
 
-/** Of two that come to be one, nobody knows what the platform has. */
+/**
+ * Of two that come to be one, nobody knows what the platform has: the other may have had there what nobody wants any more. So all is sent
+ * again of the name that stays (`joined`), and what is held is the newest grade, and the role by the name that stays.
+ */
 const loadRenamed = (loaded: Loaded): string => `
   CREATE TABLE was_now AS ${wasNow(loaded)};
   CREATE TABLE merged AS SELECT key FROM was_now GROUP BY key HAVING count(*) > 1;
   INSERT INTO was BY NAME SELECT * EXCLUDE (old_key) FROM was_now ANTI JOIN merged USING (key);
   INSERT INTO was BY NAME
     SELECT any_value(grp) AS grp, key, any_value(kind) AS kind, any_value(a) AS a,
-      any_value(b) AS b, any_value(org) AS org, arg_min(value, renamed) AS value, arg_min(row, renamed) AS row, max(at_ms) AS at_ms,
-      max(seen) AS seen, any_value(data) AS data, true AS renamed
-    FROM was_now SEMI JOIN merged USING (key) GROUP BY key;
+      any_value(b) AS b, any_value(org) AS org, arg_max(value, newest) AS value, arg_max(row, newest) AS row, arg_max(mark, newest) AS mark,
+      max(at_ms) AS at_ms, max(seen) AS seen, any_value(data) AS data, true AS renamed
+    FROM (SELECT *, (CASE WHEN kind = '3' THEN coalesce(at_ms, 0) ELSE 0 END, key = old_key, value) AS newest FROM was_now SEMI JOIN merged USING (key))
+    GROUP BY key;
   INSERT INTO backs SELECT grp, row, key FROM was_now;
   INSERT INTO backs SELECT s.grp, s.row, coalesce(w.key, s.key) FROM shared_backs s LEFT JOIN was_now w ON w.old_key = s.key AND w.key <> s.key;
   DROP TABLE was_now; DROP TABLE merged;
@@ -282,8 +289,9 @@ const loadRenamed = (loaded: Loaded): string => `
 /** The platform keeps the comments of grades that the SIS has no more, as long as it has the grade object: `value` is the last grade. */
 const loadComments = `
   CREATE TABLE comments_left AS
-    SELECT grade_key(d.a, coalesce(u.new, d.b)) AS key, d.a, coalesce(u.new, d.b) AS b, d.value
-    FROM (FROM state WHERE kind = 'C') d LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b`;
+    SELECT grade_key(a, b) AS key, a, b, min(value) AS value FROM (
+      SELECT d.a, coalesce(u.new, d.b) AS b, d.value FROM (FROM state WHERE kind = 'C') d LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b)
+    GROUP BY a, b`;
 
 /** A grade that comes back knows the comments that the platform has, which it may clear. */
 const recallComments = `
@@ -334,6 +342,14 @@ const refuseUnclear = `
     WHERE problem IS NULL AND id IN (SELECT id FROM enrolled_was SEMI JOIN enrolled USING (id) GROUP BY id
       HAVING min(class) <> max(class) OR min(usr) <> max(usr));`;
 
+/** A delta may delete a result by its \`sourcedId\` alone. Earlier versions did not keep those. */
+const findDeleted = `
+  UPDATE results SET row = w.row FROM was w
+    WHERE starts_with(results.row, '#') AND is_gone(results.status) AND problem IS NULL AND w.kind = '3' AND w.mark = results.mark;
+  UPDATE results
+    SET problem = ['sourcedId', 'is not known of all accepted results. To delete this one, give lineItemSourcedId and studentSourcedId, too']
+    WHERE starts_with(row, '#') AND is_gone(status) AND problem IS NULL AND EXISTS (FROM was WHERE kind = '3' AND mark IS NULL);`;
+
 const refuseContradictions = `
   UPDATE results SET problem = ['lineItemSourcedId', '${differentResults}'], value = NULL
     WHERE problem IS NULL AND row IN (SELECT row FROM results WHERE problem IS NULL GROUP BY row
@@ -361,6 +377,40 @@ const refuseRows = async (
     INSERT INTO refused (grp, row, a, b) SELECT '${grp}', row, ${whoOf(where)} FROM ${table} WHERE problem IS NOT NULL;
     ${reportRows(`${grp}.csv`, table)}`);
   return true;
+};
+
+/** Each record and line item is known once. */
+const doubledNames = `
+  SELECT what, count(*) FROM (
+    SELECT any_value(CASE kind WHEN 'N' THEN 'names' WHEN '1' THEN 'line items' ELSE 'grade objects' END) AS what
+    FROM state WHERE kind IN ('N', '1', 'O') GROUP BY kind, a, key HAVING count(*) > 1) GROUP BY what ORDER BY what`;
+
+/**
+ * Of two records that have become one person or class, one is marked as deleted and the other stays. Where their rows contradict each
+ * other, those of the one that stays count.
+ */
+const yieldToStaying = async ({ sets }: Comparison): Promise<void> => {
+  await sets.run(`
+    CREATE TABLE formers AS
+      SELECT letter, id FROM names WHERE active = 0 AND problem IS NULL
+        AND (letter, name) IN (SELECT (letter, name) FROM names WHERE active = 1)`);
+  const [hasFormers] = (await sets.row<[number]>('SELECT EXISTS (FROM formers)')) ?? [];
+  if (!hasFormers) return;
+  const isFormer = (letter: 'c' | 'u', id: string): string =>
+    `${id} IN (SELECT id FROM formers WHERE letter = '${letter}')`;
+  await sets.run(`
+    CREATE TABLE of_formers AS
+      SELECT c.key, c.row, c.value, c.kind, c.grp, c.line FROM claims c JOIN (
+        SELECT enrollment_key(a, b) AS key, id AS row FROM enrolled_now WHERE ${isFormer('c', 'class')} OR ${isFormer('u', 'usr')}
+        UNION SELECT key, row FROM claims WHERE kind = '3' AND ${isFormer('u', `split_part(row, chr(31), 2)`)}) USING (key, row);
+    CREATE TABLE yielding AS
+      SELECT * FROM of_formers f WHERE EXISTS (
+        FROM claims c ANTI JOIN of_formers o ON o.key = c.key AND o.row = c.row WHERE c.key = f.key AND c.value <> f.value);
+    INSERT INTO problems
+      SELECT k.file, y.line, k.col, 'is not used, because its class or user is marked as deleted, and a row of the one that stays says otherwise'
+      FROM yielding y JOIN kinds k USING (kind) WHERE y.line IS NOT NULL;
+    INSERT INTO disputed_rows SELECT grp, count(*) FROM yielding WHERE line IS NOT NULL GROUP BY grp;
+    DELETE FROM claims USING yielding y WHERE claims.key = y.key AND claims.row = y.row`);
 };
 
 const enrollmentColumns = {
@@ -479,6 +529,7 @@ const maxUnknownRoles = 20;
 
 const resultColumns = {
   ...{
+    id: 'sourcedId',
     item: 'lineItemSourcedId',
     usr: 'studentSourcedId',
     status: 'status',
@@ -501,25 +552,26 @@ const readResults = async (reading: Reading): Promise<void> => {
   const needed = ['lineItemSourcedId', 'studentSourcedId', 'scoreStatus'];
   const table = await openFile(reading, 'results', withStatus(needed, modes.results));
   // To read and to join at once needs more memory than there is for 5,000,000 rows.
-  await sets.run(`CREATE TABLE results_read (line BIGINT, item VARCHAR, usr VARCHAR, status VARCHAR, graded VARCHAR, score VARCHAR,
+  await sets.run(`CREATE TABLE results_read (line BIGINT, mark UBIGINT, item VARCHAR, usr VARCHAR, status VARCHAR, graded VARCHAR, score VARCHAR,
     words VARCHAR, comments VARCHAR, changed VARCHAR)`);
   if (table)
     await sets.run(
-      `INSERT INTO results_read SELECT line, coalesce(item, ''), coalesce(usr, ''), word_in(status), word_in(graded),
+      `INSERT INTO results_read SELECT line, md5_number_lower(nullif(id, '')), coalesce(item, ''), coalesce(usr, ''), word_in(status), word_in(graded),
          trimmed(score), coalesce(words, ''), coalesce(comments, ''), trimmed(changed) FROM (${rowsOf(table, resultColumns)})`,
       [table.path],
     );
   const texts = scoreStatuses.map((each) => `'${each}'`).join(', ');
   await sets.run(`
     CREATE TABLE results AS
-      SELECT line, item, usr, status, graded, row, object AS a, b, problem,
+      SELECT line, mark, item, usr, status, graded, row, object AS a, b, problem,
         CASE WHEN changed_ms > ${droppedMs} THEN ${droppedMs} ELSE changed_ms END AS at_ms, changed_ms > ${droppedMs + farthestZoneMs} AS is_future,
         CASE WHEN problem IS NULL AND NOT is_gone(status) AND graded = 'fully graded' THEN
           CASE WHEN points IS NOT NULL THEN numeric_grade(points, comments) ELSE text_grade(words, comments) END END AS value
       FROM (SELECT r.*, i.object, ${timeOfClock} AS changed_ms,
           CASE WHEN has_item AND has_user THEN r.item || chr(31) || r.usr
             ELSE '#' || left(sha256(concat_ws(chr(31), r.item, r.usr, r.score)), 20) END AS row,
-          CASE WHEN NOT has_item THEN ['lineItemSourcedId', 'is not an id']
+          CASE WHEN is_gone(r.status) AND r.mark IS NOT NULL THEN NULL
+            WHEN NOT has_item THEN ['lineItemSourcedId', 'is not an id']
             WHEN NOT has_user THEN ['studentSourcedId', 'is not an id']
             WHEN is_gone(r.status) THEN NULL
             WHEN r.status NOT IN ('', 'active') THEN ${badStatus}
@@ -544,7 +596,7 @@ const readResults = async (reading: Reading): Promise<void> => {
     slips: `
       ${takeSlips('results', { id: 'item', as: 'a', column: 'lineItemSourcedId', known: items })}
       ${takeSlips('results', { id: 'usr', as: 'b', column: 'studentSourcedId', known: knownNames('u') })}`,
-    contradictions: modes.results === 'delta' ? refuseContradictions : undefined,
+    contradictions: modes.results === 'delta' ? `${findDeleted} ${refuseContradictions}` : undefined,
   });
   await sets.run(`
     INSERT INTO problems
@@ -555,7 +607,7 @@ const readResults = async (reading: Reading): Promise<void> => {
       SELECT coalesce(k.key, grade_key(r.a, r.b)), r.row FROM results r LEFT JOIN backs k ON k.grp = 'results' AND k.row = r.row
       WHERE r.problem IS NULL AND NOT is_gone(r.status) AND r.graded <> 'fully graded';
     INSERT INTO claims BY NAME
-      SELECT 'results' AS grp, '3' AS kind, grade_key(a, b) AS key, a, b, value, row, at_ms, line FROM results WHERE value IS NOT NULL;
+      SELECT 'results' AS grp, '3' AS kind, grade_key(a, b) AS key, a, b, value, row, at_ms, mark, line FROM results WHERE value IS NOT NULL;
     -- Beside a score that is fully graded, that one counts.
     INSERT INTO held SELECT p.key FROM pending p ANTI JOIN claims c ON c.key = p.key WHERE p.key IS NOT NULL`);
   await countRows(
@@ -576,13 +628,13 @@ const readResults = async (reading: Reading): Promise<void> => {
   await sets.run(`
     CREATE TABLE results_still AS
       SELECT r.*, i.object AS a FROM ${withName('u', {
-        of: `(SELECT k.key, k.row, w.value, w.at_ms, split_part(k.row, chr(31), 1) AS item, split_part(k.row, chr(31), 2) AS usr
+        of: `(SELECT k.key, k.row, w.value, w.at_ms, CASE WHEN k.row = w.row THEN w.mark END AS mark, split_part(k.row, chr(31), 1) AS item, split_part(k.row, chr(31), 2) AS usr
           FROM backs k JOIN was w USING (key) ANTI JOIN (SELECT row FROM results WHERE problem IS NULL) x ON x.row = k.row
           WHERE k.grp = 'results')`,
         ...{ as: 'b', file: 'users.csv' },
       })} r LEFT JOIN items i ON i.id = r.item;
     INSERT INTO claims BY NAME
-      SELECT 'results' AS grp, '3' AS kind, grade_key(a, b) AS key, a, b, value, row, at_ms FROM results_still
+      SELECT 'results' AS grp, '3' AS kind, grade_key(a, b) AS key, a, b, value, row, at_ms, mark FROM results_still
       WHERE a IS NOT NULL AND b IS NOT NULL;
     -- They may be gone since a whole export, and so hold only what no row claims.
     INSERT INTO held SELECT s.key FROM results_still s ANTI JOIN claims c ON c.key = s.key WHERE s.a IS NULL OR s.b IS NULL`);

@@ -72,6 +72,8 @@ export const rowFates = [
   'held',
   /** Of a table: a message of the mapping is for it, or none is. */
   'used',
+  /** A cell gives no value any more: what was sent of its field stays. */
+  'emptied',
   'withoutMessage',
   /** It gives the name of something, or the role of a user. */
   'read',

@@ -33,7 +33,7 @@ export const countClaims = async (comparison: Comparison): Promise<void> => {
   const rows = 'coalesce(s.rows, CASE WHEN d.line IS NULL THEN 0 ELSE 1 END)';
   const statement = `
     SELECT grp, fate, CAST(sum(rows) AS BIGINT) FROM (
-      SELECT d.grp, CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN d.other <> d.before THEN 'held' WHEN d.change IN ('created', 'updated') THEN 'sent'
+      SELECT d.grp, CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN wants_other(d.other, d.before) THEN 'held' WHEN d.change IN ('created', 'updated') THEN 'sent'
           ELSE 'unchanged' END AS fate, ${rows} AS rows
         FROM draft d LEFT JOIN several_rows s USING (key) LEFT JOIN (SELECT DISTINCT key FROM older) o USING (key) WHERE d.told
       UNION ALL SELECT d.grp, 'refused', ${rows} FROM unfit_lines d LEFT JOIN several_rows s USING (key) WHERE d.told
@@ -48,7 +48,10 @@ export const countClaims = async (comparison: Comparison): Promise<void> => {
     if (count > 0) addRows(comparison, `${grp}.csv`, { fate, count });
 };
 
-/** Counts the rows of a table by their fate, after the comparison: each that cannot be used is reported by its line. */
+/**
+ * Counts the rows of a table by their fate, after the comparison: each that cannot be used is reported by its line. One of which a cell gives
+ * no value any more is reported as well.
+ */
 export const countTableRows = async (
   comparison: Comparison,
   { file, table, withoutMessage }: { file: string; table: Table; withoutMessage: number },
@@ -56,10 +59,22 @@ export const countTableRows = async (
   const statement = `
     SELECT count(DISTINCT line) FILTER (NOT is_held), count(DISTINCT line) FILTER (is_held) FROM (
       SELECT p.line, h.line IS NOT NULL AS is_held
-      FROM problems p LEFT JOIN (SELECT DISTINCT line FROM draft WHERE told AND other <> before) h USING (line)
+      FROM problems p LEFT JOIN (SELECT DISTINCT line FROM draft WHERE told AND wants_other(other, before)) h USING (line)
       WHERE p.line IS NOT NULL)`;
   const [refused = 0, held = 0] = (await comparison.sets.row<[number, number]>(statement)) ?? [];
-  comparison.rows[file] = { used: table.rows - refused - held - withoutMessage };
+  const stays = `value NOT IN ('""', 'null')`;
+  const [emptied = 0] =
+    (await comparison.sets.row<[number]>(`
+      SELECT count(DISTINCT line) FROM last_values WHERE ${stays} AND line NOT IN (SELECT line FROM problems WHERE line IS NOT NULL)`)) ??
+    [];
+  await comparison.sets.run(
+    `INSERT INTO problems
+       SELECT $1, line, col, 'is empty without quotation marks, so the platform keeps the value that was sent. To clear it, write "" there'
+       FROM last_values WHERE ${stays}`,
+    [file],
+  );
+  comparison.rows[file] = { used: table.rows - refused - held - emptied - withoutMessage };
+  addRows(comparison, file, { fate: 'emptied', count: emptied });
   addRows(comparison, file, { fate: 'held', count: held });
   addRows(comparison, file, { fate: 'withoutMessage', count: withoutMessage });
   addRows(comparison, file, { fate: 'refused', count: refused });
@@ -83,15 +98,18 @@ export const reportRows = (file: string, table: string): string => {
 };
 
 /**
- * A row that was refused, and is not named by a delta (`read`), is refused still. `a`: its org unit or line item, as it is known now. One
- * that no file had is judged anew each time.
+ * A row that was refused, and is not named by a delta (`read`), is refused still. `a`: its org unit or line item, as it is known now;
+ * without it, the row is that of a class or user itself. One that no file had is judged anew each time.
  */
-export const refusedStill = (grp: FileName, { read, a }: { read: string; a: string }): string => `
+export const refusedStill = (grp: FileName, { read, a }: { read: string; a?: string }): string => `
   INSERT INTO refused
-    SELECT r.grp, r.row, ${a}, coalesce(u.new, r.b), false, false FROM was_refused r
+    SELECT r.grp, r.row, ${a === undefined ? 'NULL, NULL' : `${a}, coalesce(u.new, r.b)`}, false, false FROM was_refused r
       ANTI JOIN ${read} e ON e.row = r.row ANTI JOIN refused x ON x.grp = r.grp AND x.row = r.row
-      LEFT JOIN renamed c ON c.letter = 'c' AND c.old = r.a LEFT JOIN renamed u ON u.letter = 'u' AND u.old = r.b
-    WHERE r.grp = '${grp}' AND NOT starts_with(r.row, chr(31));
+      ${a === undefined ? '' : `LEFT JOIN renamed c ON c.letter = 'c' AND c.old = r.a LEFT JOIN renamed u ON u.letter = 'u' AND u.old = r.b`}
+    WHERE r.grp = '${grp}' AND NOT starts_with(r.row, chr(31))${
+      // Earlier versions kept the number of a line.
+      a === undefined ? ` AND r.row[1] IN ('=', '#')` : ''
+    };
   INSERT INTO problems
     SELECT '${grp}.csv', NULL, NULL, 'rows of earlier exports that are refused still: ' || count(*) || '. Each is read again once a bulk file or a delta has it'
     FROM refused WHERE grp = '${grp}' AND NOT is_here HAVING count(*) > 0;`;
@@ -104,6 +122,7 @@ const words: Record<RowFate, string> = {
   unchanged: 'unchanged',
   held: 'not used, because a row that cannot be used may be about the same',
   used: 'used by the mapping',
+  emptied: 'used, with an empty cell whose last value stays',
   withoutMessage: 'that no message of the mapping is for',
   read: 'read',
   outsideDates: 'outside their dates',
@@ -122,6 +141,8 @@ const words: Record<RowFate, string> = {
 /** The next step for a fate; the other fates need none. */
 const steps: Partial<Record<RowFate, string>> = {
   held: 'What was accepted stays. Correct the rows that cannot be used, or leave them out: then the others are used.',
+  emptied:
+    'A cell that is empty without quotation marks leaves the platform’s value as it is. To clear that, write "" in the cell, or give its field a default in the mapping.',
   withoutMessage:
     'A message is for a row whose cells have the values of its "when", letter by letter. If these rows are to be sent, correct them or the mapping.',
   outsideDates:

@@ -45,7 +45,10 @@ export const createSnapshotStore = ({ s3, bucket }: { s3: S3Client; bucket: stri
         async function* (pieces: AsyncIterable<Buffer>) {
           for await (const piece of pieces) {
             bytes += piece.length;
-            if (bytes > maxBytes) throw new UnusableSnapshot(`The file is larger than ${maxBytes} bytes`);
+            if (bytes > maxBytes)
+              throw new UnusableSnapshot(
+                `The file is larger than ${maxBytes} bytes. Export fewer rows, such as those of the current terms`,
+              );
             hash.update(piece);
             yield piece;
           }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { outdatedAfterDays } from '../ledger/memory.ts';
 import { quotedText, type SetEngine } from '../sets/engine.ts';
 import { type Comparison, countsOf } from './comparison.ts';
+import { UnusableSnapshot } from './unusable.ts';
 
 /**
  * How all readers of a package take a cell: its text without the white space around it, where NULL is an empty text; its word; and whether
@@ -22,6 +23,7 @@ export const cellMacros = `
  * when the last snapshot was accepted (`was`). So a row that goes takes nothing away that another row claims.
  *
  * - `grp`: by which it is counted. `kind`: the sign of its lines in the state. `value`: what is wanted, in a form that can be compared.
+ * - `mark`: of a result, the `sourcedId` as a number, as a delta may delete it by that alone.
  * - `a` and `b`: by what a row is likely to mean a resource: an org unit or line item, and a user.
  * - `meant`: what was accepted, with `a` and `b` in the form that those of `refused` have.
  * - `backs`: which row claimed which resource when it was accepted.
@@ -36,12 +38,12 @@ export const cellMacros = `
  */
 const schema = `
   CREATE TABLE carried (kind VARCHAR, key VARCHAR, grp VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
-    removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, seen BIGINT, begins VARCHAR, ends VARCHAR);
+    removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, mark UBIGINT, seen BIGINT, begins VARCHAR, ends VARCHAR);
   CREATE TABLE was (grp VARCHAR, kind VARCHAR, key VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
-    removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, seen BIGINT, renamed BOOLEAN);
+    removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, mark UBIGINT, seen BIGINT, renamed BOOLEAN);
   CREATE VIEW meant AS SELECT grp, key, a, b, seen FROM was;
   CREATE TABLE claims (grp VARCHAR, kind VARCHAR, key VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
-    removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, line BIGINT);
+    removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, mark UBIGINT, line BIGINT);
   CREATE TABLE backs (grp VARCHAR, row VARCHAR, key VARCHAR);
   CREATE TABLE refused (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, counts BOOLEAN DEFAULT true, is_here BOOLEAN DEFAULT true);
   CREATE TABLE was_refused (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, since BIGINT);
@@ -63,6 +65,8 @@ const schema = `
   CREATE MACRO has_control(x) AS regexp_matches(x, '[\\x00-\\x1f\\x7f]');
   CREATE MACRO has_control_in_text(x) AS regexp_matches(x, '[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f]');
   CREATE MACRO is_id(x) AS coalesce(x, '') <> '' AND length(x) <= 255 AND NOT has_control(x);
+  -- What a row wants, but what was accepted stays.
+  CREATE MACRO wants_other(other, before) AS other <> before;
   CREATE MACRO number_in(x) AS
     CASE WHEN length(x) <= 30 AND regexp_full_match(x, '[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)') THEN TRY_CAST(x AS DOUBLE) END;
   CREATE MACRO number_text(x) AS
@@ -133,10 +137,10 @@ const claimsAgree = `
   INSERT INTO more_backs
     SELECT c.grp, c.row, c.key FROM claims c SEMI JOIN several USING (key) ANTI JOIN disputed USING (key);
   CREATE TABLE agreed AS
-    SELECT unnest(chosen), latest FROM (SELECT arg_min(c, (coalesce(c.line, 0), c.row)) AS chosen, max(c.at_ms) AS latest
+    SELECT unnest(chosen), latest FROM (SELECT arg_min(c, (coalesce(c.line, 0), c.mark IS NULL, c.row)) AS chosen, max(c.at_ms) AS latest
       FROM claims c SEMI JOIN several USING (key) ANTI JOIN disputed USING (key) GROUP BY c.key);
   DELETE FROM claims WHERE key IN (SELECT key FROM several);
-  INSERT INTO claims SELECT grp, kind, key, a, b, org, value, data, removed, template, row, latest, line FROM agreed`;
+  INSERT INTO claims SELECT grp, kind, key, a, b, org, value, data, removed, template, row, latest, mark, line FROM agreed`;
 
 /** What is not wanted as it was: few of many. */
 const findDiffering = `
@@ -191,7 +195,7 @@ const doubtsHold = `
 
 /** What is held or gone is as it was. */
 const isAsBefore = 'c.key IS NULL OR (w.key IS NOT NULL AND h.key IS NOT NULL)';
-const ofEither = ['kind', 'a', 'b', 'org', 'value', 'data', 'removed', 'template', 'row', 'at_ms']
+const ofEither = ['kind', 'a', 'b', 'org', 'value', 'data', 'removed', 'template', 'row', 'at_ms', 'mark']
   .map((column) => `CASE WHEN ${isAsBefore} THEN w.${column} ELSE c.${column} END AS ${column}`)
   .join(', ');
 
@@ -208,7 +212,7 @@ const allChanged = 'CREATE VIEW unchanged AS FROM claims LIMIT 0';
 const compareWithBefore = (hasBefore: boolean): string => `
   CREATE TABLE draft AS
     SELECT * EXCLUDE (had, is_held, renamed),
-      CASE WHEN had AND is_held THEN CASE WHEN renamed THEN 'updated' WHEN other <> before THEN 'held' ELSE 'kept' END
+      CASE WHEN had AND is_held THEN CASE WHEN renamed THEN 'updated' WHEN wants_other(other, before) THEN 'held' ELSE 'kept' END
         WHEN NOT told THEN 'removed'
         WHEN NOT had THEN 'created'
         WHEN renamed OR value <> before THEN 'updated'
@@ -265,7 +269,25 @@ export const compareWanted = async ({ sets, ...comparison }: Comparison, forms: 
   const oldestMs = droppedMs + marginMs - outdatedAfterDays * dayMs;
   await sets.run(hasBefore ? findChanged : allChanged);
   await sets.run(compareWithBefore(hasBefore), [droppedMs, Math.max(oldestMs, lastDroppedMs + 1)]);
-  if (hasBefore) await sets.run(notBeforeRemovals(forms), [droppedMs]);
+  if (!hasBefore) return;
+  refuseDoubled(await sets.all<[string, number]>(doubled), comparison);
+  await sets.run(notBeforeRemovals(forms), [droppedMs]);
+};
+
+/** Claims are there once each, so what is here twice was accepted twice. What is unchanged is written once again. */
+const doubled = `
+  SELECT grp, count(*) FROM (SELECT any_value(grp) AS grp FROM draft GROUP BY key HAVING count(*) > 1) GROUP BY grp ORDER BY grp`;
+
+/** Nobody knows which of two the platform has. @throws UnusableSnapshot if there are any. */
+export const refuseDoubled = (
+  counts: readonly (readonly [what: string, count: number])[],
+  { stateBefore }: Pick<Comparison, 'stateBefore'>,
+): void => {
+  if (counts.length === 0) return;
+  const told = counts.map(([what, count]) => `${count} ${what}`).join(' and ');
+  throw new UnusableSnapshot(
+    `The state of the last accepted snapshot has ${told} twice. Restore the object ${stateBefore} from an earlier version`,
+  );
 };
 
 /** Until it is sent and handled. */
@@ -355,7 +377,7 @@ export const countWanted = async (comparison: Comparison): Promise<void> => {
 const heldRows = `
   INSERT INTO problems
     SELECT k.file, d.line, k.col, 'is not used, because a row that cannot be used may be about the same: what was accepted stays. Correct that row, or leave it out'
-    FROM draft d JOIN kinds k USING (kind) WHERE d.told AND d.other <> d.before AND d.line IS NOT NULL;
+    FROM draft d JOIN kinds k USING (kind) WHERE d.told AND wants_other(d.other, d.before) AND d.line IS NOT NULL;
   INSERT INTO problems
     SELECT any_value(k.file), NULL, NULL, count(*) || ' ' || d.grp || ' are missing, but are not removed, because refused rows may be about them'
     FROM draft d JOIN kinds k USING (kind) SEMI JOIN perhaps_meant USING (key) GROUP BY d.grp`;
@@ -466,9 +488,9 @@ export const writeState = async (
 ): Promise<void> => {
   if (isTrial) return;
   const rows = [
-    `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, CASE WHEN NOT told THEN seen END AS seen
+    `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark, CASE WHEN NOT told THEN seen END AS seen
      FROM (SELECT * REPLACE (${forms.derived}) FROM draft WHERE change <> 'removed')`,
-    `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms FROM (SELECT * REPLACE (${forms.derived}) FROM unchanged)`,
+    `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark FROM (SELECT * REPLACE (${forms.derived}) FROM unchanged)`,
     // Others that claim the same. What is held may have another name now, and be told again by it.
     `SELECT 'S' AS kind, b.grp, b.row, b.key FROM (
        SELECT * FROM more_backs UNION

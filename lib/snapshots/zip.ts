@@ -28,7 +28,7 @@ export type Files = {
 };
 
 /**
- * The files at the top of a zip, or in its only folder that has one of the wanted files. Nothing is written to the disk under the names
+ * The files at the top of a zip, or in a folder, if the wanted files all lie there. Nothing is written to the disk under the names
  * in the zip. @throws UnusableSnapshot if it is not a zip, or would do harm.
  */
 export const openZip = async (
@@ -61,7 +61,7 @@ const entriesOf = async (
 ): Promise<Map<string, Placed>> => {
   if (zip.entryCount > limits.maxEntries)
     throw new UnusableSnapshot(
-      `The zip has ${zip.entryCount} files, but at most ${limits.maxEntries} are read`,
+      `The zip has ${zip.entryCount} files, but at most ${limits.maxEntries} are read. Leave out those that are no tables of the export`,
     );
   const all: Placed[] = [];
   for await (const entry of zip.eachEntry()) {
@@ -75,7 +75,8 @@ const entriesOf = async (
   for (const placed of all) {
     const key = placed.name.toLowerCase();
     if (placed.folder !== folder) continue;
-    if (entries.has(key)) throw new UnusableSnapshot(`The zip has ${quoted(placed.name)} twice`);
+    if (entries.has(key))
+      throw new UnusableSnapshot(`The zip has ${quoted(placed.name)} twice. Remove one of them`);
     refuseHarm(placed, limits);
     entries.set(key, placed);
   }
@@ -84,14 +85,17 @@ const entriesOf = async (
 
 const quoted = (name: string): string => JSON.stringify(name.slice(0, 100));
 
-/** Files outside of all folders come first: other folders are then an extension of the format. */
+/** All tables of an export lie in one place: nobody knows which of two is meant, and one that is read by itself says that all else is gone. */
 const folderOf = (wanted: readonly Placed[]): string => {
-  const [first = '', second] = [...new Set(wanted.map(({ folder }) => folder))].sort();
-  if (first !== '' && second !== undefined)
-    throw new UnusableSnapshot(
-      `The zip has an export in two folders, ${quoted(first)} and ${quoted(second)}. Make one zip for each`,
-    );
-  return first;
+  const [first, second] = [...new Map(wanted.map((placed) => [placed.folder, placed])).values()].sort(
+    (one, other) => (one.folder < other.folder ? -1 : 1),
+  );
+  if (first === undefined || second === undefined) return first?.folder ?? '';
+  throw new UnusableSnapshot(
+    first.folder === ''
+      ? `The zip has ${quoted(first.name)} at its top, and ${quoted(second.name)} in the folder ${quoted(second.folder)}. Put all files of the export into one place, and leave out the others`
+      : `The zip has an export in two folders, ${quoted(first.folder)} and ${quoted(second.folder)}. Make one zip for each`,
+  );
 };
 
 const refuseHarm = ({ name, entry }: Placed, { maxBytes, maxRatio }: ZipLimits): void => {
@@ -99,15 +103,17 @@ const refuseHarm = ({ name, entry }: Placed, { maxBytes, maxRatio }: ZipLimits):
     throw new UnusableSnapshot(`${quoted(name)} in the zip is encrypted. Make the zip without a password`);
   const { compressedSize, uncompressedSize } = entry;
   if (uncompressedSize > maxBytes)
-    throw new UnusableSnapshot(`${quoted(name)} in the zip is larger than ${maxBytes} bytes`);
+    throw new UnusableSnapshot(
+      `${quoted(name)} in the zip is larger than ${maxBytes} bytes. Export fewer rows, such as those of the current terms`,
+    );
   if (uncompressedSize > Math.max(freeBytes, compressedSize * maxRatio))
     throw new UnusableSnapshot(
-      `${quoted(name)} in the zip grows to more than ${maxRatio} times its size, which no export does`,
+      `${quoted(name)} in the zip grows to more than ${maxRatio} times its size, which no export does. Export it again`,
     );
 };
 
 async function* unpacked(zip: ZipFile, entry: Entry | undefined, name: string): AsyncGenerator<Buffer> {
-  if (entry === undefined) throw new UnusableSnapshot(`The zip has no ${name}`);
+  if (entry === undefined) throw new UnusableSnapshot(`The zip has no ${name}. Export it again`);
   const stream = await orUnusable(() => openEntry(zip, entry), name);
   let [sum, bytes] = [0, 0];
   const pieces = stream[Symbol.asyncIterator]();
@@ -151,7 +157,7 @@ const orUnusable = async <Result>(work: () => Promise<Result>, name?: string): P
     // These messages quote names of the zip.
     const told = message.replace(/[^ -~]/g, '?').slice(0, 200);
     throw new UnusableSnapshot(
-      `${name === undefined ? 'The zip' : `${name} in the zip`} cannot be read: ${told}`,
+      `${name === undefined ? 'The zip' : `${name} in the zip`} cannot be read: ${told.replace(/\.$/, '')}. Export it again`,
       { cause: error },
     );
   }

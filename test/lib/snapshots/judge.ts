@@ -8,12 +8,16 @@ import { csvOf, entriesOfSis, type Rows, zipOf } from './sis.ts';
 type Kind = 'users' | 'classes' | 'lineItems' | 'enrollments' | 'results';
 type Table = Map<string, Record<string, string>>;
 
-/** One university: tables by their rows' ids. `people` and `codes`: who a user's record is and what a class' is, as records come and go. */
+/**
+ * One university: tables by their rows' ids. `people` and `codes`: who a user's record is and what a class' is, as records come and go.
+ * `merged`: people who became another one since the last night.
+ */
 export type University = {
   at: number;
   tables: Record<Kind, Table>;
   people: Map<string, string>;
   codes: Map<string, string>;
+  merged: [from: string, to: string][];
   next: number;
 };
 
@@ -33,7 +37,9 @@ export const newUniversity = (at: number, random: Random): University => {
     ...{ users: new Map(), classes: new Map(), lineItems: new Map() },
     ...{ enrollments: new Map(), results: new Map() },
   };
-  const university: University = { at, tables, people: new Map(), codes: new Map(), next: 0 };
+  const university: University = {
+    ...{ at, tables, people: new Map(), codes: new Map(), merged: [], next: 0 },
+  };
   for (let user = 0; user < 4; user += 1) addUser(university, `p${at}-${user}`);
   for (let course = 0; course < 2; course += 1) {
     const id = newId(university, 'c');
@@ -131,8 +137,50 @@ const changeRole: Change = (university, _, random) => {
 };
 
 const rename: Change = (university, night, random) => {
-  const row = anyOf(university.tables.users, random);
-  if (row) row.username = `${university.people.get(row.sourcedId ?? '')}-${night}-${random.below(100)}`;
+  const { users } = university.tables;
+  const row = anyOf(users, random);
+  if (row === undefined) return;
+  const { username } = row;
+  const now = `${university.people.get(row.sourcedId ?? '')}-${night}-${random.below(100)}`;
+  for (const each of users.values()) if (each.username === username) each.username = now;
+};
+
+/** One of two records is that of the other's person now, and is marked as deleted. Its rows may stay. */
+const mergeUsers: Change = (university, _, random) => {
+  const { people, tables, merged } = university;
+  const [from, to, ...others] = activeUsers(university);
+  if (from === undefined || to === undefined || others.length === 0) return;
+  const [old, now] = random.below(2) === 0 ? [from, to] : [to, from];
+  const person = people.get(now.sourcedId ?? '') ?? '';
+  merged.push([people.get(old.sourcedId ?? '') ?? '', person]);
+  const { username } = old;
+  old.status = 'tobedeleted';
+  for (const each of tables.users.values())
+    if (each.username === username) {
+      each.username = now.username ?? '';
+      people.set(each.sourcedId ?? '', person);
+    }
+  for (const row of tables.enrollments.values())
+    if (row.userSourcedId === old.sourcedId && random.below(2) === 0) row.userSourcedId = now.sourcedId ?? '';
+};
+
+const activeUsers = ({ tables }: University): Record<string, string>[] =>
+  [...tables.users.values()].filter(({ status }) => status === undefined);
+
+/** A class has no code at first. */
+const addClass: Change = (university) => {
+  const { classes } = university.tables;
+  if ([...classes.values()].some(({ classCode }) => classCode === '')) return;
+  const id = newId(university, 'c');
+  classes.set(id, { sourcedId: id, title: 'A class', classCode: '' });
+};
+
+const giveCode: Change = (university) => {
+  for (const row of university.tables.classes.values())
+    if (row.classCode === '') {
+      row.classCode = newId(university, 'C');
+      university.codes.set(row.sourcedId ?? '', row.classCode);
+    }
 };
 
 const newKey: Change = (university, _, random) => {
@@ -147,8 +195,7 @@ const newKey: Change = (university, _, random) => {
 /** Another record of the same person, whose rows follow some nights later, or never. */
 const replaceUser: Change = (university, _, random) => {
   const { users, enrollments } = university.tables;
-  const old = anyOf(users, random);
-  if (old === undefined) return;
+  const old = random.one(activeUsers(university));
   const id = old.sourcedId ?? '';
   users.delete(id);
   addUser(university, university.people.get(id) ?? '', old.username);
@@ -241,6 +288,7 @@ const changes: Change[] = [
   ],
   ...[replaceUser, replaceClass, slip, correct, correct, swapTitles, swapTitles],
   ...[moveItem, addItem, dropItem, retitle],
+  ...[mergeUsers, addClass, giveCode],
 ];
 export const change: Change = (university, night, random) => random.one(changes)(university, night, random);
 
@@ -262,7 +310,7 @@ export const exportOf = async (
     const changed = all.filter(([key, row]) => JSON.stringify(row) !== JSON.stringify(last.get(key)));
     const gone = [...last].filter(([key]) => key.startsWith(`${kind} `) && !rows.has(key));
     return [
-      ...changed.map(([, row]) => ({ ...row, status: 'active' })),
+      ...changed.map(([, row]) => ({ status: 'active', ...row })),
       ...gone.map(([, row]) => ({ ...row, status: 'tobedeleted' })),
     ];
   };
@@ -307,6 +355,14 @@ export const newPlatform = () => {
   };
   return {
     letters,
+    /** Nobody knows which of two it keeps. */
+    merge: (from: string, to: string): void => {
+      for (const [key, value] of [...held])
+        if (key.endsWith(` ${from}`)) {
+          held.delete(key);
+          held.set(`${key.slice(0, -from.length)}${to}`, value);
+        }
+    },
     take: ({ type, time, sequence, data }: Body, personOf: (name: string) => string | undefined): void => {
       if (type.includes('grade-object')) {
         takeObject(data, type.includes('create'));
@@ -357,6 +413,9 @@ type Held = {
   backs: ReadonlySet<string>;
   /** The last night in which a row claimed it. */
   seen: number;
+  /** When it was changed, and of which line item it is, if it tells. */
+  at?: number | undefined;
+  item?: string | undefined;
 };
 /** The grade objects that there are, by code and title; which a line item has; and titles that were left, with what has each now. */
 type Objects = {
@@ -370,6 +429,8 @@ type Kept = {
   held: Map<string, Held>;
   /** Since when a row cannot be used. */
   refusedSince: Map<string, number>;
+  /** Of rows that could not be used when an export had them last, the org unit or grade object that was known then. */
+  unread: Map<string, string | undefined>;
   /** The rows of the last export. */
   rows: Map<string, string>;
 };
@@ -379,10 +440,13 @@ type Row = {
   of: string | undefined;
   name: string | undefined;
   value: string | undefined;
-  /** The line item of a grade. */
+  /** The line item of a grade, and when that was changed. */
   item?: string;
+  at?: number | undefined;
+  /** It is of a record that is gone, and whose name another one has. */
+  isFormer?: boolean;
 };
-type Claims = Map<string, { values: Set<string>; backs: Set<string> }>;
+type Claims = Map<string, Row[]>;
 
 /** What the last nights tell of a university. */
 export type Past = {
@@ -397,7 +461,9 @@ export type Past = {
   /** Of whom two names were held at once, of which the platform knows one. */
   twice: Set<string>;
 };
-const nothingKept = (): Kept => ({ held: new Map(), refusedSince: new Map(), rows: new Map() });
+const nothingKept = (): Kept => ({
+  ...{ held: new Map(), refusedSince: new Map(), unread: new Map(), rows: new Map() },
+});
 export const newPast = (): Past => ({
   ...{ enrollments: nothingKept(), results: nothingKept(), usable: new Map() },
   ...{ codes: new Map(), names: new Map(), twice: new Set() },
@@ -416,7 +482,7 @@ const learnNames = ({ tables }: University, { form, night, past }: Night): void 
   const isWhole = form.isWhole(night);
   if (isWhole) past.codes.clear();
   past.names = new Map(isWhole ? [] : before);
-  for (const [id, { classCode = '' }] of tables.classes) past.codes.set(id, classCode);
+  for (const [id, { classCode = '' }] of tables.classes) if (classCode !== '') past.codes.set(id, classCode);
   for (const [id, { username = '' }] of tables.users) past.names.set(id, username);
   // A table has no ids by which another name would be that of the same user.
   if (!form.isOneRoster) return;
@@ -437,16 +503,39 @@ const renameHeld = (held: Kept['held'], old: string, name: string): void => {
     const to = `${key.slice(0, -old.length)}${name}`;
     const other = held.get(to);
     const backs = new Set([...was.backs, ...(other?.backs ?? [])]);
-    held.set(to, { value: other?.value ?? was.value, backs, seen: Math.max(was.seen, other?.seen ?? 0) });
+    // Of grades the newer one is held, and otherwise what the name had already.
+    const newest = other !== undefined && (other.at ?? 0) >= (was.at ?? 0) ? other : was;
+    held.set(to, { ...newest, backs, seen: Math.max(was.seen, other?.seen ?? 0) });
   }
+};
+
+/** Records that are gone, whose name or code another one has now. */
+const formerOf = (named: ReadonlyMap<string, string>, table: Table): ReadonlySet<string> => {
+  const isActive = (id: string): boolean => table.has(id) && table.get(id)?.status === undefined;
+  const names = new Set([...named].flatMap(([id, name]) => (isActive(id) ? name : [])));
+  return new Set([...named].flatMap(([id, name]) => (!isActive(id) && names.has(name) ? id : [])));
 };
 
 const keyOf = ({ of, name }: Row): string => `${of} ${name}`;
 const isUsable = ({ of, name, value }: Row): boolean =>
   of !== undefined && name !== undefined && value !== undefined;
 const claim = (claims: Claims, row: Row): void => {
-  const { values, backs } = claims.get(keyOf(row)) ?? { values: new Set(), backs: new Set() };
-  claims.set(keyOf(row), { values: values.add(row.value ?? ''), backs: backs.add(row.id) });
+  claims.set(keyOf(row), [...(claims.get(keyOf(row)) ?? []), row]);
+};
+
+/** What rows about one thing say together: those of records that are gone yield to others. */
+const agreed = (rows: readonly Row[]) => {
+  const staying = rows.filter(({ isFormer }) => !isFormer);
+  const used = rows.filter(
+    ({ isFormer, value }) => !isFormer || staying.every((each) => each.value === value),
+  );
+  const times = used.flatMap(({ at }) => at ?? []);
+  return {
+    values: new Set(used.map(({ value = '' }) => value)),
+    backs: new Set(used.map(({ id }) => id)),
+    at: times.length > 0 ? Math.max(...times) : undefined,
+    item: used[0]?.item,
+  };
 };
 
 const codeOf = (object: string | undefined): string | undefined => object?.split(' ')[0];
@@ -557,10 +646,19 @@ const settle = (kept: Kept, { claims, refused, stays, rows, night, owners }: Ton
     (refusedSince.get(id) ?? 0) > seen;
   const held: Kept['held'] = new Map();
   for (const [key, before] of kept.held) {
-    const claimed = claims.get(key);
+    const rows = claims.get(key);
+    const claimed = rows && agreed(rows);
+    const isOlder =
+      claimed?.at !== undefined &&
+      claimed.at < (before.at ?? 0) &&
+      claimed.item === before.item &&
+      !claimed.values.has(before.value);
     const isDisputed = (claimed?.values.size ?? 0) > 1;
     const isHeld =
-      stays.has(key) || isDisputed || refused.some((row) => row.isHere && isMeant(row, key, before));
+      stays.has(key) ||
+      isDisputed ||
+      isOlder ||
+      refused.some((row) => row.isHere && isMeant(row, key, before));
     if (isHeld && claimed !== undefined && !isDisputed) {
       const backs = claimed.backs.size > 1 ? new Set([...before.backs, ...claimed.backs]) : before.backs;
       held.set(key, { ...before, backs, seen: night });
@@ -570,37 +668,59 @@ const settle = (kept: Kept, { claims, refused, stays, rows, night, owners }: Ton
     )
       held.set(key, before);
   }
-  for (const [key, { values, backs }] of claims) {
+  for (const [key, rows] of claims) {
+    const { values, ...claimed } = agreed(rows);
     const [value = '', ...others] = values;
-    if (others.length === 0 && !held.has(key)) held.set(key, { value, backs, seen: night });
+    if (others.length === 0 && !held.has(key)) held.set(key, { value, ...claimed, seen: night });
   }
   Object.assign(kept, { held, rows });
 };
 
+/** Whether an export has the row, and whether it could not be used when one had it last: then a delta without it does not read it. */
+const namedIn = (
+  { rows, unread }: Kept,
+  { id, text, isWhole }: { id: string; text: string; isWhole: boolean },
+) => {
+  const isNamed = isWhole || rows.get(id) !== text;
+  return { isNamed, isUnread: !isNamed && unread.has(id) };
+};
+
+/** Keeps of what the row was when an export had it last, if it could not be used. */
+const noteUnread = ({ unread }: Kept, row: Row): void => {
+  if (isUsable(row)) unread.delete(row.id);
+  else unread.set(row.id, row.of);
+};
+
 const settleEnrollments = ({ tables }: University, { form, night, past }: Night): void => {
+  const formers = [formerOf(past.codes, tables.classes), formerOf(past.names, tables.users)] as const;
   const read = (given: Record<string, string>): Row => {
     const code = past.codes.get(given.classSourcedId ?? '');
     const name = past.names.get(given.userSourcedId ?? '');
     const value = form.isOneRoster && given.beginDate !== undefined ? undefined : roles[given.role ?? ''];
-    return { id: form.rowIdOf(given, { code, name }), of: code, name, value };
+    const isFormer =
+      form.isOneRoster &&
+      (formers[0].has(given.classSourcedId ?? '') || formers[1].has(given.userSourcedId ?? ''));
+    return { id: form.rowIdOf(given, { code, name }), of: code, name, value, isFormer };
   };
   const tonight: Tonight = {
     ...{ claims: new Map(), refused: [], stays: new Set(), rows: new Map(), night },
   };
-  const { held, rows } = past.enrollments;
+  const { held, unread } = past.enrollments;
+  const isWhole = form.isWhole(night);
   for (const given of tables.enrollments.values()) {
     const row = read(given);
     // Tables do not have it.
     if (!form.isOneRoster && row.of === undefined && row.name === undefined) continue;
     const text = JSON.stringify(given);
     tonight.rows.set(row.id, text);
-    if (isUsable(row)) {
+    const { isNamed, isUnread } = namedIn(past.enrollments, { id: row.id, text, isWhole });
+    if (isNamed) noteUnread(past.enrollments, row);
+    if (isUsable(row) && !isUnread) {
       claim(tonight.claims, row);
       past.usable.set(row.id, { ...given });
       continue;
     }
-    const isWhole = form.isWhole(night);
-    tonight.refused.push({ ...row, isHere: isWhole || rows.get(row.id) !== text });
+    tonight.refused.push({ ...row, ...(isUnread && { of: unread.get(row.id) }), isHere: isNamed });
     const usable = isWhole ? undefined : past.usable.get(row.id);
     if (usable === undefined) continue;
     if (isUsable(read(usable))) claim(tonight.claims, read(usable));
@@ -610,37 +730,44 @@ const settleEnrollments = ({ tables }: University, { form, night, past }: Night)
   settle(past.enrollments, tonight);
 };
 
+const timeOf = ({ dateLastModified }: Record<string, string>): number | undefined =>
+  dateLastModified === undefined ? undefined : Date.parse(dateLastModified);
+
 const settleResults = ({ tables }: University, { form, night, past }: Night): void => {
-  const read = (id: string, value: string): Row => {
+  const formers = formerOf(past.names, tables.users);
+  const read = (id: string, value: string, at: number | undefined): Row => {
     const [item = '', user = ''] = id.split(' ');
-    return { id, item, of: past.objects.of.get(item), name: past.names.get(user), value };
+    const of = past.objects.of.get(item);
+    return { ...{ id, item, of, name: past.names.get(user), value, at }, isFormer: formers.has(user) };
   };
   const tonight: Tonight = {
     ...{ claims: new Map(), refused: [], stays: new Set(), rows: new Map(), night },
     owners: new Map([...past.objects.of].map(([item, object]) => [object, item])),
   };
-  const { held, rows } = past.results;
+  const { held, unread } = past.results;
   const isWhole = form.isWhole(night);
   /** Rows that a delta does not name, or that it has and cannot be used. */
   const still = new Set<string>();
   for (const [id, given] of tables.results) {
     const text = JSON.stringify(given);
     tonight.rows.set(id, text);
-    const isNamed = isWhole || rows.get(id) !== text;
-    const row = read(id, given.score ?? '');
+    const { isNamed, isUnread } = namedIn(past.results, { id, text, isWhole });
+    const row = read(id, given.score ?? '', timeOf(given));
     if (isNamed && isUsable(row)) claim(tonight.claims, row);
     else if (!isWhole) still.add(id);
-    if (!isUsable(row)) tonight.refused.push({ ...row, isHere: isNamed });
+    if (isNamed) noteUnread(past.results, row);
+    if (!isUsable(row) || isUnread)
+      tonight.refused.push({ ...row, ...(isUnread && { of: unread.get(id) }), isHere: isNamed });
   }
-  const unread = new Set<string>();
-  for (const [key, { value, backs }] of held)
-    for (const id of backs)
-      if (still.has(id)) {
-        const row = read(id, value);
-        if (isUsable(row)) claim(tonight.claims, row);
-        else unread.add(key);
-      }
-  for (const key of unread) if (!tonight.claims.has(key)) tonight.stays.add(key);
+  const unknown = new Set<string>();
+  for (const [key, { value, backs, at }] of held)
+    for (const id of backs) {
+      if (!still.has(id)) continue;
+      const row = read(id, value, at);
+      if (isUsable(row)) claim(tonight.claims, row);
+      else unknown.add(key);
+    }
+  for (const key of unknown) if (!tonight.claims.has(key)) tonight.stays.add(key);
   settle(past.results, tonight);
 };
 

@@ -918,7 +918,7 @@ const changes: University[] = [
         6: {
           users: [
             { sourcedId: 'u-ada', username: 'ada', ...deleted },
-            { ...other, username: 'ada', ...active },
+            { ...other, username: 'ada', ...deleted },
           ],
         },
         7: { enrollments: [{ ...second, ...deleted }] },

@@ -197,7 +197,7 @@ test.each<[string, () => Record<string, string | Buffer>, string]>([
   [
     'a file whose name comes in two cases',
     () => ({ ...standard(), 'Users.csv': 'x' }),
-    'The zip has "Users.csv" twice',
+    'The zip has "Users.csv" twice. Remove one of them',
   ],
   [
     'a manifest that says of one file only what the package holds of it',

@@ -1,0 +1,127 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { openPackage } from '../../../lib/snapshots/package.ts';
+import { openZip, zipLimits } from '../../../lib/snapshots/zip.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
+import { newImporter } from './packages.ts';
+import { entriesOfSis, smallSis, zipOf } from './sis.ts';
+import type { ZipEntry } from './zips.ts';
+
+afterAll(removeTemporaryFolders);
+
+const refusalOf = async (zip: Buffer | string, limits = zipLimits): Promise<string> => {
+  const folder = temporaryFolder();
+  const path = join(folder, 'export.zip');
+  writeFileSync(path, zip);
+  try {
+    if (limits !== zipLimits) (await openZip(path, () => true, limits)).close();
+    const opened = await openPackage(path, folder);
+    try {
+      await opened.read('users', ['sourcedId']);
+    } finally {
+      opened.close();
+    }
+  } catch (error) {
+    if (error instanceof Error) return error.message;
+  }
+  throw new Error('It is not refused');
+};
+
+const users = { name: 'users.csv', content: 'sourcedId,username\r\n' };
+const within = (folder: string, ...entries: ZipEntry[]): ZipEntry[] =>
+  entries.map((entry) => ({ ...entry, name: `${folder}${entry.name}` }));
+const manifest = (content: string): ZipEntry => ({ name: 'manifest.csv', content });
+
+test.each<[string, ZipEntry[], string]>([
+  [
+    'a table at its top beside a folder that has the package',
+    [users, ...within('export/', ...entriesOfSis(smallSis()))],
+    'The zip has "users.csv" at its top, and "results.csv" in the folder "export/". Put all files of the export into one place, and leave out the others',
+  ],
+  [
+    'the package at its top, and a table in a folder',
+    [...entriesOfSis(smallSis()), ...within('old/', users)],
+    'The zip has "results.csv" at its top, and "users.csv" in the folder "old/". Put all files of the export into one place, and leave out the others',
+  ],
+  ['a table twice', [users, users], 'The zip has "users.csv" twice. Remove one of them'],
+  [
+    'a way out',
+    within('../', users),
+    'The zip cannot be read: invalid relative path: ../users.csv. Export it again',
+  ],
+  [
+    'a damaged table',
+    [{ ...users, claims: { sum: 1 } }],
+    'users.csv in the zip is damaged: its checksum differs. Export it again',
+  ],
+  [
+    'a table that does not unpack as it says',
+    [{ ...users, claims: { method: 12 } }],
+    'users.csv in the zip cannot be read: compression method 12 is not supported. Export it again',
+  ],
+  [
+    'an empty table',
+    [{ ...users, content: '' }],
+    'users.csv is empty. It must have at least a header: export it again',
+  ],
+  [
+    'a table without the column that it needs',
+    [{ ...users, content: 'id,username\n' }],
+    'users.csv has no column sourcedId. Export it, too',
+  ],
+  [
+    'a table that is not CSV',
+    [{ ...users, content: 'sourcedId,username\nu,"n' }],
+    'users.csv is not CSV from line 2 on: a quotation mark is not closed. Export it again as CSV',
+  ],
+  [
+    'a manifest with another word for a table',
+    [users, manifest('propertyName,value\nfile.users,all\n')],
+    'In manifest.csv, file.users must be bulk, delta or absent. Correct it',
+  ],
+  [
+    'a manifest that is no manifest',
+    [users, manifest(`propertyName,value\n${'x,y\n'.repeat(1_001)}`)],
+    'manifest.csv has more than 1000 properties. Remove those that OneRoster does not name',
+  ],
+])('a zip with %s is refused, with the next step', async (_, entries, words) => {
+  expect(await refusalOf(await zipOf(entries))).toBe(words);
+});
+
+test('a file that is no zip is refused, with the next step', async () => {
+  expect(await refusalOf('PK, but no zip')).toMatch(/^The zip cannot be read: .*[^.]\. Export it again$/);
+});
+
+test.each<[string, Partial<typeof zipLimits>, string]>([
+  [
+    'too many files',
+    { maxEntries: 1 },
+    'The zip has 2 files, but at most 1 are read. Leave out those that are no tables of the export',
+  ],
+  [
+    'a table that is too large',
+    { maxBytes: 9 },
+    '"users.csv" in the zip is larger than 9 bytes. Export fewer rows, such as those of the current terms',
+  ],
+])('a zip with %s is refused, with the next step', async (_, limits, words) => {
+  const zip = await zipOf([users, { ...users, name: 'classes.csv' }]);
+  expect(await refusalOf(zip, { ...zipLimits, ...limits })).toBe(words);
+});
+
+test('a zip that grows too much is refused, with the next step', async () => {
+  const zip = await zipOf([{ ...users, content: Buffer.alloc(2 * 1024 ** 2, 'a') }]);
+  expect(await refusalOf(zip, { ...zipLimits, maxRatio: 2 })).toBe(
+    '"users.csv" in the zip grows to more than 2 times its size, which no export does. Export it again',
+  );
+});
+
+test('a first export whose files have only headers is refused by name, and a later one waits for a person', async () => {
+  const { drop } = newImporter();
+  const headers = { 'classes.csv': 'sourcedId,classCode\n', 'users.csv': 'sourcedId,username\n' };
+  expect((await drop(headers)).refusal).toBe(
+    'The zip has no rows, as classes.csv, users.csv have only headers. Export it again, with its rows',
+  );
+  expect((await drop({ ...headers, 'users.csv': 'sourcedId,username\nu,n\n' })).refusal).toBe('');
+  expect((await drop(headers)).record.why).toBe('classes.csv has no rows; users.csv has no rows');
+});
