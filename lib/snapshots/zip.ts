@@ -28,7 +28,7 @@ export type Files = {
 };
 
 /**
- * The files at the top of a zip, or in a folder, if the wanted files all lie there. Nothing is written to the disk under the names
+ * The files at the top of a zip, or in its only folder that has one of the wanted files. Nothing is written to the disk under the names
  * in the zip. @throws UnusableSnapshot if it is not a zip, or would do harm.
  */
 export const openZip = async (
@@ -85,17 +85,27 @@ const entriesOf = async (
 
 const quoted = (name: string): string => JSON.stringify(name.slice(0, 100));
 
-/** All tables of an export lie in one place: nobody knows which of two is meant, and one that is read by itself says that all else is gone. */
+/**
+ * All tables of an export lie in one place: one that is read by itself says that all else is gone. If all that folders have is at the top,
+ * too, they are an extension of the format.
+ */
 const folderOf = (wanted: readonly Placed[]): string => {
-  const [first, second] = [...new Map(wanted.map((placed) => [placed.folder, placed])).values()].sort(
-    (one, other) => (one.folder < other.folder ? -1 : 1),
-  );
-  if (first === undefined || second === undefined) return first?.folder ?? '';
-  throw new UnusableSnapshot(
-    first.folder === ''
-      ? `The zip has ${quoted(first.name)} at its top, and ${quoted(second.name)} in the folder ${quoted(second.folder)}. Put all files of the export into one place, and leave out the others`
-      : `The zip has an export in two folders, ${quoted(first.folder)} and ${quoted(second.folder)}. Make one zip for each`,
-  );
+  const placed = wanted.toSorted((one, other) => (one.folder < other.folder ? -1 : 1));
+  const [first] = placed;
+  if (first === undefined) return '';
+  const others = placed.filter(({ folder }) => folder !== first.folder);
+  if (first.folder === '') {
+    const there = new Set(placed.flatMap(({ folder, name }) => (folder === '' ? name.toLowerCase() : [])));
+    const missing = others.find(({ name }) => !there.has(name.toLowerCase()));
+    if (missing)
+      throw new UnusableSnapshot(
+        `The zip has ${quoted(first.name)} at its top, but ${quoted(missing.name)} in the folder ${quoted(missing.folder)}. Put all files of the export into one place, and leave out the others`,
+      );
+  } else if (others[0])
+    throw new UnusableSnapshot(
+      `The zip has an export in two folders, ${quoted(first.folder)} and ${quoted(others[0].folder)}. Make one zip for each`,
+    );
+  return first.folder;
 };
 
 const refuseHarm = ({ name, entry }: Placed, { maxBytes, maxRatio }: ZipLimits): void => {

@@ -37,12 +37,12 @@ test.each<[string, ZipEntry[], string]>([
   [
     'a table at its top beside a folder that has the package',
     [users, ...within('export/', ...entriesOfSis(smallSis()))],
-    'The zip has "users.csv" at its top, and "results.csv" in the folder "export/". Put all files of the export into one place, and leave out the others',
+    'The zip has "users.csv" at its top, but "manifest.csv" in the folder "export/". Put all files of the export into one place, and leave out the others',
   ],
   [
-    'the package at its top, and a table in a folder',
-    [...entriesOfSis(smallSis()), ...within('old/', users)],
-    'The zip has "results.csv" at its top, and "users.csv" in the folder "old/". Put all files of the export into one place, and leave out the others',
+    'a table in a folder beside the others at its top',
+    [users, ...within('old/', { ...users, name: 'classes.csv' })],
+    'The zip has "users.csv" at its top, but "classes.csv" in the folder "old/". Put all files of the export into one place, and leave out the others',
   ],
   ['a table twice', [users, users], 'The zip has "users.csv" twice. Remove one of them'],
   [
