@@ -278,7 +278,7 @@ const loadRenamed = (loaded: Loaded): string => `
   INSERT INTO was BY NAME
     SELECT any_value(grp) AS grp, key, any_value(kind) AS kind, any_value(a) AS a,
       any_value(b) AS b, any_value(org) AS org, arg_max(value, newest) AS value, arg_max(row, newest) AS row, arg_max(mark, newest) AS mark,
-      max(at_ms) AS at_ms, max(seen) AS seen, any_value(data) AS data, true AS renamed
+      max(at_ms) AS at_ms, max(seen) AS seen, arg_max(data, newest) AS data, true AS renamed
     FROM (SELECT *, (CASE WHEN kind = '3' THEN coalesce(at_ms, 0) ELSE 0 END, key = old_key, value) AS newest FROM was_now SEMI JOIN merged USING (key))
     GROUP BY key;
   INSERT INTO backs SELECT grp, row, key FROM was_now;
