@@ -1,5 +1,12 @@
 import { join, relative } from 'node:path';
 import { bundle } from './esbuild.config.ts';
+import { itemsOf, type Options } from './lib/operate/stage/template/cloudformation.ts';
+import {
+  type Custom,
+  createTemplate,
+  type Stanza,
+  setHandlersAndRoles,
+} from './lib/operate/stage/template/template.ts';
 import {
   exportSettingsFrom,
   pollSettingsFrom,
@@ -7,14 +14,7 @@ import {
   refreshSettingsFrom,
   settingsFrom,
   snapshotSettingsFrom,
-} from './lib/config/settings.ts';
-import { itemsOf, type Options } from './lib/deployment/template/cloudformation.ts';
-import {
-  type Custom,
-  createTemplate,
-  type Stanza,
-  setHandlersAndRoles,
-} from './lib/deployment/template/template.ts';
+} from './lib/runtime/aws/settings.ts';
 
 /** What of osls is used here; its version is pinned. */
 type Serverless = {

@@ -4,12 +4,12 @@ import { testLimitMs, waitLimitMs } from './test/limits.ts';
 
 /** They take longest: whatever begins last, nothing else is left to run beside it. */
 const slow = [
-  ...['lib/console/flows', 'functions/snapshot-import', 'functions/course-export'],
+  ...['lib/show/console/flows', 'functions/snapshot-import', 'functions/course-export'],
   ...['functions/submission-upload', 'package/template'],
   // The long ones among them.
   'package/permissions',
   ...['local/chaos', 'package/contributing', 'package/deploy', 'local/misfortunes', 'package/scenarios'],
-  ...['lib/console/screens', 'package/durable', 'university/university'],
+  ...['lib/show/console/screens', 'package/durable', 'university/university'],
 ];
 
 class SlowestFirst extends BaseSequencer {
@@ -23,7 +23,10 @@ class SlowestFirst extends BaseSequencer {
 }
 
 /** What they import keeps the address that it met first. */
-const ownProcess = ['test/lib/reconcile/resend-end-to-end.test.ts', 'test/local/durable-executions.test.ts'];
+const ownProcess = [
+  'test/lib/scheduled/reconcile/resend-end-to-end.test.ts',
+  'test/local/durable-executions.test.ts',
+];
 
 /** What needs packages, which are made before the first of these tests begins: as they are deployed, and without code of each function. */
 const packages = ['deploy', 'durable', 'runtime', 'scenarios'].map((name) => `test/package/${name}.test.ts`);

@@ -1,9 +1,9 @@
 import type { Context } from 'aws-lambda';
-import { type PollSummary, pollChanges } from '../lib/change-poll/poll.ts';
-import { createPollServices } from '../lib/change-poll/services.ts';
-import { onceFromEnvironment } from '../lib/config/environment.ts';
-import { pollSettingsFrom } from '../lib/config/settings.ts';
-import { loadIntegrations } from '../lib/deployment/integrations.ts';
+import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
+import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
+import { pollSettingsFrom } from '../lib/runtime/aws/settings.ts';
+import { type PollSummary, pollChanges } from '../lib/sources/changes/poll.ts';
+import { createPollServices } from '../lib/sources/changes/services.ts';
 
 const services = onceFromEnvironment((environment) =>
   createPollServices(pollSettingsFrom(environment), loadIntegrations),

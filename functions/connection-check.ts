@@ -1,8 +1,12 @@
 import type { Context } from 'aws-lambda';
-import { type ConnectionReport, checkConnection, connectionOperations } from '../lib/connection/check.ts';
-import { withConnection } from '../lib/connection/connection.ts';
-import { targetFrom } from '../lib/deployment/target.ts';
-import { createTally } from '../lib/telemetry/metrics.ts';
+import {
+  type ConnectionReport,
+  checkConnection,
+  connectionOperations,
+} from '../lib/operate/stage/connection/check.ts';
+import { withConnection } from '../lib/operate/stage/connection/connection.ts';
+import { targetFrom } from '../lib/operate/stage/target.ts';
+import { createTally } from '../lib/runtime/telemetry/metrics.ts';
 
 /** What it may call of the platform, and so the scopes that it needs. */
 export const operations = connectionOperations;

@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import { handlerOf } from '../lib/delivery/handler.ts';
-import { MessageFailure } from '../lib/failure.ts';
-import type { Integration } from '../lib/integration.ts';
-import { identityOf, platformId } from '../lib/message.ts';
-import { namedFile, openNamedFile } from '../lib/message-fields/named-file.ts';
-import { line, maxUrlLength, time } from '../lib/message-fields/text.ts';
-import type { Platform } from '../lib/platform/client.ts';
-import { capitalised } from '../lib/platform/core/capitalised.ts';
+import { namedFile, openNamedFile } from '../lib/delivery/handle/fields/named-file.ts';
+import { line, maxUrlLength, time } from '../lib/delivery/handle/fields/text.ts';
+import { handlerOf } from '../lib/delivery/handle/handler.ts';
+import type { Integration } from '../lib/delivery/handle/integration.ts';
+import { MessageFailure } from '../lib/message/failure.ts';
+import { identityOf, platformId } from '../lib/message/message.ts';
+import { capitalised } from '../lib/platform/client/capitalised.ts';
+import type { Platform } from '../lib/platform/client/client.ts';
 import * as content from '../lib/platform/resources/content.ts';
 import { getOrgUnit, requireOrgUnit } from '../lib/platform/resources/org-units.ts';
 

@@ -1,9 +1,9 @@
-import { onceFromEnvironment } from '../lib/config/environment.ts';
-import { exportSettingsFrom } from '../lib/config/settings.ts';
-import { exportJob } from '../lib/course-export/export.ts';
-import { exportOperations } from '../lib/course-export/parts.ts';
-import { createExportServices } from '../lib/course-export/services.ts';
-import { durableHandler } from '../lib/durable/job.ts';
+import { durableHandler } from '../lib/delivery/durable/job.ts';
+import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
+import { exportSettingsFrom } from '../lib/runtime/aws/settings.ts';
+import { exportJob } from '../lib/scheduled/course-export/export.ts';
+import { exportOperations } from '../lib/scheduled/course-export/parts.ts';
+import { createExportServices } from '../lib/scheduled/course-export/services.ts';
 
 /** What it may call of the platform, and so the scopes that it needs. */
 export const operations = exportOperations;

@@ -1,9 +1,9 @@
-import { onceFromEnvironment } from '../lib/config/environment.ts';
-import { crosswalkSettingsFrom } from '../lib/config/settings.ts';
-import { fillJob } from '../lib/crosswalk/fill/fill.ts';
-import { fillOperations } from '../lib/crosswalk/fill/listings.ts';
-import { createFillServices } from '../lib/crosswalk/fill/services.ts';
-import { durableHandler } from '../lib/durable/job.ts';
+import { fillJob } from '../lib/delivery/crosswalk/fill/fill.ts';
+import { fillOperations } from '../lib/delivery/crosswalk/fill/listings.ts';
+import { createFillServices } from '../lib/delivery/crosswalk/fill/services.ts';
+import { durableHandler } from '../lib/delivery/durable/job.ts';
+import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
+import { crosswalkSettingsFrom } from '../lib/runtime/aws/settings.ts';
 
 /** What it may call of the platform, and so the scopes that it needs. */
 export const operations = fillOperations;

@@ -1,13 +1,13 @@
 import type { Context } from 'aws-lambda';
-import { type ConnectionReport, connectionOperations } from '../lib/connection/check.ts';
-import { reindexLetters } from '../lib/dead-letters/reading/reindex.ts';
-import { replayEvent } from '../lib/dead-letters/replay/event.ts';
-import { type ReplayResult, replayLetters } from '../lib/dead-letters/replay/replay.ts';
-import { createAudit } from '../lib/deployment/audit.ts';
-import { loadIntegrations } from '../lib/deployment/integrations.ts';
-import { type Target, targetFrom } from '../lib/deployment/target.ts';
-import { createTally } from '../lib/telemetry/metrics.ts';
-import { oldestPauseMs } from '../lib/telemetry/pauses.ts';
+import { reindexLetters } from '../lib/operate/messages/letters/reindex.ts';
+import { replayEvent } from '../lib/operate/messages/replay/event.ts';
+import { type ReplayResult, replayLetters } from '../lib/operate/messages/replay/replay.ts';
+import { createAudit } from '../lib/operate/stage/audit.ts';
+import { type ConnectionReport, connectionOperations } from '../lib/operate/stage/connection/check.ts';
+import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
+import { type Target, targetFrom } from '../lib/operate/stage/target.ts';
+import { createTally } from '../lib/runtime/telemetry/metrics.ts';
+import { oldestPauseMs } from '../lib/runtime/telemetry/pauses.ts';
 
 /** What it needs of the platform. Beyond it, it reads what a refused letter names: a refusal is an answer, too. */
 export const operations = connectionOperations;

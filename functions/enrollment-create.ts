@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { handlerOf } from '../lib/delivery/handler.ts';
-import { unlessSeen } from '../lib/delivery/read-back.ts';
-import type { Integration } from '../lib/integration.ts';
-import { platformId } from '../lib/message.ts';
-import { roleDigested } from '../lib/message-fields/enrollment.ts';
+import { roleDigested } from '../lib/delivery/handle/fields/enrollment.ts';
+import { handlerOf } from '../lib/delivery/handle/handler.ts';
+import type { Integration } from '../lib/delivery/handle/integration.ts';
+import { unlessSeen } from '../lib/delivery/handle/read-back.ts';
+import { platformId } from '../lib/message/message.ts';
 import { findInClasslist, getClasslistPages } from '../lib/platform/resources/classlists.ts';
 import { createEnrollment, postEnrollment } from '../lib/platform/resources/enrollments.ts';
 

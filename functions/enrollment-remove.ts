@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { handlerOf } from '../lib/delivery/handler.ts';
-import { unlessSeen } from '../lib/delivery/read-back.ts';
-import { failureOf, MessageFailure } from '../lib/failure.ts';
-import type { Integration } from '../lib/integration.ts';
-import { platformId } from '../lib/message.ts';
-import { removedDigested } from '../lib/message-fields/enrollment.ts';
-import { isNotFound } from '../lib/platform/core/not-found.ts';
+import { removedDigested } from '../lib/delivery/handle/fields/enrollment.ts';
+import { handlerOf } from '../lib/delivery/handle/handler.ts';
+import type { Integration } from '../lib/delivery/handle/integration.ts';
+import { unlessSeen } from '../lib/delivery/handle/read-back.ts';
+import { failureOf, MessageFailure } from '../lib/message/failure.ts';
+import { platformId } from '../lib/message/message.ts';
+import { isNotFound } from '../lib/platform/client/not-found.ts';
 import { findInClasslist, getClasslistPages } from '../lib/platform/resources/classlists.ts';
 import { deleteEnrollment, removeEnrollment } from '../lib/platform/resources/enrollments.ts';
 

@@ -1,11 +1,11 @@
 import type * as z from 'zod';
-import { handlerOf } from '../lib/delivery/handler.ts';
-import { unlessSeen } from '../lib/delivery/read-back.ts';
-import { MessageFailure } from '../lib/failure.ts';
-import type { Integration } from '../lib/integration.ts';
-import { identityOf } from '../lib/message.ts';
-import { newGradeObject } from '../lib/message-fields/grade-object.ts';
-import type { Platform } from '../lib/platform/client.ts';
+import { newGradeObject } from '../lib/delivery/handle/fields/grade-object.ts';
+import { handlerOf } from '../lib/delivery/handle/handler.ts';
+import type { Integration } from '../lib/delivery/handle/integration.ts';
+import { unlessSeen } from '../lib/delivery/handle/read-back.ts';
+import { MessageFailure } from '../lib/message/failure.ts';
+import { identityOf } from '../lib/message/message.ts';
+import type { Platform } from '../lib/platform/client/client.ts';
 import {
   getDropboxFolder,
   linkGradeItem,

@@ -1,8 +1,8 @@
 import type * as z from 'zod';
-import { handlerOf } from '../lib/delivery/handler.ts';
-import { MessageFailure } from '../lib/failure.ts';
-import type { Integration } from '../lib/integration.ts';
-import { changedGradeObject } from '../lib/message-fields/grade-object.ts';
+import { changedGradeObject } from '../lib/delivery/handle/fields/grade-object.ts';
+import { handlerOf } from '../lib/delivery/handle/handler.ts';
+import type { Integration } from '../lib/delivery/handle/integration.ts';
+import { MessageFailure } from '../lib/message/failure.ts';
 import * as grades from '../lib/platform/resources/grade-objects.ts';
 
 type Data = z.infer<typeof changedGradeObject>;

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
-import { handlerOf } from '../lib/delivery/handler.ts';
-import { unlessSeen } from '../lib/delivery/read-back.ts';
-import { MessageFailure } from '../lib/failure.ts';
-import type { Integration, IntegrationContext, Shown } from '../lib/integration.ts';
-import { platformId } from '../lib/message.ts';
-import { grade } from '../lib/message-fields/grade.ts';
-import { comparableText } from '../lib/platform/core/rich-text.ts';
+import { grade } from '../lib/delivery/handle/fields/grade.ts';
+import { handlerOf } from '../lib/delivery/handle/handler.ts';
+import type { Integration, IntegrationContext, Shown } from '../lib/delivery/handle/integration.ts';
+import { unlessSeen } from '../lib/delivery/handle/read-back.ts';
+import { MessageFailure } from '../lib/message/failure.ts';
+import { platformId } from '../lib/message/message.ts';
+import { comparableText } from '../lib/platform/client/rich-text.ts';
 import { getGradeObjects } from '../lib/platform/resources/grade-objects.ts';
 import * as grades from '../lib/platform/resources/grades.ts';
 

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { handlerOf } from '../lib/delivery/handler.ts';
-import type { Integration } from '../lib/integration.ts';
-import { platformId } from '../lib/message.ts';
-import { line, maxUrlLength, pages } from '../lib/message-fields/text.ts';
-import { capitalised } from '../lib/platform/core/capitalised.ts';
+import { line, maxUrlLength, pages } from '../lib/delivery/handle/fields/text.ts';
+import { handlerOf } from '../lib/delivery/handle/handler.ts';
+import type { Integration } from '../lib/delivery/handle/integration.ts';
+import { platformId } from '../lib/message/message.ts';
+import { capitalised } from '../lib/platform/client/capitalised.ts';
 import { type LtiLink, putLtiLink, sendFlags, updateLtiLink } from '../lib/platform/resources/lti-links.ts';
 
 const flag = z.string().regex(/^(?!send[A-Z])[a-z][A-Za-z0-9]{0,63}$/);

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { handlerOf } from '../lib/delivery/handler.ts';
-import type { Integration } from '../lib/integration.ts';
-import { identityOf, platformId } from '../lib/message.ts';
-import { namedFile, openNamedFile } from '../lib/message-fields/named-file.ts';
-import { largeText, line, time } from '../lib/message-fields/text.ts';
+import { namedFile, openNamedFile } from '../lib/delivery/handle/fields/named-file.ts';
+import { largeText, line, time } from '../lib/delivery/handle/fields/text.ts';
+import { handlerOf } from '../lib/delivery/handle/handler.ts';
+import type { Integration } from '../lib/delivery/handle/integration.ts';
+import { identityOf, platformId } from '../lib/message/message.ts';
 import { createNewsItem, postNewsItem } from '../lib/platform/resources/news.ts';
 
 const data = z

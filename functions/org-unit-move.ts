@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { handlerOf } from '../lib/delivery/handler.ts';
-import type { Integration } from '../lib/integration.ts';
-import { platformId } from '../lib/message.ts';
+import { handlerOf } from '../lib/delivery/handle/handler.ts';
+import type { Integration } from '../lib/delivery/handle/integration.ts';
+import { platformId } from '../lib/message/message.ts';
 import { addParent, deleteParent, postParent, removeParent } from '../lib/platform/resources/org-units.ts';
 
 const data = z

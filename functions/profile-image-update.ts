@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { handlerOf } from '../lib/delivery/handler.ts';
-import { MessageFailure } from '../lib/failure.ts';
-import { sniffImage } from '../lib/files/files.ts';
-import type { Integration } from '../lib/integration.ts';
-import { platformId } from '../lib/message.ts';
-import { contentType, fileUri } from '../lib/message-fields/named-file.ts';
+import { contentType, fileUri } from '../lib/delivery/handle/fields/named-file.ts';
+import { handlerOf } from '../lib/delivery/handle/handler.ts';
+import type { Integration } from '../lib/delivery/handle/integration.ts';
+import { MessageFailure } from '../lib/message/failure.ts';
+import { platformId } from '../lib/message/message.ts';
 import { postProfileImage, updateProfileImage } from '../lib/platform/resources/users.ts';
+import { sniffImage } from '../lib/runtime/files/files.ts';
 
 const data = z.strictObject({ userId: platformId, file: z.strictObject({ uri: fileUri, contentType }) });
 

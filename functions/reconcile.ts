@@ -1,11 +1,11 @@
-import { onceFromEnvironment } from '../lib/config/environment.ts';
-import { reconcileSettingsFrom } from '../lib/config/settings.ts';
-import { loadIntegrations } from '../lib/deployment/integrations.ts';
-import { durableHandler } from '../lib/durable/job.ts';
-import { reconcileOperations } from '../lib/reconcile/check.ts';
-import { reconcileJob } from '../lib/reconcile/reconcile.ts';
-import { resendOperations } from '../lib/reconcile/resend.ts';
-import { createReconcileServices } from '../lib/reconcile/services.ts';
+import { durableHandler } from '../lib/delivery/durable/job.ts';
+import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
+import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
+import { reconcileSettingsFrom } from '../lib/runtime/aws/settings.ts';
+import { reconcileOperations } from '../lib/scheduled/reconcile/check.ts';
+import { reconcileJob } from '../lib/scheduled/reconcile/reconcile.ts';
+import { resendOperations } from '../lib/scheduled/reconcile/resend.ts';
+import { createReconcileServices } from '../lib/scheduled/reconcile/services.ts';
 
 /** What it may call of the platform, and so the scopes that it needs. */
 export const operations = [...new Set([...reconcileOperations, ...resendOperations])];

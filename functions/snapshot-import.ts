@@ -1,9 +1,9 @@
-import { onceFromEnvironment } from '../lib/config/environment.ts';
-import { snapshotSettingsFrom } from '../lib/config/settings.ts';
-import { loadIntegrations } from '../lib/deployment/integrations.ts';
-import { durableHandler } from '../lib/durable/job.ts';
-import { importJob } from '../lib/snapshots/import.ts';
-import { createSnapshotServices } from '../lib/snapshots/services.ts';
+import { durableHandler } from '../lib/delivery/durable/job.ts';
+import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
+import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
+import { snapshotSettingsFrom } from '../lib/runtime/aws/settings.ts';
+import { importJob } from '../lib/sources/snapshots/import.ts';
+import { createSnapshotServices } from '../lib/sources/snapshots/services.ts';
 
 const services = onceFromEnvironment((environment) =>
   createSnapshotServices(snapshotSettingsFrom(environment), loadIntegrations),

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { handlerOf } from '../lib/delivery/handler.ts';
-import { MessageFailure } from '../lib/failure.ts';
-import type { Integration, IntegrationContext } from '../lib/integration.ts';
-import { identityOf, platformId } from '../lib/message.ts';
-import { namedFile, openNamedFile } from '../lib/message-fields/named-file.ts';
-import { pages } from '../lib/message-fields/text.ts';
+import { namedFile, openNamedFile } from '../lib/delivery/handle/fields/named-file.ts';
+import { pages } from '../lib/delivery/handle/fields/text.ts';
+import { handlerOf } from '../lib/delivery/handle/handler.ts';
+import type { Integration, IntegrationContext } from '../lib/delivery/handle/integration.ts';
+import { MessageFailure } from '../lib/message/failure.ts';
+import { identityOf, platformId } from '../lib/message/message.ts';
 import * as submissions from '../lib/platform/resources/submissions.ts';
 import { getWhoAmI, whoAmI } from '../lib/platform/resources/users.ts';
 

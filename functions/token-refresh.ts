@@ -1,9 +1,9 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
-import { onceFromEnvironment } from '../lib/config/environment.ts';
-import { refreshSettingsFrom } from '../lib/config/settings.ts';
-import type { RefreshSummary } from '../lib/token-refresh/run.ts';
-import { createRefreshServices } from '../lib/token-refresh/services.ts';
+import type { RefreshSummary } from '../lib/platform/auth/token-refresh/run.ts';
+import { createRefreshServices } from '../lib/platform/auth/token-refresh/services.ts';
+import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
+import { refreshSettingsFrom } from '../lib/runtime/aws/settings.ts';
 
 /** A schedule's event, or `{"force":true}` of a person: tokens are asked for though the old ones last. */
 const request = z.looseObject({ force: z.boolean().default(false) });

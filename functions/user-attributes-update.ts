@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import { handlerOf } from '../lib/delivery/handler.ts';
-import type { Integration } from '../lib/integration.ts';
-import { identityOf, platformId } from '../lib/message.ts';
-import { line, pages } from '../lib/message-fields/text.ts';
-import { capitalised } from '../lib/platform/core/capitalised.ts';
+import { line, pages } from '../lib/delivery/handle/fields/text.ts';
+import { handlerOf } from '../lib/delivery/handle/handler.ts';
+import type { Integration } from '../lib/delivery/handle/integration.ts';
+import { identityOf, platformId } from '../lib/message/message.ts';
+import { id, privacy } from '../lib/message/privacy.ts';
+import { capitalised } from '../lib/platform/client/capitalised.ts';
 import { createDemographicsField, postDemographicsField } from '../lib/platform/resources/demographics.ts';
 import { putUserAttributes, updateUserAttributes } from '../lib/platform/resources/user-attributes.ts';
-import { id, privacy } from '../lib/redaction/privacy.ts';
 
 const may = z.exactOptional;
 const text = line.regex(/\S/, 'must not be empty');

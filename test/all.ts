@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { browserPath } from './lib/console/browser-path.ts';
+import { browserPath } from './lib/show/console/browser-path.ts';
 
 /**
  * Everything that must hold, each part counted as a test; the last line says how many passed, failed and were skipped. All that a

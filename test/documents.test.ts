@@ -1,15 +1,15 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { messagesOf } from '../lib/change-poll/events.ts';
-import { noticesIn } from '../lib/change-poll/page.ts';
-import { secretShape } from '../lib/change-poll/source.ts';
-import { integrationNamed, loadIntegrations } from '../lib/deployment/integrations.ts';
-import { dispositions } from '../lib/failure.ts';
-import { readMapping } from '../lib/mapping/mapping.ts';
-import { messageType, parseMessage } from '../lib/message.ts';
-import { mappingFor } from '../lib/snapshots/mapping-file.ts';
-import { snapshotSettings } from '../lib/snapshots/settings-file.ts';
+import { dispositions } from '../lib/message/failure.ts';
+import { messageType, parseMessage } from '../lib/message/message.ts';
+import { integrationNamed, loadIntegrations } from '../lib/operate/stage/integrations.ts';
+import { messagesOf } from '../lib/sources/changes/events.ts';
+import { noticesIn } from '../lib/sources/changes/page.ts';
+import { secretShape } from '../lib/sources/changes/source.ts';
+import { readMapping } from '../lib/sources/mapping/mapping.ts';
+import { mappingFor } from '../lib/sources/snapshots/package/mapping-file.ts';
+import { snapshotSettings } from '../lib/sources/snapshots/package/settings-file.ts';
 import { anchorsIn, documentOf, examplesIn, sectionOf, textOf, writtenPart } from './documents.ts';
 import { example } from './local/examples.ts';
 import { contracts } from './package/contract.ts';
@@ -97,7 +97,7 @@ describe('documents', () => {
   });
 
   test('the deployment guide shows secrets for changes that are taken', () => {
-    const examples = examplesIn(sectionOf('lib/config/README.md', '### Change notices'));
+    const examples = examplesIn(sectionOf('lib/operate/stage/README.md', '### Change notices'));
     expect(examples.map((each) => secretShape.safeParse(each).success)).toEqual([true, true]);
     expect(examples.map((each) => Object.keys(each as object))).toEqual([
       ['header', 'value'],

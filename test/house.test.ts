@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Integration } from '../lib/integration.ts';
-import { parseMessage } from '../lib/message.ts';
+import type { Integration } from '../lib/delivery/handle/integration.ts';
+import { parseMessage } from '../lib/message/message.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -204,7 +204,7 @@ describe('imports', () => {
 });
 
 test('the console’s script stays small: 20 KB', () => {
-  expect(Buffer.byteLength(read('lib/markup/console.js'))).toBeLessThanOrEqual(20 * 1024);
+  expect(Buffer.byteLength(read('lib/show/console/html/console.js'))).toBeLessThanOrEqual(20 * 1024);
 });
 
 describe('files', () => {
@@ -215,7 +215,7 @@ describe('files', () => {
     expect(read(file)).not.toMatch(/^export default/m),
   );
   test.each(sources)('%s reads no environment but where that is its work', (file) => {
-    if (['lib/config/environment.ts', 'lib/deployment/target.ts'].includes(file)) return;
+    if (['lib/runtime/aws/environment.ts', 'lib/operate/stage/target.ts'].includes(file)) return;
     expect(read(file)).not.toMatch(/process\.env/);
   });
   test.each(sources)('%s has errors of AWS know their calls', (file) => {

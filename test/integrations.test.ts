@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { failureOf } from '../lib/failure.ts';
-import { parseMessage } from '../lib/message.ts';
-import type { Operation } from '../lib/platform/core/operation.ts';
+import { failureOf } from '../lib/message/failure.ts';
+import { parseMessage } from '../lib/message/message.ts';
+import type { Operation } from '../lib/platform/client/operation.ts';
 import { integrationStage, type Part, patternOf } from './answers/stage.ts';
 import { parts } from './integrations.ts';
 import type { Effect, PlatformState } from './local/controls.ts';

@@ -1,4 +1,4 @@
-import { loadIntegrations } from '../lib/deployment/integrations.ts';
+import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
 import type { Part } from './answers/stage.ts';
 
 /** What makes the calls of an integration that its example does not make. */

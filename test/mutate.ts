@@ -8,26 +8,32 @@ import { optionsOf } from './options.ts';
 
 /** What is changed, and the tests that must see it: those of its room, so that a survivor says where a test is missing. */
 const groups: Record<string, { change: string[]; tests: string[] }> = {
-  failure: { change: ['lib/failure.ts'], tests: ['test/lib/failure.test.ts'] },
-  message: { change: ['lib/message.ts'], tests: ['test/lib/message.test.ts'] },
-  'dead-letter': { change: ['lib/dead-letter.ts'], tests: ['test/lib/dead-letter.test.ts'] },
+  failure: { change: ['lib/message/failure.ts'], tests: ['test/lib/platform/client/failure-of.test.ts'] },
+  message: { change: ['lib/message/message.ts'], tests: ['test/lib/message/message.test.ts'] },
+  'dead-letter': {
+    change: ['lib/delivery/letters/dead-letter.ts'],
+    tests: ['test/lib/delivery/letters/dead-letter.test.ts'],
+  },
   ledger: {
-    change: ['rules', 'ledger'].map((name) => `lib/ledger/${name}.ts`),
-    tests: ['test/lib/ledger/rules.test.ts', 'test/lib/ledger/ledger.test.ts'],
+    change: ['rules', 'ledger'].map((name) => `lib/delivery/ledger/${name}.ts`),
+    tests: ['test/lib/delivery/ledger/rules.test.ts', 'test/lib/delivery/ledger/ledger.test.ts'],
   },
   delivery: {
-    change: ['lib/delivery/*.ts', '!lib/delivery/services.ts'],
-    tests: ['test/lib/delivery/*.test.ts'],
+    change: [
+      ...['lib/delivery/handle/*.ts', '!lib/delivery/handle/services.ts', 'lib/message/backoff.ts'],
+      ...['letter-file', 'oversized-letters'].map((name) => `lib/delivery/letters/${name}.ts`),
+    ],
+    tests: ['test/lib/delivery/handle/*.test.ts', 'test/lib/message/backoff.test.ts'],
   },
   'platform/auth': {
     change: ['auth', 'id-key'].map((name) => `lib/platform/auth/${name}.ts`),
-    tests: ['test/lib/platform/auth/*.test.ts', 'test/lib/platform/client.test.ts'],
+    tests: ['test/lib/platform/auth/*.test.ts', 'test/lib/platform/client/client.test.ts'],
   },
-  'platform/core': {
+  'platform/client': {
     change: [
       ...['platform-error', 'json-error', 'parse-refusal', 'check-answer', 'receive-answer', 'not-found'],
-    ].map((name) => `lib/platform/core/${name}.ts`),
-    tests: ['test/lib/platform/core/*.test.ts', 'test/lib/platform/client.test.ts'],
+    ].map((name) => `lib/platform/client/${name}.ts`),
+    tests: ['test/lib/platform/client/*.test.ts', 'test/lib/platform/client/client.test.ts'],
   },
 };
 

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { analyse } from 'scslre';
 import { describe, expect, test } from 'vitest';
-import { withoutFields } from '../lib/redaction/letter-body.ts';
+import { withoutFields } from '../lib/runtime/privacy/letter-body.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const sources = ['lib', 'functions'].flatMap((folder) =>
@@ -77,11 +77,11 @@ describe('a regular expression takes time in proportion to its text', () => {
   });
 
   const makers: Record<string, () => unknown> = {
-    'lib/redaction/escapes.ts': anew('lib/redaction/escapes.ts'),
-    'lib/redaction/secrets.ts': anew('lib/redaction/secrets.ts'),
-    'lib/redaction/vocabulary.ts': anew('lib/redaction/vocabulary.ts'),
-    'lib/redaction/letter-body.ts': () => withoutFields('no JSON', ['key', 'plainSecret']),
-    'lib/platform/core/request.ts': anew('lib/platform/core/request.ts'),
+    'lib/runtime/privacy/escapes.ts': anew('lib/runtime/privacy/escapes.ts'),
+    'lib/runtime/privacy/secrets.ts': anew('lib/runtime/privacy/secrets.ts'),
+    'lib/runtime/privacy/vocabulary.ts': anew('lib/runtime/privacy/vocabulary.ts'),
+    'lib/runtime/privacy/letter-body.ts': () => withoutFields('no JSON', ['key', 'plainSecret']),
+    'lib/platform/client/request.ts': anew('lib/platform/client/request.ts'),
   };
   test('as all do that are made of text', async () => {
     expect(all.flatMap(({ file, made }) => (made > 0 ? [file] : [])).sort()).toEqual(

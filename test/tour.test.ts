@@ -1,8 +1,8 @@
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { expect, test } from 'vitest';
 import { sectionOf } from './documents.ts';
-import { localOffice } from './lib/cli/local-office.ts';
-import { typed } from './lib/cli/typed.ts';
+import { localOffice } from './lib/show/cli/local-office.ts';
+import { typed } from './lib/show/cli/typed.ts';
 import { example } from './local/examples.ts';
 
 /** The README's tour: what it says is typed here as it stands, and what it shows must be printed. */

@@ -1,6 +1,4 @@
-import { awsTroubleIn, errorName } from './aws/error.ts';
-import { dispositions, responsible } from './failure/dispositions.ts';
-import { errorNameIn } from './platform/core/json-error.ts';
+import { errorNameIn } from '../platform/client/json-error.ts';
 import {
   isApiOwn,
   isForeign,
@@ -9,7 +7,9 @@ import {
   notFoundWords,
   PlatformError,
   type RefusedCall,
-} from './platform/core/platform-error.ts';
+} from '../platform/client/platform-error.ts';
+import { awsTroubleIn, errorName } from '../runtime/aws/error.ts';
+import { dispositions, responsible } from './dispositions.ts';
 import type { PlatformIds } from './sis-ids.ts';
 
 export { dispositions, responsible };

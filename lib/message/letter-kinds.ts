@@ -1,5 +1,5 @@
-import { dispositions } from '../failure/dispositions.ts';
-import type { FailureKind } from '../failure.ts';
+import { dispositions } from './dispositions.ts';
+import type { FailureKind } from './failure.ts';
 
 /**
  * Kinds of letters that are no kinds of failures. `redriven`: SQS moved it by its redrive policy, so there is no failure.

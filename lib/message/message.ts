@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { type NamedObject, unwrapped } from './envelope.ts';
 import { MessageFailure } from './failure.ts';
+import { fieldName } from './hidden.ts';
 import { readMessageJson, topTextIn } from './json.ts';
-import { fieldName } from './redaction/hidden.ts';
-import { id, privacy } from './redaction/privacy.ts';
+import { id, privacy } from './privacy.ts';
 import { type PlatformIds, type SisId, sisIdsIn, withPlatformIds } from './sis-ids.ts';
 
 /** What the SIS sent: a CloudEvents 1.0 event whose data has the shape that its integration declares. */

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { Failure, FailureKind } from '../../lib/failure.ts';
-import { isFileAnswer, type Operation } from '../../lib/platform/core/operation.ts';
+import type { Failure, FailureKind } from '../../lib/message/failure.ts';
+import { isFileAnswer, type Operation } from '../../lib/platform/client/operation.ts';
 import type { Effect } from '../local/controls.ts';
 
 /** What a call is to its answer. */

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
-import { dispositions } from '../../lib/failure.ts';
-import type { Operation } from '../../lib/platform/core/operation.ts';
+import { letterOf, sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
+import { dispositions } from '../../lib/message/failure.ts';
+import type { Operation } from '../../lib/platform/client/operation.ts';
 import type { PlatformState } from '../local/controls.ts';
 import { type Answer, answers, halfAnswer, sortOf, wordsOf } from './answers.ts';
 import { type IntegrationStage, type Part, patternOf } from './stage.ts';

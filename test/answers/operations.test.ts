@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { failureOf } from '../../lib/failure.ts';
-import type { Platform } from '../../lib/platform/client.ts';
-import { isFileAnswer, type Operation } from '../../lib/platform/core/operation.ts';
-import type { CallInput } from '../../lib/platform/core/request.ts';
+import { failureOf } from '../../lib/message/failure.ts';
+import type { Platform } from '../../lib/platform/client/client.ts';
+import { isFileAnswer, type Operation } from '../../lib/platform/client/operation.ts';
+import type { CallInput } from '../../lib/platform/client/request.ts';
 import { operations } from '../../lib/platform/resources/operations.ts';
-import { unpaced } from '../lib/pace/unpaced.ts';
+import { unpaced } from '../lib/platform/client/pace/unpaced.ts';
 import { localPlatform } from '../lib/platform/local-client.ts';
 import { answers, sortOf, wordsOf } from './answers.ts';
 

@@ -9,7 +9,7 @@ import { atMost, atMostTimes, type Floor, type Section, spreadsOf } from './figu
 
 export type CommandScale = { rounds: number };
 
-const bin = resolve(import.meta.dirname, '../../lib/cli/sis-relay.js');
+const bin = resolve(import.meta.dirname, '../../lib/show/cli/sis-relay.js');
 const empty = 'an empty Node';
 
 /** What ends a process tells what CPU it took, and nothing that costs more than a millisecond. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { selfSigned } from '../lib/files/self-signed.ts';
+import { selfSigned } from '../lib/runtime/files/self-signed.ts';
 import { type Bundle, built } from './build.ts';
 import { launch } from './processes.ts';
 import type { Servers, ServersAsked } from './servers.ts';

@@ -1,8 +1,8 @@
 import { integration } from '../../functions/enrollment-create.ts';
-import { createCrosswalk } from '../../lib/crosswalk/look-up.ts';
-import { bucketOf, type Entries } from '../../lib/crosswalk/table.ts';
-import { draftOf } from '../../lib/message.ts';
-import type { Platform } from '../../lib/platform/client.ts';
+import { createCrosswalk } from '../../lib/delivery/crosswalk/look-up.ts';
+import { bucketOf, type Entries } from '../../lib/delivery/crosswalk/table.ts';
+import { draftOf } from '../../lib/message/message.ts';
+import type { Platform } from '../../lib/platform/client/client.ts';
 import { atMost, type Section, spreadsOf } from './figures.ts';
 
 export type LookUpsScale = { rounds: number; users: number };

@@ -1,8 +1,8 @@
 import type { SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
 import { createAuthenticator } from '../../lib/platform/auth/auth.ts';
-import { createPlatformClient } from '../../lib/platform/client.ts';
-import { reading } from '../../lib/platform/core/operation.ts';
+import { createPlatformClient } from '../../lib/platform/client/client.ts';
+import { reading } from '../../lib/platform/client/operation.ts';
 
 // One call of the platform a message, and nothing else, to compare the two ways in which the client connects.
 

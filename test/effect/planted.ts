@@ -1,7 +1,7 @@
 import { integration as enrollmentCreate } from '../../functions/enrollment-create.ts';
 import { integration as gradePush } from '../../functions/grade-push.ts';
-import type { EffectClass } from '../../lib/reconcile/classes.ts';
-import type { Finding, Report } from '../../lib/reconcile/record.ts';
+import type { EffectClass } from '../../lib/scheduled/reconcile/classes.ts';
+import type { Finding, Report } from '../../lib/scheduled/reconcile/record.ts';
 import { type Random, randomFrom } from '../fuzz/random.ts';
 import { controlsOf } from '../local/controls.ts';
 import { type Stack, startStack } from '../local/stack.ts';

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, SQSEvent } from 'aws-lambda';
-import { reconcileSettingsFrom, settingsFrom } from '../../lib/config/settings.ts';
-import { handlerOf } from '../../lib/delivery/handler.ts';
-import { createServices } from '../../lib/delivery/services.ts';
-import { loadIntegrations } from '../../lib/deployment/integrations.ts';
-import { durableHandler } from '../../lib/durable/job.ts';
-import type { Integration } from '../../lib/integration.ts';
-import { reconcileJob } from '../../lib/reconcile/reconcile.ts';
-import { type Finding, findingsKey, type Report } from '../../lib/reconcile/record.ts';
-import { createReconcileServices } from '../../lib/reconcile/services.ts';
+import { durableHandler } from '../../lib/delivery/durable/job.ts';
+import { handlerOf } from '../../lib/delivery/handle/handler.ts';
+import type { Integration } from '../../lib/delivery/handle/integration.ts';
+import { createServices } from '../../lib/delivery/handle/services.ts';
+import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
+import { reconcileSettingsFrom, settingsFrom } from '../../lib/runtime/aws/settings.ts';
+import { reconcileJob } from '../../lib/scheduled/reconcile/reconcile.ts';
+import { type Finding, findingsKey, type Report } from '../../lib/scheduled/reconcile/record.ts';
+import { createReconcileServices } from '../../lib/scheduled/reconcile/services.ts';
 import { jobServicesHere } from '../local/in-this-process.ts';
 import { durableOptionsOf, type Stack, settingsOf } from '../local/stack.ts';
 

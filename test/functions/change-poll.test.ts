@@ -9,10 +9,10 @@ import { DeleteMessageBatchCommand, ReceiveMessageCommand } from '@aws-sdk/clien
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/change-poll.ts';
-import { createDynamoDb } from '../../lib/aws/dynamodb.ts';
-import { createPlace } from '../../lib/change-poll/place.ts';
-import { refusedKeyOf } from '../../lib/change-poll/services.ts';
-import { mapping, registration, startChanges } from '../lib/change-poll/changes.ts';
+import { createDynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
+import { createPlace } from '../../lib/sources/changes/position.ts';
+import { refusedKeyOf } from '../../lib/sources/changes/services.ts';
+import { mapping, registration, startChanges } from '../lib/sources/changes/changes.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';
@@ -188,7 +188,7 @@ async function run(name: string, moment?: Moment): Promise<unknown> {
   );
   // The client of SQS goes by the address of a queue.
   const queue = own.DEAD_LETTER_QUEUE_URL?.replace(stack.description.sqs, `${env.AWS_ENDPOINT_URL_SQS}`);
-  child = spawn(process.execPath, [join(import.meta.dirname, '../lib/change-poll/process.ts')], {
+  child = spawn(process.execPath, [join(import.meta.dirname, '../lib/sources/changes/process.ts')], {
     env: { PATH: process.env.PATH, ...own, ...env, DEAD_LETTER_QUEUE_URL: queue },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/connection-check.ts';
-import { localOffice } from '../lib/cli/local-office.ts';
+import { localOffice } from '../lib/show/cli/local-office.ts';
 import { settingsOf } from '../local/stack.ts';
 
 const office = localOffice({ functions: false });

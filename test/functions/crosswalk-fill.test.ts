@@ -10,13 +10,18 @@ import {
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/crosswalk-fill.ts';
-import { createDynamoDb } from '../../lib/aws/dynamodb.ts';
-import { crosswalkSettingsFrom } from '../../lib/config/settings.ts';
-import { type FillAnswer, fillJob } from '../../lib/crosswalk/fill/fill.ts';
-import { createFillServices } from '../../lib/crosswalk/fill/services.ts';
-import type { CrosswalkKind, CrosswalkSource } from '../../lib/crosswalk/kinds.ts';
-import { bucketOf, type CrosswalkTable, createCrosswalkTable, shardOf } from '../../lib/crosswalk/table.ts';
-import { durableHandler } from '../../lib/durable/job.ts';
+import { type FillAnswer, fillJob } from '../../lib/delivery/crosswalk/fill/fill.ts';
+import { createFillServices } from '../../lib/delivery/crosswalk/fill/services.ts';
+import type { CrosswalkKind, CrosswalkSource } from '../../lib/delivery/crosswalk/kinds.ts';
+import {
+  bucketOf,
+  type CrosswalkTable,
+  createCrosswalkTable,
+  shardOf,
+} from '../../lib/delivery/crosswalk/table.ts';
+import { durableHandler } from '../../lib/delivery/durable/job.ts';
+import { createDynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
+import { crosswalkSettingsFrom } from '../../lib/runtime/aws/settings.ts';
 import { localClient } from '../local/aws.ts';
 import { type Controls, controlsOf } from '../local/controls.ts';
 import { jobServicesHere } from '../local/in-this-process.ts';

@@ -5,14 +5,14 @@ import { PurgeQueueCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs'
 import type { Context } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/dead-letter-replay.ts';
-import { type LetterFailure, sqsMessageOf } from '../../lib/dead-letter.ts';
-import { listLetters } from '../../lib/dead-letters/reading/list.ts';
-import { reindexLetters } from '../../lib/dead-letters/reading/reindex.ts';
-import { writePause } from '../../lib/telemetry/pauses.ts';
+import { type LetterFailure, sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
+import { listLetters } from '../../lib/operate/messages/letters/list.ts';
+import { reindexLetters } from '../../lib/operate/messages/letters/reindex.ts';
+import { writePause } from '../../lib/runtime/telemetry/pauses.ts';
 import { documentOf } from '../documents.ts';
-import { localOffice } from '../lib/cli/local-office.ts';
-import { eventBody, failureOf, never } from '../lib/cli/office.ts';
-import { documentsIn, typed } from '../lib/cli/typed.ts';
+import { localOffice } from '../lib/show/cli/local-office.ts';
+import { eventBody, failureOf, never } from '../lib/show/cli/office.ts';
+import { documentsIn, typed } from '../lib/show/cli/typed.ts';
 import { localClient } from '../local/aws.ts';
 import { inThisProcess } from '../local/in-this-process.ts';
 import { settingsOf } from '../local/stack.ts';
@@ -220,7 +220,7 @@ describe('for an operator', () => {
   test('it takes what the runbook shows', async () => {
     await park([{ userId: 500, kind: 'rejected' }]);
     const [, payload = ''] =
-      /dead-letter-replay --cli[^']+--payload '([^']+)'/.exec(documentOf('lib/cli/README.md')) ?? [];
+      /dead-letter-replay --cli[^']+--payload '([^']+)'/.exec(documentOf('lib/show/cli/README.md')) ?? [];
     expect(await handler(JSON.parse(payload), context)).toMatchObject({
       ended: 'planned',
       plan: { send: [{ kind: 'rejected', letters: 1 }] },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { integration as creation } from '../../functions/grade-object-create.ts';
 import { integration } from '../../functions/grade-object-update.ts';
-import { parseMessage } from '../../lib/message.ts';
+import { parseMessage } from '../../lib/message/message.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 
 const relay = functionForTests(integration);

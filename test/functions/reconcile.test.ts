@@ -11,18 +11,18 @@ import { integration as enrollmentCreate } from '../../functions/enrollment-crea
 import { integration as enrollmentRemove } from '../../functions/enrollment-remove.ts';
 import { integration as gradePush } from '../../functions/grade-push.ts';
 import { handler } from '../../functions/reconcile.ts';
-import { decisionOn } from '../../lib/reconcile/desk/choose.ts';
+import { decisionOn } from '../../lib/operate/reviews/reconcile/choose-findings.ts';
 import {
   acceptedPrefix,
   type Finding,
   latestKey,
   type Report,
   reportKey,
-} from '../../lib/reconcile/record.ts';
-import { requestIn } from '../../lib/reconcile/request.ts';
+} from '../../lib/scheduled/reconcile/record.ts';
+import { requestIn } from '../../lib/scheduled/reconcile/request.ts';
 import { compare, type Stage, send } from '../effect/stage.ts';
-import { filled } from '../lib/crosswalk/filled.ts';
-import { stateLine } from '../lib/snapshots/state-line.ts';
+import { filled } from '../lib/delivery/crosswalk/filled.ts';
+import { stateLine } from '../lib/sources/snapshots/state-line.ts';
 import { localClient } from '../local/aws.ts';
 import { type Controls, controlsOf } from '../local/controls.ts';
 import { passingTime } from '../local/passing-time.ts';

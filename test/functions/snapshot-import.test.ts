@@ -10,15 +10,15 @@ import {
 import { PurgeQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { once } from '../../lib/aws/once.ts';
-import { snapshotSettingsFrom } from '../../lib/config/settings.ts';
-import { loadIntegrations } from '../../lib/deployment/integrations.ts';
-import { durableHandler } from '../../lib/durable/job.ts';
-import { type ImportAnswer, importJob } from '../../lib/snapshots/import.ts';
-import type { SnapshotRecord } from '../../lib/snapshots/record.ts';
-import { createSnapshotServices } from '../../lib/snapshots/services.ts';
-import { createSnapshotStore } from '../../lib/snapshots/store.ts';
-import { entriesOf, manifestOf, sizeOf } from '../lib/snapshots/exports.ts';
+import { durableHandler } from '../../lib/delivery/durable/job.ts';
+import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
+import { once } from '../../lib/runtime/aws/once.ts';
+import { snapshotSettingsFrom } from '../../lib/runtime/aws/settings.ts';
+import { type ImportAnswer, importJob } from '../../lib/sources/snapshots/import.ts';
+import { createSnapshotServices } from '../../lib/sources/snapshots/services.ts';
+import type { SnapshotRecord } from '../../lib/sources/snapshots/state/record.ts';
+import { createSnapshotStore } from '../../lib/sources/snapshots/state/store.ts';
+import { entriesOf, manifestOf, sizeOf } from '../lib/sources/snapshots/exports.ts';
 import {
   changed,
   enrollment,
@@ -27,7 +27,7 @@ import {
   type Sis,
   smallSis,
   zipOf,
-} from '../lib/snapshots/sis.ts';
+} from '../lib/sources/snapshots/sis.ts';
 import { waitLimitMs } from '../limits.ts';
 import { localClient } from '../local/aws.ts';
 import { jobServicesHere } from '../local/in-this-process.ts';

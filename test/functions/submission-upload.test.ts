@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { integration } from '../../functions/submission-upload.ts';
-import { messageFor } from '../../lib/dead-letters/replay/send-and-delete.ts';
-import { selfSigned } from '../lib/files/self-signed.ts';
+import { messageFor } from '../../lib/operate/messages/replay/send-and-delete.ts';
+import { selfSigned } from '../lib/runtime/files/self-signed.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 
 const essay = Buffer.from('%PDF-1.7\nAn essay on photosynthesis\n');

@@ -5,10 +5,10 @@ import { ReceiveMessageCommand, SendMessageBatchCommand } from '@aws-sdk/client-
 import type { Context } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { integration } from '../../functions/enrollment-create.ts';
-import { settingsFrom } from '../../lib/config/settings.ts';
-import { createSecretVersions } from '../../lib/credentials/versions.ts';
-import { handlerOf } from '../../lib/delivery/handler.ts';
-import { createServices } from '../../lib/delivery/services.ts';
+import { handlerOf } from '../../lib/delivery/handle/handler.ts';
+import { createServices } from '../../lib/delivery/handle/services.ts';
+import { createSecretVersions } from '../../lib/platform/auth/versions.ts';
+import { settingsFrom } from '../../lib/runtime/aws/settings.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
 import { mapQueue } from '../local/event-source-mapping.ts';

@@ -1,12 +1,12 @@
-import { letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
-import { type Failure, failureOf } from '../../lib/failure.ts';
-import { resultOf } from '../../lib/platform/core/check-answer.ts';
-import type { Operation } from '../../lib/platform/core/operation.ts';
-import { PlatformError } from '../../lib/platform/core/platform-error.ts';
-import { type Answer, type Headers, maxErrorBytes } from '../../lib/platform/core/receive-answer.ts';
-import type { CallInput } from '../../lib/platform/core/request.ts';
+import { letterOf, sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
+import { type Failure, failureOf } from '../../lib/message/failure.ts';
+import { resultOf } from '../../lib/platform/client/check-answer.ts';
+import type { Operation } from '../../lib/platform/client/operation.ts';
+import { PlatformError } from '../../lib/platform/client/platform-error.ts';
+import { type Answer, type Headers, maxErrorBytes } from '../../lib/platform/client/receive-answer.ts';
+import type { CallInput } from '../../lib/platform/client/request.ts';
 import { operations } from '../../lib/platform/resources/operations.ts';
-import { sensitiveValues } from '../../lib/redaction/request-secrets.ts';
+import { sensitiveValues } from '../../lib/runtime/privacy/request-secrets.ts';
 import { createMeasure } from './measure.ts';
 import { type Random, randomFrom } from './random.ts';
 

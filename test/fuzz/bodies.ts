@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { loadIntegrations } from '../../lib/deployment/integrations.ts';
-import type { Integration } from '../../lib/integration.ts';
+import type { Integration } from '../../lib/delivery/handle/integration.ts';
+import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
 import { randomFrom } from '../local/chaos-messages.ts';
 
 /** A generated body of a message, and what was put into it. */

@@ -1,24 +1,29 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
-import { maxBytes, sqsProblem } from '../../lib/aws/sqs-limits.ts';
-import type { Terminal } from '../../lib/cli/print/terminal.ts';
-import { linesOf } from '../../lib/cli/print/view.ts';
-import { type DeadLetter, type LetterFailure, letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
-import { differences } from '../../lib/dead-letters/edit/change.ts';
-import { matches } from '../../lib/dead-letters/reading/filter.ts';
-import { groupsOf } from '../../lib/dead-letters/reading/groups.ts';
-import { createLetterReader, type Letter } from '../../lib/dead-letters/reading/letter.ts';
-import { letterIn, letterLine } from '../../lib/dead-letters/reading/letter-line.ts';
-import { detailsOf } from '../../lib/dead-letters/reading/show.ts';
-import { messageFor } from '../../lib/dead-letters/replay/send-and-delete.ts';
-import { letterChange } from '../../lib/desk/letter-facts.ts';
-import { letterKinds } from '../../lib/desk/letter-kinds.ts';
-import type { DeskRecord } from '../../lib/desk/record.ts';
-import { dispositions, type FailureKind, MessageFailure } from '../../lib/failure.ts';
-import { jsonIn } from '../../lib/json.ts';
-import { eventIdIn, parseMessage, versionOf } from '../../lib/message.ts';
-import { withoutFields } from '../../lib/redaction/letter-body.ts';
-import { printableJson } from '../../lib/redaction/printable.ts';
-import { letterView } from '../../lib/views/letters.ts';
+import {
+  type DeadLetter,
+  type LetterFailure,
+  letterOf,
+  sqsMessageOf,
+} from '../../lib/delivery/letters/dead-letter.ts';
+import { letterChange } from '../../lib/delivery/letters/letter-facts.ts';
+import type { DeskRecord } from '../../lib/delivery/letters/record.ts';
+import { dispositions, type FailureKind, MessageFailure } from '../../lib/message/failure.ts';
+import { jsonIn } from '../../lib/message/json.ts';
+import { letterKinds } from '../../lib/message/letter-kinds.ts';
+import { eventIdIn, parseMessage, versionOf } from '../../lib/message/message.ts';
+import { maxBytes, sqsProblem } from '../../lib/message/sqs-limits.ts';
+import { differences } from '../../lib/operate/messages/edit/change.ts';
+import { matches } from '../../lib/operate/messages/letters/filter.ts';
+import { groupsOf } from '../../lib/operate/messages/letters/groups.ts';
+import { createLetterReader, type Letter } from '../../lib/operate/messages/letters/letter.ts';
+import { letterIn, letterLine } from '../../lib/operate/messages/letters/letter-line.ts';
+import { detailsOf } from '../../lib/operate/messages/letters/show.ts';
+import { messageFor } from '../../lib/operate/messages/replay/send-and-delete.ts';
+import { withoutFields } from '../../lib/runtime/privacy/letter-body.ts';
+import { printableJson } from '../../lib/runtime/privacy/printable.ts';
+import type { Terminal } from '../../lib/show/cli/print/terminal.ts';
+import { linesOf } from '../../lib/show/cli/print/view.ts';
+import { letterView } from '../../lib/show/views/letters.ts';
 import { type Body, bodies } from './bodies.ts';
 
 export type FuzzReport = {

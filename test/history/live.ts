@@ -1,4 +1,4 @@
-import type { MessageReport } from '../../lib/telemetry/observe.ts';
+import type { MessageReport } from '../../lib/runtime/telemetry/observe.ts';
 import type { History, Step } from './history.ts';
 import { type Act, byRestore, gradeIn, nameOf, objectIdOf, wrong } from './platform.ts';
 import type { Copy, Letter } from './queue.ts';

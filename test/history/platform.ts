@@ -1,8 +1,8 @@
-import type { CallContext, Platform, PlatformClient } from '../../lib/platform/client.ts';
-import type { Operation } from '../../lib/platform/core/operation.ts';
-import { PlatformError, type RefusedCall } from '../../lib/platform/core/platform-error.ts';
-import type { CallInput } from '../../lib/platform/core/request.ts';
-import { freeTurn, unpaced } from '../lib/pace/unpaced.ts';
+import type { CallContext, Platform, PlatformClient } from '../../lib/platform/client/client.ts';
+import type { Operation } from '../../lib/platform/client/operation.ts';
+import { PlatformError, type RefusedCall } from '../../lib/platform/client/platform-error.ts';
+import type { CallInput } from '../../lib/platform/client/request.ts';
+import { freeTurn, unpaced } from '../lib/platform/client/pace/unpaced.ts';
 import type { Copy } from './queue.ts';
 import type { Actor, Stage } from './stage.ts';
 

@@ -1,5 +1,5 @@
 import type { SQSRecord } from 'aws-lambda';
-import { type DeadLetter, letterOf, sqsMessageOf } from '../../lib/dead-letter.ts';
+import { type DeadLetter, letterOf, sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
 import type { Stage } from './stage.ts';
 
 /** What lies on the queue under an id of its own: a message, the same message once more, or a replay. */

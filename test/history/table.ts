@@ -1,5 +1,5 @@
-import { rememberedMessages } from '../../lib/ledger/identity.ts';
-import type { Change, Item, LedgerTable } from '../../lib/ledger/table.ts';
+import { rememberedMessages } from '../../lib/delivery/ledger/identity.ts';
+import type { Change, Item, LedgerTable } from '../../lib/delivery/ledger/table.ts';
 
 /** What the ledger's table does, at once and in memory. */
 export type TableModel = {

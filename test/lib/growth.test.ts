@@ -1,15 +1,15 @@
 // @module-tag long
 import { describe, expect, test } from 'vitest';
-import { fileUriProblem } from '../../lib/files/uri.ts';
-import { readJson } from '../../lib/json.ts';
-import { piecesOf } from '../../lib/platform/core/html.ts';
-import { parseRefusal } from '../../lib/platform/core/parse-refusal.ts';
-import { plainText } from '../../lib/platform/core/rich-text.ts';
-import { withoutFileNames } from '../../lib/redaction/file-name.ts';
-import { withoutFields } from '../../lib/redaction/letter-body.ts';
-import { safeText } from '../../lib/redaction/log-text.ts';
-import { maskedText } from '../../lib/redaction/platform-words.ts';
-import { redact, sensitiveValues, withoutEchoes } from '../../lib/redaction/request-secrets.ts';
+import { readJson } from '../../lib/message/json.ts';
+import { piecesOf } from '../../lib/platform/client/html.ts';
+import { parseRefusal } from '../../lib/platform/client/parse-refusal.ts';
+import { plainText } from '../../lib/platform/client/rich-text.ts';
+import { fileUriProblem } from '../../lib/runtime/files/uri.ts';
+import { withoutFileNames } from '../../lib/runtime/privacy/file-name.ts';
+import { withoutFields } from '../../lib/runtime/privacy/letter-body.ts';
+import { safeText } from '../../lib/runtime/privacy/log-text.ts';
+import { maskedText } from '../../lib/runtime/privacy/platform-words.ts';
+import { redact, sensitiveValues, withoutEchoes } from '../../lib/runtime/privacy/request-secrets.ts';
 
 /*
  * Whoever writes the texts that are searched must not decide how long that takes. So four times as much text may take four

@@ -1,7 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { CreateQueueCommand, type QueueAttributeName, type SQSClient } from '@aws-sdk/client-sqs';
 import { buildApp } from 'fauxqs';
-import { traced } from '../../lib/aws/error.ts';
+import { traced } from '../../lib/runtime/aws/error.ts';
 import { type Fault, faultList, refusalOf, suffer } from './aws-faults.ts';
 import { tellDate } from './date-header.ts';
 import { withoutHttp } from './files-here.ts';

@@ -5,7 +5,7 @@ import {
   ReceiveMessageCommand,
   SendMessageCommand,
 } from '@aws-sdk/client-sqs';
-import { type DeadLetter, letterOf } from '../../lib/dead-letter.ts';
+import { type DeadLetter, letterOf } from '../../lib/delivery/letters/dead-letter.ts';
 import { type Kind, kinds } from './chaos-messages.ts';
 import type { Stack } from './stack.ts';
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import type { DeadLetter } from '../../lib/dead-letter.ts';
+import type { DeadLetter } from '../../lib/delivery/letters/dead-letter.ts';
 import { optionsOf } from '../options.ts';
 import { localClient } from './aws.ts';
 import {

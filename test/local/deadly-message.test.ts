@@ -8,7 +8,7 @@ import {
   SendMessageCommand,
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { letterOf } from '../../lib/dead-letter.ts';
+import { letterOf } from '../../lib/delivery/letters/dead-letter.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { mapQueue } from './event-source-mapping.ts';
 import { type Lambda, startLambda } from './lambda.ts';
@@ -22,7 +22,7 @@ const memoryMb = 384;
 /** Whatever nobody has thought of: what says so takes all memory, or all time, as soon as it is parsed. */
 const source = `
 import * as z from '${import.meta.resolve('zod')}';
-import { handlerOf } from '${lib}/delivery/handler.ts';
+import { handlerOf } from '${lib}/delivery/handle/handler.ts';
 const deadly = {
   memory: () => { for (const held = []; ; ) held.push(Buffer.alloc(2 ** 20, 'x')); },
   heap: () => { for (const held = []; ; ) held.push({ at: held.length }); },

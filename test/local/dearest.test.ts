@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { maxMessageBytes } from '../../lib/aws/sqs-limits.ts';
-import { loadIntegrations } from '../../lib/deployment/integrations.ts';
+import { maxMessageBytes } from '../../lib/message/sqs-limits.ts';
+import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
 import { example } from './examples.ts';
 import { type Stack, startStack } from './stack.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from 'vitest';
 import { integration } from '../../functions/enrollment-create.ts';
-import type { DeadLetter } from '../../lib/dead-letter.ts';
+import type { DeadLetter } from '../../lib/delivery/letters/dead-letter.ts';
 import { busNoticeOf, inTopic, noticeOf, onBus, testOfS3 } from '../envelopes.ts';
 import { functionForTests } from './inline.ts';
 

@@ -1,11 +1,11 @@
 import type { Context, SQSEvent } from 'aws-lambda';
-import { settingsFrom } from '../../lib/config/settings.ts';
-import { handlerOf } from '../../lib/delivery/handler.ts';
-import { createServices, type Services } from '../../lib/delivery/services.ts';
-import { loadIntegrations } from '../../lib/deployment/integrations.ts';
-import { createJobStore } from '../../lib/durable/store.ts';
-import type { Outcome } from '../../lib/failure.ts';
-import { createObserve, type MessageReport } from '../../lib/telemetry/observe.ts';
+import { createJobStore } from '../../lib/delivery/durable/store.ts';
+import { handlerOf } from '../../lib/delivery/handle/handler.ts';
+import { createServices, type Services } from '../../lib/delivery/handle/services.ts';
+import type { Outcome } from '../../lib/message/failure.ts';
+import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
+import { settingsFrom } from '../../lib/runtime/aws/settings.ts';
+import { createObserve, type MessageReport } from '../../lib/runtime/telemetry/observe.ts';
 import type { Lambda } from './lambda.ts';
 import { type Stack, type StackDescription, settingsOf } from './stack.ts';
 

@@ -1,4 +1,4 @@
-import { plain } from '../../lib/redaction/printable.ts';
+import { plain } from '../../lib/runtime/privacy/printable.ts';
 import { type Attempt, attemptsIn } from './play.ts';
 import { createScreen } from './screen.ts';
 import type { StackDescription } from './stack.ts';

@@ -9,7 +9,7 @@ import { promisify, stripVTControlCharacters } from 'node:util';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { letterOf } from '../../lib/dead-letter.ts';
+import { letterOf } from '../../lib/delivery/letters/dead-letter.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { controlsOf } from './controls.ts';
 import { report } from './play-program.ts';

@@ -1,7 +1,7 @@
 // @module-tag long
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { DeadLetter } from '../../lib/dead-letter.ts';
+import type { DeadLetter } from '../../lib/delivery/letters/dead-letter.ts';
 import { waitLimitMs } from '../limits.ts';
 import { controlsOf, type PlatformRequest } from './controls.ts';
 import { collectLetters, createFollower, play } from './play.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { attribute, createDynamoDb, type DynamoDb, unlessRefused } from '../../lib/aws/dynamodb.ts';
+import { attribute, createDynamoDb, type DynamoDb, unlessRefused } from '../../lib/runtime/aws/dynamodb.ts';
 import { localClient } from './aws.ts';
 import { startTables } from './tables.ts';
 

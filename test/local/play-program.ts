@@ -1,5 +1,5 @@
-import type { DeadLetter } from '../../lib/dead-letter.ts';
-import { startChanges } from '../lib/change-poll/changes.ts';
+import type { DeadLetter } from '../../lib/delivery/letters/dead-letter.ts';
+import { startChanges } from '../lib/sources/changes/changes.ts';
 import { bundleFunctions } from './bundles.ts';
 import { controlsOf } from './controls.ts';
 import { collectLetters, createFollower, play, playInvocation } from './play.ts';

@@ -5,7 +5,7 @@ import {
   ReceiveMessageCommand,
   SendMessageCommand,
 } from '@aws-sdk/client-sqs';
-import { type DeadLetter, letterOf } from '../../lib/dead-letter.ts';
+import { type DeadLetter, letterOf } from '../../lib/delivery/letters/dead-letter.ts';
 import { waitLimitMs } from '../limits.ts';
 import { type Controls, controlsOf } from './controls.ts';
 import type { Invocation, Scenario } from './scenarios.ts';

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { DeadLetter } from '../../lib/dead-letter.ts';
+import type { DeadLetter } from '../../lib/delivery/letters/dead-letter.ts';
 import type { Attempt } from './play.ts';
 
 type Colour = Parameters<typeof styleText>[0];

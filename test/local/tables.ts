@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import dynalite from 'dynalite';
 import { request } from 'undici';
-import { tableKeys } from '../../lib/deployment/template/storage.ts';
+import { tableKeys } from '../../lib/operate/stage/template/storage.ts';
 import { localRegion } from './aws.ts';
 import { faultList, refusalOf, suffer } from './aws-faults.ts';
 import { tellDate } from './date-header.ts';

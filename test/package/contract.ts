@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
-import { functionModules } from '../../lib/deployment/function-modules.ts';
-import type { Integration } from '../../lib/integration.ts';
-import { messageSchema, messageType, priorityAttribute } from '../../lib/message.ts';
-import { withBothForms } from '../../lib/sis-ids.ts';
+import type { Integration } from '../../lib/delivery/handle/integration.ts';
+import { messageSchema, messageType, priorityAttribute } from '../../lib/message/message.ts';
+import { withBothForms } from '../../lib/message/sis-ids.ts';
+import { functionModules } from '../../lib/operate/stage/function-modules.ts';
 
 type Json = { [name: string]: unknown };
 

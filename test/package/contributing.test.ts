@@ -86,7 +86,7 @@ test('whoever follows the five steps adds an integration that passes', async () 
     'test/package/contract.test.ts',
     'test/package/operations.test.ts',
     'test/functions/configuration-update.test.ts',
-    'test/lib/cli/cli.test.ts',
+    'test/lib/show/cli/cli.test.ts',
     'test/package/permissions.test.ts',
     'test/package/roles.test.ts',
     'test/package/template.test.ts',

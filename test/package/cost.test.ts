@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { DynamoDb } from '../../lib/aws/dynamodb.ts';
-import { letterChange } from '../../lib/desk/letter-facts.ts';
-import { writeRecord } from '../../lib/desk/write.ts';
+import { letterChange } from '../../lib/delivery/letters/letter-facts.ts';
+import { writeRecord } from '../../lib/delivery/letters/write.ts';
+import type { DynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
 import { writtenPart } from '../documents.ts';
-import { eventBody, failureOf } from '../lib/cli/office.ts';
+import { eventBody, failureOf } from '../lib/show/cli/office.ts';
 import { deploy } from './cloudformation.ts';
 import {
   billedMs,
@@ -144,7 +144,7 @@ test('computing takes longer with a part of a CPU, and waiting does not', () => 
   expect(billedMs({ ...measured, cpuMs: 100, memoryMb: 4000 })).toBe(1000);
 });
 
-test('the costs in lib/config/README.md are those of the measurement and of the packaged template', async () => {
+test('the costs in lib/operate/stage/README.md are those of the measurement and of the packaged template', async () => {
   const deployment = deploy((await packagedProject()).template);
   const measurement = await readMeasurement();
   expect(writtenPart('costs')).toBe(tablesOf(measurement, countedIn(deployment)));

@@ -1,14 +1,14 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { maxSteps } from '../../lib/durable/work-list.ts';
+import { maxSteps } from '../../lib/delivery/durable/work-list.ts';
 import { writePart } from '../documents.ts';
 import { optionsOf } from '../options.ts';
 import { alarmsIn, type Deployment, deploy } from './cloudformation.ts';
 
 /**
  * List prices of us-east-1 in US dollars, without free tiers and taxes, as they were published in November 2026: all that
- * the chapter on costs in lib/config/README.md is computed from.
+ * the chapter on costs in lib/operate/stage/README.md is computed from.
  */
 const prices = {
   /** A million of each. */
@@ -211,7 +211,7 @@ export type Counted = {
   allContainers: number;
 };
 
-/** The tables of lib/config/README.md. */
+/** The tables of lib/operate/stage/README.md. */
 export function tablesOf(measurement: Measurement, counted: Counted): string {
   const { functions, partial, scheduleMetrics, latencyMs, machine, date } = measurement;
   const costsIn = (measured: MeasuredFunction): (string | number)[] => {

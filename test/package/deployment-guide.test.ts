@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { secretShape } from '../../lib/change-poll/source.ts';
 import { credentialSchema } from '../../lib/platform/auth/auth.ts';
+import { secretShape } from '../../lib/sources/changes/source.ts';
 import { documentOf, examplesIn, sectionOf } from '../documents.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const guide = documentOf('lib/config/README.md');
+const guide = documentOf('lib/operate/stage/README.md');
 const stanzas = await readFile(join(root, 'serverless.yml'), 'utf8');
 
 const linkSecret = z.strictObject({ key: z.string(), plainSecret: z.string() });
@@ -43,7 +43,7 @@ test('each secret that the deployment guide shows is one that the functions take
 test('the deployment guide’s parameters are those of serverless.yml', () => {
   const [, defaults = ''] = /^params:\n {2}default:\n(.*?)^ {2}\w/ms.exec(stanzas) ?? [];
   const parameters = [...defaults.matchAll(/^ {4}(\w+):/gm)].map(([, name]) => name);
-  const section = sectionOf('lib/config/README.md', '### The parameters');
+  const section = sectionOf('lib/operate/stage/README.md', '### The parameters');
   const rows = [...section.matchAll(/^\| (`\w+`.*?) \|/gm)].map(([, names = '']) => names);
   const told = rows.flatMap((names) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name));
   expect(told.sort()).toEqual(parameters.sort());

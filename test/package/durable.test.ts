@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ExportAnswer } from '../../lib/course-export/export.ts';
+import type { ExportAnswer } from '../../lib/scheduled/course-export/export.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
 import type { Update } from '../local/durable-execution.ts';

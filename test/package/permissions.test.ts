@@ -14,37 +14,37 @@ import {
 import { PurgeQueueCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { functionNames } from '../../esbuild.config.ts';
-import { createDynamoDb } from '../../lib/aws/dynamodb.ts';
-import { run } from '../../lib/cli/cli.ts';
-import { sqsMessageOf } from '../../lib/dead-letter.ts';
-import { readStack } from '../../lib/deployment/stack-outputs.ts';
-import { targetFrom } from '../../lib/deployment/target.ts';
-import { writeRecord } from '../../lib/desk/write.ts';
-import type { Failure } from '../../lib/failure.ts';
-import { decisionOn } from '../../lib/reconcile/desk/choose.ts';
+import { sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
+import { writeRecord } from '../../lib/delivery/letters/write.ts';
+import type { Failure } from '../../lib/message/failure.ts';
+import { decisionOn } from '../../lib/operate/reviews/reconcile/choose-findings.ts';
+import { readStack } from '../../lib/operate/stage/stack-outputs.ts';
+import { targetFrom } from '../../lib/operate/stage/target.ts';
+import { createDynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
 import {
   type Finding,
   findingsKey,
   type Report,
   resendKey,
   reportKey as runReportKey,
-} from '../../lib/reconcile/record.ts';
+} from '../../lib/scheduled/reconcile/record.ts';
+import { run } from '../../lib/show/cli/cli.ts';
 import {
   acceptedKeyOf,
   linesKey,
   recordKey,
   reportKey,
   type SnapshotRecord,
-} from '../../lib/snapshots/record.ts';
+} from '../../lib/sources/snapshots/state/record.ts';
 import { noticeOf } from '../envelopes.ts';
 import { eventually } from '../eventually.ts';
-import { mapping, registration, startChanges } from '../lib/change-poll/changes.ts';
-import { quietTerminal } from '../lib/cli/typed.ts';
-import { openConsole } from '../lib/console/attacker.ts';
-import { filled } from '../lib/crosswalk/filled.ts';
-import { startStackServer } from '../lib/deployment/stack-server.ts';
-import { entriesOfSis, smallSis, zipOf } from '../lib/snapshots/sis.ts';
-import { stateLine } from '../lib/snapshots/state-line.ts';
+import { filled } from '../lib/delivery/crosswalk/filled.ts';
+import { startStackServer } from '../lib/operate/stage/stack-server.ts';
+import { quietTerminal } from '../lib/show/cli/typed.ts';
+import { openConsole } from '../lib/show/console/attacker.ts';
+import { mapping, registration, startChanges } from '../lib/sources/changes/changes.ts';
+import { entriesOfSis, smallSis, zipOf } from '../lib/sources/snapshots/sis.ts';
+import { stateLine } from '../lib/sources/snapshots/state-line.ts';
 import { localClient } from '../local/aws.ts';
 import { type Controls, controlsOf } from '../local/controls.ts';
 import { eventOf, example } from '../local/examples.ts';

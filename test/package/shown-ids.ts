@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { loadIntegrations } from '../../lib/deployment/integrations.ts';
-import { privacy } from '../../lib/redaction/privacy.ts';
+import { privacy } from '../../lib/message/privacy.ts';
+import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
 
 type JsonSchema = { privacy?: string; properties?: Record<string, JsonSchema> };
 
@@ -32,7 +32,7 @@ export async function shownIdsFile(): Promise<string> {
   ].join('\n');
 }
 
-export const shownIdsPath = resolve(import.meta.dirname, '../../lib/redaction/shown-ids.ts');
+export const shownIdsPath = resolve(import.meta.dirname, '../../lib/runtime/privacy/shown-ids.ts');
 
 /** `npm run generate` writes the file anew. */
 export const command = async (): Promise<void> => writeFileSync(shownIdsPath, await shownIdsFile());

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { integrationNames } from '../../lib/deployment/function-names.ts';
-import { checkNames } from '../../lib/deployment/template/template.ts';
+import { integrationNames } from '../../lib/operate/stage/function-names.ts';
+import { checkNames } from '../../lib/operate/stage/template/template.ts';
 import { checkAddresses, checkStage } from '../../package.config.ts';
 import { anchorsIn } from '../documents.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -39,7 +39,7 @@ test('no rule is broken by a stage that is protected', { tags: ['long'] }, async
 test('each alarm names a section of the runbook', () => {
   const deployment = deploy(packaged.template);
   const alarms = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMap(deployment.ofType);
-  const sections = anchorsIn('lib/cli/README.md');
+  const sections = anchorsIn('lib/show/cli/README.md');
   expect(
     alarms.filter(({ AlarmDescription }) => {
       const [, section = ''] = / Runbook: lib\/cli\/README\.md#(\S+)$/.exec(AlarmDescription) ?? [];

@@ -1,5 +1,5 @@
-import { patientReceipts, waitSeconds } from '../../lib/delivery/backoff.ts';
-import { createPace, type Pace } from '../../lib/pace/pace.ts';
+import { patientReceipts, waitSeconds } from '../../lib/message/backoff.ts';
+import { createPace, type Pace } from '../../lib/platform/client/pace/pace.ts';
 import { randomFrom } from '../fuzz/random.ts';
 import { type Clock, createClock } from './clock.ts';
 import { type FunctionLoad, hourMs, type Load } from './load.ts';
@@ -27,7 +27,7 @@ export type Scenario = {
 
 export type Simulated = { record: Record; windows: Window[]; reconciled: ReconcileRun[]; isDone: boolean };
 
-// As serverless.yml and lib/config/settings.ts have them.
+// As serverless.yml and lib/runtime/aws/settings.ts have them.
 const timeoutMs = 120_000;
 const reserveMs = 10_000;
 const headersTimeoutMs = 15_000;
@@ -202,7 +202,7 @@ const startMapping = (of: FunctionLoad & { nth: number }, queue: Queue, world: W
 type Batch = { messages: Message[]; of: FunctionLoad & { nth: number }; queue: Queue; pace: Pace };
 type Waiting = { message: Message; seconds: number };
 
-/** One invocation, as lib/delivery does it: each message for itself, and what waits is hidden when all have ended. */
+/** One invocation, as lib/delivery/handle does it: each message for itself, and what waits is hidden when all have ended. */
 const deliver = ({ messages, of, queue, pace }: Batch, world: World, end: () => void): void => {
   const { clock, random, record } = world;
   const untilMs = clock.nowMs() + timeoutMs - reserveMs - of.attemptTimeoutMs;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sendAll } from '../../lib/aws/sqs.ts';
-import { countsOf } from '../../lib/dead-letters/reading/queue.ts';
+import { countsOf } from '../../lib/operate/messages/letters/queue.ts';
+import { sendAll } from '../../lib/runtime/aws/sqs.ts';
 import { controlsOf } from '../local/controls.ts';
 import { event } from '../local/scenarios.ts';
 import { type Stack, startStack } from '../local/stack.ts';

@@ -1,4 +1,4 @@
-import { priorities } from '../../lib/telemetry/pace-use.ts';
+import { priorities } from '../../lib/runtime/telemetry/pace-use.ts';
 import type { Slice, Told } from './told.ts';
 
 type Series = { name: string; className: string; at(slice: Slice): number | undefined };

@@ -1,4 +1,4 @@
-import { memoryDays } from '../../lib/ledger/memory.ts';
+import { memoryDays } from '../../lib/message/retention.ts';
 import { type FunctionLoad, hourMs, type Load } from './load.ts';
 import { type Lane, minuteOf, type Record } from './record.ts';
 
@@ -17,7 +17,7 @@ export type ReconcileLoad = {
   pagesPerClasslist: number;
 };
 
-/** As lib/config/settings.ts has them. */
+/** As lib/runtime/aws/settings.ts has them. */
 export const reconcileDefaults = {
   longestHours: 8,
   concurrency: 16,
@@ -48,7 +48,7 @@ export const reconcileOf = (part: number, schedule: Schedule): ReconcileLoad => 
 
 /** Calls of the platform, by why they are made. */
 export type Plan = { recent: number; sample: number; slice: number };
-/** In the order in which they are made, as in lib/reconcile/divide.ts. */
+/** In the order in which they are made, as in lib/scheduled/reconcile/divide.ts. */
 export const partsOfPlan = ['recent', 'sample', 'slice'] as const satisfies (keyof Plan)[];
 
 export type ReconcileRun = { fromMs: number; endedMs: number; planned: Plan; made: number };

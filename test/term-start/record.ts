@@ -1,5 +1,5 @@
-import type { Priority } from '../../lib/pace/pacer.ts';
-import { priorities } from '../../lib/telemetry/pace-use.ts';
+import type { Priority } from '../../lib/platform/client/pace/pacer.ts';
+import { priorities } from '../../lib/runtime/telemetry/pace-use.ts';
 import { minuteMs } from './load.ts';
 
 const maxMinutes = 5 * 24 * 60;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { reconcileSettingsFrom } from '../../lib/config/settings.ts';
-import { memoryDays } from '../../lib/ledger/memory.ts';
+import { memoryDays } from '../../lib/message/retention.ts';
+import { reconcileSettingsFrom } from '../../lib/runtime/aws/settings.ts';
 import { writtenPart } from '../documents.ts';
 import { type Scenario, simulate } from './fleet.ts';
 import { judge } from './judge.ts';

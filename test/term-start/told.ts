@@ -1,4 +1,4 @@
-import { priorities } from '../../lib/telemetry/pace-use.ts';
+import { priorities } from '../../lib/runtime/telemetry/pace-use.ts';
 import { exportNth, simulate } from './fleet.ts';
 import { type Floor, judge } from './judge.ts';
 import { type Load, minuteMs } from './load.ts';

@@ -89,7 +89,7 @@ export const setStage = async (sis: Sis) => {
 
   /** As operators type it. */
   const typed = async (...words: string[]): Promise<string> => {
-    const args = [join(root, 'lib/cli/sis-relay.js'), ...words, '--stack', file];
+    const args = [join(root, 'lib/show/cli/sis-relay.js'), ...words, '--stack', file];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     const ended = new Promise<number | null>((end) => child.once('close', end));
     const [out, err, status] = await Promise.all([text(child.stdout), text(child.stderr), ended]);

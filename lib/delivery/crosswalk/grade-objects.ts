@@ -1,5 +1,5 @@
-import type { Platform } from '../platform/client.ts';
-import { type GradeObject, listGradeObjects } from '../platform/resources/grade-objects.ts';
+import type { Platform } from '../../platform/client/client.ts';
+import { type GradeObject, listGradeObjects } from '../../platform/resources/grade-objects.ts';
 
 /** The grade objects of org units, as they were listed last. */
 export type GradeObjects = {

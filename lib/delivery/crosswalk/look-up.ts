@@ -1,9 +1,9 @@
 import DataLoader from 'dataloader';
-import type { DynamoDb } from '../aws/dynamodb.ts';
-import { MessageFailure } from '../failure.ts';
-import type { Platform } from '../platform/client.ts';
-import { getGradeObjects, isNamed } from '../platform/resources/grade-objects.ts';
-import type { PlatformIds, SisId } from '../sis-ids.ts';
+import { MessageFailure } from '../../message/failure.ts';
+import type { PlatformIds, SisId } from '../../message/sis-ids.ts';
+import type { Platform } from '../../platform/client/client.ts';
+import { getGradeObjects, isNamed } from '../../platform/resources/grade-objects.ts';
+import type { DynamoDb } from '../../runtime/aws/dynamodb.ts';
 import { createGradeObjects, type GradeObjects, listKeptMs } from './grade-objects.ts';
 import { type CrosswalkKind, crosswalkSources } from './kinds.ts';
 import {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { type Attributes, attribute, type DynamoDb, unlessRefused } from '../aws/dynamodb.ts';
-import { readItems, writeItems } from '../aws/dynamodb-batches.ts';
-import { jsonIn } from '../json.ts';
+import { jsonIn } from '../../message/json.ts';
+import { type Attributes, attribute, type DynamoDb, unlessRefused } from '../../runtime/aws/dynamodb.ts';
+import { readItems, writeItems } from '../../runtime/aws/dynamodb-batches.ts';
 import type { CrosswalkKind, CrosswalkSource } from './kinds.ts';
 
 /** What a name stands for. */

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import type { CallReport, Platform, PlatformClient } from '../platform/client.ts';
-import type { Operation } from '../platform/core/operation.ts';
+import type { CallReport, Platform, PlatformClient } from '../../platform/client/client.ts';
+import type { Operation } from '../../platform/client/operation.ts';
 
 type Calling = {
   platform: PlatformClient;

@@ -10,9 +10,9 @@ import {
   StepSemantics,
   withDurableExecution,
 } from '@aws/durable-execution-sdk-js';
-import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
-import { dispositions, type Failure, failureOf } from '../failure.ts';
-import { jsonIn } from '../json.ts';
+import { type BackoffLimits, waitSeconds } from '../../message/backoff.ts';
+import { dispositions, type Failure, failureOf } from '../../message/failure.ts';
+import { jsonIn } from '../../message/json.ts';
 
 /** AWS allows an execution this many operations: a job divides its work accordingly. */
 export const maxOperations = 3_000;

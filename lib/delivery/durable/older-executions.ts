@@ -1,5 +1,5 @@
-import { awsClient, timeouts } from '../aws/clients.ts';
-import { type BackoffLimits, waitSeconds } from '../delivery/backoff.ts';
+import { type BackoffLimits, waitSeconds } from '../../message/backoff.ts';
+import { awsClient, timeouts } from '../../runtime/aws/clients.ts';
 import type { Engine } from './job.ts';
 
 /** The running executions of a function, the oldest first, as the engine lists them. */

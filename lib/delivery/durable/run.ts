@@ -1,5 +1,5 @@
-import type { BackoffLimits } from '../delivery/backoff.ts';
-import type { Observe } from '../telemetry/observe.ts';
+import type { BackoffLimits } from '../../message/backoff.ts';
+import type { Observe } from '../../runtime/telemetry/observe.ts';
 import type { Engine, Job } from './job.ts';
 import type { RunningExecutions } from './older-executions.ts';
 import { createResults, type ResultStore } from './results.ts';

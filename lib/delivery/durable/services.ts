@@ -1,5 +1,5 @@
-import { timeouts } from '../aws/clients.ts';
-import { createPlatformServices, type PlatformSettings } from '../delivery/platform-services.ts';
+import { createPlatformServices, type PlatformSettings } from '../../platform/auth/platform-services.ts';
+import { timeouts } from '../../runtime/aws/clients.ts';
 import { createRunningExecutions } from './older-executions.ts';
 
 /** A part of an upload takes longer than a call of Secrets Manager. */

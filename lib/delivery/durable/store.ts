@@ -11,7 +11,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { keepMemoryBelow } from '../files/memory.ts';
+import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
 
 /** Beside the 120 MB of a container that has just started. With it, 2,000 org units take less than 200 MB instead of 340. */
 const garbageMb = 64;

@@ -1,7 +1,7 @@
-import { inParallel } from '../aws/parallel.ts';
-import { waitSeconds } from '../delivery/backoff.ts';
-import { type Failure, needsPerson } from '../failure.ts';
-import type { Observe } from '../telemetry/observe.ts';
+import { waitSeconds } from '../../message/backoff.ts';
+import { type Failure, needsPerson } from '../../message/failure.ts';
+import { inParallel } from '../../runtime/aws/parallel.ts';
+import type { Observe } from '../../runtime/telemetry/observe.ts';
 import { type Engine, isInterrupted, maxOperations } from './job.ts';
 import { type Run, timeLeft } from './run.ts';
 

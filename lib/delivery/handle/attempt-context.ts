@@ -1,9 +1,9 @@
-import type { Integration, IntegrationContext } from '../integration.ts';
+import type { Message } from '../../message/message.ts';
+import type { CallReport } from '../../platform/client/client.ts';
+import type { Asked, Turn } from '../../platform/client/pace/pace.ts';
+import type { Priority } from '../../platform/client/pace/pacer.ts';
 import type { Claim } from '../ledger/ledger.ts';
-import type { Message } from '../message.ts';
-import type { Asked, Turn } from '../pace/pace.ts';
-import type { Priority } from '../pace/pacer.ts';
-import type { CallReport } from '../platform/client.ts';
+import type { Integration, IntegrationContext } from './integration.ts';
 import type { Services } from './services.ts';
 import { mustBeCurrent } from './stale-read.ts';
 

@@ -1,20 +1,20 @@
 import type { SQSRecord } from 'aws-lambda';
+import { type Failure, failureOf, MessageFailure } from '../../message/failure.ts';
+import { type Draft, draftOf, FileNotice, type Message } from '../../message/message.ts';
+import type { PlatformIds } from '../../message/sis-ids.ts';
+import type { CallReport } from '../../platform/client/client.ts';
+import type { Priority } from '../../platform/client/pace/pacer.ts';
+import { PlatformError } from '../../platform/client/platform-error.ts';
 import { lookUpOperations } from '../crosswalk/look-up.ts';
-import { type Failure, failureOf, MessageFailure } from '../failure.ts';
-import type { Integration } from '../integration.ts';
 import type { Claim, Ending, Entry, Full, Ledger, SeenRival, Verdict } from '../ledger/ledger.ts';
-import { type Draft, draftOf, FileNotice, type Message } from '../message.ts';
-import type { Priority } from '../pace/pacer.ts';
-import type { CallReport } from '../platform/client.ts';
-import { PlatformError } from '../platform/core/platform-error.ts';
-import type { PlatformIds } from '../sis-ids.ts';
 import { type AttemptContext, createAttemptContext } from './attempt-context.ts';
+import type { Integration } from './integration.ts';
 import { entryOf, fieldsOf } from './ledger-entry.ts';
 import type { Limits, Services } from './services.ts';
 import { type Delivery, priorityOf, wholeOf } from './sqs-delivery.ts';
 import { StaleReadError } from './stale-read.ts';
+import { isRivalDone, wasDone, writtenRefusal } from './verify-attempt.ts';
 import { afterFailure, type Failed, type NotDone, noTurn, type Turn, waitForTurn } from './wait-or-park.ts';
-import { isRivalDone, wasDone, writtenRefusal } from './was-done.ts';
 
 /** What the messages of one invocation share. */
 export type Invocation = {

@@ -1,6 +1,6 @@
 import type { SQSRecord } from 'aws-lambda';
-import { errorName } from '../aws/error.ts';
-import { type ItemTable, readItem, updateItem } from '../telemetry/table-items.ts';
+import { errorName } from '../../runtime/aws/error.ts';
+import { type ItemTable, readItem, updateItem } from '../../runtime/aws/table-items.ts';
 import { type Delivery, waitedMs } from './sqs-delivery.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { historyAttribute, receiptAttribute } from '../dead-letter.ts';
-import type { Ended } from '../desk/notes.ts';
-import type { Integration } from '../integration.ts';
-import { withoutFileNames } from '../redaction/file-name.ts';
+import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
+import { historyAttribute, receiptAttribute } from '../letters/dead-letter.ts';
+import type { Ended } from '../letters/notes.ts';
 import type { Received, Settlement } from './attempt.ts';
+import type { Integration } from './integration.ts';
 import { resourceIn } from './ledger-entry.ts';
 
 type Settled = Exclude<Settlement, { outcome: 'isolate' }>;

@@ -1,8 +1,8 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import type { Integration } from '../integration.ts';
 import type { Claim } from '../ledger/ledger.ts';
 import { type Invocation, lastBeginMs, type Settlement } from './attempt.ts';
 import { isLarge } from './deaths.ts';
+import type { Integration } from './integration.ts';
 import { type Services, servicesFromEnvironment } from './services.ts';
 import { settle } from './settle.ts';
 import { attemptsOf } from './sqs-delivery.ts';

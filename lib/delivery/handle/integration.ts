@@ -1,12 +1,12 @@
 import type * as z from 'zod';
-import type { ReadSecret } from './credentials/reader.ts';
-import type { OpenedFile } from './files/source.ts';
-import type { Message } from './message.ts';
-import type { Priority } from './pace/pacer.ts';
-import type { Actor } from './platform/auth/auth.ts';
-import type { Platform } from './platform/client.ts';
-import type { Operation } from './platform/core/operation.ts';
-import type { GradeObject } from './platform/resources/grade-objects.ts';
+import type { Message } from '../../message/message.ts';
+import type { Actor } from '../../platform/auth/auth.ts';
+import type { ReadSecret } from '../../platform/auth/reader.ts';
+import type { Platform } from '../../platform/client/client.ts';
+import type { Operation } from '../../platform/client/operation.ts';
+import type { Priority } from '../../platform/client/pace/pacer.ts';
+import type { GradeObject } from '../../platform/resources/grade-objects.ts';
+import type { OpenedFile } from '../../runtime/files/source.ts';
 
 /** What one kind of message does: an integration's file is all there is to it. */
 export type Integration<Data> = {

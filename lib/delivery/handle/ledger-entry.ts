@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { SQSRecord } from 'aws-lambda';
-import type { Integration } from '../integration.ts';
+import { draftOf, identityOf, type Message, versionOf } from '../../message/message.ts';
+import type { PlatformIds } from '../../message/sis-ids.ts';
 import type { Digest } from '../ledger/digest.ts';
 import { boundedVersion, digestedName } from '../ledger/identity.ts';
 import type { Entry } from '../ledger/ledger.ts';
-import { draftOf, identityOf, type Message, versionOf } from '../message.ts';
-import type { PlatformIds } from '../sis-ids.ts';
+import type { Integration } from './integration.ts';
 import { type Delivery, isDecided } from './sqs-delivery.ts';
 
 /** The key of what a message changes; undefined where it is not valid, or it is not known what its ids of the SIS stand for. */

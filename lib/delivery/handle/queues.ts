@@ -1,10 +1,10 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { errorName } from '../aws/error.ts';
-import { chunksOf } from '../aws/parallel.ts';
-import { hide, maxEntries } from '../aws/sqs.ts';
-import { type DeadLetter, nowhere, pointerTo, sqsMessageOf } from '../dead-letter.ts';
-import { type Failure, failureOf } from '../failure.ts';
-import type { KeepWhole } from './oversized-letters.ts';
+import { type Failure, failureOf } from '../../message/failure.ts';
+import { errorName } from '../../runtime/aws/error.ts';
+import { chunksOf } from '../../runtime/aws/parallel.ts';
+import { hide, maxEntries } from '../../runtime/aws/sqs.ts';
+import { type DeadLetter, nowhere, pointerTo, sqsMessageOf } from '../letters/dead-letter.ts';
+import type { KeepWhole } from '../letters/oversized-letters.ts';
 
 /** A message of the function's own queue that is to be shown again later. */
 export type Delay = { messageId: string; receiptHandle: string; seconds: number };

@@ -1,4 +1,4 @@
-import { dispositions, failureOf, MessageFailure } from '../failure.ts';
+import { dispositions, failureOf, MessageFailure } from '../../message/failure.ts';
 
 /**
  * Looks for the effect of a call whose answer is not known for a success, where the platform can be asked. What cannot be

@@ -1,5 +1,5 @@
-import { eventIdIn } from '../message.ts';
-import { withoutFileNames } from '../redaction/file-name.ts';
+import { eventIdIn } from '../../message/message.ts';
+import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
 import type { Received, Settlement } from './attempt.ts';
 import type { Services } from './services.ts';
 import { ageMs, waitedMs } from './sqs-delivery.ts';

@@ -1,7 +1,7 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { sendAll } from '../aws/sqs.ts';
-import type { Outgoing } from '../aws/sqs-limits.ts';
-import { MessageFailure } from '../failure.ts';
+import { MessageFailure } from '../../message/failure.ts';
+import type { Outgoing } from '../../message/sqs-limits.ts';
+import { sendAll } from '../../runtime/aws/sqs.ts';
 
 /** A message, and the function whose queue it is for. */
 export type Addressed = { function: string; message: Outgoing };

@@ -1,11 +1,11 @@
 import type { SQSRecord } from 'aws-lambda';
-import type { DeadLetter } from '../dead-letter.ts';
-import { type Failure, failureOf } from '../failure.ts';
-import type { Integration } from '../integration.ts';
-import { unread, withoutFields } from '../redaction/letter-body.ts';
+import { type Failure, failureOf } from '../../message/failure.ts';
+import { unread, withoutFields } from '../../runtime/privacy/letter-body.ts';
+import type { DeadLetter } from '../letters/dead-letter.ts';
 import { attempt, crashed, type Invocation, type Received, type Settlement } from './attempt.ts';
 import { isLarge, isSuspect, maxDeaths } from './deaths.ts';
 import { deskNoteOf } from './desk-note.ts';
+import type { Integration } from './integration.ts';
 import { resourceIn } from './ledger-entry.ts';
 import { report } from './report.ts';
 import { attributesOf, deliveryOf, wholeOf } from './sqs-delivery.ts';

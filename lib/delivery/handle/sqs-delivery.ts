@@ -1,9 +1,9 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
-import { nowhere, replaysIn } from '../dead-letter.ts';
-import { needsDecision } from '../failure.ts';
-import { priorityAttribute } from '../message.ts';
-import type { Priority } from '../pace/pacer.ts';
+import { needsDecision } from '../../message/failure.ts';
+import { priorityAttribute } from '../../message/message.ts';
+import type { Priority } from '../../platform/client/pace/pacer.ts';
+import { nowhere, replaysIn } from '../letters/dead-letter.ts';
 
 /** What SQS tells of a message beside its body. */
 export type Delivery = {

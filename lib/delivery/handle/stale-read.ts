@@ -1,8 +1,8 @@
-import type { Shown } from '../integration.ts';
 import { type Digest, haveOneKey } from '../ledger/digest.ts';
 import type { Claim } from '../ledger/ledger.ts';
+import type { Shown } from './integration.ts';
 import { digestsOf } from './ledger-entry.ts';
-import { clockGrainMs } from './was-done.ts';
+import { clockGrainMs } from './verify-attempt.ts';
 
 /** What was read is older than what was done: nothing was sent. */
 export class StaleReadError extends Error {}

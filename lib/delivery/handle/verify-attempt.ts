@@ -1,7 +1,13 @@
-import { dispositions, type Failure, failureOf, MessageFailure, type Refusal } from '../failure.ts';
-import type { Effect, Integration, IntegrationContext } from '../integration.ts';
+import {
+  dispositions,
+  type Failure,
+  failureOf,
+  MessageFailure,
+  type Refusal,
+} from '../../message/failure.ts';
 import type { Digest } from '../ledger/digest.ts';
 import type { SeenRival, Unresolved } from '../ledger/ledger.ts';
+import type { Effect, Integration, IntegrationContext } from './integration.ts';
 import { digestsOf } from './ledger-entry.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { dispositions, type Failure, failureOf, MessageFailure, needsPerson } from '../failure.ts';
-import { patientReceipts, waitSeconds } from './backoff.ts';
+import { patientReceipts, waitSeconds } from '../../message/backoff.ts';
+import { dispositions, type Failure, failureOf, MessageFailure, needsPerson } from '../../message/failure.ts';
 import type { Limits } from './services.ts';
 import { ageMs, type Delivery, waitedMs } from './sqs-delivery.ts';
 

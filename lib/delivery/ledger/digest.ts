@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { errorName } from '../aws/error.ts';
+import { errorName } from '../../runtime/aws/error.ts';
 
 /**
  * A keyed digest of what a field is to become, which tells nobody without the key which of the few possible grades it is: 4 characters

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 
 /**
  * Which message a version is of, whenever it says that it happened: what stands behind the time and the sequence in a version, as
- * lib/message.ts writes it, or the whole of one that has neither.
+ * lib/message/message.ts writes it, or the whole of one that has neither.
  */
 const identityIn = (version: string): string => {
   const sequenceAt = version.indexOf(separator) + 1;
@@ -33,7 +33,7 @@ const boundedOrder = (order: string): string => {
 
 const maxSequenceBytes = 64;
 
-/** No text of a message has it: lib/message.ts puts another character behind the first. */
+/** No text of a message has it: lib/message/message.ts puts another character behind the first. */
 const digested = '\u0002#';
 
 const digestOf = (text: string): string => hash('sha256', text, 'base64url');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { errorName } from '../aws/error.ts';
+import { memoryDays } from '../../message/retention.ts';
+import { errorName } from '../../runtime/aws/error.ts';
 import { identityDigest, isSameMessage, remembering, thingIn } from './identity.ts';
-import { memoryDays } from './memory.ts';
 import { overfills, withRoom } from './room.ts';
 import {
   type Entry,

@@ -1,5 +1,5 @@
+import { outdatedAfterDays } from '../../message/retention.ts';
 import { identityDigest, isSameMessage, thingIn } from './identity.ts';
-import { outdatedAfterDays } from './memory.ts';
 import type { Field, Item } from './table.ts';
 
 /** A message as the ledger sees it. */

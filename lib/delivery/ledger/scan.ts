@@ -1,4 +1,4 @@
-import type { Attributes } from '../aws/dynamodb.ts';
+import type { Attributes } from '../../runtime/aws/dynamodb.ts';
 import { attributesOfWritten, type LedgerTableOptions, type Written, writtenIn } from './table.ts';
 
 /** A page of the ledger, and where the next one begins; undefined: it was the last. */

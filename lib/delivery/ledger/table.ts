@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { memoryDays } from '../../message/retention.ts';
 import {
   type Attributes,
   attribute,
@@ -6,10 +7,9 @@ import {
   tellingWhatWasThere,
   unlessRefused,
   whatWasThere,
-} from '../aws/dynamodb.ts';
-import { ClockDiffersError, errorName } from '../aws/error.ts';
+} from '../../runtime/aws/dynamodb.ts';
+import { ClockDiffersError, errorName } from '../../runtime/aws/error.ts';
 import { boundedVersion, digestedName, rememberedMessages } from './identity.ts';
-import { memoryDays } from './memory.ts';
 
 /** What became of the message that claimed a field last. Members with a default are written only where they differ from it. */
 const writtenSchema = z.object({

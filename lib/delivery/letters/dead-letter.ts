@@ -1,9 +1,9 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
-import { bytesOf, maxAttributes, maxBytes, withoutRefused } from './aws/sqs-limits.ts';
-import { dispositions, type Failure, type FailureKind } from './failure.ts';
-import { jsonIn } from './json.ts';
-import { eventIdIn } from './message.ts';
+import { dispositions, type Failure, type FailureKind } from '../../message/failure.ts';
+import { jsonIn } from '../../message/json.ts';
+import { eventIdIn } from '../../message/message.ts';
+import { bytesOf, maxAttributes, maxBytes, withoutRefused } from '../../message/sqs-limits.ts';
 
 /** A failure, with the times and attempts of its message. */
 export type LetterFailure = Failure & {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { jsonIn } from '../json.ts';
+import { jsonIn } from '../../message/json.ts';
 
 const deedSchema = z.object({
   what: z.enum(['replayed', 'edited']),

@@ -1,6 +1,6 @@
-import { type DeadLetter, historyAttribute } from '../dead-letter.ts';
-import { eventIdIn } from '../message.ts';
-import type { LetterKind } from './letter-kinds.ts';
+import type { LetterKind } from '../../message/letter-kinds.ts';
+import { eventIdIn } from '../../message/message.ts';
+import { type DeadLetter, historyAttribute } from './dead-letter.ts';
 import { unnamed, wordsOf } from './letter-words.ts';
 import { subjectIn } from './subject.ts';
 import type { Change } from './write.ts';

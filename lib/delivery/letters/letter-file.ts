@@ -1,8 +1,8 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
-import type { Outgoing } from '../aws/sqs-limits.ts';
-import { readJson } from '../json.ts';
-import { printableJson } from '../redaction/printable.ts';
+import { readJson } from '../../message/json.ts';
+import type { Outgoing } from '../../message/sqs-limits.ts';
+import { printableJson } from '../../runtime/privacy/printable.ts';
 
 const attributeSchema = z.union([
   z.strictObject({ type: z.string(), text: z.string() }),

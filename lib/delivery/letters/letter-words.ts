@@ -1,9 +1,9 @@
-import { type DeadLetter, nowhere } from '../dead-letter.ts';
-import { readJson, tooDeep } from '../json.ts';
-import { withoutFileNames } from '../redaction/file-name.ts';
-import { hidden } from '../redaction/hidden.ts';
-import { maskedText } from '../redaction/platform-words.ts';
-import type { LetterKind } from './letter-kinds.ts';
+import { hidden } from '../../message/hidden.ts';
+import { readJson, tooDeep } from '../../message/json.ts';
+import type { LetterKind } from '../../message/letter-kinds.ts';
+import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
+import { maskedText } from '../../runtime/privacy/platform-words.ts';
+import { type DeadLetter, nowhere } from './dead-letter.ts';
 
 /** What is known of a letter beside what it holds. */
 export type About = {

@@ -1,8 +1,8 @@
-import { errorName } from '../aws/error.ts';
-import type { DeadLetter } from '../dead-letter.ts';
-import type { FailureKind, Outcome } from '../failure.ts';
-import type { PlatformIds } from '../sis-ids.ts';
-import { writeInReserve } from '../telemetry/table-items.ts';
+import type { FailureKind, Outcome } from '../../message/failure.ts';
+import type { PlatformIds } from '../../message/sis-ids.ts';
+import { errorName } from '../../runtime/aws/error.ts';
+import { writeInReserve } from '../../runtime/aws/table-items.ts';
+import type { DeadLetter } from './dead-letter.ts';
 import { recordsOf } from './read.ts';
 import type { DeskTable } from './record.ts';
 import type { Subject } from './subject.ts';

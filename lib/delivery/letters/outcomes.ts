@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FailureKind } from '../failure.ts';
-import { needsPerson } from '../failure.ts';
+import type { FailureKind } from '../../message/failure.ts';
+import { needsPerson } from '../../message/failure.ts';
 import { recordsOf } from './read.ts';
 import type { DeskRecord, DeskTable } from './record.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { carriedOf, type DeadLetter, sqsMessageOf } from '../dead-letter.ts';
+import { carriedOf, type DeadLetter, sqsMessageOf } from './dead-letter.ts';
 import { lineOf } from './letter-file.ts';
 
 /** Keeps a letter whole that SQS does not take; answers its address. @throws where the bucket does not take it either. */

@@ -1,5 +1,5 @@
-import { type Attributes, attribute } from '../aws/dynamodb.ts';
-import { readItems } from '../aws/dynamodb-batches.ts';
+import { type Attributes, attribute } from '../../runtime/aws/dynamodb.ts';
+import { readItems } from '../../runtime/aws/dynamodb-batches.ts';
 import { type DeskRecord, type DeskTable, type List, listIndex, recordIn, shards } from './record.ts';
 import type { About } from './subject.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Attributes, DynamoDb } from '../aws/dynamodb.ts';
+import type { Attributes, DynamoDb } from '../../runtime/aws/dynamodb.ts';
 
 /**
  * The desk's table: what operators see of messages that are not simply done. One record a message, by SQS' id of it, which names

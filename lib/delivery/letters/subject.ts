@@ -1,6 +1,6 @@
-import { eventIn } from '../envelope.ts';
-import { plain } from '../redaction/printable.ts';
-import { type PlatformIds, sisIdsIn } from '../sis-ids.ts';
+import { eventIn } from '../../message/envelope.ts';
+import { type PlatformIds, sisIdsIn } from '../../message/sis-ids.ts';
+import { plain } from '../../runtime/privacy/printable.ts';
 
 /** Whom and what a message is about, by the platform's ids; each undefined where the message has none that is usable. */
 export type Subject = {

@@ -1,5 +1,5 @@
-import { attribute, unlessRefused } from '../aws/dynamodb.ts';
-import { writeItems } from '../aws/dynamodb-batches.ts';
+import { attribute, unlessRefused } from '../../runtime/aws/dynamodb.ts';
+import { writeItems } from '../../runtime/aws/dynamodb-batches.ts';
 import { recordsOf } from './read.ts';
 import {
   type DeskTable,

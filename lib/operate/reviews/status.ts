@@ -1,25 +1,25 @@
-import type { Queue } from '../aws/sqs.ts';
-import type { Groups } from '../dead-letters/reading/groups.ts';
-import { groupLetters } from '../dead-letters/reading/list.ts';
-import { type Counts, countsOf, receive } from '../dead-letters/reading/queue.ts';
-import { RefusedError } from '../deployment/command-errors.ts';
-import { type PausedFunction, pausedFunctions } from '../deployment/pause.ts';
-import type { Target } from '../deployment/target.ts';
-import { type LastComparison, lastComparison } from '../reconcile/desk/read.ts';
-import { waitingSnapshots } from '../snapshots/desk/read.ts';
-import type { SnapshotRecord } from '../snapshots/record.ts';
-import { type Incident, incidentOf, readIncident } from '../telemetry/incidents.ts';
+import type { Queue } from '../../runtime/aws/sqs.ts';
+import type { ItemTable } from '../../runtime/aws/table-items.ts';
+import { type Incident, incidentOf, readIncident } from '../../runtime/telemetry/incidents.ts';
 import {
   type CallCount,
   countedSinceMs,
   type PaceUse,
   priorities,
   readPaceUse,
-} from '../telemetry/pace-use.ts';
-import type { ItemTable } from '../telemetry/table-items.ts';
-import { listWaiting, type WaitingGroup } from '../waiting/waiting.ts';
-import { type ConnectionReport, checkConnection } from './check.ts';
-import { withConnection } from './connection.ts';
+} from '../../runtime/telemetry/pace-use.ts';
+import type { SnapshotRecord } from '../../sources/snapshots/state/record.ts';
+import type { Groups } from '../messages/letters/groups.ts';
+import { groupLetters } from '../messages/letters/list.ts';
+import { type Counts, countsOf, receive } from '../messages/letters/queue.ts';
+import { listWaiting, type WaitingGroup } from '../messages/waiting/waiting.ts';
+import { RefusedError } from '../stage/command-errors.ts';
+import { type ConnectionReport, checkConnection } from '../stage/connection/check.ts';
+import { withConnection } from '../stage/connection/connection.ts';
+import { type PausedFunction, pausedFunctions } from '../stage/pause.ts';
+import type { Target } from '../stage/target.ts';
+import { type LastComparison, lastComparison } from './reconcile/read.ts';
+import { waitingSnapshots } from './snapshots/read.ts';
 
 export type QueueStatus = Counts & {
   function: string;

@@ -1,7 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import * as z from 'zod';
-import { inParallel } from '../aws/parallel.ts';
-import { jsonIn } from '../json.ts';
+import { jsonIn } from '../../message/json.ts';
+import { inParallel } from '../../runtime/aws/parallel.ts';
 import { RefusedError } from './command-errors.ts';
 import type { Target } from './target.ts';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { printableJson } from '../redaction/printable.ts';
+import { printableJson } from '../../runtime/privacy/printable.ts';
 import { RefusedError } from './command-errors.ts';
 import type { Target } from './target.ts';
 

@@ -1,7 +1,7 @@
-import { type ClientOptions, lazyAwsClient } from '../aws/clients.ts';
-import { createDynamoDb } from '../aws/dynamodb.ts';
-import { s3Client } from '../aws/s3.ts';
-import { sqsClient } from '../aws/sqs.ts';
+import { type ClientOptions, lazyAwsClient } from '../../runtime/aws/clients.ts';
+import { createDynamoDb } from '../../runtime/aws/dynamodb.ts';
+import { s3Client } from '../../runtime/aws/s3.ts';
+import { sqsClient } from '../../runtime/aws/sqs.ts';
 
 type Service = 'sqs' | 's3' | 'secretsManager' | 'dynamodb';
 

@@ -1,5 +1,5 @@
-import { awsClient, type ClientOptions, timeouts } from '../aws/clients.ts';
-import { safeText } from '../redaction/log-text.ts';
+import { awsClient, type ClientOptions, timeouts } from '../../runtime/aws/clients.ts';
+import { safeText } from '../../runtime/privacy/log-text.ts';
 
 /** Whose credentials act, as AWS says; or why that is not known. */
 export type ReadCaller = (options: ClientOptions) => Promise<string>;

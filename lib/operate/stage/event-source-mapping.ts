@@ -1,4 +1,4 @@
-import { unlessError } from '../aws/error.ts';
+import { unlessError } from '../../runtime/aws/error.ts';
 import { lambdaOf } from './lambda-client.ts';
 import type { Target } from './target.ts';
 

@@ -1,5 +1,5 @@
-import type { Integration } from '../integration.ts';
-import type { Operation } from '../platform/core/operation.ts';
+import type { Integration } from '../../delivery/handle/integration.ts';
+import type { Operation } from '../../platform/client/operation.ts';
 import { functionNames } from './function-names.ts';
 
 export type FunctionModule = {
@@ -12,7 +12,7 @@ export type FunctionModule = {
  * packaging replaces this file by a list of imports.
  */
 export const functionModules = async (): Promise<Map<string, FunctionModule>> => {
-  const folder = new URL('../../functions/', import.meta.url);
+  const folder = new URL('../../../functions/', import.meta.url);
   const modules = new Map<string, FunctionModule>();
   for (const name of functionNames()) modules.set(name, await import(new URL(`${name}.ts`, folder).href));
   return modules;

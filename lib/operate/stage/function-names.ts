@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-const folder = new URL('../../functions/', import.meta.url);
+const folder = new URL('../../../functions/', import.meta.url);
 
 /** By name: a function is a file of functions/. */
 export const functionNames = (): string[] =>

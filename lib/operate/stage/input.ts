@@ -4,7 +4,7 @@ import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { UsageError } from '../deployment/command-errors.ts';
+import { UsageError } from './command-errors.ts';
 
 /** What is read from its beginning as often as asked for: first to check it, then to send it. */
 export type Input = {

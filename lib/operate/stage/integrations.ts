@@ -1,6 +1,6 @@
-import { once } from '../aws/once.ts';
-import type { Integration } from '../integration.ts';
-import type { Operation } from '../platform/core/operation.ts';
+import type { Integration } from '../../delivery/handle/integration.ts';
+import type { Operation } from '../../platform/client/operation.ts';
+import { once } from '../../runtime/aws/once.ts';
 
 /** By name. */
 export type Integrations = Map<string, Integration<unknown>>;

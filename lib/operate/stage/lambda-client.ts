@@ -1,4 +1,4 @@
-import { awsClient } from '../aws/clients.ts';
+import { awsClient } from '../../runtime/aws/clients.ts';
 import { RefusedError } from './command-errors.ts';
 import type { Target } from './target.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import * as z from 'zod';
-import { jsonIn } from '../json.ts';
+import { jsonIn } from '../../message/json.ts';
 import { awsClients } from './aws-clients.ts';
 import { RefusedError, UsageError } from './command-errors.ts';
 

@@ -1,4 +1,4 @@
-import { type PauseRecord, readPause, writePause } from '../telemetry/pauses.ts';
+import { type PauseRecord, readPause, writePause } from '../../runtime/telemetry/pauses.ts';
 import type { Audit } from './audit.ts';
 import { RefusedError, UsageError } from './command-errors.ts';
 import {
@@ -7,7 +7,7 @@ import {
   eventSourceMappings,
 } from './event-source-mapping.ts';
 import { unknownName } from './nearest.ts';
-import { restAfter } from './rests.ts';
+import { restAfter } from './poll-delay.ts';
 import type { Target } from './target.ts';
 
 /** A function that gets no messages from its queue, or of which a record says so, or that does not get all of them. */

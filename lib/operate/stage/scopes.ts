@@ -1,4 +1,4 @@
-import { configured, type OperationOverride } from '../platform/core/operation.ts';
+import { configured, type OperationOverride } from '../../platform/client/operation.ts';
 import { UsageError } from './command-errors.ts';
 import type { DeclaredFunction } from './integrations.ts';
 import { unknownName } from './nearest.ts';

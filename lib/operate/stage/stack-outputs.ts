@@ -1,5 +1,5 @@
-import { awsClient, type ClientOptions, timeouts } from '../aws/clients.ts';
-import { safeText } from '../redaction/log-text.ts';
+import { awsClient, type ClientOptions, timeouts } from '../../runtime/aws/clients.ts';
+import { safeText } from '../../runtime/privacy/log-text.ts';
 
 /** What a stack of CloudFormation tells about itself, by name. */
 export type StackOutputs = Record<string, string | undefined>;

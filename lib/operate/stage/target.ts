@@ -1,9 +1,9 @@
 import { hostname, userInfo } from 'node:os';
 import * as z from 'zod';
-import type { ClientOptions } from '../aws/clients.ts';
-import { once } from '../aws/once.ts';
-import { hasOwnStore, operationOverridesFrom } from '../config/settings.ts';
-import type { OperationOverride } from '../platform/core/operation.ts';
+import type { OperationOverride } from '../../platform/client/operation.ts';
+import type { ClientOptions } from '../../runtime/aws/clients.ts';
+import { once } from '../../runtime/aws/once.ts';
+import { hasOwnStore, operationOverridesFrom } from '../../runtime/aws/settings.ts';
 import { type AwsClients, awsClients } from './aws-clients.ts';
 import type { ReadCaller } from './caller.ts';
 import { RefusedError, UsageError } from './command-errors.ts';

@@ -4,8 +4,8 @@ import {
   isTimestampOutOfRange,
   type RefusedCall,
   refusalText,
-} from '../core/platform-error.ts';
-import type { Request } from '../core/request.ts';
+} from '../client/platform-error.ts';
+import type { Request } from '../client/request.ts';
 import { idKeyCredential, signedQuery } from './id-key.ts';
 import { expiryMs, oauthCredential } from './oauth.ts';
 

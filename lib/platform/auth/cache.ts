@@ -1,8 +1,9 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { core } from 'zod';
-import { awsTroubleIn, errorName } from '../aws/error.ts';
-import { MessageFailure } from '../failure.ts';
-import { readJson } from '../json.ts';
+import { MessageFailure } from '../../message/failure.ts';
+import { secretFieldName } from '../../message/hidden.ts';
+import { readJson } from '../../message/json.ts';
+import { awsTroubleIn, errorName } from '../../runtime/aws/error.ts';
 import {
   type Actor,
   type Credential,
@@ -10,8 +11,7 @@ import {
   credentialSchema,
   isSameToPlatform,
   usableUntilMs,
-} from '../platform/auth/auth.ts';
-import { secretFieldName } from '../redaction/hidden.ts';
+} from './auth.ts';
 
 type Entry = {
   credential: Credential;

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import * as z from 'zod';
-import { privacy, secret } from '../../redaction/privacy.ts';
+import { privacy, secret } from '../../message/privacy.ts';
 
 /** An application's and a user's ID/key pair; the platform attributes what a call does to that user. */
 export const idKeyCredential = z.strictObject({

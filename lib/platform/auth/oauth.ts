@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { privacy, secret } from '../../redaction/privacy.ts';
-import { isPrivate } from '../core/loopback.ts';
+import { privacy, secret } from '../../message/privacy.ts';
+import { isPrivate } from '../../runtime/aws/loopback.ts';
 
 /** Tokens are sent in clear, so TLS is required, except for a server on this machine. */
 const tokenUrl = z.url({ protocol: /^https?$/ }).refine((text) => {

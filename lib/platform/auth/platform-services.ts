@@ -1,19 +1,19 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { awsClient, type ClientOptions } from '../aws/clients.ts';
-import { createDynamoDb } from '../aws/dynamodb.ts';
-import { s3Client } from '../aws/s3.ts';
+import { awsClient, type ClientOptions } from '../../runtime/aws/clients.ts';
+import { createDynamoDb } from '../../runtime/aws/dynamodb.ts';
+import { s3Client } from '../../runtime/aws/s3.ts';
 import {
   backoffOf,
   hasOwnStore,
   observeOptionsOf,
   platformOptionsOf,
   type Settings,
-} from '../config/settings.ts';
-import { createCredentials } from '../credentials/cache.ts';
-import { createAuthenticator } from '../platform/auth/auth.ts';
-import { createPlatformClient } from '../platform/client.ts';
-import { createObserve } from '../telemetry/observe.ts';
-import { createPaceUse } from '../telemetry/pace-use.ts';
+} from '../../runtime/aws/settings.ts';
+import { createObserve } from '../../runtime/telemetry/observe.ts';
+import { createPaceUse } from '../../runtime/telemetry/pace-use.ts';
+import { createPlatformClient } from '../client/client.ts';
+import { createAuthenticator } from './auth.ts';
+import { createCredentials } from './cache.ts';
 
 export type PlatformSettings = Omit<Settings, 'QUEUE_URL' | 'DEAD_LETTER_QUEUE_URL'>;
 

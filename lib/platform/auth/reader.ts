@@ -1,8 +1,8 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type * as z from 'zod';
-import { errorName } from '../aws/error.ts';
-import { MessageFailure } from '../failure.ts';
-import { jsonIn } from '../json.ts';
+import { MessageFailure } from '../../message/failure.ts';
+import { jsonIn } from '../../message/json.ts';
+import { errorName } from '../../runtime/aws/error.ts';
 import { isMissing, isRefusal } from './cache.ts';
 
 /**

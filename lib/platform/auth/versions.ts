@@ -5,7 +5,7 @@ import {
   type SecretsManagerClient,
   UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
-import { unlessError } from '../aws/error.ts';
+import { unlessError } from '../../runtime/aws/error.ts';
 import { missingSecret } from './cache.ts';
 
 export type SecretVersion = {

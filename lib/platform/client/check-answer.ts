@@ -1,5 +1,5 @@
-import { readJson } from '../../json.ts';
-import { shapeOf } from '../../redaction/json-shape.ts';
+import { readJson } from '../../message/json.ts';
+import { shapeOf } from '../../runtime/privacy/json-shape.ts';
 import { expectedBy } from './describe-schema.ts';
 import { likenessToError } from './json-error.ts';
 import { isFileAnswer, type Operation } from './operation.ts';

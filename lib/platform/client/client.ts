@@ -1,23 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
-import { type Asked, createPace, type Pace, type Turn } from '../pace/pace.ts';
-import type { Answered, PacerOptions, Priority } from '../pace/pacer.ts';
-import { sensitiveValues } from '../redaction/request-secrets.ts';
-import { type Actor, type Auth, type Authenticator, type AuthParameters, signedPath } from './auth/auth.ts';
-import { resultOf } from './core/check-answer.ts';
-import { fileIn, type Use, useFile } from './core/download.ts';
-import { createExchange, type ExchangeOptions, type Payload, wholePayload } from './core/exchange.ts';
+import { sensitiveValues } from '../../runtime/privacy/request-secrets.ts';
+import { type Actor, type Auth, type Authenticator, type AuthParameters, signedPath } from '../auth/auth.ts';
+import { resultOf } from './check-answer.ts';
+import { fileIn, type Use, useFile } from './download.ts';
+import { createExchange, type ExchangeOptions, type Payload, wholePayload } from './exchange.ts';
 import {
   type Configured,
   configured,
   isFileAnswer,
   type Operation,
   type OperationOverride,
-} from './core/operation.ts';
-import { type CallFacts, PlatformError } from './core/platform-error.ts';
-import { budgetIn } from './core/rate-limit.ts';
-import type { Headers } from './core/receive-answer.ts';
-import { type CallInput, requestOf, type Site } from './core/request.ts';
+} from './operation.ts';
+import { type Asked, createPace, type Pace, type Turn } from './pace/pace.ts';
+import type { Answered, PacerOptions, Priority } from './pace/pacer.ts';
+import { type CallFacts, PlatformError } from './platform-error.ts';
+import { budgetIn } from './rate-limit.ts';
+import type { Headers } from './receive-answer.ts';
+import { type CallInput, requestOf, type Site } from './request.ts';
 
 /** The platform as one actor calls it within one attempt at a message. */
 export type Platform = {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { errorCode } from '../../redaction/log-text.ts';
+import { errorCode } from '../../runtime/privacy/log-text.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
 import { isKnownError } from './parse-refusal.ts';
 import { type CallFacts, PlatformError } from './platform-error.ts';

@@ -1,5 +1,5 @@
 import { Client, type Dispatcher, Pool } from 'undici';
-import { errorCode } from '../../redaction/log-text.ts';
+import { errorCode } from '../../runtime/privacy/log-text.ts';
 import { type CallFacts, PlatformError } from './platform-error.ts';
 import { type Answer, connectionFailure, type Headers, maxAnswerBytes, receive } from './receive-answer.ts';
 

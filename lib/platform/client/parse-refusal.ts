@@ -1,6 +1,6 @@
-import { jsonIn, readJson } from '../../json.ts';
-import { redact } from '../../redaction/request-secrets.ts';
-import { withoutQuery } from '../../redaction/secrets.ts';
+import { jsonIn, readJson } from '../../message/json.ts';
+import { redact } from '../../runtime/privacy/request-secrets.ts';
+import { withoutQuery } from '../../runtime/privacy/secrets.ts';
 import { hasTags, piecesOf } from './html.ts';
 import { anchorOf, type ErrorWords, errorWords, likenessToError } from './json-error.ts';
 import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from './platform-error.ts';

@@ -1,4 +1,4 @@
-import { readAs } from '../../redaction/escapes.ts';
+import { readAs } from '../../runtime/privacy/escapes.ts';
 import type { Operation } from './operation.ts';
 
 /** An answer that is not the success which its operation declares, parsed from any of the platform's forms. */

@@ -1,4 +1,4 @@
-import { signatureName } from '../../redaction/secrets.ts';
+import { signatureName } from '../../runtime/privacy/secrets.ts';
 import type { Payload } from './exchange.ts';
 import { type Configured, pathOf, type Versions } from './operation.ts';
 import { type CallFacts, PlatformError } from './platform-error.ts';

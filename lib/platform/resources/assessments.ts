@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { Platform } from '../client.ts';
-import { reading } from '../core/operation.ts';
+import type { Platform } from '../client/client.ts';
+import { reading } from '../client/operation.ts';
 
 export const getAssessment = reading({
   name: 'read-assessment',

@@ -1,8 +1,8 @@
-import type { Platform } from '../client.ts';
-import type { Use } from '../core/download.ts';
-import { instant } from '../core/instant.ts';
-import { filePart, jsonPart, multipart, type UploadedFile } from '../core/multipart.ts';
-import { acknowledged, downloading } from '../core/operation.ts';
+import type { Platform } from '../client/client.ts';
+import type { Use } from '../client/download.ts';
+import { instant } from '../client/instant.ts';
+import { filePart, jsonPart, multipart, type UploadedFile } from '../client/multipart.ts';
+import { acknowledged, downloading } from '../client/operation.ts';
 
 type TopicIds = { orgUnitId: number; topicId: number };
 

@@ -1,6 +1,6 @@
-import type { Platform } from '../client.ts';
-import type { Use } from '../core/download.ts';
-import { downloading } from '../core/operation.ts';
+import type { Platform } from '../client/client.ts';
+import type { Use } from '../client/download.ts';
+import { downloading } from '../client/operation.ts';
 
 export const getCourseImage = downloading({
   name: 'read-course-image',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import type { Platform } from '../client.ts';
-import { acknowledged, reading } from '../core/operation.ts';
-import { asTaken } from '../core/rich-text.ts';
+import type { Platform } from '../client/client.ts';
+import { acknowledged, reading } from '../client/operation.ts';
+import { asTaken } from '../client/rich-text.ts';
 
 type FolderIds = { orgUnitId: number; folderId: number };
 

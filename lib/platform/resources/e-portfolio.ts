@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { Platform } from '../client.ts';
-import { acknowledged, reading } from '../core/operation.ts';
+import type { Platform } from '../client/client.ts';
+import { acknowledged, reading } from '../client/operation.ts';
 
 // Paths, scope and shape of these objects are not documented. These are defaults that the configuration overrides.
 const family = { component: 'eP', defaultVersion: '2.5', scope: 'core:*:*' } as const;

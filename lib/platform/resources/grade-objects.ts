@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { Platform } from '../client.ts';
-import { undefinedIfNotFound } from '../core/not-found.ts';
-import { reading } from '../core/operation.ts';
-import { asTaken, type TextContent } from '../core/rich-text.ts';
+import type { Platform } from '../client/client.ts';
+import { undefinedIfNotFound } from '../client/not-found.ts';
+import { reading } from '../client/operation.ts';
+import { asTaken, type TextContent } from '../client/rich-text.ts';
 import { itemsOf, pageOf } from './paging.ts';
 
 type Common = {

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { Platform } from '../client.ts';
-import { undefinedIfNotFound } from '../core/not-found.ts';
-import { acknowledged, reading } from '../core/operation.ts';
-import { plainText, richText, textContent } from '../core/rich-text.ts';
+import type { Platform } from '../client/client.ts';
+import { undefinedIfNotFound } from '../client/not-found.ts';
+import { acknowledged, reading } from '../client/operation.ts';
+import { plainText, richText, textContent } from '../client/rich-text.ts';
 
 /** A grade by its grade object's type: 1 numeric, 2 pass/fail, 3 selectbox, 4 text. */
 export type Grade =

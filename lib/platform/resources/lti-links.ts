@@ -1,6 +1,6 @@
-import type { Platform } from '../client.ts';
-import { acknowledged } from '../core/operation.ts';
-import type { TextContent } from '../core/rich-text.ts';
+import type { Platform } from '../client/client.ts';
+import { acknowledged } from '../client/operation.ts';
+import type { TextContent } from '../client/rich-text.ts';
 
 /** Which data every platform can send to the tool. */
 export const sendFlags = [

@@ -1,7 +1,7 @@
-import type { Platform } from '../client.ts';
-import { instant } from '../core/instant.ts';
-import { filePart, jsonPart, multipart, type UploadedFile } from '../core/multipart.ts';
-import { acknowledged } from '../core/operation.ts';
+import type { Platform } from '../client/client.ts';
+import { instant } from '../client/instant.ts';
+import { filePart, jsonPart, multipart, type UploadedFile } from '../client/multipart.ts';
+import { acknowledged } from '../client/operation.ts';
 
 export type NewsItem = {
   Title: string;

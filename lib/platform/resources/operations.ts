@@ -1,4 +1,4 @@
-import type { Operation } from '../core/operation.ts';
+import type { Operation } from '../client/operation.ts';
 import { getAssessment } from './assessments.ts';
 import { getClasslist, getClasslistPages } from './classlists.ts';
 import {

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { Platform } from '../client.ts';
-import { undefinedIfNotFound } from '../core/not-found.ts';
-import { acknowledged, reading } from '../core/operation.ts';
-import type { CallInput } from '../core/request.ts';
+import type { Platform } from '../client/client.ts';
+import { undefinedIfNotFound } from '../client/not-found.ts';
+import { acknowledged, reading } from '../client/operation.ts';
+import type { CallInput } from '../client/request.ts';
 import { identifier, itemsOf, pageOf, pagesOf } from './paging.ts';
 
 const orgUnit = z.looseObject({

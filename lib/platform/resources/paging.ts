@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import type { Platform } from '../client.ts';
-import { describedAs, expectedBy } from '../core/describe-schema.ts';
-import type { Operation } from '../core/operation.ts';
-import { PlatformError } from '../core/platform-error.ts';
-import { type CallInput, withoutSignatures } from '../core/request.ts';
-import { respelled } from '../core/respell.ts';
+import type { Platform } from '../client/client.ts';
+import { describedAs, expectedBy } from '../client/describe-schema.ts';
+import type { Operation } from '../client/operation.ts';
+import { PlatformError } from '../client/platform-error.ts';
+import { type CallInput, withoutSignatures } from '../client/request.ts';
+import { respelled } from '../client/respell.ts';
 
 /** An id or a bookmark as text, where some versions give a number. One beyond 2^53 has lost digits, and is none. */
 export const identifier = z.union([z.string(), z.int()]).transform(String);

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { Platform } from '../client.ts';
-import { filePart, jsonPart, multipart, type UploadedFile } from '../core/multipart.ts';
-import { acknowledged, reading } from '../core/operation.ts';
-import { PlatformError } from '../core/platform-error.ts';
+import type { Platform } from '../client/client.ts';
+import { filePart, jsonPart, multipart, type UploadedFile } from '../client/multipart.ts';
+import { acknowledged, reading } from '../client/operation.ts';
+import { PlatformError } from '../client/platform-error.ts';
 
 type Folder = { orgUnitId: number; folderId: number };
 

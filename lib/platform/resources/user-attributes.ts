@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { Platform } from '../client.ts';
-import { acknowledged, reading } from '../core/operation.ts';
+import type { Platform } from '../client/client.ts';
+import { acknowledged, reading } from '../client/operation.ts';
 
 const attributes = { component: 'lp', path: '/attributes/users/{userId}', repeatable: true } as const;
 

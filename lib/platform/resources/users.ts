@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { Platform } from '../client.ts';
-import type { Use } from '../core/download.ts';
-import { filePart, multipart, type UploadedFile } from '../core/multipart.ts';
-import { acknowledged, downloading, reading } from '../core/operation.ts';
+import type { Platform } from '../client/client.ts';
+import type { Use } from '../client/download.ts';
+import { filePart, multipart, type UploadedFile } from '../client/multipart.ts';
+import { acknowledged, downloading, reading } from '../client/operation.ts';
 import { identifier } from './paging.ts';
 
 export const getWhoAmI = reading({

@@ -1,4 +1,4 @@
-import { once } from '../aws/once.ts';
+import { once } from './once.ts';
 
 /** Makes something of the environment when it is first needed, and once per container. */
 export const onceFromEnvironment = <Value>(

@@ -1,8 +1,8 @@
 import * as z from 'zod';
+import { readJson } from '../../message/json.ts';
+import type { PlatformOptions } from '../../platform/client/client.ts';
 import { checkFileHosts } from '../files/uri.ts';
-import { readJson } from '../json.ts';
-import type { PlatformOptions } from '../platform/client.ts';
-import { isPrivate } from '../platform/core/loopback.ts';
+import { isPrivate } from './loopback.ts';
 
 const fileHosts = z
   .string()

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatchResultErrorEntry, SQSClient } from '@aws-sdk/client-sqs';
+import { bytesOf, maxBytes, type Outgoing } from '../../message/sqs-limits.ts';
 import { type ClientOptions, lazyAwsClient } from './clients.ts';
 import { errorName } from './error.ts';
 import { inParallel } from './parallel.ts';
-import { bytesOf, maxBytes, type Outgoing } from './sqs-limits.ts';
 
 /** Loaded when it is first asked for. */
 export const sqsClient = (options: ClientOptions) =>

@@ -1,4 +1,4 @@
-import { attribute, type DynamoDb, unlessRefused } from '../aws/dynamodb.ts';
+import { attribute, type DynamoDb, unlessRefused } from './dynamodb.ts';
 
 /** The ledger's table: what functions tell beside it lies in items of their own, whose keys have other prefixes. */
 export type ItemTable = {

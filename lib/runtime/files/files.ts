@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
+import { MessageFailure } from '../../message/failure.ts';
 import { awsTroubleIn } from '../aws/error.ts';
-import { MessageFailure } from '../failure.ts';
-import { errorCode } from '../redaction/log-text.ts';
+import { errorCode } from '../privacy/log-text.ts';
 import type { HttpsFileOptions } from './https.ts';
 import { type FileSource, type OpenedFile, openedFile, within } from './source.ts';
 import { checkFileHosts, type FileRules, parseFileUri } from './uri.ts';

@@ -2,8 +2,8 @@ import { lookup as lookupAddresses } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Client, type Dispatcher } from 'undici';
-import { MessageFailure } from '../failure.ts';
-import { errorCode } from '../redaction/log-text.ts';
+import { MessageFailure } from '../../message/failure.ts';
+import { errorCode } from '../privacy/log-text.ts';
 import type { FileSource } from './source.ts';
 import { addressIn } from './uri.ts';
 

@@ -1,7 +1,7 @@
 import { addAbortSignal, type Readable } from 'node:stream';
-import { MessageFailure } from '../failure.ts';
-import { errorCode } from '../redaction/log-text.ts';
-import { collectGarbage } from './memory.ts';
+import { MessageFailure } from '../../message/failure.ts';
+import { errorCode } from '../privacy/log-text.ts';
+import { collectGarbage } from './memory-limit.ts';
 
 /** A file of known size; its bytes come when `stream` is read, which is possible once. */
 export type OpenedFile = { readonly bytes: number; stream(): AsyncIterable<Uint8Array> };

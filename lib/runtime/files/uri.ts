@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
-import { MessageFailure } from '../failure.ts';
-import { isLoopback } from '../platform/core/loopback.ts';
-import { fileName, storable } from '../redaction/file-name.ts';
+import { MessageFailure } from '../../message/failure.ts';
+import { isLoopback } from '../aws/loopback.ts';
+import { fileName, storable } from '../privacy/file-name.ts';
 
 /** Where files may come from: host names as in `files.example.org`, `files.example.org:8443` or `*.example.org`. */
 export type FileRules = {

@@ -1,5 +1,5 @@
-import { maxBytes } from '../aws/sqs-limits.ts';
-import { endOfString, hasTooManyValues, isJson, stringIn, topTextIn } from '../json.ts';
+import { endOfString, hasTooManyValues, isJson, stringIn, topTextIn } from '../../message/json.ts';
+import { maxBytes } from '../../message/sqs-limits.ts';
 
 /**
  * A body that may be kept, and the names of the fields whose values were removed from it. `isWithheld`: none of it is kept but what it

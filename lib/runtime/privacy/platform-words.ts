@@ -1,5 +1,5 @@
+import { hidden } from '../../message/hidden.ts';
 import { readAs, type Undone, undone } from './escapes.ts';
-import { hidden } from './hidden.ts';
 import { hiddenIn } from './shown-message.ts';
 import { plainSign, tokens, type Vocabulary, vocabularyOf } from './vocabulary.ts';
 

@@ -1,6 +1,6 @@
-import { unwrapped } from '../envelope.ts';
-import { jsonIn } from '../json.ts';
-import { fieldName, hidden } from './hidden.ts';
+import { unwrapped } from '../../message/envelope.ts';
+import { fieldName, hidden } from '../../message/hidden.ts';
+import { jsonIn } from '../../message/json.ts';
 import { shownIds } from './shown-ids.ts';
 
 /** Fields of the event itself that name the message, and no person. */

@@ -1,8 +1,8 @@
 import * as z from 'zod';
+import type { Failure, Outcome } from '../../message/failure.ts';
+import type { CallReport } from '../../platform/client/client.ts';
 import { errorName } from '../aws/error.ts';
-import type { Failure, Outcome } from '../failure.ts';
-import type { CallReport } from '../platform/client.ts';
-import { type ItemTable, readItem, updateItem, writeInReserve } from './table-items.ts';
+import { type ItemTable, readItem, updateItem, writeInReserve } from '../aws/table-items.ts';
 
 /** What keeps messages waiting until a person acts. */
 export type Incident = z.infer<typeof incidentSchema>;

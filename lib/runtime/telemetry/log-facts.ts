@@ -1,4 +1,4 @@
-import { errorFactsOf, safeText } from '../redaction/log-text.ts';
+import { errorFactsOf, safeText } from '../privacy/log-text.ts';
 
 /** Facts may be of any type: one that is not a text, or not a number, is left out. */
 const text = (value: unknown): string | undefined =>

@@ -1,6 +1,6 @@
-import { type FailureKind, needsPerson, type Outcome, responsible } from '../failure.ts';
-import type { Priority } from '../pace/pacer.ts';
-import { safeText } from '../redaction/log-text.ts';
+import { type FailureKind, needsPerson, type Outcome, responsible } from '../../message/failure.ts';
+import type { Priority } from '../../platform/client/pace/pacer.ts';
+import { safeText } from '../privacy/log-text.ts';
 import { type Facts, logLine } from './log-facts.ts';
 import { createTally } from './metrics.ts';
 

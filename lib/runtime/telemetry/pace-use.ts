@@ -1,8 +1,8 @@
+import type { CallReport } from '../../platform/client/client.ts';
+import type { Budget, Priority } from '../../platform/client/pace/pacer.ts';
 import { errorName } from '../aws/error.ts';
-import type { Budget, Priority } from '../pace/pacer.ts';
-import type { CallReport } from '../platform/client.ts';
+import { type ItemTable, readItem, updateItem, writeInReserve } from '../aws/table-items.ts';
 import { isRefusal, type Observe } from './observe.ts';
-import { type ItemTable, readItem, updateItem, writeInReserve } from './table-items.ts';
 
 /** The most urgent first. */
 export const priorities = ['urgent', 'normal', 'bulk'] as const satisfies readonly Priority[];

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type ItemTable, readItem, updateItem } from './table-items.ts';
+import { type ItemTable, readItem, updateItem } from '../aws/table-items.ts';
 
 /** Who has paused a function, and why: its event-source mapping tells that it is disabled, and no more. */
 export type PauseRecord = z.infer<typeof recordSchema>;

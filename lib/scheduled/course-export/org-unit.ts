@@ -1,10 +1,10 @@
-import { bulkPlatform } from '../durable/bulk-platform.ts';
-import type { JobServices } from '../durable/services.ts';
-import type { JobStore } from '../durable/store.ts';
-import type { Turn, WorkList } from '../durable/work-list.ts';
-import { dispositions, type Failure, failureOf } from '../failure.ts';
-import type { Platform } from '../platform/client.ts';
-import type { Observe } from '../telemetry/observe.ts';
+import { bulkPlatform } from '../../delivery/durable/bulk-platform.ts';
+import type { JobServices } from '../../delivery/durable/services.ts';
+import type { JobStore } from '../../delivery/durable/store.ts';
+import type { Turn, WorkList } from '../../delivery/durable/work-list.ts';
+import { dispositions, type Failure, failureOf } from '../../message/failure.ts';
+import type { Platform } from '../../platform/client/client.ts';
+import type { Observe } from '../../runtime/telemetry/observe.ts';
 import { exportOperations, type Part, partsOf } from './parts.ts';
 import type { ExportRequest } from './request.ts';
 import { addFailure, addFile, addTotals, type ExportTotals, noTotals } from './totals.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { requestFrom } from '../durable/request.ts';
-import { platformId } from '../message.ts';
-import { courseOffering } from '../platform/resources/org-units.ts';
+import { requestFrom } from '../../delivery/durable/request.ts';
+import { platformId } from '../../message/message.ts';
+import { courseOffering } from '../../platform/resources/org-units.ts';
 import { exportDetails } from './parts.ts';
 
 /** What is to be exported. */

@@ -1,5 +1,5 @@
-import type { ExportSettings } from '../config/settings.ts';
-import { createJobServices, type JobServices } from '../durable/services.ts';
+import { createJobServices, type JobServices } from '../../delivery/durable/services.ts';
+import type { ExportSettings } from '../../runtime/aws/settings.ts';
 import type { ExportServices } from './org-unit.ts';
 
 /** The services of a container that exports. */

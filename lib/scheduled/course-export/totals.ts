@@ -1,4 +1,4 @@
-import type { Failure } from '../failure.ts';
+import type { Failure } from '../../message/failure.ts';
 import type { Stored } from './parts.ts';
 
 /** One failure, and all parts that failed because of it. */

@@ -1,13 +1,13 @@
-import { dispositions, type Failure, failureOf } from '../failure.ts';
-import type { Item, LedgerTable } from '../ledger/table.ts';
-import { removedDigested, roleDigested } from '../message-fields/enrollment.ts';
-import type { Platform } from '../platform/client.ts';
-import { getClasslistPages } from '../platform/resources/classlists.ts';
-import { getGradeValue } from '../platform/resources/grades.ts';
+import { removedDigested, roleDigested } from '../../delivery/handle/fields/enrollment.ts';
+import type { Item, LedgerTable } from '../../delivery/ledger/table.ts';
+import { dispositions, type Failure, failureOf } from '../../message/failure.ts';
+import type { Platform } from '../../platform/client/client.ts';
+import { getClasslistPages } from '../../platform/resources/classlists.ts';
+import { getGradeValue } from '../../platform/resources/grades.ts';
 import { type EffectClass, type Judged, judgeEffect, type Shown, type WrittenField } from './classes.ts';
+import { nothingOf, shownEnrollment, shownGrade, shownRoles } from './platform-values.ts';
 import type { Finding } from './record.ts';
-import { type Reason, reasonFor, type Selection, type Subject } from './select.ts';
-import { nothingOf, shownEnrollment, shownGrade, shownRoles } from './shown.ts';
+import { type Reason, reasonFor, type Selection, type Subject } from './selection.ts';
 
 /** What it may call of the platform. */
 export const reconcileOperations = [getGradeValue, getClasslistPages];

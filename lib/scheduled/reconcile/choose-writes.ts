@@ -1,11 +1,11 @@
-import type { Attributes } from '../aws/dynamodb.ts';
-import type { JobStore } from '../durable/store.ts';
-import { keepMemoryBelow } from '../files/memory.ts';
-import { ledgerPage } from '../ledger/scan.ts';
-import type { LedgerTableOptions } from '../ledger/table.ts';
+import type { JobStore } from '../../delivery/durable/store.ts';
+import { ledgerPage } from '../../delivery/ledger/scan.ts';
+import type { LedgerTableOptions } from '../../delivery/ledger/table.ts';
+import type { Attributes } from '../../runtime/aws/dynamodb.ts';
+import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
 import { garbageMb, writtenMsOf } from './check.ts';
 import { chosenLine } from './divide.ts';
-import { noReasons, type Reason, reasonFor, type Selection, subjectOf } from './select.ts';
+import { noReasons, type Reason, reasonFor, type Selection, subjectOf } from './selection.ts';
 
 /** The ledger is read in so many parts at the same time. */
 export const segments = 4;

@@ -1,5 +1,5 @@
-import { haveOneKey } from '../ledger/digest.ts';
-import type { Field } from '../ledger/table.ts';
+import { haveOneKey } from '../../delivery/ledger/digest.ts';
+import type { Field } from '../../delivery/ledger/table.ts';
 
 /** What became of a write, as the platform shows it. */
 export const classes = ['same', 'missing', 'older', 'different', 'changed', 'extra', 'unreadable'] as const;

@@ -2,14 +2,14 @@ import { appendFileSync, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
-import type { JobStore } from '../durable/store.ts';
-import { keepMemoryBelow } from '../files/memory.ts';
-import { inSets } from '../sets/engine.ts';
-import { packedRows } from '../sets/packed-rows.ts';
-import { snapshotsNow } from '../snapshots/snapshots-now.ts';
+import type { JobStore } from '../../delivery/durable/store.ts';
+import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
+import { inSets } from '../../runtime/files/tables/engine.ts';
+import { packedRows } from '../../runtime/files/tables/packed-rows.ts';
+import { snapshotsNow } from '../../sources/snapshots/state/snapshots-now.ts';
 import { type Chosen, garbageMb, unknownUser, type Written } from './check.ts';
-import { type Saying, takeSaid } from './said.ts';
-import { isOrgUnitsTurn, type Reason, type Selection } from './select.ts';
+import { isOrgUnitsTurn, type Reason, type Selection } from './selection.ts';
+import { type Saying, takeSaid } from './sis-values.ts';
 
 /** A part of the work: of so many writes at least, so that an execution has operations enough for all of them. */
 const minPartWrites = 1_000;

@@ -1,6 +1,6 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { unlessError } from '../aws/error.ts';
-import { digestBy } from '../ledger/digest.ts';
+import { digestBy } from '../../delivery/ledger/digest.ts';
+import { unlessError } from '../../runtime/aws/error.ts';
 
 /**
  * Digests of a value by the ledger's key, and by the one before it: a key that was rotated has digested what the ledger still holds.

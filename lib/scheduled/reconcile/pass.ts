@@ -1,12 +1,12 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bulkPlatform } from '../durable/bulk-platform.ts';
-import type { JobServices } from '../durable/services.ts';
-import type { JobStore } from '../durable/store.ts';
-import type { Failure } from '../failure.ts';
-import { inFolder } from '../files/folder.ts';
-import { keepMemoryBelow } from '../files/memory.ts';
-import type { CallReport } from '../platform/client.ts';
+import { bulkPlatform } from '../../delivery/durable/bulk-platform.ts';
+import type { JobServices } from '../../delivery/durable/services.ts';
+import type { JobStore } from '../../delivery/durable/store.ts';
+import type { Failure } from '../../message/failure.ts';
+import type { CallReport } from '../../platform/client/client.ts';
+import { inFolder } from '../../runtime/files/folder.ts';
+import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
 import {
   type Checked,
   type Checking,
@@ -22,7 +22,7 @@ import {
 } from './check.ts';
 import { groupsIn } from './divide.ts';
 import { isAccepted, noClasses, noTally, type Tally } from './record.ts';
-import { noReasons, type Reason, reasons, type Selection } from './select.ts';
+import { noReasons, type Reason, reasons, type Selection } from './selection.ts';
 
 export type Looking = Omit<Checking, 'platform' | 'roles' | 'selection'> &
   Pick<JobServices, 'store' | 'platform' | 'observe' | 'paceUse'> & {

@@ -1,10 +1,10 @@
-import { removedDigested, roleDigested } from '../message-fields/enrollment.ts';
-import type { Platform } from '../platform/client.ts';
-import { comparableText, plainText } from '../platform/core/rich-text.ts';
-import { listClasslist } from '../platform/resources/classlists.ts';
-import { type Grade, gradesIn, readGradeValue } from '../platform/resources/grades.ts';
+import { removedDigested, roleDigested } from '../../delivery/handle/fields/enrollment.ts';
+import type { Platform } from '../../platform/client/client.ts';
+import { comparableText, plainText } from '../../platform/client/rich-text.ts';
+import { listClasslist } from '../../platform/resources/classlists.ts';
+import { type Grade, gradesIn, readGradeValue } from '../../platform/resources/grades.ts';
 import type { Nothing, Shown } from './classes.ts';
-import type { Subject } from './select.ts';
+import type { Subject } from './selection.ts';
 
 /** A grade that is not there has no comments either; who is not in a classlist was removed. */
 export const nothingOf = ({ kind }: Subject): Nothing =>

@@ -1,14 +1,14 @@
 import * as z from 'zod';
-import type { Crosswalk } from '../crosswalk/look-up.ts';
-import { waitSeconds } from '../delivery/backoff.ts';
-import { bulkPlatform } from '../durable/bulk-platform.ts';
-import type { Job } from '../durable/job.ts';
-import { waitForOlderExecutions } from '../durable/older-executions.ts';
-import { enoughTime, inSteps, type Run as JobRun, jobOf, timeLeft } from '../durable/run.ts';
-import type { JobServices } from '../durable/services.ts';
-import { safeText } from '../redaction/log-text.ts';
+import type { Crosswalk } from '../../delivery/crosswalk/look-up.ts';
+import { bulkPlatform } from '../../delivery/durable/bulk-platform.ts';
+import type { Job } from '../../delivery/durable/job.ts';
+import { waitForOlderExecutions } from '../../delivery/durable/older-executions.ts';
+import { enoughTime, inSteps, type Run as JobRun, jobOf, timeLeft } from '../../delivery/durable/run.ts';
+import type { JobServices } from '../../delivery/durable/services.ts';
+import { waitSeconds } from '../../message/backoff.ts';
+import { safeText } from '../../runtime/privacy/log-text.ts';
 import { reconcileOperations } from './check.ts';
-import { type Choosing, type ChosenFrom, chooseWrites, type Segment, segments } from './choose.ts';
+import { type Choosing, type ChosenFrom, chooseWrites, type Segment, segments } from './choose-writes.ts';
 import { faultClasses } from './classes.ts';
 import { chooseTold, divide, type Told as SaidNow } from './divide.ts';
 import {
@@ -34,7 +34,7 @@ import {
 } from './record.ts';
 import { type ReconcileRequest, requestIn } from './request.ts';
 import type { Resend, ResendAnswer } from './resend.ts';
-import { noReasons, reasons, type Selection } from './select.ts';
+import { noReasons, reasons, type Selection } from './selection.ts';
 
 export type ReconcileServices = Looking &
   Choosing &

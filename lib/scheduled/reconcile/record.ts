@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { classes, type EffectClass } from './classes.ts';
-import { reasons } from './select.ts';
+import { reasons } from './selection.ts';
 
 /** Where runs lie in the bucket: `reconcile/<run>/report.json`, `reconcile/<run>/findings-<n>.jsonl`. */
 export const reconcilePrefix = 'reconcile/';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { requestFrom } from '../durable/request.ts';
+import { requestFrom } from '../../delivery/durable/request.ts';
 import { runId } from './record.ts';
 
 const reconcileRequest = z.strictObject({

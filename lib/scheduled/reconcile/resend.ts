@@ -2,29 +2,30 @@ import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { inParallel } from '../aws/parallel.ts';
-import { type Crosswalk, lookUpOperations } from '../crosswalk/look-up.ts';
-import type { BackoffLimits } from '../delivery/backoff.ts';
-import { type Addressed, sendToFunctions } from '../delivery/send-to-functions.ts';
-import { bulkPlatform } from '../durable/bulk-platform.ts';
-import type { Engine } from '../durable/job.ts';
-import type { JobStore } from '../durable/store.ts';
-import { dispositions, failureOf, MessageFailure } from '../failure.ts';
-import { inFolder } from '../files/folder.ts';
-import { keepMemoryBelow } from '../files/memory.ts';
-import type { Integration } from '../integration.ts';
-import type { Field, LedgerTable } from '../ledger/table.ts';
-import { bulkAttributes, messageType, placeIn } from '../message.ts';
-import type { Platform, PlatformClient } from '../platform/client.ts';
-import { getGradeValue } from '../platform/resources/grades.ts';
-import { inSets } from '../sets/engine.ts';
-import { sisIdsIn, withPlatformIds } from '../sis-ids.ts';
-import { cell } from '../snapshots/report.ts';
-import { snapshotsNow } from '../snapshots/snapshots-now.ts';
-import type { Observe } from '../telemetry/observe.ts';
-import type { PaceUseRecord } from '../telemetry/pace-use.ts';
+import { type Crosswalk, lookUpOperations } from '../../delivery/crosswalk/look-up.ts';
+import { bulkPlatform } from '../../delivery/durable/bulk-platform.ts';
+import type { Engine } from '../../delivery/durable/job.ts';
+import type { JobStore } from '../../delivery/durable/store.ts';
+import type { Integration } from '../../delivery/handle/integration.ts';
+import { type Addressed, sendToFunctions } from '../../delivery/handle/send-to-functions.ts';
+import type { Field, LedgerTable } from '../../delivery/ledger/table.ts';
+import type { BackoffLimits } from '../../message/backoff.ts';
+import { dispositions, failureOf, MessageFailure } from '../../message/failure.ts';
+import { bulkAttributes, messageType, placeIn } from '../../message/message.ts';
+import { sisIdsIn, withPlatformIds } from '../../message/sis-ids.ts';
+import type { Platform, PlatformClient } from '../../platform/client/client.ts';
+import { getGradeValue } from '../../platform/resources/grades.ts';
+import { inParallel } from '../../runtime/aws/parallel.ts';
+import { inFolder } from '../../runtime/files/folder.ts';
+import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
+import { inSets } from '../../runtime/files/tables/engine.ts';
+import type { Observe } from '../../runtime/telemetry/observe.ts';
+import type { PaceUseRecord } from '../../runtime/telemetry/pace-use.ts';
+import { cell } from '../../sources/snapshots/report.ts';
+import { snapshotsNow } from '../../sources/snapshots/state/snapshots-now.ts';
 import { isRemoved } from './check.ts';
 import type { EffectClass } from './classes.ts';
+import { shownGrade } from './platform-values.ts';
 import {
   type DecidedFindings,
   decidedSchema,
@@ -35,9 +36,8 @@ import {
   resendListKey,
   resendResultKey,
 } from './record.ts';
-import { type Saying, takeSaid } from './said.ts';
-import { type Subject, subjectOf } from './select.ts';
-import { shownGrade } from './shown.ts';
+import { type Subject, subjectOf } from './selection.ts';
+import { type Saying, takeSaid } from './sis-values.ts';
 
 export type Resending = {
   /** Of the bucket that has the runs and the snapshots. */

@@ -1,10 +1,10 @@
-import { once } from '../aws/once.ts';
-import { sqsClient } from '../aws/sqs.ts';
-import { queueUrlOf, type ReconcileSettings } from '../config/settings.ts';
-import { crosswalkOn } from '../crosswalk/look-up.ts';
-import { createJobServices, jobClientOptions } from '../durable/services.ts';
-import type { Integration } from '../integration.ts';
-import { createLedgerTable } from '../ledger/table.ts';
+import { crosswalkOn } from '../../delivery/crosswalk/look-up.ts';
+import { createJobServices, jobClientOptions } from '../../delivery/durable/services.ts';
+import type { Integration } from '../../delivery/handle/integration.ts';
+import { createLedgerTable } from '../../delivery/ledger/table.ts';
+import { once } from '../../runtime/aws/once.ts';
+import { queueUrlOf, type ReconcileSettings } from '../../runtime/aws/settings.ts';
+import { sqsClient } from '../../runtime/aws/sqs.ts';
 import { readDigestMakers } from './keys.ts';
 import type { ReconcileServices } from './reconcile.ts';
 import { createResend } from './resend.ts';

@@ -1,13 +1,17 @@
-import { inParallel } from '../aws/parallel.ts';
-import { crosswalkKinds } from '../crosswalk/kinds.ts';
-import type { Crosswalk } from '../crosswalk/look-up.ts';
-import type { JobStore } from '../durable/store.ts';
-import { dispositions, failureOf } from '../failure.ts';
-import type { Platform } from '../platform/client.ts';
-import type { SetEngine } from '../sets/engine.ts';
-import { loadFilledNames } from '../snapshots/filled-names.ts';
-import { dataOfSnapshot, type SeenFunction, type SnapshotNow } from '../snapshots/snapshots-now.ts';
-import { createSets } from '../snapshots/wanted.ts';
+import { crosswalkKinds } from '../../delivery/crosswalk/kinds.ts';
+import type { Crosswalk } from '../../delivery/crosswalk/look-up.ts';
+import type { JobStore } from '../../delivery/durable/store.ts';
+import { dispositions, failureOf } from '../../message/failure.ts';
+import type { Platform } from '../../platform/client/client.ts';
+import { inParallel } from '../../runtime/aws/parallel.ts';
+import type { SetEngine } from '../../runtime/files/tables/engine.ts';
+import { loadFilledNames } from '../../sources/snapshots/compare/filled-names.ts';
+import { createSets } from '../../sources/snapshots/compare/wanted.ts';
+import {
+  dataOfSnapshot,
+  type SeenFunction,
+  type SnapshotNow,
+} from '../../sources/snapshots/state/snapshots-now.ts';
 
 export type Saying = {
   sets: SetEngine;

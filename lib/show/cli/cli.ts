@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { UsageError } from '../deployment/command-errors.ts';
-import { integrationNames } from '../deployment/function-names.ts';
-import { unknownName } from '../deployment/nearest.ts';
-import { printableJson } from '../redaction/printable.ts';
+import { UsageError } from '../../operate/stage/command-errors.ts';
+import { integrationNames } from '../../operate/stage/function-names.ts';
+import { unknownName } from '../../operate/stage/nearest.ts';
+import { printableJson } from '../../runtime/privacy/printable.ts';
 import type { Cli } from './command-context.ts';
 import { addAuthUrl } from './commands/auth-url.ts';
 import { addCompletion } from './commands/completion.ts';
@@ -119,7 +119,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
 };
 
 const version = (): string =>
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
+  JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version;
 
 const isRecord = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

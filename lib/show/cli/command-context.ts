@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { type Filter, filterSchema } from '../dead-letters/reading/filter.ts';
-import { type Audit, checkAudit, createAudit } from '../deployment/audit.ts';
-import { readCaller } from '../deployment/caller.ts';
-import { RefusedError, UsageError } from '../deployment/command-errors.ts';
-import { readStack } from '../deployment/stack-outputs.ts';
-import { isNamed, type Target, type TargetOptions, targetFrom } from '../deployment/target.ts';
-import { printableJson } from '../redaction/printable.ts';
+import { type Filter, filterSchema } from '../../operate/messages/letters/filter.ts';
+import { type Audit, checkAudit, createAudit } from '../../operate/stage/audit.ts';
+import { readCaller } from '../../operate/stage/caller.ts';
+import { RefusedError, UsageError } from '../../operate/stage/command-errors.ts';
+import { readStack } from '../../operate/stage/stack-outputs.ts';
+import { isNamed, type Target, type TargetOptions, targetFrom } from '../../operate/stage/target.ts';
+import { printableJson } from '../../runtime/privacy/printable.ts';
 import type { View } from '../views/view.ts';
 import { globalOptions, optionOf } from './options.ts';
 import { type Print, printOf, textOfLines } from './print/document.ts';

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { UsageError } from '../deployment/command-errors.ts';
-import { nearest } from '../deployment/nearest.ts';
-import { letterKinds } from '../desk/letter-kinds.ts';
+import { letterKinds } from '../../message/letter-kinds.ts';
+import { UsageError } from '../../operate/stage/command-errors.ts';
+import { nearest } from '../../operate/stage/nearest.ts';
 
 /** They choose a deployment on AWS, or a part of it. */
 const onAws = ['stage', 'deadLetters', 'bucket', 'profile', 'region'] as const;

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-const project = join(import.meta.dirname, '../..');
+const project = join(import.meta.dirname, '../../..');
 if (!existsSync(join(project, 'node_modules'))) {
   console.error(`sis-relay is not installed yet. Run \`npm ci\` in ${project} first.`);
   process.exit(2);

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { RefusedError, UsageError } from '../deployment/command-errors.ts';
-import { html, said } from '../markup/html.ts';
+import { RefusedError, UsageError } from '../../operate/stage/command-errors.ts';
 import { addLive, type Context, type Desk, formOf, render } from './desk.ts';
 import { guard, safeNext, signIn } from './guard.ts';
+import { html, said } from './html/html.ts';
 import { bare } from './page.ts';
 import { addCauses } from './screens/causes.ts';
 import { addDiscard } from './screens/discard.ts';
@@ -62,7 +62,7 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, sentence, onUse }: A
 
   const asset = (path: string, type: string, file: string): void =>
     void app.get(path, async (context) => {
-      const content = await readFile(new URL(`../markup/${file}`, import.meta.url), 'utf8');
+      const content = await readFile(new URL(`./html/${file}`, import.meta.url), 'utf8');
       return context.body(content, 200, { 'Content-Type': `${type}; charset=utf-8` });
     });
   asset('/console.css', 'text/css', 'look.css');

@@ -1,8 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
-import { type Html, html } from '../markup/html.ts';
 import type { Desk } from './desk.ts';
+import { type Html, html } from './html/html.ts';
 import { bare } from './page.ts';
 
 /** Who may come in: whoever has the token of the printed address, once; then the browser that showed it. */

@@ -1,9 +1,9 @@
-import { createKept, type Kept } from '../aws/kept.ts';
-import { findLetters } from '../dead-letters/reading/records.ts';
-import { type Snapshot, snapshotOf } from '../dead-letters/reading/snapshot.ts';
-import type { Target } from '../deployment/target.ts';
-import type { DeskRecord } from '../desk/record.ts';
-import { findWaiting } from '../waiting/waiting.ts';
+import type { DeskRecord } from '../../delivery/letters/record.ts';
+import { type Snapshot, snapshotOf } from '../../operate/messages/letters/cached-list.ts';
+import { findLetters } from '../../operate/messages/letters/records.ts';
+import { findWaiting } from '../../operate/messages/waiting/waiting.ts';
+import type { Target } from '../../operate/stage/target.ts';
+import { createKept, type Kept } from './cached-value.ts';
 
 export type Lists = { letters: Kept<Snapshot>; waiting: Kept<DeskRecord[]> };
 

@@ -1,4 +1,4 @@
-import { type Html, html } from '../markup/html.ts';
+import { type Html, html } from './html/html.ts';
 
 /** The screens that the head of every page names, the first at `/`, the others at their names. */
 const screens = [

@@ -1,10 +1,10 @@
-import type { Discarded, DiscardPlan } from '../dead-letters/discard.ts';
-import type { Difference } from '../dead-letters/edit/change.ts';
-import type { Edited, EditPlan } from '../dead-letters/edit/edit.ts';
-import type { Exported } from '../dead-letters/export.ts';
-import type { Imported, Outdated } from '../dead-letters/import.ts';
-import { outdatedAfterDays } from '../ledger/memory.ts';
-import { plain } from '../redaction/printable.ts';
+import { outdatedAfterDays } from '../../message/retention.ts';
+import type { Discarded, DiscardPlan } from '../../operate/messages/archive/discard.ts';
+import type { Exported } from '../../operate/messages/archive/export.ts';
+import type { Imported, Outdated } from '../../operate/messages/archive/import.ts';
+import type { Difference } from '../../operate/messages/edit/change.ts';
+import type { Edited, EditPlan } from '../../operate/messages/edit/edit.ts';
+import { plain } from '../../runtime/privacy/printable.ts';
 import { countOf, numberOf } from './amounts.ts';
 import { groupTable, matchText, remarksOnLetters } from './letters.ts';
 import { type Block, list, type Note, noteIf, type Piece, part, text, type View } from './view.ts';

@@ -1,9 +1,9 @@
-import { classes, classMeanings, type EffectClass } from '../reconcile/classes.ts';
-import type { FindingGroup } from '../reconcile/desk/groups.ts';
-import { type Comparison, countsOf } from '../reconcile/desk/read.ts';
-import type { ResendPlan } from '../reconcile/desk/resend.ts';
-import type { Report } from '../reconcile/record.ts';
-import { reasons } from '../reconcile/select.ts';
+import type { FindingGroup } from '../../operate/reviews/reconcile/groups.ts';
+import { type Comparison, countsOf } from '../../operate/reviews/reconcile/read.ts';
+import type { ResendPlan } from '../../operate/reviews/reconcile/resend.ts';
+import { classes, classMeanings, type EffectClass } from '../../scheduled/reconcile/classes.ts';
+import type { Report } from '../../scheduled/reconcile/record.ts';
+import { reasons } from '../../scheduled/reconcile/selection.ts';
 import { numberOf } from './amounts.ts';
 import {
   claims,

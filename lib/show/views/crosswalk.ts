@@ -1,5 +1,5 @@
-import type { MovedCodes, ShownName } from '../crosswalk/names/names.ts';
-import { plain } from '../redaction/printable.ts';
+import type { MovedCodes, ShownName } from '../../operate/reviews/crosswalk/names.ts';
+import { plain } from '../../runtime/privacy/printable.ts';
 import { ageOf } from './amounts.ts';
 import { part, table, text, type View } from './view.ts';
 

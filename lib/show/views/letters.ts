@@ -1,11 +1,11 @@
-import { type Group, type Groups, maxWords } from '../dead-letters/reading/groups.ts';
-import type { LetterFacts, Listed } from '../dead-letters/reading/list.ts';
-import type { Found } from '../dead-letters/reading/records.ts';
-import type { LetterDetails } from '../dead-letters/reading/show.ts';
-import type { PlannedGroup } from '../dead-letters/replay/plan.ts';
-import { replayedOften } from '../desk/letter-kinds.ts';
-import { needsDecision } from '../failure.ts';
-import { plain } from '../redaction/printable.ts';
+import { needsDecision } from '../../message/failure.ts';
+import { replayedOften } from '../../message/letter-kinds.ts';
+import { type Group, type Groups, maxWords } from '../../operate/messages/letters/groups.ts';
+import type { LetterFacts, Listed } from '../../operate/messages/letters/list.ts';
+import type { Found } from '../../operate/messages/letters/records.ts';
+import type { LetterDetails } from '../../operate/messages/letters/show.ts';
+import type { PlannedGroup } from '../../operate/messages/replay/plan.ts';
+import { plain } from '../../runtime/privacy/printable.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
 import {
   type Block,

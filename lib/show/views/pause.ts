@@ -1,4 +1,4 @@
-import type { PauseChange } from '../deployment/pause.ts';
+import type { PauseChange } from '../../operate/stage/pause.ts';
 import { pauseText } from './status.ts';
 import { type Block, text, type View } from './view.ts';
 

@@ -1,9 +1,9 @@
-import type { ConnectionReport } from '../connection/check.ts';
-import type { Plan, PlannedGroup } from '../dead-letters/replay/plan.ts';
-import type { ReplayResult } from '../dead-letters/replay/replay.ts';
-import type { Canary, CauseCounts, ReplayCounts, RunOptions } from '../dead-letters/replay/run.ts';
-import { replayedOften } from '../desk/letter-kinds.ts';
-import { plain } from '../redaction/printable.ts';
+import { replayedOften } from '../../message/letter-kinds.ts';
+import type { Plan, PlannedGroup } from '../../operate/messages/replay/plan.ts';
+import type { ReplayResult } from '../../operate/messages/replay/replay.ts';
+import type { Canary, CauseCounts, ReplayCounts, RunOptions } from '../../operate/messages/replay/run.ts';
+import type { ConnectionReport } from '../../operate/stage/connection/check.ts';
+import { plain } from '../../runtime/privacy/printable.ts';
 import { countOf, durationOf, numberOf } from './amounts.ts';
 import { causeOptions, causeText, groupTable, matchText, origin, remarksOnLetters } from './letters.ts';
 import {

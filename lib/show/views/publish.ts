@@ -1,6 +1,6 @@
-import { outdatedAfterDays } from '../ledger/memory.ts';
-import type { Awaited } from '../publish/outcomes.ts';
-import type { Published } from '../publish/publish.ts';
+import { outdatedAfterDays } from '../../message/retention.ts';
+import type { Awaited } from '../../operate/messages/publish/outcomes.ts';
+import type { Published } from '../../operate/messages/publish/publish.ts';
 import { countOf, numberOf } from './amounts.ts';
 import { letterLink } from './letters.ts';
 import { type Note, noteIf, table, text, type View } from './view.ts';

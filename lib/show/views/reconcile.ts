@@ -1,10 +1,10 @@
-import { type EffectClass, faultClasses } from '../reconcile/classes.ts';
-import type { FindingGroup } from '../reconcile/desk/groups.ts';
-import type { Comparison, LastComparison } from '../reconcile/desk/read.ts';
-import type { ResendPlan, Resent } from '../reconcile/desk/resend.ts';
-import { upperBound } from '../reconcile/figures.ts';
-import type { Report, Tally } from '../reconcile/record.ts';
-import { plain } from '../redaction/printable.ts';
+import type { FindingGroup } from '../../operate/reviews/reconcile/groups.ts';
+import type { Comparison, LastComparison } from '../../operate/reviews/reconcile/read.ts';
+import type { ResendPlan, Resent } from '../../operate/reviews/reconcile/resend.ts';
+import { plain } from '../../runtime/privacy/printable.ts';
+import { type EffectClass, faultClasses } from '../../scheduled/reconcile/classes.ts';
+import type { Report, Tally } from '../../scheduled/reconcile/record.ts';
+import { upperBound } from '../../scheduled/reconcile/upper-bound.ts';
 import { ageOf, countOf, durationOf, numberOf } from './amounts.ts';
 import { type Note, noteIf, type Tone } from './view.ts';
 

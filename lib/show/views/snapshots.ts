@@ -1,10 +1,10 @@
-import { plain } from '../redaction/printable.ts';
-import type { Decided } from '../snapshots/desk/decide.ts';
-import type { SnapshotDiff } from '../snapshots/desk/diff.ts';
-import type { RefusedRow, ShownSnapshot, SnapshotList } from '../snapshots/desk/read.ts';
-import type { Counts, SnapshotRecord } from '../snapshots/record.ts';
-import { fileNameOf, isTable } from '../snapshots/request.ts';
-import { rowsTold } from '../snapshots/rows.ts';
+import type { Decided } from '../../operate/reviews/snapshots/decide.ts';
+import type { SnapshotDiff } from '../../operate/reviews/snapshots/diff.ts';
+import type { RefusedRow, ShownSnapshot, SnapshotList } from '../../operate/reviews/snapshots/read.ts';
+import { plain } from '../../runtime/privacy/printable.ts';
+import { rowsTold } from '../../sources/snapshots/package/rows.ts';
+import { fileNameOf, isTable } from '../../sources/snapshots/request.ts';
+import type { Counts, SnapshotRecord } from '../../sources/snapshots/state/record.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
 import {
   type Block,

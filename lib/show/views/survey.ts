@@ -1,6 +1,6 @@
-import type { DateForm, ValueCounts } from '../snapshots/desk/package-facts.ts';
-import type { Refusal, Survey } from '../snapshots/desk/survey.ts';
-import { rowsTold } from '../snapshots/rows.ts';
+import type { DateForm, ValueCounts } from '../../operate/reviews/snapshots/package-facts.ts';
+import type { Refusal, Survey } from '../../operate/reviews/snapshots/survey.ts';
+import { rowsTold } from '../../sources/snapshots/package/rows.ts';
 import { countOf, numberOf } from './amounts.ts';
 import { type Block, list, part, section, table, text, type View } from './view.ts';
 

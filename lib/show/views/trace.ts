@@ -1,6 +1,6 @@
-import { plain } from '../redaction/printable.ts';
-import type { TraceEvent } from '../trace/event.ts';
-import type { Trace, TracedMessage } from '../trace/trace.ts';
+import type { TraceEvent } from '../../operate/messages/trace/event.ts';
+import type { Trace, TracedMessage } from '../../operate/messages/trace/trace.ts';
+import { plain } from '../../runtime/privacy/printable.ts';
 import { countOf } from './amounts.ts';
 import { subjectOf } from './letters.ts';
 import { type Block, part, text, type View } from './view.ts';

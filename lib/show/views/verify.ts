@@ -1,5 +1,5 @@
-import type { Verified } from '../dead-letters/verify/verify.ts';
-import { undecidedKinds } from '../failure.ts';
+import { undecidedKinds } from '../../message/failure.ts';
+import type { Verified } from '../../operate/messages/verify/verify.ts';
 import { countOf, numberOf } from './amounts.ts';
 import { about, letterLink } from './letters.ts';
 import {

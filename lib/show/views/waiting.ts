@@ -1,5 +1,5 @@
-import type { Waiting, WaitingGroup, WaitingMessage } from '../waiting/waiting.ts';
-import type { WakePlan, Woken } from '../waiting/wake.ts';
+import type { Waiting, WaitingGroup, WaitingMessage } from '../../operate/messages/waiting/waiting.ts';
+import type { WakePlan, Woken } from '../../operate/messages/waiting/wake.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
 import { kindTone, subjectOf } from './letters.ts';
 import {

@@ -1,7 +1,7 @@
 import { Client } from 'undici';
-import { MessageFailure } from '../failure.ts';
-import { type AddressRules, checkAddress, checkedLookup } from '../files/https.ts';
-import { errorCode } from '../redaction/log-text.ts';
+import { MessageFailure } from '../../message/failure.ts';
+import { type AddressRules, checkAddress, checkedLookup } from '../../runtime/files/https.ts';
+import { errorCode } from '../../runtime/privacy/log-text.ts';
 
 export type Asked = {
   method: 'GET' | 'POST';

@@ -1,10 +1,10 @@
-import { maxMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
-import type { Addressed } from '../delivery/send-to-functions.ts';
-import { failureOf } from '../failure.ts';
-import type { Integration } from '../integration.ts';
+import type { Integration } from '../../delivery/handle/integration.ts';
+import type { Addressed } from '../../delivery/handle/send-to-functions.ts';
+import { failureOf } from '../../message/failure.ts';
+import { draftOf, messageType } from '../../message/message.ts';
+import { maxMessageBytes, sqsProblem } from '../../message/sqs-limits.ts';
 import { eventsOf, type Made, problemsText } from '../mapping/events.ts';
 import type { Mapping } from '../mapping/mapping.ts';
-import { draftOf, messageType } from '../message.ts';
 import { type Notice, sequenceOf } from './page.ts';
 
 /** What a notice makes: messages, each for the queue of its function; none, where the mapping does not name it; or why it cannot. */

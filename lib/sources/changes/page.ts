@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { readJson } from '../json.ts';
+import { readJson } from '../../message/json.ts';
 import { failure } from './ask.ts';
 
 /** A notice that something has changed. */

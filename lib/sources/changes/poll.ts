@@ -1,11 +1,11 @@
-import type { Addressed } from '../delivery/send-to-functions.ts';
-import { failureOf, MessageFailure } from '../failure.ts';
-import type { Integration } from '../integration.ts';
+import type { Integration } from '../../delivery/handle/integration.ts';
+import type { Addressed } from '../../delivery/handle/send-to-functions.ts';
+import { failureOf, MessageFailure } from '../../message/failure.ts';
+import type { Observe } from '../../runtime/telemetry/observe.ts';
 import { type Mapping, readMapping } from '../mapping/mapping.ts';
-import type { Observe } from '../telemetry/observe.ts';
 import { messagesOf, resourceOf } from './events.ts';
 import { type Notice, noticesIn } from './page.ts';
-import type { Place } from './place.ts';
+import type { Place } from './position.ts';
 import type { Source } from './source.ts';
 
 export type PollSummary = {

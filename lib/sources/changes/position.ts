@@ -1,4 +1,4 @@
-import { attribute, type DynamoDb, unlessRefused } from '../aws/dynamodb.ts';
+import { attribute, type DynamoDb, unlessRefused } from '../../runtime/aws/dynamodb.ts';
 
 /** Up to where the changes of a source were sent, kept beside the ledger. */
 export type Place = {

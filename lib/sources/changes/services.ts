@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { awsClient, timeouts } from '../aws/clients.ts';
-import { createDynamoDb } from '../aws/dynamodb.ts';
-import { unlessError } from '../aws/error.ts';
-import { s3Client } from '../aws/s3.ts';
-import { sqsClient } from '../aws/sqs.ts';
-import { hasOwnStore, observeOptionsOf, type PollSettings, queueUrlOf } from '../config/settings.ts';
-import { createSecretReader } from '../credentials/reader.ts';
-import { sendToFunctions } from '../delivery/send-to-functions.ts';
-import { createObserve, type Observe } from '../telemetry/observe.ts';
-import { createPlace } from './place.ts';
+import { sendToFunctions } from '../../delivery/handle/send-to-functions.ts';
+import { createSecretReader } from '../../platform/auth/reader.ts';
+import { awsClient, timeouts } from '../../runtime/aws/clients.ts';
+import { createDynamoDb } from '../../runtime/aws/dynamodb.ts';
+import { unlessError } from '../../runtime/aws/error.ts';
+import { s3Client } from '../../runtime/aws/s3.ts';
+import { hasOwnStore, observeOptionsOf, type PollSettings, queueUrlOf } from '../../runtime/aws/settings.ts';
+import { sqsClient } from '../../runtime/aws/sqs.ts';
+import { createObserve, type Observe } from '../../runtime/telemetry/observe.ts';
 import { mappingFile, type PollParts } from './poll.ts';
+import { createPlace } from './position.ts';
 import { createSource } from './source.ts';
 
 const clientOptions = { ...timeouts({ connectionMs: 1_000, requestMs: 5_000 }), maxAttempts: 3 };

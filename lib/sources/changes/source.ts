@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { PollSettings } from '../config/settings.ts';
-import type { ReadSecret } from '../credentials/reader.ts';
-import { MessageFailure } from '../failure.ts';
-import { jsonIn } from '../json.ts';
+import { MessageFailure } from '../../message/failure.ts';
+import { jsonIn } from '../../message/json.ts';
+import type { ReadSecret } from '../../platform/auth/reader.ts';
+import type { PollSettings } from '../../runtime/aws/settings.ts';
 import { type AskOptions, ask, failure } from './ask.ts';
 
 /** Reads the page of changes behind an id. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { Integration } from '../integration.ts';
-import { withBothForms } from '../sis-ids.ts';
+import type { Integration } from '../../delivery/handle/integration.ts';
+import { withBothForms } from '../../message/sis-ids.ts';
 
 type JsonSchema = {
   type?: string | string[];

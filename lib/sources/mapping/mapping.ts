@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { Integration } from '../integration.ts';
-import { escapedNameIn, problemOf, readJson } from '../json.ts';
+import type { Integration } from '../../delivery/handle/integration.ts';
+import { escapedNameIn, problemOf, readJson } from '../../message/json.ts';
 import { type Column, type Columns, columnOf, columnsOf, typed } from './columns.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);

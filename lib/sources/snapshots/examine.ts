@@ -2,22 +2,27 @@ import { hash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { maxMessageBytes, sqsProblem } from '../aws/sqs-limits.ts';
-import { failureOf } from '../failure.ts';
-import { inFolder } from '../files/folder.ts';
-import type { Integration } from '../integration.ts';
-import { escapedNameIn, problemOf, readJson } from '../json.ts';
-import { draftOf } from '../message.ts';
-import { openSetEngine, type SetEngine, SetEngineTooSlow } from '../sets/engine.ts';
-import { UnusableFile } from '../sets/unusable-file.ts';
-import { loadState } from './accepted.ts';
-import { compareOneRoster, type Outcome } from './compare.ts';
-import { type Comparison, type EventCheck, noCounts } from './comparison.ts';
-import { compareMapped } from './mapped.ts';
-import { mappingFor } from './mapping-file.ts';
-import { openPackage } from './package.ts';
-import { createPackedLines } from './packed-lines.ts';
+import type { Integration } from '../../delivery/handle/integration.ts';
+import { failureOf } from '../../message/failure.ts';
+import { escapedNameIn, problemOf, readJson } from '../../message/json.ts';
+import { draftOf } from '../../message/message.ts';
+import { maxMessageBytes, sqsProblem } from '../../message/sqs-limits.ts';
+import { inFolder } from '../../runtime/files/folder.ts';
+import { openSetEngine, type SetEngine, SetEngineTooSlow } from '../../runtime/files/tables/engine.ts';
+import { UnusableFile } from '../../runtime/files/tables/unusable-file.ts';
+import { compareOneRoster, type Outcome } from './compare/compare.ts';
+import { type Comparison, type EventCheck, noCounts } from './compare/comparison.ts';
+import { compareMapped } from './compare/mapped.ts';
+import { createSets, reportProblems } from './compare/wanted.ts';
+import { mappingFor } from './package/mapping-file.ts';
+import { openPackage } from './package/package.ts';
+import { settingsKey, snapshotSettings } from './package/settings-file.ts';
 import { createProgress, type OnProgress, type Progress } from './progress.ts';
+import { createReport } from './report.ts';
+import { fileNameOf, isTable } from './request.ts';
+import type { SnapshotServices } from './services.ts';
+import { loadState } from './state/accepted.ts';
+import { createPackedLines } from './state/packed-lines.ts';
 import {
   type AcceptedSnapshot,
   acceptedKeyOf,
@@ -32,15 +37,10 @@ import {
   snapshotRecord,
   stateKey,
   stateKeyOf,
-} from './record.ts';
-import { createReport } from './report.ts';
-import { fileNameOf, isTable } from './request.ts';
-import type { SnapshotServices } from './services.ts';
-import { settingsKey, snapshotSettings } from './settings-file.ts';
-import { droppedMsOf } from './snapshots-now.ts';
-import type { ComparisonStore, Dropped } from './store.ts';
+} from './state/record.ts';
+import { droppedMsOf } from './state/snapshots-now.ts';
+import type { ComparisonStore, Dropped } from './state/store.ts';
 import { UnusableSnapshot } from './unusable.ts';
-import { createSets, reportProblems } from './wanted.ts';
 
 type Services = Pick<SnapshotServices, 'integrations'> & {
   store: ComparisonStore;

@@ -1,8 +1,12 @@
-import type { Engine, Job } from '../durable/job.ts';
-import { waitForOlderExecutions } from '../durable/older-executions.ts';
-import { jobOf } from '../durable/run.ts';
-import { failureOf } from '../failure.ts';
+import type { Engine, Job } from '../../delivery/durable/job.ts';
+import { waitForOlderExecutions } from '../../delivery/durable/older-executions.ts';
+import { jobOf } from '../../delivery/durable/run.ts';
+import { failureOf } from '../../message/failure.ts';
 import { type Examined, examine, lastAccepted, planOf } from './examine.ts';
+import { rowsTold } from './package/rows.ts';
+import { isSnapshot, keyIn } from './request.ts';
+import { sendStretch, stretchesOf } from './send.ts';
+import type { SnapshotServices } from './services.ts';
 import {
   type AcceptedSnapshot,
   acceptedKeyOf,
@@ -11,12 +15,8 @@ import {
   recordsPrefix,
   type SnapshotRecord,
   snapshotRecord,
-} from './record.ts';
-import { isSnapshot, keyIn } from './request.ts';
-import { rowsTold } from './rows.ts';
-import { sendStretch, stretchesOf } from './send.ts';
-import type { SnapshotServices } from './services.ts';
-import type { SnapshotStore } from './store.ts';
+} from './state/record.ts';
+import type { SnapshotStore } from './state/store.ts';
 
 /** The result of an import that came to its end. */
 export type ImportAnswer = {

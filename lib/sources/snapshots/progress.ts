@@ -1,4 +1,4 @@
-import type { SetEngine } from '../sets/engine.ts';
+import type { SetEngine } from '../../runtime/files/tables/engine.ts';
 
 /** Hears how far the work is, from 0 to 1. */
 export type OnProgress = (share: number) => void;

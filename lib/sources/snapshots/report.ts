@@ -1,4 +1,4 @@
-import { createLineFile } from '../sets/line-file.ts';
+import { createLineFile } from '../../runtime/files/tables/line-file.ts';
 
 /** Rows that were not used, as a table for people. */
 export type Report = {

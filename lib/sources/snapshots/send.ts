@@ -1,10 +1,10 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { sendToFunctions } from '../delivery/send-to-functions.ts';
-import { bulkAttributes } from '../message.ts';
+import { sendToFunctions } from '../../delivery/handle/send-to-functions.ts';
+import { bulkAttributes } from '../../message/message.ts';
 import { type Plan, planOf } from './examine.ts';
-import { changesKey } from './record.ts';
 import type { SnapshotServices } from './services.ts';
+import { changesKey } from './state/record.ts';
 
 /** Pieces by their place: the first of them, and the first that is not among them. */
 export type Stretch = { from: number; to: number };

@@ -1,19 +1,19 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { timeouts } from '../aws/clients.ts';
-import { s3Client } from '../aws/s3.ts';
-import { sqsClient } from '../aws/sqs.ts';
+import { createRunningExecutions, type RunningExecutions } from '../../delivery/durable/older-executions.ts';
+import type { Integration } from '../../delivery/handle/integration.ts';
+import type { BackoffLimits } from '../../message/backoff.ts';
+import { timeouts } from '../../runtime/aws/clients.ts';
+import { s3Client } from '../../runtime/aws/s3.ts';
 import {
   backoffOf,
   hasOwnStore,
   observeOptionsOf,
   queueUrlOf,
   type SnapshotSettings,
-} from '../config/settings.ts';
-import type { BackoffLimits } from '../delivery/backoff.ts';
-import { createRunningExecutions, type RunningExecutions } from '../durable/older-executions.ts';
-import type { Integration } from '../integration.ts';
-import { createObserve, type Observe } from '../telemetry/observe.ts';
-import type { SnapshotStore } from './store.ts';
+} from '../../runtime/aws/settings.ts';
+import { sqsClient } from '../../runtime/aws/sqs.ts';
+import { createObserve, type Observe } from '../../runtime/telemetry/observe.ts';
+import type { SnapshotStore } from './state/store.ts';
 
 export type SnapshotServices = {
   store: SnapshotStore;
@@ -47,7 +47,7 @@ export const createSnapshotServices = async (
 ): Promise<SnapshotServices> => {
   const [s3, { createSnapshotStore }, running, integrations] = await Promise.all([
     s3Client({ ...clientOptions, forcePathStyle: hasOwnStore(settings) })(),
-    import('./store.ts'),
+    import('./state/store.ts'),
     createRunningExecutions(),
     loadIntegrations(),
   ]);

@@ -1,4 +1,4 @@
-import { UnusableFile } from '../sets/unusable-file.ts';
+import { UnusableFile } from '../../runtime/files/tables/unusable-file.ts';
 
 /** A snapshot cannot be imported as it is: another attempt does not help. The message is for people, and has no content of a file. */
 export class UnusableSnapshot extends UnusableFile {

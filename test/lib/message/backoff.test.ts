@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { waitSeconds } from '../../../lib/delivery/backoff.ts';
+import { waitSeconds } from '../../../lib/message/backoff.ts';
 
 const limits = { minimumSeconds: 5, maximumSeconds: 1_800 };
 const least = () => 0;

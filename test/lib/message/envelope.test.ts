@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { eventIn, unwrapped } from '../../lib/envelope.ts';
-import { busNoticeOf, inTopic, noticeOf, onBus, testOfS3 } from '../envelopes.ts';
+import { eventIn, unwrapped } from '../../../lib/message/envelope.ts';
+import { busNoticeOf, inTopic, noticeOf, onBus, testOfS3 } from '../../envelopes.ts';
 
 const event = { specversion: '1.0', id: 'g-1', type: 'sis.grade-push.v1', data: { userId: 301 } };
 const text = JSON.stringify(event);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { problemOf, readJson, tooDeep } from '../../lib/json.ts';
+import { problemOf, readJson, tooDeep } from '../../../lib/message/json.ts';
 
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 

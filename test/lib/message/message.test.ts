@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { integration as enrollmentCreate } from '../../functions/enrollment-create.ts';
-import { integration as gradePush } from '../../functions/grade-push.ts';
-import { integration as profileImageUpdate } from '../../functions/profile-image-update.ts';
-import { integration as submissionUpload } from '../../functions/submission-upload.ts';
-import { MessageFailure } from '../../lib/failure.ts';
+import { integration as enrollmentCreate } from '../../../functions/enrollment-create.ts';
+import { integration as gradePush } from '../../../functions/grade-push.ts';
+import { integration as profileImageUpdate } from '../../../functions/profile-image-update.ts';
+import { integration as submissionUpload } from '../../../functions/submission-upload.ts';
+import { MessageFailure } from '../../../lib/message/failure.ts';
 import {
   draftOf,
   eventIdIn,
@@ -20,10 +20,10 @@ import {
   placeIn,
   platformId,
   versionOf,
-} from '../../lib/message.ts';
-import { anyCharacter } from '../any-character.ts';
-import { inTopic, noticeOf, onBus, testOfS3 } from '../envelopes.ts';
-import { runs } from '../seed.ts';
+} from '../../../lib/message/message.ts';
+import { anyCharacter } from '../../any-character.ts';
+import { inTopic, noticeOf, onBus, testOfS3 } from '../../envelopes.ts';
+import { runs } from '../../seed.ts';
 
 const now = '2026-06-01T12:00:00Z';
 
@@ -81,7 +81,7 @@ describe('a message', () => {
     'the example of %s is a whole event of Lambda, and what its body carries is valid',
     (name, integration) => {
       const { Records } = JSON.parse(
-        readFileSync(new URL(`../../events/${name}.json`, import.meta.url), 'utf8'),
+        readFileSync(new URL(`../../../events/${name}.json`, import.meta.url), 'utf8'),
       );
       expect(Records).toHaveLength(1);
       const [{ body, md5OfBody, eventSourceARN }] = Records;

@@ -1,4 +1,4 @@
-import type { Operation } from '../../../lib/platform/core/operation.ts';
+import type { Operation } from '../../../lib/platform/client/operation.ts';
 import { operations } from '../../../lib/platform/resources/operations.ts';
 
 /** The operations that the local platform's log of requests tells of. */

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { failureOf } from '../../../lib/failure.ts';
+import { failureOf } from '../../../lib/message/failure.ts';
+import { authUrl, explainEntry } from '../../../lib/operate/stage/user-authorization/auth-url.ts';
 import type { Credential } from '../../../lib/platform/auth/auth.ts';
-import type { Platform } from '../../../lib/platform/client.ts';
-import { isFileAnswer, type Operation } from '../../../lib/platform/core/operation.ts';
+import type { Platform } from '../../../lib/platform/client/client.ts';
+import { isFileAnswer, type Operation } from '../../../lib/platform/client/operation.ts';
 import { postEnrollment } from '../../../lib/platform/resources/enrollments.ts';
 import { operations } from '../../../lib/platform/resources/operations.ts';
-import { authUrl, explainEntry } from '../../../lib/user-authorization/auth-url.ts';
 import { documentedErrors, type ErrorRow, refusalsEverywhere, routeOf } from './documented-errors.ts';
 import { keysOf, localPlatform } from './local-client.ts';
 import { narrowClient } from './narrow-client.ts';

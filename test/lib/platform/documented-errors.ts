@@ -1,8 +1,8 @@
-import type { Failure } from '../../../lib/failure.ts';
-import { filePart, jsonPart, multipart } from '../../../lib/platform/core/multipart.ts';
-import { acknowledged, type Operation } from '../../../lib/platform/core/operation.ts';
-import type { RefusedCall } from '../../../lib/platform/core/platform-error.ts';
-import type { CallInput } from '../../../lib/platform/core/request.ts';
+import type { Failure } from '../../../lib/message/failure.ts';
+import { filePart, jsonPart, multipart } from '../../../lib/platform/client/multipart.ts';
+import { acknowledged, type Operation } from '../../../lib/platform/client/operation.ts';
+import type { RefusedCall } from '../../../lib/platform/client/platform-error.ts';
+import type { CallInput } from '../../../lib/platform/client/request.ts';
 import { getAssessment } from '../../../lib/platform/resources/assessments.ts';
 import { postTopic } from '../../../lib/platform/resources/content.ts';
 import { postDemographicsField } from '../../../lib/platform/resources/demographics.ts';

@@ -1,6 +1,6 @@
 import { createAuthenticator } from '../../../lib/platform/auth/auth.ts';
-import { createPlatformClient } from '../../../lib/platform/client.ts';
-import { acknowledged } from '../../../lib/platform/core/operation.ts';
+import { createPlatformClient } from '../../../lib/platform/client/client.ts';
+import { acknowledged } from '../../../lib/platform/client/operation.ts';
 
 /**
  * A process that a test freezes: it makes a call for each message that it gets, and answers what came of it. `sleptMs` is

@@ -6,7 +6,7 @@ import {
   createPlatformClient,
   type Platform,
   type PlatformOptions,
-} from '../../../lib/platform/client.ts';
+} from '../../../lib/platform/client/client.ts';
 import { control } from '../../local/controls.ts';
 import { type LocalPlatform, startPlatform } from '../../local/platform/server.ts';
 import { clientOptions } from './servers.ts';

@@ -2,10 +2,10 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
+import { keepMemoryBelow } from '../../../runtime/files/memory-limit.ts';
+import { inSets, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { packedRows } from '../../../runtime/files/tables/packed-rows.ts';
 import type { JobStore } from '../../durable/store.ts';
-import { keepMemoryBelow } from '../../files/memory.ts';
-import { inSets, type SetEngine } from '../../sets/engine.ts';
-import { packedRows } from '../../sets/packed-rows.ts';
 import { type CrosswalkKind, type CrosswalkSource, crosswalkKinds } from '../kinds.ts';
 import { filledFolder, filledKey, type MovedCodes, movedIn, movedKey } from '../moved.ts';
 import {

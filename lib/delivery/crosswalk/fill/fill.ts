@@ -1,10 +1,10 @@
+import { dispositions, failureOf } from '../../../message/failure.ts';
+import type { CallInput } from '../../../platform/client/request.ts';
 import type { Job } from '../../durable/job.ts';
 import { waitForOlderExecutions } from '../../durable/older-executions.ts';
 import { enoughTime, inSteps, type Run as JobRun, jobOf } from '../../durable/run.ts';
 import type { JobServices } from '../../durable/services.ts';
 import { workThrough } from '../../durable/work-list.ts';
-import { dispositions, failureOf } from '../../failure.ts';
-import type { CallInput } from '../../platform/core/request.ts';
 import { type CrosswalkSource, crosswalkSources } from '../kinds.ts';
 import { filledFolder, type MovedCodes, movedIn, movedKey } from '../moved.ts';
 import { compareListed, type Filled, type Filling, type Of, unwritten, writeBuckets } from './compare.ts';

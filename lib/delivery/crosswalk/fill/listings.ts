@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { dispositions, failureOf } from '../../../message/failure.ts';
+import type { Platform } from '../../../platform/client/client.ts';
+import { undefinedIfNotFound } from '../../../platform/client/not-found.ts';
+import type { Operation } from '../../../platform/client/operation.ts';
+import type { CallInput } from '../../../platform/client/request.ts';
+import { getClasslistPages, listClasslist } from '../../../platform/resources/classlists.ts';
+import { courseOffering, getOrgUnits, listOrgUnitPages } from '../../../platform/resources/org-units.ts';
+import { inFolder } from '../../../runtime/files/folder.ts';
+import { keepMemoryBelow } from '../../../runtime/files/memory-limit.ts';
+import { createLineFile, type LineFile } from '../../../runtime/files/tables/line-file.ts';
 import { bulkPlatform } from '../../durable/bulk-platform.ts';
 import type { JobServices } from '../../durable/services.ts';
 import type { WorkList } from '../../durable/work-list.ts';
-import { dispositions, failureOf } from '../../failure.ts';
-import { inFolder } from '../../files/folder.ts';
-import { keepMemoryBelow } from '../../files/memory.ts';
-import type { Platform } from '../../platform/client.ts';
-import { undefinedIfNotFound } from '../../platform/core/not-found.ts';
-import type { Operation } from '../../platform/core/operation.ts';
-import type { CallInput } from '../../platform/core/request.ts';
-import { getClasslistPages, listClasslist } from '../../platform/resources/classlists.ts';
-import { courseOffering, getOrgUnits, listOrgUnitPages } from '../../platform/resources/org-units.ts';
-import { createLineFile, type LineFile } from '../../sets/line-file.ts';
 import { shardOf } from '../table.ts';
 
 /** What the fill calls. */

@@ -1,4 +1,4 @@
-import type { CrosswalkSettings } from '../../config/settings.ts';
+import type { CrosswalkSettings } from '../../../runtime/aws/settings.ts';
 import { createJobServices } from '../../durable/services.ts';
 import { createCrosswalkTable } from '../table.ts';
 import type { FillServices } from './fill.ts';

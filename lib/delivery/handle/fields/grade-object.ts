@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { platformId } from '../message.ts';
-import { capitalised } from '../platform/core/capitalised.ts';
-import { textContent } from '../platform/core/rich-text.ts';
+import { platformId } from '../../../message/message.ts';
+import { capitalised } from '../../../platform/client/capitalised.ts';
+import { textContent } from '../../../platform/client/rich-text.ts';
 import { pages } from './text.ts';
 
 const may = z.exactOptional;

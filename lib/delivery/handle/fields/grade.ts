@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Grade } from '../platform/resources/grades.ts';
+import type { Grade } from '../../../platform/resources/grades.ts';
 import { lineWith, pagesWith } from './text.ts';
 
 const cannotClear = 'the platform cannot clear a grade';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { fileUriProblem } from '../files/uri.ts';
+import { mediaType, type UploadedFile } from '../../../platform/client/multipart.ts';
+import { fileUriProblem } from '../../../runtime/files/uri.ts';
 import type { IntegrationContext } from '../integration.ts';
-import { mediaType, type UploadedFile } from '../platform/core/multipart.ts';
 import { maxUrlLength } from './text.ts';
 
 /** Where a file lies: `s3://bucket/key`, or `https://`. The function's settings say which hosts are allowed. */

@@ -1,5 +1,5 @@
-import { bucketOf, dayOf, objectsSince } from '../deployment/audit-log.ts';
-import type { Target } from '../deployment/target.ts';
+import { bucketOf, dayOf, objectsSince } from '../../stage/audit-log.ts';
+import type { Target } from '../../stage/target.ts';
 
 /** Letters that an operator took out of the queue, or the original of one that was edited. */
 export type Archive = {

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { chunksOf } from '../aws/parallel.ts';
-import { type Audit, archive } from '../deployment/audit.ts';
-import type { Target } from '../deployment/target.ts';
-import type { Filter } from './reading/filter.ts';
-import { goneBecause } from './reading/find.ts';
-import type { Letter } from './reading/letter.ts';
-import { letterLine } from './reading/letter-line.ts';
-import { deskOf, endRecords } from './reading/records.ts';
-import { type Selection, selectLetters, withLetters } from './reading/selection.ts';
-import type { ReadOptions, Session } from './reading/session.ts';
-import { leaseEnded } from './reading/visibility-lease.ts';
+import { chunksOf } from '../../../runtime/aws/parallel.ts';
+import { type Audit, archive } from '../../stage/audit.ts';
+import type { Target } from '../../stage/target.ts';
+import type { Filter } from '../letters/filter.ts';
+import { goneBecause } from '../letters/find-letter.ts';
+import type { Letter } from '../letters/letter.ts';
+import { letterLine } from '../letters/letter-line.ts';
+import { deskOf, endRecords } from '../letters/records.ts';
+import { type Selection, selectLetters, withLetters } from '../letters/selection.ts';
+import type { ReadOptions, Session } from '../letters/session.ts';
+import { leaseEnded } from '../letters/visibility-lease.ts';
 
 export type DiscardPlan = Omit<Selection, 'letters'> & { letters: number };
 

@@ -1,11 +1,11 @@
 import { rm } from 'node:fs/promises';
-import type { Audit } from '../deployment/audit.ts';
-import { openNewFile } from '../deployment/new-file.ts';
-import type { Target } from '../deployment/target.ts';
-import type { Filter } from './reading/filter.ts';
-import { letterLine } from './reading/letter-line.ts';
-import { selectLetters, withLetters } from './reading/selection.ts';
-import type { ReadOptions } from './reading/session.ts';
+import type { Audit } from '../../stage/audit.ts';
+import { openNewFile } from '../../stage/new-file.ts';
+import type { Target } from '../../stage/target.ts';
+import type { Filter } from '../letters/filter.ts';
+import { letterLine } from '../letters/letter-line.ts';
+import { selectLetters, withLetters } from '../letters/selection.ts';
+import type { ReadOptions } from '../letters/session.ts';
 
 export type Exported = {
   exported: number;

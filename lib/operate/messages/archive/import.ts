@@ -1,20 +1,20 @@
 import { Readable } from 'node:stream';
-import { inParallel } from '../aws/parallel.ts';
-import { sendAll } from '../aws/sqs.ts';
-import { type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
-import type { Audit } from '../deployment/audit.ts';
-import { RefusedError } from '../deployment/command-errors.ts';
-import type { Target } from '../deployment/target.ts';
-import { endRecord } from '../desk/write.ts';
-import { jsonIn } from '../json.ts';
-import { isTooOld } from '../ledger/rules.ts';
-import type { Input } from '../publish/input.ts';
-import { linesIn } from '../publish/lines.ts';
-import { createLetterReader, type Letter } from './reading/letter.ts';
-import { idIn, letterIn } from './reading/letter-line.ts';
-import { deskOf } from './reading/records.ts';
-import { listLetter } from './reading/reindex.ts';
-import { stillLetters } from './still-letters.ts';
+import { isTooOld } from '../../../delivery/ledger/rules.ts';
+import { endRecord } from '../../../delivery/letters/write.ts';
+import { jsonIn } from '../../../message/json.ts';
+import { type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
+import { inParallel } from '../../../runtime/aws/parallel.ts';
+import { sendAll } from '../../../runtime/aws/sqs.ts';
+import type { Audit } from '../../stage/audit.ts';
+import { RefusedError } from '../../stage/command-errors.ts';
+import type { Input } from '../../stage/input.ts';
+import { linesIn } from '../../stage/lines.ts';
+import type { Target } from '../../stage/target.ts';
+import { createLetterReader, type Letter } from '../letters/letter.ts';
+import { idIn, letterIn } from '../letters/letter-line.ts';
+import { deskOf } from '../letters/records.ts';
+import { listLetter } from '../letters/reindex.ts';
+import { stillLetters } from '../letters/remaining-letters.ts';
 
 export type Imported = {
   /** Lines that hold a letter. */

@@ -1,9 +1,9 @@
-import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
-import { type Envelope, unwrapped } from '../../envelope.ts';
-import { problemOf, readJson } from '../../json.ts';
-import { fieldOf } from '../../message.ts';
-import { maskedText } from '../../redaction/platform-words.ts';
-import { maskedField } from '../../redaction/shown-message.ts';
+import { type Envelope, unwrapped } from '../../../message/envelope.ts';
+import { problemOf, readJson } from '../../../message/json.ts';
+import { fieldOf } from '../../../message/message.ts';
+import { maskedText } from '../../../runtime/privacy/platform-words.ts';
+import { maskedField } from '../../../runtime/privacy/shown-message.ts';
+import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 
 /** A change of a message's JSON, as in `data.grade.points=7`, or its removal, as in `data.gradde`. */
 export type Change = { path: string[]; value?: unknown };

@@ -1,12 +1,12 @@
-import { RefusedError } from '../../deployment/command-errors.ts';
-import type { Target } from '../../deployment/target.ts';
-import { historyIn } from '../../desk/history.ts';
-import { maskedBody } from '../../redaction/shown-message.ts';
-import { findLetter, goneBecause } from '../reading/find.ts';
-import { bodyIn } from '../reading/letter-line.ts';
-import { withLetters } from '../reading/selection.ts';
-import type { ReadOptions } from '../reading/session.ts';
-import { type Bucket, readIn } from '../reading/whole.ts';
+import { historyIn } from '../../../delivery/letters/history.ts';
+import { maskedBody } from '../../../runtime/privacy/shown-message.ts';
+import { RefusedError } from '../../stage/command-errors.ts';
+import type { Target } from '../../stage/target.ts';
+import { findLetter, goneBecause } from '../letters/find-letter.ts';
+import { bodyIn } from '../letters/letter-line.ts';
+import { withLetters } from '../letters/selection.ts';
+import type { ReadOptions } from '../letters/session.ts';
+import { type Bucket, readIn } from '../letters/stored-message.ts';
 import { type Difference, differences } from './change.ts';
 
 /** The message of a letter as it was before an edit, whole and unmasked; `missing`: why it cannot be fetched. */

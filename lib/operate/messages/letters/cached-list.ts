@@ -1,4 +1,4 @@
-import type { LetterRecord } from '../../desk/record.ts';
+import type { LetterRecord } from '../../../delivery/letters/record.ts';
 import { type Filter, matches } from './filter.ts';
 import { type Group, groupsOf } from './groups.ts';
 import type { Found } from './records.ts';

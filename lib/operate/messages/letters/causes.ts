@@ -1,5 +1,5 @@
-import { withoutIds } from '../../desk/letter-words.ts';
-import { hidden } from '../../redaction/hidden.ts';
+import { withoutIds } from '../../../delivery/letters/letter-words.ts';
+import { hidden } from '../../../message/hidden.ts';
 
 /** What differs between texts that say the same. */
 const variable = '…';

@@ -1,4 +1,4 @@
-import type { DeskRecord } from '../../desk/record.ts';
+import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { type Filter, matches } from './filter.ts';
 import { groupsOf } from './groups.ts';
 

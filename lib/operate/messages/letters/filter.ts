@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { type LetterKind, letterKinds } from '../../desk/letter-kinds.ts';
-import type { DeskRecord } from '../../desk/record.ts';
-import { isAbout } from '../../desk/subject.ts';
+import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import { isAbout } from '../../../delivery/letters/subject.ts';
+import { type LetterKind, letterKinds } from '../../../message/letter-kinds.ts';
 
 const isoTime = /^\d{4}-\d\d-\d\d/;
 const minutes = { m: 1, h: 60, d: 1_440 } as const;

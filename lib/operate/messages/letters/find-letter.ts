@@ -1,5 +1,5 @@
-import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
-import type { Target } from '../../deployment/target.ts';
+import { RefusedError, UsageError } from '../../stage/command-errors.ts';
+import type { Target } from '../../stage/target.ts';
 import { type Selected, selectLetters } from './selection.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { replayedOften } from '../../desk/letter-kinds.ts';
-import { withoutIds } from '../../desk/letter-words.ts';
-import type { DeskRecord } from '../../desk/record.ts';
+import { withoutIds } from '../../../delivery/letters/letter-words.ts';
+import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import { replayedOften } from '../../../message/letter-kinds.ts';
 import { createCauses } from './causes.ts';
 import type { ListCounts } from './queue.ts';
 

@@ -1,8 +1,8 @@
 import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
-import { maxAttributes, type Outgoing, sqsProblem } from '../../aws/sqs-limits.ts';
-import { ownOf, pointerBody } from '../../dead-letter.ts';
-import { lineOf, type WholeLetter, wholeIn } from '../../delivery/letter-file.ts';
-import { jsonIn } from '../../json.ts';
+import { ownOf, pointerBody } from '../../../delivery/letters/dead-letter.ts';
+import { lineOf, type WholeLetter, wholeIn } from '../../../delivery/letters/letter-file.ts';
+import { jsonIn } from '../../../message/json.ts';
+import { maxAttributes, type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
 import { isRedriven, type Letter } from './letter.ts';
 
 /** A letter as one line of a file. */

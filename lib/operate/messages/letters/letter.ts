@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Message } from '@aws-sdk/client-sqs';
-import { type DeadLetter, letterOf } from '../../dead-letter.ts';
-import type { LetterKind } from '../../desk/letter-kinds.ts';
-import { kindOf, wordsOf } from '../../desk/letter-words.ts';
-import { type Bucket, withWhole } from './whole.ts';
+import { type DeadLetter, letterOf } from '../../../delivery/letters/dead-letter.ts';
+import { kindOf, wordsOf } from '../../../delivery/letters/letter-words.ts';
+import type { LetterKind } from '../../../message/letter-kinds.ts';
+import { type Bucket, withWhole } from './stored-message.ts';
 
 /** A message of the dead-letter queue as an operator sees it. */
 export type Letter = DeadLetter & {

@@ -1,8 +1,8 @@
-import type { Target } from '../../deployment/target.ts';
-import type { LetterRecord } from '../../desk/record.ts';
+import type { LetterRecord } from '../../../delivery/letters/record.ts';
+import type { Target } from '../../stage/target.ts';
 import type { Filter } from './filter.ts';
+import { lettersMatching, scopeOf } from './filter-letters.ts';
 import { type Groups, groupsOf } from './groups.ts';
-import { lettersMatching, scopeOf } from './matching.ts';
 import type { ListCounts } from './queue.ts';
 import { findLetters } from './records.ts';
 

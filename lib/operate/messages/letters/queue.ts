@@ -1,5 +1,5 @@
 import type { Message } from '@aws-sdk/client-sqs';
-import type { Queue } from '../../aws/sqs.ts';
+import type { Queue } from '../../../runtime/aws/sqs.ts';
 
 /** `leaseSeconds`: how long a message stays hidden from others. `pollSeconds`: how long SQS looks for messages before it answers. */
 export type ReceiveOptions = { leaseSeconds: number; pollSeconds: number };

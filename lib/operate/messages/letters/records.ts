@@ -1,12 +1,12 @@
-import { awsTroubleIn, errorName } from '../../aws/error.ts';
-import { inParallel } from '../../aws/parallel.ts';
-import { RefusedError } from '../../deployment/command-errors.ts';
-import type { Target } from '../../deployment/target.ts';
-import { type Condition, conditionOn, listed } from '../../desk/read.ts';
-import type { DeskRecord, DeskTable, LetterRecord, List } from '../../desk/record.ts';
-import { type Ending, endRecord } from '../../desk/write.ts';
+import { type Condition, conditionOn, listed } from '../../../delivery/letters/read.ts';
+import type { DeskRecord, DeskTable, LetterRecord, List } from '../../../delivery/letters/record.ts';
+import { type Ending, endRecord } from '../../../delivery/letters/write.ts';
+import { awsTroubleIn, errorName } from '../../../runtime/aws/error.ts';
+import { inParallel } from '../../../runtime/aws/parallel.ts';
+import { RefusedError } from '../../stage/command-errors.ts';
+import type { Target } from '../../stage/target.ts';
 import type { Filter } from './filter.ts';
-import { lettersMatching, scopeOf } from './matching.ts';
+import { lettersMatching, scopeOf } from './filter-letters.ts';
 import { countsOf, type ListCounts } from './queue.ts';
 
 /** @throws RefusedError where the deployment has none. */

@@ -1,9 +1,9 @@
-import type { Target } from '../deployment/target.ts';
-import { recordsOf } from '../desk/read.ts';
-import type { LetterRecord } from '../desk/record.ts';
-import { groupsOf } from './reading/groups.ts';
-import { deskOf } from './reading/records.ts';
-import { withLetters } from './reading/selection.ts';
+import { recordsOf } from '../../../delivery/letters/read.ts';
+import type { LetterRecord } from '../../../delivery/letters/record.ts';
+import type { Target } from '../../stage/target.ts';
+import { groupsOf } from './groups.ts';
+import { deskOf } from './records.ts';
+import { withLetters } from './selection.ts';
 
 /**
  * Which of these ids are those of letters, or of messages that went on and are letters again. The lists tell which may be; the queue,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Target } from '../../deployment/target.ts';
-import type { LetterRecord } from '../../desk/record.ts';
+import type { LetterRecord } from '../../../delivery/letters/record.ts';
+import type { Target } from '../../stage/target.ts';
 import type { Filter } from './filter.ts';
 import { type Group, groupsOf } from './groups.ts';
 import { type Letter, sameness } from './letter.ts';

@@ -1,8 +1,8 @@
 import type { Message } from '@aws-sdk/client-sqs';
-import type { Queue } from '../../aws/sqs.ts';
-import type { Target } from '../../deployment/target.ts';
+import type { Queue } from '../../../runtime/aws/sqs.ts';
+import type { Target } from '../../stage/target.ts';
 import { createLetterReader, type Letter } from './letter.ts';
-import { merged } from './merged.ts';
+import { merged } from './merge-generators.ts';
 import { countsOf, receive } from './queue.ts';
 import { createVisibilityLease, type VisibilityLease } from './visibility-lease.ts';
 

@@ -1,7 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { errorName } from '../../aws/error.ts';
-import { carriedOf, type DeadLetter, nowhere } from '../../dead-letter.ts';
-import { wholeIn } from '../../delivery/letter-file.ts';
+import { carriedOf, type DeadLetter, nowhere } from '../../../delivery/letters/dead-letter.ts';
+import { wholeIn } from '../../../delivery/letters/letter-file.ts';
+import { errorName } from '../../../runtime/aws/error.ts';
 
 /** Holds the messages that SQS did not take as letters. */
 export type Bucket = {

@@ -1,4 +1,4 @@
-import { deleteAll, hideAll, type Queue } from '../../aws/sqs.ts';
+import { deleteAll, hideAll, type Queue } from '../../../runtime/aws/sqs.ts';
 
 /** Letters that this process has received: nobody else sees them until it gives them back, deletes them, or dies. */
 export type VisibilityLease = {

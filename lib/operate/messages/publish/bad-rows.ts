@@ -1,5 +1,5 @@
-import type { Integrations } from '../deployment/integrations.ts';
-import { eventIn } from '../envelope.ts';
+import { eventIn } from '../../../message/envelope.ts';
+import type { Integrations } from '../../stage/integrations.ts';
 import type { Published } from './publish.ts';
 import { openRows, type Source } from './rows.ts';
 

@@ -1,5 +1,5 @@
-import { watchOutcomes } from '../desk/outcomes.ts';
-import type { DeskRecord, DeskTable } from '../desk/record.ts';
+import { watchOutcomes } from '../../../delivery/letters/outcomes.ts';
+import type { DeskRecord, DeskTable } from '../../../delivery/letters/record.ts';
 import type { PublishedMessage } from './publish.ts';
 
 /** `unknown`: no function has said anything of it in time. */

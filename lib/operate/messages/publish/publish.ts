@@ -1,18 +1,18 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { sendAll } from '../aws/sqs.ts';
-import { maxMessageBytes, type Outgoing, sqsProblem } from '../aws/sqs-limits.ts';
-import { receiptAttribute } from '../dead-letter.ts';
-import type { Audit } from '../deployment/audit.ts';
-import { RefusedError } from '../deployment/command-errors.ts';
-import type { Integrations } from '../deployment/integrations.ts';
-import type { Target } from '../deployment/target.ts';
-import { eventIn } from '../envelope.ts';
-import { failureOf } from '../failure.ts';
-import type { Integration } from '../integration.ts';
-import { readJson } from '../json.ts';
-import { isTooOld } from '../ledger/rules.ts';
-import { problemsByColumn, problemsText } from '../mapping/events.ts';
-import { bulkAttributes, draftOf } from '../message.ts';
+import type { Integration } from '../../../delivery/handle/integration.ts';
+import { isTooOld } from '../../../delivery/ledger/rules.ts';
+import { receiptAttribute } from '../../../delivery/letters/dead-letter.ts';
+import { eventIn } from '../../../message/envelope.ts';
+import { failureOf } from '../../../message/failure.ts';
+import { readJson } from '../../../message/json.ts';
+import { bulkAttributes, draftOf } from '../../../message/message.ts';
+import { maxMessageBytes, type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
+import { sendAll } from '../../../runtime/aws/sqs.ts';
+import { problemsByColumn, problemsText } from '../../../sources/mapping/events.ts';
+import type { Audit } from '../../stage/audit.ts';
+import { RefusedError } from '../../stage/command-errors.ts';
+import type { Integrations } from '../../stage/integrations.ts';
+import type { Target } from '../../stage/target.ts';
 import { openRows, type Row, type Source } from './rows.ts';
 
 type PublishOptions = Source & {

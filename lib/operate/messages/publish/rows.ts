@@ -3,19 +3,25 @@ import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { UsageError } from '../deployment/command-errors.ts';
-import type { Integrations } from '../deployment/integrations.ts';
-import { unknownName } from '../deployment/nearest.ts';
-import { eventIn, type Unwrapped, unwrapped } from '../envelope.ts';
-import type { Integration } from '../integration.ts';
-import { problemOf, readJson } from '../json.ts';
-import { type Cell, columnsOf, delimiterIn, eventOf, unknownColumns } from '../mapping/columns.ts';
-import { eventsOf, type Made, problemsText } from '../mapping/events.ts';
-import { columnsIn, type Mapping, readMapping } from '../mapping/mapping.ts';
-import { messageType } from '../message.ts';
+import type { Integration } from '../../../delivery/handle/integration.ts';
+import { eventIn, type Unwrapped, unwrapped } from '../../../message/envelope.ts';
+import { problemOf, readJson } from '../../../message/json.ts';
+import { messageType } from '../../../message/message.ts';
+import {
+  type Cell,
+  columnsOf,
+  delimiterIn,
+  eventOf,
+  unknownColumns,
+} from '../../../sources/mapping/columns.ts';
+import { eventsOf, type Made, problemsText } from '../../../sources/mapping/events.ts';
+import { columnsIn, type Mapping, readMapping } from '../../../sources/mapping/mapping.ts';
+import { UsageError } from '../../stage/command-errors.ts';
+import type { Input } from '../../stage/input.ts';
+import type { Integrations } from '../../stage/integrations.ts';
+import { linesIn, withoutMark } from '../../stage/lines.ts';
+import { unknownName } from '../../stage/nearest.ts';
 import { type Format, formats } from './formats.ts';
-import type { Input } from './input.ts';
-import { linesIn, withoutMark } from './lines.ts';
 
 /** One message of a file, or why it is none. `line` counts from 1; in a JSON file it counts messages. */
 export type Row = {

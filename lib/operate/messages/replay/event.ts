@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { type FailureKind, responsible } from '../../failure.ts';
-import { filterSchema } from '../reading/filter.ts';
+import { type FailureKind, responsible } from '../../../message/failure.ts';
+import { filterSchema } from '../letters/filter.ts';
 
 /** What an operator may ask for: the options of `sis-relay letters replay`, under the same names. */
 const request = z.strictObject({

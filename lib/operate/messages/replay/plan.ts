@@ -1,6 +1,6 @@
-import { replayedOften } from '../../desk/letter-kinds.ts';
-import { needsDecision } from '../../failure.ts';
-import type { Selected, Selection } from '../reading/selection.ts';
+import { needsDecision } from '../../../message/failure.ts';
+import { replayedOften } from '../../../message/letter-kinds.ts';
+import type { Selected, Selection } from '../letters/selection.ts';
 import type { Preflight } from './preflight.ts';
 
 /** What a replay will do, before it does anything. */

@@ -1,13 +1,13 @@
-import { errorName } from '../../aws/error.ts';
-import { inParallel } from '../../aws/parallel.ts';
-import { type ConnectionReport, checkConnection } from '../../connection/check.ts';
-import { type Connection, withConnection } from '../../connection/connection.ts';
-import { loadFunctions } from '../../deployment/integrations.ts';
-import type { Target } from '../../deployment/target.ts';
-import { failureOf } from '../../failure.ts';
-import { acknowledged } from '../../platform/core/operation.ts';
-import type { Group } from '../reading/groups.ts';
-import type { Selected, Selection } from '../reading/selection.ts';
+import { failureOf } from '../../../message/failure.ts';
+import { acknowledged } from '../../../platform/client/operation.ts';
+import { errorName } from '../../../runtime/aws/error.ts';
+import { inParallel } from '../../../runtime/aws/parallel.ts';
+import { type ConnectionReport, checkConnection } from '../../stage/connection/check.ts';
+import { type Connection, withConnection } from '../../stage/connection/connection.ts';
+import { loadFunctions } from '../../stage/integrations.ts';
+import type { Target } from '../../stage/target.ts';
+import type { Group } from '../letters/groups.ts';
+import type { Selected, Selection } from '../letters/selection.ts';
 
 /** Why a letter would fail again, and what to do first, as far as can be known without sending it; undefined: nothing is known. */
 export type Preflight = (letter: Selected) => { why: string; todo: string } | undefined;

@@ -1,9 +1,9 @@
-import { type Fate, watchOutcomes } from '../../desk/outcomes.ts';
-import type { DeskRecord } from '../../desk/record.ts';
-import { type Group, groupsOf } from '../reading/groups.ts';
-import type { Letter } from '../reading/letter.ts';
-import { deskOf } from '../reading/records.ts';
-import type { InHand, Selected } from '../reading/selection.ts';
+import { type Fate, watchOutcomes } from '../../../delivery/letters/outcomes.ts';
+import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import { type Group, groupsOf } from '../letters/groups.ts';
+import type { Letter } from '../letters/letter.ts';
+import { deskOf } from '../letters/records.ts';
+import type { InHand, Selected } from '../letters/selection.ts';
 import { paced } from './paced.ts';
 import { type Sending, sendAndDelete } from './send-and-delete.ts';
 

@@ -1,13 +1,23 @@
-import { sendAll } from '../../aws/sqs.ts';
-import { bytesOf, maxAttributes, maxBytes, type Outgoing, withoutRefused } from '../../aws/sqs-limits.ts';
-import { type DeadLetter, historyAttribute, receiptAttribute } from '../../dead-letter.ts';
-import type { Target } from '../../deployment/target.ts';
-import { type Deed, historyIn, withDeed } from '../../desk/history.ts';
-import { needsDecision } from '../../failure.ts';
-import type { Letter } from '../reading/letter.ts';
-import { deskOf, endRecords } from '../reading/records.ts';
-import type { Session } from '../reading/session.ts';
-import { leaseEnded } from '../reading/visibility-lease.ts';
+import {
+  type DeadLetter,
+  historyAttribute,
+  receiptAttribute,
+} from '../../../delivery/letters/dead-letter.ts';
+import { type Deed, historyIn, withDeed } from '../../../delivery/letters/history.ts';
+import { needsDecision } from '../../../message/failure.ts';
+import {
+  bytesOf,
+  maxAttributes,
+  maxBytes,
+  type Outgoing,
+  withoutRefused,
+} from '../../../message/sqs-limits.ts';
+import { sendAll } from '../../../runtime/aws/sqs.ts';
+import type { Target } from '../../stage/target.ts';
+import type { Letter } from '../letters/letter.ts';
+import { deskOf, endRecords } from '../letters/records.ts';
+import type { Session } from '../letters/session.ts';
+import { leaseEnded } from '../letters/visibility-lease.ts';
 
 export type SendOutcome = {
   /** By the letter's id, SQS' id of the message that is on its queue again; undefined where SQS did not tell it. */

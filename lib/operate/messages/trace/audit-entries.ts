@@ -1,5 +1,5 @@
-import { type AuditedCommand, readAuditLog } from '../deployment/audit-log.ts';
-import type { Target } from '../deployment/target.ts';
+import { type AuditedCommand, readAuditLog } from '../../stage/audit-log.ts';
+import type { Target } from '../../stage/target.ts';
 import type { TraceEvent } from './event.ts';
 
 /** What operators did since then to one of these messages, by the audit log. @throws where it cannot be read. */

@@ -1,9 +1,9 @@
-import { deskOf } from '../dead-letters/reading/records.ts';
-import { UsageError } from '../deployment/command-errors.ts';
-import type { Target } from '../deployment/target.ts';
-import { conditionOn, scanned } from '../desk/read.ts';
-import type { DeskRecord } from '../desk/record.ts';
-import { type About, isAbout } from '../desk/subject.ts';
+import { conditionOn, scanned } from '../../../delivery/letters/read.ts';
+import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import { type About, isAbout } from '../../../delivery/letters/subject.ts';
+import { UsageError } from '../../stage/command-errors.ts';
+import type { Target } from '../../stage/target.ts';
+import { deskOf } from '../letters/records.ts';
 
 /**
  * What operators see of messages about a user, a course, or that user in that course, ended ones too, the newest first. The whole table

@@ -1,6 +1,6 @@
-import { historyIn } from '../desk/history.ts';
-import { recordsOf, scanned } from '../desk/read.ts';
-import type { DeskRecord, DeskTable } from '../desk/record.ts';
+import { historyIn } from '../../../delivery/letters/history.ts';
+import { recordsOf, scanned } from '../../../delivery/letters/read.ts';
+import type { DeskRecord, DeskTable } from '../../../delivery/letters/record.ts';
 
 /** One message of a producer: under each id that SQS gave it, first and after each replay. */
 export type Chain = { ids: Set<string>; records: DeskRecord[] };

@@ -2,14 +2,14 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod';
-import { awsClient } from '../aws/clients.ts';
-import { errorName } from '../aws/error.ts';
-import { RefusedError } from '../deployment/command-errors.ts';
-import type { Target } from '../deployment/target.ts';
-import { jsonIn } from '../json.ts';
+import { jsonIn } from '../../../message/json.ts';
+import { awsClient } from '../../../runtime/aws/clients.ts';
+import { errorName } from '../../../runtime/aws/error.ts';
+import { RefusedError } from '../../stage/command-errors.ts';
+import type { Target } from '../../stage/target.ts';
 import type { TraceEvent } from './event.ts';
 
-/** A line as telemetry/log-facts.ts writes it, as far as it is read here. */
+/** A line as runtime/telemetry/log-facts.ts writes it, as far as it is read here. */
 const factsSchema = z.object({
   messageId: z.string().optional(),
   eventId: z.string().optional(),

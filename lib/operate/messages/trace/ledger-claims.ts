@@ -1,6 +1,6 @@
-import type { Target } from '../deployment/target.ts';
-import { eventIdIn } from '../ledger/identity.ts';
-import { createLedgerTable, type Item } from '../ledger/table.ts';
+import { eventIdIn } from '../../../delivery/ledger/identity.ts';
+import { createLedgerTable, type Item } from '../../../delivery/ledger/table.ts';
+import type { Target } from '../../stage/target.ts';
 import type { TraceEvent } from './event.ts';
 
 /** The last claims of a resource. */

@@ -1,5 +1,5 @@
-import { type Deed, historyIn } from '../desk/history.ts';
-import type { DeskRecord } from '../desk/record.ts';
+import { type Deed, historyIn } from '../../../delivery/letters/history.ts';
+import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import type { Chain } from './chains.ts';
 import { type TraceEvent, timeOf } from './event.ts';
 

@@ -1,9 +1,9 @@
-import { errorName } from '../aws/error.ts';
-import { deskOf } from '../dead-letters/reading/records.ts';
-import { RefusedError, UsageError } from '../deployment/command-errors.ts';
-import type { Target } from '../deployment/target.ts';
-import type { DeskRecord, State } from '../desk/record.ts';
-import { safeText } from '../redaction/log-text.ts';
+import type { DeskRecord, State } from '../../../delivery/letters/record.ts';
+import { errorName } from '../../../runtime/aws/error.ts';
+import { safeText } from '../../../runtime/privacy/log-text.ts';
+import { RefusedError, UsageError } from '../../stage/command-errors.ts';
+import type { Target } from '../../stage/target.ts';
+import { deskOf } from '../letters/records.ts';
 import { nextOf } from '../waiting/waiting.ts';
 import { commandsOn } from './audit-entries.ts';
 import { type Chain, findChains, tailOf } from './chains.ts';

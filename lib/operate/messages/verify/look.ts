@@ -1,18 +1,18 @@
-import type { Connection } from '../../connection/connection.ts';
-import { historyAttribute } from '../../dead-letter.ts';
-import { fieldsOf, placeInLedger } from '../../delivery/ledger-entry.ts';
-import { wasDone } from '../../delivery/was-done.ts';
-import { historyIn } from '../../desk/history.ts';
-import type { LetterRecord } from '../../desk/record.ts';
-import { type FailureKind, failureOf } from '../../failure.ts';
-import type { Files } from '../../files/files.ts';
-import type { Integration, IntegrationContext } from '../../integration.ts';
-import { isSameMessage } from '../../ledger/identity.ts';
-import { type Unresolved, unresolvedOf } from '../../ledger/rules.ts';
-import type { Item, LedgerTable } from '../../ledger/table.ts';
-import { draftOf, type Message } from '../../message.ts';
-import { listGradeObjects } from '../../platform/resources/grade-objects.ts';
-import type { Letter } from '../reading/letter.ts';
+import type { Integration, IntegrationContext } from '../../../delivery/handle/integration.ts';
+import { fieldsOf, placeInLedger } from '../../../delivery/handle/ledger-entry.ts';
+import { wasDone } from '../../../delivery/handle/verify-attempt.ts';
+import { isSameMessage } from '../../../delivery/ledger/identity.ts';
+import { type Unresolved, unresolvedOf } from '../../../delivery/ledger/rules.ts';
+import type { Item, LedgerTable } from '../../../delivery/ledger/table.ts';
+import { historyAttribute } from '../../../delivery/letters/dead-letter.ts';
+import { historyIn } from '../../../delivery/letters/history.ts';
+import type { LetterRecord } from '../../../delivery/letters/record.ts';
+import { type FailureKind, failureOf } from '../../../message/failure.ts';
+import { draftOf, type Message } from '../../../message/message.ts';
+import { listGradeObjects } from '../../../platform/resources/grade-objects.ts';
+import type { Files } from '../../../runtime/files/files.ts';
+import type { Connection } from '../../stage/connection/connection.ts';
+import type { Letter } from '../letters/letter.ts';
 
 /** What the platform shows of what a letter's message was to do. */
 export type Look = { found: 'found' | 'absent' | 'unclear'; why?: string };

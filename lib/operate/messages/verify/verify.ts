@@ -1,18 +1,18 @@
-import { inParallel } from '../../aws/parallel.ts';
-import { checkConnection } from '../../connection/check.ts';
-import { type Connection, withConnection } from '../../connection/connection.ts';
-import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
-import { integrationNamed } from '../../deployment/integrations.ts';
-import type { Target } from '../../deployment/target.ts';
-import type { LetterRecord } from '../../desk/record.ts';
-import { needsDecision, undecidedKinds } from '../../failure.ts';
-import { createFiles } from '../../files/files.ts';
-import type { Integration } from '../../integration.ts';
-import { createLedgerTable } from '../../ledger/table.ts';
-import type { Filter } from '../reading/filter.ts';
-import { goneBecause } from '../reading/find.ts';
-import { type Selected, selectLetters, withLetters } from '../reading/selection.ts';
-import type { ReadOptions } from '../reading/session.ts';
+import type { Integration } from '../../../delivery/handle/integration.ts';
+import { createLedgerTable } from '../../../delivery/ledger/table.ts';
+import type { LetterRecord } from '../../../delivery/letters/record.ts';
+import { needsDecision, undecidedKinds } from '../../../message/failure.ts';
+import { inParallel } from '../../../runtime/aws/parallel.ts';
+import { createFiles } from '../../../runtime/files/files.ts';
+import { RefusedError, UsageError } from '../../stage/command-errors.ts';
+import { checkConnection } from '../../stage/connection/check.ts';
+import { type Connection, withConnection } from '../../stage/connection/connection.ts';
+import { integrationNamed } from '../../stage/integrations.ts';
+import type { Target } from '../../stage/target.ts';
+import type { Filter } from '../letters/filter.ts';
+import { goneBecause } from '../letters/find-letter.ts';
+import { type Selected, selectLetters, withLetters } from '../letters/selection.ts';
+import type { ReadOptions } from '../letters/session.ts';
 import { type Doubt, type Look, lookAgain, whyNotLookedUp } from './look.ts';
 
 export type VerifiedLetter = Pick<

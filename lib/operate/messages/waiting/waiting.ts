@@ -1,10 +1,10 @@
-import type { Filter } from '../dead-letters/reading/filter.ts';
-import { type Group, groupsOf } from '../dead-letters/reading/groups.ts';
-import { deskOf, recordsMatching } from '../dead-letters/reading/records.ts';
-import type { Target } from '../deployment/target.ts';
-import { withoutIds } from '../desk/letter-words.ts';
-import type { DeskRecord } from '../desk/record.ts';
-import { dispositions, type FailureKind } from '../failure.ts';
+import { withoutIds } from '../../../delivery/letters/letter-words.ts';
+import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import { dispositions, type FailureKind } from '../../../message/failure.ts';
+import type { Target } from '../../stage/target.ts';
+import type { Filter } from '../letters/filter.ts';
+import { type Group, groupsOf } from '../letters/groups.ts';
+import { deskOf, recordsMatching } from '../letters/records.ts';
 
 /**
  * `later`: its queue hides it until its next try. `due`: that time has come, so its function has it, or will have it when those before

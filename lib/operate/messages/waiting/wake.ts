@@ -1,11 +1,11 @@
-import { attribute, unlessRefused } from '../aws/dynamodb.ts';
-import { inParallel } from '../aws/parallel.ts';
-import { hideAll } from '../aws/sqs.ts';
-import type { Filter } from '../dead-letters/reading/filter.ts';
-import { deskOf } from '../dead-letters/reading/records.ts';
-import type { Audit } from '../deployment/audit.ts';
-import type { Target } from '../deployment/target.ts';
-import type { DeskRecord, DeskTable } from '../desk/record.ts';
+import type { DeskRecord, DeskTable } from '../../../delivery/letters/record.ts';
+import { attribute, unlessRefused } from '../../../runtime/aws/dynamodb.ts';
+import { inParallel } from '../../../runtime/aws/parallel.ts';
+import { hideAll } from '../../../runtime/aws/sqs.ts';
+import type { Audit } from '../../stage/audit.ts';
+import type { Target } from '../../stage/target.ts';
+import type { Filter } from '../letters/filter.ts';
+import { deskOf } from '../letters/records.ts';
 import { findWaiting, nextOf, type WaitingGroup, waitingGroups } from './waiting.ts';
 
 export type WakePlan = {

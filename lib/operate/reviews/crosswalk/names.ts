@@ -1,9 +1,9 @@
-import type { Audit } from '../../deployment/audit.ts';
-import { bucketOf as filesBucketOf } from '../../deployment/audit-log.ts';
-import { RefusedError } from '../../deployment/command-errors.ts';
-import type { Target } from '../../deployment/target.ts';
-import { type CrosswalkKind, type CrosswalkSource, crosswalkSources } from '../kinds.ts';
-import { movedIn, movedKey } from '../moved.ts';
+import {
+  type CrosswalkKind,
+  type CrosswalkSource,
+  crosswalkSources,
+} from '../../../delivery/crosswalk/kinds.ts';
+import { movedIn, movedKey } from '../../../delivery/crosswalk/moved.ts';
 import {
   acceptedBucketOf,
   bucketOf,
@@ -13,7 +13,11 @@ import {
   type Filled,
   isAccepted,
   sameIds,
-} from '../table.ts';
+} from '../../../delivery/crosswalk/table.ts';
+import type { Audit } from '../../stage/audit.ts';
+import { bucketOf as filesBucketOf } from '../../stage/audit-log.ts';
+import { RefusedError } from '../../stage/command-errors.ts';
+import type { Target } from '../../stage/target.ts';
 
 /** What a name stands for, by one source. */
 export type ShownName = Entry & {

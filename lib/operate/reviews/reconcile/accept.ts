@@ -1,7 +1,7 @@
-import type { Audit } from '../../deployment/audit.ts';
-import type { Target } from '../../deployment/target.ts';
-import { acceptedPrefix, newRunId } from '../record.ts';
-import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose.ts';
+import { acceptedPrefix, newRunId } from '../../../scheduled/reconcile/record.ts';
+import type { Audit } from '../../stage/audit.ts';
+import type { Target } from '../../stage/target.ts';
+import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose-findings.ts';
 import { storeOf } from './read.ts';
 
 export type AcceptOptions = Choice & {

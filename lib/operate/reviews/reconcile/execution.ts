@@ -1,8 +1,8 @@
-import { errorName } from '../../aws/error.ts';
-import { RefusedError } from '../../deployment/command-errors.ts';
-import { lambdaOf } from '../../deployment/lambda-client.ts';
-import { restAfter } from '../../deployment/rests.ts';
-import type { Target } from '../../deployment/target.ts';
+import { errorName } from '../../../runtime/aws/error.ts';
+import { RefusedError } from '../../stage/command-errors.ts';
+import { lambdaOf } from '../../stage/lambda-client.ts';
+import { restAfter } from '../../stage/poll-delay.ts';
+import type { Target } from '../../stage/target.ts';
 
 const functionNameOf = ({ prefix }: Target): string => `${prefix}reconcile`;
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { withoutIds } from '../../desk/letter-words.ts';
-import { type EffectClass, faultClasses } from '../classes.ts';
-import type { Finding } from '../record.ts';
+import { withoutIds } from '../../../delivery/letters/letter-words.ts';
+import { type EffectClass, faultClasses } from '../../../scheduled/reconcile/classes.ts';
+import type { Finding } from '../../../scheduled/reconcile/record.ts';
 
 /** Findings of which the same is to be done. */
 export type FindingGroup = {

@@ -1,12 +1,9 @@
 import { createInterface } from 'node:readline';
 import * as z from 'zod';
-import { unlessError } from '../../aws/error.ts';
-import { bucketOf } from '../../deployment/audit-log.ts';
-import { RefusedError } from '../../deployment/command-errors.ts';
-import type { Target } from '../../deployment/target.ts';
-import type { JobStore } from '../../durable/store.ts';
-import { jsonIn } from '../../json.ts';
-import type { EffectClass } from '../classes.ts';
+import type { JobStore } from '../../../delivery/durable/store.ts';
+import { jsonIn } from '../../../message/json.ts';
+import { unlessError } from '../../../runtime/aws/error.ts';
+import type { EffectClass } from '../../../scheduled/reconcile/classes.ts';
 import {
   acceptanceKeyOf,
   acceptedPrefix,
@@ -23,7 +20,10 @@ import {
   reportSchema,
   runId,
   timeText,
-} from '../record.ts';
+} from '../../../scheduled/reconcile/record.ts';
+import { bucketOf } from '../../stage/audit-log.ts';
+import { RefusedError } from '../../stage/command-errors.ts';
+import type { Target } from '../../stage/target.ts';
 import { createGroups, type FindingGroup, groupIdOf, isFault } from './groups.ts';
 
 /** What operators see of a run. */
@@ -48,7 +48,7 @@ export type Comparison = {
 };
 
 export const storeOf = async (target: Target): Promise<JobStore> => {
-  const { createJobStore } = await import('../../durable/store.ts');
+  const { createJobStore } = await import('../../../delivery/durable/store.ts');
   return createJobStore({ s3: await target.s3(), bucket: await bucketOf(target) });
 };
 

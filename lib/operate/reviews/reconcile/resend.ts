@@ -1,8 +1,4 @@
-import { deskOf, recordsMatching } from '../../dead-letters/reading/records.ts';
-import type { Audit } from '../../deployment/audit.ts';
-import { RefusedError } from '../../deployment/command-errors.ts';
-import type { Target } from '../../deployment/target.ts';
-import type { EffectClass } from '../classes.ts';
+import type { EffectClass } from '../../../scheduled/reconcile/classes.ts';
 import {
   type Finding,
   newRunId,
@@ -13,9 +9,13 @@ import {
   resendListKey,
   resendResultKey,
   resendResultSchema,
-} from '../record.ts';
-import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose.ts';
-import { type Patience, startExecution, waitFor } from './function.ts';
+} from '../../../scheduled/reconcile/record.ts';
+import { deskOf, recordsMatching } from '../../messages/letters/records.ts';
+import type { Audit } from '../../stage/audit.ts';
+import { RefusedError } from '../../stage/command-errors.ts';
+import type { Target } from '../../stage/target.ts';
+import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose-findings.ts';
+import { type Patience, startExecution, waitFor } from './execution.ts';
 import { groupsOf } from './groups.ts';
 import { storeOf } from './read.ts';
 

@@ -1,8 +1,8 @@
-import type { Audit } from '../../deployment/audit.ts';
-import type { Target } from '../../deployment/target.ts';
-import { newRunId, type Report } from '../record.ts';
-import { reasons } from '../select.ts';
-import { type Patience, startExecution, waitFor } from './function.ts';
+import { newRunId, type Report } from '../../../scheduled/reconcile/record.ts';
+import { reasons } from '../../../scheduled/reconcile/selection.ts';
+import type { Audit } from '../../stage/audit.ts';
+import type { Target } from '../../stage/target.ts';
+import { type Patience, startExecution, waitFor } from './execution.ts';
 import { reportIn, storeOf } from './read.ts';
 
 /** Begins a run at once, of all that the ledger knows, or as the schedule does; answers its id. @throws RefusedError */

@@ -1,10 +1,10 @@
-import { errorName } from '../../aws/error.ts';
-import type { Audit } from '../../deployment/audit.ts';
-import { RefusedError } from '../../deployment/command-errors.ts';
-import { lambdaOf } from '../../deployment/lambda-client.ts';
-import { restAfter } from '../../deployment/rests.ts';
-import type { Target } from '../../deployment/target.ts';
-import type { Decision, SnapshotRecord } from '../record.ts';
+import { errorName } from '../../../runtime/aws/error.ts';
+import type { Decision, SnapshotRecord } from '../../../sources/snapshots/state/record.ts';
+import type { Audit } from '../../stage/audit.ts';
+import { RefusedError } from '../../stage/command-errors.ts';
+import { lambdaOf } from '../../stage/lambda-client.ts';
+import { restAfter } from '../../stage/poll-delay.ts';
+import type { Target } from '../../stage/target.ts';
 import { readSnapshot } from './read.ts';
 
 export type DecisionOptions = {

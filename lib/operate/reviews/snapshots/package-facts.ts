@@ -1,8 +1,8 @@
-import { quotedName, type SetEngine } from '../../sets/engine.ts';
-import { rowsOf } from '../../sets/table.ts';
-import type { Package } from '../package.ts';
-import type { SnapshotSettings } from '../settings-file.ts';
-import { cellMacros } from '../wanted.ts';
+import { quotedName, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { rowsOf } from '../../../runtime/files/tables/table.ts';
+import { cellMacros } from '../../../sources/snapshots/compare/wanted.ts';
+import type { Package } from '../../../sources/snapshots/package/package.ts';
+import type { SnapshotSettings } from '../../../sources/snapshots/package/settings-file.ts';
 
 /** What the survey reads of a file of OneRoster. */
 type Looked = {

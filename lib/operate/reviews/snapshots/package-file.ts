@@ -1,6 +1,6 @@
 import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { UsageError } from '../../deployment/command-errors.ts';
+import { UsageError } from '../../stage/command-errors.ts';
 
 /** @throws UsageError if there is no such file. */
 export const checkReadable = async (file: string): Promise<void> => {

@@ -1,9 +1,7 @@
 import type { Readable } from 'node:stream';
-import { unlessError } from '../../aws/error.ts';
-import { bucketOf } from '../../deployment/audit-log.ts';
-import { RefusedError } from '../../deployment/command-errors.ts';
-import type { Target } from '../../deployment/target.ts';
-import { jsonIn } from '../../json.ts';
+import { jsonIn } from '../../../message/json.ts';
+import { unlessError } from '../../../runtime/aws/error.ts';
+import { fileNameOf, isTable, snapshotsPrefix } from '../../../sources/snapshots/request.ts';
 import {
   acceptedKeyOf,
   type Counts,
@@ -12,8 +10,10 @@ import {
   reportKey,
   type SnapshotRecord,
   snapshotRecord,
-} from '../record.ts';
-import { fileNameOf, isTable, snapshotsPrefix } from '../request.ts';
+} from '../../../sources/snapshots/state/record.ts';
+import { bucketOf } from '../../stage/audit-log.ts';
+import { RefusedError } from '../../stage/command-errors.ts';
+import type { Target } from '../../stage/target.ts';
 
 export type SnapshotList = {
   /** The newest first. */

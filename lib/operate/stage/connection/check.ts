@@ -1,8 +1,8 @@
-import { remedyOfRefusal } from '../credentials/cache.ts';
-import { dispositions, type Failure, failureOf } from '../failure.ts';
-import type { Credential } from '../platform/auth/auth.ts';
-import { getWhoAmI, whoAmI } from '../platform/resources/users.ts';
-import { getVersions, listVersions } from '../platform/resources/versions.ts';
+import { dispositions, type Failure, failureOf } from '../../../message/failure.ts';
+import type { Credential } from '../../../platform/auth/auth.ts';
+import { remedyOfRefusal } from '../../../platform/auth/cache.ts';
+import { getWhoAmI, whoAmI } from '../../../platform/resources/users.ts';
+import { getVersions, listVersions } from '../../../platform/resources/versions.ts';
 import type { Connection } from './connection.ts';
 
 /** Whether messages can get through, as far as can be known without changing anything. */
@@ -137,7 +137,7 @@ const misspelt = async ({ site }: Connection): Promise<ConnectionReport['problem
   const overridden = Object.keys(site.overrides);
   if (overridden.length === 0) return [];
   // Few sites override any, and all operations with their schemas take longer to load than the rest of the check.
-  const { operations } = await import('../platform/resources/operations.ts');
+  const { operations } = await import('../../../platform/resources/operations.ts');
   const unknown = overridden.filter((each) => !operations.some(({ name }) => name === each));
   if (unknown.length === 0) return [];
   const what = `PLATFORM_OPERATIONS names unknown operations: ${unknown.join(', ')}`;

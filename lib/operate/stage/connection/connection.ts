@@ -1,21 +1,25 @@
-import { platformOptionsOf, type Settings, settingsFrom } from '../config/settings.ts';
-import { createCredentials } from '../credentials/cache.ts';
-import { createSecretReader, type ReadSecret } from '../credentials/reader.ts';
-import { createSecretVersions } from '../credentials/versions.ts';
-import { UsageError } from '../deployment/command-errors.ts';
-import { settingsProblem, type Target } from '../deployment/target.ts';
-import { jsonIn } from '../json.ts';
-import { createPace } from '../pace/pace.ts';
+import { jsonIn } from '../../../message/json.ts';
 import {
   type Authenticator,
   type Credential,
   clockSkewIn,
   createAuthenticator,
   credentialSchema,
-} from '../platform/auth/auth.ts';
-import { createPlatformClient, type PlatformClient, type PlatformOptions } from '../platform/client.ts';
-import { isTimestampOutOfRange } from '../platform/core/platform-error.ts';
-import { type Incident, readIncident, serviceCredential } from '../telemetry/incidents.ts';
+} from '../../../platform/auth/auth.ts';
+import { createCredentials } from '../../../platform/auth/cache.ts';
+import { createSecretReader, type ReadSecret } from '../../../platform/auth/reader.ts';
+import { createSecretVersions } from '../../../platform/auth/versions.ts';
+import {
+  createPlatformClient,
+  type PlatformClient,
+  type PlatformOptions,
+} from '../../../platform/client/client.ts';
+import { createPace } from '../../../platform/client/pace/pace.ts';
+import { isTimestampOutOfRange } from '../../../platform/client/platform-error.ts';
+import { platformOptionsOf, type Settings, settingsFrom } from '../../../runtime/aws/settings.ts';
+import { type Incident, readIncident, serviceCredential } from '../../../runtime/telemetry/incidents.ts';
+import { UsageError } from '../command-errors.ts';
+import { settingsProblem, type Target } from '../target.ts';
 
 /** The platform as the functions reach it. */
 export type Connection = {

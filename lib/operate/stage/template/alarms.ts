@@ -69,7 +69,7 @@ export const alarmResources = (
 };
 
 const described = ({ text, see }: { text: string; see: string }): string =>
-  `${text} Runbook: lib/cli/README.md#${see}`;
+  `${text} Runbook: lib/show/cli/README.md#${see}`;
 
 const alarmOf = (stage: string, row: Row, watch: string[]): Resource => {
   const { expression, statistic, ...usual } = kinds[row.as];

@@ -1,5 +1,5 @@
-import type { Outcome } from '../../failure.ts';
-import type { metricDefinitions } from '../../telemetry/metrics.ts';
+import type { Outcome } from '../../../message/failure.ts';
+import type { metricDefinitions } from '../../../runtime/telemetry/metrics.ts';
 import { type Resource, sub } from './cloudformation.ts';
 
 type MetricName = keyof typeof metricDefinitions;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { Integration } from '../../integration.ts';
-import { sisFields } from '../../sis-ids.ts';
+import type { Integration } from '../../../delivery/handle/integration.ts';
+import { sisFields } from '../../../message/sis-ids.ts';
 import {
   allow,
   arn,

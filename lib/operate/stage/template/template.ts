@@ -79,7 +79,7 @@ const loadDeclared = async (functions: Record<string, Stanza>): Promise<Declared
   const declared = functionNames().map(async (name): Promise<Declared> => {
     const durable = functions[name]?.durableConfig !== undefined;
     if (!queued.has(name)) return { name, durable, calls: calling.has(name), integration: undefined };
-    const { integration }: FunctionModule = await import(`../../../functions/${name}.ts`);
+    const { integration }: FunctionModule = await import(`../../../../functions/${name}.ts`);
     return { name, durable, calls: integration?.operations.length !== 0, integration };
   });
   return Promise.all(declared);

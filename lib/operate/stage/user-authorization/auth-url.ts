@@ -1,5 +1,5 @@
-import { RefusedError, UsageError } from '../deployment/command-errors.ts';
-import { type IdKeyCredential, idKeyCredential, signature } from '../platform/auth/id-key.ts';
+import { type IdKeyCredential, idKeyCredential, signature } from '../../../platform/auth/id-key.ts';
+import { RefusedError, UsageError } from '../command-errors.ts';
 
 /** An application as it is registered on the platform. */
 export type App = { appId: string; appKey: string };

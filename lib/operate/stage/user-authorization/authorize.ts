@@ -1,12 +1,12 @@
 import { request } from 'undici';
 import * as z from 'zod';
+import { failureOf } from '../../../message/failure.ts';
+import type { IdKeyCredential } from '../../../platform/auth/id-key.ts';
+import { whoAmI } from '../../../platform/resources/users.ts';
+import type { Audit } from '../audit.ts';
+import { RefusedError, UsageError } from '../command-errors.ts';
 import { type Connection, withConnection } from '../connection/connection.ts';
-import type { Audit } from '../deployment/audit.ts';
-import { RefusedError, UsageError } from '../deployment/command-errors.ts';
-import type { Target } from '../deployment/target.ts';
-import { failureOf } from '../failure.ts';
-import type { IdKeyCredential } from '../platform/auth/id-key.ts';
-import { whoAmI } from '../platform/resources/users.ts';
+import type { Target } from '../target.ts';
 import { type App, authUrl, credentialFromCallback, explainEntry, isClosed } from './auth-url.ts';
 
 /** The token entry: its address, and what the platform answers there. */

@@ -1,6 +1,6 @@
-import type { SecretVersions } from '../credentials/versions.ts';
-import { failureOf } from '../failure.ts';
-import type { Observe } from '../telemetry/observe.ts';
+import { failureOf } from '../../../message/failure.ts';
+import type { Observe } from '../../../runtime/telemetry/observe.ts';
+import type { SecretVersions } from '../versions.ts';
 import { type Refreshed, type RefreshOutcome, storingMs, type TokenRefresh } from './token-refresh.ts';
 
 export type RefreshRunOptions = {

@@ -1,8 +1,8 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { awsClient, timeouts } from '../aws/clients.ts';
-import { observeOptionsOf, type RefreshSettings } from '../config/settings.ts';
-import { createSecretVersions } from '../credentials/versions.ts';
-import { createObserve } from '../telemetry/observe.ts';
+import { awsClient, timeouts } from '../../../runtime/aws/clients.ts';
+import { observeOptionsOf, type RefreshSettings } from '../../../runtime/aws/settings.ts';
+import { createObserve } from '../../../runtime/telemetry/observe.ts';
+import { createSecretVersions } from '../versions.ts';
 import { createRefreshRun } from './run.ts';
 import { createTokenRefresh } from './token-refresh.ts';
 

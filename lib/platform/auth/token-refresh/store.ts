@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { SecretVersions } from '../credentials/versions.ts';
-import type { Tokens } from '../platform/auth/token-request.ts';
-import type { Observe } from '../telemetry/observe.ts';
+import type { Observe } from '../../../runtime/telemetry/observe.ts';
+import type { Tokens } from '../token-request.ts';
+import type { SecretVersions } from '../versions.ts';
 import {
   type Claim,
   claimIn,

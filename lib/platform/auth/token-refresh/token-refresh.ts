@@ -1,8 +1,8 @@
-import type { SecretVersion, SecretVersions } from '../credentials/versions.ts';
-import { TokenError } from '../platform/auth/client-authentication.ts';
-import { expiryMs } from '../platform/auth/oauth.ts';
-import { requestTokens } from '../platform/auth/token-request.ts';
-import type { Observe } from '../telemetry/observe.ts';
+import type { Observe } from '../../../runtime/telemetry/observe.ts';
+import { TokenError } from '../client-authentication.ts';
+import { expiryMs } from '../oauth.ts';
+import { requestTokens } from '../token-request.ts';
+import type { SecretVersion, SecretVersions } from '../versions.ts';
 import { claimIn, dueAtMs, type OAuthSecret, oauthSecretIn, stateOf } from './state.ts';
 import { createTokenStore } from './store.ts';
 

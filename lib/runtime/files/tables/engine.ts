@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { inFolder } from '../files/folder.ts';
+import { inFolder } from '../folder.ts';
 
 /** A cell of a result: statements give text and numbers, and cast all else. */
 export type SetValue = string | number | null;

@@ -1,4 +1,4 @@
-import { keepMemoryBelow } from '../files/memory.ts';
+import { keepMemoryBelow } from '../memory-limit.ts';
 
 /** Beside the 60 MB of a container that has just started. */
 const garbageMb = 96;

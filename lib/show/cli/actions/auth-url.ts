@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { RefusedError } from '../../deployment/command-errors.ts';
-import { authorizeUser, type EntryProbe } from '../../user-authorization/authorize.ts';
+import { RefusedError } from '../../../operate/stage/command-errors.ts';
+import { authorizeUser, type EntryProbe } from '../../../operate/stage/user-authorization/authorize.ts';
 import { text } from '../../views/view.ts';
 import type { CommandContext } from '../command-context.ts';
 

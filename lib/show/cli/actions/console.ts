@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { printableJson } from '../../../runtime/privacy/printable.ts';
 import { startConsole } from '../../console/console.ts';
-import { printableJson } from '../../redaction/printable.ts';
 import type { CommandContext } from '../command-context.ts';
 
 export const act = async (

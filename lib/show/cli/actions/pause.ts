@@ -1,5 +1,5 @@
-import { integrationNames } from '../../deployment/function-names.ts';
-import { pauseFunctions, resumeFunctions } from '../../deployment/pause.ts';
+import { integrationNames } from '../../../operate/stage/function-names.ts';
+import { pauseFunctions, resumeFunctions } from '../../../operate/stage/pause.ts';
 import { pauseView } from '../../views/pause.ts';
 import type { CommandContext } from '../command-context.ts';
 

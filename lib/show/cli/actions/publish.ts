@@ -1,9 +1,9 @@
-import { deskOf } from '../../dead-letters/reading/records.ts';
-import { loadIntegrations } from '../../deployment/integrations.ts';
-import { openInput } from '../../publish/input.ts';
-import { awaitOutcomes } from '../../publish/outcomes.ts';
-import { type Published, publishMessages } from '../../publish/publish.ts';
-import { openMapping, type Source } from '../../publish/rows.ts';
+import { deskOf } from '../../../operate/messages/letters/records.ts';
+import { awaitOutcomes } from '../../../operate/messages/publish/outcomes.ts';
+import { type Published, publishMessages } from '../../../operate/messages/publish/publish.ts';
+import { openMapping, type Source } from '../../../operate/messages/publish/rows.ts';
+import { openInput } from '../../../operate/stage/input.ts';
+import { loadIntegrations } from '../../../operate/stage/integrations.ts';
 import { numberOf } from '../../views/amounts.ts';
 import { problemView } from '../../views/changes.ts';
 import { outcomesView, publishedNotes } from '../../views/publish.ts';

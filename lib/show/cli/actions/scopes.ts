@@ -1,6 +1,6 @@
-import { loadFunctions } from '../../deployment/integrations.ts';
-import { type NeededScopes, neededScopes } from '../../deployment/scopes.ts';
-import { operationOverrides } from '../../deployment/target.ts';
+import { loadFunctions } from '../../../operate/stage/integrations.ts';
+import { type NeededScopes, neededScopes } from '../../../operate/stage/scopes.ts';
+import { operationOverrides } from '../../../operate/stage/target.ts';
 import { section, text, type View } from '../../views/view.ts';
 import type { CommandContext } from '../command-context.ts';
 

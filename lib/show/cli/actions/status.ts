@@ -1,5 +1,5 @@
-import { statusOf } from '../../connection/status.ts';
-import { integrationNames } from '../../deployment/function-names.ts';
+import { statusOf } from '../../../operate/reviews/status.ts';
+import { integrationNames } from '../../../operate/stage/function-names.ts';
 import { statusView } from '../../views/status.ts';
 import type { CommandContext } from '../command-context.ts';
 

@@ -1,5 +1,5 @@
-import { integrationNames } from '../../deployment/function-names.ts';
-import { traceOf } from '../../trace/trace.ts';
+import { traceOf } from '../../../operate/messages/trace/trace.ts';
+import { integrationNames } from '../../../operate/stage/function-names.ts';
 import { traceView } from '../../views/trace.ts';
 import type { CommandContext } from '../command-context.ts';
 

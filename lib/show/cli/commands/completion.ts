@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Argument, type Command, type Option } from 'commander';
-import { functionNames, integrationNames } from '../../deployment/function-names.ts';
-import { letterKinds } from '../../desk/letter-kinds.ts';
+import { letterKinds } from '../../../message/letter-kinds.ts';
+import { functionNames, integrationNames } from '../../../operate/stage/function-names.ts';
 import type { Cli } from '../command-context.ts';
 
 /** Each asks the program at a key; it answers a word a line, with two spaces before what it means. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { nearest } from '../../deployment/nearest.ts';
+import { nearest } from '../../../operate/stage/nearest.ts';
 
 /** Commander's own knows no commands within commands: `help letters replay`. */
 export const addHelp = (program: Command): void => {

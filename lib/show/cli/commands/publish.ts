@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { outdatedAfterDays } from '../../ledger/memory.ts';
-import { formats } from '../../publish/formats.ts';
+import { outdatedAfterDays } from '../../../message/retention.ts';
+import { formats } from '../../../operate/messages/publish/formats.ts';
 import { action } from '../action.ts';
 import type { Cli } from '../command-context.ts';
 import { wholeNumber } from '../options.ts';

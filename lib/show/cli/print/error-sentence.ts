@@ -1,5 +1,5 @@
-import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
-import { safeText } from '../../redaction/log-text.ts';
+import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
+import { safeText } from '../../../runtime/privacy/log-text.ts';
 
 /** What the command was given, as far as it may be the cause. */
 type Given = { profile?: string; region?: string; local?: boolean; stack?: string };

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import type { Readable } from 'node:stream';
 import { styleText } from 'node:util';
-import { RefusedError } from '../../deployment/command-errors.ts';
-import { plain } from '../../redaction/printable.ts';
+import { RefusedError } from '../../../operate/stage/command-errors.ts';
+import { plain } from '../../../runtime/privacy/printable.ts';
 
 /** Clears the line that shows progress. */
 export const clearLine = '\r\u001B[K';
@@ -136,7 +136,7 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
       }
     },
     edit: async (text) => {
-      const { namedEditor } = await import('../../deployment/target.ts');
+      const { namedEditor } = await import('../../../operate/stage/target.ts');
       return edit(text, namedEditor() ?? (stdin.isTTY ? usualEditor : undefined));
     },
     signal: interrupted.signal,

@@ -1,4 +1,4 @@
-import { plain } from '../../redaction/printable.ts';
+import { plain } from '../../../runtime/privacy/printable.ts';
 import { ageOf, numberOf, shareText } from '../../views/amounts.ts';
 import type { Block, Cell, Note, Piece, Table, Tone, View, Words } from '../../views/view.ts';
 import { tableOf, truncated, widthOf, wrapped } from './table.ts';

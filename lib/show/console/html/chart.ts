@@ -1,5 +1,5 @@
-import { numberOf } from '../views/amounts.ts';
-import type { Chart } from '../views/view.ts';
+import { numberOf } from '../../views/amounts.ts';
+import type { Chart } from '../../views/view.ts';
 import { type Html, html } from './html.ts';
 
 /** So much of the width of its place. */

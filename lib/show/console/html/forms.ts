@@ -1,4 +1,4 @@
-import type { Field, Form } from '../views/view.ts';
+import type { Field, Form } from '../../views/view.ts';
 import { type Html, html } from './html.ts';
 
 export type Fields = Record<string, string | readonly string[]>;

@@ -1,5 +1,5 @@
 import { html as escaped } from 'hono/html';
-import { plain } from '../redaction/printable.ts';
+import { plain } from '../../../runtime/privacy/printable.ts';
 
 /** Escaped markup, as hono's `html` makes it: every value in a template is escaped, unless it is such markup itself. */
 export type Html = ReturnType<typeof escaped>;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { raw } from 'hono/html';
-import type { View } from '../views/view.ts';
+import type { View } from '../../views/view.ts';
 import { html } from './html.ts';
 import { shown } from './view.ts';
 

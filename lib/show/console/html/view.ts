@@ -1,6 +1,6 @@
-import { plain } from '../redaction/printable.ts';
-import { ageOf, numberOf, shareText } from '../views/amounts.ts';
-import type { Block, Cell, Form, Link, Note, Piece, Table, View, Words } from '../views/view.ts';
+import { plain } from '../../../runtime/privacy/printable.ts';
+import { ageOf, numberOf, shareText } from '../../views/amounts.ts';
+import type { Block, Cell, Form, Link, Note, Piece, Table, View, Words } from '../../views/view.ts';
 import { bar, columns } from './chart.ts';
 import { formOf } from './forms.ts';
 import { type Html, html, said } from './html.ts';

@@ -1,5 +1,5 @@
-import { discardLetters } from '../../dead-letters/discard.ts';
-import { UsageError } from '../../deployment/command-errors.ts';
+import { discardLetters } from '../../../operate/messages/archive/discard.ts';
+import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { countOf } from '../../views/amounts.ts';
 import { discardedView, discardPlanView } from '../../views/changes.ts';
 import { groupTable, matchText } from '../../views/letters.ts';

@@ -1,15 +1,15 @@
-import { type Change, changed } from '../../dead-letters/edit/change.ts';
-import { editLetters } from '../../dead-letters/edit/edit.ts';
-import { RefusedError, UsageError } from '../../deployment/command-errors.ts';
-import { type Column, type Columns, columnsOf, typed } from '../../mapping/columns.ts';
-import { checkbox, choice, hiddenFields, reasonField, textField } from '../../markup/forms.ts';
-import { type Html, html } from '../../markup/html.ts';
+import { type Change, changed } from '../../../operate/messages/edit/change.ts';
+import { editLetters } from '../../../operate/messages/edit/edit.ts';
+import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
+import { type Column, type Columns, columnsOf, typed } from '../../../sources/mapping/columns.ts';
 import { countOf } from '../../views/amounts.ts';
 import { editPlanView } from '../../views/changes.ts';
 import { groupTable, matchText } from '../../views/letters.ts';
 import { resultView } from '../../views/plan.ts';
 import { text } from '../../views/view.ts';
 import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, htmlOf, reasonIn } from '../desk.ts';
+import { checkbox, choice, hiddenFields, reasonField, textField } from '../html/forms.ts';
+import { type Html, html } from '../html/html.ts';
 import { lookedText } from './replay.ts';
 import { rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
 

@@ -1,15 +1,15 @@
-import { compareWithOriginal } from '../../dead-letters/edit/original.ts';
-import { findLetter } from '../../dead-letters/reading/find.ts';
-import { showLetter } from '../../dead-letters/reading/show.ts';
-import { historyIn } from '../../desk/history.ts';
-import type { DeskRecord } from '../../desk/record.ts';
-import { html } from '../../markup/html.ts';
-import { traceOf } from '../../trace/trace.ts';
+import { historyIn } from '../../../delivery/letters/history.ts';
+import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import { compareWithOriginal } from '../../../operate/messages/edit/original.ts';
+import { findLetter } from '../../../operate/messages/letters/find-letter.ts';
+import { showLetter } from '../../../operate/messages/letters/show.ts';
+import { traceOf } from '../../../operate/messages/trace/trace.ts';
 import { ageOf } from '../../views/amounts.ts';
 import { firstAction, kindTone, letterView, subjectOf } from '../../views/letters.ts';
 import { timelineView } from '../../views/trace.ts';
 import { type Block, badge, href, noteIf, section, text, type View } from '../../views/view.ts';
 import { addScreen, type Context, type Desk, formOf, htmlOf, partOf, reasonIn, render } from '../desk.ts';
+import { html } from '../html/html.ts';
 
 const asked = (context: Context) => ({ id: context.req.param('id') ?? '', signal: context.req.raw.signal });
 

@@ -1,15 +1,15 @@
-import type { Filter } from '../../dead-letters/reading/filter.ts';
-import { factsOf } from '../../dead-letters/reading/list.ts';
-import type { Snapshot } from '../../dead-letters/reading/snapshot.ts';
-import { UsageError } from '../../deployment/command-errors.ts';
-import { letterKinds } from '../../desk/letter-kinds.ts';
-import type { LetterRecord } from '../../desk/record.ts';
-import { choice, hiddenFields, textField } from '../../markup/forms.ts';
-import { type Html, html } from '../../markup/html.ts';
+import type { LetterRecord } from '../../../delivery/letters/record.ts';
+import { letterKinds } from '../../../message/letter-kinds.ts';
+import type { Snapshot } from '../../../operate/messages/letters/cached-list.ts';
+import type { Filter } from '../../../operate/messages/letters/filter.ts';
+import { factsOf } from '../../../operate/messages/letters/list.ts';
+import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { numberOf } from '../../views/amounts.ts';
 import { letterColumns, matchText, subjectOf } from '../../views/letters.ts';
 import { href, table } from '../../views/view.ts';
 import { addScreen, clock, type Desk, filterFrom, formOf, type Given, htmlOf } from '../desk.ts';
+import { choice, hiddenFields, textField } from '../html/forms.ts';
+import { type Html, html } from '../html/html.ts';
 
 const perPage = 100;
 /** A request has 16 KB for all its headers. */

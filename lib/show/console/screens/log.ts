@@ -1,13 +1,13 @@
-import { type Archive, listArchives } from '../../dead-letters/archives.ts';
+import { type Archive, listArchives } from '../../../operate/messages/archive/archives.ts';
 import {
   type Imported,
   importLetters,
   linesOf,
   type Outdated,
   objectInput,
-} from '../../dead-letters/import.ts';
-import { type AuditedCommand, readAuditLog } from '../../deployment/audit-log.ts';
-import { RefusedError } from '../../deployment/command-errors.ts';
+} from '../../../operate/messages/archive/import.ts';
+import { type AuditedCommand, readAuditLog } from '../../../operate/stage/audit-log.ts';
+import { RefusedError } from '../../../operate/stage/command-errors.ts';
 import { countOf, numberOf } from '../../views/amounts.ts';
 import { leftOutView, outdatedView, problemView } from '../../views/changes.ts';
 import { traceLink } from '../../views/letters.ts';

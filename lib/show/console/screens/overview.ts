@@ -1,15 +1,14 @@
-import { createKept } from '../../aws/kept.ts';
-import { readAuditLog } from '../../deployment/audit-log.ts';
-import { UsageError } from '../../deployment/command-errors.ts';
-import { pauseFunctions, resumeFunctions } from '../../deployment/pause.ts';
-import { html } from '../../markup/html.ts';
+import { type WakePlan, wakeMessages } from '../../../operate/messages/waiting/wake.ts';
+import { readAuditLog } from '../../../operate/stage/audit-log.ts';
+import { UsageError } from '../../../operate/stage/command-errors.ts';
+import { pauseFunctions, resumeFunctions } from '../../../operate/stage/pause.ts';
 import { countOf } from '../../views/amounts.ts';
 import { hourly } from '../../views/hourly.ts';
 import { pauseView } from '../../views/pause.ts';
 import { statusView } from '../../views/status.ts';
 import { section } from '../../views/view.ts';
 import { wakePlanView, wokenNotes } from '../../views/waiting.ts';
-import { type WakePlan, wakeMessages } from '../../waiting/wake.ts';
+import { createKept } from '../cached-value.ts';
 import {
   addLive,
   addScreen,
@@ -21,6 +20,7 @@ import {
   partOf,
   reasonIn,
 } from '../desk.ts';
+import { html } from '../html/html.ts';
 
 const dayMs = 24 * 3_600_000;
 

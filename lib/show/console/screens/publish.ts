@@ -1,15 +1,15 @@
-import { deskOf } from '../../dead-letters/reading/records.ts';
-import { UsageError } from '../../deployment/command-errors.ts';
-import { checkbox, choice } from '../../markup/forms.ts';
-import { html } from '../../markup/html.ts';
-import { type BadRow, badRows } from '../../publish/bad-rows.ts';
-import { type Input, inputOf } from '../../publish/input.ts';
-import { awaitOutcomes } from '../../publish/outcomes.ts';
-import { publishMessages } from '../../publish/publish.ts';
+import { deskOf } from '../../../operate/messages/letters/records.ts';
+import { type BadRow, badRows } from '../../../operate/messages/publish/bad-rows.ts';
+import { awaitOutcomes } from '../../../operate/messages/publish/outcomes.ts';
+import { publishMessages } from '../../../operate/messages/publish/publish.ts';
+import { UsageError } from '../../../operate/stage/command-errors.ts';
+import { type Input, inputOf } from '../../../operate/stage/input.ts';
 import { countOf, numberOf } from '../../views/amounts.ts';
 import { outcomesView, publishedNotes } from '../../views/publish.ts';
 import { type Cell, table, type View } from '../../views/view.ts';
 import { addScreen, addVerb, type Context, type Desk } from '../desk.ts';
+import { checkbox, choice } from '../html/forms.ts';
+import { html } from '../html/html.ts';
 
 /** Rows that a grid shows; all are counted. */
 const maxRows = 200;

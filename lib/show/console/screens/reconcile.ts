@@ -1,7 +1,7 @@
-import { UsageError } from '../../deployment/command-errors.ts';
-import { acceptFindings } from '../../reconcile/desk/accept.ts';
-import { listReports, readComparison } from '../../reconcile/desk/read.ts';
-import { resendFindings } from '../../reconcile/desk/resend.ts';
+import { acceptFindings } from '../../../operate/reviews/reconcile/accept.ts';
+import { listReports, readComparison } from '../../../operate/reviews/reconcile/read.ts';
+import { resendFindings } from '../../../operate/reviews/reconcile/resend.ts';
+import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { countOf } from '../../views/amounts.ts';
 import {
   chosenView,

@@ -1,4 +1,4 @@
-import { replayLetters } from '../../dead-letters/replay/replay.ts';
+import { replayLetters } from '../../../operate/messages/replay/replay.ts';
 import { countOf } from '../../views/amounts.ts';
 import { groupTable, matchText } from '../../views/letters.ts';
 import { planView, resultView, runSentence } from '../../views/plan.ts';

@@ -1,9 +1,9 @@
-import { RefusedError } from '../../deployment/command-errors.ts';
-import { fieldOf, hiddenFields } from '../../markup/forms.ts';
-import { type Html, html, said } from '../../markup/html.ts';
+import { RefusedError } from '../../../operate/stage/command-errors.ts';
 import { numberOf } from '../../views/amounts.ts';
 import { table } from '../../views/view.ts';
 import { addLive, addScreen, addVerb, type Context, clock, type Desk, htmlOf } from '../desk.ts';
+import { fieldOf, hiddenFields } from '../html/forms.ts';
+import { type Html, html, said } from '../html/html.ts';
 import type { Run } from '../runs.ts';
 
 export const addRuns = (desk: Desk): void => {

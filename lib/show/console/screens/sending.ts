@@ -1,4 +1,4 @@
-import type { RunHooks, RunOptions } from '../../dead-letters/replay/run.ts';
+import type { RunHooks, RunOptions } from '../../../operate/messages/replay/run.ts';
 import { canaryView } from '../../views/plan.ts';
 import type { Field } from '../../views/view.ts';
 import type { Answer, Work } from '../runs.ts';

@@ -1,7 +1,7 @@
-import { UsageError } from '../../deployment/command-errors.ts';
-import { decideSnapshot } from '../../snapshots/desk/decide.ts';
-import { listSnapshots, showSnapshot } from '../../snapshots/desk/read.ts';
-import type { SnapshotRecord } from '../../snapshots/record.ts';
+import { decideSnapshot } from '../../../operate/reviews/snapshots/decide.ts';
+import { listSnapshots, showSnapshot } from '../../../operate/reviews/snapshots/read.ts';
+import { UsageError } from '../../../operate/stage/command-errors.ts';
+import type { SnapshotRecord } from '../../../sources/snapshots/state/record.ts';
 import { countOf } from '../../views/amounts.ts';
 import { decidedText, snapshotListView, snapshotPlanView, snapshotView } from '../../views/snapshots.ts';
 import { addScreen, addVerb, type Desk, reasonIn } from '../desk.ts';

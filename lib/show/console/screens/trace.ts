@@ -1,7 +1,7 @@
-import { matches } from '../../dead-letters/reading/filter.ts';
-import type { DeskRecord } from '../../desk/record.ts';
-import { messagesAbout } from '../../trace/about.ts';
-import { traceOf } from '../../trace/trace.ts';
+import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import { matches } from '../../../operate/messages/letters/filter.ts';
+import { messagesAbout } from '../../../operate/messages/trace/by-subject.ts';
+import { traceOf } from '../../../operate/messages/trace/trace.ts';
 import { numberOf } from '../../views/amounts.ts';
 import { about, origin, traceLink } from '../../views/letters.ts';
 import { traceView } from '../../views/trace.ts';

@@ -1,6 +1,6 @@
-import { verifyLetters } from '../../dead-letters/verify/verify.ts';
-import { UsageError } from '../../deployment/command-errors.ts';
-import { needsDecision } from '../../failure.ts';
+import { needsDecision } from '../../../message/failure.ts';
+import { verifyLetters } from '../../../operate/messages/verify/verify.ts';
+import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { countOf } from '../../views/amounts.ts';
 import { about, groupTable, letterLink, origin } from '../../views/letters.ts';
 import { decisionForm, verifiedView } from '../../views/verify.ts';

@@ -1,11 +1,11 @@
-import type { FileRead } from './accepted.ts';
+import { type FileName, fileNames, type Modes } from '../package/manifest.ts';
+import type { Package } from '../package/package.ts';
+import type { Read } from '../package/reading.ts';
+import type { FileRead } from '../state/accepted.ts';
+import type { SnapshotRecord } from '../state/record.ts';
+import { UnusableSnapshot } from '../unusable.ts';
 import { type Comparison, noCounts } from './comparison.ts';
-import { type FileName, fileNames, type Modes } from './manifest.ts';
 import { compareExport, type UnknownRoles } from './oneroster.ts';
-import type { Package } from './package.ts';
-import type { Read } from './reading.ts';
-import type { SnapshotRecord } from './record.ts';
-import { UnusableSnapshot } from './unusable.ts';
 
 /** What is known of the snapshot that was accepted last, beside its state. */
 export type LastAccepted = {

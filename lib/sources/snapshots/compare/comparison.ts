@@ -1,8 +1,8 @@
-import type { SetEngine } from '../sets/engine.ts';
-import type { PackedLines } from './packed-lines.ts';
-import type { Counts, RowCounts } from './record.ts';
-import type { Report } from './report.ts';
-import type { SnapshotSettings } from './settings-file.ts';
+import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
+import type { SnapshotSettings } from '../package/settings-file.ts';
+import type { Report } from '../report.ts';
+import type { PackedLines } from '../state/packed-lines.ts';
+import type { Counts, RowCounts } from '../state/record.ts';
 
 /** Whether a file tells all that there is, or what has changed; absent: nothing of it has. */
 export type Mode = 'bulk' | 'delta' | 'absent';

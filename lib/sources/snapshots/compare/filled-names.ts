@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { type CrosswalkKind, crosswalkSources } from '../crosswalk/kinds.ts';
-import { filledKey } from '../crosswalk/moved.ts';
-import type { JobStore } from '../durable/store.ts';
-import type { SetEngine } from '../sets/engine.ts';
-import { loadFile } from '../sets/packed-rows.ts';
+import { type CrosswalkKind, crosswalkSources } from '../../../delivery/crosswalk/kinds.ts';
+import { filledKey } from '../../../delivery/crosswalk/moved.ts';
+import type { JobStore } from '../../../delivery/durable/store.ts';
+import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { loadFile } from '../../../runtime/files/tables/packed-rows.ts';
 
 type Loading = { sets: SetEngine; folder: string; store: Pick<JobStore, 'etagOf' | 'open'> };
 

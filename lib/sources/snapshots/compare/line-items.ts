@@ -1,6 +1,6 @@
-import { rowsOf, type Table } from '../sets/table.ts';
+import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
+import { countRows, refusedStill, reportRows } from '../package/rows.ts';
 import { type Comparison, countsOf, type EventCheck, type Mode, separator } from './comparison.ts';
-import { countRows, refusedStill, reportRows } from './rows.ts';
 import { eventOf } from './wanted.ts';
 
 const name = 'lineItems';

@@ -1,14 +1,14 @@
-import type { SetEngine } from '../sets/engine.ts';
-import { rowsOf, type Table } from '../sets/table.ts';
-import { loadShared } from './accepted.ts';
+import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
+import { readNames, withName } from '../package/names.ts';
+import type { Package } from '../package/package.ts';
+import { openFile, type Read, type Reading } from '../package/reading.ts';
+import { addUserRoles } from '../package/roles.ts';
+import { countClaims, countRows, fateOfProblem, refusedStill, reportRows } from '../package/rows.ts';
+import { type SnapshotSettings, type UserField, userField } from '../package/settings-file.ts';
+import { loadShared } from '../state/accepted.ts';
 import type { Comparison, Mode } from './comparison.ts';
 import { itemsOfState, settleLineItems } from './line-items.ts';
-import { readNames, withName } from './names.ts';
-import type { Package } from './package.ts';
-import { openFile, type Read, type Reading } from './reading.ts';
-import { addUserRoles } from './roles.ts';
-import { countClaims, countRows, fateOfProblem, refusedStill, reportRows } from './rows.ts';
-import { type SnapshotSettings, type UserField, userField } from './settings-file.ts';
 import {
   addKinds,
   type CheckedValue,

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { outdatedAfterDays } from '../ledger/memory.ts';
-import { quotedText, type SetEngine } from '../sets/engine.ts';
+import { outdatedAfterDays } from '../../../message/retention.ts';
+import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { UnusableSnapshot } from '../unusable.ts';
 import { type Comparison, countsOf } from './comparison.ts';
-import { UnusableSnapshot } from './unusable.ts';
 
 /**
  * How all readers of a package take a cell: its text without the white space around it, where NULL is an empty text; its word; and whether

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { delimiterIn } from '../mapping/columns.ts';
-import { cellsIn, readTable } from '../sets/table.ts';
-import type { Mode } from './comparison.ts';
-import { UnusableSnapshot } from './unusable.ts';
+import { cellsIn, readTable } from '../../../runtime/files/tables/table.ts';
+import { delimiterIn } from '../../mapping/columns.ts';
+import type { Mode } from '../compare/comparison.ts';
+import { UnusableSnapshot } from '../unusable.ts';
 import type { Files } from './zip.ts';
 
 /** The files of OneRoster whose rows are compared. */

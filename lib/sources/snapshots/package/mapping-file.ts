@@ -1,8 +1,8 @@
-import { type MappedMessage, type Mapping, readMapping } from '../mapping/mapping.ts';
-import { fileNameOf, snapshotsPrefix } from './request.ts';
-import type { SnapshotServices } from './services.ts';
+import { type MappedMessage, type Mapping, readMapping } from '../../mapping/mapping.ts';
+import { fileNameOf, snapshotsPrefix } from '../request.ts';
+import type { SnapshotServices } from '../services.ts';
+import { UnusableSnapshot } from '../unusable.ts';
 import { settingsKey } from './settings-file.ts';
-import { UnusableSnapshot } from './unusable.ts';
 
 /** Each message has a key, by which a later snapshot finds its row again. */
 export type SnapshotMapping = Omit<Mapping, 'messages'> & {

@@ -1,10 +1,10 @@
-import { rowsOf, type Table } from '../sets/table.ts';
+import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
+import { UnusableSnapshot } from '../unusable.ts';
 import type { FurtherName } from './manifest.ts';
 import type { Package } from './package.ts';
 import { openFile, type Reading } from './reading.ts';
 import { addReadRows, countRows, refusedStill } from './rows.ts';
 import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './template.ts';
-import { UnusableSnapshot } from './unusable.ts';
 
 /** Stands for the name of an id that has two: no name contains it. */
 const ambiguous = 'chr(127)';

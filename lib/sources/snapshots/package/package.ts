@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readTable, type Table } from '../sets/table.ts';
+import { readTable, type Table } from '../../../runtime/files/tables/table.ts';
 import {
   delimiterOf,
   type FileName,

@@ -1,6 +1,6 @@
-import type { Table } from '../sets/table.ts';
-import { addDamaged, type FileRead } from './accepted.ts';
-import type { Comparison } from './comparison.ts';
+import type { Table } from '../../../runtime/files/tables/table.ts';
+import type { Comparison } from '../compare/comparison.ts';
+import { addDamaged, type FileRead } from '../state/accepted.ts';
 import type { FileName } from './manifest.ts';
 import type { Package } from './package.ts';
 import { addRows } from './rows.ts';

@@ -1,4 +1,4 @@
-import { rowsOf, type Table } from '../sets/table.ts';
+import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import type { Reading } from './reading.ts';
 import { addReadRows } from './rows.ts';
 

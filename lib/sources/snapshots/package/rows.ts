@@ -1,8 +1,8 @@
-import type { Table } from '../sets/table.ts';
-import { addDamaged } from './accepted.ts';
-import type { Comparison } from './comparison.ts';
+import type { Table } from '../../../runtime/files/tables/table.ts';
+import type { Comparison } from '../compare/comparison.ts';
+import { addDamaged } from '../state/accepted.ts';
+import { type RowCounts, type RowFate, rowFates, type SnapshotRecord } from '../state/record.ts';
 import { type FileName, type FurtherName, fileNames } from './manifest.ts';
-import { type RowCounts, type RowFate, rowFates, type SnapshotRecord } from './record.ts';
 
 export const addRows = (
   { rows }: Comparison,

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { platformId } from '../message.ts';
+import { platformId } from '../../../message/message.ts';
 import { namePartsIn } from './template.ts';
 
 /** The settings of a university for its exports: `snapshot-settings.json` in the bucket. */

@@ -1,7 +1,7 @@
 import { pipeline, type Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
-import { UnusableSnapshot } from './unusable.ts';
+import { UnusableSnapshot } from '../unusable.ts';
 
 export type ZipLimits = {
   /** The most bytes of one file, unpacked. */

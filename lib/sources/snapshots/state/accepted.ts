@@ -1,9 +1,9 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { quotedText } from '../sets/engine.ts';
-import { loadFile } from '../sets/packed-rows.ts';
-import type { Table } from '../sets/table.ts';
-import type { Comparison } from './comparison.ts';
+import { quotedText } from '../../../runtime/files/tables/engine.ts';
+import { loadFile } from '../../../runtime/files/tables/packed-rows.ts';
+import type { Table } from '../../../runtime/files/tables/table.ts';
+import type { Comparison } from '../compare/comparison.ts';
 
 /**
  * Makes `state`, what was accepted last. What a version before this one accepted is in `lines`, a kind, a key, and a value as JSON: whoever

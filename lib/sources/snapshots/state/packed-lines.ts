@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { collectGarbage } from '../sets/garbage.ts';
+import { collectGarbage } from '../../../runtime/files/tables/garbage.ts';
 
 /** A piece of a file that can be unpacked by itself. */
 export type Part = { bytes: number; lines: number };

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { fileNameOf, isTable } from './request.ts';
+import { fileNameOf, isTable } from '../request.ts';
 
 /** Where a snapshot's records lie in the bucket: outside of the prefix whose files start the import. */
 export const recordsPrefix = 'snapshot-records/';

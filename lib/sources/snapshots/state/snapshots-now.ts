@@ -1,8 +1,9 @@
 import { join } from 'node:path';
-import type { JobStore } from '../durable/store.ts';
-import { quotedText, type SetEngine } from '../sets/engine.ts';
-import { keepFile, packedRows } from '../sets/packed-rows.ts';
-import { acceptedData } from './oneroster.ts';
+import type { JobStore } from '../../../delivery/durable/store.ts';
+import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { keepFile, packedRows } from '../../../runtime/files/tables/packed-rows.ts';
+import { acceptedData } from '../compare/oneroster.ts';
+import { type UserField, userField } from '../package/settings-file.ts';
 import {
   type AcceptedSnapshot,
   acceptedKey,
@@ -10,7 +11,6 @@ import {
   acceptedTablesPrefix,
   stateKeyOf,
 } from './record.ts';
-import { type UserField, userField } from './settings-file.ts';
 import { functionsOf } from './state-lines.ts';
 
 /** Whose effect on the platform can be seen. */

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
-import { errorName } from '../aws/error.ts';
-import { createJobStore } from '../durable/store.ts';
-import { UnusableSnapshot } from './unusable.ts';
+import { createJobStore } from '../../../delivery/durable/store.ts';
+import { errorName } from '../../../runtime/aws/error.ts';
+import { UnusableSnapshot } from '../unusable.ts';
 
 /** A file that was put into the bucket: another one under the same key is another snapshot. */
 export type Dropped = { key: string; etag: string; droppedMs: number };

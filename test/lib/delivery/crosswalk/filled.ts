@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import type { CrosswalkKind } from '../../../lib/crosswalk/kinds.ts';
-import { filledFolder } from '../../../lib/crosswalk/moved.ts';
+import type { CrosswalkKind } from '../../../../lib/delivery/crosswalk/kinds.ts';
+import { filledFolder } from '../../../../lib/delivery/crosswalk/moved.ts';
 
 type Name = [name: string, ids: number | number[], was?: number];
 

@@ -1,16 +1,21 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { integration as enrollmentCreate } from '../../../functions/enrollment-create.ts';
-import { integration as gradePush } from '../../../functions/grade-push.ts';
-import { createDynamoDb } from '../../../lib/aws/dynamodb.ts';
-import type { CrosswalkKind, CrosswalkSource } from '../../../lib/crosswalk/kinds.ts';
-import { createCrosswalk } from '../../../lib/crosswalk/look-up.ts';
-import { bucketOf, createCrosswalkTable, type Entries, type Entry } from '../../../lib/crosswalk/table.ts';
-import { letterChange } from '../../../lib/desk/letter-facts.ts';
-import { MessageFailure } from '../../../lib/failure.ts';
-import type { Platform } from '../../../lib/platform/client.ts';
-import { type SisId, sisIdsIn } from '../../../lib/sis-ids.ts';
-import { localClient } from '../../local/aws.ts';
-import { functionForTests, parked } from '../../local/inline.ts';
+import { integration as enrollmentCreate } from '../../../../functions/enrollment-create.ts';
+import { integration as gradePush } from '../../../../functions/grade-push.ts';
+import type { CrosswalkKind, CrosswalkSource } from '../../../../lib/delivery/crosswalk/kinds.ts';
+import { createCrosswalk } from '../../../../lib/delivery/crosswalk/look-up.ts';
+import {
+  bucketOf,
+  createCrosswalkTable,
+  type Entries,
+  type Entry,
+} from '../../../../lib/delivery/crosswalk/table.ts';
+import { letterChange } from '../../../../lib/delivery/letters/letter-facts.ts';
+import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { type SisId, sisIdsIn } from '../../../../lib/message/sis-ids.ts';
+import type { Platform } from '../../../../lib/platform/client/client.ts';
+import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { localClient } from '../../../local/aws.ts';
+import { functionForTests, parked } from '../../../local/inline.ts';
 
 const seconds = 1_000;
 const relay = functionForTests(gradePush, () => ({ WAIT_UNKNOWN_ID_HOURS: '0.0003' }), [enrollmentCreate]);

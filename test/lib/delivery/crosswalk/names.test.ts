@@ -1,18 +1,18 @@
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { linesOf } from '../../../lib/cli/print/view.ts';
-import { movedKey } from '../../../lib/crosswalk/moved.ts';
-import { acceptMove, listMoved, showName } from '../../../lib/crosswalk/names/names.ts';
+import { movedKey } from '../../../../lib/delivery/crosswalk/moved.ts';
 import {
   bucketOf,
   type CrosswalkTable,
   createCrosswalkTable,
   type Entry,
-} from '../../../lib/crosswalk/table.ts';
-import { movedView } from '../../../lib/views/crosswalk.ts';
-import { localClient } from '../../local/aws.ts';
-import { openOffice, startServer } from '../cli/office.ts';
-import { quietTerminal } from '../cli/typed.ts';
+} from '../../../../lib/delivery/crosswalk/table.ts';
+import { acceptMove, listMoved, showName } from '../../../../lib/operate/reviews/crosswalk/names.ts';
+import { linesOf } from '../../../../lib/show/cli/print/view.ts';
+import { movedView } from '../../../../lib/show/views/crosswalk.ts';
+import { localClient } from '../../../local/aws.ts';
+import { openOffice, startServer } from '../../show/cli/office.ts';
+import { quietTerminal } from '../../show/cli/typed.ts';
 
 let server: Awaited<ReturnType<typeof startServer>>;
 let office: Awaited<ReturnType<typeof openOffice>>;

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
 import {
   acceptedBucketOf,
   bucketOf,
   type CrosswalkTable,
   createCrosswalkTable,
   isAccepted,
-} from '../../../lib/crosswalk/table.ts';
-import { failureOf } from '../../../lib/failure.ts';
-import { localClient } from '../../local/aws.ts';
-import { addCrosswalkTable, startTables } from '../../local/tables.ts';
+} from '../../../../lib/delivery/crosswalk/table.ts';
+import { failureOf } from '../../../../lib/message/failure.ts';
+import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { localClient } from '../../../local/aws.ts';
+import { addCrosswalkTable, startTables } from '../../../local/tables.ts';
 
 let server: Awaited<ReturnType<typeof startTables>>;
 let dynamodb: DynamoDb;

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { durableHandler, type Engine, isInterrupted } from '../../../lib/durable/job.ts';
-import { waitForOlderExecutions } from '../../../lib/durable/older-executions.ts';
-import { MessageFailure } from '../../../lib/failure.ts';
-import { type DurableExecutions, startDurableExecutions } from '../../local/durable-executions.ts';
-import type { InvokeResult } from '../../local/lambda-runtime-api.ts';
-import { passingTime } from '../../local/passing-time.ts';
+import { durableHandler, type Engine, isInterrupted } from '../../../../lib/delivery/durable/job.ts';
+import { waitForOlderExecutions } from '../../../../lib/delivery/durable/older-executions.ts';
+import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { type DurableExecutions, startDurableExecutions } from '../../../local/durable-executions.ts';
+import type { InvokeResult } from '../../../local/lambda-runtime-api.ts';
+import { passingTime } from '../../../local/passing-time.ts';
 
 const functionArn = 'arn:aws:lambda:us-east-1:000000000000:function:long';
 const backoff = { minimumSeconds: 1, maximumSeconds: 1 };

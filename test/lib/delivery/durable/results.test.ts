@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createResults } from '../../../lib/durable/results.ts';
+import { createResults } from '../../../../lib/delivery/durable/results.ts';
 
 const stored = new Map<string, unknown>();
 const results = createResults(

@@ -1,7 +1,7 @@
 import { CreateBucketCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createJobStore, type JobStore } from '../../../lib/durable/store.ts';
-import { localClient, startQueuesAndFiles } from '../../local/aws.ts';
+import { createJobStore, type JobStore } from '../../../../lib/delivery/durable/store.ts';
+import { localClient, startQueuesAndFiles } from '../../../local/aws.ts';
 
 const Bucket = 'sis-relay-exports';
 const mebibyte = 1024 ** 2;

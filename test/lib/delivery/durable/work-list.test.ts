@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { DurableOperationError } from '@aws/durable-execution-sdk-js';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type ExportRun, orgUnitList } from '../../../lib/course-export/org-unit.ts';
-import { askedIn } from '../../../lib/course-export/request.ts';
-import { incompleteIn } from '../../../lib/course-export/totals.ts';
-import { type Engine, maxOperations } from '../../../lib/durable/job.ts';
-import type { JobStore } from '../../../lib/durable/store.ts';
-import { type WorkList, workThrough } from '../../../lib/durable/work-list.ts';
-import { failureOf, MessageFailure } from '../../../lib/failure.ts';
-import type { PlatformClient } from '../../../lib/platform/client.ts';
+import { type Engine, maxOperations } from '../../../../lib/delivery/durable/job.ts';
+import type { JobStore } from '../../../../lib/delivery/durable/store.ts';
+import { type WorkList, workThrough } from '../../../../lib/delivery/durable/work-list.ts';
+import { failureOf, MessageFailure } from '../../../../lib/message/failure.ts';
+import type { PlatformClient } from '../../../../lib/platform/client/client.ts';
+import { type ExportRun, orgUnitList } from '../../../../lib/scheduled/course-export/org-unit.ts';
+import { askedIn } from '../../../../lib/scheduled/course-export/request.ts';
+import { incompleteIn } from '../../../../lib/scheduled/course-export/totals.ts';
 
 const second = 1_000;
 const minute = 60 * second;

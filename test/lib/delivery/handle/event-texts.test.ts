@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { eventTexts } from '../../../lib/delivery/event-texts.ts';
+import { eventTexts } from '../../../../lib/delivery/handle/event-texts.ts';
 
 const start = { byte: 0, line: 1, isList: false };
 

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import type { SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Outgoing } from '../../../lib/aws/sqs-limits.ts';
-import { createFanOut, placeAttribute } from '../../../lib/delivery/fan-out.ts';
-import { MessageFailure } from '../../../lib/failure.ts';
-import { waitLimitMs } from '../../limits.ts';
-import { localClient, startQueuesAndFiles } from '../../local/aws.ts';
+import { createFanOut, placeAttribute } from '../../../../lib/delivery/handle/fan-out.ts';
+import { MessageFailure } from '../../../../lib/message/failure.ts';
+import type { Outgoing } from '../../../../lib/message/sqs-limits.ts';
+import { waitLimitMs } from '../../../limits.ts';
+import { localClient, startQueuesAndFiles } from '../../../local/aws.ts';
 
 const bucket = 'files';
 let server: Awaited<ReturnType<typeof startQueuesAndFiles>>;

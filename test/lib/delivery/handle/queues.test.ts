@@ -9,11 +9,15 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type DeadLetter, type LetterFailure, letterOf } from '../../../lib/dead-letter.ts';
-import { wholeIn } from '../../../lib/delivery/letter-file.ts';
-import { createLetterStore, type KeepWhole } from '../../../lib/delivery/oversized-letters.ts';
-import { createQueues, type Delay } from '../../../lib/delivery/queues.ts';
-import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
+import { createQueues, type Delay } from '../../../../lib/delivery/handle/queues.ts';
+import {
+  type DeadLetter,
+  type LetterFailure,
+  letterOf,
+} from '../../../../lib/delivery/letters/dead-letter.ts';
+import { wholeIn } from '../../../../lib/delivery/letters/letter-file.ts';
+import { createLetterStore, type KeepWhole } from '../../../../lib/delivery/letters/oversized-letters.ts';
+import { createQueue, localClient, startQueuesAndFiles } from '../../../local/aws.ts';
 
 let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
 let sqs: SQSClient;

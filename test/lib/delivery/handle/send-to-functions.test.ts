@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { sendToFunctions } from '../../../lib/delivery/send-to-functions.ts';
-import { failureOf } from '../../../lib/failure.ts';
-import { type Office, officesForTests } from '../cli/office.ts';
+import { sendToFunctions } from '../../../../lib/delivery/handle/send-to-functions.ts';
+import { failureOf } from '../../../../lib/message/failure.ts';
+import { type Office, officesForTests } from '../../show/cli/office.ts';
 
 const offices = officesForTests();
 let office: Office;

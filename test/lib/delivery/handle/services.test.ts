@@ -2,11 +2,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { hasOwnStore, platformOptionsOf, settingsFrom } from '../../../lib/config/settings.ts';
-import { letterOf } from '../../../lib/dead-letter.ts';
-import { createServices, servicesFromEnvironment } from '../../../lib/delivery/services.ts';
-import { whoAmI } from '../../../lib/platform/resources/users.ts';
-import { type Stack, settingsOf, startStack } from '../../local/stack.ts';
+import { createServices, servicesFromEnvironment } from '../../../../lib/delivery/handle/services.ts';
+import { letterOf } from '../../../../lib/delivery/letters/dead-letter.ts';
+import { whoAmI } from '../../../../lib/platform/resources/users.ts';
+import { hasOwnStore, platformOptionsOf, settingsFrom } from '../../../../lib/runtime/aws/settings.ts';
+import { type Stack, settingsOf, startStack } from '../../../local/stack.ts';
 
 const needed = {
   PLATFORM_URL: 'https://platform.example.edu',

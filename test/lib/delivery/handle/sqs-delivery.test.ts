@@ -1,10 +1,15 @@
 import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSMessageAttribute, SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type DeadLetter, letterOf, sqsMessageOf } from '../../../lib/dead-letter.ts';
-import { messageFor } from '../../../lib/dead-letters/replay/send-and-delete.ts';
-import { attributesOf, deliveryOf, isDecided, priorityOf } from '../../../lib/delivery/sqs-delivery.ts';
-import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
+import {
+  attributesOf,
+  deliveryOf,
+  isDecided,
+  priorityOf,
+} from '../../../../lib/delivery/handle/sqs-delivery.ts';
+import { type DeadLetter, letterOf, sqsMessageOf } from '../../../../lib/delivery/letters/dead-letter.ts';
+import { messageFor } from '../../../../lib/operate/messages/replay/send-and-delete.ts';
+import { createQueue, localClient, startQueuesAndFiles } from '../../../local/aws.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
 

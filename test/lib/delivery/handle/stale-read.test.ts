@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { mustBeCurrent, StaleReadError } from '../../../lib/delivery/stale-read.ts';
-import type { Shown } from '../../../lib/integration.ts';
-import { digestBy } from '../../../lib/ledger/digest.ts';
-import type { Claim, Entry } from '../../../lib/ledger/ledger.ts';
-import type { Field } from '../../../lib/ledger/table.ts';
+import type { Shown } from '../../../../lib/delivery/handle/integration.ts';
+import { mustBeCurrent, StaleReadError } from '../../../../lib/delivery/handle/stale-read.ts';
+import { digestBy } from '../../../../lib/delivery/ledger/digest.ts';
+import type { Claim, Entry } from '../../../../lib/delivery/ledger/ledger.ts';
+import type { Field } from '../../../../lib/delivery/ledger/table.ts';
 
 const second = 1_000;
 const hour = 3_600 * second;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Delivery } from '../../../lib/delivery/sqs-delivery.ts';
+import type { Delivery } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import {
   afterFailure,
   afterUnwrittenLetter,
@@ -7,8 +7,8 @@ import {
   noTurn,
   type Turn,
   waitForTurn,
-} from '../../../lib/delivery/wait-or-park.ts';
-import { dispositions, type FailureKind, MessageFailure } from '../../../lib/failure.ts';
+} from '../../../../lib/delivery/handle/wait-or-park.ts';
+import { dispositions, type FailureKind, MessageFailure } from '../../../../lib/message/failure.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -1,9 +1,9 @@
 // @module-tag long
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { histories } from '../../history/history.ts';
-import { kept } from '../../history/kept.ts';
-import { live } from '../../history/live.ts';
+import { histories } from '../../../history/history.ts';
+import { kept } from '../../../history/kept.ts';
+import { live } from '../../../history/live.ts';
 
 // `npm run prove` lives through as many histories as time allows; what it finds is kept in test/history/kept.ts.
 const lives = 1_600;

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { timeouts } from '../../../lib/aws/clients.ts';
-import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
-import { failureOf } from '../../../lib/failure.ts';
-import { rememberedMessages } from '../../../lib/ledger/identity.ts';
+import { rememberedMessages } from '../../../../lib/delivery/ledger/identity.ts';
 import {
   createLedger,
   type Ending,
   type Entry,
   type Ledger,
   type Verdict,
-} from '../../../lib/ledger/ledger.ts';
-import { createLedgerTable, type LedgerTable } from '../../../lib/ledger/table.ts';
-import { versionOf } from '../../../lib/message.ts';
-import { createTableModel } from '../../history/table.ts';
-import { waitLimitMs } from '../../limits.ts';
-import { localClient } from '../../local/aws.ts';
-import { startTables } from '../../local/tables.ts';
+} from '../../../../lib/delivery/ledger/ledger.ts';
+import { createLedgerTable, type LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
+import { failureOf } from '../../../../lib/message/failure.ts';
+import { versionOf } from '../../../../lib/message/message.ts';
+import { timeouts } from '../../../../lib/runtime/aws/clients.ts';
+import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { createTableModel } from '../../../history/table.ts';
+import { waitLimitMs } from '../../../limits.ts';
+import { localClient } from '../../../local/aws.ts';
+import { startTables } from '../../../local/tables.ts';
 
 const start = Date.UTC(2026, 2, 1);
 const second = 1_000;

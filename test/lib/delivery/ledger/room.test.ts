@@ -1,18 +1,23 @@
 import { hash, randomUUID } from 'node:crypto';
 import type { SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import * as gradeObjectCreate from '../../../functions/grade-object-create.ts';
-import * as gradeObjectUpdate from '../../../functions/grade-object-update.ts';
-import * as gradePush from '../../../functions/grade-push.ts';
-import { type Attributes, createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
-import { entryOf } from '../../../lib/delivery/ledger-entry.ts';
-import { deliveryOf } from '../../../lib/delivery/sqs-delivery.ts';
-import type { Integration } from '../../../lib/integration.ts';
-import { createLedger, type Ending, type Entry, type Verdict } from '../../../lib/ledger/ledger.ts';
-import { createLedgerTable, type Field, type Item } from '../../../lib/ledger/table.ts';
-import { identityOf, type Message, parseMessage, versionOf } from '../../../lib/message.ts';
-import { localClient } from '../../local/aws.ts';
-import { bytesOf, startTables } from '../../local/tables.ts';
+import * as gradeObjectCreate from '../../../../functions/grade-object-create.ts';
+import * as gradeObjectUpdate from '../../../../functions/grade-object-update.ts';
+import * as gradePush from '../../../../functions/grade-push.ts';
+import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
+import { entryOf } from '../../../../lib/delivery/handle/ledger-entry.ts';
+import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
+import {
+  createLedger,
+  type Ending,
+  type Entry,
+  type Verdict,
+} from '../../../../lib/delivery/ledger/ledger.ts';
+import { createLedgerTable, type Field, type Item } from '../../../../lib/delivery/ledger/table.ts';
+import { identityOf, type Message, parseMessage, versionOf } from '../../../../lib/message/message.ts';
+import { type Attributes, createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { localClient } from '../../../local/aws.ts';
+import { bytesOf, startTables } from '../../../local/tables.ts';
 
 const start = Date.UTC(2026, 10, 23, 12);
 const hour = 3_600_000;

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type Entry, isOutdated, type Judgement, judge, lapsedFields } from '../../../lib/ledger/rules.ts';
-import type { Field, Item } from '../../../lib/ledger/table.ts';
+import {
+  type Entry,
+  isOutdated,
+  type Judgement,
+  judge,
+  lapsedFields,
+} from '../../../../lib/delivery/ledger/rules.ts';
+import type { Field, Item } from '../../../../lib/delivery/ledger/table.ts';
 
 const second = 1_000;
 const day = 24 * 3_600 * second;

@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import * as enrollmentCreate from '../../../functions/enrollment-create.ts';
-import * as enrollmentRemove from '../../../functions/enrollment-remove.ts';
-import * as gradePush from '../../../functions/grade-push.ts';
-import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
-import { entryOf } from '../../../lib/delivery/ledger-entry.ts';
-import { deliveryOf } from '../../../lib/delivery/sqs-delivery.ts';
-import type { Integration } from '../../../lib/integration.ts';
-import { digestBy } from '../../../lib/ledger/digest.ts';
-import { rememberedMessages } from '../../../lib/ledger/identity.ts';
-import { createLedger } from '../../../lib/ledger/ledger.ts';
-import { createLedgerTable } from '../../../lib/ledger/table.ts';
-import { parseMessage } from '../../../lib/message.ts';
-import { localClient } from '../../local/aws.ts';
-import { bytesOf, startTables } from '../../local/tables.ts';
+import * as enrollmentCreate from '../../../../functions/enrollment-create.ts';
+import * as enrollmentRemove from '../../../../functions/enrollment-remove.ts';
+import * as gradePush from '../../../../functions/grade-push.ts';
+import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
+import { entryOf } from '../../../../lib/delivery/handle/ledger-entry.ts';
+import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
+import { digestBy } from '../../../../lib/delivery/ledger/digest.ts';
+import { rememberedMessages } from '../../../../lib/delivery/ledger/identity.ts';
+import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
+import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
+import { parseMessage } from '../../../../lib/message/message.ts';
+import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { localClient } from '../../../local/aws.ts';
+import { bytesOf, startTables } from '../../../local/tables.ts';
 
 /** DynamoDB bills a write for each of these that its item begins. */
 const writeUnit = 1_024;

@@ -1,12 +1,17 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
-import { boundedVersion } from '../../../lib/ledger/identity.ts';
-import { createLedgerTable, type Field, type Item, type LedgerTable } from '../../../lib/ledger/table.ts';
-import { createTableModel } from '../../history/table.ts';
-import { localClient } from '../../local/aws.ts';
-import { startTables } from '../../local/tables.ts';
-import { runs } from '../../seed.ts';
+import { boundedVersion } from '../../../../lib/delivery/ledger/identity.ts';
+import {
+  createLedgerTable,
+  type Field,
+  type Item,
+  type LedgerTable,
+} from '../../../../lib/delivery/ledger/table.ts';
+import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { createTableModel } from '../../../history/table.ts';
+import { localClient } from '../../../local/aws.ts';
+import { startTables } from '../../../local/tables.ts';
+import { runs } from '../../../seed.ts';
 
 const name = 'ledger';
 const start = Date.UTC(2026, 2, 1);

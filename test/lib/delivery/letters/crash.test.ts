@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { letterOf } from '../../../lib/dead-letter.ts';
-import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
-import { eventBody, never, type Office, officesForTests } from '../cli/office.ts';
-import { type Moment, startDeadlyProxy } from '../dead-letters/deadly-proxy.ts';
+import { letterOf } from '../../../../lib/delivery/letters/dead-letter.ts';
+import { listLetters } from '../../../../lib/operate/messages/letters/list.ts';
+import { type Moment, startDeadlyProxy } from '../../operate/messages/letters/deadly-proxy.ts';
+import { eventBody, never, type Office, officesForTests } from '../../show/cli/office.ts';
 
 /** `npm run crash-operators` asks for 200. */
 const runs = Number(process.env.CRASH_RUNS ?? 3);

@@ -18,11 +18,11 @@ import {
   pointerTo,
   replaysIn,
   sqsMessageOf,
-} from '../../lib/dead-letter.ts';
-import { dispositions, type FailureKind } from '../../lib/failure.ts';
-import { anyCharacter } from '../any-character.ts';
-import { createQueue, localClient, startQueuesAndFiles } from '../local/aws.ts';
-import { runs, seed, stride } from '../seed.ts';
+} from '../../../../lib/delivery/letters/dead-letter.ts';
+import { dispositions, type FailureKind } from '../../../../lib/message/failure.ts';
+import { anyCharacter } from '../../../any-character.ts';
+import { createQueue, localClient, startQueuesAndFiles } from '../../../local/aws.ts';
+import { runs, seed, stride } from '../../../seed.ts';
 
 let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
 let sqs: SQSClient;

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
-import { chunksOf } from '../../../lib/aws/parallel.ts';
-import type { DeadLetter } from '../../../lib/dead-letter.ts';
-import { createDeskNotes, type Ended } from '../../../lib/desk/notes.ts';
-import { listed, recordsOf, scanned } from '../../../lib/desk/read.ts';
-import type { DeskTable } from '../../../lib/desk/record.ts';
-import { endRecord } from '../../../lib/desk/write.ts';
-import { localClient } from '../../local/aws.ts';
-import { startTables } from '../../local/tables.ts';
-import { eventBody, failureOf } from '../cli/office.ts';
+import type { DeadLetter } from '../../../../lib/delivery/letters/dead-letter.ts';
+import { createDeskNotes, type Ended } from '../../../../lib/delivery/letters/notes.ts';
+import { listed, recordsOf, scanned } from '../../../../lib/delivery/letters/read.ts';
+import type { DeskTable } from '../../../../lib/delivery/letters/record.ts';
+import { endRecord } from '../../../../lib/delivery/letters/write.ts';
+import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { chunksOf } from '../../../../lib/runtime/aws/parallel.ts';
+import { localClient } from '../../../local/aws.ts';
+import { startTables } from '../../../local/tables.ts';
+import { eventBody, failureOf } from '../../show/cli/office.ts';
 
 const tableName = 'sis-relay-test-desk';
 const dayMs = 24 * 3_600_000;

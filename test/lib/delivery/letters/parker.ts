@@ -1,9 +1,9 @@
 import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { createDynamoDb } from '../../../lib/aws/dynamodb.ts';
-import { createQueues } from '../../../lib/delivery/queues.ts';
-import { createDeskNotes } from '../../../lib/desk/notes.ts';
-import { localClient } from '../../local/aws.ts';
-import { failureOf } from '../cli/office.ts';
+import { createQueues } from '../../../../lib/delivery/handle/queues.ts';
+import { createDeskNotes } from '../../../../lib/delivery/letters/notes.ts';
+import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { localClient } from '../../../local/aws.ts';
+import { failureOf } from '../../show/cli/office.ts';
 
 /** A function that can do nothing but park: record, letter, acknowledgement. A test kills it in between. */
 const [server = '', queueUrl = '', queueArn = '', deadLetterQueueUrl = '', table = ''] =

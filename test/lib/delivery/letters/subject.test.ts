@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { subjectIn } from '../../../lib/desk/subject.ts';
-import { inTopic, noticeOf, onBus } from '../../envelopes.ts';
+import { subjectIn } from '../../../../lib/delivery/letters/subject.ts';
+import { inTopic, noticeOf, onBus } from '../../../envelopes.ts';
 
 const event = { specversion: '1.0', data: { userId: 301, orgUnitId: 2001, gradeObjectId: 5001 } };
 const subject = { user: '301', orgUnit: '2001', thing: 'grade object 5001' };

@@ -1,11 +1,11 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { linesOf } from '../../../lib/cli/print/view.ts';
-import { type Status, statusOf } from '../../../lib/connection/status.ts';
-import { statusView } from '../../../lib/views/status.ts';
-import { localOffice } from '../cli/local-office.ts';
-import { eventBody, never } from '../cli/office.ts';
-import { documentsIn, quietTerminal, typed } from '../cli/typed.ts';
+import { type Status, statusOf } from '../../../../lib/operate/reviews/status.ts';
+import { linesOf } from '../../../../lib/show/cli/print/view.ts';
+import { statusView } from '../../../../lib/show/views/status.ts';
+import { localOffice } from '../../show/cli/local-office.ts';
+import { eventBody, never } from '../../show/cli/office.ts';
+import { documentsIn, quietTerminal, typed } from '../../show/cli/typed.ts';
 
 const office = localOffice({ inProcess: ['enrollment-create'] });
 const functions = ['enrollment-create', 'grade-push'];

@@ -1,11 +1,11 @@
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { expect, test } from 'vitest';
-import { linesOf } from '../../../lib/cli/print/view.ts';
-import { statusOf } from '../../../lib/connection/status.ts';
-import { statusView } from '../../../lib/views/status.ts';
-import { localOffice } from '../cli/local-office.ts';
-import { eventBody, functionNames, never, officesForTests } from '../cli/office.ts';
-import { quietTerminal } from '../cli/typed.ts';
+import { statusOf } from '../../../../lib/operate/reviews/status.ts';
+import { linesOf } from '../../../../lib/show/cli/print/view.ts';
+import { statusView } from '../../../../lib/show/views/status.ts';
+import { localOffice } from '../../show/cli/local-office.ts';
+import { eventBody, functionNames, never, officesForTests } from '../../show/cli/office.ts';
+import { quietTerminal } from '../../show/cli/typed.ts';
 
 const offices = officesForTests();
 const local = localOffice({ functions: false });

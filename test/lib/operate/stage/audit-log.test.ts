@@ -1,8 +1,8 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { createAudit } from '../../../lib/deployment/audit.ts';
-import { type AuditedCommand, readAuditLog } from '../../../lib/deployment/audit-log.ts';
-import { never, type Office, officesForTests } from '../cli/office.ts';
+import { createAudit } from '../../../../lib/operate/stage/audit.ts';
+import { type AuditedCommand, readAuditLog } from '../../../../lib/operate/stage/audit-log.ts';
+import { never, type Office, officesForTests } from '../../show/cli/office.ts';
 
 const offices = officesForTests();
 const hourMs = 3_600_000;

@@ -3,14 +3,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
-import { discardLetters } from '../../../lib/dead-letters/discard.ts';
-import { exportLetters } from '../../../lib/dead-letters/export.ts';
-import { replayLetters } from '../../../lib/dead-letters/replay/replay.ts';
-import { createAudit } from '../../../lib/deployment/audit.ts';
-import { readAuditLog } from '../../../lib/deployment/audit-log.ts';
-import { readCaller } from '../../../lib/deployment/caller.ts';
-import { localClient } from '../../local/aws.ts';
-import { never, type Office, officesForTests } from '../cli/office.ts';
+import { discardLetters } from '../../../../lib/operate/messages/archive/discard.ts';
+import { exportLetters } from '../../../../lib/operate/messages/archive/export.ts';
+import { replayLetters } from '../../../../lib/operate/messages/replay/replay.ts';
+import { createAudit } from '../../../../lib/operate/stage/audit.ts';
+import { readAuditLog } from '../../../../lib/operate/stage/audit-log.ts';
+import { readCaller } from '../../../../lib/operate/stage/caller.ts';
+import { localClient } from '../../../local/aws.ts';
+import { never, type Office, officesForTests } from '../../show/cli/office.ts';
 
 const offices = officesForTests();
 

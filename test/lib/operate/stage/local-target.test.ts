@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { localTarget } from '../../../lib/deployment/local-target.ts';
+import { localTarget } from '../../../../lib/operate/stage/local-target.ts';
 
 const stack = (name: string) =>
   JSON.stringify({

@@ -6,19 +6,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Status, statusOf } from '../../../lib/connection/status.ts';
-import { createAudit } from '../../../lib/deployment/audit.ts';
+import { type Status, statusOf } from '../../../../lib/operate/reviews/status.ts';
+import { createAudit } from '../../../../lib/operate/stage/audit.ts';
 import {
   type PauseChange,
   pausedFunctions,
   pauseFunctions,
   resumeFunctions,
-} from '../../../lib/deployment/pause.ts';
-import { readPause, writePause } from '../../../lib/telemetry/pauses.ts';
-import { pausedText } from '../../../lib/views/status.ts';
-import { localOffice } from '../cli/local-office.ts';
-import { eventBody, never, officesForTests } from '../cli/office.ts';
-import { documentsIn, typed } from '../cli/typed.ts';
+} from '../../../../lib/operate/stage/pause.ts';
+import { readPause, writePause } from '../../../../lib/runtime/telemetry/pauses.ts';
+import { pausedText } from '../../../../lib/show/views/status.ts';
+import { localOffice } from '../../show/cli/local-office.ts';
+import { eventBody, never, officesForTests } from '../../show/cli/office.ts';
+import { documentsIn, typed } from '../../show/cli/typed.ts';
 
 const office = localOffice({ inProcess: ['grade-push'] });
 const offices = officesForTests();

@@ -2,35 +2,35 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { S3Client } from '@aws-sdk/client-s3';
 import { afterAll, describe, expect, test } from 'vitest';
-import { integration as enrollmentCreate } from '../../../functions/enrollment-create.ts';
-import { integration as gradePush } from '../../../functions/grade-push.ts';
-import { checkConnection, connectionOperations } from '../../../lib/connection/check.ts';
-import { withConnection } from '../../../lib/connection/connection.ts';
-import { exportJob } from '../../../lib/course-export/export.ts';
-import { exportOperations } from '../../../lib/course-export/parts.ts';
-import { askedIn } from '../../../lib/course-export/request.ts';
-import type { ExportTotals } from '../../../lib/course-export/totals.ts';
-import { fillOperations } from '../../../lib/crosswalk/fill/listings.ts';
-import type { LetterFailure } from '../../../lib/dead-letter.ts';
-import { loadFunctions, loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import { scopesByFunction, scopesOf, scopeText } from '../../../lib/deployment/scopes.ts';
-import { targetFrom } from '../../../lib/deployment/target.ts';
-import type { Engine } from '../../../lib/durable/job.ts';
-import { createJobStore } from '../../../lib/durable/store.ts';
-import { type Credential, createAuthenticator } from '../../../lib/platform/auth/auth.ts';
-import { createPlatformClient, type PlatformClient } from '../../../lib/platform/client.ts';
-import type { Operation } from '../../../lib/platform/core/operation.ts';
-import { getGradeObjects } from '../../../lib/platform/resources/grade-objects.ts';
-import { operations } from '../../../lib/platform/resources/operations.ts';
-import { reconcileOperations } from '../../../lib/reconcile/check.ts';
-import { createObserve } from '../../../lib/telemetry/observe.ts';
-import { integrationStage, type Part } from '../../answers/stage.ts';
-import { parts } from '../../integrations.ts';
-import { localClient } from '../../local/aws.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
-import { calledOperations } from '../platform/called-operations.ts';
-import { narrowClient } from '../platform/narrow-client.ts';
-import { clientOptions } from '../platform/servers.ts';
+import { integration as enrollmentCreate } from '../../../../functions/enrollment-create.ts';
+import { integration as gradePush } from '../../../../functions/grade-push.ts';
+import { fillOperations } from '../../../../lib/delivery/crosswalk/fill/listings.ts';
+import type { Engine } from '../../../../lib/delivery/durable/job.ts';
+import { createJobStore } from '../../../../lib/delivery/durable/store.ts';
+import type { LetterFailure } from '../../../../lib/delivery/letters/dead-letter.ts';
+import { checkConnection, connectionOperations } from '../../../../lib/operate/stage/connection/check.ts';
+import { withConnection } from '../../../../lib/operate/stage/connection/connection.ts';
+import { loadFunctions, loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
+import { scopesByFunction, scopesOf, scopeText } from '../../../../lib/operate/stage/scopes.ts';
+import { targetFrom } from '../../../../lib/operate/stage/target.ts';
+import { type Credential, createAuthenticator } from '../../../../lib/platform/auth/auth.ts';
+import { createPlatformClient, type PlatformClient } from '../../../../lib/platform/client/client.ts';
+import type { Operation } from '../../../../lib/platform/client/operation.ts';
+import { getGradeObjects } from '../../../../lib/platform/resources/grade-objects.ts';
+import { operations } from '../../../../lib/platform/resources/operations.ts';
+import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
+import { exportJob } from '../../../../lib/scheduled/course-export/export.ts';
+import { exportOperations } from '../../../../lib/scheduled/course-export/parts.ts';
+import { askedIn } from '../../../../lib/scheduled/course-export/request.ts';
+import type { ExportTotals } from '../../../../lib/scheduled/course-export/totals.ts';
+import { reconcileOperations } from '../../../../lib/scheduled/reconcile/check.ts';
+import { integrationStage, type Part } from '../../../answers/stage.ts';
+import { parts } from '../../../integrations.ts';
+import { localClient } from '../../../local/aws.ts';
+import { temporaryFolder } from '../../../temporary-folder.ts';
+import { calledOperations } from '../../platform/called-operations.ts';
+import { narrowClient } from '../../platform/narrow-client.ts';
+import { clientOptions } from '../../platform/servers.ts';
 
 describe('the scopes of a function', () => {
   test('are those of the operations that it declares, each with what needs it', () => {
@@ -179,7 +179,7 @@ describe('what no queue triggers', () => {
   afterAll(() => Promise.all(clients.map((client) => client.close())));
 
   const example = JSON.parse(
-    readFileSync(join(import.meta.dirname, '../../../events/course-export.json'), 'utf8'),
+    readFileSync(join(import.meta.dirname, '../../../../events/course-export.json'), 'utf8'),
   );
   /** An export in this process. */
   const exported = async (event: object) => {

@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { readStack } from '../../../lib/deployment/stack-outputs.ts';
-import { namedEditor, targetFrom } from '../../../lib/deployment/target.ts';
-import type { Options } from '../../../lib/deployment/template/cloudformation.ts';
-import { storageResources } from '../../../lib/deployment/template/storage.ts';
-import { createQueue } from '../../local/aws.ts';
-import { localOffice } from '../cli/local-office.ts';
-import { officesForTests } from '../cli/office.ts';
-import { typed } from '../cli/typed.ts';
+import { readStack } from '../../../../lib/operate/stage/stack-outputs.ts';
+import { namedEditor, targetFrom } from '../../../../lib/operate/stage/target.ts';
+import type { Options } from '../../../../lib/operate/stage/template/cloudformation.ts';
+import { storageResources } from '../../../../lib/operate/stage/template/storage.ts';
+import { createQueue } from '../../../local/aws.ts';
+import { localOffice } from '../../show/cli/local-office.ts';
+import { officesForTests } from '../../show/cli/office.ts';
+import { typed } from '../../show/cli/typed.ts';
 import { startStackServer } from './stack-server.ts';
 
 const offices = officesForTests();

@@ -12,7 +12,7 @@ import {
   isInvalidToken,
   isTimestampOutOfRange,
   type RefusedCall,
-} from '../../../../lib/platform/core/platform-error.ts';
+} from '../../../../lib/platform/client/platform-error.ts';
 import { credential, fixedCredentials } from '../servers.ts';
 
 const request = { method: 'PUT', path: '/svc/api/le/1.82/1/grades/2/values/3' };

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { type Failure, failureOf } from '../../../lib/failure.ts';
-import { createAuthenticator } from '../../../lib/platform/auth/auth.ts';
-import { createPlatformClient } from '../../../lib/platform/client.ts';
-import { getTopicFile } from '../../../lib/platform/resources/content.ts';
-import { whoAmI } from '../../../lib/platform/resources/users.ts';
-import { clientOptions } from '../platform/servers.ts';
-import { minuteMs, service, tokenWorld } from '../token-refresh/fixture.ts';
+import { type Failure, failureOf } from '../../../../lib/message/failure.ts';
+import { createAuthenticator } from '../../../../lib/platform/auth/auth.ts';
+import { createPlatformClient } from '../../../../lib/platform/client/client.ts';
+import { getTopicFile } from '../../../../lib/platform/resources/content.ts';
+import { whoAmI } from '../../../../lib/platform/resources/users.ts';
+import { clientOptions } from '../servers.ts';
+import { minuteMs, service, tokenWorld } from './token-refresh/fixture.ts';
 
 /** A container of a function that reads the service's token from its secret. */
 const readingWorld = async (tokens: object = {}) => {

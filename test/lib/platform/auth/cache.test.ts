@@ -6,12 +6,12 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createCredentials } from '../../../lib/credentials/cache.ts';
-import { type FailureKind, failureOf, MessageFailure } from '../../../lib/failure.ts';
-import { signedQuery } from '../../../lib/platform/auth/id-key.ts';
-import { localClient } from '../../local/aws.ts';
-import { startSecretsManager } from '../../local/secrets-manager.ts';
-import { answering, clientAt, credential, nobody, operations, raw } from '../platform/servers.ts';
+import { type FailureKind, failureOf, MessageFailure } from '../../../../lib/message/failure.ts';
+import { createCredentials } from '../../../../lib/platform/auth/cache.ts';
+import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
+import { localClient } from '../../../local/aws.ts';
+import { startSecretsManager } from '../../../local/secrets-manager.ts';
+import { answering, clientAt, credential, nobody, operations, raw } from '../servers.ts';
 
 const service = 'relay/service';
 const secondMs = 1_000;

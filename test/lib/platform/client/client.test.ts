@@ -2,16 +2,20 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { failureOf } from '../../../lib/failure.ts';
-import type { Asked, Pace } from '../../../lib/pace/pace.ts';
-import type { Answered } from '../../../lib/pace/pacer.ts';
-import type { Credentials } from '../../../lib/platform/auth/auth.ts';
-import { signedQuery } from '../../../lib/platform/auth/id-key.ts';
-import { type Asked as AskedCall, resultOf } from '../../../lib/platform/core/check-answer.ts';
-import { acknowledged, downloading, type Operation, reading } from '../../../lib/platform/core/operation.ts';
-import { PlatformError } from '../../../lib/platform/core/platform-error.ts';
-import { anyCharacter } from '../../any-character.ts';
-import { freeTurn, unpaced } from '../pace/unpaced.ts';
+import { failureOf } from '../../../../lib/message/failure.ts';
+import type { Credentials } from '../../../../lib/platform/auth/auth.ts';
+import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
+import { type Asked as AskedCall, resultOf } from '../../../../lib/platform/client/check-answer.ts';
+import {
+  acknowledged,
+  downloading,
+  type Operation,
+  reading,
+} from '../../../../lib/platform/client/operation.ts';
+import type { Asked, Pace } from '../../../../lib/platform/client/pace/pace.ts';
+import type { Answered } from '../../../../lib/platform/client/pace/pacer.ts';
+import { PlatformError } from '../../../../lib/platform/client/platform-error.ts';
+import { anyCharacter } from '../../../any-character.ts';
 import {
   type Arrived,
   answering,
@@ -22,7 +26,8 @@ import {
   nobody,
   operations,
   raw,
-} from './servers.ts';
+} from '../servers.ts';
+import { freeTurn, unpaced } from './pace/unpaced.ts';
 
 const path = { id: 1 };
 const thing = '/svc/api/lp/1.49/things/1';

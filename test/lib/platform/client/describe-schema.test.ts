@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { expectedBy } from '../../../../lib/platform/core/describe-schema.ts';
+import { expectedBy } from '../../../../lib/platform/client/describe-schema.ts';
 import { pageOf } from '../../../../lib/platform/resources/paging.ts';
 import { link } from './link-schema.ts';
 

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { Download, Use } from '../../../../lib/platform/core/download.ts';
-import { acknowledged, downloading } from '../../../../lib/platform/core/operation.ts';
+import type { Download, Use } from '../../../../lib/platform/client/download.ts';
+import { acknowledged, downloading } from '../../../../lib/platform/client/operation.ts';
 import { answering, clientAt, errorOf, handling, operations } from '../servers.ts';
 
 const declared = {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { Payload } from '../../../../lib/platform/core/exchange.ts';
+import type { Payload } from '../../../../lib/platform/client/exchange.ts';
 import { waitLimitMs } from '../../../limits.ts';
 import { answering, clientAt, errorOf, handling, nobody, operations, raw } from '../servers.ts';
 

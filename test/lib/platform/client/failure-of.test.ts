@@ -7,11 +7,11 @@ import {
   MessageFailure,
   needsDecision,
   needsPerson,
-} from '../../lib/failure.ts';
-import { PlatformError } from '../../lib/platform/core/platform-error.ts';
-import { localClient } from '../local/aws.ts';
-import { startSecretsManager } from '../local/secrets-manager.ts';
-import { answering, clientAt, nobody, operations, raw } from './platform/servers.ts';
+} from '../../../../lib/message/failure.ts';
+import { PlatformError } from '../../../../lib/platform/client/platform-error.ts';
+import { localClient } from '../../../local/aws.ts';
+import { startSecretsManager } from '../../../local/secrets-manager.ts';
+import { answering, clientAt, nobody, operations, raw } from '../servers.ts';
 
 const path = { id: 1 };
 const head = (status: string, ...lines: string[]) => `HTTP/1.1 ${[status, ...lines].join('\r\n')}\r\n\r\n`;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { piecesOf } from '../../../../lib/platform/core/html.ts';
-import { plainText } from '../../../../lib/platform/core/rich-text.ts';
+import { piecesOf } from '../../../../lib/platform/client/html.ts';
+import { plainText } from '../../../../lib/platform/client/rich-text.ts';
 
 const taken = (html: string) =>
   [...piecesOf(html)]

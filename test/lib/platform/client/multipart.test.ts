@@ -9,7 +9,7 @@ import {
   mediaType,
   multipart,
   type Part,
-} from '../../../../lib/platform/core/multipart.ts';
+} from '../../../../lib/platform/client/multipart.ts';
 import { anyCharacter } from '../../../any-character.ts';
 
 describe('multipart', () => {

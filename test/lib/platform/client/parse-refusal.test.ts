@@ -4,8 +4,8 @@ import {
   errorNameIn,
   errorWords,
   likenessToError,
-} from '../../../../lib/platform/core/json-error.ts';
-import { isKnownError, parseRefusal, typeIn } from '../../../../lib/platform/core/parse-refusal.ts';
+} from '../../../../lib/platform/client/json-error.ts';
+import { isKnownError, parseRefusal, typeIn } from '../../../../lib/platform/client/parse-refusal.ts';
 import {
   isApiOwn,
   isForeign,
@@ -15,9 +15,9 @@ import {
   PlatformError,
   type RefusedCall,
   refusalText,
-} from '../../../../lib/platform/core/platform-error.ts';
-import { maxErrorBytes } from '../../../../lib/platform/core/receive-answer.ts';
-import { sensitiveValues } from '../../../../lib/redaction/request-secrets.ts';
+} from '../../../../lib/platform/client/platform-error.ts';
+import { maxErrorBytes } from '../../../../lib/platform/client/receive-answer.ts';
+import { sensitiveValues } from '../../../../lib/runtime/privacy/request-secrets.ts';
 import { answering, clientAt, credential, errorOf, handling, operations } from '../servers.ts';
 
 /** What the client makes of one answer to a call. */

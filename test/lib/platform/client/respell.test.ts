@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { respelled } from '../../../../lib/platform/core/respell.ts';
+import { respelled } from '../../../../lib/platform/client/respell.ts';
 import { link } from './link-schema.ts';
 
 describe('a success that is written otherwise', () => {

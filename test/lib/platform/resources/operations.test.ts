@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
-import type { Download } from '../../../../lib/platform/core/download.ts';
+import type { Download } from '../../../../lib/platform/client/download.ts';
 import { readAssessment } from '../../../../lib/platform/resources/assessments.ts';
 import { listClasslist, readClasslist } from '../../../../lib/platform/resources/classlists.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { reading } from '../../../../lib/platform/core/operation.ts';
+import { reading } from '../../../../lib/platform/client/operation.ts';
 import { itemsOf, pageOf } from '../../../../lib/platform/resources/paging.ts';
 import { collected } from '../local-client.ts';
 import { type Arrived, answering, clientAt, errorOf, handling } from '../servers.ts';

@@ -3,7 +3,7 @@ import { HttpRequest } from '@smithy/core/protocols';
 import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSigner } from '../../../lib/aws/dynamodb-signer.ts';
+import { createSigner } from '../../../../lib/runtime/aws/dynamodb-signer.ts';
 
 const place = { region: 'eu-west-1', host: 'dynamodb.eu-west-1.amazonaws.com', path: '/' };
 const sign = createSigner(place);

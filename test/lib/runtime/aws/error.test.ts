@@ -21,9 +21,9 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { traced } from '../../../lib/aws/error.ts';
-import { failureOf } from '../../../lib/failure.ts';
-import { localClient } from '../../local/aws.ts';
+import { failureOf } from '../../../../lib/message/failure.ts';
+import { traced } from '../../../../lib/runtime/aws/error.ts';
+import { localClient } from '../../../local/aws.ts';
 
 const serve = async (listener: RequestListener): Promise<string> => {
   const server = createServer(listener);

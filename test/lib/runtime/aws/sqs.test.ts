@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { deleteAll, hideAll, sendAll } from '../../../lib/aws/sqs.ts';
-import { type Office, officesForTests } from '../cli/office.ts';
+import { deleteAll, hideAll, sendAll } from '../../../../lib/runtime/aws/sqs.ts';
+import { type Office, officesForTests } from '../../show/cli/office.ts';
 
 const offices = officesForTests();
 

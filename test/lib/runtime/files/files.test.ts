@@ -9,12 +9,12 @@ import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client
 import fc from 'fast-check';
 import { buildApp } from 'fauxqs';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { MessageFailure } from '../../../lib/failure.ts';
-import { createFiles, type FilesOptions, sniffImage } from '../../../lib/files/files.ts';
-import type { OpenedFile } from '../../../lib/files/source.ts';
-import { fileUriProblem, parseFileUri } from '../../../lib/files/uri.ts';
-import { waitLimitMs } from '../../limits.ts';
-import { runs } from '../../seed.ts';
+import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { createFiles, type FilesOptions, sniffImage } from '../../../../lib/runtime/files/files.ts';
+import type { OpenedFile } from '../../../../lib/runtime/files/source.ts';
+import { fileUriProblem, parseFileUri } from '../../../../lib/runtime/files/uri.ts';
+import { waitLimitMs } from '../../../limits.ts';
+import { runs } from '../../../seed.ts';
 import { selfSigned } from './self-signed.ts';
 
 const limits = { maximumBytes: 1_000_000, signal: new AbortController().signal };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { shapeOf } from '../../../lib/redaction/json-shape.ts';
+import { shapeOf } from '../../../../lib/runtime/privacy/json-shape.ts';
 
 describe('the shape of JSON', () => {
   test.each<[unknown, string]>([

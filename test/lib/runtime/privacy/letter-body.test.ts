@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { maxMessageBytes, sqsProblem } from '../../../lib/aws/sqs-limits.ts';
-import { withoutFields } from '../../../lib/redaction/letter-body.ts';
-import { anyCharacter } from '../../any-character.ts';
-import { inTopic, onBus } from '../../envelopes.ts';
-import { runs } from '../../seed.ts';
+import { maxMessageBytes, sqsProblem } from '../../../../lib/message/sqs-limits.ts';
+import { withoutFields } from '../../../../lib/runtime/privacy/letter-body.ts';
+import { anyCharacter } from '../../../any-character.ts';
+import { inTopic, onBus } from '../../../envelopes.ts';
+import { runs } from '../../../seed.ts';
 
 const names = ['key', 'plainSecret'];
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { errorFactsOf, safeText } from '../../../lib/redaction/log-text.ts';
+import { errorFactsOf, safeText } from '../../../../lib/runtime/privacy/log-text.ts';
 
 describe('safeText', () => {
   test.each([

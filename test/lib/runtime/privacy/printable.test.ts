@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { plain, printableJson } from '../../../lib/redaction/printable.ts';
-import { anyCharacter } from '../../any-character.ts';
+import { plain, printableJson } from '../../../../lib/runtime/privacy/printable.ts';
+import { anyCharacter } from '../../../any-character.ts';
 
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const hostile = fc

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { credentialSchema } from '../../../lib/platform/auth/auth.ts';
-import { safeText } from '../../../lib/redaction/log-text.ts';
-import { redact } from '../../../lib/redaction/request-secrets.ts';
-import { fieldsTagged } from '../../package/shown-ids.ts';
+import { credentialSchema } from '../../../../lib/platform/auth/auth.ts';
+import { safeText } from '../../../../lib/runtime/privacy/log-text.ts';
+import { redact } from '../../../../lib/runtime/privacy/request-secrets.ts';
+import { fieldsTagged } from '../../../package/shown-ids.ts';
 
 const secret = 'Zq3xYh0rT5uV';
 

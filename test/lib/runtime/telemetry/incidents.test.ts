@@ -1,16 +1,16 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
-import type { Failure } from '../../../lib/failure.ts';
+import type { Failure } from '../../../../lib/message/failure.ts';
+import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import {
   createIncidents,
   type Ending,
   incidentOf,
   readIncident,
   serviceCredential,
-} from '../../../lib/telemetry/incidents.ts';
-import { localClient } from '../../local/aws.ts';
-import { startTables } from '../../local/tables.ts';
+} from '../../../../lib/runtime/telemetry/incidents.ts';
+import { localClient } from '../../../local/aws.ts';
+import { startTables } from '../../../local/tables.ts';
 
 const table = 'sis-relay-test-ledger';
 const minuteMs = 60_000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { logLine } from '../../../lib/telemetry/log-facts.ts';
+import { logLine } from '../../../../lib/runtime/telemetry/log-facts.ts';
 
 describe('a line', () => {
   const about = { level: 'info', atMs: 0, message: 'told', function: 'grade-push', error: undefined };

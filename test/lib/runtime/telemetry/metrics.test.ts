@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createTally, metricDefinitions } from '../../../lib/telemetry/metrics.ts';
+import { createTally, metricDefinitions } from '../../../../lib/runtime/telemetry/metrics.ts';
 
 type Line = {
   _aws: {

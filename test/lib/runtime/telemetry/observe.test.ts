@@ -3,11 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Outcome } from '../../../lib/failure.ts';
-import type { Facts } from '../../../lib/telemetry/log-facts.ts';
-import { createObserve, type MessageReport, type ObserveOptions } from '../../../lib/telemetry/observe.ts';
-import { anyCharacter } from '../../any-character.ts';
-import { runs } from '../../seed.ts';
+import type { Outcome } from '../../../../lib/message/failure.ts';
+import type { Facts } from '../../../../lib/runtime/telemetry/log-facts.ts';
+import {
+  createObserve,
+  type MessageReport,
+  type ObserveOptions,
+} from '../../../../lib/runtime/telemetry/observe.ts';
+import { anyCharacter } from '../../../any-character.ts';
+import { runs } from '../../../seed.ts';
 
 const report: MessageReport = {
   messageId: '059f36b4-87a3-44ab-83d2-661975830a7d',
@@ -182,7 +186,7 @@ describe('a log line', () => {
 
   test('goes to stdout by itself', async () => {
     const script = `
-      import { createObserve } from './lib/telemetry/observe.ts';
+      import { createObserve } from './lib/runtime/telemetry/observe.ts';
       const observe = createObserve({ function: 'grade-push', namespace: 'sis-relay', level: 'info' });
       observe.message(${JSON.stringify(report)});
       observe.warn('a warning', { count: 2 });
@@ -191,7 +195,7 @@ describe('a log line', () => {
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       ['--input-type=module-typescript', '--eval', script],
-      { cwd: `${import.meta.dirname}/../../..`, env: {} },
+      { cwd: `${import.meta.dirname}/../../../..`, env: {} },
     );
     expect(stderr).toBe('');
     expect(stdout).toMatch(/\n$/);
@@ -277,7 +281,7 @@ describe('the line of several messages', () => {
   });
 
   test('answers the query of the runbook, by either id, as does the line of one message', async () => {
-    const runbook = await readFile(`${import.meta.dirname}/../../../lib/cli/README.md`, 'utf8');
+    const runbook = await readFile(`${import.meta.dirname}/../../../../lib/show/cli/README.md`, 'utf8');
     const query = /^fields @timestamp, [^`]*/m.exec(runbook)?.[0] ?? '';
     const asked = /^fields @timestamp, (.*)$/m.exec(query)?.[1]?.split(', ') ?? [];
     const patterns = [...query.matchAll(/parse @message \/(.*)\/$/gm)].map(([, pattern = '']) => pattern);

@@ -1,11 +1,11 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
-import type { Budget, Priority } from '../../../lib/pace/pacer.ts';
-import type { CallReport } from '../../../lib/platform/client.ts';
-import { countedSinceMs, createPaceUse, readPaceUse } from '../../../lib/telemetry/pace-use.ts';
-import { localClient } from '../../local/aws.ts';
-import { startTables } from '../../local/tables.ts';
+import type { CallReport } from '../../../../lib/platform/client/client.ts';
+import type { Budget, Priority } from '../../../../lib/platform/client/pace/pacer.ts';
+import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { countedSinceMs, createPaceUse, readPaceUse } from '../../../../lib/runtime/telemetry/pace-use.ts';
+import { localClient } from '../../../local/aws.ts';
+import { startTables } from '../../../local/tables.ts';
 
 const table = 'sis-relay-test-ledger';
 const second = 1_000;

@@ -1,10 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { createDynamoDb, type DynamoDb } from '../../../lib/aws/dynamodb.ts';
-import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import type { JobStore } from '../../../lib/durable/store.ts';
-import { chooseWrites, comparedFields, type Segment, segments } from '../../../lib/reconcile/choose.ts';
-import { localClient } from '../../local/aws.ts';
+import type { JobStore } from '../../../../lib/delivery/durable/store.ts';
+import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
+import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import {
+  chooseWrites,
+  comparedFields,
+  type Segment,
+  segments,
+} from '../../../../lib/scheduled/reconcile/choose-writes.ts';
+import { localClient } from '../../../local/aws.ts';
 import { isRecent, startGeneratedLedger } from './generated-ledger.ts';
 
 const selection = { sinceMs: Date.now() - 7_200_000, runId: 'one', nights: 28, night: 3, share: 0 };

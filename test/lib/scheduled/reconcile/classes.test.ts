@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { digestBy } from '../../../lib/ledger/digest.ts';
-import type { Field } from '../../../lib/ledger/table.ts';
-import { judgeEffect, type Shown } from '../../../lib/reconcile/classes.ts';
+import { digestBy } from '../../../../lib/delivery/ledger/digest.ts';
+import type { Field } from '../../../../lib/delivery/ledger/table.ts';
+import { judgeEffect, type Shown } from '../../../../lib/scheduled/reconcile/classes.ts';
 
 const second = 1_000;
 const writtenMs = Date.UTC(2026, 2, 1, 12);

@@ -5,12 +5,12 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDigest } from '../../../lib/ledger/digest.ts';
-import type { Field } from '../../../lib/ledger/table.ts';
-import { judgeEffect } from '../../../lib/reconcile/classes.ts';
-import { readDigestMakers } from '../../../lib/reconcile/keys.ts';
-import { localClient } from '../../local/aws.ts';
-import { startSecretsManager } from '../../local/secrets-manager.ts';
+import { createDigest } from '../../../../lib/delivery/ledger/digest.ts';
+import type { Field } from '../../../../lib/delivery/ledger/table.ts';
+import { judgeEffect } from '../../../../lib/scheduled/reconcile/classes.ts';
+import { readDigestMakers } from '../../../../lib/scheduled/reconcile/keys.ts';
+import { localClient } from '../../../local/aws.ts';
+import { startSecretsManager } from '../../../local/secrets-manager.ts';
 
 const secret = 'ledger-key';
 const writtenMs = Date.UTC(2026, 10, 23, 1);

@@ -1,13 +1,13 @@
 // @module-tag long
 import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { integration as gradePush } from '../../../functions/grade-push.ts';
-import type { Report } from '../../../lib/reconcile/record.ts';
-import { findingsOf, send } from '../../effect/stage.ts';
-import { localClient } from '../../local/aws.ts';
-import { controlsOf } from '../../local/controls.ts';
-import { startLambda } from '../../local/lambda.ts';
-import { durableOptionsOf, type Stack, settingsOf, startStack } from '../../local/stack.ts';
+import { integration as gradePush } from '../../../../functions/grade-push.ts';
+import type { Report } from '../../../../lib/scheduled/reconcile/record.ts';
+import { findingsOf, send } from '../../../effect/stage.ts';
+import { localClient } from '../../../local/aws.ts';
+import { controlsOf } from '../../../local/controls.ts';
+import { startLambda } from '../../../local/lambda.ts';
+import { durableOptionsOf, type Stack, settingsOf, startStack } from '../../../local/stack.ts';
 
 let stack: Stack;
 let s3: S3Client;

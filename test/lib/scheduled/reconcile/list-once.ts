@@ -13,14 +13,19 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
-import { createDynamoDb } from '../../../lib/aws/dynamodb.ts';
-import type { JobStore } from '../../../lib/durable/store.ts';
-import type { Platform } from '../../../lib/platform/client.ts';
-import { chooseWrites, type Segment, segments } from '../../../lib/reconcile/choose.ts';
-import { chooseTold, divide, groupsIn } from '../../../lib/reconcile/divide.ts';
-import { noReasons, type Reason, reasons, type Selection } from '../../../lib/reconcile/select.ts';
-import { localClient } from '../../local/aws.ts';
-import { peakBytes } from '../../peak-memory.ts';
+import type { JobStore } from '../../../../lib/delivery/durable/store.ts';
+import type { Platform } from '../../../../lib/platform/client/client.ts';
+import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { chooseWrites, type Segment, segments } from '../../../../lib/scheduled/reconcile/choose-writes.ts';
+import { chooseTold, divide, groupsIn } from '../../../../lib/scheduled/reconcile/divide.ts';
+import {
+  noReasons,
+  type Reason,
+  reasons,
+  type Selection,
+} from '../../../../lib/scheduled/reconcile/selection.ts';
+import { localClient } from '../../../local/aws.ts';
+import { peakBytes } from '../../../peak-memory.ts';
 
 /** Lists what a run looks at, in a process of its own; a folder stands for the bucket. */
 const [folder = '', url = '', selected = ''] = process.argv.slice(2);

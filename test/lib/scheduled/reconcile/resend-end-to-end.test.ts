@@ -3,26 +3,26 @@ import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3
 import { GetQueueAttributesCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { handler as reconcile } from '../../../functions/reconcile.ts';
-import { handler as importSnapshot } from '../../../functions/snapshot-import.ts';
-import { createDynamoDb } from '../../../lib/aws/dynamodb.ts';
-import type { CrosswalkKind } from '../../../lib/crosswalk/kinds.ts';
-import { bucketOf, createCrosswalkTable } from '../../../lib/crosswalk/table.ts';
-import { createLedgerTable, type LedgerTable } from '../../../lib/ledger/table.ts';
+import { handler as reconcile } from '../../../../functions/reconcile.ts';
+import { handler as importSnapshot } from '../../../../functions/snapshot-import.ts';
+import type { CrosswalkKind } from '../../../../lib/delivery/crosswalk/kinds.ts';
+import { bucketOf, createCrosswalkTable } from '../../../../lib/delivery/crosswalk/table.ts';
+import { createLedgerTable, type LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
+import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import {
   type DecidedFindings,
   type ResendResult,
   resendKey,
   resendListKey,
   resendResultKey,
-} from '../../../lib/reconcile/record.ts';
-import { localClient } from '../../local/aws.ts';
-import { type Controls, controlsOf } from '../../local/controls.ts';
-import { inThisProcess } from '../../local/in-this-process.ts';
-import { passingTime } from '../../local/passing-time.ts';
-import { durableOptionsOf, type Stack, settingsOf, startStack } from '../../local/stack.ts';
-import { filled } from '../crosswalk/filled.ts';
-import { enrollment, entriesOfSis, result, zipOf } from '../snapshots/sis.ts';
+} from '../../../../lib/scheduled/reconcile/record.ts';
+import { localClient } from '../../../local/aws.ts';
+import { type Controls, controlsOf } from '../../../local/controls.ts';
+import { inThisProcess } from '../../../local/in-this-process.ts';
+import { passingTime } from '../../../local/passing-time.ts';
+import { durableOptionsOf, type Stack, settingsOf, startStack } from '../../../local/stack.ts';
+import { filled } from '../../delivery/crosswalk/filled.ts';
+import { enrollment, entriesOfSis, result, zipOf } from '../../sources/snapshots/sis.ts';
 
 const short = {
   ...{ ATTEMPT_TIMEOUT_MS: '1500', RESERVE_MS: '500', LEDGER_GRACE_SECONDS: '1' },

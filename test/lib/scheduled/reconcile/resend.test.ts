@@ -5,30 +5,34 @@ import { gzipSync } from 'node:zlib';
 import type { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import { durableHandler } from '../../../lib/durable/job.ts';
-import type { JobStore } from '../../../lib/durable/store.ts';
-import { MessageFailure } from '../../../lib/failure.ts';
-import { digestBy } from '../../../lib/ledger/digest.ts';
-import type { Field, Item } from '../../../lib/ledger/table.ts';
-import { versionOf } from '../../../lib/message.ts';
-import { removedDigested, roleDigested } from '../../../lib/message-fields/enrollment.ts';
-import type { PlatformClient } from '../../../lib/platform/client.ts';
+import { durableHandler } from '../../../../lib/delivery/durable/job.ts';
+import type { JobStore } from '../../../../lib/delivery/durable/store.ts';
+import { removedDigested, roleDigested } from '../../../../lib/delivery/handle/fields/enrollment.ts';
+import { digestBy } from '../../../../lib/delivery/ledger/digest.ts';
+import type { Field, Item } from '../../../../lib/delivery/ledger/table.ts';
+import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { versionOf } from '../../../../lib/message/message.ts';
+import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
+import type { PlatformClient } from '../../../../lib/platform/client/client.ts';
+import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
 import {
   type DecidedFindings,
   type ResendResult,
   resendKey,
   resendListKey,
   resendResultKey,
-} from '../../../lib/reconcile/record.ts';
-import { createResend, type ResendAnswer, type Resending } from '../../../lib/reconcile/resend.ts';
-import { acceptedKey, linesKey } from '../../../lib/snapshots/record.ts';
-import { createObserve } from '../../../lib/telemetry/observe.ts';
-import { type DurableExecutions, startDurableExecutions } from '../../local/durable-executions.ts';
-import type { InvokeResult } from '../../local/lambda-runtime-api.ts';
-import { filled } from '../crosswalk/filled.ts';
-import { bucketFolder } from '../snapshots/bucket-folder.ts';
-import { stateLine } from '../snapshots/state-line.ts';
+} from '../../../../lib/scheduled/reconcile/record.ts';
+import {
+  createResend,
+  type ResendAnswer,
+  type Resending,
+} from '../../../../lib/scheduled/reconcile/resend.ts';
+import { acceptedKey, linesKey } from '../../../../lib/sources/snapshots/state/record.ts';
+import { type DurableExecutions, startDurableExecutions } from '../../../local/durable-executions.ts';
+import type { InvokeResult } from '../../../local/lambda-runtime-api.ts';
+import { filled } from '../../delivery/crosswalk/filled.ts';
+import { bucketFolder } from '../../sources/snapshots/bucket-folder.ts';
+import { stateLine } from '../../sources/snapshots/state-line.ts';
 
 const id = '20261124T080000Z-0a1b2c3d';
 const snapshotId = '20261123T020000Z-11111111';

@@ -7,9 +7,9 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGzip } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { filledFolder } from '../../../lib/crosswalk/moved.ts';
-import type { Reason } from '../../../lib/reconcile/select.ts';
-import { acceptedKey, linesKey } from '../../../lib/snapshots/record.ts';
+import { filledFolder } from '../../../../lib/delivery/crosswalk/moved.ts';
+import type { Reason } from '../../../../lib/scheduled/reconcile/selection.ts';
+import { acceptedKey, linesKey } from '../../../../lib/sources/snapshots/state/record.ts';
 import { isRecent, startGeneratedLedger } from './generated-ledger.ts';
 
 /** `RECONCILE_ITEMS=10000000` measures a million students; without it a small part. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reasonFor, type Selection, subjectOf } from '../../../lib/reconcile/select.ts';
+import { reasonFor, type Selection, subjectOf } from '../../../../lib/scheduled/reconcile/selection.ts';
 
 const written = (resource: string) => ({ resource, subject: subjectOf(resource)!, writtenMs: 1_000 });
 const grades = Array.from({ length: 10_000 }, (_, at) => written(`grade/2001/5001/${at + 1}`));

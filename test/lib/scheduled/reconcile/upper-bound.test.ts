@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { upperBound } from '../../../lib/reconcile/figures.ts';
+import { upperBound } from '../../../../lib/scheduled/reconcile/upper-bound.ts';
 
 describe('what a sample says of all', () => {
   // scipy.stats.beta.ppf(0.95, faults + 1, checked - faults)

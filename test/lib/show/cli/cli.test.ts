@@ -7,19 +7,19 @@ import { PassThrough, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { functionNames } from '../../../esbuild.config.ts';
-import { run } from '../../../lib/cli/cli.ts';
-import { errorSentence } from '../../../lib/cli/print/error-sentence.ts';
-import { guarded, terminalOf } from '../../../lib/cli/print/terminal.ts';
-import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
-import { withSession } from '../../../lib/dead-letters/reading/session.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { functionNames } from '../../../../esbuild.config.ts';
+import { countsOf } from '../../../../lib/operate/messages/letters/queue.ts';
+import { withSession } from '../../../../lib/operate/messages/letters/session.ts';
+import { run } from '../../../../lib/show/cli/cli.ts';
+import { errorSentence } from '../../../../lib/show/cli/print/error-sentence.ts';
+import { guarded, terminalOf } from '../../../../lib/show/cli/print/terminal.ts';
+import { temporaryFolder } from '../../../temporary-folder.ts';
 import { eventBody, never, type Office, officesForTests } from './office.ts';
 import { documentIn, documentsIn, quietTerminal, typed as sisRelay } from './typed.ts';
 
 const offices = officesForTests();
 const folder = temporaryFolder();
-const bin = resolve(import.meta.dirname, '../../../lib/cli/sis-relay.js');
+const bin = resolve(import.meta.dirname, '../../../../lib/show/cli/sis-relay.js');
 
 const stackOf = (office: Office, server?: string): string => {
   const file = join(folder, `${office.target.prefix}stack.json`);
@@ -491,7 +491,7 @@ describe.concurrent('before anything is changed', () => {
 
 test.concurrent('publish takes the project’s own examples, and tells errors by line', async () => {
   const { office, stack } = await opened();
-  const example = resolve(import.meta.dirname, '../../../events/grade-push.json');
+  const example = resolve(import.meta.dirname, '../../../../events/grade-push.json');
   expect(await sisRelay(`publish ${example} ${stack}`)).toMatchObject({
     status: 0,
     out: expect.stringMatching(
@@ -895,7 +895,7 @@ describe.concurrent('the program itself', () => {
 
   test('tells its version', async () => {
     const { version } = JSON.parse(
-      readFileSync(resolve(import.meta.dirname, '../../../package.json'), 'utf8'),
+      readFileSync(resolve(import.meta.dirname, '../../../../package.json'), 'utf8'),
     );
     for (const option of ['--version', '-v'])
       expect(await sisRelay(option)).toMatchObject({ status: 0, err: '', out: `${version}\n` });

@@ -3,10 +3,10 @@ import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { documentIn, typed } from './typed.ts';
 
-const root = resolve(import.meta.dirname, '../../..');
+const root = resolve(import.meta.dirname, '../../../..');
 
 /** What stands for the command in bash: its process, or one that gives its answer where it is asked just that. */
-const inItsProcess = `'${process.execPath}' lib/cli/sis-relay.js "$@"`;
+const inItsProcess = `'${process.execPath}' lib/show/cli/sis-relay.js "$@"`;
 const ifAsked = `[ "$*" = "$ASKED" ] && printf '%s' "$ANSWER"`;
 
 describe('bash, with the script that the command prints,', () => {

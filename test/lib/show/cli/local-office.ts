@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll } from 'vitest';
-import { type Target, targetFrom } from '../../../lib/deployment/target.ts';
-import type { Outcome } from '../../../lib/failure.ts';
-import { type Controls, controlsOf } from '../../local/controls.ts';
-import { inThisProcess } from '../../local/in-this-process.ts';
-import { type Stack, type StackOptions, startStack } from '../../local/stack.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import type { Outcome } from '../../../../lib/message/failure.ts';
+import { type Target, targetFrom } from '../../../../lib/operate/stage/target.ts';
+import { type Controls, controlsOf } from '../../../local/controls.ts';
+import { inThisProcess } from '../../../local/in-this-process.ts';
+import { type Stack, type StackOptions, startStack } from '../../../local/stack.ts';
+import { temporaryFolder } from '../../../temporary-folder.ts';
 import { eventBody } from './office.ts';
 
 type OfficeOptions = StackOptions & {

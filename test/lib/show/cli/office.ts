@@ -9,15 +9,19 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll } from 'vitest';
-import { createDynamoDb } from '../../../lib/aws/dynamodb.ts';
-import { type DeadLetter, type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
-import { createLetterReader } from '../../../lib/dead-letters/reading/letter.ts';
-import { listLetter, reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
-import type { Audit } from '../../../lib/deployment/audit.ts';
-import type { Target } from '../../../lib/deployment/target.ts';
-import { createDeskNotes, type Ended } from '../../../lib/desk/notes.ts';
-import { localClient, startQueuesAndFiles } from '../../local/aws.ts';
-import { addDeskTable, startTables } from '../../local/tables.ts';
+import {
+  type DeadLetter,
+  type LetterFailure,
+  sqsMessageOf,
+} from '../../../../lib/delivery/letters/dead-letter.ts';
+import { createDeskNotes, type Ended } from '../../../../lib/delivery/letters/notes.ts';
+import { createLetterReader } from '../../../../lib/operate/messages/letters/letter.ts';
+import { listLetter, reindexLetters } from '../../../../lib/operate/messages/letters/reindex.ts';
+import type { Audit } from '../../../../lib/operate/stage/audit.ts';
+import type { Target } from '../../../../lib/operate/stage/target.ts';
+import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { localClient, startQueuesAndFiles } from '../../../local/aws.ts';
+import { addDeskTable, startTables } from '../../../local/tables.ts';
 
 /** A dead-letter queue with the queues around it, and what tests do to them behind the command's back. */
 export type Office = Awaited<ReturnType<typeof openOffice>>;

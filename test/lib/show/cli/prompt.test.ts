@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { run } from '../../../lib/cli/cli.ts';
-import { terminalOf } from '../../../lib/cli/print/terminal.ts';
-import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
+import { run } from '../../../../lib/show/cli/cli.ts';
+import { terminalOf } from '../../../../lib/show/cli/print/terminal.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../../temporary-folder.ts';
 import { officesForTests } from './office.ts';
 
 const offices = officesForTests();

@@ -16,14 +16,14 @@ import {
 import { join, resolve, sep } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { integrationNames } from '../../../lib/deployment/function-names.ts';
-import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+import { integrationNames } from '../../../../lib/operate/stage/function-names.ts';
+import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
+import { temporaryFolder } from '../../../temporary-folder.ts';
 
-const root = resolve(import.meta.dirname, '../../..');
+const root = resolve(import.meta.dirname, '../../../..');
 const project = temporaryFolder();
 const [kept, temporary] = [join(project, '.cache'), join(project, 'tmp')];
-const statusFile = 'lib/cli/commands/status.ts';
+const statusFile = 'lib/show/cli/commands/status.ts';
 
 beforeAll(() => {
   for (const part of ['lib', 'functions', 'package.json'])
@@ -38,7 +38,7 @@ beforeEach(() => {
 type Start = { hook?: string; uid?: number };
 const argumentsOf = (line: string, { hook = '' }: Start = {}): string[] => [
   ...['--import', `data:text/javascript,${encodeURIComponent(hook)}`],
-  ...[join(project, 'lib/cli/sis-relay.js'), ...line.split(' ')],
+  ...[join(project, 'lib/show/cli/sis-relay.js'), ...line.split(' ')],
 ];
 // The tests' own environment may turn the folder off, or name another.
 const { NODE_COMPILE_CACHE: _, NODE_DISABLE_COMPILE_CACHE: __, ...inherited } = process.env;
@@ -89,7 +89,7 @@ describe('what is kept of the sources', () => {
   });
 
   test('gives a defect the line of the source', isLong, () => {
-    const file = 'lib/cli/actions/scopes.ts';
+    const file = 'lib/show/cli/actions/scopes.ts';
     change(
       file,
       'const scopes =',

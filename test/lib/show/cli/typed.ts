@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { run } from '../../../lib/cli/cli.ts';
-import type { Terminal } from '../../../lib/cli/print/terminal.ts';
+import { run } from '../../../../lib/show/cli/cli.ts';
+import type { Terminal } from '../../../../lib/show/cli/print/terminal.ts';
 
 type Person = {
   /** What standard input holds. */

@@ -2,8 +2,8 @@ import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { decodeHTML } from 'entities';
-import { type ConsoleOptions, startConsole } from '../../../lib/console/console.ts';
-import type { Target } from '../../../lib/deployment/target.ts';
+import type { Target } from '../../../../lib/operate/stage/target.ts';
+import { type ConsoleOptions, startConsole } from '../../../../lib/show/console/console.ts';
 
 type Sent = {
   method?: string;

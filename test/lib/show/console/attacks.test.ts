@@ -6,15 +6,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { errorSentence } from '../../../lib/cli/print/error-sentence.ts';
-import { createApp } from '../../../lib/console/app.ts';
-import type { Desk } from '../../../lib/console/desk.ts';
-import { createSession, safeNext } from '../../../lib/console/guard.ts';
-import { writeRecord } from '../../../lib/desk/write.ts';
-import { groupIdOf } from '../../../lib/reconcile/desk/groups.ts';
+import { writeRecord } from '../../../../lib/delivery/letters/write.ts';
+import { groupIdOf } from '../../../../lib/operate/reviews/reconcile/groups.ts';
+import { errorSentence } from '../../../../lib/show/cli/print/error-sentence.ts';
+import { createApp } from '../../../../lib/show/console/app.ts';
+import type { Desk } from '../../../../lib/show/console/desk.ts';
+import { createSession, safeNext } from '../../../../lib/show/console/guard.ts';
+import { findingOf, reportOf, writeRun } from '../../operate/reviews/reconcile/runs.ts';
+import { recordOf, writeSnapshot } from '../../operate/reviews/snapshots/waiting-import.ts';
 import { eventBody, failureOf, functionNames, type Office, officesForTests } from '../cli/office.ts';
-import { findingOf, reportOf, writeRun } from '../reconcile/desk/runs.ts';
-import { recordOf, writeSnapshot } from '../snapshots/desk/waiting-import.ts';
 import { type Answer, type Opened, openConsole, read, send, sendRaw } from './attacker.ts';
 
 const offices = officesForTests();
@@ -620,7 +620,7 @@ describe('no right to come in', () => {
     const all = sessions.flatMap(({ token, proof }) => [token, proof]);
     expect(new Set(all).size).toBe(200);
     for (const each of all) expect(Buffer.from(each, 'base64url')).toHaveLength(32);
-    const source = await readFile('lib/console/guard.ts', 'utf8');
+    const source = await readFile('lib/show/console/guard.ts', 'utf8');
     expect(source).toMatch(/isSame = .*=>\s*timingSafeEqual\(digestOf\(given\), digestOf\(wanted\)\)/);
     expect(source).not.toMatch(/[!=]==? ?(token|key)\b|\b(token|key) ?[!=]==/);
   });
@@ -1028,7 +1028,7 @@ describe('script in what others write', () => {
 
 describe('other objects and screens than those that are shown', () => {
   test.each([
-    ...['..', '../..', '..%2f..%2faudit', '%2e%2e', '%2e%2e%2f%2e%2e', '..%5c..%5caudit', '....//....//x'],
+    ...['..', '../../..', '..%2f..%2faudit', '%2e%2e', '%2e%2e%2f%2e%2e', '..%5c..%5caudit', '....//....//x'],
     ...['%00%00', '%0d%0aSet-Cookie:%20a=b', '__proto__', 'constructor', '%E0%A4%A', `${'a'.repeat(2_000)}`],
     ...['s3:%2F%2Fother%2Fx', '*', '%', "'%20or%201=1", '{"S":"x"}'],
   ])('a letter or run called %s', async (name) => {

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
-import { waitLimitMs } from '../../limits.ts';
+import { listLetters } from '../../../../lib/operate/messages/letters/list.ts';
+import { waitLimitMs } from '../../../limits.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { never } from '../cli/office.ts';
 import { launch, loaded, type ServedConsole, serveConsole, watched } from './browser.ts';

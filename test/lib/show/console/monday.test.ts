@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { waitLimitMs } from '../../limits.ts';
-import { kinds, mondayOffice } from '../dead-letters/monday-office.ts';
+import { waitLimitMs } from '../../../limits.ts';
+import { kinds, mondayOffice } from '../../operate/messages/letters/monday-office.ts';
 import { launch, serveConsole, signIn } from './browser.ts';
 import { browserPath } from './browser-path.ts';
 

@@ -1,9 +1,9 @@
 import { vi } from 'vitest';
-import { sendAll } from '../../../lib/aws/sqs.ts';
-import { type LetterFailure, sqsMessageOf } from '../../../lib/dead-letter.ts';
-import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
-import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
-import { waitLimitMs } from '../../limits.ts';
+import { type LetterFailure, sqsMessageOf } from '../../../../lib/delivery/letters/dead-letter.ts';
+import { listLetters } from '../../../../lib/operate/messages/letters/list.ts';
+import { reindexLetters } from '../../../../lib/operate/messages/letters/reindex.ts';
+import { sendAll } from '../../../../lib/runtime/aws/sqs.ts';
+import { waitLimitMs } from '../../../limits.ts';
 import type { localOffice } from '../cli/local-office.ts';
 import { eventBody, failureOf, never } from '../cli/office.ts';
 import { typed } from '../cli/typed.ts';

@@ -6,12 +6,18 @@ import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { groupIdOf } from '../../../lib/reconcile/desk/groups.ts';
-import { waitLimitMs } from '../../limits.ts';
+import { groupIdOf } from '../../../../lib/operate/reviews/reconcile/groups.ts';
+import { waitLimitMs } from '../../../limits.ts';
+import {
+  enrollmentOf,
+  findingOf,
+  reportOf,
+  tallyOf,
+  writeRun,
+} from '../../operate/reviews/reconcile/runs.ts';
+import { waitingImport } from '../../operate/reviews/snapshots/waiting-import.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { typed } from '../cli/typed.ts';
-import { enrollmentOf, findingOf, reportOf, tallyOf, writeRun } from '../reconcile/desk/runs.ts';
-import { waitingImport } from '../snapshots/desk/waiting-import.ts';
 import { launch, openScreen, type ServedConsole, serveConsole, signIn, watched } from './browser.ts';
 import { browserPath } from './browser-path.ts';
 import { park, playDesk, playedFunctions } from './played.ts';

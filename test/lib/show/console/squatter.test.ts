@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { text } from 'node:stream/consumers';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type ConsoleOptions, startConsole } from '../../../lib/console/console.ts';
-import { RefusedError } from '../../../lib/deployment/command-errors.ts';
-import { waitLimitMs } from '../../limits.ts';
+import { RefusedError } from '../../../../lib/operate/stage/command-errors.ts';
+import { type ConsoleOptions, startConsole } from '../../../../lib/show/console/console.ts';
+import { waitLimitMs } from '../../../limits.ts';
 import { type Office, officesForTests } from '../cli/office.ts';
 import { launch, type ServedConsole, signIn } from './browser.ts';
 import { browserPath } from './browser-path.ts';

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { sheetOf } from '../../../lib/markup/sheet.ts';
-import { groupsOf } from '../../../lib/reconcile/desk/groups.ts';
-import { type Comparison, countsOf } from '../../../lib/reconcile/desk/read.ts';
-import { comparisonView, meaningsView, runsView } from '../../../lib/views/comparison.ts';
-import { findingOf, reportOf, tallyOf } from '../reconcile/desk/runs.ts';
+import { groupsOf } from '../../../../lib/operate/reviews/reconcile/groups.ts';
+import { type Comparison, countsOf } from '../../../../lib/operate/reviews/reconcile/read.ts';
+import { sheetOf } from '../../../../lib/show/console/html/sheet.ts';
+import { comparisonView, meaningsView, runsView } from '../../../../lib/show/views/comparison.ts';
+import { findingOf, reportOf, tallyOf } from '../../operate/reviews/reconcile/runs.ts';
 
 const attack = '"><script>alert(1)</script>\u202E';
 const report = reportOf({

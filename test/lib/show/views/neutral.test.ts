@@ -2,23 +2,23 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
-const lib = resolve(import.meta.dirname, '../../../lib');
-const verbs = readdirSync(resolve(lib, 'cli/commands')).map((name) => name.replace('.ts', ''));
+const lib = resolve(import.meta.dirname, '../../../../lib');
+const verbs = readdirSync(resolve(lib, 'show/cli/commands')).map((name) => name.replace('.ts', ''));
 const typed = new RegExp(`--[a-z]|sis-relay (?:${verbs.join('|')})\\b`);
 /** A text that is a command or options as a whole is for `command`. */
 const commands = new RegExp(`\`(?:${verbs.join('|')}| ?--)[^\`]*\`|'(?:${verbs.join('|')}| ?--)[^']*'`, 'g');
 
-test.each(readdirSync(resolve(lib, 'views')))(
+test.each(readdirSync(resolve(lib, 'show/views')))(
   '%s has commands and options as commands alone: a browser shows the sentences',
   (file) => {
-    const source = readFileSync(resolve(lib, 'views', file), 'utf8');
+    const source = readFileSync(resolve(lib, 'show/views', file), 'utf8');
     expect(source.replace(commands, '')).not.toMatch(typed);
   },
 );
 
-test.each(readdirSync(resolve(lib, 'views')))(
+test.each(readdirSync(resolve(lib, 'show/views')))(
   '%s leaves the arrow before what is to be done to the terminal',
   (file) => {
-    expect(readFileSync(resolve(lib, 'views', file), 'utf8')).not.toMatch(/text: [`'"]→/);
+    expect(readFileSync(resolve(lib, 'show/views', file), 'utf8')).not.toMatch(/text: [`'"]→/);
   },
 );

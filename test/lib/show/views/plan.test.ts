@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Plan, PlannedGroup } from '../../../lib/dead-letters/replay/plan.ts';
-import type { ReplayCounts } from '../../../lib/dead-letters/replay/run.ts';
-import { endNote, planSections, resultNotes } from '../../../lib/views/plan.ts';
+import type { Plan, PlannedGroup } from '../../../../lib/operate/messages/replay/plan.ts';
+import type { ReplayCounts } from '../../../../lib/operate/messages/replay/run.ts';
+import { endNote, planSections, resultNotes } from '../../../../lib/show/views/plan.ts';
 
 const group = (kind: string, letters: number): PlannedGroup => ({
   ...{ function: 'grade-push', kind, letters, cause: '0a1b2c3d' },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { groupsOf } from '../../../lib/reconcile/desk/groups.ts';
-import type { Report } from '../../../lib/reconcile/record.ts';
+import { groupsOf } from '../../../../lib/operate/reviews/reconcile/groups.ts';
+import type { Report } from '../../../../lib/scheduled/reconcile/record.ts';
 import {
   claims,
   comparisonNotes,
@@ -8,8 +8,8 @@ import {
   lastComparisonNote,
   percentText,
   resentNotes,
-} from '../../../lib/views/reconcile.ts';
-import { findingOf, reportOf, tallyOf } from '../reconcile/desk/runs.ts';
+} from '../../../../lib/show/views/reconcile.ts';
+import { findingOf, reportOf, tallyOf } from '../../operate/reviews/reconcile/runs.ts';
 
 const said = (changes: Parameters<typeof reportOf>[0]) =>
   claims(reportOf(changes)).map(({ tone, text }) => `${tone}: ${text}`);

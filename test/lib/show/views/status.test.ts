@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ConnectionReport } from '../../../lib/connection/check.ts';
-import { connectionNotes, pausedText, problemNotes } from '../../../lib/views/status.ts';
+import type { ConnectionReport } from '../../../../lib/operate/stage/connection/check.ts';
+import { connectionNotes, pausedText, problemNotes } from '../../../../lib/show/views/status.ts';
 
 const report = (more: Partial<ConnectionReport>): ConnectionReport => ({
   ...{ platform: 'https://lms.example.edu', reachable: true, credentialAccepted: true },

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type PollParts, pollChanges } from '../../../lib/change-poll/poll.ts';
-import { createSource } from '../../../lib/change-poll/source.ts';
-import { pollSettingsFrom } from '../../../lib/config/settings.ts';
-import type { ReadSecret } from '../../../lib/credentials/reader.ts';
-import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import { createObserve } from '../../../lib/telemetry/observe.ts';
+import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
+import type { ReadSecret } from '../../../../lib/platform/auth/reader.ts';
+import { pollSettingsFrom } from '../../../../lib/runtime/aws/settings.ts';
+import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
+import { type PollParts, pollChanges } from '../../../../lib/sources/changes/poll.ts';
+import { createSource } from '../../../../lib/sources/changes/source.ts';
 import { mapping, registration, startChanges } from './changes.ts';
 
 let changes: Awaited<ReturnType<typeof startChanges>>;

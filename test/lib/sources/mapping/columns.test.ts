@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { integration as gradePush } from '../../../functions/grade-push.ts';
-import { integration as ltiLinkUpdate } from '../../../functions/lti-link-update.ts';
-import type { Integration } from '../../../lib/integration.ts';
-import { type Column, columnOf, columnsOf } from '../../../lib/mapping/columns.ts';
+import { integration as gradePush } from '../../../../functions/grade-push.ts';
+import { integration as ltiLinkUpdate } from '../../../../functions/lti-link-update.ts';
+import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
+import { type Column, columnOf, columnsOf } from '../../../../lib/sources/mapping/columns.ts';
 
 const column = (types: string[], choices: string[] = []): Column => ({ types: new Set(types), choices });
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import type { Cell } from '../../../lib/mapping/columns.ts';
-import { eventsOf, problemsByColumn, removalsOf } from '../../../lib/mapping/events.ts';
-import { columnsIn, readMapping } from '../../../lib/mapping/mapping.ts';
+import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
+import type { Cell } from '../../../../lib/sources/mapping/columns.ts';
+import { eventsOf, problemsByColumn, removalsOf } from '../../../../lib/sources/mapping/events.ts';
+import { columnsIn, readMapping } from '../../../../lib/sources/mapping/mapping.ts';
 
 const functions = await loadIntegrations();
 const mappingOf = (messages: unknown) => {

@@ -2,8 +2,8 @@ import { createWriteStream, existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { openSetEngine } from '../../../lib/sets/engine.ts';
-import { openZip } from '../../../lib/snapshots/zip.ts';
+import { openSetEngine } from '../../../../lib/runtime/files/tables/engine.ts';
+import { openZip } from '../../../../lib/sources/snapshots/package/zip.ts';
 
 /** The engine alone, with the same joins as an import: rows, names, what differs as JSON, and what is kept. It judges no row. */
 const [folder = '', file = ''] = process.argv.slice(2);

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { SnapshotStore } from '../../../lib/snapshots/store.ts';
+import type { SnapshotStore } from '../../../../lib/sources/snapshots/state/store.ts';
 
 /** A folder stands for the bucket. */
 export const bucketFolder = (folder: string) => {

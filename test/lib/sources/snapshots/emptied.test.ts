@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { rowsTold } from '../../../lib/snapshots/rows.ts';
-import { removeTemporaryFolders } from '../../temporary-folder.ts';
+import { rowsTold } from '../../../../lib/sources/snapshots/package/rows.ts';
+import { removeTemporaryFolders } from '../../../temporary-folder.ts';
 import { type importedOf, newImports } from './imports.ts';
 
 // What a table's cell means that had a value and is empty now. All cases share one import a night.

@@ -1,13 +1,13 @@
 import { createReadStream, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import { examine } from '../../../lib/snapshots/examine.ts';
-import { acceptedKey, recordKey } from '../../../lib/snapshots/record.ts';
-import type { SnapshotServices } from '../../../lib/snapshots/services.ts';
-import { settingsKey } from '../../../lib/snapshots/settings-file.ts';
-import type { SnapshotStore } from '../../../lib/snapshots/store.ts';
-import { peakBytes } from '../../peak-memory.ts';
+import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
+import { examine } from '../../../../lib/sources/snapshots/examine.ts';
+import { settingsKey } from '../../../../lib/sources/snapshots/package/settings-file.ts';
+import type { SnapshotServices } from '../../../../lib/sources/snapshots/services.ts';
+import { acceptedKey, recordKey } from '../../../../lib/sources/snapshots/state/record.ts';
+import type { SnapshotStore } from '../../../../lib/sources/snapshots/state/store.ts';
+import { peakBytes } from '../../../peak-memory.ts';
 
 /** Compares one snapshot with what was accepted last, in a process of its own; a folder stands for the bucket. */
 const [folder = '', file = '', droppedMs = ''] = process.argv.slice(2);

@@ -4,8 +4,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
-import { changesKey, partsKey, type SnapshotRecord } from '../../../lib/snapshots/record.ts';
-import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
+import { changesKey, partsKey, type SnapshotRecord } from '../../../../lib/sources/snapshots/state/record.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../../temporary-folder.ts';
 import { entriesOfSis, smallSis } from './sis.ts';
 import { writeZip, type ZipEntry } from './zips.ts';
 

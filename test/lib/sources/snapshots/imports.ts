@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import { examine } from '../../../lib/snapshots/examine.ts';
+import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
+import { examine } from '../../../../lib/sources/snapshots/examine.ts';
 import {
   acceptedKeyOf,
   changesKey,
   recordKey,
   reportKey,
   type SnapshotRecord,
-} from '../../../lib/snapshots/record.ts';
-import { temporaryFolder } from '../../temporary-folder.ts';
+} from '../../../../lib/sources/snapshots/state/record.ts';
+import { temporaryFolder } from '../../../temporary-folder.ts';
 import { bucketFolder } from './bucket-folder.ts';
 
 const integrations = await loadIntegrations();

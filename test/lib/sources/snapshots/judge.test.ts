@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
-import { randomFrom } from '../../fuzz/random.ts';
-import { seed } from '../../seed.ts';
-import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
+import { randomFrom } from '../../../fuzz/random.ts';
+import { seed } from '../../../seed.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../../temporary-folder.ts';
 import { bucketFolder } from './bucket-folder.ts';
 import {
   change,

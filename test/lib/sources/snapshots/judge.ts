@@ -1,4 +1,4 @@
-import type { Random } from '../../fuzz/random.ts';
+import type { Random } from '../../../fuzz/random.ts';
 import { type Body, importedOf } from './imports.ts';
 import { csvOf, entriesOfSis, type Rows, zipOf } from './sis.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type SnapshotRecord, stateKey } from '../../../lib/snapshots/record.ts';
-import { rowsTold } from '../../../lib/snapshots/rows.ts';
-import { removeTemporaryFolders } from '../../temporary-folder.ts';
+import { rowsTold } from '../../../../lib/sources/snapshots/package/rows.ts';
+import { type SnapshotRecord, stateKey } from '../../../../lib/sources/snapshots/state/record.ts';
+import { removeTemporaryFolders } from '../../../temporary-folder.ts';
 import { type Body, dropMs, newHeld, newImports } from './imports.ts';
 import { changed, enrollment, entriesOfSis, type Rows, result, type Sis, smallSis, zipOf } from './sis.ts';
 import { stateObjects } from './state-rows.ts';

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { rowsTold } from '../../../lib/snapshots/rows.ts';
-import { refusedRowsTitle, snapshotNotes } from '../../../lib/views/snapshots.ts';
-import { type Random, randomFrom } from '../../fuzz/random.ts';
-import { seed } from '../../seed.ts';
-import { removeTemporaryFolders } from '../../temporary-folder.ts';
+import { refusedRowsTitle, snapshotNotes } from '../../../../lib/show/views/snapshots.ts';
+import { rowsTold } from '../../../../lib/sources/snapshots/package/rows.ts';
+import { type Random, randomFrom } from '../../../fuzz/random.ts';
+import { seed } from '../../../seed.ts';
+import { removeTemporaryFolders } from '../../../temporary-folder.ts';
 import {
   columnsOf,
   type Dropped,

@@ -1,4 +1,4 @@
-import type { SnapshotRecord } from '../../../lib/snapshots/record.ts';
+import type { SnapshotRecord } from '../../../../lib/sources/snapshots/state/record.ts';
 import { type Body, dropMs, importDropped, newImports } from './imports.ts';
 import { csvOf, type Rows, zipOf } from './sis.ts';
 

@@ -1,9 +1,9 @@
 import { rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openSetEngine } from '../../../lib/sets/engine.ts';
-import { type SnapshotRecord, stateKey } from '../../../lib/snapshots/record.ts';
-import { removeTemporaryFolders } from '../../temporary-folder.ts';
+import { openSetEngine } from '../../../../lib/runtime/files/tables/engine.ts';
+import { type SnapshotRecord, stateKey } from '../../../../lib/sources/snapshots/state/record.ts';
+import { removeTemporaryFolders } from '../../../temporary-folder.ts';
 import { type Body, importDropped, newImports } from './imports.ts';
 import { changed, enrollment, entriesOfSis, type Rows, result, type Sis, smallSis, zipOf } from './sis.ts';
 import { stateRows } from './state-rows.ts';

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { openPackage } from '../../../lib/snapshots/package.ts';
-import { openZip, zipLimits } from '../../../lib/snapshots/zip.ts';
-import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
+import { openPackage } from '../../../../lib/sources/snapshots/package/package.ts';
+import { openZip, zipLimits } from '../../../../lib/sources/snapshots/package/zip.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../../temporary-folder.ts';
 import { newImporter } from './packages.ts';
 import { entriesOfSis, smallSis, zipOf } from './sis.ts';
 import type { ZipEntry } from './zips.ts';
@@ -47,7 +47,7 @@ test.each<[string, ZipEntry[], string]>([
   ['a table twice', [users, users], 'The zip has "users.csv" twice. Remove one of them'],
   [
     'a way out',
-    within('../', users),
+    within('../../', users),
     'The zip cannot be read: invalid relative path: ../users.csv. Export it again',
   ],
   [

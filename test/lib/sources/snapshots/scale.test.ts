@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { SnapshotRecord } from '../../../lib/snapshots/record.ts';
+import type { SnapshotRecord } from '../../../../lib/sources/snapshots/state/record.ts';
 import { sizeOf, writeExport } from './exports.ts';
 
 /** `SNAPSHOT_ROWS=5000000` measures the whole of what is promised; without it a small part. */

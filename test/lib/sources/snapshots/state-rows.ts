@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { openSetEngine } from '../../../lib/sets/engine.ts';
+import { openSetEngine } from '../../../../lib/runtime/files/tables/engine.ts';
 
 const rowsOf = async (path: string, statement: string): Promise<string[][]> => {
   using sets = await openSetEngine({ folder: dirname(path), threads: 1 });

@@ -1,4 +1,4 @@
-import { acceptMove } from '../../../crosswalk/names/names.ts';
+import { acceptMove } from '../../../../operate/reviews/crosswalk/names.ts';
 import { acceptedView, acceptQuestion } from '../../../views/crosswalk.ts';
 import type { CommandContext } from '../../command-context.ts';
 

@@ -1,4 +1,4 @@
-import { listMoved } from '../../../crosswalk/names/names.ts';
+import { listMoved } from '../../../../operate/reviews/crosswalk/names.ts';
 import { movedView } from '../../../views/crosswalk.ts';
 import type { CommandContext } from '../../command-context.ts';
 

@@ -1,5 +1,5 @@
-import { showName } from '../../../crosswalk/names/names.ts';
-import { UsageError } from '../../../deployment/command-errors.ts';
+import { showName } from '../../../../operate/reviews/crosswalk/names.ts';
+import { UsageError } from '../../../../operate/stage/command-errors.ts';
 import { nameView } from '../../../views/crosswalk.ts';
 import type { CommandContext } from '../../command-context.ts';
 

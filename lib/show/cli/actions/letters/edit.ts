@@ -1,7 +1,7 @@
-import { changed, changedInEditor, changeFrom, removalOf } from '../../../dead-letters/edit/change.ts';
-import { editLetters } from '../../../dead-letters/edit/edit.ts';
-import { findLetter } from '../../../dead-letters/reading/find.ts';
-import { RefusedError, UsageError } from '../../../deployment/command-errors.ts';
+import { changed, changedInEditor, changeFrom, removalOf } from '../../../../operate/messages/edit/change.ts';
+import { editLetters } from '../../../../operate/messages/edit/edit.ts';
+import { findLetter } from '../../../../operate/messages/letters/find-letter.ts';
+import { RefusedError, UsageError } from '../../../../operate/stage/command-errors.ts';
 import { countOf } from '../../../views/amounts.ts';
 import { editPlanView, originalNotes } from '../../../views/changes.ts';
 import { canaryView, resultView } from '../../../views/plan.ts';

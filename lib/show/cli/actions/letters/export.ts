@@ -1,4 +1,4 @@
-import { exportLetters, exportToFile } from '../../../dead-letters/export.ts';
+import { exportLetters, exportToFile } from '../../../../operate/messages/archive/export.ts';
 import { exportedView } from '../../../views/changes.ts';
 import type { CommandContext } from '../../command-context.ts';
 

@@ -1,4 +1,4 @@
-import { groupLetters } from '../../../dead-letters/reading/list.ts';
+import { groupLetters } from '../../../../operate/messages/letters/list.ts';
 import { groupsView } from '../../../views/letters.ts';
 import type { CommandContext } from '../../command-context.ts';
 

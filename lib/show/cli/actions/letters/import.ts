@@ -1,6 +1,11 @@
-import { type Imported, importLetters, linesOf, objectInput } from '../../../dead-letters/import.ts';
-import { outdatedAfterDays } from '../../../ledger/memory.ts';
-import { openInput } from '../../../publish/input.ts';
+import { outdatedAfterDays } from '../../../../message/retention.ts';
+import {
+  type Imported,
+  importLetters,
+  linesOf,
+  objectInput,
+} from '../../../../operate/messages/archive/import.ts';
+import { openInput } from '../../../../operate/stage/input.ts';
 import { countOf } from '../../../views/amounts.ts';
 import { leftOutView, outdatedView, problemView } from '../../../views/changes.ts';
 import { text } from '../../../views/view.ts';

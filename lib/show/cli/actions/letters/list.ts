@@ -1,4 +1,4 @@
-import { listLetters } from '../../../dead-letters/reading/list.ts';
+import { listLetters } from '../../../../operate/messages/letters/list.ts';
 import { listView } from '../../../views/letters.ts';
 import type { CommandContext } from '../../command-context.ts';
 

@@ -1,4 +1,4 @@
-import { type Reindexed, reindexLetters } from '../../../dead-letters/reading/reindex.ts';
+import { type Reindexed, reindexLetters } from '../../../../operate/messages/letters/reindex.ts';
 import { countOf } from '../../../views/amounts.ts';
 import { text, type View } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';

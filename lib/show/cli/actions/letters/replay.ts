@@ -1,4 +1,4 @@
-import { type ReplayOptions, replayLetters } from '../../../dead-letters/replay/replay.ts';
+import { type ReplayOptions, replayLetters } from '../../../../operate/messages/replay/replay.ts';
 import { canaryView, planView, resultView, runSentence } from '../../../views/plan.ts';
 import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';

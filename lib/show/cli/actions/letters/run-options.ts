@@ -1,4 +1,4 @@
-import type { RunHooks, RunOptions } from '../../../dead-letters/replay/run.ts';
+import type { RunHooks, RunOptions } from '../../../../operate/messages/replay/run.ts';
 import { isYes } from '../../command-context.ts';
 import type { Terminal } from '../../print/terminal.ts';
 

@@ -1,4 +1,4 @@
-import { showLetter } from '../../../dead-letters/reading/show.ts';
+import { showLetter } from '../../../../operate/messages/letters/show.ts';
 import { letterView } from '../../../views/letters.ts';
 import type { CommandContext } from '../../command-context.ts';
 

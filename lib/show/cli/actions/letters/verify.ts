@@ -1,6 +1,6 @@
-import { discardLetters } from '../../../dead-letters/discard.ts';
-import { type ReplayResult, replayLetters } from '../../../dead-letters/replay/replay.ts';
-import { verifyLetters } from '../../../dead-letters/verify/verify.ts';
+import { discardLetters } from '../../../../operate/messages/archive/discard.ts';
+import { type ReplayResult, replayLetters } from '../../../../operate/messages/replay/replay.ts';
+import { verifyLetters } from '../../../../operate/messages/verify/verify.ts';
 import { countOf } from '../../../views/amounts.ts';
 import { discardedView } from '../../../views/changes.ts';
 import { canaryView, resultView } from '../../../views/plan.ts';

@@ -1,4 +1,4 @@
-import { acceptFindings } from '../../../reconcile/desk/accept.ts';
+import { acceptFindings } from '../../../../operate/reviews/reconcile/accept.ts';
 import { countOf } from '../../../views/amounts.ts';
 import { chosenView } from '../../../views/comparison.ts';
 import { text } from '../../../views/view.ts';

@@ -1,5 +1,5 @@
-import type { Comparison } from '../../../reconcile/desk/read.ts';
-import type { Finding } from '../../../reconcile/record.ts';
+import type { Comparison } from '../../../../operate/reviews/reconcile/read.ts';
+import type { Finding } from '../../../../scheduled/reconcile/record.ts';
 import { claims } from '../../../views/reconcile.ts';
 
 /** A document has so many findings at most. */

@@ -1,6 +1,6 @@
-import { writeNewFile } from '../../../deployment/new-file.ts';
-import { sheetOf } from '../../../markup/sheet.ts';
-import { listReports, readComparison } from '../../../reconcile/desk/read.ts';
+import { listReports, readComparison } from '../../../../operate/reviews/reconcile/read.ts';
+import { writeNewFile } from '../../../../operate/stage/new-file.ts';
+import { sheetOf } from '../../../console/html/sheet.ts';
 import { comparisonView, meaningsView, runsView } from '../../../views/comparison.ts';
 import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';

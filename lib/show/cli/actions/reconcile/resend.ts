@@ -1,4 +1,4 @@
-import { type ResendPlan, resendFindings } from '../../../reconcile/desk/resend.ts';
+import { type ResendPlan, resendFindings } from '../../../../operate/reviews/reconcile/resend.ts';
 import { countOf } from '../../../views/amounts.ts';
 import { resendPlanView } from '../../../views/comparison.ts';
 import { resentNotes } from '../../../views/reconcile.ts';

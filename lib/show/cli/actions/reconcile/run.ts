@@ -1,5 +1,5 @@
-import { readComparison } from '../../../reconcile/desk/read.ts';
-import { awaitRun, startRun } from '../../../reconcile/desk/run.ts';
+import { readComparison } from '../../../../operate/reviews/reconcile/read.ts';
+import { awaitRun, startRun } from '../../../../operate/reviews/reconcile/run.ts';
 import { comparisonView } from '../../../views/comparison.ts';
 import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';

@@ -1,4 +1,4 @@
-import { readComparison } from '../../../reconcile/desk/read.ts';
+import { readComparison } from '../../../../operate/reviews/reconcile/read.ts';
 import { comparisonView, findingsView } from '../../../views/comparison.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { documentOf, isFine, maxFindings } from './document.ts';

@@ -1,10 +1,10 @@
-import { type DecisionOptions, decideSnapshot } from '../../../snapshots/desk/decide.ts';
-import type { SnapshotRecord } from '../../../snapshots/record.ts';
+import { type DecisionOptions, decideSnapshot } from '../../../../operate/reviews/snapshots/decide.ts';
+import type { SnapshotRecord } from '../../../../sources/snapshots/state/record.ts';
 import { countOf } from '../../../views/amounts.ts';
 import { decidedText, snapshotPlanView } from '../../../views/snapshots.ts';
 import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { told } from './told.ts';
+import { told } from './printed-record.ts';
 
 type Decision = DecisionOptions['decision'];
 

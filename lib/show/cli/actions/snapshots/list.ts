@@ -1,7 +1,7 @@
-import { listSnapshots } from '../../../snapshots/desk/read.ts';
+import { listSnapshots } from '../../../../operate/reviews/snapshots/read.ts';
 import { snapshotListView } from '../../../views/snapshots.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { told } from './told.ts';
+import { told } from './printed-record.ts';
 
 export const act = async (
   { target, signal, print }: CommandContext,

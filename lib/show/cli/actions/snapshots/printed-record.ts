@@ -1,5 +1,5 @@
-import { fiveCounts } from '../../../snapshots/desk/read.ts';
-import type { SnapshotRecord } from '../../../snapshots/record.ts';
+import { fiveCounts } from '../../../../operate/reviews/snapshots/read.ts';
+import type { SnapshotRecord } from '../../../../sources/snapshots/state/record.ts';
 
 /** Its counts are those five alone. */
 export const told = <Record extends SnapshotRecord>(record: Record): Record => ({

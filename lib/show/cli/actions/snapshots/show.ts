@@ -1,7 +1,7 @@
-import { showSnapshot } from '../../../snapshots/desk/read.ts';
+import { showSnapshot } from '../../../../operate/reviews/snapshots/read.ts';
 import { snapshotView } from '../../../views/snapshots.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { told } from './told.ts';
+import { told } from './printed-record.ts';
 
 export const act = async ({ target, signal, print }: CommandContext, id: string): Promise<void> => {
   const snapshot = await showSnapshot(target, id, signal);

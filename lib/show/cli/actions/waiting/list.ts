@@ -1,5 +1,5 @@
+import { listWaiting } from '../../../../operate/messages/waiting/waiting.ts';
 import { waitingView } from '../../../views/waiting.ts';
-import { listWaiting } from '../../../waiting/waiting.ts';
 import type { CommandContext } from '../../command-context.ts';
 
 export const act = async (

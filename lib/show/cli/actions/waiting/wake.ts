@@ -1,6 +1,6 @@
+import { wakeMessages } from '../../../../operate/messages/waiting/wake.ts';
 import { countOf } from '../../../views/amounts.ts';
 import { wakePlanView, wokenNotes } from '../../../views/waiting.ts';
-import { wakeMessages } from '../../../waiting/wake.ts';
 import type { CommandContext } from '../../command-context.ts';
 
 export const act = async (

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { memoryDays, outdatedAfterDays } from '../../../ledger/memory.ts';
+import { memoryDays, outdatedAfterDays } from '../../../../message/retention.ts';
 import { action } from '../../action.ts';
 import type { Cli } from '../../command-context.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import { messageSchema } from '../../../lib/message.ts';
+import { messageSchema } from '../../../../../lib/message/message.ts';
+import { loadIntegrations } from '../../../../../lib/operate/stage/integrations.ts';
 
 type Schema = {
   type?: string | string[];

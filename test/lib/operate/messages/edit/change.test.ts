@@ -5,8 +5,8 @@ import {
   changeFrom,
   differences,
   removalOf,
-} from '../../../../lib/dead-letters/edit/change.ts';
-import { inTopic, noticeOf, onBus } from '../../../envelopes.ts';
+} from '../../../../../lib/operate/messages/edit/change.ts';
+import { inTopic, noticeOf, onBus } from '../../../../envelopes.ts';
 
 const body = '{"data":{"grade":{"points":12},"files":[{"name":"a"},{"name":"b"}],"userId":301}}';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { editLetters } from '../../../../lib/dead-letters/edit/edit.ts';
-import { RefusedError } from '../../../../lib/deployment/command-errors.ts';
-import { eventBody, failureOf, never, type Office, officesForTests } from '../../cli/office.ts';
+import { editLetters } from '../../../../../lib/operate/messages/edit/edit.ts';
+import { RefusedError } from '../../../../../lib/operate/stage/command-errors.ts';
+import { eventBody, failureOf, never, type Office, officesForTests } from '../../../show/cli/office.ts';
 
 const offices = officesForTests();
 

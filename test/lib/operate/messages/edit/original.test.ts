@@ -1,8 +1,8 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { editLetters } from '../../../../lib/dead-letters/edit/edit.ts';
-import { comparedWith, originalOf } from '../../../../lib/dead-letters/edit/original.ts';
-import { eventBody, never, type Office, officesForTests } from '../../cli/office.ts';
+import { editLetters } from '../../../../../lib/operate/messages/edit/edit.ts';
+import { comparedWith, originalOf } from '../../../../../lib/operate/messages/edit/original.ts';
+import { eventBody, never, type Office, officesForTests } from '../../../show/cli/office.ts';
 
 const offices = officesForTests();
 const put = async ({ target, bucket }: Office, Key: string, Body: string) => {

@@ -1,9 +1,9 @@
 import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { type Archive, listArchives } from '../../../lib/dead-letters/archives.ts';
-import { discardLetters } from '../../../lib/dead-letters/discard.ts';
-import { editLetters } from '../../../lib/dead-letters/edit/edit.ts';
-import { never, officesForTests } from '../cli/office.ts';
+import { type Archive, listArchives } from '../../../../../lib/operate/messages/archive/archives.ts';
+import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
+import { editLetters } from '../../../../../lib/operate/messages/edit/edit.ts';
+import { never, officesForTests } from '../../../show/cli/office.ts';
 
 const offices = officesForTests();
 const hourMs = 3_600_000;

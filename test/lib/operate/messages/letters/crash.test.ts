@@ -7,14 +7,14 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '@aws-sdk/client-sqs';
 import { afterAll, expect, test } from 'vitest';
-import { sendAll } from '../../../lib/aws/sqs.ts';
-import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
-import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
-import { waitLimitMs } from '../../limits.ts';
-import { seed } from '../../seed.ts';
-import { localOffice } from '../cli/local-office.ts';
-import { eventBody, type Office, officesForTests } from '../cli/office.ts';
-import { typed } from '../cli/typed.ts';
+import { listLetters } from '../../../../../lib/operate/messages/letters/list.ts';
+import { countsOf } from '../../../../../lib/operate/messages/letters/queue.ts';
+import { sendAll } from '../../../../../lib/runtime/aws/sqs.ts';
+import { waitLimitMs } from '../../../../limits.ts';
+import { seed } from '../../../../seed.ts';
+import { localOffice } from '../../../show/cli/local-office.ts';
+import { eventBody, type Office, officesForTests } from '../../../show/cli/office.ts';
+import { typed } from '../../../show/cli/typed.ts';
 import { type Moment, startDeadlyProxy } from './deadly-proxy.ts';
 
 /** How often each command is killed; `npm run crash-operators` kills each 200 times. */
@@ -28,7 +28,7 @@ const offices = officesForTests();
 const platform = localOffice({ containersPerFunction: runs < 10 ? 1 : 2 });
 const folder = mkdtempSync(join(tmpdir(), 'sis-relay-crash-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const bin = resolve(import.meta.dirname, '../../../lib/cli/sis-relay.js');
+const bin = resolve(import.meta.dirname, '../../../../../lib/show/cli/sis-relay.js');
 
 const stackFile = (office: Office, server?: string): string => {
   const file = join(folder, `${office.target.prefix}${server === undefined ? 'whole' : 'deadly'}.json`);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { discardLetters } from '../../../lib/dead-letters/discard.ts';
-import { importLetters } from '../../../lib/dead-letters/import.ts';
-import { never, type Office, officesForTests } from '../cli/office.ts';
+import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
+import { importLetters } from '../../../../../lib/operate/messages/archive/import.ts';
+import { never, type Office, officesForTests } from '../../../show/cli/office.ts';
 
 const offices = officesForTests();
 

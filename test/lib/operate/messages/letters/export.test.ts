@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { exportLetters } from '../../../lib/dead-letters/export.ts';
-import { importLetters } from '../../../lib/dead-letters/import.ts';
-import { never, type Office, officesForTests } from '../cli/office.ts';
+import { exportLetters } from '../../../../../lib/operate/messages/archive/export.ts';
+import { importLetters } from '../../../../../lib/operate/messages/archive/import.ts';
+import { never, type Office, officesForTests } from '../../../show/cli/office.ts';
 
 const offices = officesForTests();
 

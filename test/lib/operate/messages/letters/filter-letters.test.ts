@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { groupsOf } from '../../../../lib/dead-letters/reading/groups.ts';
-import { groupLetters, listLetters } from '../../../../lib/dead-letters/reading/list.ts';
-import { lettersMatching } from '../../../../lib/dead-letters/reading/matching.ts';
-import { findLetters } from '../../../../lib/dead-letters/reading/records.ts';
-import { never, officesForTests } from '../../cli/office.ts';
+import { lettersMatching } from '../../../../../lib/operate/messages/letters/filter-letters.ts';
+import { groupsOf } from '../../../../../lib/operate/messages/letters/groups.ts';
+import { groupLetters, listLetters } from '../../../../../lib/operate/messages/letters/list.ts';
+import { findLetters } from '../../../../../lib/operate/messages/letters/records.ts';
+import { never, officesForTests } from '../../../show/cli/office.ts';
 
 const offices = officesForTests();
 const names = ['Anna', 'Bela', 'Cleo', 'Dora', 'Emil', 'Finn'];

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { sqsMessageOf } from '../../../../lib/dead-letter.ts';
-import { filterSchema, matches } from '../../../../lib/dead-letters/reading/filter.ts';
-import { createLetterReader } from '../../../../lib/dead-letters/reading/letter.ts';
-import { letterChange } from '../../../../lib/desk/letter-facts.ts';
-import type { DeskRecord } from '../../../../lib/desk/record.ts';
-import { eventBody, failureOf } from '../../cli/office.ts';
+import { sqsMessageOf } from '../../../../../lib/delivery/letters/dead-letter.ts';
+import { letterChange } from '../../../../../lib/delivery/letters/letter-facts.ts';
+import type { DeskRecord } from '../../../../../lib/delivery/letters/record.ts';
+import { filterSchema, matches } from '../../../../../lib/operate/messages/letters/filter.ts';
+import { createLetterReader } from '../../../../../lib/operate/messages/letters/letter.ts';
+import { eventBody, failureOf } from '../../../show/cli/office.ts';
 
 const read = createLetterReader({ prefix: 'sis-relay-test-', queueUrlOf: async () => 'http://queues/any' });
 const hourMs = 3_600_000;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { showLetter } from '../../../../lib/dead-letters/reading/show.ts';
-import { eventBody, never, type Office, officesForTests } from '../../cli/office.ts';
+import { showLetter } from '../../../../../lib/operate/messages/letters/show.ts';
+import { eventBody, never, type Office, officesForTests } from '../../../show/cli/office.ts';
 
 const offices = officesForTests();
 const shown = ({ target, audit }: Office, id: string) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { groupLetters } from '../../../../lib/dead-letters/reading/list.ts';
-import { eventBody, never, officesForTests } from '../../cli/office.ts';
+import { groupLetters } from '../../../../../lib/operate/messages/letters/list.ts';
+import { eventBody, never, officesForTests } from '../../../show/cli/office.ts';
 
 const offices = officesForTests();
 const missingScope = {

@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { historyAttribute } from '../../../lib/dead-letter.ts';
-import { listed } from '../../../lib/desk/read.ts';
-import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
-import { type Office, officesForTests } from '../cli/office.ts';
-import { documentIn, typed } from '../cli/typed.ts';
+import { historyAttribute } from '../../../../../lib/delivery/letters/dead-letter.ts';
+import { listed } from '../../../../../lib/delivery/letters/read.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../../../temporary-folder.ts';
+import { type Office, officesForTests } from '../../../show/cli/office.ts';
+import { documentIn, typed } from '../../../show/cli/typed.ts';
 
 const offices = officesForTests();
 let folder: string;

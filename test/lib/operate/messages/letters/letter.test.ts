@@ -1,15 +1,15 @@
 import type { Message } from '@aws-sdk/client-sqs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { sqsMessageOf } from '../../../../lib/dead-letter.ts';
-import { createLetterReader } from '../../../../lib/dead-letters/reading/letter.ts';
-import { letterIn, letterLine } from '../../../../lib/dead-letters/reading/letter-line.ts';
-import { messageFor } from '../../../../lib/dead-letters/replay/send-and-delete.ts';
-import { letterKinds } from '../../../../lib/desk/letter-kinds.ts';
-import { withoutIds } from '../../../../lib/desk/letter-words.ts';
-import { anyCharacter } from '../../../any-character.ts';
-import { runs } from '../../../seed.ts';
-import { failureOf } from '../../cli/office.ts';
+import { sqsMessageOf } from '../../../../../lib/delivery/letters/dead-letter.ts';
+import { withoutIds } from '../../../../../lib/delivery/letters/letter-words.ts';
+import { letterKinds } from '../../../../../lib/message/letter-kinds.ts';
+import { createLetterReader } from '../../../../../lib/operate/messages/letters/letter.ts';
+import { letterIn, letterLine } from '../../../../../lib/operate/messages/letters/letter-line.ts';
+import { messageFor } from '../../../../../lib/operate/messages/replay/send-and-delete.ts';
+import { anyCharacter } from '../../../../any-character.ts';
+import { runs } from '../../../../seed.ts';
+import { failureOf } from '../../../show/cli/office.ts';
 
 const target = {
   prefix: 'sis-relay-test-',

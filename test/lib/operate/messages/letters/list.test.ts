@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { listLetters } from '../../../../lib/dead-letters/reading/list.ts';
-import { eventBody, never, officesForTests } from '../../cli/office.ts';
+import { listLetters } from '../../../../../lib/operate/messages/letters/list.ts';
+import { eventBody, never, officesForTests } from '../../../show/cli/office.ts';
 
 const offices = officesForTests();
 

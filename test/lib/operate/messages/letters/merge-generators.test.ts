@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { merged } from '../../../../lib/dead-letters/reading/merged.ts';
+import { merged } from '../../../../../lib/operate/messages/letters/merge-generators.ts';
 
 const ended: string[] = [];
 async function* source(name: string, items: number, failAt = Number.POSITIVE_INFINITY) {

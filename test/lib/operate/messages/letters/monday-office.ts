@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { sendAll } from '../../../lib/aws/sqs.ts';
-import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
-import { type Attempt, attemptsIn } from '../../local/play.ts';
-import { settingsOf } from '../../local/stack.ts';
-import { localOffice } from '../cli/local-office.ts';
-import { eventBody } from '../cli/office.ts';
+import { countsOf } from '../../../../../lib/operate/messages/letters/queue.ts';
+import { sendAll } from '../../../../../lib/runtime/aws/sqs.ts';
+import { type Attempt, attemptsIn } from '../../../../local/play.ts';
+import { settingsOf } from '../../../../local/stack.ts';
+import { localOffice } from '../../../show/cli/local-office.ts';
+import { eventBody } from '../../../show/cli/office.ts';
 
 export const kinds = [
   'invalid',

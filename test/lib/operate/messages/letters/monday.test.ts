@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { sendAll } from '../../../lib/aws/sqs.ts';
-import type { Groups } from '../../../lib/dead-letters/reading/groups.ts';
-import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
-import type { ReplayResult } from '../../../lib/dead-letters/replay/replay.ts';
-import { documentIn, typed } from '../cli/typed.ts';
+import type { Groups } from '../../../../../lib/operate/messages/letters/groups.ts';
+import { countsOf } from '../../../../../lib/operate/messages/letters/queue.ts';
+import type { ReplayResult } from '../../../../../lib/operate/messages/replay/replay.ts';
+import { sendAll } from '../../../../../lib/runtime/aws/sqs.ts';
+import { documentIn, typed } from '../../../show/cli/typed.ts';
 import { kinds, mondayOffice } from './monday-office.ts';
 
 /** Letters of each kind; `npm run monday` asks for 300. */

@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
-import { officesForTests } from '../cli/office.ts';
-import { openConsole } from '../console/attacker.ts';
+import { countsOf } from '../../../../../lib/operate/messages/letters/queue.ts';
+import { officesForTests } from '../../../show/cli/office.ts';
+import { openConsole } from '../../../show/console/attacker.ts';
 
 /** `npm run measure-letters` asks for 100,000. */
 const letters = Number(process.env.SCALE_LETTERS ?? 1_000);
@@ -15,9 +15,9 @@ const letters = Number(process.env.SCALE_LETTERS ?? 1_000);
 const offices = officesForTests();
 const folder = mkdtempSync(join(tmpdir(), 'sis-relay-scale-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const bin = resolve(import.meta.dirname, '../../../lib/cli/sis-relay.js');
+const bin = resolve(import.meta.dirname, '../../../../../lib/show/cli/sis-relay.js');
 
-const tellPeak = `import { peakBytes } from '${new URL('../../peak-memory.ts', import.meta.url)}';
+const tellPeak = `import { peakBytes } from '${new URL('../../../../peak-memory.ts', import.meta.url)}';
 process.on('exit', () => process.stderr.write('peak ' + peakBytes() + '\\n'));`;
 
 /** Of all that 100,000 letters are made of, so little may be in memory at once; a process that wants more dies. */

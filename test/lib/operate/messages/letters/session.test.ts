@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Letter } from '../../../../lib/dead-letters/reading/letter.ts';
-import { countsOf } from '../../../../lib/dead-letters/reading/queue.ts';
-import { withSession } from '../../../../lib/dead-letters/reading/session.ts';
-import type { Target } from '../../../../lib/deployment/target.ts';
-import { never, officesForTests } from '../../cli/office.ts';
+import type { Letter } from '../../../../../lib/operate/messages/letters/letter.ts';
+import { countsOf } from '../../../../../lib/operate/messages/letters/queue.ts';
+import { withSession } from '../../../../../lib/operate/messages/letters/session.ts';
+import type { Target } from '../../../../../lib/operate/stage/target.ts';
+import { never, officesForTests } from '../../../show/cli/office.ts';
 
 const offices = officesForTests();
 

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { discardLetters } from '../../../../lib/dead-letters/discard.ts';
-import { editLetters } from '../../../../lib/dead-letters/edit/edit.ts';
-import { exportLetters } from '../../../../lib/dead-letters/export.ts';
-import { importLetters } from '../../../../lib/dead-letters/import.ts';
-import { groupLetters, listLetters } from '../../../../lib/dead-letters/reading/list.ts';
-import { reindexLetters } from '../../../../lib/dead-letters/reading/reindex.ts';
-import { showLetter } from '../../../../lib/dead-letters/reading/show.ts';
-import { replayLetters } from '../../../../lib/dead-letters/replay/replay.ts';
-import { createLetterStore } from '../../../../lib/delivery/oversized-letters.ts';
-import { createQueues } from '../../../../lib/delivery/queues.ts';
-import type { Target } from '../../../../lib/deployment/target.ts';
-import { eventBody, failureOf, never, type Office, officesForTests } from '../../cli/office.ts';
+import { createQueues } from '../../../../../lib/delivery/handle/queues.ts';
+import { createLetterStore } from '../../../../../lib/delivery/letters/oversized-letters.ts';
+import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
+import { exportLetters } from '../../../../../lib/operate/messages/archive/export.ts';
+import { importLetters } from '../../../../../lib/operate/messages/archive/import.ts';
+import { editLetters } from '../../../../../lib/operate/messages/edit/edit.ts';
+import { groupLetters, listLetters } from '../../../../../lib/operate/messages/letters/list.ts';
+import { reindexLetters } from '../../../../../lib/operate/messages/letters/reindex.ts';
+import { showLetter } from '../../../../../lib/operate/messages/letters/show.ts';
+import { replayLetters } from '../../../../../lib/operate/messages/replay/replay.ts';
+import type { Target } from '../../../../../lib/operate/stage/target.ts';
+import { eventBody, failureOf, never, type Office, officesForTests } from '../../../show/cli/office.ts';
 
 const offices = officesForTests();
 const trace = { DataType: 'String', StringValue: 't' };

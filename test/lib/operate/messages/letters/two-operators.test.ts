@@ -4,16 +4,16 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { sendAll } from '../../../lib/aws/sqs.ts';
-import { sqsMessageOf } from '../../../lib/dead-letter.ts';
-import { listLetters } from '../../../lib/dead-letters/reading/list.ts';
-import { countsOf } from '../../../lib/dead-letters/reading/queue.ts';
-import { reindexLetters } from '../../../lib/dead-letters/reading/reindex.ts';
-import { randomFrom } from '../../fuzz/random.ts';
-import { waitLimitMs } from '../../limits.ts';
-import { seed } from '../../seed.ts';
-import { localOffice } from '../cli/local-office.ts';
-import { eventBody, failureOf, never } from '../cli/office.ts';
+import { sqsMessageOf } from '../../../../../lib/delivery/letters/dead-letter.ts';
+import { listLetters } from '../../../../../lib/operate/messages/letters/list.ts';
+import { countsOf } from '../../../../../lib/operate/messages/letters/queue.ts';
+import { reindexLetters } from '../../../../../lib/operate/messages/letters/reindex.ts';
+import { sendAll } from '../../../../../lib/runtime/aws/sqs.ts';
+import { randomFrom } from '../../../../fuzz/random.ts';
+import { waitLimitMs } from '../../../../limits.ts';
+import { seed } from '../../../../seed.ts';
+import { localOffice } from '../../../show/cli/local-office.ts';
+import { eventBody, failureOf, never } from '../../../show/cli/office.ts';
 
 /** `npm run two-operators` asks for 3,000. */
 const letters = Number(process.env.OPERATED_LETTERS ?? 60);
@@ -22,7 +22,7 @@ const kinds = [
   ...(['unavailable', 'intercepted', 'crashed', 'defect', 'unexpected-answer'] as const),
 ];
 const office = localOffice();
-const bin = resolve(import.meta.dirname, '../../../lib/cli/sis-relay.js');
+const bin = resolve(import.meta.dirname, '../../../../../lib/show/cli/sis-relay.js');
 const random = randomFrom(seed);
 
 /** Grades, which may be written again to no harm, and every fifth a submission, which may not. */

@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Listed } from '../../../lib/dead-letters/reading/list.ts';
-import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
-import { eventBody, type Office, officesForTests } from '../cli/office.ts';
-import { documentIn, typed } from '../cli/typed.ts';
+import type { Listed } from '../../../../../lib/operate/messages/letters/list.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../../../temporary-folder.ts';
+import { eventBody, type Office, officesForTests } from '../../../show/cli/office.ts';
+import { documentIn, typed } from '../../../show/cli/typed.ts';
 
 const offices = officesForTests();
 let folder: string;

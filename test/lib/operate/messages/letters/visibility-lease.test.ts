@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { countsOf, receive } from '../../../../lib/dead-letters/reading/queue.ts';
-import { createVisibilityLease } from '../../../../lib/dead-letters/reading/visibility-lease.ts';
-import { type Office, officesForTests } from '../../cli/office.ts';
+import { countsOf, receive } from '../../../../../lib/operate/messages/letters/queue.ts';
+import { createVisibilityLease } from '../../../../../lib/operate/messages/letters/visibility-lease.ts';
+import { type Office, officesForTests } from '../../../show/cli/office.ts';
 
 const offices = officesForTests();
 

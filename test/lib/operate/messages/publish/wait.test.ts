@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Awaited } from '../../../lib/publish/outcomes.ts';
-import { localOffice } from '../cli/local-office.ts';
-import { eventBody } from '../cli/office.ts';
-import { documentIn, typed } from '../cli/typed.ts';
+import type { Awaited } from '../../../../../lib/operate/messages/publish/outcomes.ts';
+import { localOffice } from '../../../show/cli/local-office.ts';
+import { eventBody } from '../../../show/cli/office.ts';
+import { documentIn, typed } from '../../../show/cli/typed.ts';
 
 const office = localOffice({ functions: ['grade-push'] });
 

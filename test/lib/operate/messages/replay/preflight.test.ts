@@ -1,10 +1,10 @@
 import { SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type LetterFailure, sqsMessageOf } from '../../../../lib/dead-letter.ts';
-import { reindexLetters } from '../../../../lib/dead-letters/reading/reindex.ts';
-import { replayLetters } from '../../../../lib/dead-letters/replay/replay.ts';
-import { localOffice } from '../../cli/local-office.ts';
-import { eventBody, failureOf, never } from '../../cli/office.ts';
+import { type LetterFailure, sqsMessageOf } from '../../../../../lib/delivery/letters/dead-letter.ts';
+import { reindexLetters } from '../../../../../lib/operate/messages/letters/reindex.ts';
+import { replayLetters } from '../../../../../lib/operate/messages/replay/replay.ts';
+import { localOffice } from '../../../show/cli/local-office.ts';
+import { eventBody, failureOf, never } from '../../../show/cli/office.ts';
 
 const office = localOffice({ functions: false });
 const arnOf = (name: string) => `arn:aws:sqs:us-east-1:000000000000:sis-relay-local-${name}`;

@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ReceiveMessageCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from 'vitest';
-import { countsOf } from '../../../../lib/dead-letters/reading/queue.ts';
-import type { Plan } from '../../../../lib/dead-letters/replay/plan.ts';
+import { watchOutcomes } from '../../../../../lib/delivery/letters/outcomes.ts';
+import { writeRecord } from '../../../../../lib/delivery/letters/write.ts';
+import { countsOf } from '../../../../../lib/operate/messages/letters/queue.ts';
+import type { Plan } from '../../../../../lib/operate/messages/replay/plan.ts';
 import {
   type ReplayHooks,
   type ReplayOptions,
   replayLetters,
-} from '../../../../lib/dead-letters/replay/replay.ts';
-import type { Canary } from '../../../../lib/dead-letters/replay/run.ts';
-import { messageFor } from '../../../../lib/dead-letters/replay/send-and-delete.ts';
-import { watchOutcomes } from '../../../../lib/desk/outcomes.ts';
-import { writeRecord } from '../../../../lib/desk/write.ts';
-import { eventBody, never, type Office, officesForTests } from '../../cli/office.ts';
+} from '../../../../../lib/operate/messages/replay/replay.ts';
+import type { Canary } from '../../../../../lib/operate/messages/replay/run.ts';
+import { messageFor } from '../../../../../lib/operate/messages/replay/send-and-delete.ts';
+import { eventBody, never, type Office, officesForTests } from '../../../show/cli/office.ts';
 
 const offices = officesForTests();
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { discardLetters } from '../../../lib/dead-letters/discard.ts';
-import { messagesAbout } from '../../../lib/trace/about.ts';
-import { eventBody, never, officesForTests } from '../cli/office.ts';
+import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
+import { messagesAbout } from '../../../../../lib/operate/messages/trace/by-subject.ts';
+import { eventBody, never, officesForTests } from '../../../show/cli/office.ts';
 
 const offices = officesForTests();
 

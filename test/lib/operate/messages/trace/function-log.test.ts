@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { Target } from '../../../lib/deployment/target.ts';
-import { createObserve } from '../../../lib/telemetry/observe.ts';
-import { loggedOf } from '../../../lib/trace/function-log.ts';
-import { localClient } from '../../local/aws.ts';
-import { never } from '../cli/office.ts';
+import { loggedOf } from '../../../../../lib/operate/messages/trace/function-log.ts';
+import type { Target } from '../../../../../lib/operate/stage/target.ts';
+import { createObserve } from '../../../../../lib/runtime/telemetry/observe.ts';
+import { localClient } from '../../../../local/aws.ts';
+import { never } from '../../../show/cli/office.ts';
 
 type Asked = { logGroupName: string; filterPattern: string; startTime: number; nextToken?: string };
 

@@ -1,12 +1,12 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Trace } from '../../../lib/trace/trace.ts';
-import { traceOf } from '../../../lib/trace/trace.ts';
-import { localClient } from '../../local/aws.ts';
-import { passingTime } from '../../local/passing-time.ts';
-import { localOffice } from '../cli/local-office.ts';
-import { never } from '../cli/office.ts';
-import { documentsIn, typed } from '../cli/typed.ts';
+import type { Trace } from '../../../../../lib/operate/messages/trace/trace.ts';
+import { traceOf } from '../../../../../lib/operate/messages/trace/trace.ts';
+import { localClient } from '../../../../local/aws.ts';
+import { passingTime } from '../../../../local/passing-time.ts';
+import { localOffice } from '../../../show/cli/local-office.ts';
+import { never } from '../../../show/cli/office.ts';
+import { documentsIn, typed } from '../../../show/cli/typed.ts';
 
 const time = passingTime();
 const office = localOffice({ inProcess: ['grade-push'] });

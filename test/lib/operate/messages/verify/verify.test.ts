@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { sendAll } from '../../../../lib/aws/sqs.ts';
-import { countsOf } from '../../../../lib/dead-letters/reading/queue.ts';
-import type { Verified } from '../../../../lib/dead-letters/verify/verify.ts';
-import { readAuditLog } from '../../../../lib/deployment/audit-log.ts';
-import { example } from '../../../local/examples.ts';
-import { localOffice } from '../../cli/local-office.ts';
-import { eventBody, never } from '../../cli/office.ts';
-import { documentIn, typed } from '../../cli/typed.ts';
+import { countsOf } from '../../../../../lib/operate/messages/letters/queue.ts';
+import type { Verified } from '../../../../../lib/operate/messages/verify/verify.ts';
+import { readAuditLog } from '../../../../../lib/operate/stage/audit-log.ts';
+import { sendAll } from '../../../../../lib/runtime/aws/sqs.ts';
+import { example } from '../../../../local/examples.ts';
+import { localOffice } from '../../../show/cli/local-office.ts';
+import { eventBody, never } from '../../../show/cli/office.ts';
+import { documentIn, typed } from '../../../show/cli/typed.ts';
 
 const functions = ['submission-upload', 'grade-object-create', 'news-item-create'];
 const office = localOffice({

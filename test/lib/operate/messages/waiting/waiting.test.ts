@@ -2,11 +2,11 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Trace } from '../../../lib/trace/trace.ts';
-import type { Waiting } from '../../../lib/waiting/waiting.ts';
-import { passingTime } from '../../local/passing-time.ts';
-import { localOffice } from '../cli/local-office.ts';
-import { documentsIn, typed } from '../cli/typed.ts';
+import type { Trace } from '../../../../../lib/operate/messages/trace/trace.ts';
+import type { Waiting } from '../../../../../lib/operate/messages/waiting/waiting.ts';
+import { passingTime } from '../../../../local/passing-time.ts';
+import { localOffice } from '../../../show/cli/local-office.ts';
+import { documentsIn, typed } from '../../../show/cli/typed.ts';
 
 /** Nothing of what waits goes on by itself within a test. */
 const settings = { WAIT_MINIMUM_SECONDS: '600', WAIT_MAXIMUM_SECONDS: '900' };

@@ -6,17 +6,17 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDynamoDb } from '../../../lib/aws/dynamodb.ts';
-import { filterSchema } from '../../../lib/dead-letters/reading/filter.ts';
-import type { Audit, AuditEntry } from '../../../lib/deployment/audit.ts';
-import type { Target } from '../../../lib/deployment/target.ts';
-import { recordsOf } from '../../../lib/desk/read.ts';
-import { writeRecord } from '../../../lib/desk/write.ts';
-import { listWaiting } from '../../../lib/waiting/waiting.ts';
-import { wakeMessages } from '../../../lib/waiting/wake.ts';
-import { createQueue, localClient, startQueuesAndFiles } from '../../local/aws.ts';
-import { startTables } from '../../local/tables.ts';
-import { eventBody, never } from '../cli/office.ts';
+import { recordsOf } from '../../../../../lib/delivery/letters/read.ts';
+import { writeRecord } from '../../../../../lib/delivery/letters/write.ts';
+import { filterSchema } from '../../../../../lib/operate/messages/letters/filter.ts';
+import { listWaiting } from '../../../../../lib/operate/messages/waiting/waiting.ts';
+import { wakeMessages } from '../../../../../lib/operate/messages/waiting/wake.ts';
+import type { Audit, AuditEntry } from '../../../../../lib/operate/stage/audit.ts';
+import type { Target } from '../../../../../lib/operate/stage/target.ts';
+import { createDynamoDb } from '../../../../../lib/runtime/aws/dynamodb.ts';
+import { createQueue, localClient, startQueuesAndFiles } from '../../../../local/aws.ts';
+import { startTables } from '../../../../local/tables.ts';
+import { eventBody, never } from '../../../show/cli/office.ts';
 
 const deskTable = 'sis-relay-test-desk';
 let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;

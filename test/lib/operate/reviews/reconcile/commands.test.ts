@@ -2,21 +2,21 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { reindexLetters } from '../../../../lib/dead-letters/reading/reindex.ts';
-import { createDeskNotes } from '../../../../lib/desk/notes.ts';
-import { groupIdOf } from '../../../../lib/reconcile/desk/groups.ts';
-import { listReports } from '../../../../lib/reconcile/desk/read.ts';
+import { createDeskNotes } from '../../../../../lib/delivery/letters/notes.ts';
+import { reindexLetters } from '../../../../../lib/operate/messages/letters/reindex.ts';
+import { groupIdOf } from '../../../../../lib/operate/reviews/reconcile/groups.ts';
+import { listReports } from '../../../../../lib/operate/reviews/reconcile/read.ts';
 import {
   acceptedPrefix,
   type ResendResult,
   reportKey,
   resendKey,
   resendResultKey,
-} from '../../../../lib/reconcile/record.ts';
-import { localOffice } from '../../cli/local-office.ts';
-import { eventBody, failureOf, never } from '../../cli/office.ts';
-import { documentIn, typed } from '../../cli/typed.ts';
-import { putText } from '../../snapshots/desk/waiting-import.ts';
+} from '../../../../../lib/scheduled/reconcile/record.ts';
+import { localOffice } from '../../../show/cli/local-office.ts';
+import { eventBody, failureOf, never } from '../../../show/cli/office.ts';
+import { documentIn, typed } from '../../../show/cli/typed.ts';
+import { putText } from '../snapshots/waiting-import.ts';
 import { enrollmentOf, findingOf, reportOf, tallyOf, writeRun } from './runs.ts';
 
 const office = localOffice({ functions: false });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { groupIdOf, groupsOf } from '../../../../lib/reconcile/desk/groups.ts';
+import { groupIdOf, groupsOf } from '../../../../../lib/operate/reviews/reconcile/groups.ts';
 import { enrollmentOf, findingOf } from './runs.ts';
 
 describe('findings are of one group', () => {

@@ -1,4 +1,4 @@
-import type { EffectClass } from '../../../../lib/reconcile/classes.ts';
+import type { EffectClass } from '../../../../../lib/scheduled/reconcile/classes.ts';
 import {
   type Finding,
   findingsKey,
@@ -8,8 +8,8 @@ import {
   type Report,
   reportKey,
   type Tally,
-} from '../../../../lib/reconcile/record.ts';
-import { type Bucket, putText } from '../../snapshots/desk/waiting-import.ts';
+} from '../../../../../lib/scheduled/reconcile/record.ts';
+import { type Bucket, putText } from '../snapshots/waiting-import.ts';
 
 const hourMs = 3_600_000;
 let minutes = 0;

@@ -1,11 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Target } from '../../../../lib/deployment/target.ts';
-import { decideSnapshot } from '../../../../lib/snapshots/desk/decide.ts';
-import { listSnapshots, showSnapshot, waitingSnapshots } from '../../../../lib/snapshots/desk/read.ts';
-import { acceptedKey, recordKey, reportKey, type SnapshotRecord } from '../../../../lib/snapshots/record.ts';
-import { localClient } from '../../../local/aws.ts';
-import { type DurableExecutions, startDurableExecutions } from '../../../local/durable-executions.ts';
-import { never, type Office, officesForTests } from '../../cli/office.ts';
+import { decideSnapshot } from '../../../../../lib/operate/reviews/snapshots/decide.ts';
+import {
+  listSnapshots,
+  showSnapshot,
+  waitingSnapshots,
+} from '../../../../../lib/operate/reviews/snapshots/read.ts';
+import type { Target } from '../../../../../lib/operate/stage/target.ts';
+import {
+  acceptedKey,
+  recordKey,
+  reportKey,
+  type SnapshotRecord,
+} from '../../../../../lib/sources/snapshots/state/record.ts';
+import { localClient } from '../../../../local/aws.ts';
+import { type DurableExecutions, startDurableExecutions } from '../../../../local/durable-executions.ts';
+import { never, type Office, officesForTests } from '../../../show/cli/office.ts';
 import { type Bucket, putText, recordOf, waitingImport, writeSnapshot } from './waiting-import.ts';
 
 const offices = officesForTests();

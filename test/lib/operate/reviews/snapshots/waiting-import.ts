@@ -1,6 +1,10 @@
 import { PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
-import { recordKey, reportKey, type SnapshotRecord } from '../../../../lib/snapshots/record.ts';
-import type { DurableExecutions } from '../../../local/durable-executions.ts';
+import {
+  recordKey,
+  reportKey,
+  type SnapshotRecord,
+} from '../../../../../lib/sources/snapshots/state/record.ts';
+import type { DurableExecutions } from '../../../../local/durable-executions.ts';
 
 const counts = { created: 1, updated: 2, removed: 60, unchanged: 900, refused: 3 };
 let minutes = 600;

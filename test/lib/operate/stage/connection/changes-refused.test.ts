@@ -5,16 +5,16 @@ import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { PurgeQueueCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { handler as check } from '../../../functions/connection-check.ts';
-import { handler as replay } from '../../../functions/dead-letter-replay.ts';
-import { statusOf } from '../../../lib/connection/status.ts';
-import { sqsMessageOf } from '../../../lib/dead-letter.ts';
-import { localClient } from '../../local/aws.ts';
-import { type Attempt, attemptsIn } from '../../local/play.ts';
-import { settingsOf } from '../../local/stack.ts';
-import { localOffice } from '../cli/local-office.ts';
-import { eventBody, failureOf, never } from '../cli/office.ts';
-import { typed } from '../cli/typed.ts';
+import { handler as check } from '../../../../../functions/connection-check.ts';
+import { handler as replay } from '../../../../../functions/dead-letter-replay.ts';
+import { sqsMessageOf } from '../../../../../lib/delivery/letters/dead-letter.ts';
+import { statusOf } from '../../../../../lib/operate/reviews/status.ts';
+import { localClient } from '../../../../local/aws.ts';
+import { type Attempt, attemptsIn } from '../../../../local/play.ts';
+import { settingsOf } from '../../../../local/stack.ts';
+import { localOffice } from '../../../show/cli/local-office.ts';
+import { eventBody, failureOf, never } from '../../../show/cli/office.ts';
+import { typed } from '../../../show/cli/typed.ts';
 
 /** Where the platform refuses a key for changes and answers what it is asked: the functions meet it, and no probe does. */
 const attempts: Attempt[] = [];
@@ -30,7 +30,7 @@ const office = localOffice({
   },
 });
 const schedule = JSON.parse(
-  readFileSync(resolve(import.meta.dirname, '../../../events/dead-letter-replay.json'), 'utf8'),
+  readFileSync(resolve(import.meta.dirname, '../../../../../events/dead-letter-replay.json'), 'utf8'),
 );
 const context = { getRemainingTimeInMillis: () => 120_000 } as Context;
 const serviceKey = (userKey: string) => ({

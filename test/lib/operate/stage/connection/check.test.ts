@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { metricLinesOf } from '../../../functions/connection-check.ts';
-import { checkConnection } from '../../../lib/connection/check.ts';
-import { connectionOf } from '../../../lib/connection/connection.ts';
-import { localOffice } from '../cli/local-office.ts';
+import { metricLinesOf } from '../../../../../functions/connection-check.ts';
+import { checkConnection } from '../../../../../lib/operate/stage/connection/check.ts';
+import { connectionOf } from '../../../../../lib/operate/stage/connection/connection.ts';
+import { localOffice } from '../../../show/cli/local-office.ts';
 
 const office = localOffice({ functions: false });
 

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { authUrl, credentialFromCallback, explainEntry } from '../../../lib/user-authorization/auth-url.ts';
-import { localPlatform } from '../platform/local-client.ts';
+import {
+  authUrl,
+  credentialFromCallback,
+  explainEntry,
+} from '../../../../../lib/operate/stage/user-authorization/auth-url.ts';
+import { localPlatform } from '../../../platform/local-client.ts';
 
 const app = { appId: 'local-app', appKey: 'local-app-key' };
 const callback = 'https://sis.example.edu/done?state=1';

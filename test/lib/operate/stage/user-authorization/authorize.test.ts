@@ -2,11 +2,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GetSecretValueCommand, ListSecretsCommand } from '@aws-sdk/client-secrets-manager';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createAudit } from '../../../lib/deployment/audit.ts';
-import type { Target } from '../../../lib/deployment/target.ts';
-import { authorizeUser, type EntryProbe } from '../../../lib/user-authorization/authorize.ts';
-import { localOffice } from '../cli/local-office.ts';
-import { typed } from '../cli/typed.ts';
+import { createAudit } from '../../../../../lib/operate/stage/audit.ts';
+import type { Target } from '../../../../../lib/operate/stage/target.ts';
+import {
+  authorizeUser,
+  type EntryProbe,
+} from '../../../../../lib/operate/stage/user-authorization/authorize.ts';
+import { localOffice } from '../../../show/cli/local-office.ts';
+import { typed } from '../../../show/cli/typed.ts';
 
 const office = localOffice({ functions: false });
 const callback = 'https://sis.example.edu/done?state=1';

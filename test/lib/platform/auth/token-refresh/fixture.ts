@@ -5,15 +5,15 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { onTestFinished } from 'vitest';
-import { createCredentials } from '../../../lib/credentials/cache.ts';
-import { createSecretVersions, type SecretVersions } from '../../../lib/credentials/versions.ts';
-import { createObserve } from '../../../lib/telemetry/observe.ts';
-import { createRefreshRun } from '../../../lib/token-refresh/run.ts';
-import { createTokenRefresh } from '../../../lib/token-refresh/token-refresh.ts';
-import { localClient } from '../../local/aws.ts';
-import { control } from '../../local/controls.ts';
-import { startPlatform } from '../../local/platform/server.ts';
-import { startSecretsManager } from '../../local/secrets-manager.ts';
+import { createCredentials } from '../../../../../lib/platform/auth/cache.ts';
+import { createRefreshRun } from '../../../../../lib/platform/auth/token-refresh/run.ts';
+import { createTokenRefresh } from '../../../../../lib/platform/auth/token-refresh/token-refresh.ts';
+import { createSecretVersions, type SecretVersions } from '../../../../../lib/platform/auth/versions.ts';
+import { createObserve } from '../../../../../lib/runtime/telemetry/observe.ts';
+import { localClient } from '../../../../local/aws.ts';
+import { control } from '../../../../local/controls.ts';
+import { startPlatform } from '../../../../local/platform/server.ts';
+import { startSecretsManager } from '../../../../local/secrets-manager.ts';
 
 export const minuteMs = 60_000;
 export const prefix = 'relay';

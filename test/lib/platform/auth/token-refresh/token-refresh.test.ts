@@ -1,6 +1,6 @@
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, test } from 'vitest';
-import type { SecretVersions } from '../../../lib/credentials/versions.ts';
+import type { SecretVersions } from '../../../../../lib/platform/auth/versions.ts';
 import { minuteMs, prefix, secretsOf, service, tokenWorld } from './fixture.ts';
 
 /** Lets a run come to the moment when it has its new tokens, and stores them only when it is released. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createPacer, type Priority } from '../../../lib/pace/pacer.ts';
-import { randomFrom } from '../../fuzz/random.ts';
-import { createClock } from '../../term-start/clock.ts';
-import { createPlatform, latencyMs, type PlatformOptions } from '../../term-start/platform.ts';
+import { createPacer, type Priority } from '../../../../../lib/platform/client/pace/pacer.ts';
+import { randomFrom } from '../../../../fuzz/random.ts';
+import { createClock } from '../../../../term-start/clock.ts';
+import { createPlatform, latencyMs, type PlatformOptions } from '../../../../term-start/platform.ts';
 
 const minuteMs = 60_000;
 

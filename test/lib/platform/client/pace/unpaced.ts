@@ -1,4 +1,4 @@
-import type { Pace, Turn } from '../../../lib/pace/pace.ts';
+import type { Pace, Turn } from '../../../../../lib/platform/client/pace/pace.ts';
 
 export const freeTurn: Turn = { next: () => 0, end: () => {} };
 

@@ -1,9 +1,14 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openSetEngine, quotedName, type SetEngine, SetEngineTooSlow } from '../../../lib/sets/engine.ts';
-import { readTable, rowsOf } from '../../../lib/sets/table.ts';
-import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
+import {
+  openSetEngine,
+  quotedName,
+  type SetEngine,
+  SetEngineTooSlow,
+} from '../../../../../lib/runtime/files/tables/engine.ts';
+import { readTable, rowsOf } from '../../../../../lib/runtime/files/tables/table.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../../../temporary-folder.ts';
 
 let folder: string;
 let outside: string;

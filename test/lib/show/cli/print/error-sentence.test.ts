@@ -1,6 +1,6 @@
 import { GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from 'vitest';
-import { errorSentence } from '../../../../lib/cli/print/error-sentence.ts';
+import { errorSentence } from '../../../../../lib/show/cli/print/error-sentence.ts';
 
 const errorWith = (fields: object, message = 'it failed') => Object.assign(new Error(message), fields);
 const noHost = errorWith({ code: 'ENOTFOUND', hostname: 'sqs.eu-wset-1.amazonaws.com' });

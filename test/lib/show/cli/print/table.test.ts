@@ -1,7 +1,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { tableOf, truncated, widthOf, wrapped } from '../../../../lib/cli/print/table.ts';
+import { tableOf, truncated, widthOf, wrapped } from '../../../../../lib/show/cli/print/table.ts';
 
 describe('a table', () => {
   const columns = [{ title: 'Letters', right: true }, { title: 'Function' }, { title: 'What failed' }];

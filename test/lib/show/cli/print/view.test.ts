@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { linesOf } from '../../../../lib/cli/print/view.ts';
-import { badge, part, section, table, text, type View } from '../../../../lib/views/view.ts';
+import { linesOf } from '../../../../../lib/show/cli/print/view.ts';
+import { badge, part, section, table, text, type View } from '../../../../../lib/show/views/view.ts';
 import { quietTerminal } from '../typed.ts';
 
 const narrow = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { shown } from '../../../lib/markup/view.ts';
-import { badge, section, table, text, type View } from '../../../lib/views/view.ts';
+import { shown } from '../../../../../lib/show/console/html/view.ts';
+import { badge, section, table, text, type View } from '../../../../../lib/show/views/view.ts';
 
 const htmlOf = (view: View, as?: 'console' | 'read-only' | 'page'): string =>
   String(shown(view, as && { as }));

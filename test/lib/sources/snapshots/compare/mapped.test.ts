@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { stateKey } from '../../../lib/snapshots/record.ts';
-import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
-import { bucketFolder } from './bucket-folder.ts';
-import { type Body, importDropped } from './imports.ts';
-import { stateRows } from './state-rows.ts';
+import { stateKey } from '../../../../../lib/sources/snapshots/state/record.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../../../temporary-folder.ts';
+import { bucketFolder } from '../bucket-folder.ts';
+import { type Body, importDropped } from '../imports.ts';
+import { stateRows } from '../state-rows.ts';
 
 const startMs = Date.parse('2026-11-23T02:00:00Z');
 let bucket: ReturnType<typeof bucketFolder>;

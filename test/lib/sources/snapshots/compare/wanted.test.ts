@@ -1,12 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadIntegrations } from '../../../lib/deployment/integrations.ts';
-import { examine } from '../../../lib/snapshots/examine.ts';
-import { rowsTold } from '../../../lib/snapshots/rows.ts';
-import { removeTemporaryFolders } from '../../temporary-folder.ts';
-import { filled } from '../crosswalk/filled.ts';
-import { type Body, dropMs, importedOf, newHeld, newImports, startMs } from './imports.ts';
-import { changed, csvOf, enrollment, entriesOfSis, result, type Sis, smallSis, zipOf } from './sis.ts';
+import { loadIntegrations } from '../../../../../lib/operate/stage/integrations.ts';
+import { examine } from '../../../../../lib/sources/snapshots/examine.ts';
+import { rowsTold } from '../../../../../lib/sources/snapshots/package/rows.ts';
+import { removeTemporaryFolders } from '../../../../temporary-folder.ts';
+import { filled } from '../../../delivery/crosswalk/filled.ts';
+import { type Body, dropMs, importedOf, newHeld, newImports, startMs } from '../imports.ts';
+import { changed, csvOf, enrollment, entriesOfSis, result, type Sis, smallSis, zipOf } from '../sis.ts';
 
 afterAll(removeTemporaryFolders);
 
