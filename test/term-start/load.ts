@@ -1,4 +1,4 @@
-import type { Priority } from '../../lib/platform/client/pace/pacer.ts';
+import type { Priority } from '../../lib/message/priority.ts';
 import type { ReconcileLoad } from './reconcile.ts';
 
 /** Messages that a producer sends evenly between two times. */

@@ -1,4 +1,4 @@
-import type { Priority } from '../../lib/platform/client/pace/pacer.ts';
+import type { Priority } from '../../lib/message/priority.ts';
 import { createHeap } from './heap.ts';
 import { type FunctionLoad, sentBy } from './load.ts';
 

@@ -1,4 +1,4 @@
-import type { Priority } from '../../lib/platform/client/pace/pacer.ts';
+import type { Priority } from '../../lib/message/priority.ts';
 import { priorities } from '../../lib/runtime/telemetry/pace-use.ts';
 import { minuteMs } from './load.ts';
 

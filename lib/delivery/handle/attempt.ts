@@ -1,9 +1,9 @@
 import type { SQSRecord } from 'aws-lambda';
 import { type Failure, failureOf, MessageFailure } from '../../message/failure.ts';
 import { type Draft, draftOf, FileNotice, type Message } from '../../message/message.ts';
+import type { Priority } from '../../message/priority.ts';
 import type { PlatformIds } from '../../message/sis-ids.ts';
 import type { CallReport } from '../../platform/client/client.ts';
-import type { Priority } from '../../platform/client/pace/pacer.ts';
 import { PlatformError } from '../../platform/client/platform-error.ts';
 import { lookUpOperations } from '../crosswalk/look-up.ts';
 import type { Claim, Ending, Entry, Full, Ledger, SeenRival, Verdict } from '../ledger/ledger.ts';

@@ -1,10 +1,10 @@
 import type * as z from 'zod';
 import type { Message } from '../../message/message.ts';
+import type { Priority } from '../../message/priority.ts';
 import type { Actor } from '../../platform/auth/auth.ts';
 import type { ReadSecret } from '../../platform/auth/reader.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import type { Operation } from '../../platform/client/operation.ts';
-import type { Priority } from '../../platform/client/pace/pacer.ts';
 import type { GradeObject } from '../../platform/resources/grade-objects.ts';
 import type { OpenedFile } from '../../runtime/files/source.ts';
 

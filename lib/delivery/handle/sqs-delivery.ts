@@ -2,7 +2,7 @@ import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import { needsDecision } from '../../message/failure.ts';
 import { priorityAttribute } from '../../message/message.ts';
-import type { Priority } from '../../platform/client/pace/pacer.ts';
+import type { Priority } from '../../message/priority.ts';
 import { nowhere, replaysIn } from '../letters/dead-letter.ts';
 
 /** What SQS tells of a message beside its body. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
+import type { Priority } from '../../message/priority.ts';
 import { sensitiveValues } from '../../runtime/privacy/request-secrets.ts';
 import { type Actor, type Auth, type Authenticator, type AuthParameters, signedPath } from '../auth/auth.ts';
 import { resultOf } from './check-answer.ts';
@@ -13,7 +14,7 @@ import {
   type OperationOverride,
 } from './operation.ts';
 import { type Asked, createPace, type Pace, type Turn } from './pace/pace.ts';
-import type { Answered, PacerOptions, Priority } from './pace/pacer.ts';
+import type { Answered, PacerOptions } from './pace/pacer.ts';
 import { type CallFacts, PlatformError } from './platform-error.ts';
 import { budgetIn } from './rate-limit.ts';
 import type { Headers } from './receive-answer.ts';

@@ -1,5 +1,5 @@
 import { type FailureKind, needsPerson, type Outcome, responsible } from '../../message/failure.ts';
-import type { Priority } from '../../platform/client/pace/pacer.ts';
+import type { Priority } from '../../message/priority.ts';
 import { safeText } from '../privacy/log-text.ts';
 import { type Facts, logLine } from './log-facts.ts';
 import { createTally } from './metrics.ts';

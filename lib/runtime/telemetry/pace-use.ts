@@ -1,5 +1,6 @@
+import type { Priority } from '../../message/priority.ts';
 import type { CallReport } from '../../platform/client/client.ts';
-import type { Budget, Priority } from '../../platform/client/pace/pacer.ts';
+import type { Budget } from '../../platform/client/pace/pacer.ts';
 import { errorName } from '../aws/error.ts';
 import { type ItemTable, readItem, updateItem, writeInReserve } from '../aws/table-items.ts';
 import { isRefusal, type Observe } from './observe.ts';

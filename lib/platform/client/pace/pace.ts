@@ -1,4 +1,5 @@
-import { type Answered, type Budget, createPacer, type PacerOptions, type Priority } from './pacer.ts';
+import type { Priority } from '../../../message/priority.ts';
+import { type Answered, type Budget, createPacer, type PacerOptions } from './pacer.ts';
 
 /** One container's place in the pace of the whole fleet: whoever calls the platform asks for a turn before. */
 export type Pace = {

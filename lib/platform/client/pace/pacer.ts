@@ -1,5 +1,4 @@
-/** Which calls go first where not all can go at once. */
-export type Priority = 'urgent' | 'normal' | 'bulk';
+import type { Priority } from '../../../message/priority.ts';
 
 /** What one answer tells of the pace. Undefined: no answer came, or its headers are missing or make no sense. */
 export type Answered = {

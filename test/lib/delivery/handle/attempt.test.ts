@@ -12,10 +12,10 @@ import { type DeadLetter, sqsMessageOf } from '../../../../lib/delivery/letters/
 import type { BackoffLimits } from '../../../../lib/message/backoff.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { identityOf } from '../../../../lib/message/message.ts';
+import type { Priority } from '../../../../lib/message/priority.ts';
 import type { CallContext, CallReport } from '../../../../lib/platform/client/client.ts';
 import { acknowledged } from '../../../../lib/platform/client/operation.ts';
 import type { Asked } from '../../../../lib/platform/client/pace/pace.ts';
-import type { Priority } from '../../../../lib/platform/client/pace/pacer.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
 import type { OpenedFile } from '../../../../lib/runtime/files/source.ts';
 import type { MessageReport } from '../../../../lib/runtime/telemetry/observe.ts';

@@ -1,7 +1,8 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Priority } from '../../../../lib/message/priority.ts';
 import type { CallReport } from '../../../../lib/platform/client/client.ts';
-import type { Budget, Priority } from '../../../../lib/platform/client/pace/pacer.ts';
+import type { Budget } from '../../../../lib/platform/client/pace/pacer.ts';
 import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { countedSinceMs, createPaceUse, readPaceUse } from '../../../../lib/runtime/telemetry/pace-use.ts';
 import { localClient } from '../../../local/aws.ts';

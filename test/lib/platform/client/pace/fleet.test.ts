@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createPacer, type Priority } from '../../../../../lib/platform/client/pace/pacer.ts';
+import type { Priority } from '../../../../../lib/message/priority.ts';
+import { createPacer } from '../../../../../lib/platform/client/pace/pacer.ts';
 import { randomFrom } from '../../../../fuzz/random.ts';
 import { createClock } from '../../../../term-start/clock.ts';
 import { createPlatform, latencyMs, type PlatformOptions } from '../../../../term-start/platform.ts';

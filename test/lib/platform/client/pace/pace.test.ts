@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Priority } from '../../../../../lib/message/priority.ts';
 import { type Asked, createPace, type PaceOptions } from '../../../../../lib/platform/client/pace/pace.ts';
-import type { Answered, Priority } from '../../../../../lib/platform/client/pace/pacer.ts';
+import type { Answered } from '../../../../../lib/platform/client/pace/pacer.ts';
 import { budgetIn } from '../../../../../lib/platform/client/rate-limit.ts';
 import { randomFrom } from '../../../../fuzz/random.ts';
 
