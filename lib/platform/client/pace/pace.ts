@@ -1,5 +1,6 @@
 import type { Priority } from '../../../message/priority.ts';
-import { type Answered, type Budget, createPacer, type PacerOptions } from './pacer.ts';
+import type { Budget } from '../../../runtime/telemetry/call-budget.ts';
+import { type Answered, createPacer, type PacerOptions } from './pacer.ts';
 
 /** One container's place in the pace of the whole fleet: whoever calls the platform asks for a turn before. */
 export type Pace = {

@@ -1,4 +1,5 @@
 import type { Priority } from '../../../message/priority.ts';
+import type { Budget } from '../../../runtime/telemetry/call-budget.ts';
 
 /** What one answer tells of the pace. Undefined: no answer came, or its headers are missing or make no sense. */
 export type Answered = {
@@ -10,9 +11,6 @@ export type Answered = {
   cost?: number | undefined;
   retryAfterSeconds?: number | undefined;
 };
-
-/** The platform's budget in credits, as its last answer told it. */
-export type Budget = { budget: number; remaining: number; endsMs: number; cost: number };
 
 export type PacerOptions = {
   /** At most so many calls a minute of all clients together. Default: what the platform grants. */
