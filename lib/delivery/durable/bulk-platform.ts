@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import type { CallReport, Platform, PlatformClient } from '../../platform/client/client.ts';
+import type { Platform, PlatformClient } from '../../platform/client/client.ts';
 import type { Operation } from '../../platform/client/operation.ts';
+import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 
 type Calling = {
   platform: PlatformClient;

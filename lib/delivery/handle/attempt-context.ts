@@ -1,7 +1,7 @@
 import type { Message } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
-import type { CallReport } from '../../platform/client/client.ts';
 import type { Asked, Turn } from '../../platform/client/pace/pace.ts';
+import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import type { Claim } from '../ledger/ledger.ts';
 import type { Integration, IntegrationContext } from './integration.ts';
 import type { Services } from './services.ts';

@@ -3,8 +3,8 @@ import { type Failure, failureOf, MessageFailure } from '../../message/failure.t
 import { type Draft, draftOf, FileNotice, type Message } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
 import type { PlatformIds } from '../../message/sis-ids.ts';
-import type { CallReport } from '../../platform/client/client.ts';
 import { PlatformError } from '../../platform/client/platform-error.ts';
+import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import { lookUpOperations } from '../crosswalk/look-up.ts';
 import type { Claim, Ending, Entry, Full, Ledger, SeenRival, Verdict } from '../ledger/ledger.ts';
 import { type AttemptContext, createAttemptContext } from './attempt-context.ts';

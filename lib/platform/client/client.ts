@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Priority } from '../../message/priority.ts';
 import { sensitiveValues } from '../../runtime/privacy/request-secrets.ts';
+import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import { type Actor, type Auth, type Authenticator, type AuthParameters, signedPath } from '../auth/auth.ts';
 import { resultOf } from './check-answer.ts';
 import { fileIn, type Use, useFile } from './download.ts';
@@ -28,19 +29,6 @@ export type Platform = {
   download<Result>(operation: Operation<never>, input: CallInput, use: Use<Result>): Promise<Result>;
   /** How far the platform's clock is ahead of ours, to about a second, by the Date header of its answers. */
   clockOffsetMs(): number | undefined;
-};
-
-/** One request and its answer, for metrics, logs and the ledger. */
-export type CallReport = {
-  operation: string;
-  /** `METHOD /path`, without query. */
-  call: string;
-  /** Undefined where no answer came. */
-  status: number | undefined;
-  durationMs: number;
-  /** False only if it is certain that the call changed nothing on the platform. */
-  mayHaveActed: boolean;
-  priority: Priority;
 };
 
 /** Who calls, what they may call, and until when. */

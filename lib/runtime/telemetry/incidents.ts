@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Failure, Outcome } from '../../message/failure.ts';
-import type { CallReport } from '../../platform/client/client.ts';
 import { errorName } from '../aws/error.ts';
 import { type ItemTable, readItem, updateItem, writeInReserve } from '../aws/table-items.ts';
+import type { CallReport } from './call-report.ts';
 
 /** What keeps messages waiting until a person acts. */
 export type Incident = z.infer<typeof incidentSchema>;

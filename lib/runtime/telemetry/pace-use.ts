@@ -1,8 +1,8 @@
 import type { Priority } from '../../message/priority.ts';
-import type { CallReport } from '../../platform/client/client.ts';
 import { errorName } from '../aws/error.ts';
 import { type ItemTable, readItem, updateItem, writeInReserve } from '../aws/table-items.ts';
 import type { Budget } from './call-budget.ts';
+import type { CallReport } from './call-report.ts';
 import { isRefusal, type Observe } from './observe.ts';
 
 /** The most urgent first. */

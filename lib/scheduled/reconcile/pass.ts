@@ -4,9 +4,9 @@ import { bulkPlatform } from '../../delivery/durable/bulk-platform.ts';
 import type { JobServices } from '../../delivery/durable/services.ts';
 import type { JobStore } from '../../delivery/durable/store.ts';
 import type { Failure } from '../../message/failure.ts';
-import type { CallReport } from '../../platform/client/client.ts';
 import { inFolder } from '../../runtime/files/folder.ts';
 import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
+import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import {
   type Checked,
   type Checking,

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { type Credential, createAuthenticator } from '../../../lib/platform/auth/auth.ts';
 import {
   type CallContext,
-  type CallReport,
   createPlatformClient,
   type Platform,
   type PlatformOptions,
 } from '../../../lib/platform/client/client.ts';
+import type { CallReport } from '../../../lib/runtime/telemetry/call-report.ts';
 import { control } from '../../local/controls.ts';
 import { type LocalPlatform, startPlatform } from '../../local/platform/server.ts';
 import { clientOptions } from './servers.ts';

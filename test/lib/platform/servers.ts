@@ -5,13 +5,10 @@ import { buffer } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { type Credentials, createAuthenticator } from '../../../lib/platform/auth/auth.ts';
-import {
-  type CallReport,
-  createPlatformClient,
-  type PlatformOptions,
-} from '../../../lib/platform/client/client.ts';
+import { createPlatformClient, type PlatformOptions } from '../../../lib/platform/client/client.ts';
 import { acknowledged, reading } from '../../../lib/platform/client/operation.ts';
 import { PlatformError } from '../../../lib/platform/client/platform-error.ts';
+import type { CallReport } from '../../../lib/runtime/telemetry/call-report.ts';
 import { unpaced } from './client/pace/unpaced.ts';
 
 /** A request as it arrived; `path` is without the query. */

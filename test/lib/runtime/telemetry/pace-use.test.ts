@@ -1,9 +1,9 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Priority } from '../../../../lib/message/priority.ts';
-import type { CallReport } from '../../../../lib/platform/client/client.ts';
 import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import type { Budget } from '../../../../lib/runtime/telemetry/call-budget.ts';
+import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
 import { countedSinceMs, createPaceUse, readPaceUse } from '../../../../lib/runtime/telemetry/pace-use.ts';
 import { localClient } from '../../../local/aws.ts';
 import { startTables } from '../../../local/tables.ts';
