@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { failureOf } from '../lib/message/failure.ts';
 import { parseMessage } from '../lib/message/message.ts';
+import { failureOf } from '../lib/platform/client/failure-of.ts';
 import type { Operation } from '../lib/platform/client/operation.ts';
 import { integrationStage, type Part, patternOf } from './answers/stage.ts';
 import { parts } from './integrations.ts';

@@ -8,7 +8,10 @@ import { optionsOf } from './options.ts';
 
 /** What is changed, and the tests that must see it: those of its room, so that a survivor says where a test is missing. */
 const groups: Record<string, { change: string[]; tests: string[] }> = {
-  failure: { change: ['lib/message/failure.ts'], tests: ['test/lib/platform/client/failure-of.test.ts'] },
+  failure: {
+    change: ['lib/message/failure.ts', 'lib/platform/client/failure-of.ts'],
+    tests: ['test/lib/platform/client/failure-of.test.ts'],
+  },
   message: { change: ['lib/message/message.ts'], tests: ['test/lib/message/message.test.ts'] },
   'dead-letter': {
     change: ['lib/delivery/letters/dead-letter.ts'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { failureOf } from '../../lib/message/failure.ts';
 import type { Platform } from '../../lib/platform/client/client.ts';
+import { failureOf } from '../../lib/platform/client/failure-of.ts';
 import { isFileAnswer, type Operation } from '../../lib/platform/client/operation.ts';
 import type { CallInput } from '../../lib/platform/client/request.ts';
 import { operations } from '../../lib/platform/resources/operations.ts';

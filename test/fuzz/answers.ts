@@ -1,6 +1,7 @@
 import { letterOf, sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
-import { type Failure, failureOf } from '../../lib/message/failure.ts';
+import type { Failure } from '../../lib/message/failure.ts';
 import { resultOf } from '../../lib/platform/client/check-answer.ts';
+import { failureOf } from '../../lib/platform/client/failure-of.ts';
 import type { Operation } from '../../lib/platform/client/operation.ts';
 import { PlatformError } from '../../lib/platform/client/platform-error.ts';
 import { type Answer, type Headers, maxErrorBytes } from '../../lib/platform/client/receive-answer.ts';

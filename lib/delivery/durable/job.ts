@@ -11,8 +11,9 @@ import {
   withDurableExecution,
 } from '@aws/durable-execution-sdk-js';
 import { type BackoffLimits, waitSeconds } from '../../message/backoff.ts';
-import { dispositions, type Failure, failureOf } from '../../message/failure.ts';
+import { dispositions, type Failure } from '../../message/failure.ts';
 import { jsonIn } from '../../message/json.ts';
+import { failureOf } from '../../platform/client/failure-of.ts';
 
 /** AWS allows an execution this many operations: a job divides its work accordingly. */
 export const maxOperations = 3_000;

@@ -1,8 +1,9 @@
 import type { SQSRecord } from 'aws-lambda';
-import { type Failure, failureOf, MessageFailure } from '../../message/failure.ts';
+import { type Failure, MessageFailure } from '../../message/failure.ts';
 import { type Draft, draftOf, FileNotice, type Message } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
 import type { PlatformIds } from '../../message/sis-ids.ts';
+import { failureOf } from '../../platform/client/failure-of.ts';
 import { PlatformError } from '../../platform/client/platform-error.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import { lookUpOperations } from '../crosswalk/look-up.ts';

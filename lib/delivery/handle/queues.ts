@@ -1,5 +1,6 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { type Failure, failureOf } from '../../message/failure.ts';
+import type { Failure } from '../../message/failure.ts';
+import { failureOf } from '../../platform/client/failure-of.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { chunksOf } from '../../runtime/aws/parallel.ts';
 import { hide, maxEntries } from '../../runtime/aws/sqs.ts';

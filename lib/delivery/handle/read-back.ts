@@ -1,4 +1,5 @@
-import { dispositions, failureOf, MessageFailure } from '../../message/failure.ts';
+import { dispositions, MessageFailure } from '../../message/failure.ts';
+import { failureOf } from '../../platform/client/failure-of.ts';
 
 /**
  * Looks for the effect of a call whose answer is not known for a success, where the platform can be asked. What cannot be

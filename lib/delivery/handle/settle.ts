@@ -1,5 +1,6 @@
 import type { SQSRecord } from 'aws-lambda';
-import { type Failure, failureOf } from '../../message/failure.ts';
+import type { Failure } from '../../message/failure.ts';
+import { failureOf } from '../../platform/client/failure-of.ts';
 import { unread, withoutFields } from '../../runtime/privacy/letter-body.ts';
 import type { DeadLetter } from '../letters/dead-letter.ts';
 import { attempt, crashed, type Invocation, type Received, type Settlement } from './attempt.ts';

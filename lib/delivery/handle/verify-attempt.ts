@@ -1,10 +1,5 @@
-import {
-  dispositions,
-  type Failure,
-  failureOf,
-  MessageFailure,
-  type Refusal,
-} from '../../message/failure.ts';
+import { dispositions, type Failure, MessageFailure, type Refusal } from '../../message/failure.ts';
+import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Digest } from '../ledger/digest.ts';
 import type { SeenRival, Unresolved } from '../ledger/ledger.ts';
 import type { Effect, Integration, IntegrationContext } from './integration.ts';

@@ -1,5 +1,6 @@
 import { patientReceipts, waitSeconds } from '../../message/backoff.ts';
-import { dispositions, type Failure, failureOf, MessageFailure, needsPerson } from '../../message/failure.ts';
+import { dispositions, type Failure, MessageFailure, needsPerson } from '../../message/failure.ts';
+import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Limits } from './services.ts';
 import { ageMs, type Delivery, waitedMs } from './sqs-delivery.ts';
 

@@ -5,7 +5,8 @@ import { waitForOlderExecutions } from '../../delivery/durable/older-executions.
 import { type Run as JobRun, jobOf } from '../../delivery/durable/run.ts';
 import type { JobServices } from '../../delivery/durable/services.ts';
 import { workThrough } from '../../delivery/durable/work-list.ts';
-import { dispositions, failureOf } from '../../message/failure.ts';
+import { dispositions } from '../../message/failure.ts';
+import { failureOf } from '../../platform/client/failure-of.ts';
 import { listOrgUnits } from '../../platform/resources/org-units.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import { type ExportRun, type ExportServices, orgUnitList } from './org-unit.ts';

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import type { JobStore } from '../../delivery/durable/store.ts';
-import { type Failure, failureOf } from '../../message/failure.ts';
+import type { Failure } from '../../message/failure.ts';
 import { platformId } from '../../message/message.ts';
 import type { Platform } from '../../platform/client/client.ts';
+import { failureOf } from '../../platform/client/failure-of.ts';
 import { undefinedIfNotFound } from '../../platform/client/not-found.ts';
 import type { Operation } from '../../platform/client/operation.ts';
 import { getAssessment, readAssessment } from '../../platform/resources/assessments.ts';

@@ -1,7 +1,8 @@
 import { removedDigested, roleDigested } from '../../delivery/handle/fields/enrollment.ts';
 import type { Item, LedgerTable } from '../../delivery/ledger/table.ts';
-import { dispositions, type Failure, failureOf } from '../../message/failure.ts';
+import { dispositions, type Failure } from '../../message/failure.ts';
 import type { Platform } from '../../platform/client/client.ts';
+import { failureOf } from '../../platform/client/failure-of.ts';
 import { getClasslistPages } from '../../platform/resources/classlists.ts';
 import { getGradeValue } from '../../platform/resources/grades.ts';
 import { type EffectClass, type Judged, judgeEffect, type Shown, type WrittenField } from './classes.ts';

@@ -1,8 +1,9 @@
 import { crosswalkKinds } from '../../delivery/crosswalk/kinds.ts';
 import type { Crosswalk } from '../../delivery/crosswalk/look-up.ts';
 import type { JobStore } from '../../delivery/durable/store.ts';
-import { dispositions, failureOf } from '../../message/failure.ts';
+import { dispositions } from '../../message/failure.ts';
 import type { Platform } from '../../platform/client/client.ts';
+import { failureOf } from '../../platform/client/failure-of.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
 import type { SetEngine } from '../../runtime/files/tables/engine.ts';
 import { loadFilledNames } from '../../sources/snapshots/compare/filled-names.ts';

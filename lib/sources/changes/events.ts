@@ -1,8 +1,8 @@
 import type { Integration } from '../../delivery/handle/integration.ts';
 import type { Addressed } from '../../delivery/handle/send-to-functions.ts';
-import { failureOf } from '../../message/failure.ts';
 import { draftOf, messageType } from '../../message/message.ts';
 import { maxMessageBytes, sqsProblem } from '../../message/sqs-limits.ts';
+import { failureOf } from '../../platform/client/failure-of.ts';
 import { eventsOf, type Made, problemsText } from '../mapping/events.ts';
 import type { Mapping } from '../mapping/mapping.ts';
 import { type Notice, sequenceOf } from './page.ts';

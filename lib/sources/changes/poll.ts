@@ -1,6 +1,7 @@
 import type { Integration } from '../../delivery/handle/integration.ts';
 import type { Addressed } from '../../delivery/handle/send-to-functions.ts';
-import { failureOf, MessageFailure } from '../../message/failure.ts';
+import { MessageFailure } from '../../message/failure.ts';
+import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import { type Mapping, readMapping } from '../mapping/mapping.ts';
 import { messagesOf, resourceOf } from './events.ts';

@@ -1,7 +1,7 @@
 import type { Engine, Job } from '../../delivery/durable/job.ts';
 import { waitForOlderExecutions } from '../../delivery/durable/older-executions.ts';
 import { jobOf } from '../../delivery/durable/run.ts';
-import { failureOf } from '../../message/failure.ts';
+import { failureOf } from '../../platform/client/failure-of.ts';
 import { type Examined, examine, lastAccepted, planOf } from './examine.ts';
 import { rowsTold } from './package/rows.ts';
 import { isSnapshot, keyIn } from './request.ts';

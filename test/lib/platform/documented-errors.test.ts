@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { failureOf } from '../../../lib/message/failure.ts';
 import { authUrl, explainEntry } from '../../../lib/operate/stage/user-authorization/auth-url.ts';
 import type { Credential } from '../../../lib/platform/auth/auth.ts';
 import type { Platform } from '../../../lib/platform/client/client.ts';
+import { failureOf } from '../../../lib/platform/client/failure-of.ts';
 import { isFileAnswer, type Operation } from '../../../lib/platform/client/operation.ts';
 import { postEnrollment } from '../../../lib/platform/resources/enrollments.ts';
 import { operations } from '../../../lib/platform/resources/operations.ts';

@@ -1,4 +1,5 @@
-import { dispositions, failureOf } from '../../../message/failure.ts';
+import { dispositions } from '../../../message/failure.ts';
+import { failureOf } from '../../../platform/client/failure-of.ts';
 import type { CallInput } from '../../../platform/client/request.ts';
 import type { Job } from '../../durable/job.ts';
 import { waitForOlderExecutions } from '../../durable/older-executions.ts';

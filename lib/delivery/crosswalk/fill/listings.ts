@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { dispositions, failureOf } from '../../../message/failure.ts';
+import { dispositions } from '../../../message/failure.ts';
 import type { Platform } from '../../../platform/client/client.ts';
+import { failureOf } from '../../../platform/client/failure-of.ts';
 import { undefinedIfNotFound } from '../../../platform/client/not-found.ts';
 import type { Operation } from '../../../platform/client/operation.ts';
 import type { CallInput } from '../../../platform/client/request.ts';

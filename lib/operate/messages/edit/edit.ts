@@ -1,6 +1,7 @@
-import { failureOf, needsDecision } from '../../../message/failure.ts';
+import { needsDecision } from '../../../message/failure.ts';
 import { problemOf } from '../../../message/json.ts';
 import { draftOf, FileNotice } from '../../../message/message.ts';
+import { failureOf } from '../../../platform/client/failure-of.ts';
 import { type Audit, archive } from '../../stage/audit.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import { integrationNamed } from '../../stage/integrations.ts';

@@ -1,4 +1,4 @@
-import { failureOf } from '../../../message/failure.ts';
+import { failureOf } from '../../../platform/client/failure-of.ts';
 import { acknowledged } from '../../../platform/client/operation.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';

@@ -1,6 +1,7 @@
-import { dispositions, type Failure, failureOf } from '../../../message/failure.ts';
+import { dispositions, type Failure } from '../../../message/failure.ts';
 import type { Credential } from '../../../platform/auth/auth.ts';
 import { remedyOfRefusal } from '../../../platform/auth/cache.ts';
+import { failureOf } from '../../../platform/client/failure-of.ts';
 import { getWhoAmI, whoAmI } from '../../../platform/resources/users.ts';
 import { getVersions, listVersions } from '../../../platform/resources/versions.ts';
 import type { Connection } from './connection.ts';

@@ -1,7 +1,7 @@
 import { request } from 'undici';
 import * as z from 'zod';
-import { failureOf } from '../../../message/failure.ts';
 import type { IdKeyCredential } from '../../../platform/auth/id-key.ts';
+import { failureOf } from '../../../platform/client/failure-of.ts';
 import { whoAmI } from '../../../platform/resources/users.ts';
 import type { Audit } from '../audit.ts';
 import { RefusedError, UsageError } from '../command-errors.ts';

@@ -1,5 +1,5 @@
-import { failureOf } from '../../../message/failure.ts';
 import type { Observe } from '../../../runtime/telemetry/observe.ts';
+import { failureOf } from '../../client/failure-of.ts';
 import type { SecretVersions } from '../versions.ts';
 import { type Refreshed, type RefreshOutcome, storingMs, type TokenRefresh } from './token-refresh.ts';
 

@@ -6,7 +6,7 @@ import {
   createCrosswalkTable,
   isAccepted,
 } from '../../../../lib/delivery/crosswalk/table.ts';
-import { failureOf } from '../../../../lib/message/failure.ts';
+import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { localClient } from '../../../local/aws.ts';
 import { addCrosswalkTable, startTables } from '../../../local/tables.ts';

@@ -8,8 +8,8 @@ import {
   type Verdict,
 } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerTable, type LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
-import { failureOf } from '../../../../lib/message/failure.ts';
 import { versionOf } from '../../../../lib/message/message.ts';
+import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { timeouts } from '../../../../lib/runtime/aws/clients.ts';
 import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { createTableModel } from '../../../history/table.ts';

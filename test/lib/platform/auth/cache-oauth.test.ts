@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type Failure, failureOf } from '../../../../lib/message/failure.ts';
+import type { Failure } from '../../../../lib/message/failure.ts';
 import { createAuthenticator } from '../../../../lib/platform/auth/auth.ts';
 import { createPlatformClient } from '../../../../lib/platform/client/client.ts';
+import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { getTopicFile } from '../../../../lib/platform/resources/content.ts';
 import { whoAmI } from '../../../../lib/platform/resources/users.ts';
 import { clientOptions } from '../servers.ts';

@@ -6,9 +6,10 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type FailureKind, failureOf, MessageFailure } from '../../../../lib/message/failure.ts';
+import { type FailureKind, MessageFailure } from '../../../../lib/message/failure.ts';
 import { createCredentials } from '../../../../lib/platform/auth/cache.ts';
 import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
+import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { localClient } from '../../../local/aws.ts';
 import { startSecretsManager } from '../../../local/secrets-manager.ts';
 import { answering, clientAt, credential, nobody, operations, raw } from '../servers.ts';

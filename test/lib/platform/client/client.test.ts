@@ -2,10 +2,10 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { failureOf } from '../../../../lib/message/failure.ts';
 import type { Credentials } from '../../../../lib/platform/auth/auth.ts';
 import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
 import { type Asked as AskedCall, resultOf } from '../../../../lib/platform/client/check-answer.ts';
+import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import {
   acknowledged,
   downloading,

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import {
   dispositions,
   type FailureKind,
-  failureOf,
   MessageFailure,
   needsDecision,
   needsPerson,
 } from '../../../../lib/message/failure.ts';
+import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { PlatformError } from '../../../../lib/platform/client/platform-error.ts';
 import { localClient } from '../../../local/aws.ts';
 import { startSecretsManager } from '../../../local/secrets-manager.ts';

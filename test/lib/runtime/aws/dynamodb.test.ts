@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { crc32 } from 'node:zlib';
 import { DynamoDBClient, type DynamoDBClientConfig, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { failureOf } from '../../../../lib/message/failure.ts';
+import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { type ClientOptions, timeouts } from '../../../../lib/runtime/aws/clients.ts';
 import { attribute, createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { dynamoDbEndpoint } from '../../../../lib/runtime/aws/dynamodb-endpoint.ts';

@@ -21,7 +21,7 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { failureOf } from '../../../../lib/message/failure.ts';
+import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { traced } from '../../../../lib/runtime/aws/error.ts';
 import { localClient } from '../../../local/aws.ts';
 

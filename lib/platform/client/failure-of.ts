@@ -1,0 +1,182 @@
+import { type Failure, type FailureKind, MessageFailure } from '../../message/failure.ts';
+import { awsTroubleIn, errorName } from '../../runtime/aws/error.ts';
+import { errorNameIn } from './json-error.ts';
+import {
+  isApiOwn,
+  isForeign,
+  isInvalidToken,
+  isTimestampOutOfRange,
+  notFoundWords,
+  PlatformError,
+  type RefusedCall,
+} from './platform-error.ts';
+
+/** The one judge of errors: everything that can be thrown while a message is handled becomes a failure here. */
+export const failureOf = (error: unknown): Failure => {
+  if (error instanceof MessageFailure)
+    return {
+      ...error.refusal,
+      ...(error.detail !== undefined && { detail: error.detail }),
+      kind: error.kind,
+      message: error.message,
+      remedy: error.remedy ?? remedies[error.kind],
+    };
+  if (error instanceof PlatformError) return error.refused ? refusal(error, error.refused) : silence(error);
+  const trouble = awsTroubleIn(error);
+  if (trouble) return { remedy: remedies[trouble.kind], ...trouble };
+  return { kind: 'defect', message: `Unexpected ${errorName(error)}`, remedy: remedies.defect };
+};
+
+const refusal = (error: PlatformError, refused: RefusedCall): Failure => {
+  const kind = kindOfRefusal(error, refused);
+  return {
+    kind,
+    message: messageOf(error, refused),
+    remedy: remedyFor(kind, error, refused),
+    operation: error.call,
+    status: refused.status,
+    ...defined({
+      type: refused.type,
+      title: refused.title,
+      detail: refused.detail,
+      required: refused.required,
+      requestId: refused.requestId,
+      retryAfterSeconds: refused.retryAfterSeconds,
+    }),
+  };
+};
+
+/** It is logged: of what the platform says it holds the names that are known, and no text that may repeat the message. */
+const messageOf = (error: PlatformError, refused: RefusedCall): string => {
+  const { status, sentAs, type, title } = refused;
+  const name = errorNameIn(title) ?? errorNameIn(type);
+  if (!isApiOwn(refused)) {
+    const whole = [sentAs ?? status, refused.contentType, name].filter(Boolean).join(' ');
+    return isForeign(refused)
+      ? `Something in front of the platform’s API answered ${error.call}: ${whole}`
+      : `The answer to ${error.call} is in no form that the API uses: ${whole}`;
+  }
+  if (error.unexpected) return `The platform answered ${error.call} with ${status}, and ${error.message}`;
+  const told = `${status}${name === undefined ? '' : ` ${name}`}${wantedBy(refused)}`;
+  return sentAs === undefined
+    ? `The platform answered ${error.call} with ${told}`
+    : `The platform answered ${error.call} with ${sentAs}, and its content says ${told}`;
+};
+
+/** The word after “required” may be any; the name of a scope has three parts, and that of a permission its own label. */
+const wantedBy = ({ missing, required = '' }: RefusedCall): string => {
+  const isName = missing === 'scope' ? scopes.test(required) : required !== '';
+  return isName ? `: it requires ${required}` : '';
+};
+
+const scopes = /^[\w.*-]+(?::[\w.*-]+){2}(?:[ ,]+[\w.*-]+(?::[\w.*-]+){2})*$/;
+
+const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind => {
+  const { status } = refused;
+  if (error.mayHaveActed && !error.operation.repeatable) return 'uncertain';
+  if (status === 429) return 'throttled';
+  if (status >= 500 || status === 408) return 'unavailable';
+  if (isTimestampOutOfRange(refused)) return 'unavailable';
+  if (isInvalidToken(refused)) return 'credentials';
+  if (error.unexpected) return 'unexpected-answer';
+  // Half a text does not tell which of the many refusals this was: the next time brings the whole.
+  const isUntold = status === 403 && refused.type === undefined && !refused.missing;
+  const isHalfAbsent = status === 404 && error.operation.method === 'GET';
+  if (refused.cutOff && (isUntold || isHalfAbsent)) return 'unavailable';
+  if (!isApiOwn(refused)) return 'intercepted';
+  if (refused.missing === 'scope') return 'missing-scope';
+  if (refused.missing || status === 403) return 'missing-permission';
+  return 'rejected';
+};
+
+/** No usable answer came: whether the call had its effect is known only if it was never sent. */
+const silence = (error: PlatformError): Failure => {
+  const { turnInSeconds } = error;
+  const isInDoubt = error.mayHaveActed && !error.operation.repeatable;
+  const kind = isInDoubt
+    ? 'uncertain'
+    : error.unexpected
+      ? 'unexpected-answer'
+      : turnInSeconds === undefined
+        ? 'unavailable'
+        : 'throttled';
+  return {
+    ...{ kind, message: `${error.call}: ${error.message}`, remedy: remedies[kind], operation: error.call },
+    ...defined({ retryAfterSeconds: turnInSeconds }),
+  };
+};
+
+const remedyFor = (kind: FailureKind, error: PlatformError, refused: RefusedCall): string => {
+  const { name, scope } = error.operation;
+  const { required, type } = refused;
+  switch (kind) {
+    case 'missing-scope':
+      return `Grant the scope ${required ?? scope ?? 'that this call needs'} to the client registered for sis-relay, then replay.`;
+    case 'missing-permission':
+      if (required)
+        return `Give the signing user's role the permission ${required} on the platform, then replay.`;
+      return type === 'not-authorized'
+        ? `Either the client registered for sis-relay lacks the scope ${scope}, or the signing user's role lacks the permission for this call. Grant what is missing on the platform, then replay.`
+        : remedies[kind];
+    case 'unexpected-answer':
+      return `${remedies[kind]} PLATFORM_OPERATIONS sets the version of this call under “${name}”.`;
+    case 'intercepted': {
+      if (isWrongPath(refused)) return `${remedies[kind]} ${pathRemedy(error)}`;
+      return isForeign(refused) ? remedies[kind] : `${remedies[kind]} ${permissionRemedy(error)}`;
+    }
+    case 'rejected':
+      return isWrongPath(refused) ? pathRemedy(error) : remedies[kind];
+    default:
+      return remedies[kind];
+  }
+};
+
+const permissionRemedy = ({ operation: { scope } }: PlatformError): string =>
+  `If the platform itself answered, either the signing user's role lacks the permission for this call, or the client registered for sis-relay lacks the scope${scope ? ` ${scope}` : ''}.`;
+
+/** The message is not the cause: the platform has no such path. */
+const isWrongPath = (refused: RefusedCall): boolean => {
+  const { status } = refused;
+  const isRedirect = Math.floor(status / 100) === 3;
+  return isRedirect || status === 405 || (status === 404 && notFoundWords(refused) === '');
+};
+
+const pathRemedy = ({ call, operation: { name } }: PlatformError): string => {
+  const path = call.slice(call.indexOf('/'));
+  const slash = path.endsWith('/') ? 'no slash at its end' : 'a slash at its end';
+  return `Check the path ${path} on the platform: it may have another name, ${slash}, or another version there. Correct it in PLATFORM_OPERATIONS under “${name}”, then replay.`;
+};
+
+const remedies: Record<FailureKind, string> = {
+  invalid:
+    'Have the producer correct the message and send it again, then discard this letter. Or edit and replay this letter.',
+  rejected: 'Correct what the platform names, in the message or on the platform, then replay.',
+  'unexpected-answer':
+    'Check on the platform whether it was done. If it was, discard this letter. If not, have this answer added to sis-relay, or use a version of the call whose answer sis-relay knows, then replay.',
+  intercepted:
+    'Check what is between sis-relay and the platform (a proxy, a firewall, a login), and check the settings PLATFORM_URL and PLATFORM_API_ROOT. Then replay.',
+  'missing-scope': 'Grant the named scope to the client registered for sis-relay, then replay.',
+  'missing-permission':
+    "Give the signing user's role the permission for this call on the platform, then replay.",
+  'missing-credential': 'Create the named secret with the credential of that user, then replay.',
+  uncertain: 'Check on the platform whether it was done. If it was, discard this letter. If not, replay it.',
+  outdated:
+    'Check what the platform holds. If it is older or missing there, replay this letter. If not, discard it.',
+  crashed: 'Find the cause in the function’s log (memory, time, the file named), fix it, then replay.',
+  defect: 'This is a bug in sis-relay. Report it with the log of this message, deploy the fix, then replay.',
+  'ambiguous-id':
+    'Make the name unique on the platform or in the university’s files, or have the producer send the platform’s id, then replay.',
+  'unknown-id':
+    'Do nothing at first: the id is looked up again after the next fill of the crosswalk. If it is still unknown then, correct it in the message, or create it on the platform.',
+  credentials:
+    'Rotate or restore the credential in Secrets Manager. For an OAuth client, read what token-refresh reports, and invoke it with {"force":true}. Waiting messages then continue by themselves.',
+  'aws-refused':
+    'Have an administrator of the AWS account give the function the missing permission. Waiting messages then continue by themselves.',
+  throttled:
+    'Do nothing: the platform asked to wait, and the message continues by itself. If this happens often, lower the concurrency.',
+  unavailable:
+    'Do nothing at first: the message continues by itself when the platform or AWS answers again. If this lasts, ask the people who run them.',
+};
+
+const defined = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as never;
