@@ -29,7 +29,7 @@ const groups: Record<string, { change: string[]; tests: string[] }> = {
     tests: ['test/lib/delivery/handle/*.test.ts', 'test/lib/message/backoff.test.ts'],
   },
   'platform/auth': {
-    change: ['auth', 'id-key'].map((name) => `lib/platform/auth/${name}.ts`),
+    change: ['auth/auth', 'auth/id-key', 'client/authentication'].map((name) => `lib/platform/${name}.ts`),
     tests: ['test/lib/platform/auth/*.test.ts', 'test/lib/platform/client/client.test.ts'],
   },
   'platform/client': {

@@ -1,8 +1,8 @@
 import type * as z from 'zod';
 import type { Message } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
-import type { Actor } from '../../platform/auth/auth.ts';
 import type { ReadSecret } from '../../platform/auth/reader.ts';
+import type { Actor } from '../../platform/client/authentication.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import type { Operation } from '../../platform/client/operation.ts';
 import type { GradeObject } from '../../platform/resources/grade-objects.ts';

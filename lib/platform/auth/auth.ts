@@ -1,23 +1,13 @@
 import * as z from 'zod';
+import type { Actor, Auth } from '../client/authentication.ts';
 import {
   isInvalidToken,
   isTimestampOutOfRange,
   type RefusedCall,
   refusalText,
 } from '../client/platform-error.ts';
-import type { Request } from '../client/request.ts';
 import { idKeyCredential, signedQuery } from './id-key.ts';
 import { expiryMs, oauthCredential } from './oauth.ts';
-
-/** What authenticates a request: signatures in its query, or a token in a header. */
-export type AuthParameters = { query: Record<string, string>; headers: Record<string, string> };
-
-/** Authenticates one call. */
-export type Auth = {
-  authenticate(request: { method: string; path: string }): Promise<AuthParameters>;
-  /** Corrects the clock, or drops the credential, after a refusal. True: send the call once more, with other parameters. */
-  correctAfter(refused: RefusedCall): boolean;
-};
 
 /** What a secret holds; `type` tells which of the two. */
 export const credentialSchema = z.discriminatedUnion('type', [idKeyCredential, oauthCredential]);
@@ -31,9 +21,6 @@ export const usableUntilMs = (credential: Credential): number =>
 /** Whether two credentials are the same to the platform: a secret may change and keep its access token. */
 export const isSameToPlatform = (one: Credential, other: Credential): boolean =>
   one.type === 'oauth' && other.type === 'oauth' && one.accessToken === other.accessToken;
-
-/** Whose credential signs: a platform user's id, or undefined for the service's own. */
-export type Actor = string | undefined;
 
 /** Where credentials come from. `refuse` reports that the platform refused this version; `read` then looks for a newer one. */
 export type Credentials = {
@@ -70,8 +57,6 @@ export const createAuthenticator = (credentials: Credentials, nowMs: () => numbe
   };
 };
 
-export type Authenticator = ReturnType<typeof createAuthenticator>;
-
 /**
  * How far the platform's clock is ahead of ours, in seconds. A refused timestamp tells it (`Timestamp out of range\r\n<server
  * epoch seconds>`, or with other whitespace, or none); undefined where the refusal is another, or was cut off.
@@ -82,19 +67,3 @@ export const clockSkewIn = (refused: RefusedCall, nowMs: number): number | undef
   const serverSeconds = /timestamp\s+out\s+of\s+range\s*(\d{1,12})(?![\d…])/i.exec(refusalText(refused))?.[1];
   return serverSeconds === undefined ? undefined : Number(serverSeconds) - Math.floor(nowMs / 1000);
 };
-
-/** The path with its whole query: the parameters that authenticate it come last. */
-export const signedPath = ({ path, query }: Request, auth: AuthParameters): string => {
-  let signed = path;
-  let mark = '?';
-  const add = (name: string, value: string): void => {
-    signed += `${mark}${encoded(name)}=${encoded(value)}`;
-    mark = '&';
-  };
-  for (const [name, value] of query) add(name, value);
-  for (const name in auth.query) add(name, auth.query[name] ?? '');
-  return signed;
-};
-
-/** Ids and signatures need no encoding: to check is cheaper than to encode. */
-const encoded = (text: string): string => (/^[\w.~-]*$/.test(text) ? text : encodeURIComponent(text));

@@ -4,8 +4,8 @@ import { MessageFailure } from '../../message/failure.ts';
 import { secretFieldName } from '../../message/hidden.ts';
 import { readJson } from '../../message/json.ts';
 import { awsTroubleIn, errorName } from '../../runtime/aws/error.ts';
+import type { Actor } from '../client/authentication.ts';
 import {
-  type Actor,
   type Credential,
   type Credentials,
   credentialSchema,

@@ -3,7 +3,13 @@ import type { Dispatcher } from 'undici';
 import type { Priority } from '../../message/priority.ts';
 import { sensitiveValues } from '../../runtime/privacy/request-secrets.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
-import { type Actor, type Auth, type Authenticator, type AuthParameters, signedPath } from '../auth/auth.ts';
+import {
+  type Actor,
+  type Auth,
+  type Authenticator,
+  type AuthParameters,
+  signedPath,
+} from './authentication.ts';
 import { resultOf } from './check-answer.ts';
 import { fileIn, type Use, useFile } from './download.ts';
 import { createExchange, type ExchangeOptions, type Payload, wholePayload } from './exchange.ts';

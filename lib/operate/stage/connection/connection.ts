@@ -1,6 +1,5 @@
 import { jsonIn } from '../../../message/json.ts';
 import {
-  type Authenticator,
   type Credential,
   clockSkewIn,
   createAuthenticator,
@@ -9,6 +8,7 @@ import {
 import { createCredentials } from '../../../platform/auth/cache.ts';
 import { createSecretReader, type ReadSecret } from '../../../platform/auth/reader.ts';
 import { createSecretVersions } from '../../../platform/auth/versions.ts';
+import type { Authenticator } from '../../../platform/client/authentication.ts';
 import {
   createPlatformClient,
   type PlatformClient,

@@ -4,10 +4,10 @@ import {
   type Credentials,
   createAuthenticator,
   isSameToPlatform,
-  signedPath,
   usableUntilMs,
 } from '../../../../lib/platform/auth/auth.ts';
 import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
+import { signedPath } from '../../../../lib/platform/client/authentication.ts';
 import {
   isInvalidToken,
   isTimestampOutOfRange,

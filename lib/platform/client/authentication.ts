@@ -1,0 +1,34 @@
+import type { RefusedCall } from './platform-error.ts';
+import type { Request } from './request.ts';
+
+/** What authenticates a request: signatures in its query, or a token in a header. */
+export type AuthParameters = { query: Record<string, string>; headers: Record<string, string> };
+
+/** Authenticates one call. */
+export type Auth = {
+  authenticate(request: { method: string; path: string }): Promise<AuthParameters>;
+  /** Corrects the clock, or drops the credential, after a refusal. True: send the call once more, with other parameters. */
+  correctAfter(refused: RefusedCall): boolean;
+};
+
+/** Whose credential signs: a platform user's id, or undefined for the service's own. */
+export type Actor = string | undefined;
+
+/** Makes the Auth of one call of this actor. */
+export type Authenticator = (actor: Actor) => Auth;
+
+/** The path with its whole query: the parameters that authenticate it come last. */
+export const signedPath = ({ path, query }: Request, auth: AuthParameters): string => {
+  let signed = path;
+  let mark = '?';
+  const add = (name: string, value: string): void => {
+    signed += `${mark}${encoded(name)}=${encoded(value)}`;
+    mark = '&';
+  };
+  for (const [name, value] of query) add(name, value);
+  for (const name in auth.query) add(name, auth.query[name] ?? '');
+  return signed;
+};
+
+/** Ids and signatures need no encoding: to check is cheaper than to encode. */
+const encoded = (text: string): string => (/^[\w.~-]*$/.test(text) ? text : encodeURIComponent(text));
