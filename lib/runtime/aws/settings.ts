@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { readJson } from '../../message/json.ts';
 import type { PlatformOptions } from '../../platform/client/client.ts';
-import { checkFileHosts } from '../files/uri.ts';
+import { checkFileHosts } from './file-hosts.ts';
 import { isPrivate } from './loopback.ts';
 
 const fileHosts = z

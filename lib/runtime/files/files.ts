@@ -2,10 +2,11 @@ import { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { MessageFailure } from '../../message/failure.ts';
 import { awsTroubleIn } from '../aws/error.ts';
+import { checkFileHosts } from '../aws/file-hosts.ts';
 import { errorCode } from '../privacy/log-text.ts';
 import type { HttpsFileOptions } from './https.ts';
 import { type FileSource, type OpenedFile, openedFile, within } from './source.ts';
-import { checkFileHosts, type FileRules, parseFileUri } from './uri.ts';
+import { type FileRules, parseFileUri } from './uri.ts';
 
 /** Opens the files that messages name. When the signal fires, files that were not read are released. */
 export type Files = { open(uri: string, limits: FileLimits): Promise<OpenedFile> };

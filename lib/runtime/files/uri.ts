@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { MessageFailure } from '../../message/failure.ts';
+import { listedHost } from '../aws/file-hosts.ts';
 import { isLoopback } from '../aws/loopback.ts';
 import { fileName, storable } from '../privacy/file-name.ts';
 
@@ -31,11 +32,6 @@ export const parseFileUri = (uri: string, rules: FileRules): FileLocation => {
 export const fileUriProblem = (uri: string, rules?: FileRules): string | undefined => {
   const location = locate(uri, rules);
   return typeof location === 'string' ? location : undefined;
-};
-
-/** Throws where the configured list of hosts has an entry that is not a host name. */
-export const checkFileHosts = (hosts: readonly string[]): void => {
-  for (const host of hosts) listedHost(host);
 };
 
 const locate = (uri: string, rules: FileRules | undefined): FileLocation | string =>
@@ -70,14 +66,6 @@ const locateUrl = (uri: string, rules: FileRules | undefined): FileLocation | st
 /** `*.example.org` matches every name below example.org, but not example.org itself. */
 const matches = (host: string, listed: string): boolean =>
   listed.startsWith('*.') ? host.endsWith(listed.slice(1)) : host === listed;
-
-/** As URL writes it: lower case, punycode, no default port. */
-const listedHost = (entry: string): string => {
-  const url = URL.parse(`https://${entry}`);
-  if (!url || url.href !== `https://${url.host}/` || !/^(\*\.)?[^*/?#@\s]+$/.test(entry))
-    throw new Error(`The list of file hosts holds ${JSON.stringify(entry)}, which is not a host name`);
-  return url.host;
-};
 
 /** The address, where a URL's host is an address and not a name. */
 export const addressIn = (hostname: string): string | undefined => {
