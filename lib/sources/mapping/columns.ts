@@ -73,12 +73,6 @@ export const columnOf = (name: string, columns: Columns): Column | undefined =>
 /** `files.3.uri` is of the same kind as `files.0.uri`. */
 const inFirst = (name: string): string => name.replace(/\.\d+(?=\.|$)/g, '.0');
 
-/** Spreadsheets write commas or semicolons, by their locale. */
-export const delimiterIn = (header: string): string => {
-  const counts = [',', ';', '\t'].map((each) => ({ each, count: header.split(each).length }));
-  return counts.reduce((best, next) => (next.count > best.count ? next : best)).each;
-};
-
 export type Cell = { text: string; quoted: boolean };
 
 /** A row of a table as an event: what is not given, or given empty without quotes, is left out. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { readTable, rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import { UnusableFile } from '../../../runtime/files/tables/unusable-file.ts';
-import { delimiterIn } from '../../../sources/mapping/columns.ts';
 import type { CrosswalkKind } from '../kinds.ts';
 import { compare, type Filled, type Filling, type Listing, noNames, type Sets, withSets } from './compare.ts';
 import { maxNameLength, userKinds } from './listings.ts';

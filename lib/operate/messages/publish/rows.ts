@@ -7,13 +7,8 @@ import type { Integration } from '../../../delivery/handle/integration.ts';
 import { eventIn, type Unwrapped, unwrapped } from '../../../message/envelope.ts';
 import { problemOf, readJson } from '../../../message/json.ts';
 import { messageType } from '../../../message/message.ts';
-import {
-  type Cell,
-  columnsOf,
-  delimiterIn,
-  eventOf,
-  unknownColumns,
-} from '../../../sources/mapping/columns.ts';
+import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
+import { type Cell, columnsOf, eventOf, unknownColumns } from '../../../sources/mapping/columns.ts';
 import { eventsOf, type Made, problemsText } from '../../../sources/mapping/events.ts';
 import { columnsIn, type Mapping, readMapping } from '../../../sources/mapping/mapping.ts';
 import { UsageError } from '../../stage/command-errors.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { cellsIn, readTable } from '../../../runtime/files/tables/table.ts';
-import { delimiterIn } from '../../mapping/columns.ts';
 import type { Mode } from '../compare/comparison.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import type { Files } from './zip.ts';
