@@ -2,16 +2,11 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { awsClient, type ClientOptions } from '../../runtime/aws/clients.ts';
 import { createDynamoDb } from '../../runtime/aws/dynamodb.ts';
 import { s3Client } from '../../runtime/aws/s3.ts';
-import {
-  backoffOf,
-  hasOwnStore,
-  observeOptionsOf,
-  platformOptionsOf,
-  type Settings,
-} from '../../runtime/aws/settings.ts';
+import { backoffOf, hasOwnStore, observeOptionsOf, type Settings } from '../../runtime/aws/settings.ts';
 import { createObserve } from '../../runtime/telemetry/observe.ts';
 import { createPaceUse } from '../../runtime/telemetry/pace-use.ts';
 import { createPlatformClient } from '../client/client.ts';
+import { platformOptionsOf } from '../client/platform-options.ts';
 import { createAuthenticator } from './auth.ts';
 import { createCredentials } from './cache.ts';
 

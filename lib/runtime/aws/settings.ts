@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { readJson } from '../../message/json.ts';
-import type { PlatformOptions } from '../../platform/client/client.ts';
 import { checkFileHosts } from './file-hosts.ts';
 import { isPrivate } from './loopback.ts';
 
@@ -218,21 +217,6 @@ const reconcileSettingsSchema = settingsSchema.omit({ QUEUE_URL: true }).extend(
 });
 
 export type ReconcileSettings = z.infer<typeof reconcileSettingsSchema>;
-
-/** What the API client is made with. */
-export const platformOptionsOf = (
-  settings: Omit<Settings, 'QUEUE_URL' | 'DEAD_LETTER_QUEUE_URL'>,
-): PlatformOptions => ({
-  baseUrl: settings.PLATFORM_URL,
-  apiRoot: settings.PLATFORM_API_ROOT,
-  versions: { lp: settings.PLATFORM_LP_VERSION, le: settings.PLATFORM_LE_VERSION },
-  overrides: settings.PLATFORM_OPERATIONS,
-  connectTimeoutMs: settings.PLATFORM_CONNECT_TIMEOUT_MS,
-  headersTimeoutMs: settings.PLATFORM_HEADERS_TIMEOUT_MS,
-  bodyTimeoutMs: settings.PLATFORM_BODY_TIMEOUT_MS,
-  callsPerMinute: settings.PLATFORM_CALLS_PER_MINUTE,
-  containers: settings.PACE_CONTAINERS,
-});
 
 /** What a function's logs and metrics are made with. */
 export const observeOptionsOf = (

@@ -16,7 +16,8 @@ import {
 } from '../../../platform/client/client.ts';
 import { createPace } from '../../../platform/client/pace/pace.ts';
 import { isTimestampOutOfRange } from '../../../platform/client/platform-error.ts';
-import { platformOptionsOf, type Settings, settingsFrom } from '../../../runtime/aws/settings.ts';
+import { platformOptionsOf } from '../../../platform/client/platform-options.ts';
+import { type Settings, settingsFrom } from '../../../runtime/aws/settings.ts';
 import { type Incident, readIncident, serviceCredential } from '../../../runtime/telemetry/incidents.ts';
 import { UsageError } from '../command-errors.ts';
 import { settingsProblem, type Target } from '../target.ts';

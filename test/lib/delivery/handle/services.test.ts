@@ -4,8 +4,9 @@ import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createServices, servicesFromEnvironment } from '../../../../lib/delivery/handle/services.ts';
 import { letterOf } from '../../../../lib/delivery/letters/dead-letter.ts';
+import { platformOptionsOf } from '../../../../lib/platform/client/platform-options.ts';
 import { whoAmI } from '../../../../lib/platform/resources/users.ts';
-import { hasOwnStore, platformOptionsOf, settingsFrom } from '../../../../lib/runtime/aws/settings.ts';
+import { hasOwnStore, settingsFrom } from '../../../../lib/runtime/aws/settings.ts';
 import { type Stack, settingsOf, startStack } from '../../../local/stack.ts';
 
 const needed = {
