@@ -42,7 +42,7 @@ test('each alarm names a section of the runbook', () => {
   const sections = anchorsIn('lib/show/cli/README.md');
   expect(
     alarms.filter(({ AlarmDescription }) => {
-      const [, section = ''] = / Runbook: lib\/cli\/README\.md#(\S+)$/.exec(AlarmDescription) ?? [];
+      const [, section = ''] = / Runbook: lib\/show\/cli\/README\.md#(\S+)$/.exec(AlarmDescription) ?? [];
       return !sections.includes(section);
     }),
   ).toEqual([]);
