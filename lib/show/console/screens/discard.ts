@@ -18,7 +18,7 @@ export const addDiscard = (desk: Desk): void => {
         ...{ action: '/discard', hidden: given, buttons: [{ text: 'Plan' }] },
         fields: [...(isAll ? [all] : []), { reason: 'required' }],
       },
-      groupTable('Letters by cause', groups, 'No letter matches.'),
+      groupTable('Letters by cause', groups, 'There is nothing to discard.'),
     ];
   });
   addVerb(desk, '/discard', (form) => beginDiscard(desk, form));

@@ -31,7 +31,7 @@ export const addEdit = (desk: Desk): void => {
 ${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the difference</button></form>`;
     const chosen = [
       text(`${matchText(count)}.`),
-      groupTable('Letters by cause', groups, 'No letter matches.'),
+      groupTable('Letters by cause', groups, 'There is nothing to edit.'),
     ];
     return html`${htmlOf(desk, chosen)}${
       count === 0 || readOnly

@@ -4,8 +4,8 @@ import type { Snapshot } from '../../../operate/messages/letters/cached-list.ts'
 import type { Filter } from '../../../operate/messages/letters/filter.ts';
 import { factsOf } from '../../../operate/messages/letters/list.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
-import { numberOf } from '../../views/amounts.ts';
-import { letterColumns, matchText, subjectOf } from '../../views/letters.ts';
+import { countOf, numberOf } from '../../views/amounts.ts';
+import { letterColumns, subjectOf } from '../../views/letters.ts';
 import { href, table } from '../../views/view.ts';
 import { addScreen, clock, type Desk, filterFrom, formOf, type Given, htmlOf } from '../desk.ts';
 import { choice, hiddenFields, textField } from '../html/forms.ts';
@@ -44,7 +44,7 @@ export const addLetters = (desk: Desk): void => {
     );
     return html`${filterForm(given, desk)}
 ${query.has('unheld') ? html`<p class="warn">No letter’s error contains that text, so the letters are not filtered by it.</p>` : ''}
-<p role="status">${matchText(found.length)} of ${numberOf(value.all.length)}, as of ${clock(atMs)}.</p>
+<p role="status">${numberOf(found.length)} of ${countOf(value.all.length, 'letter')}, as of ${clock(atMs)}.</p>
 <form method="get" data-selection>${hiddenFields(given)}
 ${desk.readOnly || found.length === 0 ? '' : actions(found.length)}
 ${htmlOf(desk, [letters])}</form>

@@ -19,7 +19,7 @@ export const addReplay = (desk: Desk): void => {
         ...{ action: '/replay', hidden: given, isHarmless: true, buttons: [{ text: 'Make the plan' }] },
         fields: [{ checkbox: 'includeUncertain', label: lookedText }],
       },
-      groupTable('Letters by cause', groups, 'No letter matches.'),
+      groupTable('Letters by cause', groups, 'There is nothing to replay.'),
     ];
   });
   addVerb(desk, '/replay', (form) =>

@@ -112,7 +112,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     // What is typed chooses within a list.
     await page.keyboard.type('grade-push');
     await press(button('Filter'));
-    await page.getByText(`5 letters match of ${letters.length}`).waitFor();
+    await page.getByText(`5 of ${letters.length} letters`).waitFor();
     for (const userId of [401, 402])
       await press(
         page.getByRole('row', { name: new RegExp(`${userId} · 2001`) }).getByRole('checkbox'),

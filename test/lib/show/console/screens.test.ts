@@ -441,7 +441,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       await fresh.close();
       await own.stop();
     };
-    await whole(/no dead letters|0 letters|nothing to decide/);
+    await whole(/no dead letters|0 letters|No letter matches|nothing to decide/);
     await park(office, [{ failure: { kind: 'outdated' } }]);
     await whole(/1 (dead )?letter\b/);
   });
