@@ -36,7 +36,7 @@ export const connectionNotes = (report: ConnectionReport | undefined): Note[] =>
       ]
     : [...healthNotes(report), ...concernNotes(report)];
 
-/** Whether all is well, as far as it is known: `warn` is not known. */
+/** Whether all is well, as far as it is known. */
 const healthNotes = (report: ConnectionReport): [platform: Note, credential: Note, versions: Note] => {
   const { reachable, platform, versions } = report;
   const known = versions.map(({ component, version }) => `${component} ${version}`).join(', ');
@@ -63,15 +63,15 @@ const credentialNote = ({ credentialAccepted, changes }: ConnectionReport): Note
       `${credentialAccepted ? 'It accepts the service’s credential for reading, but' : 'It'} has refused it for changes since ${minuteOf(changes.since)}`,
     );
   if (credentialAccepted === undefined)
-    return note('warn', 'It is not known whether it accepts the service’s credential');
+    return note('unknown', 'It is not known whether it accepts the service’s credential');
   if (changes?.refused === 'untried')
     return note(
-      'warn',
+      'unknown',
       `It accepts the service’s credential for reading. For changes, it refused the one that the secret held until ${minuteOf(changes.last)}; the new one was not tried yet`,
     );
   if (changes?.refused === 'no')
     return note('good', 'It accepts the service’s credential, and has not refused it for a change lately');
-  return note('warn', 'It accepts the service’s credential for reading. For changes, this is not known');
+  return note('unknown', 'It accepts the service’s credential for reading. For changes, this is not known');
 };
 
 /** What else a person should know. */
@@ -256,7 +256,9 @@ const firstOf = ({ letters: { groups }, ...status }: Status): View => {
   if (all.length > 0) return all;
   return waiting.length > 0
     ? [text('Nothing: messages that wait continue by themselves.')]
-    : [{ tone: 'good', text: 'Nothing. All is well.' }];
+    : connection && credentialNote(connection).tone === 'good'
+      ? [{ tone: 'good', text: 'Nothing. All is well.' }]
+      : [{ tone: 'unknown', text: 'Nothing, as far as is known. See “Platform”.' }];
 };
 
 const firstOfCause = ({ letters, kind, function: name, cause, remedy, ...why }: Group): Note[] => [

@@ -2,7 +2,7 @@
 export type View = readonly Block[];
 
 /** `todo`: what a person is to do. `quiet`: what is said beside the rest. */
-export type Tone = 'good' | 'bad' | 'warn' | 'todo' | 'plain' | 'quiet';
+export type Tone = 'good' | 'bad' | 'unknown' | 'warn' | 'todo' | 'plain' | 'quiet';
 
 /**
  * A sentence; its tone decides the colour, and the mark before it. If a command to type says more, it has no full stop. `to`: the screen

@@ -6,7 +6,14 @@ import type { Terminal } from './terminal.ts';
 
 type Shown = Pick<Terminal, 'style' | 'width' | 'command'>;
 
-const colours = { good: 'green', bad: 'red', warn: 'yellow', todo: 'green', quiet: 'dim' } as const;
+const colours = {
+  good: 'green',
+  bad: 'red',
+  unknown: 'yellow',
+  warn: 'yellow',
+  todo: 'green',
+  quiet: 'dim',
+} as const;
 
 const toned = (tone: Tone | undefined, text: string, { style }: Pick<Terminal, 'style'>): string =>
   tone === undefined || tone === 'plain' ? text : style(colours[tone], text);
@@ -65,7 +72,9 @@ const noteLines = ({ tone, text, command }: Note, terminal: Shown): string[] => 
 };
 
 /** A state is told without colours, too. */
-const marks: Record<Tone, string> = { good: '✓ ', bad: '✗ ', todo: '→ ', warn: '', plain: '', quiet: '' };
+const marks: Record<Tone, string> = {
+  ...{ good: '✓ ', bad: '✗ ', unknown: '? ', todo: '→ ', warn: '', plain: '', quiet: '' },
+};
 
 /** One that stands alone has its colour. */
 const pieceLines = (pieces: readonly Piece[], terminal: Shown): string[] => {

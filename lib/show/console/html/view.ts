@@ -53,7 +53,7 @@ const partOf = ({ title, isFirst = false, part }: Part, showing: Showing): Html 
 };
 
 /** Signs for whoever does not see the colours. */
-const marks = { good: '✓', bad: '✗', warn: '!', todo: '→', plain: '', quiet: '' } as const;
+const marks = { good: '✓', bad: '✗', unknown: '?', warn: '!', todo: '→', plain: '', quiet: '' } as const;
 
 const sentenceOf = ({ text, command }: Note): string => (command === undefined ? text : `${text}.`);
 

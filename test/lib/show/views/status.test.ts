@@ -26,7 +26,7 @@ test('what is not well comes with what to do, and without control characters', (
   const told = [...connectionNotes(refused), ...problemNotes(refused)];
   expect(told.map(({ tone, text }) => `${tone}: ${text}`)).toEqual([
     'bad: The platform does not answer: https://lms.example.edu',
-    'warn: It is not known whether it accepts the service’s credential',
+    'unknown: It is not known whether it accepts the service’s credential',
     'good: Versions in use: lp 1.50',
     'plain: Its clock is 12 s behind ours',
     'plain: A person must authorize again in 0 days',

@@ -154,7 +154,7 @@ describe('a key of the service that is refused for changes, and answered when it
     await putIncident({ sinceMs: now - 3_600_000, lastMs: now - 1_800_000, expires: now / 1000 + 1_800 });
     await office.controls().secret('sis-relay/local/service', serviceKey('local-key-100'));
     expect(await printed()).toMatch(
-      /\? It accepts .* for reading\. For changes, it refused the one that .* not tried yet/,
+      /What to do first \? Nothing, as far as is known.* \? It accepts .* for reading\. For changes, it refused the one that .* not tried yet/,
     );
     expect(await checked()).toMatchObject({
       report: { changes: { refused: 'untried' }, problems: [] },
