@@ -1028,7 +1028,7 @@ describe('script in what others write', () => {
 
 describe('other objects and screens than those that are shown', () => {
   test.each([
-    ...['..', '../../..', '..%2f..%2faudit', '%2e%2e', '%2e%2e%2f%2e%2e', '..%5c..%5caudit', '....//....//x'],
+    ...['..', '../..', '..%2f..%2faudit', '%2e%2e', '%2e%2e%2f%2e%2e', '..%5c..%5caudit', '....//....//x'],
     ...['%00%00', '%0d%0aSet-Cookie:%20a=b', '__proto__', 'constructor', '%E0%A4%A', `${'a'.repeat(2_000)}`],
     ...['s3:%2F%2Fother%2Fx', '*', '%', "'%20or%201=1", '{"S":"x"}'],
   ])('a letter or run called %s', async (name) => {

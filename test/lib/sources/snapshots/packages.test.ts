@@ -331,7 +331,7 @@ const needed: Record<string, { words: RegExp; sent: string[] }> = {
   },
 };
 
-/** A package without any of these; a delta comes after an empty bulk. */
+/** A package without any of these; a delta comes after a bulk of another class. */
 const without = async (
   absent: [TableName, string][],
   how: 'column' | 'value',
@@ -341,7 +341,15 @@ const without = async (
     absent.some(([one, other]) => one === table && other === column);
   const { drop } = newImporter();
   if (mode === 'delta')
-    await drop(filesOf(Object.fromEntries(tableNames.map((name) => [name, []])), { version, mode: 'bulk' }));
+    await drop(
+      filesOf(
+        {
+          ...Object.fromEntries(tableNames.map((name) => [name, []])),
+          classes: [{ sourcedId: 'other', title: 'Other', classCode: 'OTHER' }],
+        },
+        { version, mode: 'bulk' },
+      ),
+    );
   const content = Object.fromEntries(
     Object.entries(standardTables(mode)).map(([name, rows]) => [
       name,
