@@ -362,7 +362,10 @@ const scheduled: Record<string, () => Promise<void>> = {
     await putObject('snapshots/all.csv', 'ID\n1\n');
     const importing = invoke('snapshot-import', { key: 'snapshots/all.csv' });
     await approveNewest();
-    expect(await importing).toMatchObject({ outcome: 'accepted', message: '0 events were sent.' });
+    expect(await importing).toMatchObject({
+      outcome: 'accepted',
+      message: '0 events were sent. all.csv: 1 used by the mapping.',
+    });
   },
 
   reconcile: async () => {

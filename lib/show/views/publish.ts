@@ -41,14 +41,19 @@ export const outcomesView = ({ messages, outcomes, unread }: Awaited): View => {
   const open = messages.filter(({ outcome }) => !['done', 'duplicate', 'superseded'].includes(outcome));
   return [
     text(outcomesText(outcomes)),
-    table('What was not done', open.slice(0, maxShown), {
-      Line: ({ line }) => line,
-      Function: ({ function: name }) => name,
-      Event: ({ eventId }) => eventId,
-      Outcome: ({ outcome, kind = '' }) => `${outcome} ${kind}`.trim(),
-      Letter: ({ messageId, outcome }) => (outcome === 'letter' ? letterLink(messageId) : ''),
-      Why: ({ error = '' }) => error,
-    }),
+    table(
+      'What was not done',
+      open.slice(0, maxShown),
+      {
+        Line: ({ line }) => line,
+        Function: ({ function: name }) => name,
+        Event: ({ eventId }) => eventId,
+        Outcome: ({ outcome, kind = '' }) => `${outcome} ${kind}`.trim(),
+        Letter: ({ messageId, outcome }) => (outcome === 'letter' ? letterLink(messageId) : ''),
+      },
+      // Whole, as a cause that is cut may stand for two.
+      { under: ({ error }) => (error === undefined ? [] : [text(error)]) },
+    ),
     ...(open.length > maxShown ? [text(`These are the first ${maxShown} of ${numberOf(open.length)}.`)] : []),
     ...noteIf(unread, 'warn', 'The outcomes of the others could not be read.'),
   ];

@@ -46,7 +46,7 @@ test('publish --wait tells of each message what became of it', async () => {
 
   const said = await publish([grade(502, { gradeObjectId: 5998 })], '--wait 20');
   expect(said.out).toMatch(
-    /\n1 letter\.\nLine .*\n {3}1 {2}grade-push {2}[\w-]+ {2}letter rejected {2}[\w-]+ {2}404/,
+    /\n1 letter\.\nLine .*\n {3}1 {2}grade-push {2}[\w-]{36} {2}letter rejected {2}\w+\n +404 Resource Not Found: G/,
   );
   // What does not ask is not told of: a first success writes nothing.
   const { out: unasked } = await publish([grade(504)], '--json');
