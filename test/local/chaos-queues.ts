@@ -6,24 +6,24 @@ import {
   SendMessageCommand,
 } from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf } from '../../lib/delivery/letters/dead-letter.ts';
+import { waitLimitMs } from '../limits.ts';
 import { type Kind, kinds } from './chaos-messages.ts';
 import type { Stack } from './stack.ts';
-
-const longestMs = 600_000;
 
 export async function send(stack: Stack, kind: Kind, body: string): Promise<void> {
   const QueueUrl = stack.description.queues[kind];
   await stack.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: body }));
 }
 
-/** Until no more messages than these are on the queues, visible or not. */
+/** Until no more messages than these are on the queues, visible or not. @throws where none of them leaves any more. */
 export async function untilLeft({ sqs, description }: Stack, most: number): Promise<void> {
   const AttributeNames = [
     'ApproximateNumberOfMessages',
     'ApproximateNumberOfMessagesNotVisible',
     'ApproximateNumberOfMessagesDelayed',
   ] as const;
-  const giveUpMs = performance.now() + longestMs;
+  let fewest = Number.POSITIVE_INFINITY;
+  let sinceMs = 0;
   for (let calm = 0; calm < 2; await sleep(250)) {
     const answers = await Promise.all(
       kinds.map((kind) =>
@@ -39,8 +39,9 @@ export async function untilLeft({ sqs, description }: Stack, most: number): Prom
       .flatMap(({ Attributes = {} }) => Object.values(Attributes))
       .reduce((sum, value) => sum + Number(value), 0);
     calm = left <= most ? calm + 1 : 0;
-    if (performance.now() > giveUpMs)
-      throw new Error(`${left} messages are left after ${longestMs / 1000} s`);
+    if (left < fewest) [fewest, sinceMs] = [left, performance.now()];
+    else if (performance.now() - sinceMs > waitLimitMs)
+      throw new Error(`${left} messages are left, and none has come to its end for ${waitLimitMs / 1000} s`);
   }
 }
 

@@ -39,6 +39,7 @@ type PlatformChanges = {
   gradeValues?: GradeValueChange[];
   enrollments?: (EnrollmentKey & { roleId?: number })[];
 };
+type AwsService = 'sqs' | 's3' | 'secretsManager' | 'dynamodb';
 type PlatformRemovals = { gradeValues?: GradeValueKey[]; enrollments?: EnrollmentKey[] };
 
 export type PlatformState = Record<string, Record<string, unknown>[]>;
@@ -124,10 +125,17 @@ export function controlsOf(description: StackDescription) {
       if (!answer.ok) throw new Error(`POST /_local/calendar: ${answer.status} ${await answer.text()}`);
     },
     /** Makes calls of an emulated service fail, as aws-faults.ts tells. */
-    awsFault: async (service: 'sqs' | 's3' | 'secretsManager' | 'dynamodb', fault: object) => {
+    awsFault: async (service: AwsService, fault: object) => {
       const url = `${description[service]}/_local/faults`;
       const answer = await fetch(url, { method: 'POST', body: JSON.stringify(fault) });
       if (!answer.ok) throw new Error(`POST ${url}: ${answer.status} ${await answer.text()}`);
+    },
+    /** All emulated services answer as they should again. */
+    clearAwsFaults: async () => {
+      const { sqs, secretsManager, dynamodb } = description;
+      // S3 is served with SQS.
+      for (const url of [sqs, secretsManager, dynamodb])
+        await fetch(`${url}/_local/faults`, { method: 'DELETE' });
     },
   };
 }

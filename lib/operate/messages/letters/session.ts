@@ -19,7 +19,7 @@ export type ReadSummary = {
   whole: boolean;
   /** Reading ended because as many letters as were asked for had been found. */
   limitReached?: boolean;
-  /** About so many were leased by somebody else when the reading began, and were not read. */
+  /** About so many were leased by somebody else meanwhile, and were not read. */
   hidden: number;
   /** When the oldest letter that was read was sent: SQS keeps it for 14 days from then on. Undefined: none was read. */
   oldestMs: number | undefined;
@@ -70,8 +70,14 @@ export const openSession = async (target: Target): Promise<Session> => {
     queue,
     lease,
     async *letters({ signal, onProgress }) {
-      const { visible, inFlight } = await countsOf(queue);
-      summary.hidden = Math.max(0, inFlight - lease.size());
+      // Also at the end: somebody may have taken some after they were counted, and what is not found then is not gone.
+      const counted = async (): Promise<number> => {
+        const { visible, inFlight } = await countsOf(queue);
+        summary.hidden = Math.max(summary.hidden, inFlight - lease.size());
+        return visible;
+      };
+      summary.hidden = 0;
+      const visible = await counted();
       const isOver = () => signal.aborted || lease.size() >= maxLeased;
       for (let round = 0; round < maxRounds && !isOver(); round += 1) {
         for await (const letter of merged(
@@ -83,7 +89,7 @@ export const openSession = async (target: Target): Promise<Session> => {
           onProgress?.(summary.seen, Math.max(visible, summary.seen));
           yield letter;
         }
-        if (isOver() || (await countsOf(queue)).visible === 0) break;
+        if (isOver() || (await counted()) === 0) break;
       }
       summary.whole = !isOver();
     },

@@ -28,10 +28,13 @@ const isGiven = ({ type, value, defaultValue, selectedOptions }) =>
 /** What came while somebody typed, by the element that is to show it. */
 const held = new WeakMap();
 
-/** Whoever types, chooses, or has opened something, keeps it; and the focus stays where it was. */
+/** What is pressed, until its click has come: there is none where its element is replaced meanwhile. */
+let pressed;
+
+/** Whoever types, chooses, presses, or has opened something, keeps it; and the focus stays where it was. */
 const replaceContent = (element, markup) => {
   const focused = element.contains(document.activeElement) ? document.activeElement : undefined;
-  if (focused?.matches('input, select, textarea')) {
+  if (focused?.matches('input, select, textarea') || (pressed && element.contains(pressed))) {
     held.set(element, markup);
     return;
   }
@@ -121,6 +124,9 @@ const follow = async (element, signal) => {
   if (!signal.aborted) lose();
 };
 
+/** The click of a touch comes so much later, in milliseconds, than its end. */
+const clickMs = 300;
+
 /** Only a page that is in sight follows: a browser has six connections for all of them. */
 const live = (element) => {
   let leaving;
@@ -141,6 +147,20 @@ const live = (element) => {
     element.addEventListener('focusout', ({ relatedTarget }) => {
       if (held.has(element) && !element.contains(relatedTarget)) replaceContent(element, held.get(element));
     });
+    element.addEventListener('pointerdown', ({ target }) => {
+      pressed = target;
+    });
+    // Where the end of a press was not told, as with a menu, the next move tells it.
+    for (const name of ['pointerup', 'pointercancel', 'pointermove'])
+      addEventListener(name, ({ buttons }) => {
+        const released = pressed;
+        if (released === undefined || buttons !== 0) return;
+        setTimeout(() => {
+          if (pressed !== released) return;
+          pressed = undefined;
+          if (held.has(element)) replaceContent(element, held.get(element));
+        }, clickMs);
+      });
   }
   document.addEventListener('visibilitychange', look);
   addEventListener('pagehide', leave);

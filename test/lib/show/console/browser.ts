@@ -1,4 +1,5 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { waitLimitMs } from '../../../limits.ts';
 import { typed } from '../cli/typed.ts';
 import { browserPath } from './browser-path.ts';
 
@@ -58,7 +59,8 @@ export const serveConsole = async (file: string, options = ''): Promise<ServedCo
 export const watched = (page: Page): string[] => {
   const problems: string[] = [];
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) problems.push(`console: ${message.text()}`);
+    if (['error', 'warning'].includes(message.type()))
+      problems.push(`console: ${message.text()} (${message.location().url})`);
   });
   page.on('pageerror', (error) => problems.push(`script: ${error.message}`));
   page.on('requestfailed', (request) => {
@@ -85,6 +87,8 @@ export const loaded = async (page: Page): Promise<void> => {
 
 /** Signs in by the printed address: the browser of this context is the one that the console lets in. */
 export const signIn = async (context: BrowserContext, { url, origin }: ServedConsole): Promise<Page> => {
+  // A busy machine is slow, and nothing is wrong with its pages.
+  context.setDefaultTimeout(waitLimitMs);
   const page = await context.newPage();
   await page.goto(url);
   await page.waitForURL(`${origin}/`);

@@ -241,6 +241,24 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     expect(await row.getByLabel('Reason').inputValue()).toBe('a new key');
   });
 
+  test('a button that is pressed while its page renews itself does what it says when it is let go', {
+    tags: ['long'],
+  }, async () => {
+    await park(office, [enrollment(415)]);
+    await page.goto(`${served.origin}/replay?user=415`);
+    await button('Make the plan').click();
+    await button('Send 1 letter').click();
+    // Its function is not at work, so that the canary is waited for.
+    await button('Stop').hover();
+    await page.mouse.down();
+    const renewal = page.waitForResponse(/part=yes/);
+    await page.evaluate(hiddenAndSeen);
+    await (await renewal).finished();
+    await page.evaluate('new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame))');
+    await page.mouse.up();
+    await page.getByText('This run stopped').waitFor();
+  });
+
   test('what is chosen stays while its tab is hidden, and a run tells what became of it when its console ends', {
     tags: ['long'],
   }, async () => {
@@ -253,12 +271,8 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await button('Make the plan', other).click();
     await other.getByLabel('Messages a second').selectOption('5');
     const was = await button('Send 1 letter', other).elementHandle();
-    await other.evaluate(`
-      document.activeElement.blur();
-      for (const value of [true, false]) {
-        Object.defineProperty(document, 'hidden', { value, configurable: true });
-        document.dispatchEvent(new Event('visibilitychange'));
-      }`);
+    await other.evaluate('document.activeElement.blur()');
+    await other.evaluate(hiddenAndSeen);
     await was?.waitForElementState('hidden');
     expect(await other.getByLabel('Messages a second').inputValue()).toBe('5');
     await button('Send 1 letter', other).click();
@@ -270,6 +284,13 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await other.context().close();
   });
 });
+
+/** A page that is seen again renews itself. */
+const hiddenAndSeen = `
+  for (const value of [true, false]) {
+    Object.defineProperty(document, 'hidden', { value, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }`;
 
 const grades = [
   'orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments',

@@ -47,7 +47,8 @@ export const waitingImport = async (executions: DurableExecutions, bucket: Bucke
     lostColumns: [{ file: 'users.csv', columns: ['identifier'] }],
   });
   const asked = Promise.withResolvers<string>();
-  const ended = executions.run({}, { functionArn, executionTimeoutMs: 60_000 }, async (payload) => {
+  // It waits for a day, as it is deployed: a test may come to it late.
+  const ended = executions.run({}, { functionArn, executionTimeoutMs: 24 * 3_600_000 }, async (payload) => {
     const { DurableExecutionArn, CheckpointToken, InitialExecutionState } = payload as Payload;
     const callback = InitialExecutionState.Operations.find(({ Type }) => Type === 'CALLBACK');
     if (callback) {
