@@ -1,21 +1,21 @@
 import type { Platform } from '../../platform/client/client.ts';
 import { type GradeObject, listGradeObjects } from '../../platform/resources/grade-objects.ts';
 
-/** The grade objects of org units, as they were listed last. */
+/** The grade objects of org units, from their last lists. */
 export type GradeObjects = {
   /**
-   * Those of one, listed at `sinceMs` or later; default: at most a minute ago.
-   * @throws what the platform's answer to the list makes.
+   * The grade objects of an org unit, listed at `sinceMs` or later; default: at most a minute ago.
+   * @throws any error of the platform's list call.
    */
   of(orgUnitId: number, platform: Platform, sinceMs?: number): Promise<readonly GradeObject[]>;
 };
 
-/** For so long a list is trusted: names are given to other grade objects by people, at any time. */
+/** A list is trusted for this time: people can rename grade objects at any time. */
 export const listKeptMs = 60_000;
-/** Of so many org units at most: the one that was listed first is forgotten. */
+/** Maximum number of org units; the one listed first is forgotten. */
 const maxOrgUnits = 1_000;
 
-/** One list serves all messages of a container about an org unit, also those that ask at the same time. */
+/** One list serves all messages of a container about an org unit, including those that ask at the same time. */
 export const createGradeObjects = (nowMs: () => number): GradeObjects => {
   const kept = new Map<number, { atMs: number; list: Promise<readonly GradeObject[]> }>();
   return {

@@ -1,7 +1,6 @@
-/** What the SIS calls org units and users. */
 export const crosswalkKinds = ['orgUnitCode', 'userName', 'orgDefinedId'] as const;
 export type CrosswalkKind = (typeof crosswalkKinds)[number];
 
-/** Where names come from: the platform's own lists, or files that the university puts into the bucket. */
+/** The platform's own lists, or files that the university puts into the bucket. */
 export const crosswalkSources = ['platform', 'file'] as const;
 export type CrosswalkSource = (typeof crosswalkSources)[number];

@@ -14,36 +14,35 @@ import {
   isAccepted,
 } from './table.ts';
 
-/** What the SIS' ids stand for on the platform. */
 export type Crosswalk = {
   /** @throws MessageFailure of kind `unknown-id` or `ambiguous-id`, naming the field; its detail names the id. */
   platformIds(sisIds: readonly SisId[], asked: Asked): Promise<PlatformIds>;
   gradeObjects: GradeObjects;
-  /** The platform does not know what they stood for: the next look-up asks the table, and the platform, again. */
+  /** Call this if the platform does not know what they stood for: the next look-up asks the table, and the platform, again. */
   forget(sisIds: readonly SisId[]): void;
 };
 
 type Asked = {
-  /** Lists an org unit's grade objects. */
+  /** To list an org unit's grade objects. */
   platform: Platform;
-  /** That the message gives itself, as the platform's id. */
+  /** The message's own org unit, by the platform's id. */
   orgUnitId: number | undefined;
 };
 
 type Options = {
-  /** Undefined where none is configured: then names of grade objects alone can be looked up. */
+  /** Undefined if none is configured: then only names of grade objects can be looked up. */
   table: Pick<CrosswalkTable, 'namesIn'> | undefined;
   nowMs(): number;
 };
 
-/** What a look-up may call of the platform. */
+/** The calls of the platform that a look-up may make. */
 export const lookUpOperations = [getGradeObjects];
 
-/** For so long a container trusts what it has read, in milliseconds. */
+/** A container trusts what it has read for this time, in milliseconds. */
 const keptMs = 600_000;
-/** So many names at most: what was read first is forgotten. */
+/** Maximum number of names; the one read first is forgotten. */
 const maxNames = 50_000;
-/** A name may be new on the platform: a list that is older than this is read again before it is called unknown. */
+/** A name may be new on the platform: a list older than this is read again before the name counts as unknown. */
 const recentMs = 5_000;
 
 const kindOf: Readonly<Record<string, CrosswalkKind>> = {
@@ -54,7 +53,6 @@ const kindOf: Readonly<Record<string, CrosswalkKind>> = {
   orgDefinedId: 'orgDefinedId',
 };
 
-/** The look-up of a container whose settings name the table, or none. */
 export const crosswalkOn = (table: string | undefined, dynamodb: DynamoDb): Crosswalk =>
   createCrosswalk({
     table: table === undefined ? undefined : createCrosswalkTable({ dynamodb, table, nowMs: Date.now }),
@@ -65,7 +63,7 @@ export const createCrosswalk = ({ table, nowMs }: Options): Crosswalk => {
   const gradeObjects = createGradeObjects(nowMs);
   const kept = new Map<string, { ids: readonly number[]; untilMs: number }>();
   let forgottenMs = 0;
-  // One request for what the messages of a batch ask at the same time.
+  // One request for all messages of a batch that ask at the same time.
   const buckets = new DataLoader(
     async (names: readonly string[]) => {
       const found = await table?.namesIn([...names]);

@@ -7,17 +7,17 @@ const movedCodes = z.object({
   ),
 });
 
-/** Codes that stand for another org unit than before, and nobody has accepted that: an object in the bucket, by source. */
+/** Codes that stand for another org unit than before, without an operator's acceptance: an object in the bucket, by source. */
 export type MovedCodes = z.infer<typeof movedCodes>;
 
 export const movedKey = (source: CrosswalkSource): string => `${filledFolder}moved-${source}.json`;
 
-/** What was filled last, in the bucket. */
+/** The folder of what was filled last. */
 export const filledFolder = 'crosswalk-state/filled/';
 
 /** The names of a kind from a source: a packed file of bucket, name as JSON, ids, and what it stood for. */
 export const filledKey = (kind: CrosswalkKind, source: CrosswalkSource): string =>
   `${filledFolder}${kind}-${source}.gz`;
 
-/** None where there is no such object yet. */
+/** Empty if the object does not exist yet. */
 export const movedIn = (json: unknown): MovedCodes => movedCodes.safeParse(json).data ?? { codes: [] };

@@ -4,33 +4,31 @@ import { type Attributes, attribute, type DynamoDb, unlessRefused } from '../../
 import { readItems, writeItems } from '../../runtime/aws/dynamodb-batches.ts';
 import type { CrosswalkKind, CrosswalkSource } from './kinds.ts';
 
-/** What a name stands for. */
 export type Entry = {
   /** The platform's ids, in ascending order; with two or more the name is ambiguous. */
   ids: number[];
-  /** It stood for these before, and nobody has accepted that it moved. */
+  /** The ids it stood for before, if no operator has accepted the move. */
   was?: number[];
 };
 
-/** What the names of one bucket stand for. */
+/** By name, for one bucket. */
 export type Entries = ReadonlyMap<string, Entry>;
 
-/** One item of the table: names lie in buckets, so that a million users are 65,536 small items. */
+/** One item of the table. Names are grouped in buckets, so that a million users are 65,536 small items. */
 export type BucketItem = { bucket: string; entries: Entries };
 
-/** The last fill of a kind from a source. */
 export type Filled = { filledMs: number; names: number };
 
 export type CrosswalkTable = {
-  /** The names of these buckets; a bucket that has no item is left out. Not consistent: of the last seconds something may be missing. */
+  /** By bucket; a bucket without an item is left out. Not consistent: changes of the last seconds may be missing. */
   namesIn(buckets: readonly string[], options?: Reading): Promise<Map<string, Entries>>;
-  /** Writes whole items, and removes those without entries. Written twice they do no harm. */
+  /** Writes whole items, and removes those without entries. Writing them twice does no harm. */
   put(items: Iterable<BucketItem> | AsyncIterable<BucketItem>): Promise<void>;
-  /** When this bucket was written last; undefined: there is none. */
+  /** When this bucket was last written; undefined if it does not exist. */
   writtenMs(bucket: string): Promise<number | undefined>;
-  /** Accepts that a code moved, as its entry tells it. */
+  /** Accepts the move of a code, as its entry states it. */
   accept(name: string, entry: Entry): Promise<void>;
-  /** When each kind was filled last from each source, as `orgUnitCode/platform`. */
+  /** When each kind was last filled from each source, by keys such as `orgUnitCode/platform`. */
   fills(): Promise<Map<string, Filled>>;
   noteFill(of: string, filled: Filled): Promise<void>;
 };
@@ -42,27 +40,27 @@ export type CrosswalkAccess = { dynamodb: DynamoDb; table: string; nowMs(): numb
 /** Spreads names evenly over the buckets of a kind and source: the first digits of a digest, as `0a1f`. */
 export const shardOf = (name: string): string => hash('sha256', name).slice(0, 4);
 
-/** The bucket in which a name lies, as `userName/file/0a1f`. */
+/** As `userName/file/0a1f`. */
 export const bucketOf = (kind: CrosswalkKind, source: CrosswalkSource, name: string): string =>
   `${kind}/${source}/${shardOf(name)}`;
 
-/** The bucket in which it lies that the move of a code was accepted. */
+/** The bucket that records the acceptance of a code's move. */
 export const acceptedBucketOf = (name: string): string => `accepted/orgUnitCode/${shardOf(name)}`;
 
-/** Whether an operator has accepted this move: from what it stood for to what it stands for, not a later one. */
+/** Whether an operator has accepted this very move, from what it stood for to what it stands for, and not a later one. */
 export const isAccepted = ({ ids, was }: Entry, accepted: Entry | undefined): boolean =>
   accepted !== undefined && sameIds(accepted.ids, ids) && sameIds(accepted.was ?? [], was ?? []);
 
 export const sameIds = (one: readonly number[], other: readonly number[]): boolean =>
   one.length === other.length && one.every((id, at) => id === other[at]);
 
-/** The item that tells of the fills. */
+/** The item that records the fills. */
 const fillBucket = 'fill';
 
-/** How often an acceptance is tried against those of others in the same bucket. */
+/** Number of attempts to write an acceptance while others write to the same bucket. */
 const maxTries = 10;
 
-/** The crosswalk's table: which names of the SIS stand for which ids of the platform. It can be filled anew from its sources. */
+/** Which names of the SIS stand for which ids of the platform. The table can be filled again from its sources. */
 export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess): CrosswalkTable => {
   const itemAt = async (bucket: string): Promise<Attributes | undefined> => {
     const asked = { TableName: table, Key: { bucket: { S: bucket } }, ConsistentRead: true };
@@ -133,14 +131,17 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
   };
 };
 
-/** Pairs, as names of others are no keys of JSON: Node 24 misreads an escaped key after another one with a backslash (nodejs/node#63785). */
+/**
+ * Pairs, because foreign names must not be keys of JSON: Node 24 misreads an escaped key after another one with a backslash
+ * (nodejs/node#63785).
+ */
 const textOf = (entries: Entries): string => JSON.stringify([...entries]);
 
-/** Only the fill and operators write there, so no more is checked. */
+/** Only the fill and operators write there, so nothing else is checked. */
 const entriesIn = (text = '[]'): Entries =>
   new Map(text.startsWith('{') ? entriesInObject(text) : ((jsonIn(text) ?? []) as [string, Entry][]));
 
-/** As versions before 1.0 wrote them: `{"BIO-101":{"ids":[2001],"was":[1999]}}`. Each name is read as a value, not as a key. */
+/** The form of versions before 1.0: `{"BIO-101":{"ids":[2001],"was":[1999]}}`. Each name is read as a value, not as a key. */
 function* entriesInObject(text: string): Generator<[string, Entry]> {
   for (const [, name = '', ids = '', was] of text.matchAll(
     /[{,]("(?:[^"\\]|\\.)*"):\{"ids":\[([\d,]*)\](?:,"was":\[([\d,]*)\])?\}/gy,
@@ -148,5 +149,5 @@ function* entriesInObject(text: string): Generator<[string, Entry]> {
     yield [JSON.parse(name), { ids: idsIn(ids), ...(was !== undefined && { was: idsIn(was) }) }];
 }
 
-/** Ids behind each other, as `2001,2002`. */
+/** Parses `2001,2002`. */
 export const idsIn = (text: string): number[] => (text === '' ? [] : text.split(',').map(Number));

@@ -6,11 +6,11 @@ import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 type Calling = {
   platform: PlatformClient;
   observe: { call(call: CallReport): void };
-  /** Tells how much it calls of what the platform grants. */
+  /** Records how much of the platform's rate limit it uses. */
   paceUse?: { heard(calls: readonly CallReport[]): void } | undefined;
 };
 
-/** The platform as a job calls it: as the service, and after what is more urgent. */
+/** The platform for a job: calls as the service, and after what is more urgent. */
 export const bulkPlatform = (
   { platform, observe, paceUse }: Calling,
   { operations, signal }: { operations: readonly Operation<unknown>[]; signal: AbortSignal },

@@ -24,7 +24,7 @@ export const maxOperations = 3_000;
  * same steps must come in the same order each time.
  */
 export type Job<Request, Result> = {
-  /** @throws Error where the event is not valid. */
+  /** @throws Error if the event is not valid. */
   requestIn(event: unknown): Request;
   run(request: Request, engine: Engine): Promise<Result>;
 };
@@ -32,40 +32,43 @@ export type Job<Request, Result> = {
 export type Engine = {
   /** `arn:…:function:<name>:<version>/durable-execution/<name>/<id>` */
   executionArn: string;
-  /** Of this invocation, like the next field. */
+  /** Of this invocation, as is the next field. */
   invocationId: string;
   leftMs(): number;
-  /** How many operations were used so far, without those that repeated a step. */
+  /** Number of operations used so far, without those that repeated a step. */
   operations(): number;
-  /** Its result is recorded, so that it is not done again. */
+  /** Runs the work and records its result, so that it is not done again. */
   step<Result>(name: string, options: StepOptions<Result>): Promise<Result>;
-  /** The function does not run meanwhile, and costs nothing. */
+  /** The function does not run during the wait, and costs nothing. */
   wait(name: string, seconds: number): Promise<void>;
-  /** Somebody outside decides, by the API's callback; the function does not run meanwhile. undefined: nobody did in time. */
+  /**
+   * Waits for a decision from outside, by the API's callback; the function does not run during the wait. Undefined: none came in
+   * time.
+   */
   approval<Answer>(name: string, options: ApprovalOptions<Answer>): Promise<Answer | undefined>;
-  /** Each of them has an engine of its own. */
+  /** Each item has its own engine. */
   map<Item, Result>(name: string, items: Item[], options: MapOptions<Item, Result>): Promise<Result[]>;
   /** Sets how results are recorded from now on. */
   recordBy(results: AnySerdes): void;
-  /** Sets who is told of each failure after which a step is repeated. */
+  /** Sets a function to call with each failure after which a step is repeated. */
   tellWaits(tell: (failure: Failure) => void): void;
 };
 
 type StepOptions<Result> = {
   work(): Promise<Result>;
   /**
-   * How long it waits after a failure that passes, or that a person must fix: then it goes on by itself. After a crash it is
-   * started again. Default: it throws; `isInterrupted` tells whether it was a crash.
+   * How long to wait after a failure that passes, or that a person must fix; then the step continues by itself, and starts again
+   * after a crash. Default: it throws; `isInterrupted` shows whether it was a crash.
    */
   backoff?: BackoffLimits;
 };
 
 type ApprovalOptions<Answer> = {
   timeoutSeconds: number;
-  /** Tells outside where to answer; in a step, which is repeated by `backoff`. */
+  /** Passes the callback's id to the outside; runs in a step, which is repeated by `backoff`. */
   submitted(callbackId: string): Promise<void>;
   backoff?: BackoffLimits;
-  /** From the answer's JSON. @throws Error where it is none: the job fails. */
+  /** Parses the answer's JSON. @throws Error if it is not a valid answer: then the job fails. */
   answerIn(answer: unknown): Answer;
 };
 
@@ -86,7 +89,7 @@ export const durableHandler = <Request, Result>(
     engine && { durableExecutionClient: engine },
   );
 
-/** What all engines of an execution share. */
+/** Shared by all engines of an execution. */
 type Shared = { operations: number; tell(failure: Failure): void };
 
 const engineFor = (context: DurableContext, shared: Shared): Engine => ({
@@ -153,7 +156,6 @@ const maxAttempts = 100;
 /** After crashes, at most this often, which takes an hour. */
 const maxAttemptsAfterDeath = 10;
 
-/** Whether the process crashed during a step. */
 export const isInterrupted = (error: unknown): boolean =>
   error instanceof StepError && error.cause instanceof Error && error.cause.name === interrupted;
 

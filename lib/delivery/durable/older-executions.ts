@@ -2,12 +2,12 @@ import { type BackoffLimits, waitSeconds } from '../../message/backoff.ts';
 import { awsClient, timeouts } from '../../runtime/aws/clients.ts';
 import type { Engine } from './job.ts';
 
-/** The running executions of a function, the oldest first, as the engine lists them. */
+/** Returns the running executions of a function, the oldest first, as the engine lists them. */
 export type RunningExecutions = (functionArn: string) => Promise<string[]>;
 
 /**
- * Waits until no older execution of the function is running. The engine knows which ones run, so an execution that was stopped,
- * or ran out of time, blocks nobody.
+ * Waits until no older execution of the function is running. The engine knows which ones run, so an execution that was stopped, or
+ * ran out of time, does not block others.
  */
 export const waitForOlderExecutions = async (
   engine: Engine,

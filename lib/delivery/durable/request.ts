@@ -3,7 +3,10 @@ import * as z from 'zod';
 /** A schedule without an input sends an event about itself. */
 const schedule = z.looseObject({ 'detail-type': z.string() });
 
-/** What an event asks a job for; a schedule and no event ask for nothing of it. @throws Error that names what is wrong with the event. */
+/**
+ * The part of an event that is a job's request; empty for a schedule or no event. @throws Error that names what is wrong with the
+ * event.
+ */
 export const requestFrom = <Request>(
   schema: z.ZodType<Request>,
   event: unknown,

@@ -15,21 +15,20 @@ type RunServices = {
   };
 };
 
-/** A job in one of its invocations. */
 export type Run<Services = RunServices> = {
   services: Services;
   engine: Engine;
-  /** Prefix of the objects that this execution alone needs. */
+  /** Prefix of the objects that only this execution needs. */
   folder: string;
-  /** How long the invocation was to last when it began. */
+  /** Time that the invocation had when it began. */
   wholeMs: number;
-  /** What else a failure from now on is to change, beside the log. */
+  /** What a failure from now on must change beside the log. */
   failed?(error: unknown): Promise<void>;
 };
 
 type Described<Request, Result, Services> = {
   requestIn(event: unknown): Request;
-  /** As the log calls it, such as `the course export`. */
+  /** The job's name in the log, such as `the course export`. */
   whatOf(request: Request): string;
   services(): Promise<Services>;
   /** Prefix of the objects that only executions need. */
@@ -78,17 +77,17 @@ export const jobOf = <Request, Result, Services extends RunServices>({
 
 type Timed = Pick<Run, 'engine' | 'wholeMs'> & { services: Pick<RunServices, 'limits'> };
 
-/** The next invocation has more time: a step that is cut off by the end of this one would be done again. */
+/** Waits for the next invocation if this one is too short: a step that its end cuts off would be repeated. */
 export const enoughTime = async ({ engine, wholeMs, services }: Timed, name: string): Promise<void> => {
   const seconds = await engine.step(name, {
     work: async () => (engine.leftMs() < wholeMs / 2 ? engine.leftMs() / 1000 + 1 : 0),
-    // A process may die here, too.
+    // The process may die here, too.
     backoff: services.limits.backoff,
   });
   if (seconds > 0) await engine.wait(`${name}: the next invocation`, seconds);
 };
 
-/** For a step, without what is reserved at the end of the invocation. */
+/** The time for a step, without the reserve at the end of the invocation. */
 export const timeLeft = ({ engine, services }: Pick<Timed, 'engine' | 'services'>): number =>
   Math.max(1, engine.leftMs() - services.limits.reserveMs);
 
@@ -96,13 +95,13 @@ type Steps<Place, Result> = {
   name: string;
   from: Place;
   work(from: Place, step: { at: number; timeMs: number }): Promise<Result>;
-  /** Where to go on; undefined: it is done. It must decide the same each time. */
+  /** Where to continue; undefined: it is done. Must be deterministic. */
   next(result: Result, from: Place): Place | undefined | Promise<Place | undefined>;
   /** Number of the first step. */
   first?: number;
 };
 
-/** Work in steps, each of which goes on where the one before stopped, with time enough for it. */
+/** Runs work in steps, each with enough time; each continues where the one before stopped. */
 export const inSteps = async <Place, Result>(
   run: Timed,
   { name, from, work, next, first = 1 }: Steps<Place, Result>,

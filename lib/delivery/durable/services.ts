@@ -5,7 +5,7 @@ import { createRunningExecutions } from './older-executions.ts';
 /** A part of an upload takes longer than a call of Secrets Manager. */
 export const jobClientOptions = { ...timeouts({ connectionMs: 2_000, requestMs: 30_000 }), maxAttempts: 3 };
 
-/** What every job needs that reads the platform and writes to a bucket. */
+/** The services of every job that reads the platform and writes to a bucket. */
 export const createJobServices = async (
   name: string,
   { settings, bucket }: { settings: PlatformSettings; bucket: string },

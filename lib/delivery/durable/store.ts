@@ -23,7 +23,6 @@ type Asked = {
   Range?: string;
 };
 
-/** The bucket that jobs write to. */
 export const createJobStore = ({ s3, bucket }: { s3: S3Client; bucket: string }) => {
   const put = async (key: string, Body: Uint8Array, ContentType: string): Promise<void> => {
     await s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body, ContentType }));
@@ -58,7 +57,7 @@ export const createJobStore = ({ s3, bucket }: { s3: S3Client; bucket: string })
     return { bytes };
   };
 
-  /** @throws where the object is not there, or is no longer the one of this ETag. */
+  /** @throws if the object does not exist, or no longer has this ETag. */
   const open = async (key: string, asked: Asked = {}): Promise<Readable> => {
     const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...asked }));
     return Body instanceof Readable ? Body : Readable.from([]);
@@ -72,10 +71,13 @@ export const createJobStore = ({ s3, bucket }: { s3: S3Client; bucket: string })
 
   const readJson = async (key: string): Promise<unknown> => JSON.parse(await text(key));
 
-  /** Undefined where there is no such object. By a list: who may not list all is refused what is not there, as if it were there. */
+  /**
+   * Undefined if there is no such object. It uses a list: without the right to list everything, a missing object is answered like a
+   * forbidden one.
+   */
   const etagOf = async (key: string): Promise<string | undefined> => {
     const list = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1 });
-    // The key itself sorts before all that it begins.
+    // The key itself sorts before all keys that start with it.
     const [first] = (await s3.send(list)).Contents ?? [];
     return first?.Key === key ? (first.ETag ?? '') : undefined;
   };
@@ -86,7 +88,6 @@ export const createJobStore = ({ s3, bucket }: { s3: S3Client; bucket: string })
 
     etagOf,
 
-    /** Of the objects whose keys begin so. */
     keysUnder: async (prefix: string): Promise<string[]> => {
       const keys: string[] = [];
       let ContinuationToken: string | undefined;
@@ -127,13 +128,13 @@ export const createJobStore = ({ s3, bucket }: { s3: S3Client; bucket: string })
         },
       ),
 
-    /** Packs lines, each of which ends with a line feed, while they are stored. */
+    /** Compresses lines, each of which ends with a line feed, while they are stored. */
     uploadLines: (key: string, lines: Iterable<string> | AsyncIterable<string>): Promise<void> =>
       pipeline(lines, createGzip({ level: 1 }), async (pieces: AsyncIterable<Uint8Array>) => {
         await upload(key, 'application/gzip', pieces);
       }),
 
-    /** The lines of an object that memory holds. */
+    /** Holds all lines in memory. */
     readLines: async (key: string): Promise<string[]> => {
       let text = '';
       const decoded = async (pieces: AsyncIterable<string>) => {

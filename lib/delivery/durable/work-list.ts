@@ -8,15 +8,14 @@ import { type Run, timeLeft } from './run.ts';
 /** An item of a list, or the rest of it. */
 type Task<Item> = {
   item: Item;
-  /** Since when it has failed without a success. */
+  /** When its current series of failures began. */
   sinceMs?: number;
-  /** How often in a row an invocation ended without progress. */
+  /** Number of consecutive invocations that ended without progress. */
   cuts?: number;
 };
 
-/** The result of an item's turn. */
 export type Turn<Item> = {
-  /** What is still to be done of it; undefined: nothing. If there is no failure, the end of the time cut it off. */
+  /** What remains to be done; undefined: nothing. If there is no failure, the end of the time cut it off. */
   left?: Item | undefined;
   failure?: Failure | undefined;
   /** Something was done or refused: the platform answers. */
@@ -25,25 +24,25 @@ export type Turn<Item> = {
 
 type TakeTurn<Item> = (item: Item) => Promise<Turn<Item>>;
 
-/** Work on many items, each of which may fail on its own. `Sum`: what came of them, as JSON. */
+/** Work on many items, each of which may fail separately. `Sum`: their combined result, as JSON. */
 export type WorkList<Item, Sum> = {
-  /** As the log calls it. */
+  /** The list's name in the log. */
   what: string;
-  /** Names a step; the same each time. */
+  /** Name of a step; must be deterministic. */
   nameOf(first: Item, last: Item): string;
   noSum(): Sum;
   add(sum: Sum, more: Sum): void;
-  /** What the items of one step share. `signal` fires at the end of its time. */
+  /** Shared by the items of one step. `signal` fires at the end of its time. */
   inStep(
     step: { sum: Sum; signal: AbortSignal },
     work: (turn: TakeTurn<Item>) => Promise<void>,
   ): Promise<void>;
   giveUp(sum: Sum, item: Item, failure: Failure): void;
-  /** How many steps are under way at the same time, and items of a step. */
+  /** Number of concurrent steps, and of concurrent items in a step. */
   concurrency: { steps: number; items: number };
-  /** A step is not worth its operation for fewer. */
+  /** A step is not worth its operation for fewer items. */
   minPerStep: number;
-  /** An item that has failed for so long is given up. */
+  /** An item that has failed for this long is given up. */
   maxWaitMs: number;
 };
 
@@ -60,16 +59,15 @@ const maxOperationsForWaits = (maxOperations * 2) / 3;
 const minTurnMs = 10_000;
 /** If more items than this fail in a row, the platform is the cause. */
 const maxUnlucky = 8;
-/** How often in a row an item may take longer than an invocation. */
+/** Number of consecutive times that an item may take longer than an invocation. */
 const maxCuts = 3;
 
-/** State that the steps of one list share. */
 type State<Item, Sum> = {
   list: WorkList<Item, Sum>;
   run: Pick<Run<{ observe: Observe; limits: Run['services']['limits'] }>, 'services' | 'engine'>;
   /** When the platform last answered. Decisions based on it are recorded with a step's result, so a replay decides the same. */
   answeredMs: number;
-  /** How many items in a row have failed. */
+  /** Number of items in a row that have failed. */
   unlucky: number;
 };
 
@@ -82,7 +80,7 @@ type Outcome<Item, Sum> = {
   suspects: Task<Item>[][];
 };
 
-/** Works on all of these, and repeats those that fail for now until they succeed or are given up. */
+/** Processes all items, and repeats those that fail for now until they succeed or are given up. */
 export const workThrough = async <Item, Sum>(
   items: readonly Item[],
   list: WorkList<Item, Sum>,
@@ -136,8 +134,8 @@ const workOn = async <Item, Sum>(
 };
 
 /**
- * Items that were in progress when the function crashed have their turns while nothing else does, in ever smaller groups. That
- * finds the one item that causes the crash, and the others are done.
+ * Processes items that were in progress when the function crashed while nothing else runs, in ever smaller groups. That isolates
+ * the item that causes the crash, and completes the others.
  */
 const isolate = async <Item, Sum>(
   chunk: Task<Item>[],
@@ -182,17 +180,17 @@ const dividedInto = <Item>(maxParts: number, tasks: Item[]): Item[][] => {
   );
 };
 
-/** The items of one step, how often it has paused in a row, and the number of the pass. */
+/** `attempt`: how often it has paused in a row; `pass`: the number of the pass. */
 type Chunk<Item> = { tasks: Task<Item>[]; attempt: number; pass: number };
 
 type ChunkResult<Item, Sum> = Omit<Outcome<Item, Sum>, 'suspects'> & {
-  /** To be continued after a pause: one that the platform asked for, or until the next invocation. */
+  /** Items to continue after a pause: one that the platform asked for, or until the next invocation. */
   again: Task<Item>[];
   pauseSeconds: number;
   answeredMs: number;
 };
 
-/** Takes turns until the time is over or all have to pause. */
+/** Gives items turns until the time is over or all must pause. */
 const takeTurns = async <Item, Sum>(
   { tasks, attempt, pass }: Chunk<Item>,
   state: State<Item, Sum>,
@@ -234,14 +232,14 @@ const takeTurns = async <Item, Sum>(
   );
   if (waitsFor !== undefined)
     observe.warn(`${list.what} waits: ${waitsFor}`, { count: again.length + later.length });
-  // These were cut off by the end of the invocation. A wait shorter than the rest of it would end within it.
+  // These were cut off by the end of the invocation. A wait shorter than its remaining time would end within it.
   if (again.length > 0 && result.pauseSeconds === 0) result.pauseSeconds = run.engine.leftMs() / 1000 + 1;
   result.answeredMs = state.answeredMs;
   observe.flush();
   return result;
 };
 
-/** Whoever empties the list ends it. */
+/** Removes items, so concurrent consumers share the list. */
 function* takenFrom<Item>(list: Item[]): Generator<Item> {
   for (let item = list.shift(); item !== undefined; item = list.shift()) yield item;
 }
@@ -253,11 +251,10 @@ type Fate<Item> =
       is: 'given up' | 'waits';
       task: Task<Item>;
       failure: Failure;
-      /** It concerns the others, too. */
+      /** It concerns the other items, too. */
       withAll: boolean;
     };
 
-/** What happens to an item after its turn. */
 const fateOf = <Item, Sum>(
   { sinceMs, cuts = 0 }: Task<Item>,
   { left, failure, answered }: Turn<Item>,
@@ -279,7 +276,7 @@ const fateOf = <Item, Sum>(
   const mayWait = state.run.engine.operations() < maxOperationsForWaits;
   // These failures concern all items.
   const isGeneral = kind === 'throttled' || needsPerson(kind) || state.unlucky >= maxUnlucky;
-  // If nothing has succeeded for so long, the others need not be tried one by one.
+  // If nothing has succeeded for this long, the others need not be tried one by one.
   if (nowMs - state.answeredMs >= maxWaitMs || (isGeneral && !mayWait))
     return { is: 'given up', task, failure, withAll: true };
   if (nowMs - task.sinceMs >= maxWaitMs || !mayWait) return { is: 'given up', task, failure, withAll: false };

@@ -7,19 +7,22 @@ import type { Integration, IntegrationContext } from './integration.ts';
 import type { Services } from './services.ts';
 import { mustBeCurrent } from './stale-read.ts';
 
-/** What one attempt lets its integration touch, and what has come of it. */
+/** What one attempt lets its integration use, and what it has recorded. */
 export type AttemptContext = {
-  /** Of the platform. */
+  /** The calls of the platform. */
   calls: readonly CallReport[];
-  /** What the integration says of its success. */
+  /** The integration's notes on its success. */
   notes: readonly string[];
-  /** Waits for the turn to call the platform. 0: it has come; else it has not by then, and may come after so many seconds. */
+  /**
+   * Waits for the turn to call the platform. 0: the turn has come. Otherwise it did not come by then, and may come after this many
+   * seconds.
+   */
   takeTurn(untilMs: number): Promise<number>;
-  /** For how long it has waited for that. */
+  /** Time spent waiting for the turn. */
   turnMs(): number;
   /** For these fields of the resource; `claim`: the right to change it. */
   forFields(fields: readonly string[], claim?: Claim): IntegrationContext;
-  /** Closes the files that were not read to their end, and gives back the turn where nothing was called. */
+  /** Closes the files that were not read to their end, and gives back the turn if nothing was called. */
   close(): void;
 };
 
@@ -42,7 +45,7 @@ export const createAttemptContext = <Data>(
       let isAsking = true;
       const { promise, resolve } = Promise.withResolvers<Asked>();
       services.platform.pace.ask(priority, untilMs, (asked) => {
-        // What goes at once has not waited, however busy the other messages of its batch keep the container.
+        // A turn that is granted at once is no wait, even if other messages of the batch keep the container busy.
         if (!isAsking) turnMs = services.nowMs() - sinceMs;
         resolve(asked);
       });

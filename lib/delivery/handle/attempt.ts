@@ -17,47 +17,46 @@ import { StaleReadError } from './stale-read.ts';
 import { isRivalDone, wasDone, writtenRefusal } from './verify-attempt.ts';
 import { afterFailure, type Failed, type NotDone, noTurn, type Turn, waitForTurn } from './wait-or-park.ts';
 
-/** What the messages of one invocation share. */
+/** Shared by the messages of one invocation. */
 export type Invocation = {
   services: Services;
   /** When every attempt must have ended. */
   deadlineMs: number;
   /** Until then messages wait for their turns. */
   turnsUntilMs: number;
-  /** Ends the calls of an attempt that begins now, when its time is over. */
+  /** Aborts the calls of an attempt that begins now, when its time is over. */
   timeLimit(): AbortSignal;
-  /** Nothing else of the batch is under way. */
+  /** No other message of the batch is being processed. */
   isolated: boolean;
 };
 
-/** What has become of one attempt at a message. */
 export type Settlement = Result & {
-  /** Undefined where nothing was parsed, or the message is not valid. */
+  /** Undefined if nothing was parsed, or if the message is not valid. */
   eventId: string | undefined;
-  /** Of the platform. */
+  /** The calls of the platform. */
   calls: readonly CallReport[];
-  /** Spent waiting for its turn to call the platform. */
+  /** Time spent waiting for the turn to call the platform. */
   turnMs: number;
-  /** What the SIS' ids that the message gives stand for; undefined: it gives none, or that is not known. */
+  /** What the message's ids of the SIS stand for; undefined if it gives none, or if that is not known. */
   ids?: PlatformIds | undefined;
 };
 
 type Result =
-  /** `claim`: the ledger may only remember its success so far. `reason`: what is worth knowing of it. */
+  /** `claim`: given if the ledger may only remember the success so far. `reason`: worth logging. */
   | { outcome: 'done'; claim?: Claim; reason?: string | undefined }
   | { outcome: 'superseded' }
-  /** `of`: SQS' id of the message that it is a copy of. */
+  /** `of`: SQS' id of the message that this one is a copy of. */
   | { outcome: 'duplicate'; of: string | undefined }
   /**
-   * The function died on it or beside it, or may: nothing was done, try again when nothing else of the batch is under way. `died`: so often,
-   * as far as it was counted.
+   * The function died on this message or one beside it, or may die: nothing was done. Try again when no other message of the batch
+   * is being processed. `died`: number of counted deaths.
    */
   | { outcome: 'isolate'; died?: number }
   | NotDone;
 
 export type Received = { record: SQSRecord; delivery: Delivery };
 
-/** Does what may still be done about a message; never throws. */
+/** Processes one message as far as its state allows; never throws. */
 export const attempt = async <Data>(
   integration: Integration<Data>,
   { record, delivery }: Received,
@@ -100,7 +99,7 @@ export const attempt = async <Data>(
   };
 };
 
-/** A notice of files is no failure: what they hold goes to the queue, each as a message of its own. */
+/** A notice of files is no failure: the events in the files go to the queue, each as its own message. */
 const afterError = async (error: unknown, received: Received, invocation: Invocation): Promise<Result> => {
   const { record, delivery } = received;
   const { fanOut, limits, nowMs } = invocation.services;
@@ -119,7 +118,7 @@ const afterError = async (error: unknown, received: Received, invocation: Invoca
   return afterFailure({ failure: judged(thrown, { record, invocation }) }, delivery, limits);
 };
 
-/** What is under way when the time for files is over gets so much of it. */
+/** Reading that has begun when the time for files is over gets this much more. */
 const fanOutReserveMs = ({ attemptTimeoutMs }: Limits): number => attemptTimeoutMs / 4;
 
 type Asking = {
@@ -130,7 +129,7 @@ type Asking = {
   looked: CallReport[];
 };
 
-/** @throws MessageFailure of kind `unknown-id` or `ambiguous-id`, and what a call of AWS or the platform throws. */
+/** @throws MessageFailure of kind `unknown-id` or `ambiguous-id`, and any error of AWS or the platform. */
 const idsOf = <Data>(
   { sisIds, orgUnitId }: Draft<Data>,
   { services, priority, signal, looked }: Asking,
@@ -149,7 +148,7 @@ const idsOf = <Data>(
 const isNotFound = (result: Result): boolean =>
   result.outcome === 'parked' && result.failure.kind === 'rejected' && result.failure.status === 404;
 
-/** Whether ids of the SIS stand for others than what a container has kept of them. */
+/** Whether ids of the SIS now stand for others than this container remembers. */
 const standForOthers = async <Data>(
   draft: Draft<Data>,
   ids: PlatformIds,
@@ -181,7 +180,7 @@ type Task<Data> = Received & {
   context: AttemptContext;
 };
 
-/** An attempt that begins later cannot finish in the time left. */
+/** An attempt that begins later cannot finish in the remaining time. */
 export const lastBeginMs = ({
   services: { limits },
   deadlineMs,
@@ -227,7 +226,7 @@ const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Resul
   try {
     const hasDied = delivery.attempts > 1 && (await ledger.returned(entry));
     if (hasDied && !invocation.isolated) return { outcome: 'isolate' };
-    // Before the claim, which would grow old while its message waits.
+    // Before the claim, which would age while its message waits.
     const seconds = await task.context.takeTurn(invocation.turnsUntilMs);
     if (seconds > 0) return turnless(seconds, task);
     verdict = await askLedger(ledger, entry, invocation);
@@ -236,7 +235,7 @@ const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Resul
       verdict = await askLedger(ledger, entry, invocation);
     }
   } catch (error) {
-    // Whether the claim was written is not known.
+    // It is not known whether the claim was written.
     return failed({ failure: judged(error, task), claimed: true }, task);
   }
   switch (verdict.kind) {
@@ -269,7 +268,7 @@ const outdated = new MessageFailure(
   'The message is older than the ledger remembers. Something newer may have been done since',
 );
 
-/** Nothing was sent. A replay says that somebody has looked, so the ledger may forget. */
+/** Nothing was sent. A replay states that a person has looked, so the ledger may forget. */
 const noRoom = ({ fields, open }: Full): MessageFailure =>
   new MessageFailure(
     'uncertain',
@@ -285,7 +284,7 @@ const askLedger = (
   entry: Entry,
   { services: { limits }, isolated }: Invocation,
 ): Promise<Verdict> =>
-  // The time of the attempt begins when its claim is written, which may take as long as AWS is given.
+  // The lease starts when the claim is written, which may take as long as AWS is given.
   ledger.claim(entry, { leaseMs: limits.attemptTimeoutMs + limits.reserveMs, isolated });
 
 const isSeen = <Data>(entry: Entry, rival: SeenRival, task: Task<Data>): Promise<boolean> => {

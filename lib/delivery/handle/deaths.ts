@@ -4,15 +4,15 @@ import { type ItemTable, readItem, updateItem } from '../../runtime/aws/table-it
 import { type Delivery, waitedMs } from './sqs-delivery.ts';
 
 /**
- * Counts the receipts of a message that its function did not survive. The ledger counts only those after its claim: what a message holds
- * may kill the function as soon as it is parsed.
+ * Counts the receipts of a message that its function did not survive. The ledger counts only deaths after its claim, but a message
+ * may kill the function while it is parsed.
  */
 export type Deaths = {
-  /** Undefined: no receipt of it was counted yet. @throws where the table cannot be read. */
+  /** Undefined: no receipt of it was counted yet. @throws if the table cannot be read. */
   of(messageId: string): Promise<number | undefined>;
-  /** Before anything is made of the message. @throws where the table cannot be written. */
+  /** Call this before the message is parsed. @throws if the table cannot be written. */
   begins(messageId: string): Promise<void>;
-  /** Never throws: what is not written counts as one death more. */
+  /** Never throws: a failed write counts as one more death. */
   ended(messageId: string): Promise<void>;
 };
 
@@ -46,18 +46,19 @@ export const createDeaths = ({ function: name, warn, ...access }: Options): Deat
 
 const writingMs = 3_000;
 
-/** So often may the function die on a message, or beside it. */
+/** Number of times that the function may die on a message, or beside it. */
 export const maxDeaths = 3;
 
-/** In characters. What is smaller takes little memory, whatever it holds. */
+/** In characters. A smaller message takes little memory, whatever it holds. */
 const largeLength = 128 * 1024;
 
 export const isLarge = ({ body }: SQSRecord): boolean =>
   typeof body === 'string' && body.length >= largeLength;
 
 /**
- * Whether the function may die of it. A receipt that never ended hides a message for all of its queue's time, and one that waited has
- * survived: so nothing is counted of most that come again, and a flood that takes turns costs nothing here.
+ * Whether the function may die of the message. A receipt that never ended hides a message for the queue's whole visibility timeout,
+ * and a message that waited has survived. So most messages that come again are not counted, and a flood that takes turns costs
+ * nothing here.
  */
 export const isSuspect = (record: SQSRecord, delivery: Delivery, visibilityMs: number): boolean => {
   const returns = delivery.attempts - 1;

@@ -8,8 +8,8 @@ import { resourceIn } from './ledger-entry.ts';
 type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
 
 /**
- * What operators are told of a message; undefined of one that ends with its first receipt, unless its sender asks: so that a
- * success costs nothing here. A letter is told before it is written.
+ * The record that operators see of a message. Undefined for a message that ends with its first receipt, unless its sender asks, so
+ * that a success costs nothing here. A letter is recorded before it is written.
  */
 export const deskNoteOf = <Data>(
   integration: Integration<Data>,
@@ -26,7 +26,7 @@ export const deskNoteOf = <Data>(
   const { call, status } = settlement.calls.at(-1) ?? {};
   return {
     ...{ message: messageId, outcome, isAsked, attempts, replays, firstMs },
-    // What waits for its turn to call the platform is in nobody's way.
+    // A message that waits for its turn to call the platform blocks nothing.
     kind: failure?.kind ?? (turn === 'pace' || turn === 'no-time' ? undefined : turn),
     reason: withoutFileNames(reason),
     remedy: failure?.remedy,

@@ -1,10 +1,10 @@
-/** One text of a file of events, and where the next begins; or why there is none in its place. */
+/** One text of a file of events, and where the next begins; or the reason why there is no text. */
 export type EventText = { line: number; end: number; nextLine: number } & (
   | { text: Uint8Array }
   | { problem: string }
 );
 
-/** Where a reading goes on: at this byte of the file, in this line, within a list or not. */
+/** Where reading continues: at this byte of the file, in this line, inside a list or not. */
 export type Place = { byte: number; line: number; isList: boolean };
 
 const newline = 10;
@@ -19,8 +19,8 @@ const mark = [0xef, 0xbb, 0xbf];
 type Limits = { maxBytes: number };
 
 /**
- * The texts of JSON Lines, or of the elements of a JSON array, as they are written: whether one is JSON is not looked at, so
- * that it cannot take the others along. Holds no more than one of them and a piece of the file.
+ * Yields the texts of JSON Lines, or of the elements of a JSON array, as they are written. It does not parse them, so that a broken
+ * one cannot affect the others. It holds one text and one piece of the file at most.
  */
 export async function* eventTexts(
   pieces: AsyncIterable<Uint8Array>,
@@ -48,7 +48,7 @@ export async function* eventTexts(
   for (const each of reader?.end() ?? []) yield { ...each, isList };
 }
 
-/** What stands before the first text: space, and the byte order mark of programs on Windows. */
+/** Before the first text: space, and the byte order mark that programs on Windows write. */
 const blankBefore = (piece: Uint8Array, byte: number): { bytes: number; lines: number } => {
   const found = piece.findIndex((code, at) => !isSpace(code) && code !== mark[byte + at]);
   const bytes = found < 0 ? piece.length : found;
@@ -61,14 +61,14 @@ type Start = { byte: number; line: number };
 const readerOf = (isList: boolean, start: Start, limits: Limits): Reader =>
   isList ? listReader(start, limits) : lineReader(start, limits);
 
-/** Gathers one text over the pieces that it lies in. */
+/** Collects one text over the pieces that contain it. */
 const gathering = ({ maxBytes }: Limits) => {
   let parts: Uint8Array[] = [];
   let bytes = 0;
   return {
     add: (part: Uint8Array): void => {
       bytes += part.length;
-      // The rest of what is too long is passed by.
+      // The rest of a text that is too long is skipped.
       if (bytes > maxBytes) parts = [];
       else if (part.length > 0) parts.push(Uint8Array.from(part));
     },
@@ -107,18 +107,17 @@ const lineReader = (start: Start, limits: Limits): Reader => {
   };
 };
 
-/** Tells elements apart by brackets and strings alone. */
+/** Separates elements by brackets and strings alone. */
 const listReader = (start: Start, limits: Limits): Reader => {
   const gathered = gathering(limits);
   let { byte, line } = start;
-  /** Of the element that is read; undefined: it has not begun. */
+  /** First byte of the current element; undefined: it has not begun. */
   let first: number | undefined;
   let depth = 0;
   let string: 'no' | 'yes' | 'escaped' = 'no';
   let isOver = false;
   let isTold = false;
 
-  /** Whether an element ends there. */
   const ends = (code: number): boolean => {
     if (string !== 'no') {
       if (string === 'escaped') string = 'yes';

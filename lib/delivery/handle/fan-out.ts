@@ -12,43 +12,43 @@ import { carriedOf, historyAttribute } from '../letters/dead-letter.ts';
 import { eventTexts } from './event-texts.ts';
 import { attributesOf } from './sqs-delivery.ts';
 
-/** Sends the events of the files that a notice names to the function's own queue; answers what is worth knowing of it. */
+/** Sends the events of the files that a notice names to the function's own queue; returns a note for the log. */
 export type FanOut = (
   objects: readonly NamedObject[],
   about: { record: SQSRecord; signal: AbortSignal; untilMs: number },
 ) => Promise<string>;
 
-/** Sends messages to the function's own queue. @throws where one of them was not taken; others may have been. */
+/** Sends messages to the function's own queue. @throws if one of them was not accepted; others may have been. */
 type SendOn = (messages: Outgoing[], signal: AbortSignal) => Promise<void>;
 
 type FanOutOptions = {
-  /** Its files lie under `events/<function>/` of this bucket; undefined: none is taken. */
+  /** Files must lie under `events/<function>/` of this bucket; undefined: no file is accepted. */
   bucket: string | undefined;
   functionName: string;
   s3: () => Promise<S3Client>;
   send: SendOn;
-  /** The time limit of each step of reading. */
+  /** Time limit of each reading step. */
   timeoutMs: number;
   maximumBytes: number;
   maximumEvents: number;
   nowMs(): number;
 };
 
-/** The attribute of a message that goes on where the one before it ended. */
+/** The attribute of a message that continues where the one before it ended. */
 export const placeAttribute = 'place';
 
 const placeSchema = z.object({
-  /** Of the notice's files, by its number. */
+  /** Number of the file in the notice. */
   file: z.int().nonnegative(),
-  /** What was read: a file that was written anew is read anew. */
+  /** Of the file that was read: a file that was overwritten is read from its start. */
   etag: z.string(),
   byte: z.int().nonnegative(),
   line: z.int().positive(),
   isList: z.boolean(),
   sent: z.int().nonnegative(),
-  /** Of the files before it. */
+  /** Events sent from the files before it. */
   sentBefore: z.int().nonnegative().default(0),
-  /** Of what was not sent: how many, and the first of them. */
+  /** Number of events that were not sent, and the first problem. */
   unsent: z.int().nonnegative(),
   problem: z.string().max(200),
 });
@@ -60,15 +60,15 @@ const begun: Progress = {
   ...{ sent: 0, sentBefore: 0, unsent: 0, problem: '' },
 };
 
-/** So many messages, or so many bytes of them, are held and sent together. */
+/** Messages, and bytes of messages, that are held and sent together. */
 const maxHeld = { messages: 80, bytes: 4 * 1024 ** 2 };
 
-/** A file of which the first so many texts are no events holds none. */
+/** A file is not a file of events if this many texts at its start hold none. */
 const maxStrange = 20;
 
 /**
- * At least once: what is sent is sent again where the function dies before the notice is acknowledged, and the ledger then
- * takes it for what it is. Where the time does not suffice, a message goes to the queue that says where to go on.
+ * Delivers at least once: if the function dies before the notice is acknowledged, events are sent again, and the ledger recognizes
+ * them as duplicates. If the time does not suffice, a message on the queue states where to continue.
  */
 export const createFanOut = (options: FanOutOptions): FanOut => {
   const { functionName, send } = options;
@@ -109,7 +109,7 @@ type Sending = Pick<FanOutOptions, 'send' | 'nowMs' | 'maximumEvents'> & {
   untilMs: number;
 };
 
-/** Sends what follows in a file; not whole where the time is over before. */
+/** Sends the remaining events of a file; not all of them if the time is over before. */
 const sendFile = async (
   file: StoredFile,
   from: Progress,
@@ -126,7 +126,7 @@ const sendFile = async (
     [messages, bytes] = [[], 0];
   };
   for await (const each of eventTexts(file.stream(), { from, maxBytes: maxMessageBytes })) {
-    // Before the next one is taken: nothing is sent before an event was found, and there is something left to go on with.
+    // Before the next text is taken: nothing is sent before an event was found, and something is left to continue with.
     if (hasEvents && (messages.length >= maxHeld.messages || bytes >= maxHeld.bytes)) {
       await flush();
       if (nowMs() >= untilMs) return { isWhole: false, progress };
@@ -157,7 +157,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 type Taken = { message: Outgoing; isEvent: boolean } | { problem: string };
 
-/** Whatever the queue takes becomes a message, and one that is not valid a letter of its own. */
+/** Whatever the queue accepts becomes a message; an invalid one gets its own letter. */
 const messageIn = (bytes: Uint8Array, attributes: Record<string, MessageAttributeValue>): Taken => {
   let body: string;
   try {
@@ -169,7 +169,7 @@ const messageIn = (bytes: Uint8Array, attributes: Record<string, MessageAttribut
   if (problem !== undefined) return { problem };
   const read = readJson(body);
   const held = 'json' in read ? unwrapped(read.json) : undefined;
-  // One that names its own file would go round for ever.
+  // A notice that names its own file would loop for ever.
   if (held && 'objects' in held) return { problem: 'is itself a notice of a file' };
   const isEvent = 'json' in read && typeof read.json === 'object' && read.json !== null;
   return { message: { body, attributes }, isEvent };

@@ -7,7 +7,7 @@ import { type Services, servicesFromEnvironment } from './services.ts';
 import { settle } from './settle.ts';
 import { attemptsOf } from './sqs-delivery.ts';
 
-/** The Lambda handler of an integration: each record of a batch is settled on its own, and those to wait are reported. */
+/** The Lambda handler of an integration: it settles each record of a batch separately, and reports those that must wait. */
 export const handlerOf =
   <Data>(
     integration: Integration<Data>,
@@ -20,8 +20,8 @@ export const handlerOf =
       event.Records.map((record) => settle(integration, record, invocation)),
     );
 
-    // The function died on one of these, or beside it. If it dies again, that must not count as a crash of messages that
-    // are done: their successes are written before the first of these starts, and each one's before the next.
+    // The function died on one of these, or beside it. If it dies again, that must not count as a crash of messages that are done:
+    // their successes are written before the first of these starts, and each one's before the next.
     const alone = { ...invocation, isolated: true, turnsUntilMs: lastBeginMs(invocation) };
     let done = claimsOf(settlements);
     for (const { at, record } of inOrder(event.Records, settlements)) {
@@ -43,7 +43,10 @@ export const handlerOf =
     return { batchItemFailures: waiting.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 
-/** Those to go alone. Whatever kills the function again takes as few as possible with it: those that may be it are the last. */
+/**
+ * Orders the messages to process alone: the likely causes of a death come last, so that another death affects as few others as
+ * possible.
+ */
 const inOrder = (records: readonly SQSRecord[], settlements: readonly Settlement[]) =>
   records
     .flatMap((record, at) => {
@@ -66,13 +69,13 @@ const begin = (services: Services, context: Context, { Records }: SQSEvent): Inv
     );
   const deadlineMs = nowMs() + leftMs;
   const lastMs = lastBeginMs({ services, deadlineMs });
-  // Those that may have to go alone come after all others, and need time to wait for turns as well.
+  // Messages to process alone come after all others, and also need time to wait for turns.
   const someAlone = Records.some((record) => attemptsOf(record) > 1 || isLarge(record));
   const turnsUntilMs = someAlone ? (nowMs() + lastMs) / 2 : lastMs;
   return { services, deadlineMs, turnsUntilMs, timeLimit: timeLimits(services, deadlineMs), isolated: false };
 };
 
-/** Of successes, which the ledger may only remember so far. */
+/** Successes that the ledger may only remember so far. */
 const claimsOf = (settlements: readonly Settlement[]): Claim[] =>
   settlements.flatMap((settlement) =>
     settlement.outcome === 'done' && settlement.claim ? [settlement.claim] : [],

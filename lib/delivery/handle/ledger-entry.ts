@@ -8,7 +8,9 @@ import type { Entry } from '../ledger/ledger.ts';
 import type { Integration } from './integration.ts';
 import { type Delivery, isDecided } from './sqs-delivery.ts';
 
-/** The key of what a message changes; undefined where it is not valid, or it is not known what its ids of the SIS stand for. */
+/**
+ * The key of the changed resource; undefined if the message is not valid, or if it is not known what its ids of the SIS stand for.
+ */
 export const resourceIn = <Data>(
   integration: Integration<Data>,
   body: string,
@@ -29,7 +31,6 @@ type Given<Data> = {
   delivery: Delivery;
 };
 
-/** What the ledger is told of a message. */
 export const entryOf = async <Data>(
   { integration, message, record, delivery }: Given<Data>,
   digest: Digest | undefined,
@@ -46,7 +47,7 @@ export const entryOf = async <Data>(
   };
 };
 
-/** Where the ledger has what it knows of a message. */
+/** Where the ledger keeps what it knows of a message. */
 export const placeInLedger = <Data>(
   integration: Integration<Data>,
   message: Message<Data>,
@@ -61,20 +62,19 @@ export const placeInLedger = <Data>(
   };
 };
 
-/** A resource that is changed as a whole has one field. */
 const wholeResource = ['whole'];
 
 export const fieldsOf = <Data>(integration: Integration<Data>, message: Message<Data>): readonly string[] =>
   integration.fields?.(message.data, message) ?? wholeResource;
 
-/** By field; one without a value, or without a key to digest it, has none. */
+/** By field; a field without a value, or without a key to digest it, has none. */
 export const digestsOf = async (
   resource: string,
   fields: Record<string, string | undefined>,
   digest: Digest | undefined,
 ): Promise<Record<string, string>> => {
   const made: Record<string, string> = {};
-  // One after the other, as only the first of a container waits: what is made for each message counts.
+  // Sequential, because only the first in a container waits: the cost per message counts.
   for (const [field, value] of Object.entries(fields)) {
     const known = value === undefined ? undefined : await digest?.([resource, field, value]);
     if (known !== undefined) made[field] = known;
@@ -82,7 +82,7 @@ export const digestsOf = async (
   return made;
 };
 
-/** What must not be sent twice has the message itself in its field's name, if the resource has several. */
+/** If the resource has several, the field of a message that must not be sent twice contains the message itself. */
 const named = (field: string): string => (field.includes('/') ? digestedName(field) : field);
 
 /** DynamoDB's keys have at most 2,048 bytes; a message's source and id may be longer. */

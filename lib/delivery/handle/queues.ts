@@ -7,13 +7,13 @@ import { hide, maxEntries } from '../../runtime/aws/sqs.ts';
 import { type DeadLetter, nowhere, pointerTo, sqsMessageOf } from '../letters/dead-letter.ts';
 import type { KeepWhole } from '../letters/oversized-letters.ts';
 
-/** A message of the function's own queue that is to be shown again later. */
+/** A message of the function's own queue to deliver again later. */
 export type Delay = { messageId: string; receiptHandle: string; seconds: number };
 
 export type Queues = {
   /**
-   * What SQS will never take as a letter is kept whole in the bucket, and its letter says where.
-   * @throws where there is no letter in the end: then its message must stay on its queue.
+   * A message that SQS never accepts as a letter is kept whole in the bucket, and its letter names the place.
+   * @throws if no letter was written: then its message must stay on its queue.
    */
   park(letter: DeadLetter): Promise<void>;
   /** Never throws: a message whose visibility could not be set comes back when the queue's own timeout ends. */
@@ -21,14 +21,14 @@ export type Queues = {
 };
 
 type QueuesOptions = {
-  /** Made when first needed: most invocations need neither letters nor visibilities. */
+  /** Created when first needed: most invocations need neither letters nor visibilities. */
   sqs: () => Promise<SQSClient>;
   queueUrl: string;
   deadLetterQueueUrl: string;
-  /** Undefined where no bucket is configured: then all that is left of such a message is that there was one. */
+  /** Undefined if no bucket is configured: then the letter records only that such a message existed. */
   keepWhole?: KeepWhole | undefined;
   warn(text: string, facts: Record<string, string | number>): void;
-  /** Is told why a whole call about visibilities failed. */
+  /** Called if a whole batch call for visibilities failed. */
   failed?(failure: Failure): void;
 };
 
@@ -46,7 +46,7 @@ export const createQueues = ({
   };
 
   const delayAll = async (delays: Delay[]): Promise<void> => {
-    // A batch call succeeds as a whole even where single entries failed: those are asked for once more, then named.
+    // A batch call succeeds as a whole even if single entries failed: those are sent once more, then logged.
     const refused = await delayBatch(delays).catch(() => delays);
     const again = (error: unknown): Delay[] => {
       failed?.(failureOf(error));
@@ -86,13 +86,13 @@ export const createQueues = ({
       }
     },
     delay: async (delays) => {
-      // At once: a batch holds several tens, and what is left of the invocation's time is enough for the time-outs of one.
+      // Concurrently: a batch holds several tens, and the invocation's remaining time is enough for the time-outs of one.
       await Promise.all(chunksOf(delays, maxEntries).map(delayAll));
     },
   };
 };
 
-/** What is wrong with the message itself is so for ever; throttling, an outage and a missing right are not. */
+/** A fault of the message itself is permanent; throttling, an outage and a missing right are not. */
 const isForGood = (error: unknown): boolean =>
   /^(Invalid(MessageContents|ParameterValue|ParameterCombination|AttributeName|AttributeValue)|MessageTooLong|BatchRequestTooLong|Missing(Required)?Parameter|ValidationError)(Exception)?$/.test(
     errorName(error),

@@ -2,8 +2,8 @@ import { dispositions, MessageFailure } from '../../message/failure.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 
 /**
- * Looks for the effect of a call whose answer is not known for a success, where the platform can be asked. What cannot be
- * seen is parked as that answer; where the looking itself has to wait, the message does.
+ * Looks for the effect of a call whose answer does not confirm success, if the platform can be asked. If the effect cannot be seen,
+ * the message is parked with that answer; if the look-up must wait, the message waits.
  */
 export const unlessSeen = async (call: Promise<unknown>, look: () => Promise<boolean>): Promise<void> => {
   try {

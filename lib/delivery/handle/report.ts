@@ -6,7 +6,7 @@ import { ageMs, waitedMs } from './sqs-delivery.ts';
 
 type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
 
-/** Tells the log, the metrics, the incidents and the pace's record what has become of a message. */
+/** Reports a message's outcome to the log, the metrics, the incidents and the pace's record. */
 export const report = (
   settlement: Settled,
   { record, delivery }: Received,
@@ -29,7 +29,7 @@ export const report = (
   services.observe.message({
     outcome,
     messageId: record.messageId,
-    // Of a message that is not valid, the producer still wants to know which it was.
+    // The producer needs the id even of a message that is not valid.
     eventId: eventId ?? (isUnread ? undefined : eventIdIn(record.body)),
     kind: failure?.kind,
     reason,

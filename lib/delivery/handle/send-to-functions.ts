@@ -3,21 +3,20 @@ import { MessageFailure } from '../../message/failure.ts';
 import type { Outgoing } from '../../message/sqs-limits.ts';
 import { sendAll } from '../../runtime/aws/sqs.ts';
 
-/** A message, and the function whose queue it is for. */
 export type Addressed = { function: string; message: Outgoing };
 
 type Sending<Item> = {
-  /** Made when first needed: often there is nothing to send. */
+  /** Created when first needed: often there is nothing to send. */
   sqs(): Promise<SQSClient>;
   queueUrlOf(functionName: string): string;
   signal?: AbortSignal;
-  /** Called for each that SQS took, also where it did not take others. */
+  /** Called for each message that SQS accepted, even if it did not accept others. */
   taken?(item: Item, messageId: string): void;
 };
 
 /**
- * Sends messages to the queues of their functions, in their order as far as the queue is the same.
- * @throws where one of them was not taken; others may have been.
+ * Sends messages to the queues of their functions, in order within each queue.
+ * @throws if one of them was not accepted; others may have been.
  */
 export const sendToFunctions = async <Item extends Addressed>(
   items: readonly Item[],

@@ -22,26 +22,26 @@ import type { FileSizeLimits } from './integration.ts';
 import { createQueues, type Queues } from './queues.ts';
 import { sendToFunctions } from './send-to-functions.ts';
 
-/** What one container works with. Tests hand in their own. */
+/** What one container works with. Tests pass their own. */
 export type Services = {
   platform: PlatformClient;
   files: Files;
   readSecret: ReadSecret;
   queues: Queues;
-  /** Undefined where no table is configured: then duplicates and stale writes are possible. */
+  /** Undefined if no table is configured: then duplicates and stale writes are possible. */
   ledger: Ledger | undefined;
-  /** Undefined where no key is configured: then nobody sees what another container has done, and waits instead. */
+  /** Undefined if no key is configured: then containers cannot see each other's successes, and wait instead. */
   digest: Digest | undefined;
-  /** Undefined where no table is configured, too. */
+  /** Undefined if no table is configured. */
   incidents?: Incidents | undefined;
-  /** Undefined where no table is configured, too: then what kills its function takes others with it. */
+  /** Undefined if no table is configured: then a message that kills its function affects others. */
   deaths?: Deaths | undefined;
-  /** Tells operators of letters and of what waits; undefined where no table is configured. */
+  /** Records letters and waiting messages for operators; undefined if no table is configured. */
   desk?: DeskNotes | undefined;
-  /** Tells how much the function calls of what the platform grants. */
+  /** Records how much of the platform's rate limit the function uses. */
   paceUse?: PaceUseRecord | undefined;
   crosswalk: Crosswalk;
-  /** Undefined where nobody reads notices of files. */
+  /** Undefined if notices of files are not read. */
   fanOut?: FanOut | undefined;
   observe: Observe;
   limits: Limits;
@@ -52,14 +52,14 @@ export type Services = {
 
 export type Limits = FileSizeLimits & {
   backoff: BackoffLimits;
-  /** How long one message may take, in milliseconds; none is started with less time left. */
+  /** Time limit of one message, in milliseconds; none is started with less time left. */
   attemptTimeoutMs: number;
   /** Kept at the end of an invocation for letters and visibilities. */
   reserveMs: number;
-  /** A message that has waited so long is parked; one whose ids nobody knows, earlier. */
+  /** A message that has waited this long is parked; one with unknown ids, earlier. */
   maxWaitMs: number;
   maxUnknownIdWaitMs: number;
-  /** For how long its queue hides a message that was received, unless it is told otherwise. */
+  /** The queue's visibility timeout. */
   visibilityMs: number;
 };
 
@@ -127,7 +127,6 @@ export const createServices = (functionName: string, settings: Settings): Servic
   };
 };
 
-/** What needs the ledger's table. */
 const ledgerServicesOf = (
   functionName: string,
   settings: Settings,
@@ -160,7 +159,7 @@ const ledgerServicesOf = (
   };
 };
 
-/** Built before the first message of a container or with it, kept for its life. */
+/** Created before or with the first message of a container, and kept for its life. */
 export const servicesFromEnvironment = (functionName: string): (() => Services) => {
   const services = onceFromEnvironment((environment) =>
     createServices(functionName, settingsFrom(environment)),

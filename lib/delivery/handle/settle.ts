@@ -13,8 +13,8 @@ import { attributesOf, deliveryOf, wholeOf } from './sqs-delivery.ts';
 import { afterFailure, afterUnwrittenLetter } from './wait-or-park.ts';
 
 /**
- * Brings one record to its outcome and never throws. A message that waits or is to be isolated must stay on its queue; any
- * other is acknowledged, where it is parked after its letter was written.
+ * Brings one record to its outcome; never throws. A message that waits or must be isolated stays on its queue. Any other is
+ * acknowledged; a parked one only after its letter was written.
  */
 export const settle = async <Data>(
   integration: Integration<Data>,
@@ -37,7 +37,7 @@ export const settle = async <Data>(
       const settlement = { ...unread, outcome: 'parked' as const, failure: failureOf(crashed) };
       return ended(integration, received, { settlement, invocation, isUnread: true });
     }
-    // After all others, and those that have killed the function before come last.
+    // After all others; messages that have killed the function before come last.
     if (died > 0 || (isLarge(record) && !invocation.isolated)) return { ...unread, outcome: 'isolate', died };
     await deaths.begins(messageId);
   } catch (error) {
@@ -52,10 +52,10 @@ export const settle = async <Data>(
   return settlement;
 };
 
-/** `isUnread`: nobody must look into the message, as that may have killed the function. */
+/** `isUnread`: the message must not be parsed, as that may have killed the function. */
 type Ended = { settlement: Settlement; invocation: Invocation; isUnread?: boolean };
 
-/** Writes the letter of a message that is parked, and tells what has become of it. */
+/** Writes the letter of a parked message, and reports the outcome. */
 const ended = async <Data>(
   integration: Integration<Data>,
   received: Received,

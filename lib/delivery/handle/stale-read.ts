@@ -4,23 +4,24 @@ import type { Shown } from './integration.ts';
 import { digestsOf } from './ledger-entry.ts';
 import { clockGrainMs } from './verify-attempt.ts';
 
-/** What was read is older than what was done: nothing was sent. */
+/** What was read is older than what was done; nothing was sent. */
 export class StaleReadError extends Error {}
 
 type Read = {
   claim: Claim;
   digest: Digest | undefined;
-  /** By how much the platform's clock is ahead of ours. */
+  /** How far the platform's clock is ahead of ours. */
   clockOffsetMs: number;
   nowMs: number;
 };
 
-/** What is not dated may be older than what was done, or a person's: it is believed when that was so long ago. */
+/** A value without a date may be older than what was done, or a person's change: it is trusted if what was done is this old. */
 const believedAfterMs = 3_600_000;
 
 /**
- * A cache, a replica or a restored platform shows what was there before: to write back what the ledger knows a newer value of would
- * lose that. Whoever replays an uncertain letter has looked. @throws StaleReadError
+ * A cache, a replica or a restored platform shows an earlier state. To write it back would lose values that the ledger knows to be
+ * newer. A person who replays an uncertain letter has looked.
+ * @throws StaleReadError
  */
 export const mustBeCurrent = async (
   { fields, changedMs }: Shown,

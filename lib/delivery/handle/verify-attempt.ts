@@ -6,8 +6,8 @@ import type { Effect, Integration, IntegrationContext } from './integration.ts';
 import { digestsOf } from './ledger-entry.ts';
 
 /**
- * Looks on the platform whether the attempt that left no outcome was done. @throws MessageFailure `uncertain` where nobody can
- * tell and nobody has decided.
+ * Looks on the platform whether the attempt that left no outcome was done.
+ * @throws MessageFailure `uncertain` if that cannot be determined and no person has decided.
  */
 export const wasDone = async <Data>(
   { verify }: Integration<Data>,
@@ -20,7 +20,8 @@ export const wasDone = async <Data>(
   const { message: first, ...refusal } = readRefusal(unresolved.refusal);
   let why = 'the platform does not show it';
   try {
-    // What was accepted may be dated earlier than our claim, as the platform's clock may differ: whatever is like it is its effect.
+    // The effect of an accepted call may be dated earlier than our claim, as the platform's clock may differ: anything that matches
+    // is its effect.
     const sinceMs = acceptedUnverified ? 0 : unresolved.sinceMs;
     const found = (await verify?.look?.(data, { ...context, sinceMs })) ?? 'unclear';
     if (found === 'found' || (acceptedUnverified && found === 'unclear')) return true;
@@ -35,7 +36,7 @@ export const wasDone = async <Data>(
     const failure = failureOf(error);
     if (dispositions[failure.kind] === 'wait') {
       if (first === undefined) throw error;
-      // Its letter, after a day of looking in vain, must still hold what the platform said to the first attempt.
+      // After a day of looking in vain, its letter must still hold the platform's answer to the first attempt.
       const { kind, message, remedy, retryAfterSeconds } = failure;
       throw new MessageFailure(kind, `${message}. An attempt since ${since} left no outcome (${first})`, {
         remedy: `${remedy} Before it is sent again, ${subject} is looked up.`,
@@ -54,7 +55,7 @@ export const wasDone = async <Data>(
 
 const maxRefusalBytes = 600;
 
-/** What the platform said, short enough for the ledger, which keeps it until a letter is written. */
+/** The platform's answer, short enough for the ledger, which keeps it until a letter is written. */
 export const writtenRefusal = (failure: Failure): string => {
   const { message, status, type, title, detail, required, operation, requestId } = failure;
   const texts = Object.entries({ message, type, title, required, requestId, detail });
@@ -70,11 +71,10 @@ export const writtenRefusal = (failure: Failure): string => {
   return fitting ?? cutTo(10);
 };
 
-/** As `writtenRefusal` wrote it. */
 const readRefusal = (written: string | undefined): Refusal & { message?: string } =>
   written === undefined ? {} : JSON.parse(written);
 
-/** A change may be dated so much earlier than the claim that made it: the platform's clock is known to a second. */
+/** A change may be dated this much earlier than the claim that made it: the platform's clock is known to a second. */
 export const clockGrainMs = 1_000;
 
 type Claimed<Data> = {
@@ -85,7 +85,7 @@ type Claimed<Data> = {
   digest: Digest | undefined;
 };
 
-/** Whether the platform shows all that a rival was to do, changed since it began. What cannot be read is not seen. */
+/** Whether the platform shows everything that a rival was to do, changed since it began. What cannot be read counts as not seen. */
 export const isRivalDone = async <Data>(
   effect: Effect<Data> | undefined,
   { data, resource, rival, context, digest }: Claimed<Data>,

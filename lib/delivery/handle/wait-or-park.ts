@@ -4,7 +4,7 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Limits } from './services.ts';
 import { ageMs, type Delivery, waitedMs } from './sqs-delivery.ts';
 
-/** What becomes of a message that is not done: it comes back after so many seconds, or it becomes a letter. */
+/** A message that is not done comes back after this many seconds, or becomes a letter. */
 export type NotDone =
   | { outcome: 'waiting'; seconds: number; reason: string; failure?: Failure; turn?: Turn['why'] }
   | { outcome: 'parked'; failure: Failure };
@@ -14,13 +14,12 @@ export type Failed = {
   /** Its call got no answer and must not be sent twice: look for its effect when the platform has had time to finish. */
   lookUpSeconds?: number | undefined;
   /**
-   * Its claim stands in the ledger. If the message does not come back as soon as its queue would show it, it is presumed done:
+   * Its claim stands in the ledger. If the message does not come back as soon as its queue would deliver it, it is presumed done:
    * so it must not be hidden for longer, nor become a letter.
    */
   claimed?: boolean;
 };
 
-/** Decides after a failure. */
 export const afterFailure = (
   { failure, lookUpSeconds, claimed = false }: Failed,
   delivery: Delivery,
@@ -34,13 +33,13 @@ export const afterFailure = (
   return { outcome: 'parked', failure: healsByWaiting ? afterLongWait(failure, delivery) : failure };
 };
 
-/** All that was refused at once must not come back at once. */
+/** Messages that were refused together must not come back together. */
 const spreadOut = ({ kind, retryAfterSeconds }: Failure, { backoff: { random = Math.random } }: Limits) =>
   kind === 'throttled' && retryAfterSeconds !== undefined
     ? retryAfterSeconds + random() * Math.min(60, Math.max(10, retryAfterSeconds))
     : retryAfterSeconds;
 
-/** Why a message waits that did not fail, and what its letter says if its turn never comes. */
+/** Why a message waits without a failure, and the text of its letter if its turn never comes. */
 const turns = {
   'no-time': {
     kind: 'unavailable',
@@ -92,31 +91,30 @@ export type Turn = {
   mayEndEarlier?: boolean;
 };
 
-/** Decides where nothing failed and another has to end first: parked only before its queue would forget it. */
+/** For a message that waits for another to end: it is parked only before its queue would delete it. */
 export const waitForTurn = (
   { why, seconds, mayEndEarlier = false }: Turn,
   delivery: Delivery,
   limits: Limits,
 ): NotDone => {
   const { reason } = turns[why];
-  // The messages of a day's backlog take turns, too. That the platform has no room is nobody's failure, and no reason for a letter.
+  // A day's backlog takes turns, too. A lack of room on the platform is no failure, and no reason for a letter.
   const isOver = why === 'pace' ? isOld(delivery) : !isPatient(delivery, limits);
   if (isOver && delivery.attempts > patientReceipts)
     return afterFailure({ failure: failureOf(noTurn(why)) }, delivery, limits);
   if (mayEndEarlier || why === 'copy' || why === 'look')
     return { outcome: 'waiting', seconds: Math.min(seconds, backoff(delivery, limits)), reason, turn: why };
-  // The outcome of the newer message may be known at any time.
+  // The outcome of the newer message may become known at any time.
   const asked = why === 'newer' ? Math.min(seconds, limits.backoff.maximumSeconds) : seconds;
   return { outcome: 'waiting', seconds: backoff(delivery, limits, asked), reason, turn: why };
 };
 
-/** A message that cannot have its turn. */
 export const noTurn = (why: keyof typeof turns): MessageFailure => {
   const { kind, reason, remedy } = turns[why];
   return new MessageFailure(kind, reason, { remedy });
 };
 
-/** Decides where the letter could not be written: its message must stay on the queue. */
+/** For a message whose letter could not be written: it must stay on the queue. */
 export const afterUnwrittenLetter = (
   { failure, unwritten }: { failure: Failure; unwritten: unknown },
   delivery: Delivery,
@@ -124,7 +122,7 @@ export const afterUnwrittenLetter = (
 ): NotDone => {
   const { kind, message, remedy } = failureOf(unwritten);
   const text = `No letter could be written for this failure: ${failure.message}. ${message}`;
-  // Not the platform's Retry-After: SQS must hand it out often enough to move it before it forgets it.
+  // Not the platform's Retry-After: SQS must deliver it often enough to move it before it deletes it.
   return waitAfter({ ...failure, kind, remedy, message: text }, backoff(delivery, limits));
 };
 
@@ -133,26 +131,26 @@ const waitAfter = (failure: Failure, seconds: number): NotDone => ({
   ...{ seconds, failure, reason: failure.message },
 });
 
-/** By backoff for a look-up, too: once a minute is more receipts in a day than the queue allows. */
+/** Also for a look-up: once a minute would exceed the queue's receipts in a day. */
 const backoff = ({ attempts }: Delivery, limits: Limits, retryAfterSeconds?: number): number =>
   waitSeconds({ receiveCount: attempts, retryAfterSeconds }, limits.backoff);
 
 /** SQS deletes a message after 14 days: one of this age becomes a letter, which SQS keeps for 14 more. */
 const maxAgeMs = 13 * 24 * 3_600_000;
 
-/** Who waits for the next fill of the crosswalk waits less long: most such ids are wrong. */
+/** A message that waits for the next fill of the crosswalk waits less long: most such ids are wrong. */
 const patience = ({ kind }: Failure, limits: Limits): Limits =>
   kind === 'unknown-id'
     ? { ...limits, maxWaitMs: Math.min(limits.maxWaitMs, limits.maxUnknownIdWaitMs) }
     : limits;
 
-/** Counted from the first receipt: a day in the backlog is nobody's failure. */
+/** Counted from the first receipt: a day in the backlog is no failure. */
 const isPatient = (delivery: Delivery, { maxWaitMs }: Limits): boolean =>
   waitedMs(delivery) < maxWaitMs && !isOld(delivery);
 
 const isOld = (delivery: Delivery): boolean => ageMs(delivery) >= maxAgeMs;
 
-/** What a waiting message would have done by itself is now for somebody to do. */
+/** What a waiting message would have done by itself now needs a person. */
 const afterLongWait = (failure: Failure, delivery: Delivery): Failure => {
   const person = needsPerson(failure.kind) ? `${failure.remedy} ` : '';
   const hours = Math.round(waitedMs(delivery) / 3_600_000);

@@ -3,14 +3,14 @@ import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/clien
 import { errorName } from '../../runtime/aws/error.ts';
 
 /**
- * A keyed digest of what a field is to become, which tells nobody without the key which of the few possible grades it is: 4 characters
- * that tell the key from others, and 22 of the digest. Undefined as long as the key cannot be read.
+ * A keyed digest of a field's intended value. Without the key, it does not show which of the few possible grades it is. 4
+ * characters identify the key, 22 are the digest. Undefined while the key cannot be read.
  */
 export type Digest = (parts: readonly string[]) => Promise<string | undefined>;
 
 type Options = {
   client: SecretsManagerClient;
-  /** Name or ARN of the secret; what it holds, as text, is the key. */
+  /** Name or ARN of the secret; its text is the key. */
   secret: string;
   warn(text: string, facts: Record<string, string>): void;
   nowMs?: () => number;
@@ -18,10 +18,10 @@ type Options = {
 
 const readTimeoutMs = 3_000;
 const minKeyLength = 32;
-/** After a failure the key is asked for again so much later: messages go on without it. */
+/** After a failure the key is read again after this time. Until then, messages continue without digests. */
 const askAgainMs = 60_000;
 
-/** The key is read with the first message of a container and kept for its life. */
+/** Reads the key with the first message of a container and keeps it for the container's life. */
 export const createDigest = ({ client, secret, warn, nowMs = Date.now }: Options): Digest => {
   let maker: Promise<DigestMaker | undefined> | undefined;
   let askAtMs = 0;
@@ -55,19 +55,18 @@ export const createDigest = ({ client, secret, warn, nowMs = Date.now }: Options
 
 type DigestMaker = (parts: readonly string[]) => string;
 
-/** Digests by one key. */
 export const digestBy = (secret: string): DigestMaker => {
   const key = createSecretKey(secret, 'utf8');
   const tag = hmac(key, 'which key it is').slice(0, tagLength);
   return (parts) => `${tag}${hmac(key, JSON.stringify(parts)).slice(0, digestLength)}`;
 };
 
-/** As text at once: to cut bytes takes a third more time, of every message. */
+/** As text at once: cutting bytes takes a third more time for every message. */
 const hmac = (key: KeyObject, text: string): string =>
   createHmac('sha256', key).update(text).digest('base64url');
 
 const [tagLength, digestLength] = [4, 22];
 
-/** Whether both are by the same key: else that they differ says nothing. */
+/** Digests by different keys cannot be compared. */
 export const haveOneKey = (one: string, other: string): boolean =>
   one.slice(0, tagLength) === other.slice(0, tagLength);

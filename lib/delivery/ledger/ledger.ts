@@ -18,7 +18,7 @@ import type { Field, Item, LedgerTable } from './table.ts';
 
 export type { Entry, Rival, Unresolved } from './rules.ts';
 
-/** The right to send: the item that the claim wrote, and the one that it replaced. */
+/** The right to send: the item that the claim wrote, and the item that it replaced. */
 export type Claim = { entry: Entry; fields: readonly string[]; item: Item; before: Item };
 
 type Wait = Extract<Judgement, { kind: 'wait' }>;
@@ -26,14 +26,14 @@ type Wait = Extract<Judgement, { kind: 'wait' }>;
 export type Verdict =
   | { kind: 'send'; claim: Claim; unresolved?: Unresolved | undefined }
   | Exclude<Judgement, { kind: 'send' | 'wait' }>
-  /** The item of the resource has no room for a claim more. */
+  /** The item of the resource has no room for another claim. */
   | Full
   | (Omit<Wait, 'rival'> & { rival?: SeenRival | undefined });
 
-/** How many changes of the resource are remembered, and how many of them have no outcome. */
+/** Number of remembered changes of the resource, and how many of them have no outcome. */
 export type Full = { kind: 'full'; fields: number; open: number };
 
-/** A claim in the way, and what is known of its resource, which `seen` needs. */
+/** A claim in the way, and the known state of its resource, which `seen` needs. */
 export type SeenRival = Rival & { known: Known };
 
 /**
@@ -42,24 +42,25 @@ export type SeenRival = Rival & { known: Known };
  */
 export type Ending = 'done' | 'undone' | 'unknown' | 'accepted-unverified';
 
-/** `leaseMs`: the attempt ends within it. `isolated`: nothing else of the batch is under way. */
+/** `leaseMs`: the attempt ends within it. `isolated`: no other message of the batch is being processed. */
 export type ClaimOptions = { leaseMs: number; isolated: boolean };
 
 export type Ledger = {
   /**
-   * Of a message that SQS has handed out before: if its claim stands, it was not done, and nobody presumes so while it waits for
-   * its turn to call the platform. True: the function died on it or beside it.
-   * @throws where the table cannot be read or written.
+   * Call this for a message that SQS has delivered before. If its claim stands, the message was not done; this records it, so that
+   * no other attempt presumes it done while it waits for its turn to call the platform. True: the function died while it processed
+   * this message or one beside it.
+   * @throws if the table cannot be read or written.
    */
   returned(entry: Entry): Promise<boolean>;
-  /** @throws where the table cannot be read or written: then nothing may be sent. */
+  /** @throws if the table cannot be read or written: then nothing may be sent. */
   claim(entry: Entry, options: ClaimOptions): Promise<Verdict>;
   /**
-   * Never throws. False where the ending could not be written: then the message must stay on its queue as it is, as others
-   * presume it done once its queue has not shown it again for `hiddenMs`.
+   * Never throws. False if the ending could not be written: then the message must stay on its queue unchanged, because others
+   * presume it done if its queue has not delivered it again for `hiddenMs`.
    */
   end(claim: Claim, ending: Ending, refusal?: string): Promise<boolean>;
-  /** Writes the successes that `end` only remembered, before something starts that may kill the function. */
+  /** Writes the successes that `end` only remembered, before anything starts that may kill the function. */
   confirm(claims: Claim[]): Promise<void>;
   /** Remembers that a rival was done, as the platform shows. */
   seen(resource: string, rival: SeenRival): void;
@@ -68,15 +69,15 @@ export type Ledger = {
 
 export type LedgerOptions = {
   table: LedgerTable;
-  /** How long after an unanswered call the platform may still carry it out, in milliseconds. */
+  /** Time in milliseconds during which the platform may still carry out an unanswered call. */
   graceMs: number;
-  /** A claimed message that its queue has not shown again for so long is presumed done, in milliseconds. */
+  /** A claimed message that its queue has not delivered again for this time is presumed done, in milliseconds. */
   hiddenMs: number;
   warn(text: string, facts: Record<string, string>): void;
   nowMs(): number;
 };
 
-/** The ends of the last claims of so many resources are remembered: nobody in this container waits for their leases. */
+/** Number of resources whose last ending is remembered: messages in this container need not wait for those leases. */
 const maxRemembered = 10_000;
 
 const nothingKnown = (claimId: string): Item => ({
@@ -89,24 +90,24 @@ const nothingKnown = (claimId: string): Item => ({
   seen: {},
 });
 
-/** Whether a success needs no write: sent again it does no harm, and it ends no series of crashes. */
+/** Whether a success needs no write: sending it again does no harm, and it ends no series of crashes. */
 const isSilent = ({ entry, item }: Claim): boolean =>
   entry.repeatable && item.fields[item.last]?.crashes === 0;
 
-/** What a claim makes of what is known; `inherited`: what it takes over from earlier attempts of the message. */
+/** What a claim is made from; `inherited`: what it takes over from earlier attempts of the message. */
 type Claiming = { options: ClaimOptions; before: Item; version: string; inherited: Partial<Field> };
 
-/** What is known of a resource, and the claim that stands in the table. `partial`: only the claim's own fields are known. */
+/** The known state of a resource, and the claim that stands in the table. `partial`: only the claim's own fields are known. */
 type Known = { item: Item; claimId: string; partial?: true };
 
 /**
- * What was done to each resource on the platform, and by which message: one write for a repeatable success, two for any
- * other attempt.
+ * Records what was done to each resource on the platform, and by which message. A repeatable success costs one write, any other
+ * attempt two.
  */
 export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOptions): Ledger => {
-  /** By resource: how its last attempt in this container ended, also where that was not written. */
+  /** By resource: how its last attempt in this container ended, even if that was not written. */
   const ended = new Map<string, Known>();
-  /** Within this container, messages about the same resource take turns, instead of waiting for each other's leases. */
+  /** Within this container, messages about the same resource take turns instead of waiting for each other's leases. */
   const turns = new Map<string, PromiseWithResolvers<void>>();
 
   const takeTurn = async (resource: string): Promise<void> => {
@@ -118,13 +119,12 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     turns.delete(resource);
   };
 
-  /** The item as a claim of these fields makes it. */
   const claimed = (
     entry: Entry,
     fields: readonly string[],
     { options, before, version, inherited }: Claiming,
   ): Item => {
-    // Strictly later than the attempt that it repeats: rules.ts tells a repeated claim by that.
+    // Strictly later than the attempt that it repeats: rules.ts recognizes a repeated claim by that.
     const claimedMs = Math.max(nowMs(), (inherited.attemptedMs ?? 0) + 1);
     const { messageId, replays, digests } = entry;
     const own = fields.map((field): [string, Field] => {
@@ -155,7 +155,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     heldMs: heldUntilMs(item.fields, hiddenMs),
   });
 
-  /** What must not be sent twice has a field of its own by which it is remembered. */
+  /** A message that must not be sent twice is remembered by a field of its own. */
   const seenWith = (
     { repeatable }: Entry,
     fields: readonly string[],
@@ -163,7 +163,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
   ): Item['seen'] => {
     const [field] = fields;
     if (!repeatable || field === undefined) return before.seen;
-    // Where a person has put an older message over a newer one, nobody knows which of those before are older than it.
+    // If a person has put an older message over a newer one, it is unknown which earlier messages are older than it.
     const isOverruling = fields.some((each) => {
       const state = before.fields[each];
       return state && !isSameMessage(state.version, version) && isLater(state.version, version);
@@ -176,9 +176,10 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
   const verdictOn = async (entry: Entry, options: ClaimOptions): Promise<Verdict> => {
     const { resource, fields } = entry;
     const last = ended.get(resource);
-    // After a success in this container the next message goes on at once, unless another container has claimed it since.
+    // After a success in this container the next message continues at once, unless another container has claimed the resource
+    // since.
     if (last?.item.fields[last.item.last]?.outcome === 'done') {
-      // Fields that others have claimed are not presumed done here: only the table tells.
+      // Fields that others have claimed are not presumed done here: only the table knows.
       const verdict = await goOn(last, entry, { ...options, presumedMs: Number.POSITIVE_INFINITY });
       if (verdict.kind !== 'wait') return verdict;
     }
@@ -199,24 +200,24 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
       const claim = { entry, fields, item: now, before };
       const isVain = fields.some((field) => isNoLater(now.fields[field], before.fields[field]));
       if (!isVain && !overfills(now, before)) return { kind: 'send', claim };
-      // DynamoDB compares what is written, not what an older version of sis-relay meant by it, and it counts no bytes.
+      // DynamoDB compares the written values, not what an older version of sis-relay meant by them, and it counts no bytes.
       const left = { ...before, claimId: newClaimId() };
       const isBack = await orUndo(claim, () => replace(resource, { item, claimId: item.claimId }, left));
       return isBack ? goOn({ item: left, claimId: left.claimId }, entry, options) : overtaken;
     }
-    // A write whose answer got lost is sent again: then the first write is in the way of the second.
+    // A write whose answer was lost is sent again: then the first write blocks the second.
     if (found?.claimId === item.claimId)
       return {
         kind: 'send',
         claim: { entry, fields, item: found, before: undone({ item: found, fields }) },
       };
     if (found === undefined && mustBeKnown) return { kind: 'outdated' };
-    // It expired while the answer came: the next receipt will find nothing in its way.
+    // It expired before the answer arrived: the next receipt finds nothing in its way.
     if (found === undefined) return { kind: 'wait', seconds: 1, why: 'busy' };
     return goOn(knownOf(found, last), entry, options);
   };
 
-  /** What was read, or what this container knows beyond it, where both are of the same claim. */
+  /** What was read, or what this container knows beyond it, if both belong to the same claim. */
   const knownOf = (found: Item, last: Known | undefined): Known => {
     if (last?.claimId !== found.claimId) return { item: found, claimId: found.claimId };
     if (!last.partial) return last;
@@ -224,7 +225,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     return { ...last, item: { ...last.item, fields: { ...found.fields, ...last.item.fields }, seen } };
   };
 
-  /** Applies the rules, and replaces the claim that is known, unless another container was quicker. */
+  /** Applies the rules and replaces the known claim, unless another container was faster. */
   const goOn = async (
     known: Known,
     entry: Entry,
@@ -252,24 +253,24 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     const { crashes = 0 } = inherited;
     const before = withOutcome({ item: left, fields: again }, 'unknown', { crashes });
     const claim = { entry, fields, item, before };
-    // Where the claim itself cannot be written, nothing was tried, and what was known stands.
+    // If the claim itself cannot be written, nothing was tried, and the earlier state stands.
     const won = await orUndo({ ...claim, before: known.item }, () => replace(entry.resource, known, item));
     return won ? { kind: 'send', claim, unresolved } : overtaken;
   };
 
-  /** A message that comes back was not done: writes that down, so that nobody presumes it done whatever happens next. */
+  /** A message that comes back was not done. This writes that down, so that it is never presumed done. */
   const recordReturn = async (known: Known, entry: Entry): Promise<boolean> => {
     const fields = lapsedFields(known.item, entry, nowMs());
     const crashes = 1 + (known.item.fields[fields[0] ?? '']?.crashes ?? 0);
     if (fields.length === 0) return true;
-    // As of now: that its queue shows it says that it goes on, which another copy of it waits for.
+    // Dated now: that its queue delivers it shows that it is still active, which another copy of it waits for.
     const next = withOutcome({ item: known.item, fields }, 'unknown', { crashes, claimedMs: nowMs() });
     return replace(entry.resource, known, { ...next, claimId: newClaimId() });
   };
 
   /**
-   * The item with the claim. If it has no room, what is past the memory goes; and where a person has looked at what the platform holds,
-   * the oldest as well.
+   * The item with the claim. If it has no room, fields older than the memory are removed; if a person has checked what the platform
+   * holds, the oldest ones as well.
    */
   const roomFor = (
     known: Item,
@@ -293,7 +294,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
   const replace = (resource: string, { item, claimId }: Known, next: Item): Promise<boolean> =>
     table.replace(resource, { expected: { ...item, claimId }, next: held(next) });
 
-  /** A write that failed may have had its effect: a claim that it left behind would count as a crash. */
+  /** A failed write may have had its effect: a claim that it left behind would count as a crash. */
   const orUndo = async <Answer>(
     claim: Claim,
     write: () => Promise<Answer>,
@@ -323,14 +324,14 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     // The success of a later attempt does not end the grace period of an earlier one.
     const graceEndsMs = ending === 'done' ? before.graceEndsMs : nowMs() + graceMs;
     const accepted = ending === 'accepted-unverified' && { acceptedMs: nowMs() };
-    // Only what must not be sent twice is looked for, and told with what the platform said.
+    // Only what must not be sent twice is looked up, and needs the platform's words for its report.
     const isAsked = refusal !== undefined && !claim.entry.repeatable;
     const more = { ...accepted, ...(isAsked && { refusal }) };
     const ended = withOutcome(claim, ending === 'accepted-unverified' ? 'unknown' : ending, more);
     return { ...remembered(ended), leaseMs: 0, graceEndsMs };
   };
 
-  /** Without those too old to matter: each claim keeps the whole item from expiring, so it would grow for ever. */
+  /** Without fields too old to matter: each claim keeps the whole item from expiring, so it would grow without bound. */
   const remembered = (item: Item): Item => {
     const sinceMs = nowMs() - memoryDays * 24 * 3_600_000;
     const fields = Object.entries(item.fields).filter(([, { claimedMs }]) => claimedMs > sinceMs);
@@ -342,7 +343,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
   const put = ({ entry, item }: Claim, next: Item, more: { partial?: true } = {}): Promise<boolean> =>
     table.replace(entry.resource, { expected: item, next: held(next), ...more });
 
-  /** Writes how a claim ended; false: it could not be written. */
+  /** False: the ending could not be written. */
   const tell = async (claim: Claim, next: Item): Promise<boolean> => {
     try {
       return await put(claim, next);
@@ -395,22 +396,24 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
 
 const overtaken = { kind: 'wait', seconds: 1, why: 'busy' } as const;
 
-/** Of 70 bits, in 12 characters: each item has one, and a write is paid for by the KiB. */
+/** 70 bits in 12 characters: each item has one, and a write is billed by the KiB. */
 const newClaimId = (): string =>
   Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url', 7);
 
-/** Of a field that is said to be claimed over another claim of it. */
+/** Whether a claim of a field is not later than the claim that it replaced. */
 const isNoLater = (claimed: Field | undefined, before: Field | undefined): boolean =>
   claimed !== undefined && before !== undefined && !isLater(claimed.version, before.version);
 
-/** What to return to after a claim whose answer got lost: nothing acts any more; what stood in these fields is not known. */
+/**
+ * The state to return to after a claim whose answer was lost: nothing acts any more, and the earlier content of these fields is not
+ * known.
+ */
 const undone = (claim: { item: Item; fields: readonly string[] }): Item => ({
   ...withOutcome(claim, 'undone'),
   leaseMs: 0,
   graceEndsMs: 0,
 });
 
-/** The item with another ending of these fields' claims. */
 const withOutcome = (
   { item, fields }: { item: Item; fields: readonly string[] },
   outcome: Field['outcome'],

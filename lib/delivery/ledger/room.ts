@@ -1,12 +1,12 @@
 import { type Field, type Item, itemBytes } from './table.ts';
 
-/** DynamoDB takes items of 400 KB. What is left is for claims that are given back, and for clocks that differ. */
+/** DynamoDB takes items of 400 KB. The rest is for claims that are given back, and for clocks that differ. */
 const maxBytes = 256 * 1024;
 
-/** So few fields fit, whatever they hold: nothing is measured, as for nearly every resource. */
+/** This many fields always fit: nothing is measured for nearly every resource. */
 const fewFields = 64;
 
-/** How much a claim may grow when it ends: by its outcome, and by what the platform said. */
+/** Bytes by which a claim may grow when it ends: by its outcome, and by the platform's words. */
 const growth = { repeatable: 100, once: 1_000 };
 
 const bytesWhenEnded = (item: Item): number =>
@@ -15,7 +15,7 @@ const bytesWhenEnded = (item: Item): number =>
     itemBytes(item),
   );
 
-/** Whether a claim makes more of an item than it may be. One that leaves it no larger is taken in any case. */
+/** Whether a claim makes an item larger than allowed. A claim that leaves it no larger is always allowed. */
 export const overfills = (item: Item, before: Item): boolean => {
   if (Object.keys(item.fields).length <= fewFields) return false;
   const bytes = bytesWhenEnded(item);
@@ -23,7 +23,8 @@ export const overfills = (item: Item, before: Item): boolean => {
 };
 
 /**
- * Half of it at most, without what was claimed longest ago; but no field of these, and none whose message its queue may show again.
+ * Removes the oldest claims until the item has half of the limit at most. It keeps the given fields, and all fields whose message
+ * may be delivered again.
  */
 export const withRoom = (
   item: Item,

@@ -2,28 +2,32 @@ import { outdatedAfterDays } from '../../message/retention.ts';
 import { identityDigest, isSameMessage, thingIn } from './identity.ts';
 import type { Field, Item } from './table.ts';
 
-/** A message as the ledger sees it. */
 export type Entry = {
-  /** The key of the one resource on the platform that the message changes, as in `grade/2001/5001/301`: integrations may share it. */
+  /**
+   * The key of the one resource on the platform that the message changes, as in `grade/2001/5001/301`. Integrations may share it.
+   */
   resource: string;
-  /** What of it the message gives: each field is ordered by itself, so that nobody supersedes what it does not give. */
+  /**
+   * The parts of the resource that the message gives. Each field is ordered separately, so that a message supersedes only what it
+   * gives.
+   */
   fields: readonly string[];
-  /** Tells the message and, where it is repeatable, when it happened: by it they sort as the SIS ordered them. */
+  /** Identifies the message and, if it is repeatable, its time: versions sort in the SIS' order. */
   version: string;
-  /** When the SIS says that it happened. */
+  /** The event's time, as the SIS gives it. */
   timeMs: number;
-  /** SQS' id. */
+  /** SQS' message id. */
   messageId: string;
   replays: number;
-  /** When somebody who was asked to look for its effect replayed it; undefined: nobody was. */
+  /** When a person replayed it after they were asked to look for its effect; undefined if none was asked. */
   decidedMs: number | undefined;
   repeatable: boolean;
-  /** By field, of what it is to become; a field may have none. */
+  /** By field, of its intended value; a field may have none. */
   digests: Record<string, string>;
 };
 
 export type Judgement =
-  /** These fields may be sent, as this version: what their claim takes over from earlier attempts of the message. */
+  /** These fields may be sent, as this version; `inherited` is taken over from earlier attempts of the message. */
   | {
       kind: 'send';
       fields: string[];
@@ -32,26 +36,27 @@ export type Judgement =
       unresolved?: Unresolved;
     }
   | { kind: 'superseded' | 'outdated' | 'crashed' }
-  /** `of`: SQS' id of the message that was done, or has claimed what this one wants; undefined: it was this one. */
+  /** `of`: SQS' id of the message that was done, or has claimed the same; undefined: it was this message. */
   | { kind: 'duplicate'; of: string | undefined }
-  /** Another attempt on this resource is under way, what it sent may still act, or is to be looked for. */
+  /** Another attempt on this resource is running, or what it sent may still act, or must be looked up. */
   | { kind: 'wait'; seconds: number; why: Waiting; rival?: Rival }
-  /** The function died on this message or beside it: ask again when nothing else of the batch is under way. */
+  /** The function died on this message or one beside it: ask again when no other message of the batch is being processed. */
   | { kind: 'isolate' };
 
 /**
- * `busy`: for the resource. `newer`: to know whether a newer message, which would supersede this one, was done. `copy`: for another SQS
- * message of the same event, which left no outcome and may come back. `look`: until it was looked for what this one may hide.
+ * `busy`: waits for the resource. `newer`: waits until it is known whether a newer message, which would supersede this one, was
+ * done. `copy`: waits for another SQS message of the same event, which left no outcome and may come back. `look`: waits until an
+ * effect was looked up that this message may hide.
  */
 type Waiting = 'busy' | 'newer' | 'copy' | 'look';
 
-/** The claim in the way: if the platform shows all that it was to change, dated since then, it was done. */
+/** The claim in the way: it was done if the platform shows all that it was to change, dated since then. */
 export type Rival = { claimedMs: number; digests: Record<string, string> };
 
 /**
- * An earlier attempt of a message that is not repeatable has left no outcome; `acceptedUnverified`: the platform answered with a success;
- * `decided`: a person says that it had no effect; `refusal`: what the platform said, as JSON; `changedSince`: these fields of the resource
- * were claimed since by what changes them.
+ * An earlier attempt of a message that is not repeatable has left no outcome. `acceptedUnverified`: the platform answered with a
+ * success. `decided`: a person states that it had no effect. `refusal`: the platform's answer, as JSON. `changedSince`: fields of
+ * the resource that were claimed since.
  */
 export type Unresolved = {
   sinceMs: number;
@@ -61,7 +66,7 @@ export type Unresolved = {
   changedSince: readonly string[];
 };
 
-/** Of the last claim of a message that must not be sent twice, and that nobody has decided on. */
+/** For the last claim of a message that must not be sent twice, and that no person has decided on. */
 export const unresolvedOf = (
   { attemptedMs, acceptedMs, refusal, version }: Field,
   { fields }: Item,
@@ -74,13 +79,13 @@ export const unresolvedOf = (
 
 type Context = {
   nowMs: number;
-  /** Nothing else of the batch is under way. */
+  /** No other message of the batch is being processed. */
   isolated: boolean;
-  /** A claimed message that did not come back for so long was done: its queue would have shown it again. */
+  /** A claimed message that did not come back for this time was done: otherwise its queue would have delivered it again. */
   hiddenMs: number;
 };
 
-/** The function may die on a message so often. */
+/** Number of times that the function may die on a message. */
 const maxCrashes = 3;
 
 export const isTooOld = (timeMs: number, nowMs: number): boolean =>
@@ -89,14 +94,14 @@ export const isTooOld = (timeMs: number, nowMs: number): boolean =>
 export const isOutdated = ({ timeMs, decidedMs }: Entry, nowMs: number): boolean =>
   decidedMs === undefined && isTooOld(timeMs, nowMs);
 
-/** What a message meets: all that is known of its resource. */
+/** The message, and all that is known of its resource. */
 type Known = {
   item: Item;
   entry: Entry;
   context: Context;
-  /** With the time that it gave first: whichever it gives when it comes again, it is no newer. */
+  /** Starts with the time that the message gave first: it is no newer if it gives another time later. */
   version: string;
-  /** It was seen before all that is known of the fields. */
+  /** It was seen before anything that is known of the fields. */
   isSeen: boolean;
 };
 
@@ -110,26 +115,25 @@ const knownOf = (item: Item, entry: Entry, context: Context): Known => {
   };
 };
 
-/** Whether the message itself, whichever time it gives, has made the claim. */
+/** Whether the message itself made the claim, whatever time it gives. */
 const isOf = (state: Field, { version }: Entry): boolean => isSameMessage(state.version, version);
 
-/** How a field of the resource stands to the message in hand. */
+/** How a field of the resource relates to the message. */
 type Standing =
-  /** Nothing of it is in the way: nothing is known, an older message is, or a person has overruled a newer one. */
+  /** Nothing is in the way: nothing is known, or an older message has it, or a person has overruled a newer one. */
   | 'free'
-  /** It is this message's, which was not done: whoever has it in hand goes on. */
+  /** This message has claimed it and was not done: the current attempt continues. */
   | 'unfinished'
-  /** Another SQS message of the same event has claimed it: it was done, or comes back. */
+  /** Another SQS message of the same event has claimed it: that one was done, or comes back. */
   | 'elsewhere'
   | 'done'
-  /** A newer message has claimed it. */
   | 'newer';
 
 type Given = { field: string; state: Field | undefined; standing: Standing };
 
 /**
- * Which fields of a message may be sent, by what is known of its resource: a field that a newer message has set is superseded,
- * one that the same message has set is a duplicate.
+ * Decides which fields of a message may be sent: a field that a newer message has set is superseded, a field that the same message
+ * has set is a duplicate.
  */
 export const judge = (item: Item, entry: Entry, context: Context): Judgement => {
   const known = knownOf(item, entry, context);
@@ -175,24 +179,23 @@ const standingOf = (state: Field | undefined, known: Known): Standing => {
 export const isLater = (version: string, other: string): boolean =>
   Buffer.compare(Buffer.from(version), Buffer.from(other)) > 0;
 
-/** Of a field that the same message has claimed. */
+/** For a field that the same message has claimed. */
 const ownStanding = (state: Field, { entry, context }: Known): Standing => {
   if (state.outcome === 'done') return 'done';
   const isOwn =
     isReplayOf(state, entry) ||
     state.messageId === entry.messageId ||
-    // Nothing of it had an effect.
+    // It had no effect.
     state.outcome === 'undone' ||
     (isOpen(state, entry) && goneMs(state, entry, context) <= context.nowMs);
   return isOwn ? 'unfinished' : 'elsewhere';
 };
 
-/** A person has looked at what the platform holds, after the grace period of all that the newer message sent. */
+/** A person has checked what the platform holds, after the grace period of everything that the newer message sent. */
 const isOverruled = ({ outcome, claimedMs }: Field, { item, entry }: Known): boolean =>
   (outcome === 'unknown' || outcome === 'undone') &&
   (entry.decidedMs ?? 0) > Math.max(claimedMs, item.graceEndsMs - 1);
 
-/** The message has made the last claim. */
 const isLast = ({ item, entry }: Known): boolean => {
   const last = item.fields[item.last];
   return last !== undefined && isOf(last, entry);
@@ -200,7 +203,7 @@ const isLast = ({ item, entry }: Known): boolean => {
 
 const nothingToSend = (given: readonly Given[], known: Known): Judgement => {
   const { item, entry, context } = known;
-  // Another SQS message of it is at work, which may end as undone: until that is known, this one must stay.
+  // Another SQS message of the same event is being processed, and may end as undone: until that is known, this one must stay.
   const endsMs = isLast(known) ? item.leaseMs : 0;
   if (endsMs > context.nowMs) return waitFor(endsMs, 'busy', known);
   const elsewhere = having(given, 'elsewhere');
@@ -211,13 +214,15 @@ const nothingToSend = (given: readonly Given[], known: Known): Judgement => {
   return { kind: 'duplicate', of: other?.state?.messageId };
 };
 
-/** The same call does no harm beside one that may still act; one of another message could be overtaken by it. */
+/**
+ * Repeating the same call does no harm while an earlier one may still act; the call of another message could be overtaken by it.
+ */
 const busyUntilMs = (known: Known): number =>
   isLast(known) && known.entry.repeatable ? known.item.leaseMs : known.item.graceEndsMs;
 
 /**
- * Until when it is looked for what was created here, and left no outcome. Whatever is changed before may hide it, as another name does:
- * it would be created again. After that its message is a letter, or gone.
+ * The time until which an effect created here, without a known outcome, is looked up. A change before that may hide the effect, as
+ * another name does, and it would be created again. Afterwards its message is a letter or gone.
  */
 export const heldUntilMs = (fields: Item['fields'], hiddenMs: number): number =>
   Math.max(
@@ -228,19 +233,22 @@ export const heldUntilMs = (fields: Item['fields'], hiddenMs: number): number =>
   );
 
 /**
- * Whether it is certain that a claim of the same message was not seen to be done: its outcome is unknown, or it has died, as a success
- * that is not repeatable is always written down. That is no duplicate, whoever brings the message once more.
+ * Whether a claim of the same message is certainly not known to be done: its outcome is unknown, or it has died, as a success that
+ * is not repeatable is always written. A message with such a claim is no duplicate, even if another SQS message carries it.
  */
 const isOpen = ({ outcome }: Field, { repeatable }: Entry): boolean =>
   outcome === 'unknown' || (outcome === 'claimed' && !repeatable);
 
-/** When the SQS message of such a claim counts as a letter or gone, as its queue would have shown it again; 0: it may be done. */
+/**
+ * When the SQS message of such a claim counts as a letter or gone, because its queue would have delivered it again; 0: it may be
+ * done.
+ */
 const goneMs = (state: Field | undefined, entry: Entry, { hiddenMs }: Context): number =>
   state && isOpen(state, entry) ? state.claimedMs + hiddenMs : 0;
 
 const isReplayOf = (state: Field, entry: Entry): boolean => entry.replays > state.replays;
 
-/** The fields of a message that was claimed by this very SQS message, and has come back: its attempt has died. */
+/** The fields that this very SQS message has claimed before: it has come back, so its attempt has died. */
 export const lapsedFields = (item: Item, entry: Entry, nowMs: number): string[] =>
   item.leaseMs > nowMs
     ? []
@@ -249,13 +257,13 @@ export const lapsedFields = (item: Item, entry: Entry, nowMs: number): string[] 
         return state?.outcome === 'claimed' && isOf(state, entry) && state.messageId === entry.messageId;
       });
 
-/** When a claim is presumed done, unless its message comes back before. */
+/** When a claim is presumed done, unless its message comes back earlier. */
 const presumedDoneMs = (state: Field | undefined, { hiddenMs }: Context): number => {
   if (state === undefined || state.outcome === 'done') return 0;
   return state.outcome === 'claimed' ? state.claimedMs + hiddenMs : Number.POSITIVE_INFINITY;
 };
 
-/** A newer message without an outcome waits itself, for as long at most, or is a letter that waits for somebody. */
+/** A newer message without an outcome waits this long at most, or is a letter that waits for a person. */
 const askAgainSeconds = 1_800;
 
 const waitFor = (untilMs: number, why: Waiting, { item, entry, context: { nowMs } }: Known): Judgement => {
@@ -265,8 +273,8 @@ const waitFor = (untilMs: number, why: Waiting, { item, entry, context: { nowMs 
 };
 
 /**
- * Undefined where seeing the effect would prove nothing: a claim that repeats an earlier attempt, whose call may still be on its
- * way, and a claim that sets the same value as the one before it, whose effect looks the same.
+ * Undefined if seeing the effect would prove nothing: if the claim repeats an earlier attempt, whose call may still be under way,
+ * or sets the same value as the claim before it.
  */
 const rivalIn = ({ fields, last }: Item, entry: Entry): Rival | undefined => {
   const claim = fields[last];
@@ -283,7 +291,7 @@ const rivalIn = ({ fields, last }: Item, entry: Entry): Rival | undefined => {
     : undefined;
 };
 
-/** Of a message that has been claimed before, and is not known to be done. */
+/** For a message that has been claimed before, and is not known to be done. */
 const judgeAgain = (state: Field, fields: string[], known: Known): Judgement => {
   const { item, entry, context, version } = known;
   const { attemptedMs, outcome } = state;
@@ -293,7 +301,7 @@ const judgeAgain = (state: Field, fields: string[], known: Known): Judgement => 
   if (crashes >= maxCrashes) return { kind: 'crashed' };
   if (crashes > 0 && !context.isolated) return { kind: 'isolate' };
   const decided = isReplay && (entry.decidedMs ?? 0) >= item.graceEndsMs;
-  // Whoever has looked knows more than the platform's success told.
+  // A person who has looked knows more than the platform's success shows.
   const acceptedMs = decided ? 0 : state.acceptedMs;
   const inherited = { attemptedMs, acceptedMs, crashes, refusal: state.refusal };
   if (entry.repeatable || outcome === 'undone') return { kind: 'send', fields, version, inherited };

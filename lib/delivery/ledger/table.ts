@@ -11,30 +11,29 @@ import {
 import { ClockDiffersError, errorName } from '../../runtime/aws/error.ts';
 import { boundedVersion, digestedName, rememberedMessages } from './identity.ts';
 
-/** What became of the message that claimed a field last. Members with a default are written only where they differ from it. */
+/** The outcome of the message that claimed a field last. Members with a default are written only if they differ from it. */
 const writtenSchema = z.object({
-  /** SQS' id. */
+  /** SQS' message id. */
   messageId: z.string(),
   /**
-   * `claimed`: no ending is written, as of a success that may be repeated. `undone`: it had no effect, and what stood there
-   * before is not known.
+   * `claimed`: no ending is written, as for a success that may be repeated. `undone`: it had no effect, and the earlier content is
+   * not known.
    */
   outcome: z.enum(['claimed', 'done', 'undone', 'unknown']).default('claimed'),
-  /** When it was claimed last. */
   claimedMs: z.number(),
-  /** When the first attempt that left no outcome began; default: when it was claimed last. */
+  /** When the first attempt that left no outcome began; default: `claimedMs`. */
   attemptedMs: z.number().optional(),
-  /** When the platform answered with a success whose effect it does not show; 0: it did not. */
+  /** When the platform answered with a success whose effect it does not show; 0 if it did not. */
   acceptedMs: z.number().default(0),
   crashes: z.number().default(0),
   replays: z.number().default(0),
-  /** What the platform said when an attempt left no outcome: JSON, bounded, without secrets. */
+  /** The platform's answer to an attempt that left no outcome: JSON, bounded, without secrets. */
   refusal: z.string().optional(),
-  /** Keyed digest of the value that it was to set. */
+  /** Keyed digest of the intended value. */
   digest: z.string().optional(),
-  /** The claim before it was to set the same value: to see that value proves nothing. */
+  /** The claim before it intended the same value: seeing that value proves nothing. */
   repeats: z.literal(true).optional(),
-  /** It must not be done twice, so what was done is looked for where its attempt left no outcome. */
+  /** It must not be done twice: its effect is looked up if its attempt left no outcome. */
   once: z.literal(true).optional(),
 });
 const stateSchema = writtenSchema.transform((state) => ({
@@ -42,36 +41,36 @@ const stateSchema = writtenSchema.transform((state) => ({
   attemptedMs: state.attemptedMs ?? state.claimedMs,
 }));
 
-/** The last claim of one field. */
 export type Field = z.infer<typeof stateSchema> & { version: string };
 
-/** What is known of one resource: the lock of the claim that stands, and the last claim of each field. */
+/** The known state of one resource: the lock of the claim that stands, and the last claim of each field. */
 export type Item = {
-  /** Of the claim that wrote it: no two are the same. */
+  /** Unique to the claim that wrote it. */
   claimId: string;
-  /** Until when whoever claimed it may be at work. */
+  /** End of the time in which the claiming attempt may be running. */
   leaseMs: number;
-  /** Until when something that was sent may still act. */
+  /** End of the time in which something that was sent may still act. */
   graceEndsMs: number;
-  /** Until when no claim that holds nothing itself is won without a look at the fields: it may hide what is looked for. */
+  /** Until then, a claim that holds nothing itself needs a look at the fields: it may hide an effect that is looked up. */
   heldMs: number;
   /** One of the fields that the claim took. */
   last: string;
   fields: Record<string, Field>;
   /**
-   * By thing of the resource, digests of the last messages that have claimed something of it and were not seen to be undone, the last
-   * one first. What time such a message gives when it comes again makes it no newer.
+   * By thing of the resource: digests of the last messages that claimed something of it and are not known to be undone, the last
+   * first. Such a message is no newer if it comes again with another time.
    */
   seen: Record<string, readonly string[]>;
 };
 
-/** The ledger's table. Each write is conditional, and every one of them can be sent twice without harm. */
+/** The ledger's table. Each write is conditional and can be sent twice without harm. */
 export type LedgerTable = {
   read(resource: string): Promise<Item | undefined>;
   /**
-   * Claims these fields where they are free: nothing known of them, or older versions of which nothing can act any more, the message
-   * itself not seen before, and nothing held. Tells what was there before, or what is in the way. `mustBeKnown`: a field of which nothing is
-   * known is not free. @throws where our clock differs from DynamoDB's; then the claim may have been written.
+   * Claims the fields if they are free: nothing is known of them, or only older versions that can no longer act; the message was
+   * not seen before; and nothing is held. Returns what was there before, or what is in the way. `mustBeKnown`: a field of which
+   * nothing is known is not free.
+   * @throws if our clock differs from DynamoDB's; then the claim may have been written.
    */
   claim(
     resource: string,
@@ -79,8 +78,8 @@ export type LedgerTable = {
     options: { mustBeKnown: boolean },
   ): Promise<{ won: boolean; item: Item | undefined }>;
   /**
-   * Puts an item in the place of the claim that is expected there; false: it is there no longer. `partial`: there may be more
-   * fields than these, which stay, as do the messages that were seen, and what is held.
+   * Replaces the expected claim with an item; false: that claim is no longer there. `partial`: other fields may exist, which stay,
+   * as do the messages that were seen, and what is held.
    */
   replace(resource: string, change: Change): Promise<boolean>;
 };
@@ -94,24 +93,24 @@ export type LedgerTableOptions = {
 };
 
 /**
- * Leases and grace periods are told by the clocks of those who claim. Two that differ from DynamoDB's by this much at most take a third
- * of a grace period from each other.
+ * Leases and grace periods are measured by the clocks of the containers that claim. Two clocks that differ from DynamoDB's by this
+ * much at most take a third of a grace period from each other.
  */
 const maxClockDifferenceMs = 10_000;
 
 const lockNames = ['claimId', 'leaseMs', 'graceEndsMs', 'last'] as const;
-/** It is written only where it is not 0: few resources have one. */
+/** Written only if it is not 0: few resources have one. */
 const heldName = 'heldMs';
 /** Each field has two attributes: its version, for conditions, and the rest as JSON. */
 const versionName = (field: string): string => `v_${field}`;
 const stateName = (field: string): string => `s_${field}`;
-/** Each message that was seen has an attribute, so that one write can move all of them on without knowing them. */
+/** Each seen message has its own attribute, so that one write can shift all of them without knowing them. */
 const seenName = (at: number, thing: string): string => (thing === '' ? `i${at}` : `i${at}_${thing}`);
 const readSeenName = /^i(\d)(?:_(.+))?$/s;
-/** In place of a message where there is none yet to be moved on. */
+/** Placeholder for a message that does not exist yet. */
 const nobody = '-';
 
-/** The table in DynamoDB: its partition key is `resource`, its time to live is in `expires`. */
+/** The partition key is `resource`, the time to live is `expires`. */
 export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions): LedgerTable => {
   const nowSeconds = () => Math.floor(nowMs() / 1000);
 
@@ -132,12 +131,12 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
     return values;
   };
 
-  /** Leaves what it does not write as it is. `seen`: a message more, behind which the others move on. */
+  /** Leaves other attributes as they are. `seen`: a further message, behind which the others are shifted. */
   const update = (resource: string, { item, condition, given, seen }: Write, more: object = {}) => {
     const names: Record<string, string> = {};
     const values = valuesOf(given);
     const settings: string[] = [];
-    // By number, as a field's name may hold anything.
+    // By number, because a field's name may hold any character.
     for (const [name, value] of writtenOf(item)) {
       const at = settings.length;
       names[`#${at}`] = name;
@@ -161,7 +160,10 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
     });
   };
 
-  /** The whole item, with all that was seen: an expression that names each of its fields may be of 4 KB at most, so of some 160 fields. */
+  /**
+   * Writes the whole item, with all that was seen: an expression that names each field is limited to 4 KB, which is about 160
+   * fields.
+   */
   const put = (resource: string, { item, condition, given }: Write) => {
     const written = [...writtenOf(item), ...seenOf(item)].map(([name, value]) => [name, attribute(value)]);
     return dynamodb.call('PutItem', {
@@ -172,13 +174,13 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
     });
   };
 
-  /** By the last answer: where there was none yet, the claim's own tells. */
+  /** By the last answer; if there was none yet, the claim's own answer shows the difference. */
   const checkClock = (): void => {
     const differsByMs = dynamodb.clockDiffersByMs();
     if (differsByMs > maxClockDifferenceMs) throw new ClockDiffersError(differsByMs);
   };
 
-  /** DynamoDB takes its time, up to days, to remove what has expired. */
+  /** DynamoDB may take days to remove what has expired. */
   const known = (raw: Attributes | undefined): Item | undefined =>
     raw === undefined || Number(raw.expires?.N) < nowSeconds() ? undefined : itemIn(raw);
 
@@ -213,13 +215,13 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
       checkClock();
       const { done: won, before } = await whatWasThere(write).catch(async (error: unknown) => {
         if (!isTooLarge(error)) throw error;
-        // As one may be that was written when nothing bounded it: whoever reads it makes room.
+        // An item may be full that was written before its size was bounded: its reader makes room.
         return { done: false, before: await readRaw(resource) };
       });
       checkClock();
       return { won, item: known(before) };
     },
-    // The second half is for a write that is sent again because its answer got lost.
+    // The second half is for a write that is sent again because its answer was lost.
     replace: async (resource, { expected, next, partial = false }) => {
       const write = partial ? update : put;
       const condition = 'claimId = :expected OR claimId = :next';
@@ -233,7 +235,6 @@ export const createLedgerTable = ({ dynamodb, table, nowMs }: LedgerTableOptions
 const isTooLarge = (error: unknown): boolean =>
   errorName(error) === 'ValidationException' && /^Item size/.test((error as Error).message);
 
-/** A message, and what of the resource it is about. */
 type Seen = { thing: string; digest: string };
 
 const seenFirst = ({ seen }: Item): Seen | undefined =>
@@ -247,7 +248,7 @@ const movingOn = seenKeys.slice(1).map((key, at) => `${key} = if_not_exists(${se
 const seenNames = (thing: string): Record<string, string> =>
   Object.fromEntries(seenKeys.map((key, at) => [key, seenName(at, thing)]));
 
-/** As DynamoDB counts them, the messages that were seen included. */
+/** As DynamoDB counts them, including the messages that were seen. */
 export const itemBytes = (item: Item): number => {
   let bytes = 0;
   for (const [name, value] of [...attributesOf(item), ...seenOf(item)])
@@ -269,7 +270,7 @@ const attributesOf = (item: Item): (readonly [string, string | number])[] => [
   ...(item.heldMs > 0 ? [[heldName, item.heldMs] as const] : []),
 ];
 
-/** A write is paid for by the KiB, which the three fields of a grade would fill. */
+/** A write is billed by the KiB, which the three fields of a grade would fill. */
 const withoutDefaults = ({ outcome, attemptedMs, ...state }: z.infer<typeof stateSchema>): object => ({
   ...Object.fromEntries(Object.entries(state).filter(([, value]) => value !== 0 && value !== undefined)),
   ...(outcome !== 'claimed' && { outcome }),
@@ -286,18 +287,18 @@ export const itemIn = (raw: Attributes): Item => ({
   seen: seenIn(raw),
 });
 
-/** Written before names were digests, of creations alone. */
+/** Written before names were digests; only for creations. */
 const nowNamed = (field: string): string =>
   /^created\/(?:.*\/|[\w-]{43}$)/s.test(field) ? digestedName(field) : field;
 
-/** Also of an item that was written when names and versions were as long as a message's: whoever claims them compares the short ones. */
+/** Also reads items that were written when names and versions were not shortened: claims compare the short ones. */
 const fieldsIn = (raw: Attributes): Item['fields'] => {
   const fields: Item['fields'] = {};
   for (const [name, version] of Object.entries(raw)) {
     if (!name.startsWith(versionName(''))) continue;
     const written = name.slice(versionName('').length);
     const field = nowNamed(written);
-    // What was claimed since under the short name holds.
+    // A later claim under the short name holds.
     if (field !== written && raw[versionName(field)] !== undefined) continue;
     const state = stateIn(raw, written);
     fields[field] = { ...state, version: boundedVersion(version.S ?? '') };
@@ -308,7 +309,6 @@ const fieldsIn = (raw: Attributes): Item['fields'] => {
 const stateIn = (raw: Attributes, field: string): Omit<Field, 'version'> =>
   stateSchema.parse(JSON.parse(raw[stateName(field)]?.S ?? '{}'));
 
-/** What the last claims of some fields have written. */
 export type Written = { claimId: string; fields: Record<string, Omit<Field, 'version'>> };
 
 /** The attributes of an item that `writtenIn` reads. */
@@ -328,7 +328,7 @@ export const writtenIn = (raw: Attributes, fields: readonly string[]): Written =
 
 const seenIn = (raw: Attributes): Item['seen'] => {
   const seen: Item['seen'] = {};
-  // Their numbers sort them.
+  // The names contain numbers, which sort them.
   for (const name of Object.keys(raw).sort()) {
     const [, at, thing = ''] = readSeenName.exec(name) ?? [];
     const digest = raw[name]?.S ?? nobody;

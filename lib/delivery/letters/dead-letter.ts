@@ -5,41 +5,40 @@ import { jsonIn } from '../../message/json.ts';
 import { eventIdIn } from '../../message/message.ts';
 import { bytesOf, maxAttributes, maxBytes, withoutRefused } from '../../message/sqs-limits.ts';
 
-/** A failure, with the times and attempts of its message. */
 export type LetterFailure = Failure & {
   function: string;
-  /** How often SQS has handed the message to the function. */
+  /** Number of receipts. */
   attempts: number;
   firstAt: string;
   lastAt: string;
 };
 
-/** A parked message: its body byte for byte, and why it lies here. */
+/** A parked message: its body byte for byte, and the reason. */
 export type DeadLetter = {
   body: string;
-  /** ARN of the queue it came from, which a replay sends it back to. */
+  /** ARN of the queue it came from; a replay sends it back there. */
   source: string;
-  /** Null where the letter does not tell: SQS moved it by itself, or it is not ours. */
+  /** Null if the letter has none: SQS moved it itself, or another program wrote it. */
   failure: LetterFailure | null;
-  /** How often it was replayed before. */
+  /** Number of earlier replays. */
   replays: number;
   /** What the message carried beside its body. */
   attributes: Attributes;
-  /** Where the message lies whole, if SQS did not take it as a letter: the body then says so, and no more. */
+  /** Address of the whole message if SQS did not accept it as a letter: then the body states only that. */
   whole?: string;
-  /** SQS' id of the message that became this letter, which names the letter, too; undefined: the letter does not tell. */
+  /** SQS' id of the message that became this letter, which also names the letter; undefined if the letter has none. */
   letterId?: string;
 };
 
 type Attributes = Record<string, MessageAttributeValue>;
 
-/** The names of the attributes that are ours; a replayed message carries `replays`, and `kind` where a person had to decide. */
+/** The attributes that sis-relay sets; a replayed message carries `replays`, and `kind` if a person had to decide. */
 const letterAttributes = ['failure', 'kind', 'source', 'replays', 'whole', 'letterId', 'receipt'];
 
-/** The attribute with which a sender asks the function to write down what becomes of a message, at once and whatever it is. */
+/** With this attribute a sender asks the function to record the message's outcome at once, whatever it is. */
 export const receiptAttribute = 'receipt';
 
-/** The letter as SQS takes it: its details are cut until the whole fits, never the body. */
+/** The letter in SQS' form: its details are cut until it fits, never the body. */
 export const sqsMessageOf = (letter: DeadLetter) => {
   const { body } = letter;
   // Counted once: it may be large, and there are many stories.
@@ -49,18 +48,18 @@ export const sqsMessageOf = (letter: DeadLetter) => {
   return { MessageBody: body, MessageAttributes: fitting ?? {} };
 };
 
-/** The attribute of a message that tells what operators did to it before; its letters keep it. */
+/** The attribute that lists what operators did to the message before; its letters keep it. */
 export const historyAttribute = 'history';
 
-/** What SQS gives back, read as a letter; it never throws, whoever wrote the message. */
+/** Parses a message of the dead-letter queue; it never throws, whatever program wrote the message. */
 export const letterOf = (message: {
   Body?: string | undefined;
   MessageAttributes?: Attributes | undefined;
   Attributes?: Partial<Record<string, string>> | undefined;
 }): DeadLetter => {
   const given = message.MessageAttributes ?? {};
-  // What SQS moved by itself is what a producer sent, who decides neither why it failed nor where it goes. It may be a replay
-  // all the same: the ledger must not take the next one for a copy of it.
+  // A message that SQS moved itself is the producer's, who decides neither why it failed nor where it goes. It may be a replay all
+  // the same: the ledger must not take the next one for a copy of it.
   const movedFrom = message.Attributes?.DeadLetterQueueSourceArn;
   const told = movedFrom === undefined ? given : {};
   const whole = told.whole?.StringValue;
@@ -76,15 +75,15 @@ export const letterOf = (message: {
   };
 };
 
-/** Where a message lies that was not kept: its letter is all that is left of it. */
+/** Address of a message that was not kept: only its letter is left. */
 export const nowhere = 'nowhere';
 
-/** The letter of a message that SQS does not take as one: it says where that lies whole. */
+/** The letter of a message that SQS does not accept as one: it states where the whole message lies. */
 export const pointerTo = ({ body, attributes, ...letter }: DeadLetter, whole: string): DeadLetter => ({
   ...letter,
   whole,
   body: pointerBody(body, whole),
-  // They may be what SQS does not take.
+  // They may be what SQS refuses.
   attributes: {},
 });
 
@@ -98,17 +97,15 @@ export const pointerBody = (body: string, whole: string): string =>
     id: eventIdIn(body),
   });
 
-/** A producer may have an attribute of this name: what SQS would not take back as a number counts as none. */
+/** A producer may set an attribute of this name: a value that SQS would not accept as a number counts as none. */
 export const replaysIn = (told: unknown): number => {
   const replays = typeof told === 'string' ? Number(told) : 0;
   return Number.isSafeInteger(replays) && replays > 0 ? replays : 0;
 };
 
-/** Those that are ours. */
 export const ownOf = (attributes: Attributes): Attributes =>
   Object.fromEntries(Object.entries(attributes).filter(([name]) => letterAttributes.includes(name)));
 
-/** Those that a message carried. */
 export const carriedOf = (attributes: Attributes): Attributes =>
   Object.fromEntries(Object.entries(attributes).filter(([name]) => !letterAttributes.includes(name)));
 
@@ -132,7 +129,7 @@ const stories = ({ source, replays, failure, attributes, whole, letterId }: Dead
   return [...told.map(withCarried), ...told, withCarried(withoutFailure), withoutFailure, address];
 };
 
-/** What every failure in a letter must tell, and the types of what it may. */
+/** What every failure in a letter must contain, and the types of its optional parts. */
 const failureSchema: z.ZodType<LetterFailure> = z.looseObject({
   kind: z.enum(Object.keys(dispositions) as FailureKind[]),
   message: z.string(),
@@ -155,12 +152,12 @@ const failureSchema: z.ZodType<LetterFailure> = z.looseObject({
 const failureIn = (json = ''): LetterFailure | null => {
   const told = jsonIn(json);
   if (typeof told !== 'object' || told === null) return null;
-  // JSON has null for a number that is none, such as a Retry-After beyond all numbers: nothing is told by it.
+  // JSON has null for a value that is no finite number, such as a Retry-After beyond all numbers: it is ignored.
   const given = Object.entries(told).filter(([, value]) => value !== null);
   return failureSchema.safeParse(Object.fromEntries(given)).data ?? null;
 };
 
-/** The failure as JSON, from the whole to the least that still reads as one. */
+/** The failure as JSON, from the complete text to the smallest that still parses. */
 const failureTexts = (failure: LetterFailure | null): string[] => {
   if (failure === null) return [];
   const { detail, title, ...rest } = failure;
@@ -174,7 +171,7 @@ const failureTexts = (failure: LetterFailure | null): string[] => {
 /** Never ends in half of a character. */
 const start = (text: string, length: number): string => text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
 
-/** Characters that SQS refuses are replaced: the platform's own words may hold any. */
+/** Replaces characters that SQS refuses: the platform's words may hold any. */
 const text = (value: string): MessageAttributeValue => ({
   DataType: 'String',
   StringValue: withoutRefused(value),

@@ -6,27 +6,26 @@ const deedSchema = z.object({
   at: z.string(),
   by: z.string(),
   why: z.string().optional(),
-  /** The letter that it was then, and of which kind. */
+  /** The letter's id and kind at that time. */
   letter: z.string(),
   kind: z.string(),
-  /** Where the message is kept as it was before the edit. */
+  /** Address of the message before the edit. */
   original: z.string().optional(),
 });
 
-/** What an operator did to a letter. */
 export type Deed = z.infer<typeof deedSchema>;
 
 const historySchema = z.object({
-  /** When the message was first handed to a function. */
+  /** When the message was first delivered to a function. */
   firstAt: z.string().optional(),
-  /** How many deeds are left out, as there is no room for more. */
+  /** Number of deeds that are left out for lack of room. */
   left: z.number().default(0),
   deeds: z.array(deedSchema),
 });
 
 export type History = z.infer<typeof historySchema>;
 
-/** Whoever sends a message may write anything there: what is no history counts as none. */
+/** Any sender may set this attribute: a value that is no history is ignored. */
 export const historyIn = (json: string | undefined): History | undefined =>
   historySchema.safeParse(jsonIn(json ?? '')).data;
 
@@ -34,7 +33,6 @@ export const historyIn = (json: string | undefined): History | undefined =>
 const maxDeeds = 10;
 const maxWhy = 200;
 
-/** The history with one more deed. */
 export const withDeed = (
   before: History | undefined,
   { why, ...deed }: Deed,

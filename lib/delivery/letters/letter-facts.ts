@@ -8,14 +8,14 @@ import type { Change } from './write.ts';
 type Given = {
   function: string;
   kind: LetterKind;
-  /** Why its message could not be fetched; undefined: it is here. */
+  /** Why its message could not be fetched; undefined if it is here. */
   missing: string | undefined;
   /** Its key in the ledger. */
   resource: string | undefined;
   writtenMs: number;
 };
 
-/** What the lists need of a letter, and no more: of what is personal, whom and what it is about. */
+/** What the lists need of a letter, and no more: the only personal data are ids of the user and of what it is about. */
 export const letterChange = (
   letter: DeadLetter,
   { function: name, kind, missing, resource, writtenMs }: Given,

@@ -9,17 +9,17 @@ const attributeSchema = z.union([
   z.strictObject({ type: z.string(), base64: z.base64() }),
 ]);
 
-/** A letter as one line of a file: all that it is, and what is only for those who read the file. */
+/** A letter as one line of a file, with comments for the file's readers. */
 const lineSchema = z.looseObject({
   body: z.string().min(1),
   attributes: z.record(z.string(), attributeSchema),
   source: z.string(),
 });
 
-/** All that a letter is, its attributes as SQS has them. */
+/** A complete letter, its attributes in SQS' form. */
 export type WholeLetter = Outgoing & { source: string };
 
-/** `about` is for those who read the file. */
+/** `about` is only for the file's readers. */
 export const lineOf = (about: object, { source, body, attributes }: WholeLetter): string =>
   `${printableJson({
     ...about,
@@ -33,7 +33,7 @@ export const lineOf = (about: object, { source, body, attributes }: WholeLetter)
 const attributeOf = ({ DataType: type, StringValue: text, BinaryValue }: MessageAttributeValue) =>
   BinaryValue === undefined ? { type, text } : { type, base64: Buffer.from(BinaryValue).toString('base64') };
 
-/** What a line tells of. @throws Error which says what is wrong with it. */
+/** @throws Error that states what is wrong with the line. */
 export const wholeIn = (line: string): WholeLetter => {
   const read = readJson(line);
   if ('problem' in read) throw new Error(read.problem);

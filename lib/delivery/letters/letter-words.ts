@@ -5,11 +5,11 @@ import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
 import { maskedText } from '../../runtime/privacy/platform-words.ts';
 import { type DeadLetter, nowhere } from './dead-letter.ts';
 
-/** What is known of a letter beside what it holds. */
+/** What is known of a letter beside its content. */
 export type About = {
   /** SQS moved it by its redrive policy: no function wrote it. */
   isRedriven: boolean;
-  /** Why its message could not be fetched; undefined: it is here. */
+  /** Why its message could not be fetched; undefined if it is here. */
   missing: string | undefined;
   /** It comes from a queue of this deployment. */
   known: boolean;
@@ -19,20 +19,20 @@ export const kindOf = ({ failure, body }: DeadLetter, { isRedriven, missing, kno
   if (!known) return 'unknown-source';
   if (missing !== undefined) return 'unreadable';
   const kind = failure?.kind ?? (isRedriven ? 'redriven' : 'no-details');
-  // A failure of kind `invalid` says already that the message is too deep.
+  // A failure of kind `invalid` already states that the message is too deep.
   if (kind === 'invalid') return kind;
   const read = readJson(body);
   return 'flaw' in read && read.flaw === 'too deep' ? 'unreadable' : kind;
 };
 
-/** The platform's own words, masked. Only the message tells whom they name: where it cannot be read, all words are hidden. */
+/** The platform's words, masked. Only the message shows whom they name: if it cannot be read, all words are hidden. */
 export const unnamed = (
   { kind, missing, body }: { kind: LetterKind; missing: string | undefined; body: string },
   words: string,
 ): string => (kind === 'unreadable' || missing !== undefined ? hidden : maskedText(words, body));
 
 export type LetterWords = {
-  /** What failed, in a few words, without ids and what is personal. */
+  /** What failed, in a few words, without ids and personal data. */
   error: string;
   /** Who must do what. */
   remedy: string;

@@ -8,51 +8,54 @@ import type { DeskTable } from './record.ts';
 import type { Subject } from './subject.ts';
 import { type Change, writeRecord } from './write.ts';
 
-/** What has become of one receipt of a message. */
+/** The outcome of one receipt of a message. */
 export type Ended = {
   message: string;
   outcome: Exclude<Outcome, 'parked'>;
-  /** Of the failure; of a message that waits without one, for what. Undefined: it is in nobody's way. */
+  /** Kind of the failure, or of the wait without a failure. Undefined: it blocks nothing. */
   kind: string | undefined;
   reason: string;
   remedy: string | undefined;
   status: number | undefined;
   operation: string | undefined;
-  /** How often SQS has handed it out. */
+  /** Number of receipts. */
   attempts: number;
   replays: number;
   firstMs: number;
-  /** When SQS hands it out again, and its handle to do so earlier. */
+  /** When SQS delivers it again, and the handle to do so earlier. */
   waits: { nextMs: number; handle: string } | undefined;
   /** SQS' id of the message that this one is a copy of. */
   copyOf: string | undefined;
   eventId: string | undefined;
-  /** Its key in the ledger. Most of what is heard is not written down, so the message is parsed for it only then. */
+  /**
+   * Its key in the ledger. A function, because most outcomes are not written, and the message is parsed for it only if they are.
+   */
   resource(): string | undefined;
   body: string;
-  /** What the SIS' ids in it stood for. */
+  /** What its ids of the SIS stood for. */
   ids: PlatformIds | undefined;
   history: string | undefined;
-  /** Its sender wants to know in any case. */
+  /** Its sender asks for a record in any case. */
   isAsked: boolean;
 };
 
 export type DeskNotes = {
-  /** Before a letter is written: so no letter is in the queue that no list shows. It never throws: the letter matters more. */
+  /**
+   * Call this before a letter is written, so that every letter in the queue is in a list. It never throws: the letter matters more.
+   */
   parks(message: string, letter: DeadLetter, about: { resource: string | undefined }): Promise<void>;
   heard(ended: Ended): void;
-  /** At the end of an invocation: writes what was heard. It never throws. */
+  /** Call this at the end of an invocation: it writes the recorded outcomes. It never throws. */
   write(): Promise<void>;
 };
 
 type Options = DeskTable & { function: string; warn(text: string, facts: Record<string, string>): void };
 
-/** No longer than this, in milliseconds, does a letter wait for its record. */
+/** A letter waits this long at most for its record, in milliseconds. */
 const parkingMs = 2_000;
-/** Nor does the end of an invocation wait longer for what records there are. */
+/** The end of an invocation waits this long at most to learn which records exist, in milliseconds. */
 const lookingMs = 1_000;
 
-/** What a container tells operators of its messages. */
 export const createDeskNotes = ({ function: name, warn, ...table }: Options): DeskNotes => {
   const heard = new Map<string, Ended>();
   const failed = (message: string, error: unknown): void =>
@@ -61,8 +64,8 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
       error: errorName(error),
     });
   /**
-   * Most messages that end with a later receipt have only waited for their turn, and have no record: a look is a tenth of a write. Those of
-   * which it is not known are left out: their records tell when they are due.
+   * Most messages that end with a later receipt have only waited for their turn, and have no record: a read costs a tenth of a
+   * write. If it is not known whether a message has one, it is left out: its record shows when it is due.
    */
   const thoseToTell = async (heardOf: Ended[]): Promise<Ended[]> => {
     // Its turn to call the platform comes by itself, and in a flood most messages wait for it.
@@ -126,7 +129,7 @@ const changeOf = (ended: Ended, about: { function: string } & Subject): Change =
       facts: { ...facts, ...waits },
       condition: {
         ...notALetter,
-        // One whose letter could not be written waits after all.
+        // A message whose letter could not be written waits after all.
         text: `(${notALetter.text} OR #attempts = :attempts) AND (attribute_not_exists(#attempts) OR #attempts <= :attempts)`,
         names: { ...notALetter.names, '#attempts': 'attempts' },
         values: { ...notALetter.values, ':attempts': attempts },
@@ -137,7 +140,7 @@ const changeOf = (ended: Ended, about: { function: string } & Subject): Change =
   return { state: outcome, facts, condition: { ...notALetter, text } };
 };
 
-/** A second receipt of a message whose letter is in the queue already: the letter stays to be dealt with. */
+/** For a second receipt of a message whose letter is already in the queue: the letter stays. */
 const notALetter = {
   text: '(attribute_not_exists(#state) OR #state <> :letter)',
   names: { '#state': 'state' },

@@ -4,32 +4,32 @@ import { needsPerson } from '../../message/failure.ts';
 import { recordsOf } from './read.ts';
 import type { DeskRecord, DeskTable } from './record.ts';
 
-/** What has become of a message that was sent: `unknown`: no function has said anything of it yet. */
+/** The outcome of a message that was sent; `unknown`: no function has recorded one yet. */
 export type Fate = 'through' | 'came back' | 'waits' | 'unknown';
 
 export type Outcomes = {
-  /** Messages that were sent with the attribute `receipt`, by SQS' ids. */
+  /** By SQS' ids, messages that were sent with the attribute `receipt`. */
   expect(messages: readonly string[]): void;
   fateOf(message: string): Fate;
   recordOf(message: string): DeskRecord | undefined;
-  /** Waits until the fate of each is known for good, in time; answers how many are still open. */
+  /** Waits until the final outcome of each is known, or the time is over; returns the number still open. */
   settled(
     messages: readonly string[],
     options: { waitSeconds: number; signal: AbortSignal },
   ): Promise<number>;
-  /** Why the table cannot be read just now; undefined: it can. */
+  /** Why the table cannot be read now; undefined if it can. */
   problem(): unknown;
   stop(): Promise<void>;
 };
 
 const fastMs = 150;
 const slowMs = 1_000;
-/** No more are asked for at once: those that were sent first. */
+/** Number of messages asked for at once, the oldest first. */
 const maxAsked = 1_000;
-/** So many readings in a row may fail before that is told. */
+/** After this many failed reads in a row, the failure is reported. */
 const maxFailures = 5;
 
-/** Reads what the functions write down of messages whose sender asks for it. */
+/** Reads the outcomes that functions record for messages whose sender asks for it. */
 export const watchOutcomes = (table: DeskTable): Outcomes => {
   const open = new Set<string>();
   const records = new Map<string, DeskRecord>();
@@ -40,7 +40,7 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
     const asked = [...open].slice(0, maxAsked);
     if (asked.length === 0) return false;
     const found = await recordsOf(table, asked);
-    // What another message of the same event has claimed is that one's business: it may wait, or be a letter.
+    // If another message of the same event has the claim, its outcome decides: it may wait, or be a letter.
     const copies = [...found.values()].filter(({ state, as }) => state === 'duplicate' && as !== undefined);
     const originals = await recordsOf(
       table,
@@ -77,7 +77,7 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
     if (state === 'waiting') return 'waits';
     return state === 'letter' ? 'came back' : 'through';
   };
-  /** No waiting heals it, and so no waiting for it. */
+  /** Waiting does not heal it, so nothing waits for it. */
   const isStuck = (message: string): boolean =>
     fateOf(message) === 'waits' && needsPerson(records.get(message)?.kind as FailureKind);
 

@@ -3,7 +3,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import { carriedOf, type DeadLetter, sqsMessageOf } from './dead-letter.ts';
 import { lineOf } from './letter-file.ts';
 
-/** Keeps a letter whole that SQS does not take; answers its address. @throws where the bucket does not take it either. */
+/** Keeps a letter whole that SQS does not accept; returns its address. @throws if the bucket does not accept it either. */
 export type KeepWhole = (letter: DeadLetter) => Promise<string>;
 
 export const createLetterStore =

@@ -3,14 +3,14 @@ import { readItems } from '../../runtime/aws/dynamodb-batches.ts';
 import { type DeskRecord, type DeskTable, type List, listIndex, recordIn, shards } from './record.ts';
 import type { About } from './subject.ts';
 
-/** A condition on records that DynamoDB checks, so that it need not send the others. */
+/** A condition that DynamoDB checks, so that it sends only the records that meet it. */
 export type Condition = {
   text: string;
   names: Record<string, string>;
   values: Record<string, string | number>;
 };
 
-/** On records of messages about a user or an org unit, as far as DynamoDB can check it: `isAbout` decides. */
+/** For records of messages about a user or an org unit, as far as DynamoDB can check it: `isAbout` decides. */
 export const conditionOn = ({ user, orgUnit }: About): Condition | undefined => {
   const asked = Object.entries({ user, orgUnit }).flatMap(([name, id]) =>
     id === undefined ? [] : { name, id },
@@ -24,13 +24,13 @@ export const conditionOn = ({ user, orgUnit }: About): Condition | undefined => 
 };
 
 type ListOptions = {
-  /** Only of these kinds; default: all. */
+  /** Default: all. */
   kinds?: readonly string[] | undefined;
   condition?: Condition | undefined;
   signal?: AbortSignal;
 };
 
-/** All records of a list that meet the condition, in no order. @throws where the table cannot be read. */
+/** All records of a list that meet the condition, in no order. @throws if the table cannot be read. */
 export const listed = async (
   table: DeskTable,
   list: List,
@@ -61,7 +61,7 @@ export const listed = async (
   return found;
 };
 
-/** Every record that meets the condition, also of messages that have ended. @throws where the table cannot be read. */
+/** Every record that meets the condition, including those of messages that have ended. @throws if the table cannot be read. */
 export const scanned = async (
   table: DeskTable,
   condition: Condition,
@@ -84,7 +84,10 @@ export const scanned = async (
   return found;
 };
 
-/** Those of these messages that have one; `isOld`: not of the last seconds, for half the price. @throws where the table cannot be read. */
+/**
+ * The records of those messages that have one. `isOld`: without the changes of the last seconds, for half the price. @throws if the
+ * table cannot be read.
+ */
 export const recordsOf = async (
   table: DeskTable,
   messages: readonly string[],

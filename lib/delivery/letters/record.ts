@@ -2,32 +2,32 @@ import { createHash } from 'node:crypto';
 import type { Attributes, DynamoDb } from '../../runtime/aws/dynamodb.ts';
 
 /**
- * The desk's table: what operators see of messages that are not simply done. One record a message, by SQS' id of it, which names
- * its letter, too. The queues stay the truth; a record that is lost or stale loses no message.
+ * The desk's table: what operators see of messages that are not simply done. It has one record for each message, by SQS' id, which
+ * also names its letter. The queues are the source of truth: a lost or stale record loses no message.
  */
 export type DeskTable = { dynamodb: DynamoDb; table: string; nowMs(): number };
 
-/** The lists by which records are read: each record is in one of them, or, once its message has ended, in none. */
+/** Each record is in one of these lists or, once its message has ended, in none. */
 export const lists = ['letter', 'waiting'] as const;
 export type List = (typeof lists)[number];
 
-/** Its secondary index: by `list`, and within it by `place`. */
+/** The secondary index: by `list`, and within it by `place`. */
 export const listIndex = 'by-list';
 
-/** A list is spread over so many partitions, each of which DynamoDB lets 1,000 writes a second. */
+/** Number of partitions of a list; DynamoDB allows 1,000 writes a second to each. */
 export const shards = 8;
 
 export const listKey = (list: List, message: string): string =>
   `${list}.${createHash('md5').update(message).digest().readUInt8(0) % shards}`;
 
 /**
- * Within a list, records of one kind and function lie side by side. No two have the same place, as a page of a query may end between
- * any two.
+ * Within a list, records of one kind and function are adjacent. Places are unique, as a page of a query may end between any two
+ * records.
  */
 export const placeOf = (message: string, { function: name, kind }: { function: string; kind: string }) =>
   `${kind} ${name} ${message}`;
 
-/** What has become of a message. `replayed`, `edited` and `discarded` are what an operator did to its letter. */
+/** `replayed`, `edited` and `discarded` are what an operator did to its letter. */
 export const states = [
   'letter',
   'waiting',
@@ -40,62 +40,59 @@ export const states = [
 ] as const;
 export type State = (typeof states)[number];
 
-/** What is known of a message. */
 export type DeskRecord = {
   message: string;
   state: State;
-  /** When it came to be so: of a letter, when it was written. */
+  /** When it entered this state: for a letter, when it was written. */
   atMs: number;
-  /** Empty where the letter names none. */
+  /** Empty if the letter names none. */
   function: string;
-  /** Of the failure or the letter; of a message that waits without one, why it waits. */
+  /** Kind of the failure or the letter; for a message that waits without a failure, why it waits. */
   kind: string;
-  /** What failed, in a few words, and the platform's own words, both without ids and what is personal. */
+  /** What failed, in a few words, and the platform's words, both without ids and personal data. */
   error: string;
   words: string | undefined;
   remedy: string | undefined;
   status: number | undefined;
-  /** The scope or permission that is missing. */
+  /** The missing scope or permission. */
   required: string | undefined;
   /** `METHOD /path` of the call that failed. */
   operation: string | undefined;
-  /** When SQS first handed it out, and how often so far. */
+  /** When SQS first delivered it, and the number of receipts so far. */
   firstMs: number | undefined;
   attempts: number;
   replays: number;
-  /** Of the event. */
   eventId: string | undefined;
-  /** Whom and what it is about, by the platform's ids. */
+  /** The user and the org unit it is about, by the platform's ids. */
   user: string | undefined;
   orgUnit: string | undefined;
   /** As in `grade object 5001`. */
   thing: string | undefined;
-  /** By the SIS' ids, where the message gives them. */
+  /** The SIS' ids, if the message gives them. */
   named: string | undefined;
-  /** When its letter was written, also where that has been dealt with. */
+  /** When its letter was written, even if that has been dealt with. */
   writtenMs: number | undefined;
   /** Its key in the ledger. */
   resource: string | undefined;
-  /** Of a message that waits: when it is tried next, and SQS' handle to show it earlier. */
+  /** Only for a message that waits: when it is tried next, and SQS' handle to deliver it earlier. */
   nextMs: number | undefined;
   handle: string | undefined;
   /** What operators did to it before, as JSON; the letter carries the same. */
   history: string | undefined;
-  /** Who ended it, why, and under which id its message went on. */
+  /** Who ended it, why, and the id under which its message continued. */
   by: string | undefined;
   why: string | undefined;
   as: string | undefined;
   waits: Wait[];
 };
 
-/** A wait of a message for one cause. */
 export type Wait = { kind: string; firstMs: number; lastMs: number; count: number };
 
 export type LetterRecord = DeskRecord & { state: 'letter' };
 
 const firstOf = (kind: string): string => `first:${kind}`;
 
-/** Of each kind for which it has waited: since when, until when and how often. */
+/** Attributes for the waits of one kind: since when, until when and how often. */
 export const waitNames = (kind: string) => ({
   first: firstOf(kind),
   last: `last:${kind}`,
@@ -103,8 +100,8 @@ export const waitNames = (kind: string) => ({
 });
 
 /**
- * Undefined where an item is none of ours, or has expired: DynamoDB removes those late. Lists are long, and only functions and
- * operators of the same stage write there, so no more is checked.
+ * Undefined for an item that is not a record, or has expired: DynamoDB removes those late. Lists are long, and only functions and
+ * operators of the same stage write there, so nothing else is checked.
  */
 export const recordIn = (item: Attributes, nowMs: number): DeskRecord | undefined => {
   if (Number(item.expires?.N) * 1000 <= nowMs) return undefined;
@@ -153,6 +150,6 @@ export const recordIn = (item: Attributes, nowMs: number): DeskRecord | undefine
 
 const daySeconds = 24 * 3600;
 
-/** For how long a record stays: a letter's and a waiting message's as long as SQS keeps them, and a day more. */
+/** Retention of a record: for a letter or a waiting message as long as SQS keeps it, and a day more. */
 export const keptSeconds = (state: State): number =>
   state === 'letter' || state === 'waiting' ? 15 * daySeconds : 7 * daySeconds;

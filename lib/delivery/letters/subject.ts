@@ -2,19 +2,19 @@ import { eventIn } from '../../message/envelope.ts';
 import { type PlatformIds, sisIdsIn } from '../../message/sis-ids.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 
-/** Whom and what a message is about, by the platform's ids; each undefined where the message has none that is usable. */
+/** The user and the thing that a message is about, by the platform's ids; each undefined if the message has no usable one. */
 export type Subject = {
   user: string | undefined;
   orgUnit: string | undefined;
   thing: string | undefined;
-  /** The SIS' ids that the message gives, as in `s1234567 · MATH-101`; undefined: it gives none. */
+  /** The message's ids of the SIS, as in `s1234567 · MATH-101`; undefined if it gives none. */
   named: string | undefined;
 };
 
-/** The fields that name the one thing of a course that a message changes, the most telling first. */
+/** The fields that name the one thing of a course that a message changes, the most specific first. */
 const things = ['gradeObjectId', 'folderId', 'topicId', 'moduleId', 'linkId', 'attributeId'];
 
-/** `ids`: what the SIS' ids in it stand for. */
+/** `ids`: what its ids of the SIS stand for. */
 export const subjectIn = (body: string, ids: PlatformIds = {}): Subject => {
   const given = dataIn(body);
   const data: Record<string, unknown> = { ...given, ...ids };
@@ -35,10 +35,9 @@ const namedIn = (data: Record<string, unknown>): string | undefined => {
 
 const between = ' · ';
 
-/** A user, a course, or that user in that course; of each either the platform's id or one of the SIS. */
+/** A user, a course, or that user in that course; each as the platform's id or one of the SIS. */
 export type About = { user?: string | undefined; orgUnit?: string | undefined };
 
-/** Whether what is told of a message has these ids. */
 export const isAbout = ({ user, orgUnit }: About, told: About & Partial<Pick<Subject, 'named'>>): boolean => {
   const named = told.named?.split(between) ?? [];
   const has = (wanted: string | undefined, id: string | undefined): boolean =>
@@ -46,7 +45,7 @@ export const isAbout = ({ user, orgUnit }: About, told: About & Partial<Pick<Sub
   return has(user, told.user) && has(orgUnit, told.orgUnit);
 };
 
-/** As the platform's ids are shown: the user, the course, the thing. */
+/** In the order in which the platform's ids are shown: user, course, thing. */
 const namesFirst = ['userName', 'orgDefinedId', 'orgUnitCode', 'gradeObjectName'];
 
 const dataIn = (body: string): Record<string, unknown> => {
@@ -54,12 +53,12 @@ const dataIn = (body: string): Record<string, unknown> => {
   return typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : {};
 };
 
-/** Anything else may be a name, or a sentence. */
+/** Any other value may be a name or a sentence. */
 const idIn = (value: unknown): string | undefined =>
   (typeof value === 'number' || typeof value === 'string') && /^\d{1,16}$/.test(String(value))
     ? String(value)
     : undefined;
 
-/** `gradeObjectId` as `grade object`. */
+/** `gradeObjectId` becomes `grade object`. */
 const wordsIn = (field: string): string =>
   field.replace(/Id$/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

@@ -16,17 +16,17 @@ export type Facts = Record<string, string | number | undefined>;
 
 export type Change = {
   state: State;
-  /** What is undefined here is taken out of the record. */
+  /** An undefined value removes the attribute from the record. */
   facts: Facts & { function: string; kind: string };
-  /** That it waits now, for its kind, is counted. */
+  /** Counts a wait, for the record's kind. */
   waits?: boolean;
-  /** Where it does not hold, nothing is changed; by the names `#…` of the attributes, and the values `:…` of the facts. */
+  /** If it does not hold, nothing is changed. It names attributes as `#…`, and values of the facts as `:…`. */
   condition?: { text: string; names?: Record<string, string>; values?: Record<string, string | number> };
 };
 
 /**
- * Writes what has become of a message; false: the condition did not hold. Written twice it counts a wait twice, and does no other harm.
- * @throws where the table cannot be written.
+ * Writes the state of a message; false: the condition did not hold. Writing it twice counts a wait twice, and does no other harm.
+ * @throws if the table cannot be written.
  */
 export const writeRecord = async (
   { dynamodb, table, nowMs }: DeskTable,
@@ -85,11 +85,11 @@ const attributesOf = (message: string, { state, facts }: Change, now: number): F
   };
 };
 
-/** So much of a text tells one cause from another, and what to do: a record has little room, and a letter may say anything. */
+/** This much of a text distinguishes causes and states what to do: a record has little room, and a letter may say anything. */
 const maxText = 500;
 const maxWhole = 10_000;
 
-/** A handle and a history are of use as a whole only. */
+/** A handle and a history are useful only as a whole. */
 const cut = (name: string, value: Facts[string]): Facts[string] => {
   if (typeof value !== 'string') return value;
   if (name === 'handle' || name === 'history') return value.length <= maxWhole ? value : undefined;
@@ -97,8 +97,8 @@ const cut = (name: string, value: Facts[string]): Facts[string] => {
 };
 
 /**
- * Writes whole records, in the place of those that there are: of them only the waits stay.
- * @throws where the table cannot be read or written.
+ * Replaces whole records, and keeps only their waits.
+ * @throws if the table cannot be read or written.
  */
 export const putRecords = async (table: DeskTable, changes: ReadonlyMap<string, Change>): Promise<void> => {
   const before = await recordsOf(table, [...changes.keys()]);
@@ -116,7 +116,7 @@ export const putRecords = async (table: DeskTable, changes: ReadonlyMap<string, 
   await writeItems(table, puts);
 };
 
-/** What an operator did to a letter: who, why, and under which id its message went on. */
+/** Who did it to a letter, why, and the id under which its message continued. */
 export type Ending = {
   state: Exclude<State, List>;
   by: string;
@@ -124,7 +124,7 @@ export type Ending = {
   as?: string | undefined;
 };
 
-/** Ends the record of a letter that is in the queue no longer. */
+/** Ends the record of a letter that is no longer in the queue. */
 export const endRecord = (
   table: DeskTable,
   { message, function: name, kind }: { message: string; function: string; kind: string },

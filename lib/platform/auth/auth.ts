@@ -9,26 +9,24 @@ import {
 import { idKeyCredential, signedQuery } from './id-key.ts';
 import { expiryMs, oauthCredential } from './oauth.ts';
 
-/** What a secret holds; `type` tells which of the two. */
 export const credentialSchema = z.discriminatedUnion('type', [idKeyCredential, oauthCredential]);
 
 export type Credential = z.infer<typeof credentialSchema>;
 
-/** Until when a credential can be used, in milliseconds. Keys have no end: they serve until they are refused. */
+/** The end of a credential's use, in milliseconds. Keys have none: they are used until they are refused. */
 export const usableUntilMs = (credential: Credential): number =>
   credential.type === 'oauth' ? expiryMs(credential) : Number.POSITIVE_INFINITY;
 
-/** Whether two credentials are the same to the platform: a secret may change and keep its access token. */
 export const isSameToPlatform = (one: Credential, other: Credential): boolean =>
   one.type === 'oauth' && other.type === 'oauth' && one.accessToken === other.accessToken;
 
-/** Where credentials come from. `refuse` reports that the platform refused this version; `read` then looks for a newer one. */
+/** `refuse` reports that the platform refused this version; `read` then looks for a newer one. */
 export type Credentials = {
   read(actor: Actor): Promise<{ credential: Credential; version: string }>;
   refuse(actor: Actor, version: string): void;
 };
 
-/** Makes the Auth of one call. All calls of a container share the correction of the clock. */
+/** Creates the Auth of one call. All calls of a container share the correction of the clock. */
 export const createAuthenticator = (credentials: Credentials, nowMs: () => number = Date.now) => {
   let skewSeconds = 0;
   return (actor: Actor): Auth => {
@@ -58,8 +56,8 @@ export const createAuthenticator = (credentials: Credentials, nowMs: () => numbe
 };
 
 /**
- * How far the platform's clock is ahead of ours, in seconds. A refused timestamp tells it (`Timestamp out of range\r\n<server
- * epoch seconds>`, or with other whitespace, or none); undefined where the refusal is another, or was cut off.
+ * How far the platform's clock is ahead of ours, in seconds. A refused timestamp contains it (`Timestamp out of range\r\n<server
+ * epoch seconds>`, or with other whitespace, or none). Undefined if the refusal is another, or was cut off.
  */
 export const clockSkewIn = (refused: RefusedCall, nowMs: number): number | undefined => {
   // A number that is cut off would set the clock wrong by decades.

@@ -18,7 +18,6 @@ type Entry = {
   version: string;
   /** From this time on, the secret is read again before it is used. */
   lookAgainAtMs: number;
-  /** When the platform refused this version. */
   refusedAtMs?: number;
 };
 
@@ -26,7 +25,7 @@ export type SecretsOptions = {
   client: SecretsManagerClient;
   /** Secrets are `<prefix>/service` and `<prefix>/users/<userId>`. */
   prefix: string;
-  /** For how long a credential is used before its secret is read again. */
+  /** Time for which a credential is used before its secret is read again. */
   timeToLiveMs: number;
   /** The client's own limits end with the headers of an answer: a body that stops half-way would block all messages. */
   readTimeoutMs?: number;
@@ -34,11 +33,11 @@ export type SecretsOptions = {
   nowMs?: () => number;
 };
 
-/** For how long a refused credential is not used, unless its secret changes. */
+/** Time for which a refused credential is not used, unless its secret changes. */
 const refusedForMs = 60_000;
-/** How often a secret is read again that was refused, or could not be read. */
+/** Interval for reading a secret again that was refused, or could not be read. */
 const lookAgainMs = 5_000;
-/** How many credentials a container keeps: there may be tens of thousands of learners. */
+/** Maximum number of credentials in a container: there may be tens of thousands of learners. */
 const maxEntries = 1_000;
 
 /** Credentials from Secrets Manager: cached per container, one read for concurrent readers, read again when refused. */
@@ -84,7 +83,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
     }
   };
 
-  /** A credential that cannot be used is read again soon; any other when its time to live, or its token, is over. */
+  /** A credential that cannot be used is read again soon; any other when its time to live, or its token, has expired. */
   const nextLookMs = ({ credential, refusedAtMs }: Entry): number => {
     const soonestMs = nowMs() + lookAgainMs;
     if (refusedAtMs !== undefined) return soonestMs;
@@ -127,11 +126,10 @@ const refused = (name: string, { type }: Credential): MessageFailure =>
     remedy: remedyOfRefusal(name, type),
   });
 
-/** What to do about a secret whose credential the platform refuses. */
 export const remedyOfRefusal = (name: string, type: Credential['type'] | undefined): string =>
   `${type === 'oauth' ? 'Invoke token-refresh with {"force":true}: it reports whether a person must authorize again' : `Put a valid credential into the secret ${name}`}. Waiting messages then continue by themselves.`;
 
-/** An expired token is not sent: the platform would refuse it. The function token-refresh renews it, or says why it cannot. */
+/** An expired token is not sent: the platform would refuse it. The function token-refresh renews it, or reports why it cannot. */
 const noToken = (name: string, credential: Credential): MessageFailure => {
   const why =
     credential.type === 'oauth' && credential.refused
@@ -180,7 +178,7 @@ const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure 
   return new MessageFailure('unavailable', `Secrets Manager did not answer: ${errorName(error)}`);
 };
 
-/** What is wrong with a field of a secret, without its value. */
+/** Describes a wrong field of a secret, without its value. */
 export const flawOf = (issue: core.$ZodIssue): string =>
   issue.code === 'unrecognized_keys'
     ? `not known: ${issue.keys.map(secretFieldName).join(', ')}`

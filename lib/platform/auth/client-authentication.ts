@@ -2,12 +2,14 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import * as oauth from 'oauth4webapi';
 import type { OAuthCredential } from './oauth.ts';
 
-/** A token request that failed. */
 export class TokenError extends Error {
   override name = 'TokenError';
-  /** A person must authorize again; or correct the secret or the client; or a later run tries again. */
+  /**
+   * `authorize`: a person must authorize again. `correct`: the secret or the client must be corrected. `wait`: a later run tries
+   * again.
+   */
   readonly cure: 'authorize' | 'correct' | 'wait';
-  /** For how long nobody should ask the server. */
+  /** Time during which the server must not be asked. */
   readonly quietSeconds: number | undefined;
 
   constructor(message: string, cure: TokenError['cure'], quietSeconds?: number) {

@@ -61,7 +61,7 @@ export const oauthCredential = z
 
 export type OAuthCredential = z.infer<typeof oauthCredential>;
 
-/** Until when its access token can be used, in milliseconds; without `expiresAt`, until it is refused. */
+/** The end of its access token's use, in milliseconds; without `expiresAt`, it is used until it is refused. */
 export const expiryMs = ({ accessToken, expiresAt }: OAuthCredential): number => {
   if (accessToken === undefined) return 0;
   return expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);

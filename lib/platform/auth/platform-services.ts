@@ -12,7 +12,7 @@ import { createCredentials } from './cache.ts';
 
 export type PlatformSettings = Omit<Settings, 'QUEUE_URL' | 'DEAD_LETTER_QUEUE_URL'>;
 
-/** What each function has that calls the platform, be it of a queue or a job. `options`: of all its clients of AWS. */
+/** The services of every function that calls the platform, of a queue or a job. `options`: for all its clients of AWS. */
 export const createPlatformServices = (name: string, settings: PlatformSettings, options: ClientOptions) => {
   const observe = createObserve(observeOptionsOf(name, settings));
   const secrets = { client: awsClient(SecretsManagerClient, options), prefix: settings.SECRET_PREFIX };

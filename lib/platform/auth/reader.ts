@@ -6,9 +6,9 @@ import { errorName } from '../../runtime/aws/error.ts';
 import { isMissing, isRefusal } from './cache.ts';
 
 /**
- * Reads a secret that is not a credential for the platform, by its name below the prefix, such as `lti-links/9001`: JSON with
- * the fields of the shape.
- * @throws MessageFailure that names the secret and never what it holds.
+ * Reads a secret that is not a credential for the platform, by its name below the prefix, such as `lti-links/9001`: JSON with the
+ * fields of the shape.
+ * @throws MessageFailure that names the secret, but not its content.
  */
 export type ReadSecret = <Shape extends z.ZodObject>(name: string, shape: Shape) => Promise<z.infer<Shape>>;
 

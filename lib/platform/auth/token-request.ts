@@ -20,7 +20,7 @@ const usualQuietSeconds = 60;
 const minSkewSeconds = 5;
 
 /**
- * Asks once for tokens, by the credential's grant.
+ * Requests tokens once, by the credential's grant.
  * @throws TokenError, whose text repeats nothing of the request.
  */
 export const requestTokens = async (
@@ -117,7 +117,7 @@ const maxSeconds = 10 * 365 * 24 * 3_600;
 
 const tokenAnswer = z.looseObject({
   access_token: z.string().regex(accessTokenForm),
-  // Servers say in several ways that there is none.
+  // Servers express in several ways that there is none.
   refresh_token: z.string().min(1).optional().catch(undefined),
   // An hour is the default of this platform. Some servers send a huge number for a token that never expires.
   expires_in: z.coerce
@@ -163,6 +163,6 @@ const errorIn = ({ text }: Told): string | undefined =>
   z.looseObject({ error: z.string().regex(/^[a-z][a-z_.-]{0,59}$/i) }).safeParse(jsonIn(text.trim())).data
     ?.error;
 
-/** Whether an error's name repeats a secret: it is logged, and stored in the secret as the reason. */
+/** Whether an error's name repeats a secret: the name is logged, and stored in the secret as the reason. */
 const isEcho = (error: string, { refreshToken = '', clientSecret = '' }: OAuthCredential): boolean =>
   redact(error, [refreshToken, clientSecret].filter(Boolean), 60) !== error;

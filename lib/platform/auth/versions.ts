@@ -11,7 +11,7 @@ import { missingSecret } from './cache.ts';
 export type SecretVersion = {
   version: string;
   text: string;
-  /** When it was made, where Secrets Manager has told. */
+  /** When it was made, if Secrets Manager has reported it. */
   createdMs?: number | undefined;
 };
 
@@ -38,7 +38,7 @@ export const createSecretVersions = (client: SecretsManagerClient) => {
     withId: (name: string, version: string): Promise<SecretVersion | undefined> =>
       read(name, { VersionId: version }),
 
-    /** Stores a version under an id of 32 to 64 characters; false where another value has that id already. */
+    /** Stores a version under an id of 32 to 64 characters; false if another value already has that id. */
     stage: async (name: string, { version, text }: SecretVersion): Promise<boolean> => {
       const put = new PutSecretValueCommand({
         SecretId: name,
@@ -49,7 +49,7 @@ export const createSecretVersions = (client: SecretsManagerClient) => {
       return (await unlessError(/^ResourceExistsException$/, () => client.send(put))) !== undefined;
     },
 
-    /** Makes a version current instead of another; false where that one is no longer current. */
+    /** Makes a version current instead of another; false if that one is no longer current. */
     promote: async (name: string, { to, from }: { to: string; from: string }): Promise<boolean> => {
       const update = new UpdateSecretVersionStageCommand({
         SecretId: name,

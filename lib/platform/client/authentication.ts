@@ -4,17 +4,16 @@ import type { Request } from './request.ts';
 /** What authenticates a request: signatures in its query, or a token in a header. */
 export type AuthParameters = { query: Record<string, string>; headers: Record<string, string> };
 
-/** Authenticates one call. */
 export type Auth = {
   authenticate(request: { method: string; path: string }): Promise<AuthParameters>;
   /** Corrects the clock, or drops the credential, after a refusal. True: send the call once more, with other parameters. */
   correctAfter(refused: RefusedCall): boolean;
 };
 
-/** Whose credential signs: a platform user's id, or undefined for the service's own. */
+/** A platform user's id, or undefined for the service's own credential. */
 export type Actor = string | undefined;
 
-/** Makes the Auth of one call of this actor. */
+/** Creates the Auth of one call of this actor. */
 export type Authenticator = (actor: Actor) => Auth;
 
 /** The path with its whole query: the parameters that authenticate it come last. */

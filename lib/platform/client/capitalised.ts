@@ -1,4 +1,4 @@
-/** The fields of a message under the platform's names for them, which are ours with a capital. */
+/** The fields of a message under the platform's names: ours with a capital. */
 export const capitalised = <Fields extends object>(fields: Fields): Capitalised<Fields> =>
   Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name.charAt(0).toUpperCase() + name.slice(1), value]),

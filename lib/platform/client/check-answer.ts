@@ -9,7 +9,6 @@ import { type Answer, isSuccess } from './receive-answer.ts';
 import type { CallInput } from './request.ts';
 import { respelled } from './respell.ts';
 
-/** What the answer of a call is checked against. */
 export type Asked<Result> = {
   operation: Operation<Result>;
   call: CallFacts['call'];
@@ -19,8 +18,8 @@ export type Asked<Result> = {
 };
 
 /**
- * The result of an answer that is the success which the operation declares. Nothing else is taken for a success: no error with
- * status 200, no page, and no answer about another resource.
+ * The result of an answer that is the declared success of the operation. Nothing else counts as a success: no error with status
+ * 200, no page, and no answer about another resource.
  * @throws PlatformError
  */
 export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result => {
@@ -77,7 +76,7 @@ const cutOff = ({ operation, call }: Asked<unknown>): PlatformError =>
 const refusedCallOf = (asked: Asked<unknown>, answer: Answer): RefusedCall =>
   parseRefusal({ ...answer, cutOff: answer.cutBy !== undefined }, asked.sensitiveValues());
 
-/** The body decides. A success in unknown words may be an error or not. */
+/** The body decides: a success in unknown words may be an error. */
 const refusal = (asked: Asked<unknown>, answer: Answer): PlatformError => {
   const { operation, call } = asked;
   const refused = refusedCallOf(asked, answer);
@@ -88,7 +87,7 @@ const refusal = (asked: Asked<unknown>, answer: Answer): PlatformError => {
   return new PlatformError({ operation, call, refused, sent: true, unexpected, message });
 };
 
-/** The error names the fields and types that came, and those expected, but no value. */
+/** The error names the fields and types of the answer, and the expected ones, but no value. */
 const unexpected = (
   asked: Asked<unknown>,
   answer: Answer,
@@ -114,7 +113,7 @@ const declaredBy = ({ answer }: Operation<unknown>): string => {
   return isFileAnswer(answer) ? `200 with ${answer.file.source}` : expectedBy(answer);
 };
 
-/** What a call asked for, by the names that the answer uses, in lower case. */
+/** The values of the request, by the answer's names for them, in lower case. */
 type Wanted = {
   /** Ids, and the numbers and texts of the request's body. */
   words: Map<string, string>;

@@ -29,7 +29,7 @@ import { type CallInput, requestOf, type Site } from './request.ts';
 
 /** The platform as one actor calls it within one attempt at a message. */
 export type Platform = {
-  /** @throws PlatformError where the platform refuses, or where no usable answer comes. */
+  /** @throws PlatformError if the platform refuses, or if no usable answer comes. */
   call<Answer>(operation: Operation<Answer>, input?: CallInput): Promise<Answer>;
   /** Calls an operation whose answer is a file; `use` gets it as a stream. */
   download<Result>(operation: Operation<never>, input: CallInput, use: Use<Result>): Promise<Result>;
@@ -37,15 +37,15 @@ export type Platform = {
   clockOffsetMs(): number | undefined;
 };
 
-/** Who calls, what they may call, and until when. */
+/** Who calls, what may be called, and until when. */
 export type CallContext = {
   actor: Actor;
   signal: AbortSignal;
   /** The operations that may be called; default: all. */
   operations?: readonly Operation<unknown>[];
-  /** Which calls go first where the platform does not take all at once; default: `normal`. */
+  /** Decides which calls go first if the platform does not take all at once; default: `normal`. */
   priority?: Priority;
-  /** Asked for before, of this client; default: each call waits for its own. */
+  /** A turn that was granted before by this client; default: each call waits for its own. */
   turn?: Turn;
   onCall(report: CallReport): void;
 };
@@ -66,7 +66,9 @@ export type PlatformClient = {
   close(): Promise<void>;
 };
 
-/** The API client: authenticates each call and sends it once; once more where a refusal corrected the clock or the credential. */
+/**
+ * The API client: authenticates each call and sends it once, and once more if a refusal corrected the clock or the credential.
+ */
 export const createPlatformClient = (options: PlatformOptions, authOf: Authenticator): PlatformClient => {
   const exchange = createExchange(options);
   const pace = options.pace ?? createPace(options);
@@ -106,7 +108,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
     const auth = operation.anonymous ? anonymous : authOf(context.actor);
     const { priority = 'normal', signal } = context;
 
-    /** Before it is authenticated: a signature grows old while its call waits. */
+    /** Before the call is authenticated: a signature ages while its call waits. */
     const waitForTurn = async (): Promise<void> => {
       const asked = context.turn ? { turn: context.turn } : await turnIn(pace, priority, signal);
       let turnInSeconds = asked.turn ? asked.turn.next() : asked.seconds;
@@ -131,7 +133,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
       let mayHaveActed = request.method !== 'GET';
       const sentMs = Date.now();
       let told: Partial<Answered> = {};
-      // What failed on our side tells nothing of the platform.
+      // A failure on our side shows nothing about the platform.
       let isHeard = true;
       try {
         const outgoing = {
@@ -185,7 +187,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
       return await send(parameters);
     } catch (first) {
       if (!isCorrectedBy(first)) throw first;
-      // Where no other credential can be read, report the refusal, and not why the reading failed.
+      // If no other credential can be read, report the refusal, and not why the reading failed.
       const corrected = await waitForTurn()
         .then(() => auth.authenticate(request))
         .catch(() => Promise.reject(first));
@@ -215,12 +217,12 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
 };
 
 /**
- * For a further call of a message it is worth while to wait so long until the platform takes calls again: less than its attempt is
- * given, and a submission that was taken can be looked up at once.
+ * A further call of a message waits this long at most until the platform takes calls again: less than its attempt is given, and
+ * an accepted submission can still be looked up at once.
  */
 const maxHeldSeconds = 5;
 
-/** Waits for a turn, and for none any more when the signal aborts. */
+/** Waits for a turn; stops waiting when the signal aborts. */
 const turnIn = async (pace: Pick<Pace, 'ask'>, priority: Priority, signal: AbortSignal): Promise<Asked> => {
   const { promise, resolve } = Promise.withResolvers<Asked>();
   const leave = pace.ask(priority, Number.POSITIVE_INFINITY, resolve);
@@ -236,7 +238,7 @@ const payloadOf = ({ payload, json }: CallInput): Payload | undefined | Promise<
   return json === undefined ? undefined : wholePayload(JSON.stringify(json), 'application/json');
 };
 
-/** A refusal that came as a success is one all the same. */
+/** A refusal with a success status is still a refusal. */
 const refusalIn = (error: unknown): Partial<Answered> => {
   const refused = error instanceof PlatformError ? error.refused : undefined;
   return refused ? { status: refused.status, retryAfterSeconds: refused.retryAfterSeconds } : {};

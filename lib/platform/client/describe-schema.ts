@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 
-/** What is read of a zod schema. */
+/** The part of a zod schema that is read here. */
 export type Schema = { def: Definition };
 type Definition = {
   type: string;
@@ -12,7 +12,7 @@ type Definition = {
   out?: Schema;
 };
 
-/** The schema that says how JSON is written: that within a wrapper, or the step of a pipe that checks. */
+/** The schema that defines the JSON form: the one in a wrapper, or the checking step of a pipe. */
 const within = ({ def }: Schema): Schema | undefined =>
   def.innerType ?? (def.type === 'pipe' ? (def.in?.def.type === 'transform' ? def.out : def.in) : undefined);
 

@@ -6,12 +6,12 @@ import { isKnownError } from './parse-refusal.ts';
 import { type CallFacts, PlatformError } from './platform-error.ts';
 import { type Answer, connectionFailure, maxErrorBytes, readStart } from './receive-answer.ts';
 
-/** A file as it comes from the platform. */
+/** A file that the platform sends. */
 export type Download = {
-  /** Undefined where the answer does not tell. */
+  /** Undefined if the answer does not state it. */
   bytes: number | undefined;
   contentType: string;
-  /** Its bytes, which can be read once. Throws a PlatformError where the connection breaks. */
+  /** Its bytes, which can be read once. Throws a PlatformError if the connection breaks. */
   stream(): AsyncIterable<Uint8Array>;
 };
 
@@ -41,9 +41,9 @@ const contentTypeOf = (headers: Dispatcher.ResponseData['headers']): string =>
   String(headers['content-type'] ?? 'application/octet-stream');
 
 /**
- * Lets `use` read a file. Returns its result or its error instead of throwing it, so that its own error is not taken for one
+ * Lets `use` read a file. Returns its result or its error instead of throwing it, so that its own error is not mistaken for one
  * of the platform.
- * @throws PlatformError where the connection broke while it was read.
+ * @throws PlatformError if the connection broke while it was read.
  */
 export const useFile = async <Result>(
   { headers, body }: Dispatcher.ResponseData,

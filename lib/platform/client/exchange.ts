@@ -3,7 +3,7 @@ import { errorCode } from '../../runtime/privacy/log-text.ts';
 import { type CallFacts, PlatformError } from './platform-error.ts';
 import { type Answer, connectionFailure, type Headers, maxAnswerBytes, receive } from './receive-answer.ts';
 
-/** A body of known size, whole or as a stream; `complete` tells whether the stream was handed over to its end. */
+/** A body of known size, whole or as a stream; `complete` is true after the stream was handed over to its end. */
 export type Payload = {
   contentType: string;
   contentLength: number;
@@ -79,7 +79,7 @@ export const createExchange = (options: ExchangeOptions) => {
   };
 
   return {
-    /** @throws PlatformError where no answer comes. */
+    /** @throws PlatformError if no answer comes. */
     send: (outgoing: Outgoing, signal: AbortSignal): Promise<Answer> => {
       const { operation, onHead } = outgoing;
       const { dispatcher, release } = operation.repeatable ? pooled() : own();
@@ -101,7 +101,6 @@ export const createExchange = (options: ExchangeOptions) => {
         }),
       );
     },
-    /** Reads the answer as a stream. */
     stream: async <Result>(outgoing: Outgoing, read: Read<Result>, signal: AbortSignal): Promise<Result> => {
       const { dispatcher, release } = pooled();
       const { request, onStart, errorOf } = prepared(outgoing);
@@ -123,7 +122,7 @@ export const createExchange = (options: ExchangeOptions) => {
 
 type Connection = { dispatcher: Dispatcher; release(): void };
 
-/** A request as undici takes it, and the error to throw where no answer comes. */
+/** A request in undici's form, and the error to throw if no answer comes. */
 const prepared = ({ operation, call, path, headers, payload }: Outgoing) => {
   const source = payload && !Buffer.isBuffer(payload.body) ? watched(payload.body) : undefined;
   let started = false;
@@ -167,7 +166,6 @@ const unlessAborted = <Value>(work: Promise<Value>, signal: AbortSignal): Promis
   return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort));
 };
 
-/** A body that remembers the error with which it ended, if it did. */
 const watched = (source: AsyncIterable<Uint8Array>) => {
   let error: unknown;
   const watching = async function* () {
@@ -181,7 +179,6 @@ const watched = (source: AsyncIterable<Uint8Array>) => {
   return { body: watching(), broken: () => error };
 };
 
-/** A body that is in memory. */
 export const wholePayload = (text: string, contentType: string): Payload => {
   const body = Buffer.from(text);
   return { contentType, contentLength: body.length, body };

@@ -46,7 +46,7 @@ const refusal = (error: PlatformError, refused: RefusedCall): Failure => {
   };
 };
 
-/** It is logged: of what the platform says it holds the names that are known, and no text that may repeat the message. */
+/** The text is logged: it holds only known names of the platform's answer, and no text that may repeat the message. */
 const messageOf = (error: PlatformError, refused: RefusedCall): string => {
   const { status, sentAs, type, title } = refused;
   const name = errorNameIn(title) ?? errorNameIn(type);
@@ -63,7 +63,7 @@ const messageOf = (error: PlatformError, refused: RefusedCall): string => {
     : `The platform answered ${error.call} with ${sentAs}, and its content says ${told}`;
 };
 
-/** The word after “required” may be any; the name of a scope has three parts, and that of a permission its own label. */
+/** Any word may follow “required”; the name of a scope has three parts, and that of a permission its own label. */
 const wantedBy = ({ missing, required = '' }: RefusedCall): string => {
   const isName = missing === 'scope' ? scopes.test(required) : required !== '';
   return isName ? `: it requires ${required}` : '';
@@ -79,7 +79,7 @@ const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind 
   if (isTimestampOutOfRange(refused)) return 'unavailable';
   if (isInvalidToken(refused)) return 'credentials';
   if (error.unexpected) return 'unexpected-answer';
-  // Half a text does not tell which of the many refusals this was: the next time brings the whole.
+  // Half a text does not identify which of the many refusals this was: the next attempt may bring the whole.
   const isUntold = status === 403 && refused.type === undefined && !refused.missing;
   const isHalfAbsent = status === 404 && error.operation.method === 'GET';
   if (refused.cutOff && (isUntold || isHalfAbsent)) return 'unavailable';

@@ -1,2 +1,2 @@
-/** A time as the platform takes it: in UTC, always with milliseconds. */
+/** In UTC, always with milliseconds, as the platform requires. */
 export const instant = (time: string | Date): string => new Date(time).toISOString();

@@ -1,7 +1,7 @@
 /** Imported, `node:http` evaluates all that it exports, such as Node's undici and HTTP/2: a third of a command's start. */
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
-/** What an error in JSON says. */
+/** The content of an error in JSON. */
 export type ErrorWords = {
   /** `error`: one of the API's own forms; `fault`: an error in another form; `json`: no known form. */
   form: 'error' | 'fault' | 'json';
@@ -13,8 +13,8 @@ export type ErrorWords = {
 };
 
 /**
- * `certain`: it is an error. `likely`: it has fields that errors have, and some successes have as well; it is an error where
- * the expected fields are missing.
+ * `certain`: it is an error. `likely`: it has fields of errors, which some successes have as well; it is an error if the expected
+ * fields are missing.
  */
 export type Likeness = 'certain' | 'likely';
 
@@ -62,7 +62,7 @@ export const errorWords = (value: object): ErrorWords => {
     status: statusIn(told.status ?? told.statuscode) ?? statusIn(told.code),
     type: anchorOf(stringOf(told.type)),
     title,
-    // Serialized again, without escapes: names are searched for as people write them.
+    // Serialized again, without escapes: names are searched for in their plain form.
     detail: isTold ? joined(texts) : JSON.stringify(value),
   };
 };
@@ -105,7 +105,7 @@ const isOfApi = ({ errors, type, title, status, detail }: Record<string, unknown
 const isProblem = ({ title, type }: Record<string, unknown>): boolean =>
   stringOf(title) !== undefined && /[#/:]/.test(stringOf(type) ?? '');
 
-/** The fields by which an error is known, in whatever case they are written. */
+/** The fields that identify an error, whatever their case. */
 const known = (value: object): Record<string, unknown> => {
   const found: Record<string, unknown> = {};
   for (const [name, each] of Object.entries(value))
@@ -139,7 +139,6 @@ const statuses = new Map(
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Whether it is not empty. */
 const says = (value: unknown): boolean => (isObject(value) ? Object.keys(value).length > 0 : Boolean(value));
 
 const stringOf = (value: unknown): string | undefined =>

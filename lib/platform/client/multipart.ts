@@ -53,7 +53,6 @@ export const jsonPart = (value: unknown): Part => ({
   body: JSON.stringify(value),
 });
 
-/** A file as it is uploaded. */
 export type UploadedFile = { fileName: string; contentType: string; file: SizedStream };
 
 /** `name` is the form field; the platform's submissions want it empty. */

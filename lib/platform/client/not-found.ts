@@ -5,8 +5,8 @@ export const isNotFound = (error: unknown): error is PlatformError =>
   error instanceof PlatformError && error.refused?.status === 404 && error.refused.form === 'error';
 
 /**
- * Undefined where the platform answers that the resource does not exist (404). `resource` matches the words for it: give it
- * where the caller takes a missing resource for an empty one and overwrites it.
+ * Undefined if the platform answers that the resource does not exist (404). `resource` matches its words for the resource: pass
+ * it if the caller treats a missing resource as an empty one and overwrites it.
  */
 export const undefinedIfNotFound = async <Answer>(
   call: Promise<Answer>,

@@ -7,7 +7,7 @@ export type Operation<Answer> = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** The product component of the path; undefined for a path outside the components. */
   component: Component | undefined;
-  /** Its version where none is configured for its component. */
+  /** The version if none is configured for its component. */
   defaultVersion?: string;
   /** Below the component's version, with `{placeholders}` for ids; collections end in `/`, items do not. */
   path: string;
@@ -17,9 +17,9 @@ export type Operation<Answer> = {
   scope: string | undefined;
   /** It is sent without a credential. */
   anonymous?: true;
-  /** May it be sent twice without harm? */
+  /** Whether it may be sent twice without harm. */
   repeatable: boolean;
-  /** What a success looks like: any other answer is a failure, whatever its status. */
+  /** The form of a success: any other answer is a failure, whatever its status. */
   answer: Success<Answer>;
   /** Where a success repeats an id of the path under another name: that name and the placeholder. */
   repeats?: Record<string, string>;
@@ -56,7 +56,6 @@ export const downloading = (
   return { ...operation, answer: { file } };
 };
 
-/** What differs on a site. */
 export type OperationOverride = {
   version?: string | undefined;
   path?: string | undefined;
@@ -76,7 +75,7 @@ export const configured = <Answer>(
   scope: override.scope ?? operation.scope,
 });
 
-/** The version of each component. Optional where all its operations have a default version. */
+/** The version of each component. Optional if all its operations have a default version. */
 export type Versions = { lp: string; le: string; eP?: string };
 
 const isPlain = (value: number | string | undefined): boolean =>

@@ -10,19 +10,19 @@ const maxDetail = 2_000;
 
 type RawAnswer = Pick<Answer, 'status' | 'headers' | 'text'> & { cutOff?: boolean };
 
-/** What an answer says, in the platform's own words; `status` is that in the error's body. */
+/** The words of an answer; `status` is that in the error's body. */
 type Words = Omit<ErrorWords, 'form'> & Pick<RefusedCall, 'form'>;
 
 /**
- * Parses any answer that is not the success which was declared, whatever its status: both JSON forms, plain text, HTML,
- * nothing, half of something, a redirect. `sensitiveValues` are those of the request: no text may repeat them.
+ * Parses any answer that is not the declared success, whatever its status: both JSON forms, plain text, HTML, nothing, an
+ * incomplete text, a redirect. `sensitiveValues` are those of the request: no text may repeat them.
  */
 export const parseRefusal = (answer: RawAnswer, sensitiveValues: string[] = []): RefusedCall => {
   const header = (name: string): string | undefined => [answer.headers[name] ?? []].flat()[0];
   const contentType = header('content-type') ?? '';
   const said = wordsIn(answer, contentType, header('location'));
   const clean = (text: string | undefined, maximum: number): string | undefined =>
-    // Shortened before it is searched for secrets, as that takes time.
+    // Shortened before secrets are searched for, as the search takes time.
     text === undefined ? undefined : redact(excerpt(text, maximum), sensitiveValues, maximum);
   const title = clean(said.title, 200);
   const detail = clean(said.detail, maxDetail);

@@ -1,11 +1,11 @@
 import { readAs } from '../../runtime/privacy/escapes.ts';
 import type { Operation } from './operation.ts';
 
-/** An answer that is not the success which its operation declares, parsed from any of the platform's forms. */
+/** An answer that is not the declared success of its operation, parsed from any of the platform's forms. */
 export type RefusedCall = {
-  /** The status of HTTP; of an error that came as a success, the status in the error's body, if there is one. */
+  /** The HTTP status; for an error with a success status, the status in the error's body, if there is one. */
   status: number;
-  /** The status of HTTP, where the error's body has another. */
+  /** The HTTP status, if the error's body has another. */
   sentAs?: number;
   form?: Form;
   /** Its content type, such as `text/html`. */
@@ -14,9 +14,9 @@ export type RefusedCall = {
   type?: string | undefined;
   title?: string | undefined;
   detail?: string | undefined;
-  /** What is missing, where the text of a 403 tells. */
+  /** What is missing, if the text of a 403 names it. */
   missing?: 'scope' | 'permission' | undefined;
-  /** The name of the missing scope or permission, where the text tells it. */
+  /** The name of the missing scope or permission, if the text has it. */
   required?: string | undefined;
   /** The answer was cut off: a part of its text is missing. */
   cutOff?: true;
@@ -30,7 +30,6 @@ export type RefusedCall = {
  */
 type Form = 'error' | 'fault' | 'json' | 'shape' | 'text' | 'page' | 'redirect' | 'nothing';
 
-/** What is known of a call before it is authenticated. */
 export type CallFacts = {
   operation: Operation<unknown>;
   /** `METHOD /path`, without query. */
@@ -42,7 +41,7 @@ export class PlatformError extends Error {
   override name = 'PlatformError';
   readonly operation: CallFacts['operation'];
   readonly call: CallFacts['call'];
-  /** The platform's answer; undefined where no usable answer came. */
+  /** The platform's answer; undefined if no usable answer came. */
   readonly refused: RefusedCall | undefined;
   /** False only if the platform cannot have acted: it was never connected, or the body was not sent to its end. */
   readonly sent: boolean;
@@ -50,7 +49,7 @@ export class PlatformError extends Error {
   readonly acceptedUnverified: boolean;
   /** The answer is neither the success that the operation declares nor a known error. */
   readonly unexpected: boolean;
-  /** It was not sent: its turn did not come in time, and may come after so many seconds. */
+  /** It was not sent: its turn did not come in time, and may come after this many seconds. */
   readonly turnInSeconds: number | undefined;
 
   constructor(
@@ -71,8 +70,8 @@ export class PlatformError extends Error {
   }
 
   /**
-   * Whether the call may have taken effect. Of a repeatable call, only an unexpected success and an error of the server, or of
-   * a proxy before it, can come after the effect. Of any other call, only a refusal by the API itself surely comes before it.
+   * Whether the call may have taken effect. For a repeatable call, only an unexpected success and an error of the server, or of a
+   * proxy before it, can come after the effect. For any other call, only a refusal by the API itself certainly comes before it.
    */
   get mayHaveActed(): boolean {
     if (this.refused === undefined) return this.sent;
@@ -89,8 +88,8 @@ const refusalsBeforeEffect = new Set([
 ]);
 
 /**
- * Whether the API itself sent this answer. Pages and redirects come from what stands before it, such as a login page, and so
- * do many a 403 with other words.
+ * Whether the API itself sent this answer. Pages and redirects come from systems before it, such as a login page, as do many 403s
+ * with other words.
  */
 export const isApiOwn = (refused: RefusedCall): boolean => {
   if (refusesCredential(refused) || isTimestampOutOfRange(refused)) return true;
@@ -98,11 +97,11 @@ export const isApiOwn = (refused: RefusedCall): boolean => {
   return refused.status !== 403 || Boolean(refused.form === 'error' || refused.missing || refused.cutOff);
 };
 
-/** Certainly sent by something that stands before the API. */
+/** Certainly sent by a system before the API. */
 export const isForeign = ({ form, status }: RefusedCall): boolean =>
   form === 'page' || form === 'redirect' || status === 407;
 
-/** The words in which a 404 says what does not exist; empty where it names only the path, or says nothing. */
+/** The words in which a 404 names what does not exist; empty if it names only the path, or nothing. */
 export const notFoundWords = (refused: RefusedCall): string =>
   refused.form === 'page'
     ? ''

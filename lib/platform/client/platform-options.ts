@@ -1,7 +1,6 @@
 import type { Settings } from '../../runtime/aws/settings.ts';
 import type { PlatformOptions } from './client.ts';
 
-/** What the API client is made with. */
 export const platformOptionsOf = (
   settings: Omit<Settings, 'QUEUE_URL' | 'DEAD_LETTER_QUEUE_URL'>,
 ): PlatformOptions => ({

@@ -4,7 +4,7 @@ type Headers = Record<string, string | string[] | undefined>;
 
 const plainNumber = /^\s*\d+(\.\d+)?\s*$/;
 
-/** What the headers of an answer tell of the budget; nothing where they make no sense, such as a time of day for seconds. */
+/** The budget in an answer's headers; empty if they are invalid, such as a time of day for seconds. */
 export const budgetIn = (headers: Headers): Pick<Answered, 'remaining' | 'resetSeconds' | 'cost'> => {
   const numberIn = (name: string, least: number, most: number): number | undefined => {
     const value = headers[name];

@@ -3,14 +3,13 @@ import type { Dispatcher } from 'undici';
 /** By their names in lower case. */
 export type Headers = Record<string, string | string[] | undefined>;
 
-/** An answer as a text. */
 export type Answer = {
   status: number;
   headers: Headers;
   text: string;
-  /** The error that cut it off, if one did. */
+  /** The error that cut it off. */
   cutBy?: unknown;
-  /** A success longer than is read: `text` is only its start. */
+  /** A success longer than the limit: `text` is only its start. */
   isTooLong?: boolean;
 };
 
@@ -28,7 +27,7 @@ export const isSuccess = (status: number): boolean => status >= 200 && status < 
 /** Callbacks while an answer comes. Either `onAnswer` or `onError` is called, once. */
 export type Receiver = {
   signal: AbortSignal;
-  /** At most this much is read of a success. */
+  /** Limit for a success. */
   maximumBytes: number;
   /** Called before the first byte is sent. */
   onStart(): void;
@@ -62,7 +61,7 @@ export const receive = (
     receiver.onAnswer({ ...head, text, ...how });
   };
   const fail = (error: unknown): void => {
-    // What was read before the cut is still used: an error may have named itself, a success may be complete enough.
+    // What was read before the cut is still used: an error may have named itself, and a success may be complete enough.
     end({ cutBy: error });
     if (isOver) return;
     isOver = true;

@@ -32,7 +32,7 @@ export type Site = {
   versions: Versions;
 };
 
-/** @throws TypeError where a value of the path or a query parameter is missing, PlatformError where `next` leads away. */
+/** @throws TypeError if a value of the path or a query parameter is missing, PlatformError if `next` leads to another host. */
 export const requestOf = (operation: Configured<unknown>, input: CallInput, site: Site): Request => {
   const { method, name } = operation;
   const path = pathOf(operation, site, input.path ?? {});
@@ -44,16 +44,16 @@ export const requestOf = (operation: Configured<unknown>, input: CallInput, site
   return { method, call, path, query: Object.entries(input.query ?? {}) };
 };
 
-/** In an address that the platform gives, signatures are those of an older request. */
+/** In an address from the platform, signatures are those of an older request. */
 const isSignature = new RegExp(`^${signatureName}$`);
 const signatures = new RegExp(`(?<=[?&])${signatureName}=[^&]*&?`, 'g');
 
-/** The same for two addresses of the same page, whenever they were signed. */
+/** Equal for two addresses of the same page, whenever they were signed. */
 export const withoutSignatures = (address: string): string => address.replace(signatures, '');
 
 /**
- * An address that the platform gives: it must be of the same host and port, and within the API. It is requested by our own
- * scheme: behind a proxy, the platform may not know that it is called by https.
+ * An address from the platform must have the same host and port, and be within the API. It is requested by our own scheme: behind
+ * a proxy, the platform may not know that it is called by https.
  */
 const followed = (
   next: string,

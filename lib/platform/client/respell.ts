@@ -2,8 +2,8 @@ import type * as z from 'zod';
 import type { Schema } from './describe-schema.ts';
 
 /**
- * JSON rewritten as a schema wants it, where that keeps its meaning: names in another case, numbers as text, and text as
- * whole numbers. What is not certain stays as it is, and the schema refuses it. Unknown fields stay.
+ * Rewrites JSON to fit a schema if that keeps its meaning: names in another case, numbers as text, and text as whole numbers. An
+ * uncertain value stays as it is, and the schema refuses it. Unknown fields stay.
  */
 export const respelled = (schema: z.ZodType, value: unknown): unknown =>
   respell(schema as unknown as Schema, value);
@@ -53,7 +53,7 @@ const respellFields = (
   for (const name in shape) {
     const field = shape[name];
     const [written, ...others] = Object.hasOwn(given, name) ? [name] : namesLike(name, given);
-    // Where two names differ only in their case, it is not certain which one is meant.
+    // If two names differ only in their case, it is not certain which one is meant.
     if (field === undefined || written === undefined || others.length > 0) continue;
     const value = respell(field, given[written]);
     if (written === name && value === given[name]) continue;

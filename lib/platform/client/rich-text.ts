@@ -27,8 +27,8 @@ export type TextContent = { Content: string; Type: 'Text' | 'Html' };
 export const textContent = (text: string): TextContent => ({ Content: text, Type: 'Text' });
 
 /**
- * A setting that was read, in the form in which it is written: texts are read in one form and written in another, with
- * their markup where they have any.
+ * A setting that was read, in the form in which it is written: texts are read in one form and written in another, with their
+ * markup if they have any.
  */
 export const asTaken = (setting: unknown): unknown => {
   const isText = typeof setting === 'object' && setting !== null && ('Text' in setting || 'Html' in setting);
@@ -38,13 +38,16 @@ export const asTaken = (setting: unknown): unknown => {
   return Html ? { Content: Html, Type: 'Html' } : textContent(Text ?? '');
 };
 
-/** The words of a text. Where it is only HTML, the words between its tags: an empty text is often an empty paragraph. */
+/** The words of a text. If it is only HTML, the words between its tags: an empty text is often an empty paragraph. */
 export const plainText = async (text: z.infer<typeof richText> | null | undefined): Promise<string> => {
   const { Text, Html } = text ? givenOrRead(text) : {};
   return Text || (Html ? textOfHtml(Html) : '');
 };
 
-/** The same of a text that was sent as of what the platform makes of it: it may store line ends, hard spaces and edges in its own way. */
+/**
+ * The same for a text that was sent and for the platform's version of it: the platform may store line ends, hard spaces and edges
+ * in its own way.
+ */
 export const comparableText = (text: string): string =>
   text.replace(/\r\n?/g, '\n').replaceAll('\u00a0', ' ').trim();
 

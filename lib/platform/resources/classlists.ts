@@ -32,11 +32,11 @@ export const getClasslistPages = reading({
   path: '/{orgUnitId}/classlist/paged/',
 });
 
-/** The users of an org unit, in one answer. Where the platform pages it all the same, all pages are read. */
+/** The users of an org unit, in one answer. If the platform pages it nevertheless, all pages are read. */
 export const readClasslist = (platform: Platform, orgUnitId: number) =>
   Array.fromAsync(itemsOf(platform, getClasslist, { path: { orgUnitId } }));
 
-/** The user with this id in an org unit's classlist; undefined where there is none. */
+/** Undefined if no user of the org unit has this id. */
 export const findInClasslist = async (
   platform: Platform,
   { orgUnitId, userId }: { orgUnitId: number; userId: number },

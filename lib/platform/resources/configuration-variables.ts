@@ -33,7 +33,7 @@ export const getConfigurationValues = reading({
   answer: z.looseObject({}),
 });
 
-/** The values of a configuration variable, in the platform's own shape. */
+/** In the platform's own shape. */
 export const readConfigurationValues = (platform: Platform, variableId: string) =>
   platform.call(getConfigurationValues, { path: { variableId } });
 
@@ -44,6 +44,6 @@ export const putConfigurationValue = acknowledged({
   path: '/configVariables/{variableId}/values/org',
 });
 
-/** Sets the value of a configuration variable for the whole organization. */
+/** For the whole organization. */
 export const setConfigurationValue = (platform: Platform, variableId: string, orgValue: unknown) =>
   platform.call(putConfigurationValue, { path: { variableId }, json: { OrgValue: orgValue } });

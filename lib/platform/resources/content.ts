@@ -19,7 +19,6 @@ export const getTopicFile = downloading({
   scope: 'content:modules:read',
 });
 
-/** The file of a content topic, handed to `use` as it comes. */
 export const readTopicFile = <Result>(platform: Platform, ids: TopicIds, use: Use<Result>) =>
   platform.download(getTopicFile, { path: ids }, use);
 
@@ -71,7 +70,9 @@ const filesOf = (orgUnitId: number): string => `/content/enforced/${orgUnitId}-`
 export const fileUrl = ({ orgUnitId, code }: { orgUnitId: number; code: string }, fileName: string): string =>
   `${filesOf(orgUnitId)}${code}/${asSegment(fileName)}`;
 
-/** Whether a file can be kept there: in the folder of this org unit, and of no other, also where somebody decodes it once more. */
+/**
+ * Whether a file can be kept there: in the folder of this org unit, and of no other, even if the address is decoded once more.
+ */
 export const isFileUrl = (url: string, orgUnitId: number): boolean =>
   url.startsWith(filesOf(orgUnitId)) &&
   !/\\|%(2[ef5]|5c|[01][\da-f]|7f)/i.test(url) &&
@@ -81,7 +82,7 @@ export const isFileUrl = (url: string, orgUnitId: number): boolean =>
 const asSegment = (name: string): string =>
   name.replace(/[\p{Cc}/\\?#%:*"<>|]/gu, '-').replace(/^\.+$/, 'file');
 
-/** Adds a topic that is a file, which the platform keeps under `Url`. */
+/** Adds a file topic; the platform keeps the file under `Url`. */
 export const addFileTopic = (
   platform: Platform,
   ids: ModuleIds,

@@ -13,6 +13,5 @@ export const getCourseImage = downloading({
   file: /^(image\/|application\/octet-stream\b)/i,
 });
 
-/** A course's banner image, handed to `use` as it comes. */
 export const readCourseImage = <Result>(platform: Platform, orgUnitId: number, use: Use<Result>) =>
   platform.download(getCourseImage, { path: { orgUnitId } }, use);

@@ -38,8 +38,8 @@ export const updateDropboxFolder = (
 ) => platform.call(putDropboxFolder, { path: ids, json: settings });
 
 /**
- * Makes a grade object the grade item of a folder that has none and leaves the folder's other settings as they are. Answers
- * which one it has then: another one is left alone.
+ * Makes a grade object the grade item of a folder that has none, and leaves the folder's other settings as they are. Returns the
+ * grade item that it has then: an existing one is kept.
  */
 export const linkGradeItem = async (
   platform: Platform,

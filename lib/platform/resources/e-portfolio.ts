@@ -26,7 +26,7 @@ export const getEPortfolioObject = reading({
   answer: z.looseObject({}),
 });
 
-/** An ePortfolio object as the platform has it, with its geotag metadata. */
+/** With its geotag metadata, in the platform's form. */
 export const readEPortfolioObject = (platform: Platform, objectId: number) =>
   platform.call(getEPortfolioObject, { path: { objectId } });
 

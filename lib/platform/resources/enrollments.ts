@@ -16,7 +16,7 @@ export const postEnrollment = reading({
   answer: enrollment,
 });
 
-/** Enrolls a user in an org unit, or sets the role of one who is. */
+/** Enrolls a user in an org unit, or sets the role of an enrolled user. */
 export const createEnrollment = (
   platform: Platform,
   { orgUnitId, userId, roleId }: { orgUnitId: number; userId: number; roleId: number },
@@ -33,7 +33,7 @@ export const deleteEnrollment = reading({
   answer: enrollment,
 });
 
-/** Removes a user from an org unit; the enrollment as it was. */
+/** Removes a user from an org unit; returns the former enrollment. */
 export const removeEnrollment = (
   platform: Platform,
   { orgUnitId, userId }: { orgUnitId: number; userId: number },
@@ -49,5 +49,5 @@ export const getMyEnrollments = reading({
   answer: pageOf(z.looseObject({})),
 });
 
-/** What the user whose credential signs is enrolled in (Enrollment.MyOrgUnitAccessInfo). */
+/** The enrollments of the user whose credential signs (Enrollment.MyOrgUnitAccessInfo). */
 export const listMyEnrollments = (platform: Platform) => itemsOf(platform, getMyEnrollments);

@@ -26,7 +26,7 @@ export type NewGradeObject =
   | (Common & Points & { GradeType: 'SelectBox'; GradeSchemeId: number })
   | (Common & { GradeType: 'Text' });
 
-/** ScoreDenominator is the "out of" value; what a platform makes of it beside MaxPoints is not known. */
+/** ScoreDenominator is the "out of" value; its effect beside MaxPoints is not known. */
 type Points = { MaxPoints?: number; ScoreDenominator?: number };
 
 const gradeObject = z.looseObject({
@@ -85,11 +85,11 @@ export const getGradeObject = reading({
 
 type GradeObjectIds = { orgUnitId: number; gradeObjectId: number };
 
-/** A grade object that must be there. */
+/** @throws PlatformError if it does not exist. */
 export const requireGradeObject = (platform: Platform, ids: GradeObjectIds) =>
   platform.call(getGradeObject, { path: ids });
 
-/** A grade object; undefined where there is none. */
+/** Undefined if it does not exist. */
 export const readGradeObject = (platform: Platform, ids: GradeObjectIds) =>
   undefinedIfNotFound(platform.call(getGradeObject, { path: ids }));
 
@@ -119,7 +119,7 @@ const wholeSettings: Record<string, readonly string[]> = {
   SelectBox: [...ofPoints, 'GradeSchemeId'],
   Text: ofAll,
 };
-/** Settings that are sent where they are set. */
+/** Settings that are sent if they are set. */
 const further = ['IsBonus', 'ExcludeFromFinalGradeCalculation', 'GradeSchemeId', 'ScoreDenominator'];
 
 /**

@@ -62,11 +62,11 @@ export const setGradeValue = (
     },
   });
 
-/** A user's grade value; undefined where the platform says that there is none yet. */
+/** A user's grade value; undefined if the platform says that there is none yet. */
 export const readGradeValue = (platform: Platform, ids: GradeValueIds) =>
   undefinedIfNotFound(platform.call(getGradeValue, { path: ids }), /grade|value/i);
 
-/** What the platform shows of a grade of this type, as a PUT takes it; undefined where there is none. */
+/** The platform's grade of this type, in the form of a PUT; undefined if there is none. */
 export const readGrade = async (platform: Platform, ids: GradeValueIds, type: Grade['GradeObjectType']) => {
   const value = await readGradeValue(platform, ids);
   if (value === undefined) return undefined;
@@ -74,9 +74,9 @@ export const readGrade = async (platform: Platform, ids: GradeValueIds, type: Gr
   return {
     grade: gradeIn[type](value),
     comments: await plainText(Comments),
-    // Undefined where the platform does not return them.
+    // Undefined if the platform does not return them.
     privateComments: PrivateComments === undefined ? undefined : await plainText(PrivateComments),
-    /** On the platform's clock; NaN where it is not told. */
+    /** On the platform's clock; NaN if it is not given. */
     changedMs: Date.parse(LastModified ?? ''),
   };
 };
@@ -93,13 +93,13 @@ const gradeIn: Record<Grade['GradeObjectType'], (value: GradeValue) => Grade | u
   4: ({ Text }) => (typeof Text === 'string' ? { GradeObjectType: 4, Text } : undefined),
 };
 
-/** What a grade value holds, of each type that it may be of. */
+/** A grade value, read as each type that it may have. */
 export const gradesIn = (value: GradeValue): Grade[] =>
   Object.values(gradeIn).flatMap((gradeOf) => gradeOf(value) ?? []);
 
 /**
  * There is no such call.
- * @throws Error that says why, and what to do instead.
+ * @throws Error that states the reason, and what to do instead.
  */
 export const deleteGradeValue = (): never => {
   throw new Error(

@@ -2,7 +2,7 @@ import type { Platform } from '../client/client.ts';
 import { acknowledged } from '../client/operation.ts';
 import type { TextContent } from '../client/rich-text.ts';
 
-/** Which data every platform can send to the tool. */
+/** Data that every platform can send to the tool. */
 export const sendFlags = [
   'SendTcInfo',
   'SendContextInfo',

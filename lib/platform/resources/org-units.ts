@@ -28,11 +28,11 @@ export const getOrgUnit = reading({
   repeats: { Identifier: 'orgUnitId' },
 });
 
-/** An org unit that must be there. */
+/** @throws PlatformError if it does not exist. */
 export const requireOrgUnit = (platform: Platform, orgUnitId: number) =>
   platform.call(getOrgUnit, { path: { orgUnitId } });
 
-/** An org unit; undefined where there is none. */
+/** Undefined if it does not exist. */
 export const readOrgUnit = (platform: Platform, orgUnitId: number) =>
   undefinedIfNotFound(platform.call(getOrgUnit, { path: { orgUnitId } }));
 
@@ -50,7 +50,7 @@ export const courseOffering = 3;
 export const listOrgUnits = (platform: Platform, { type }: { type?: number } = {}) =>
   itemsOf(platform, getOrgUnits, type === undefined ? {} : { query: { orgUnitType: String(type) } });
 
-/** The pages of all org units, from the first or from where the reading of them stopped. */
+/** The pages of all org units, from the first, or from where an earlier reading stopped. */
 export const listOrgUnitPages = (platform: Platform, from: CallInput = {}) =>
   pagesOf(platform, getOrgUnits, from);
 
@@ -80,7 +80,7 @@ export const deleteParent = acknowledged({
   repeatable: true,
 });
 
-/** Detaches an org unit from a parent; false where it was not attached to it. */
+/** Detaches an org unit from a parent; false if it was not attached to it. */
 export const removeParent = async (platform: Platform, parent: Parent): Promise<boolean> => {
   const done = platform.call(deleteParent, { path: parent }).then(() => true);
   return (await undefinedIfNotFound(done)) ?? false;

@@ -6,7 +6,7 @@ import { PlatformError } from '../client/platform-error.ts';
 import { type CallInput, withoutSignatures } from '../client/request.ts';
 import { respelled } from '../client/respell.ts';
 
-/** An id or a bookmark as text, where some versions give a number. One beyond 2^53 has lost digits, and is none. */
+/** An id or a bookmark as text; some versions give a number. A number beyond 2^53 has lost digits and is invalid. */
 export const identifier = z.union([z.string(), z.int()]).transform(String);
 
 /** One page of a list, from any of the platform's forms. The last page has neither bookmark nor next. */
@@ -66,7 +66,7 @@ export async function* itemsOf<Item>(
   for await (const { items } of pagesOf(platform, operation, input)) yield* items;
 }
 
-/** The pages of a list. Each tells by which input the next one is requested: whoever stops can go on from there later. */
+/** The pages of a list. `following` is the input for the next page: a reader that stops can continue from there later. */
 export async function* pagesOf<Item>(
   platform: Platform,
   operation: Operation<Page<Item>>,
@@ -77,7 +77,7 @@ export async function* pagesOf<Item>(
   for (;;) {
     const { items, bookmark, next } = await platform.call(operation, at);
     const onwards = next ?? bookmark;
-    // An address may repeat the signatures it was asked for with, which differ each second.
+    // An address may repeat the signatures of its request, which differ each second.
     const place = onwards === undefined ? undefined : withoutSignatures(onwards);
     const isCircle = place === '' || (place !== undefined && seen.has(place));
     // Some platforms point to a next page after the last one: the list is complete.

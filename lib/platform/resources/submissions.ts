@@ -36,10 +36,11 @@ export const getMySubmissions = reading({
 });
 
 /**
- * Hands in files as the user whose credential signs: nobody can submit for another. The comment goes as `{Text,Html}`,
- * unlike those of grades. `openFiles` is called each time that the body is sent. A success of the upload does not mean that it
- * was stored, so the submission is searched for: by the sizes of its files, and not by time, as the platform's clocks may differ.
- * @throws PlatformError, `acceptedUnverified` where no such submission is found, or submissions cannot be read.
+ * Submits files as the user whose credential signs: the platform allows no submission for another user. The comment goes as
+ * `{Text,Html}`, unlike those of grades. `openFiles` is called each time that the body is sent. A success of the upload does not
+ * mean that it was stored, so the submission is searched for: by the sizes of its files, and not by time, as the platform's
+ * clocks may differ.
+ * @throws PlatformError, `acceptedUnverified` if no such submission is found, or submissions cannot be read.
  */
 export const uploadMySubmission = async (
   platform: Platform,
@@ -75,14 +76,14 @@ const whyUnread = (error: unknown): string => {
   return `the submissions there could not be read${why}${required ? `; reading requires ${required}` : ''}`;
 };
 
-/** The platform accepts clocks that differ by 300 s, so this is the uncertainty where its clock is not known. */
+/** The platform accepts clocks that differ by 300 s: this is the uncertainty if its clock is not known. */
 const acceptedSkewMs = 330_000;
 /** The Date header has whole seconds. */
 const clockGrainMs = 2_000;
 
 /**
- * Whether the caller has submitted these files since a time on our clock, by their names and sizes; `unclear` where
- * there is a submission that may or may not be this one.
+ * Whether the caller has submitted these files since a time on our clock, by their names and sizes; `unclear` if a submission may
+ * or may not be this one.
  */
 export const findMySubmission = async (
   platform: Platform,

@@ -16,7 +16,6 @@ export const getUserAttributes = reading({
   answer: z.looseObject({ Attributes: z.array(attribute) }),
 });
 
-/** A user's extended profile attributes. */
 export const readUserAttributes = async (platform: Platform, userId: number) =>
   (await platform.call(getUserAttributes, { path: { userId } })).Attributes;
 

@@ -34,7 +34,6 @@ export const getProfileImage = downloading({
   file: /^image\//i,
 });
 
-/** A user's image, handed to `use` as it comes. */
 export const readProfileImage = <Result>(platform: Platform, userId: number, use: Use<Result>) =>
   platform.download(getProfileImage, { path: { userId } }, use);
 

@@ -12,8 +12,9 @@ export type Asked = {
 export type AskOptions = AddressRules & { maxBytes: number; timeoutMs: number; signal: AbortSignal };
 
 /**
- * Asks once, and reads an answer of a bounded size within a bounded time. No redirect is followed: what signs in must reach
- * nobody else. @throws MessageFailure whose text has neither query nor headers.
+ * Sends one request, and reads an answer of bounded size within bounded time. It follows no redirect: the credentials must not
+ * reach another host.
+ * @throws MessageFailure whose text has neither query nor headers.
  */
 export const ask = async (
   { method, url, headers }: Asked,
@@ -76,7 +77,7 @@ const textOf = async (body: AsyncIterable<Uint8Array>, maxBytes: number, name: s
 
 const addressRemedy = 'Set CHANGES_URL to the address that the redirect leads to.';
 
-/** Of whoever answers: told with each run, until it is put right. */
+/** A failure of the source: reported with each run until it is corrected. */
 export const failure = (
   message: string,
   remedy = 'Report this to the people who run the source of changes.',

@@ -7,12 +7,15 @@ import { eventsOf, type Made, problemsText } from '../mapping/events.ts';
 import type { Mapping } from '../mapping/mapping.ts';
 import { type Notice, sequenceOf } from './page.ts';
 
-/** What a notice makes: messages, each for the queue of its function; none, where the mapping does not name it; or why it cannot. */
+/**
+ * The result of a notice: messages, each for the queue of its function (none if the mapping does not name the notice); or why it
+ * makes none.
+ */
 type Outcome = { messages: Addressed[] } | { problem: string };
 
 type Known = { mapping: Mapping; integrations: ReadonlyMap<string, Integration<unknown>>; nowMs: number };
 
-/** The same notice makes the same events, whenever it is read: what is sent twice is a duplicate. */
+/** Deterministic: the same notice makes the same events, so what is sent twice is a duplicate. */
 export const messagesOf = (notice: Notice, { mapping, integrations, nowMs }: Known): Outcome => {
   const made = eventsOf(notice, mapping);
   if (made.problems) return { problem: problemsText(made.problems) };
@@ -45,7 +48,7 @@ const eventFrom = (notice: Notice, { function: name, data, time }: Made, id: str
   data,
 });
 
-/** Its name, as a notice tells it. */
+/** The resource's name in a notice. */
 export const resourceOf = ({ resource }: Notice): string => {
   const { name = resource } = Object(resource) as { name?: unknown };
   return typeof name === 'string' ? name : '';

@@ -2,10 +2,9 @@ import * as z from 'zod';
 import { readJson } from '../../message/json.ts';
 import { failure } from './ask.ts';
 
-/** A notice that something has changed. */
 export type Notice = z.infer<typeof noticeSchema>;
 
-/** Beyond this, JSON's numbers run together. */
+/** Larger numbers of JSON lose digits. */
 const idSchema = z
   .union([z.string().min(1).max(200), z.int().min(0).max(Number.MAX_SAFE_INTEGER)])
   .transform(String)
@@ -14,8 +13,9 @@ const idSchema = z
 const noticeSchema = z.looseObject({ id: idSchema });
 
 /**
- * The notices of a page, in its order. @throws MessageFailure where the page is none, or its ids do not lead on: then nothing of
- * it can be passed by, as what follows it could not be asked for.
+ * The notices of a page, in its order.
+ * @throws MessageFailure if the page is not valid, or its ids do not ascend: then no notice may be skipped, as what follows could
+ * not be requested.
  */
 export const noticesIn = (
   text: string,
@@ -47,10 +47,10 @@ export const noticesIn = (
 
 const digits = /^\d+$/;
 
-/** Only numbers have an order of their own; of texts, that of the page is taken. */
+/** Only numbers have their own order; texts keep the page's order. */
 const isBefore = (id: string, last: string): boolean =>
   digits.test(id) && digits.test(last) && BigInt(id) < BigInt(last);
 
-/** A sequence that sorts as the ids do; undefined where they are texts. */
+/** A sequence that sorts as the ids do; undefined for texts. */
 export const sequenceOf = (id: string): string | undefined =>
   digits.test(id) ? id.padStart(20, '0') : undefined;

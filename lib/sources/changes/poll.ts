@@ -10,29 +10,29 @@ import type { Place } from './position.ts';
 import type { Source } from './source.ts';
 
 export type PollSummary = {
-  /** `off`: no source is set. `overtaken`: another run has gone on meanwhile. */
+  /** `off`: no source is set. `overtaken`: another run has moved the position meanwhile. */
   outcome: 'off' | 'done' | 'overtaken' | 'failed';
   pages: number;
-  /** Notices by what became of them. */
+  /** Notices by outcome. */
   sent: number;
   skipped: number;
   refused: number;
-  /** What is wrong, and who must do what. */
+  /** The problem, and who must do what. */
   problem?: string;
 };
 
 export type PollParts = {
   source: Source;
   place: Place;
-  /** The text of the mapping file; undefined: there is none. */
+  /** The text of the mapping file; undefined if there is none. */
   readMappingFile(signal: AbortSignal): Promise<string | undefined>;
   /** Keeps a notice that makes no message. */
   keepRefused(id: string, text: string, signal: AbortSignal): Promise<void>;
-  /** @throws where one of them was not taken. */
+  /** @throws if one of them was not accepted. */
   send(messages: readonly Addressed[], signal: AbortSignal): Promise<void>;
   integrations(): Promise<ReadonlyMap<string, Integration<unknown>>>;
   observe: Observe;
-  /** After which id to begin, where nothing was read yet. */
+  /** The id to start after, if nothing was read yet. */
   from: string | undefined;
   limit: number;
   nowMs(): number;
@@ -41,8 +41,8 @@ export type PollParts = {
 export const mappingFile = 'change-poll/mapping.json';
 
 /**
- * Reads pages of change notices, sends what they make, and only then stores the last id: a page is read again wherever a run
- * dies, and what was sent twice has the same event ids. A notice that makes no message is kept, and stops none behind it.
+ * Reads pages of change notices, sends their messages, and only then stores the last id. If a run dies, its page is read again, and
+ * the events have the same ids. A notice that makes no message is kept, and does not stop those after it.
  */
 export const pollChanges = async (parts: PollParts, untilMs: number): Promise<PollSummary> => {
   const { observe, place, source, limit, nowMs } = parts;
@@ -66,7 +66,7 @@ export const pollChanges = async (parts: PollParts, untilMs: number): Promise<Po
       last = end;
       summary.pages += 1;
       if (notices.length < limit) break;
-      // The next page needs as much time as this one may have taken, and what is left then goes on with the next run.
+      // The next page needs as much time as this one may have taken; the next run continues with the rest.
     } while (nowMs() < untilMs - reserveMs);
     observe.count('ChangePollsFailed', { function: 'change-poll' }, 0);
   } catch (error) {
@@ -83,7 +83,7 @@ export const pollChanges = async (parts: PollParts, untilMs: number): Promise<Po
   return summary;
 };
 
-/** A page is not begun with less time. */
+/** A page is not begun with less time left. */
 const reserveMs = 20_000;
 
 const mappingOf = async (

@@ -1,10 +1,10 @@
 import { attribute, type DynamoDb, unlessRefused } from '../../runtime/aws/dynamodb.ts';
 
-/** Up to where the changes of a source were sent, kept beside the ledger. */
+/** The position in a source up to which changes were sent, kept beside the ledger. */
 export type Place = {
   /** Undefined: nothing was read yet. */
   read(signal: AbortSignal): Promise<string | undefined>;
-  /** False: another one has gone on from there meanwhile. */
+  /** False: another run has moved it meanwhile. */
   move(from: string | undefined, to: string, signal: AbortSignal): Promise<boolean>;
 };
 
@@ -31,7 +31,7 @@ export const createPlace = ({
         TableName: table,
         Key,
         UpdateExpression: 'SET lastId = :to, atMs = :now',
-        // The write may be sent twice: the second time, what it wrote is there.
+        // The write may be sent twice: the second time, it finds its own value.
         ConditionExpression:
           from === undefined
             ? 'attribute_not_exists(lastId) OR lastId = :to'

@@ -17,11 +17,10 @@ const clientOptions = { ...timeouts({ connectionMs: 1_000, requestMs: 5_000 }), 
 
 export type PollServices = {
   observe: Observe;
-  /** Undefined where no source is set. */
+  /** Undefined if no source is set. */
   parts: PollParts | undefined;
 };
 
-/** The services of a container that polls. */
 export const createPollServices = (
   settings: PollSettings,
   integrations: PollParts['integrations'],
@@ -44,7 +43,7 @@ export const createPollServices = (
     readMappingFile: async (abortSignal) => {
       const { GetObjectCommand } = await import('@aws-sdk/client-s3');
       const get = new GetObjectCommand({ Bucket, Key: mappingFile });
-      // S3 answers so where there is none, and the caller may not list the bucket.
+      // S3 answers AccessDenied for a missing object if the caller may not list the bucket.
       const answer = await unlessError(/^(NoSuchKey|NotFound|AccessDenied)$/, async () =>
         (await s3()).send(get, { abortSignal }),
       );
@@ -63,7 +62,7 @@ export const createPollServices = (
   return { observe, parts };
 };
 
-/** S3 takes no key over 1,024 bytes, and an escaped character has up to twelve: a long id is known by its digest. */
+/** S3 takes no key over 1,024 bytes, and an escaped character has up to twelve: a long id is replaced by its digest. */
 export const refusedKeyOf = (id: string): string => {
   const name = encodeURIComponent(id.toWellFormed());
   return `change-poll/refused/${name.length <= 256 && id.isWellFormed() ? name : hash('sha256', id)}.json`;

@@ -5,10 +5,10 @@ import type { ReadSecret } from '../../platform/auth/reader.ts';
 import type { PollSettings } from '../../runtime/aws/settings.ts';
 import { type AskOptions, ask, failure } from './ask.ts';
 
-/** Reads the page of changes behind an id. */
+/** Reads the page of changes after an id. */
 export type Source = { page(after: string | undefined, signal: AbortSignal): Promise<string> };
 
-/** A header as it is sent, or a key that another address exchanges for a token of short life. */
+/** A header to send as it is, or a key that another address exchanges for a short-lived token. */
 export const secretShape = z.object({
   header: z
     .string()
@@ -19,7 +19,7 @@ export const secretShape = z.object({
   apiKey: z.string().min(1).optional(),
 });
 
-/** What a header may hold. */
+/** Characters that a header may hold. */
 const headerText = /^[\t\x20-\x7e]+$/;
 const tokenForm = /^[\w.~+/=-]{1,8192}$/;
 
@@ -79,7 +79,7 @@ export const createSource = (
       };
       let answer = await read();
       if (answer.status === 401 && secretName !== undefined) {
-        // A token may have ended, or a key was rotated.
+        // A token may have expired, or a key was rotated.
         headers = undefined;
         answer = await read();
       }
@@ -108,7 +108,7 @@ export const createSource = (
 const silence = (what: string, status: number): MessageFailure =>
   new MessageFailure('unavailable', `${what[0]?.toUpperCase()}${what.slice(1)} answered with ${status}`);
 
-/** The token alone, or in the answer of OAuth. */
+/** The answer is the token alone, or an OAuth answer. */
 const tokenIn = (text: string): string | undefined => {
   const json = jsonIn(text);
   const { access_token: told } = Object(json) as { access_token?: unknown };

@@ -14,16 +14,16 @@ type JsonSchema = {
 };
 
 export type Column = {
-  /** As JSON Schema calls them. */
+  /** By their JSON Schema names. */
   types: Set<string>;
-  /** The values that it may have, beside null; empty: any of its types. */
+  /** The allowed values beside null; empty: any of its types. */
   choices: string[];
 };
 
 /** The columns that a function's table may have, such as `grade.points`, `files.0.uri`, or `send.*` for any name. */
 export type Columns = Map<string, Column>;
 
-/** From the function's own schema; a list stands as its first element. */
+/** From the function's own schema; a list is represented by its first element. */
 export const columnsOf = ({ data }: Pick<Integration<unknown>, 'data'>): Columns => {
   const columns: Columns = new Map();
   const open = new Set<string>();
@@ -46,14 +46,14 @@ export const columnsOf = ({ data }: Pick<Integration<unknown>, 'data'>): Columns
   );
 };
 
-/** What lies in an object or a list; `*`: fields whose names are the platform's own. */
+/** The members of an object or a list; `*`: fields whose names the platform defines. */
 const innerOf = ({ properties = {}, items, additionalProperties: others }: JsonSchema) => [
   ...Object.entries(properties),
   ...(items ? [['0', items] as const] : []),
   ...(typeof others === 'object' ? [['*', others] as const] : []),
 ];
 
-/** Undefined where it may have any value of its type; for a boolean, its type says enough. */
+/** Undefined if any value of its type is allowed; the type of a boolean says enough. */
 const choicesOf = (schema: JsonSchema, type: string): string[] | undefined => {
   if (type === 'null') return [];
   if (type === 'boolean') return undefined;
@@ -61,7 +61,7 @@ const choicesOf = (schema: JsonSchema, type: string): string[] | undefined => {
   return values?.filter((value) => value !== null).map(String);
 };
 
-/** Fields of the envelope that a table may give, each row its own. */
+/** Fields of the envelope that a table may give for each row. */
 const envelopeColumns = ['id', 'time', 'source', 'sequence'];
 
 export const unknownColumns = (header: string[], columns: Columns): string[] =>
@@ -75,13 +75,13 @@ const inFirst = (name: string): string => name.replace(/\.\d+(?=\.|$)/g, '.0');
 
 export type Cell = { text: string; quoted: boolean };
 
-/** A row of a table as an event: what is not given, or given empty without quotes, is left out. */
+/** A row of a table as an event. A missing cell, or an empty cell without quotes, is left out. */
 export const eventOf = (row: Map<string, Cell>, columns: Columns, defaults: object): object => {
   const event: Record<string, unknown> = { ...defaults };
   const data: Record<string, unknown> = {};
   for (const [name, { text, quoted }] of row) {
     if (text === '' && !quoted) continue;
-    // Where the envelope and the data have a column of the same name, it is the data's.
+    // If the envelope and the data have a column of the same name, it is the data's.
     const column = columnOf(name, columns);
     if (column) put(data, name.split('.'), typed(text, column.types));
     else event[name] = text;
@@ -89,10 +89,10 @@ export const eventOf = (row: Map<string, Cell>, columns: Columns, defaults: obje
   return { ...event, data };
 };
 
-/** `1.2E+05` is no number here: a spreadsheet that writes one has lost digits. */
+/** `1.2E+05` does not count as a number: a spreadsheet that writes it has lost digits. */
 const decimal = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$/;
 
-/** A cell that cannot be read as the wanted type stays text; the schema then says what is wrong. */
+/** A cell that cannot be read as the wanted type stays text; the schema then reports the problem. */
 export const typed = (text: string, types: Set<string> = new Set()): unknown => {
   const numeric = types.has('number') || types.has('integer');
   if (numeric && decimal.test(text)) return Number(text);

@@ -4,10 +4,10 @@ import type { Field, MappedEvent, MappedMessage, Mapping } from './mapping.ts';
 /** A row of a table, or the JSON of a change notice. */
 export type Given = ReadonlyMap<string, Cell> | object;
 
-/** What a row or notice makes: the data of a message, checked by its function's schema only where that is asked for. */
+/** The data of a message that a row or notice makes. They are checked by the function's schema only if that is asked for. */
 export type Made = {
   function: string;
-  /** Which of the mapping's messages it is, from 0. */
+  /** Index of the message in the mapping, from 0. */
   at: number;
   data: Record<string, unknown>;
   time?: string;
@@ -22,19 +22,19 @@ export type Problem = { column: string; problem: string };
 export const problemsText = (problems: readonly Problem[]): string =>
   problems.map(({ column, problem }) => `${column}: ${problem}`).join('; ');
 
-/** Problems where one of its columns cannot be used: then it makes no message at all. */
+/** Problems if one of its columns cannot be used: then it makes no message at all. */
 export type MadeOrProblems =
   | { events: Made[]; problems?: undefined }
   | { problems: Problem[]; events?: undefined };
 
-/** What a row or notice makes by a mapping: nothing, where no message is for it. `only`: by the message at this place alone. */
+/** Applies a mapping to a row or notice: empty if no message applies. `only`: index of the one message to apply. */
 export const eventsOf = (given: Given, { messages }: Mapping, only?: number): MadeOrProblems =>
   all(
     messages.map((message, at) => ({ message, event: message, at })),
     { given, only },
   );
 
-/** What is sent where the row, as it was once, is missing. */
+/** The messages to send if the row, in its earlier form, is missing. */
 export const removalsOf = (given: Given, { messages }: Mapping, only?: number): MadeOrProblems =>
   all(
     messages.flatMap((message, at) => (message.removed ? [{ message, event: message.removed, at }] : [])),
@@ -106,7 +106,7 @@ const fieldIn = (
   return { problem: 'has a value that the mapping does not name. Add it to values, or give a default there' };
 };
 
-/** undefined where it is not given: a cell that is empty without quotes, or null. */
+/** Undefined if it is not given: an empty cell without quotes, or null. */
 const valueIn = (given: Given, name: string): unknown => {
   if (given instanceof Map) {
     const cell: Cell | undefined = given.get(name);
@@ -130,8 +130,8 @@ const inType = (value: unknown, types: Set<string>): unknown => {
 };
 
 /**
- * What the check of a message says, by column: `data.grade.points: must be a number; time: …`. What no column gives is named by
- * its path.
+ * The problems that a message's check reports, by column: `data.grade.points: must be a number; time: …`. A value that no column
+ * gives is named by its path.
  */
 export const problemsByColumn = (said: string, { columns }: Pick<Made, 'columns'>): Problem[] =>
   [...said.matchAll(/(?:^|; )([^\s:;]+): (.*?)(?=; [^\s:;]+: |$)/gs)].map(([, path = '', problem = '']) => {

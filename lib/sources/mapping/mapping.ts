@@ -6,7 +6,7 @@ import { type Column, type Columns, columnOf, columnsOf, typed } from './columns
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 type Scalar = z.output<typeof scalar>;
 
-/** A column's name or, in a notice, the way to a value, as in `content.course.id`. */
+/** A column's name or, in a notice, the path of a value, as in `content.course.id`. */
 const column = z.string().min(1);
 
 const given = z.union(
@@ -15,9 +15,9 @@ const given = z.union(
     z.strictObject({ value: scalar }),
     z.strictObject({
       from: column,
-      /** What the SIS' values are in the message. */
+      /** By the SIS' value, the value in the message. */
       values: z.record(z.string(), scalar).optional(),
-      /** Where there is no value, or one that `values` does not name. */
+      /** Used if there is no value, or one that `values` does not name. */
       default: scalar.optional(),
     }),
   ],
@@ -28,26 +28,26 @@ const event = { function: z.string(), data: z.record(z.string(), given) };
 
 const message = z.strictObject({
   ...event,
-  /** Of a change notice. */
+  /** Resource of a change notice. */
   resource: z.string().optional(),
   operations: z
     .array(z.string())
     .min(1, 'names no operation. Name one, or leave the field out for all')
     .optional(),
-  /** It is made of rows alone that have one of these values, in each of these columns. */
+  /** The message applies only to rows that have one of these values in each of these columns. */
   when: z
     .record(column, z.array(scalar).min(1, 'names no values. Name the values of rows that become a message'))
     .optional(),
   time: column.optional(),
-  /** Columns that tell which row this is, also when others change. */
+  /** Columns that identify the row, even if others change. */
   key: z.array(column).min(1, 'names no columns. Name one, or leave the field out').optional(),
-  /** What is sent where the row is missing in a later snapshot. */
+  /** Sent if the row is missing in a later snapshot. */
   removed: z.strictObject(event).optional(),
 });
 
 const schema = z.strictObject({ messages: z.array(message).min(1, 'must have at least one message') });
 
-/** One field of the data, and how a row gives it. */
+/** A field of the data, and how a row gives it. */
 export type Field = {
   path: string;
   types: Set<string>;
@@ -67,12 +67,12 @@ export type MappedMessage = MappedEvent & {
   removed?: MappedEvent;
 };
 
-/** How a SIS' rows or notices become messages. */
+/** How rows or notices of an SIS become messages. */
 export type Mapping = { messages: readonly MappedMessage[]; text: string };
 
 type Kinds = ReadonlyMap<string, Pick<Integration<unknown>, 'data'>>;
 
-/** Reads a mapping file, by the schemas of the functions; or names what is wrong with it, each with its place in the file. */
+/** Reads a mapping file by the schemas of the functions; or returns its problems, each with its place in the file. */
 export const readMapping = (
   text: string,
   functions: Kinds,
@@ -150,7 +150,7 @@ const fixedIn = ({ values, otherwise }: Field): Scalar[] => [
   ...(otherwise === undefined ? [] : [otherwise]),
 ];
 
-/** A value that stands in the file itself is wrong in every row. */
+/** A fixed value in the file would be wrong in every row. */
 const problemOfFixed = (value: Scalar, { types, choices }: Column): string | undefined => {
   const type = value === null ? 'null' : typeof value;
   const isRight = types.has(type) || (type === 'number' && types.has('integer') && Number.isInteger(value));

@@ -45,12 +45,12 @@ import { UnusableSnapshot } from './unusable.ts';
 type Services = Pick<SnapshotServices, 'integrations'> & {
   store: ComparisonStore;
   limits: Pick<SnapshotServices['limits'], 'eventsPerPart' | 'compareMs'>;
-  /** Is called with the progress, from 0 to 1. */
+  /** Called with the progress, from 0 to 1. */
   onProgress?: OnProgress;
   isTrial?: boolean;
 };
 
-/** What is to be done with a snapshot. It is recorded as the result of a step, so it stays small. */
+/** The next action for a snapshot. It is recorded as the result of a step, so it stays small. */
 export type Examined =
   /** There is nothing to do, or nothing more. */
   | { is: 'over'; outcome: string; id?: string; message: string }
@@ -59,24 +59,26 @@ export type Examined =
       id: string;
       /** Why a person must look at it first. */
       reasons: string[];
-      /** So many pieces are to be sent. */
+      /** Number of parts to send. */
       parts: number;
-      /** What it was compared with; undefined: nothing was accepted before. */
+      /** The snapshot that it was compared with; undefined: none was accepted before. */
       against?: string | undefined;
       accepted: AcceptedSnapshot;
     };
 
-/** Ids sort by the time when the files were put into the bucket. Two tables without a row may have the same content. */
+/**
+ * Ids sort by the time when the files were put into the bucket. Two tables without rows may have the same content, so the mark
+ * includes the name.
+ */
 const idOf = ({ key, droppedMs }: Dropped, sha256: string): string => {
   const mark = isTable(key) ? hash('sha256', `${fileNameOf(key)}\n${sha256}`) : sha256;
   return `${new Date(droppedMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${mark.slice(0, 8)}`;
 };
 
-/** The time in an id, and the mark of the content. */
 const dropOf = (id: string): string => id.slice(0, 16);
 const contentOf = (id: string): string => id.slice(17);
 
-/** Compares the file with what was accepted last, and keeps what is to be sent. */
+/** Compares the file with the last accepted one, and stores the events to send. */
 export const examine = (
   dropped: Dropped,
   { services, startedAt }: { services: Services; startedAt: string },
@@ -128,7 +130,6 @@ export const examine = (
 const end = (store: ComparisonStore, record: SnapshotRecord): Promise<void> =>
   store.writeJson(recordKey(record.id), { ...record, endedAt: new Date().toISOString() });
 
-/** The snapshot that a file of this key is compared with. */
 export const lastAccepted = async (
   store: ComparisonStore,
   key: string,
@@ -152,7 +153,7 @@ export type Plan = z.output<typeof plan>;
 export const planOf = async (store: ComparisonStore, id: string): Promise<Plan> =>
   plan.parse(await store.readJson(partsKey(id)));
 
-/** Events of it may be on their queues: what is sent now must be the same. */
+/** Its events may be on their queues already: what is sent now must be the same. */
 const resumed = async (
   { id }: SnapshotRecord,
   last: AcceptedSnapshot | undefined,
@@ -172,7 +173,7 @@ type Comparing = {
 
 /** Less than an invocation lasts. */
 const compareMs = 840_000;
-/** Half as much again is needed beside it. */
+/** The process needs half as much again beside it. */
 const memoryMb = 288;
 
 const compare = async (path: string, given: Comparing): Promise<Examined> => {
@@ -195,7 +196,7 @@ const compare = async (path: string, given: Comparing): Promise<Examined> => {
   try {
     return await compareWith(progress.watched(opened), path, { ...given, progress });
   } catch (error) {
-    // It would take as long when it is tried again.
+    // Another attempt would take as long.
     if (!(error instanceof SetEngineTooSlow)) throw error;
     throw new UnusableSnapshot(
       `${error.message}. Nothing was sent. Put an export with fewer rows into the bucket`,
@@ -206,7 +207,7 @@ const compare = async (path: string, given: Comparing): Promise<Examined> => {
   }
 };
 
-/** A comparison of an export of OneRoster runs about so many. */
+/** Approximate number of statements in a comparison of a OneRoster export. */
 const usualStatements = 40;
 
 const compareWith = async (
@@ -252,7 +253,7 @@ const compareWith = async (
   await reportProblems(comparison);
   report.end();
   const parts = await changes.end();
-  // The record last: after it is read, the other objects are there.
+  // The record last: a reader of the record finds the other objects.
   await store.uploadFile(reportKey(id), at('report.csv'), 'text/csv');
   await store.uploadFile(changesKey(id), at('changes'), 'application/gzip');
   await store.uploadFile(stateKey(id), at('state'), 'application/vnd.apache.parquet');
@@ -270,7 +271,9 @@ const compareWith = async (
 
 type ComparedDelta = z.output<typeof comparedDelta>;
 
-/** The delta before this one whose changes are missing, as it was not accepted. The same file may be dropped again. */
+/**
+ * The delta before this one, if it was not accepted and its changes are missing. The same file may be put into the bucket again.
+ */
 const lostBefore = async (
   id: string,
   { last, store }: { last: AcceptedSnapshot; store: ComparisonStore },
@@ -331,7 +334,7 @@ const settingsOf = async (store: ComparisonStore) => {
   throw new UnusableSnapshot(`${settingsKey} in the bucket is not valid: ${problems.join('; ')}`);
 };
 
-/** As its function will read it. */
+/** Parses an event as its function does. */
 const eventCheck =
   (integrations: ReadonlyMap<string, Integration<unknown>>, droppedMs: number): EventCheck =>
   (functionName, body) => {

@@ -18,20 +18,18 @@ import {
 } from './state/record.ts';
 import type { SnapshotStore } from './state/store.ts';
 
-/** The result of an import that came to its end. */
 export type ImportAnswer = {
-  /** `known`: it was imported before. `replaced`: another file lies there now. `ignored`: it is no snapshot. */
+  /** `known`: it was imported before. `replaced`: the key has another file now. `ignored`: it is no snapshot. */
   outcome: string;
-  /** In words. */
   message: string;
   id?: string;
-  /** Where its record lies. */
+  /** Key of its record. */
   record?: string;
 };
 
 const executionsPrefix = `${recordsPrefix}executions/`;
 
-/** Sends what has changed in the SIS since the snapshot that was accepted last. */
+/** Sends what has changed in the SIS since the last accepted snapshot. */
 export const importJob = (services: () => Promise<SnapshotServices>): Job<string, ImportAnswer> => {
   const job = jobOf<string, ImportAnswer, SnapshotServices>({
     ...{ requestIn: keyIn, whatOf: () => 'the import of a snapshot', services },
@@ -55,7 +53,7 @@ export const importJob = (services: () => Promise<SnapshotServices>): Job<string
   };
 };
 
-/** What is known so far, for when it fails. */
+/** What is known so far, for the report of a failure. */
 type Progress = { id?: string };
 type World = { world: SnapshotServices; progress: Progress; key: string };
 
@@ -127,7 +125,8 @@ const send = async (examined: ToBeSent, engine: Engine, { world, key }: World): 
       const last = await lastAccepted(store, key);
       if (last?.id !== against && last?.id !== id) return false;
       await change(store, id, { state: 'sending', sendingAt: new Date().toISOString(), why: undefined });
-      // From here on the platform has some of it. If this import ends early, the next one finishes it first, and is compared with it.
+      // From here on the platform has some of it. If this import ends early, the next one finishes it first, and is compared with
+      // it.
       await store.writeJson(acceptedKeyOf(key), { ...accepted, sending: true } satisfies AcceptedSnapshot);
       return true;
     },
@@ -181,7 +180,7 @@ const sendAll = async (
         const { parts } = await planOf(store, id);
         const sent = parts.slice(0, stretch.to).reduce((sum, { lines }) => sum + lines, 0);
         await change(store, id, { sent });
-        // A wait that is shorter than the rest of the invocation would end within it.
+        // A wait shorter than the invocation's remaining time would end within it.
         const leftMs = engine.leftMs();
         return leftMs > limits.reserveMs ? 0 : Math.ceil(leftMs / 1_000) + 1;
       },
@@ -214,7 +213,7 @@ const change = async (
   changes: { [Field in keyof SnapshotRecord]?: SnapshotRecord[Field] | undefined },
 ): Promise<SnapshotRecord> => {
   const record = snapshotRecord.parse(await store.readJson(recordKey(id)));
-  // What is undefined is left out.
+  // Leaves out undefined members.
   const changed = JSON.parse(JSON.stringify({ ...record, ...changes })) as SnapshotRecord;
   await store.writeJson(recordKey(id), changed);
   return changed;

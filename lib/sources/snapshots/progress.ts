@@ -1,16 +1,16 @@
 import type { SetEngine } from '../../runtime/files/tables/engine.ts';
 
-/** Hears how far the work is, from 0 to 1. */
+/** Called with the progress, from 0 to 1. */
 export type OnProgress = (share: number) => void;
 
 export type Progress = {
-  /** Hears of all bytes that are to be read, and of those that have been since the last time. */
+  /** Call this with the bytes read since the last call, and the number of all bytes to read. */
   onRead(bytes: number, of: number): void;
-  /** The same engine; the statements that it runs count. */
+  /** Returns the same engine, and counts the statements that it runs. */
   watched(sets: SetEngine): SetEngine;
 };
 
-/** Reading is half of the work, by bytes; the other half are statements, of which there are about so many. */
+/** Half of the work is reading, by bytes; the other half is statements, of which this is the approximate number. */
 export const createProgress = (onProgress: OnProgress | undefined, statements: number): Progress => {
   let [read, all, ran] = [0, 1, 0];
   const tell = (): void => onProgress?.(Math.min(1, read / all) / 2 + Math.min(1, ran / statements) / 2);

@@ -1,16 +1,15 @@
 import { createLineFile } from '../../runtime/files/tables/line-file.ts';
 
-/** Rows that were not used, as a table for people. */
+/** Unused rows, as a table for people. */
 export type Report = {
   add(problem: Problem): void;
-  /** The number of rows in it. */
   count(): number;
   end(): void;
 };
 
 export type Problem = {
   file: string;
-  /** undefined: what was accepted before is no longer valid. */
+  /** Undefined: what was accepted before is no longer valid. */
   line?: number | undefined;
   column?: string | undefined;
   problem: string;
@@ -36,6 +35,6 @@ export const createReport = (path: string, most = maxRows): Report => {
   };
 };
 
-/** A text in quotation marks, which no spreadsheet takes for a formula. */
+/** Quotes a text so that no spreadsheet reads it as a formula. */
 export const cell = (text: string): string =>
   `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;

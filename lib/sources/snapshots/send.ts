@@ -6,7 +6,7 @@ import { type Plan, planOf } from './examine.ts';
 import type { SnapshotServices } from './services.ts';
 import { changesKey } from './state/record.ts';
 
-/** Pieces by their place: the first of them, and the first that is not among them. */
+/** Part numbers: the first part, and the first after the stretch. */
 export type Stretch = { from: number; to: number };
 
 /** An execution has 3,000 operations: at most a third of them are steps that send. */
@@ -20,7 +20,7 @@ export const stretchesOf = (parts: number): Stretch[] => {
   }));
 };
 
-/** Sends the events of these pieces, byte for byte as they were written. @throws MessageFailure if SQS refuses some. */
+/** Sends the events of these parts, byte for byte as they were written. @throws MessageFailure if SQS refuses some. */
 export const sendStretch = async (
   id: string,
   { from, to }: Stretch,

@@ -18,20 +18,19 @@ import type { SnapshotStore } from './state/store.ts';
 export type SnapshotServices = {
   store: SnapshotStore;
   sqs(): Promise<SQSClient>;
-  /** Of the function that an event is for. */
   queueUrlOf(functionName: string): string;
   integrations: ReadonlyMap<string, Integration<unknown>>;
   observe: Observe;
   running: RunningExecutions;
   limits: {
     backoff: BackoffLimits;
-    /** Nobody decides after this. */
+    /** After this time, no decision is accepted. */
     approvalSeconds: number;
-    /** So many are sent by one step, unless there are more than 1,000 times as many. */
+    /** Number of events that one step sends, unless there are more than 1,000 times as many. */
     eventsPerPart: number;
-    /** No part is sent with less time left of an invocation. */
+    /** No part is sent with less time left in an invocation. */
     reserveMs: number;
-    /** A comparison that takes longer is given up; without it, after 14 minutes. */
+    /** A comparison that takes longer is given up; default: 14 minutes. */
     compareMs?: number | undefined;
   };
 };
@@ -40,7 +39,6 @@ type Integrations = ReadonlyMap<string, Integration<unknown>>;
 
 const clientOptions = { ...timeouts({ connectionMs: 2_000, requestMs: 60_000 }), maxAttempts: 3 };
 
-/** The services of a container that imports. */
 export const createSnapshotServices = async (
   settings: SnapshotSettings,
   loadIntegrations: () => Promise<Integrations>,
@@ -53,7 +51,7 @@ export const createSnapshotServices = async (
   ]);
   return {
     store: createSnapshotStore({ s3, bucket: settings.SNAPSHOT_BUCKET }),
-    // Loaded where something is sent.
+    // Loaded when something is sent.
     sqs: sqsClient(clientOptions),
     queueUrlOf: (name) => queueUrlOf(name, settings),
     integrations,

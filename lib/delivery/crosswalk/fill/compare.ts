@@ -20,63 +20,67 @@ import { garbageMb } from './listings.ts';
 
 export type Of = { kind: CrosswalkKind; source: CrosswalkSource };
 
-/** The names of a kind, as a source lists them. */
+/** The names of a kind from one source. */
 export type Listing = Of & {
-  /** A statement: the bucket's digits, a name as JSON, and its id; NULL: that is not legible, so that the name stays what it was. */
+  /** A statement with the bucket's digits, a name as JSON, and its id. A NULL id is illegible: the name keeps its earlier ids. */
   rows: string;
-  /** False: something could not be read, so that nothing that is missing was removed. */
+  /** False: something could not be read, so no missing name was removed. */
   isWhole: boolean;
 };
 
-/** What became of the names of a kind from a source. */
 export type Filled = Of & {
-  /** How many names there are now. */
+  /** Number of names after the fill. */
   names: number;
   added: number;
   changed: number;
   removed: number;
-  /** How many of the changed ones stand for other ids than before. */
+  /** How many of the changed names stand for other ids than before. */
   reassigned: number;
-  /** How many codes stand for another org unit, and nobody has accepted that. */
+  /** Number of codes that stand for another org unit, if no operator has accepted that. */
   moved: number;
-  /** `held`: too many names would be removed or stand for others, so that all stay as they were. */
+  /** `held`: too many names would be removed or stand for others, so all stay as they were. */
   outcome: 'changed' | 'same' | 'held';
 };
 
 export type Filling = {
   store: JobStore;
   table: CrosswalkTable;
-  /** If more names than this share would be removed, or more would stand for others, a person must accept that. */
+  /** If more than this share of the names would be removed, or would stand for others, a person must accept that. */
   maxRemovalsPercent: number;
 };
 
-/** The engine of one step, in a folder of its own. */
+/** The engine of one step, with its own folder. */
 export type Sets = { sets: SetEngine; folder: string };
 
-/** With less disk than an export needs. */
+/** Limits the disk to what a fill needs: less than an export does. */
 export const withSets = <Result>(work: (sets: Sets) => Promise<Result>): Promise<Result> =>
   inSets((sets, folder) => work({ sets, folder }), { spillMb: 1_000 });
 
-/** What was filled last, and what is being written. */
+/** `state`: what was filled last. */
 const keysOf = ({ kind, source }: Of) => ({
   state: filledKey(kind, source),
   next: `${filledFolder}${kind}-${source}.next.gz`,
-  /** Whether that is not yet written to its end. */
+  /** A comparison that is not yet completely written to the table. */
   pending: `${filledFolder}${kind}-${source}.json`,
 });
 type Pending = { isPending: boolean };
 
-/** The lines of a state. Both lists of ids are in ascending order, with commas. Without `ids` a code was removed: it may come back for another. */
+/**
+ * The lines of a state. Both lists of ids are in ascending order, with commas. A line without `ids` is a code that was removed: it
+ * may come back for another org unit.
+ */
 const state = (path: '$1' | '$2'): string => packedRows(path, ['shard', 'name', 'ids', 'was']);
 
-/** Codes of org units: that one stands for another is reported, and messages with it are parked until somebody accepts that. */
+/**
+ * Codes of org units: a code that stands for another org unit is reported, and its messages are parked until an operator accepts
+ * that.
+ */
 const tellsMoves = ({ kind }: Of): boolean => kind === 'orgUnitCode';
 
-/** What a name stood for before it became ambiguous, was removed or moved, as far as messages may have been sent by it. */
+/** What a name stood for before it became ambiguous, was removed or moved, if messages may have been sent by it. */
 const stoodFor = (ids: string, was: string): string =>
   `coalesce(${was}, CASE WHEN NOT contains(${ids}, ',') THEN ${ids} END)`;
 
-/** The names of a source that has none. */
 export const noNames = "SELECT '' AS shard, '' AS name, 0 AS id WHERE false";
 const nothing = {
   ...{ names: 0, added: 0, changed: 0, removed: 0, reassigned: 0, moved: 0 },
@@ -84,8 +88,8 @@ const nothing = {
 } as const;
 
 /**
- * All but few names have one id. The others are a table of their own, so that the engine knows how few they are: it would hold all names
- * in memory once more. What was compared before takes none any more.
+ * Nearly all names have one id. The others have their own table, so that the engine knows how few they are: otherwise it would hold
+ * all names in memory again. Drops the tables of the comparison before, to free their memory.
  */
 const listNames = ({ rows }: Listing): string => `
   DROP TABLE IF EXISTS listed;
@@ -99,8 +103,8 @@ const listNames = ({ rows }: Listing): string => `
     FROM (SELECT DISTINCT name, id FROM (${rows}) SEMI JOIN (FROM listed WHERE lowest < highest) USING (name)) GROUP BY name`;
 
 /**
- * Joins what is listed with what was filled last (`$1`), and a code with what the other source knows (`$2`): a code is the same one,
- * whichever source tells of it, and has moved also where another source begins to tell of it.
+ * Joins what is listed with what was filled last (`$1`), and a code with what the other source knows (`$2`): a code is the same in
+ * both sources, and has also moved if the other source begins to list it.
  */
 const compareWithBefore = (listing: Listing): string => `
   CREATE TABLE compared AS
@@ -135,26 +139,26 @@ const tally = `
 
 const moves = `SELECT name, ids, was FROM compared WHERE was IS NOT NULL AND NOT contains(ids, ',')`;
 
-/** Sorted, as versions need it that did not join by the engine. */
+/** Sorted, for older versions that did not join by the engine. */
 const writeNext = `
   COPY (
     SELECT shard, name, ids, was FROM compared
     WHERE ids IS NOT NULL OR was IS NOT NULL ORDER BY shard, name
   ) TO $1 (FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER false)`;
 
-/** The buckets that differ between two states (`$1`, `$2`), from one on (`$3`). */
+/** The buckets that differ between two states (`$1`, `$2`), starting with one (`$3`). */
 const findChanged = `
   CREATE TABLE changed AS
     SELECT DISTINCT shard FROM ${state('$1')} w FULL JOIN ${state('$2')} n USING (shard, name)
     WHERE (w.ids IS NOT NULL OR n.ids IS NOT NULL) AND (w.ids, w.was) IS DISTINCT FROM (n.ids, n.was) AND shard >= $3`;
 
-/** All of their names (`$1`); a bucket without any has one row. */
+/** All names of the changed buckets (`$1`); a bucket without names has one row. */
 const changedBuckets = `
   SELECT shard, name, ids, was FROM changed LEFT JOIN (FROM ${state('$1')} WHERE ids IS NOT NULL) USING (shard) ORDER BY shard, name`;
 
 /**
- * Compares what is listed with what was filled last, and keeps the result in the bucket: from then on it is certain what is to be
- * written, whatever ends the function. May be repeated until that begins.
+ * Compares what is listed with what was filled last, and keeps the result in the bucket: this fixes what will be written, even if
+ * the function dies. May be repeated until writing begins.
  */
 export const compare = async (
   listing: Listing,
@@ -176,7 +180,7 @@ export const compare = async (
   const [counted] = (await sets.row<[string]>(tally)) ?? [];
   const { had, differing, ...counts }: Tally = JSON.parse(counted ?? '');
   const limit = (had * maxRemovalsPercent) / 100;
-  // Codes that stand for others are held one by one: each is parked until somebody accepts its move.
+  // Codes that stand for others are held one by one: each is parked until an operator accepts its move.
   const isMassChange = counts.removed > limit || (counts.reassigned > limit && !tellsMoves(listing));
   if (isMassChange && !acceptRemovals)
     return { kind, source, ...counts, names: had, moved: 0, outcome: 'held' };
@@ -192,7 +196,7 @@ export const compare = async (
   return { ...filled, outcome: 'changed' };
 };
 
-/** One after the other, as a single file that can be unpacked; without an object one without a line. */
+/** Joins objects into a single file that can be unpacked; without an object, into a file without lines. */
 const download = async (keys: readonly string[], path: string, store: JobStore): Promise<void> => {
   await pipeline(async function* () {
     yield gzipSync('');
@@ -202,7 +206,7 @@ const download = async (keys: readonly string[], path: string, store: JobStore):
 
 type Moved = { code: string; ids: number[]; was: number[] };
 
-/** Codes that stand for another org unit, and those of which an operator has accepted that, as JSON. */
+/** As JSON: codes that stand for another org unit, and those of them whose move an operator has accepted. */
 type Moves = { open: Moved[]; accepted: string[] };
 const noMoves: Moves = { open: [], accepted: [] };
 
@@ -229,7 +233,7 @@ const settle = async (accepted: readonly string[], sets: SetEngine): Promise<voi
   await sets.run('UPDATE compared SET was = NULL WHERE name IN (FROM accepted)');
 };
 
-/** Keeps since when each of the moves is known. */
+/** Records since when each move is known. */
 const noteMoved = async (
   source: CrosswalkSource,
   moved: readonly Moved[],
@@ -245,7 +249,7 @@ const noteMoved = async (
   await store.writeJson(key, { codes } satisfies MovedCodes);
 };
 
-/** Compares names that were listed part by part. */
+/** Compares names that were listed in parts. */
 export const compareListed = (
   listings: readonly (Of & { parts: readonly string[]; isWhole: boolean })[],
   given: Filling & { acceptRemovals: boolean },
@@ -266,10 +270,10 @@ const listedParts = `
   CREATE OR REPLACE TABLE parts AS
     SELECT DISTINCT shard, name, CAST(id AS BIGINT) AS id FROM ${packedRows('$1', ['shard', 'name', 'id'])}`;
 
-/** What an earlier fill compared, and did not write to its end. */
+/** Comparisons of an earlier fill that were not completely written. */
 export const unwritten = async (store: JobStore): Promise<Of[]> => {
   const found: Of[] = [];
-  // Names that pass from one source to the other are never gone.
+  // In this order, names that pass from one source to the other are never missing.
   for (const source of ['file', 'platform'] as const)
     for (const kind of crosswalkKinds) {
       const told = (await store.readJsonIfAny(keysOf({ kind, source }).pending)) as Pending | undefined;
@@ -279,8 +283,8 @@ export const unwritten = async (store: JobStore): Promise<Of[]> => {
 };
 
 /**
- * Writes the buckets that changed, from this one on, and then keeps what was compared as what was filled last. Answers from
- * where to go on, where the time was not enough. May be repeated.
+ * Writes the changed buckets, starting with one, and then stores the comparison as what was filled last. Returns where to continue
+ * if the time did not suffice. May be repeated.
  */
 export const writeBuckets = (
   of: Of,

@@ -6,7 +6,7 @@ import type { CrosswalkKind } from '../kinds.ts';
 import { compare, type Filled, type Filling, type Listing, noNames, type Sets, withSets } from './compare.ts';
 import { maxNameLength, userKinds } from './listings.ts';
 
-/** The files of the university: which column has the id, and which have names. Those columns are called as the kinds of names are. */
+/** The university's files, with their columns for the id and for names. Name columns have the names of the kinds. */
 export const crosswalkFiles = [
   { key: 'crosswalk/users.csv', id: 'userId', names: userKinds },
   { key: 'crosswalk/org-units.csv', id: 'orgUnitId', names: ['orgUnitCode'] },
@@ -16,28 +16,27 @@ type CrosswalkFile = (typeof crosswalkFiles)[number];
 
 export const reportKey = 'crosswalk/report.csv';
 
-/** What a file was read as. */
 export type FileRead = {
   key: string;
-  /** Why it is not usable as a whole. Its names stay what they were. */
+  /** Why the whole file is unusable. Its names stay as they were. */
   problem?: string;
   rows: number;
   badRows: number;
-  /** False: a row is not even legible, so that names that are missing may be in it. */
+  /** False: a row is illegible, and may contain names that seem to be missing. */
   isWhole: boolean;
   /** The kinds for which it has a column. */
   kinds: CrosswalkKind[];
 };
 
 type Reading = Filling & {
-  /** By file; one that is not there is left out. */
+  /** By file; a missing file has none. */
   etags: Record<string, string>;
   acceptRemovals: boolean;
 };
 
 /**
- * Compares the names in the files with what was filled last, and puts the rows that cannot be used into a report. @throws where the
- * bucket cannot be read.
+ * Compares the names in the files with what was filled last, and writes unusable rows to a report.
+ * @throws if the bucket cannot be read.
  */
 export const compareFiles = (given: Reading): Promise<{ files: FileRead[]; fills: Filled[] }> =>
   withSets(async (at) => {
@@ -64,7 +63,7 @@ export const compareFiles = (given: Reading): Promise<{ files: FileRead[]; fills
     return { files, fills };
   });
 
-/** What they told of users is no longer kept true. */
+/** The names of users from classlists are no longer updated. */
 const replaceClasslists = async (at: Sets, given: Filling): Promise<Filled[]> => {
   const fills: Filled[] = [];
   for (const kind of userKinds) {
@@ -76,7 +75,7 @@ const replaceClasslists = async (at: Sets, given: Filling): Promise<Filled[]> =>
 
 export const isHeld = ({ outcome }: Filled): boolean => outcome === 'held';
 
-/** Whether all of the files' names count now. */
+/** Whether all names of the files are in effect. */
 export const areUsable = ({ files, fills }: { files: FileRead[]; fills: Filled[] }): boolean =>
   files.every(({ problem }) => problem === undefined) && !fills.some(isHeld);
 
@@ -92,14 +91,14 @@ const rowsIn = ({ id, names }: CrosswalkFile, table: Table): string => `
     SELECT line, id_in(id) AS id, ${names.map((name) => `nullif(${name}, '') AS ${name}`).join(', ')}
     FROM (${rowsOf(table, { id, ...Object.fromEntries(names.map((name) => [name, name])) })})`;
 
-/** Rows with an id or a name that cannot be used; the first of them is reported. `$1`: the file. */
+/** Rows with an unusable id or name; the first of them is reported. `$1`: the file. */
 const badRows = ({ id, names }: CrosswalkFile): string => `
   INSERT INTO problems
     SELECT $1, line, bad, CASE WHEN id IS NULL THEN 'is not a positive whole number' ELSE 'is too long or has control characters' END
     FROM (SELECT line, id, CASE WHEN id IS NULL THEN '${id}' ${names.map((name) => `WHEN NOT is_name(${name}) THEN '${name}'`).join(' ')} END AS bad
       FROM rows) WHERE bad IS NOT NULL`;
 
-/** Of a row with a bad id the names are known, so that they stay what they were. */
+/** A row with a bad id still has its names, so that they stay as they were. */
 const namesOf = (kind: CrosswalkKind): string =>
   `SELECT left(sha256(${kind}), 4) AS shard, CAST(to_json(${kind}) AS VARCHAR) AS name, id FROM rows WHERE is_name(${kind})`;
 
@@ -140,7 +139,7 @@ const kindsIn = (table: Table, { key, id, names }: CrosswalkFile): CrosswalkKind
   return found;
 };
 
-/** A file that had a column before, and has it no longer, is taken for broken. */
+/** A file that has lost a column is treated as broken. */
 const lostKinds = async (
   { kinds }: FileRead,
   { names }: CrosswalkFile,

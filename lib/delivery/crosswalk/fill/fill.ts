@@ -23,15 +23,14 @@ export type FillServices = Filling &
   Listening &
   Pick<JobServices, 'running'> & {
     limits: JobServices['limits'] & {
-      /** The hour of the day, of UTC, from which on a schedule has classlists read, once. */
+      /** The hour (UTC) from which a schedule reads classlists, once a day. */
       classlistsHour: number;
     };
   };
 
 export type FillAnswer = {
-  /** `held`: some names stay as they were, and a person must look why. */
+  /** `held`: some names stay as they were, and a person must find out why. */
   outcome: 'filled' | 'held';
-  /** In words. */
   message: string;
   fills: Filled[];
   files: FileRead[];
@@ -40,11 +39,9 @@ export type FillAnswer = {
 type Run = JobRun<FillServices> & { request: FillRequest };
 
 const stateFolder = 'crosswalk-state/';
-/** Which files were read last. */
 const filesKey = `${filledFolder}files.json`;
-/** When classlists were read last. */
 const classlistsKey = `${filledFolder}classlists.json`;
-/** Fills the crosswalk's table from the platform's lists and from the university's files. */
+/** Fills the crosswalk's table from the platform's lists and the university's files. */
 export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest, FillAnswer> =>
   jobOf({
     ...{ requestIn, whatOf: () => 'the fill of the crosswalk', services },
@@ -82,7 +79,7 @@ const fillAll = async (run: Run): Promise<FillAnswer> => {
 };
 
 type FilesLooked = {
-  /** The files that are there, by their keys. */
+  /** Existing files, by key. */
   etags: Record<string, string>;
   isChanged: boolean;
   unwritten: Of[];
@@ -109,7 +106,7 @@ const fillFromFiles = async (run: Run, { etags }: FilesLooked): Promise<FromFile
   return compared;
 };
 
-/** A schedule asks for them once a night, also where the night's fill failed. */
+/** A schedule asks for them once a night, even if the night's fill failed. */
 const areClasslistsDue = async ({ request, engine, services }: Run): Promise<boolean> => {
   if (!request.isScheduled) return request.classlists;
   const { store, limits } = services;
@@ -133,7 +130,7 @@ const lookAtFiles = async ({ store }: FillServices): Promise<FilesLooked> => {
   }
   const before = ((await store.readJsonIfAny(filesKey)) ?? { etags: {} }) as Pick<FilesLooked, 'etags'>;
   const isSame = crosswalkFiles.every(({ key }) => etags[key] === before.etags[key]);
-  // A move that is accepted is settled by comparing once more.
+  // A further comparison completes an accepted move.
   const moved = movedIn(await store.readJsonIfAny(movedKey('file')));
   const isChanged = !isSame || moved.codes.length > 0;
   return { etags, isChanged, unwritten: await unwritten(store) };
@@ -141,7 +138,7 @@ const lookAtFiles = async ({ store }: FillServices): Promise<FilesLooked> => {
 
 type AllListed = { parts: string[]; courses: number[] };
 
-/** All org units, in steps that go on where the one before stopped. */
+/** Lists all org units in steps; each continues where the one before stopped. */
 const listAllOrgUnits = async (run: Run, { wantsCourses }: { wantsCourses: boolean }): Promise<AllListed> => {
   const { engine, services, folder } = run;
   const { backoff, maxWaitMs } = services.limits;
@@ -168,7 +165,7 @@ const listAllOrgUnits = async (run: Run, { wantsCourses }: { wantsCourses: boole
   return all;
 };
 
-/** Users by the classlists of these courses. What cannot be read removes nothing. */
+/** Fills users from the classlists of these courses. What cannot be read removes nothing. */
 const fillFromClasslists = async (run: Run, courses: number[]): Promise<Filled[]> => {
   const { engine, services, folder } = run;
   const { backoff } = services.limits;
@@ -193,7 +190,6 @@ const fillFromClasslists = async (run: Run, courses: number[]): Promise<Filled[]
   return fill(run, 'classlists', listings);
 };
 
-/** Compares what was listed with what was filled last, and writes what changed. */
 const fill = async (
   run: Run,
   name: string,
@@ -221,7 +217,7 @@ const writeAll = async (run: Run, name: string, fills: Filled[]): Promise<void> 
   });
 };
 
-/** In steps that go on where the one before stopped. */
+/** In steps; each continues where the one before stopped. */
 const write = async (run: Run, of: Of, verb = 'write'): Promise<void> => {
   await inSteps<string, string | undefined>(run, {
     ...{ name: `${verb} ${of.kind}/${of.source}`, from: '' },
@@ -230,14 +226,16 @@ const write = async (run: Run, of: Of, verb = 'write'): Promise<void> => {
   });
 };
 
-/** An operator's right is to read it, not to list the bucket, and so cannot tell a missing object from a refused one: it is always there. */
+/**
+ * Always exists: an operator may read it but not list the bucket, and so could not distinguish a missing object from a refused one.
+ */
 const movedSoFar = async (source: CrosswalkSource, store: FillServices['store']): Promise<MovedCodes> => {
   const told = await store.readJsonIfAny(movedKey(source));
   if (told === undefined) await store.writeJson(movedKey(source), { codes: [] } satisfies MovedCodes);
   return movedIn(told);
 };
 
-/** A failure that lasts ends the fill, and the next one begins. */
+/** A failure that lasts ends the fill; the next fill starts anew. */
 const unlessTooLong = async <Result>(untilMs: number, work: () => Promise<Result>): Promise<Result> => {
   try {
     return await work();
@@ -248,7 +246,10 @@ const unlessTooLong = async <Result>(untilMs: number, work: () => Promise<Result
   }
 };
 
-/** Tells what came of it: log, metrics and the execution's result. No name is told but in the bucket and by the command. */
+/**
+ * Reports the outcome in the log, the metrics and the execution's result. Names appear only in the bucket and in the command's
+ * output.
+ */
 const tell = async (
   { files, fills }: Pick<FillAnswer, 'files' | 'fills'>,
   { observe, store }: FillServices,

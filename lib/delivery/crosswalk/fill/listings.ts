@@ -16,27 +16,27 @@ import type { JobServices } from '../../durable/services.ts';
 import type { WorkList } from '../../durable/work-list.ts';
 import { shardOf } from '../table.ts';
 
-/** What the fill calls. */
+/** The calls of the platform that a fill makes. */
 export const fillOperations: readonly Operation<unknown>[] = [getOrgUnits, getClasslistPages];
 
 export type Listening = Pick<JobServices, 'platform' | 'store' | 'observe' | 'paceUse'>;
 
-/** A fill lets so much garbage lie, beside the memory of a container that has just started. */
+/** Garbage in MB that a fill may leave uncollected, beside the memory of a container that has just started. */
 export const garbageMb = 40;
-/** So many org units are listed by one step: one that is lost is soon repeated. */
+/** Number of org units that one step lists: a lost step is soon repeated. */
 const maxOrgUnits = 20_000;
-/** No name of an SIS is longer: one that is would fill its bucket. */
+/** No name of an SIS is longer; a longer one would fill its bucket. */
 export const maxNameLength = 500;
 
 type Asked = {
-  /** Where the lines go. */
+  /** Key of the object that receives the lines. */
   key: string;
-  /** For how long at most. */
+  /** Longest duration. */
   timeMs: number;
 };
 
 export type OrgUnitsListed = {
-  /** Where to go on; undefined: the list is complete. */
+  /** Where to continue; undefined: the list is complete. */
   following?: CallInput;
   orgUnits: number;
   withoutCode: number;
@@ -44,7 +44,7 @@ export type OrgUnitsListed = {
   courses: number[];
 };
 
-/** Lists org units with their codes, from a page on. @throws where not even one page can be read. */
+/** Lists org units with their codes, starting with a page. @throws if not even one page can be read. */
 export const listOrgUnitCodes = (
   { key, timeMs, from, wantsCourses }: Asked & { from: CallInput; wantsCourses: boolean },
   services: Listening,
@@ -70,7 +70,7 @@ export const listOrgUnitCodes = (
         if (listed.orgUnits >= maxOrgUnits || Date.now() >= endsMs) break;
       }
     } catch (error) {
-      // What was read stays read; the next step meets the failure again.
+      // What was read is kept; the next step meets the failure again.
       if (listed.orgUnits === 0) throw error;
     } finally {
       file.close();
@@ -84,15 +84,15 @@ export const userKinds = ['userName', 'orgDefinedId'] as const;
 export type UserKind = (typeof userKinds)[number];
 
 export type ClasslistsListed = {
-  /** The objects that have the lines, by the kind of their names. */
+  /** Keys of the objects with the lines, by kind of name. */
   keys: Record<UserKind, string[]>;
-  /** How many could not be read. */
+  /** Number of courses that could not be read. */
   failed: number;
-  /** Names that privacy hides. */
+  /** Number of names that privacy hides. */
   hidden: number;
 };
 
-/** Courses whose users are listed: each step has its lines in an object for each kind of names. */
+/** Lists the users of courses: each step writes one object for each kind of name. */
 export const classlistList = (
   folder: string,
   services: Listening & { limits: { maxWaitMs: number } },
@@ -115,7 +115,7 @@ export const classlistList = (
       try {
         await work(async (course) => {
           try {
-            // A course that is gone has no users.
+            // A course that no longer exists has no users.
             await undefinedIfNotFound(addClasslist(course, { platform, files, sum }));
             keepMemoryBelow(garbageMb);
           } catch (error) {

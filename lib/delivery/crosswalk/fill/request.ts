@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { requestFrom } from '../../durable/request.ts';
 
-/** What is to be filled: org units and files always. */
+/** A fill always includes org units and files. */
 const fillRequest = z.strictObject({
-  /** User names by the classlists of all courses, too, where there is no file of users. */
+  /** Also fill user names from the classlists of all courses, if there is no file of users. */
   classlists: z.boolean().default(false),
-  /** A person has looked: names are removed and stand for other ids as the sources say, however many. */
+  /** A person has looked: names are removed, or stand for other ids, as the sources state, however many. */
   acceptRemovals: z.boolean().default(false),
 });
 

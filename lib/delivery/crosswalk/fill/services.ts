@@ -3,7 +3,6 @@ import { createJobServices } from '../../durable/services.ts';
 import { createCrosswalkTable } from '../table.ts';
 import type { FillServices } from './fill.ts';
 
-/** The services of a container that fills the crosswalk. */
 export const createFillServices = async (settings: CrosswalkSettings): Promise<FillServices> => {
   const { CROSSWALK_BUCKET: bucket, CROSSWALK_TABLE: table } = settings;
   const services = await createJobServices('crosswalk-fill', { settings, bucket });

@@ -1,5 +1,5 @@
-/** What the ledger's digest of an enrollment is of; reconcile makes the same of what a classlist shows. */
+/** The value whose digest the ledger keeps for an enrollment; reconcile derives the same value from a classlist. */
 export const roleDigested = (roleId: number): string => `role ${roleId}`;
 
-/** The same where the user is to be in the org unit no more. */
+/** The same for a removed enrollment. */
 export const removedDigested = 'removed';

@@ -27,7 +27,7 @@ const common = {
 // types that have points.
 const created = {
   ...common,
-  /** The dropbox folder whose grade item it shall be. */
+  /** The dropbox folder to link to the grade object. */
   folderId: may(platformId),
   name,
   categoryId: may(platformId),
@@ -55,7 +55,6 @@ const oneOfTypes = {
     code === 'invalid_union' ? 'must be numeric, pass-fail, selectbox or text' : 'must be an object',
 };
 
-/** Separates the settings for the platform from the ids. */
 const as =
   <GradeType extends string>(gradeType: GradeType) =>
   <Given extends { type: string; orgUnitId: number; folderId?: number }>(given: Given) => {
@@ -63,7 +62,6 @@ const as =
     return { orgUnitId, folderId, created: { GradeType: gradeType, ...capitalised(settings) } };
   };
 
-/** A new grade object of each type, as a message gives it. */
 export const newGradeObject = z.discriminatedUnion(
   'type',
   [
@@ -94,7 +92,7 @@ const changesOf = <Shape extends z.ZodRawShape>(shape: Shape) =>
       'must give at least one setting to change',
     );
 
-/** Changed settings of a grade object of each type, as a message gives them: null removes a setting; an omitted one stays. */
+/** Changed settings of a grade object of each type: null removes a setting; an omitted one stays. */
 export const changedGradeObject = z.discriminatedUnion(
   'type',
   [

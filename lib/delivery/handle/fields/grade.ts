@@ -12,16 +12,15 @@ const unless = (expected: string) => ({
 });
 const types = 'numeric, pass-fail, selectbox or text';
 
-/** A grade in the platform's form. */
 type GivenGrade = {
   value: Grade;
-  /** What its points are out of, as far as the message says. */
+  /** The maximum of its points, if the message gives it. */
   outOf?: number | undefined;
 };
 
 const outOf = 'The maximum of the points. If the grade object has another maximum, nothing is sent.';
 
-/** A grade as a message gives it, by its type, converted to the platform's form. 0 is a grade, null is not. */
+/** A grade in a message, by its type, converted to the platform's form. 0 is a grade, null is not. */
 export const grade = z.discriminatedUnion(
   'type',
   [

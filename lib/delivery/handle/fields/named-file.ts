@@ -4,7 +4,7 @@ import { fileUriProblem } from '../../../runtime/files/uri.ts';
 import type { IntegrationContext } from '../integration.ts';
 import { maxUrlLength } from './text.ts';
 
-/** Where a file lies: `s3://bucket/key`, or `https://`. The function's settings say which hosts are allowed. */
+/** The address of a file: `s3://bucket/key`, or `https://`. The function's settings list the allowed hosts. */
 export const fileUri = z
   .string()
   .max(maxUrlLength, { error: 'must be at most 8,192 characters', abort: true })
@@ -18,10 +18,8 @@ export const contentType = z
   .max(255)
   .regex(mediaType, 'must be a content type such as application/pdf');
 
-/** A file that a message names, and its name and type on the platform. */
 export const namedFile = z.strictObject({ uri: fileUri, name: z.string().min(1).max(255), contentType });
 
-/** Opens it for the upload. */
 export const openNamedFile = async (
   { uri, name: fileName, contentType }: z.infer<typeof namedFile>,
   { openFile, limits }: IntegrationContext,

@@ -5,17 +5,17 @@ import * as z from 'zod';
 const atMost = (most: number) => (error?: z.core.$ZodStringParams) =>
   z.string(error).max(most, `must be at most ${most.toLocaleString('en-US')} characters`);
 
-/** A title, a name, an id. */
+/** For a title, a name or an id. */
 export const lineWith = atMost(2_000);
-/** Some pages, such as a description. */
+/** For some pages, such as a description. */
 export const pagesWith = atMost(100_000);
 
 export const line = lineWith();
 export const pages = pagesWith();
-/** As much as its queue takes, such as a news item with its pictures within. */
+/** As much as its queue accepts, such as a news item with embedded pictures. */
 export const largeText = atMost(1_000_000)();
 
-/** It has fractions of a second at most. */
+/** Has fractions of a second at most. */
 export const time = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2026-01-31T09:30:00Z' })
   .max(64, 'must be at most 64 characters');

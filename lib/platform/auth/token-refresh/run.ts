@@ -12,10 +12,8 @@ export type RefreshRunOptions = {
   nowMs?: () => number;
 };
 
-/** How many of each outcome there were. */
 export type RefreshSummary = Record<RefreshOutcome, number>;
 
-/** How many secrets are checked at the same time. */
 const atOnce = 8;
 
 /** Renews the tokens that are due: the service's first, then those of all users. */
@@ -33,12 +31,12 @@ export const createRefreshRun = (options: RefreshRunOptions) => {
       const isKnown = before && before.version === listed && nowMs() < before.quietUntilMs && !force;
       const outcome = isKnown ? before.outcome : await refreshOne(name);
       summary[outcome] += 1;
-      // What only a person can fix is counted with every run, so that its alarm lasts until then.
+      // A problem that only a person can fix is counted in every run, so that its alarm lasts until then.
       if (outcome === 'correct' || (outcome !== 'none' && outcome !== 'fresh' && !isKnown))
         observe.count('TokenRefreshes', { outcome }, 1);
     };
 
-    /** A later run repeats after an outage. It cannot fix what AWS refuses, or a bug. */
+    /** A later run can succeed after an outage. It cannot fix a refusal of AWS, or a bug. */
     const outcomeOf = (error: unknown, text: string, secret?: string): RefreshOutcome => {
       const { kind, message: reason } = failureOf(error);
       observe.error(text, secret === undefined ? { reason } : { secret, reason }, error);

@@ -9,7 +9,6 @@ import { createTokenRefresh } from './token-refresh.ts';
 /** More attempts than elsewhere: a refresh token that cannot be stored is lost. */
 const clientOptions = { ...timeouts({ connectionMs: 2_000, requestMs: 5_000 }), maxAttempts: 6 };
 
-/** The services of a container that renews tokens. */
 export const createRefreshServices = (
   settings: RefreshSettings,
   { nowMs = Date.now, write }: { nowMs?: () => number; write?: (line: string) => void } = {},

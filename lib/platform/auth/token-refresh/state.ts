@@ -8,7 +8,7 @@ import type { SecretVersion } from '../versions.ts';
 /** An OAuth client's secret. `fields` is its JSON, which is written back unchanged but for the tokens. */
 export type OAuthSecret = { version: string; fields: Record<string, unknown>; credential: OAuthCredential };
 
-/** Undefined where the secret is not an OAuth client; the names of the wrong fields where it is not usable. */
+/** Undefined if the secret is not an OAuth client; the names of the wrong fields if it is unusable. */
 export const oauthSecretIn = ({
   version,
   text,
@@ -36,7 +36,7 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 /** Two runs of a schedule of 5 minutes. */
 const minLeadMs = 600_000;
 
-/** From when on an access token is renewed: at a third of its lifetime before its end, so that several runs may fail. */
+/** When to renew an access token: a third of its lifetime before its end, so that several runs may fail. */
 export const dueAtMs = ({ accessToken, obtainedAt, expiresAt }: OAuthCredential): number => {
   if (accessToken === undefined || expiresAt === undefined) return 0;
   const endMs = Date.parse(expiresAt);
@@ -44,7 +44,7 @@ export const dueAtMs = ({ accessToken, obtainedAt, expiresAt }: OAuthCredential)
   return endMs - Math.max(minLeadMs, lifeMs / 3);
 };
 
-/** A staged version which says that tokens are being requested with this state of the secret. It holds no secret. */
+/** A staged version: tokens are being requested with this state of the secret. It holds no secret. */
 const claim = z.strictObject({
   type: z.literal('claim'),
   state: z.string(),

@@ -21,12 +21,12 @@ const maxTaken = 200;
 
 type StoreOptions = { versions: SecretVersions; observe: Observe; nowMs(): number };
 
-/** What one run stores in a secret for the next: claims, tokens that are not current yet, and that a person must act. */
+/** Stores in a secret what the next run needs: claims, tokens that are not current yet, and the mark that a person must act. */
 export const createTokenStore = ({ versions, observe, nowMs }: StoreOptions) => {
   /** Tokens that could not be stored: kept in memory, as the container may live until they can be. */
   const unstored = new Map<string, Staged['fields']>();
 
-  /** The number of this attempt, if no other run has it; undefined where another run has it, or it is too early. */
+  /** The number of this attempt; undefined if another run has it, or it is too early. */
   const claim = async (
     name: string,
     { secret, deadlineMs, last }: { secret: OAuthSecret; deadlineMs: number; last: Claim | undefined },
@@ -73,7 +73,7 @@ export const createTokenStore = ({ versions, observe, nowMs }: StoreOptions) => 
     return false;
   };
 
-  /** Makes staged tokens current, with other changes of the secret since; false where they belong to an older authorization. */
+  /** Makes staged tokens current, with other changes of the secret since; false if they belong to an older authorization. */
   const adopt = async (name: string, staged: Staged): Promise<boolean> => {
     let { version, fields } = staged;
     for (let tries = 0; tries < 3; tries += 1) {
@@ -101,7 +101,7 @@ export const createTokenStore = ({ versions, observe, nowMs }: StoreOptions) => 
       const { refused, ...fields } = secret.fields;
       return store(name, { ...fields, ...tokens, replaces: stateOf(secret) });
     },
-    /** Stores what an earlier run could not. False where it still fails: then no tokens may be requested. */
+    /** Stores what an earlier run could not. False if it still fails: then no tokens may be requested. */
     storeLeftover: async (name: string): Promise<boolean> => {
       const fields = unstored.get(name);
       if (fields) await store(name, fields);

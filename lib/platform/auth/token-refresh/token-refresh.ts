@@ -20,10 +20,10 @@ import { createTokenStore } from './store.ts';
  * request again when no answer came: nobody else can tell what happened, and it can cost only the rest of the old access token.
  */
 
-/** `waiting`: a later run goes on; `correct`, `authorize` and `failed`: only a person can. */
+/** `waiting`: a later run continues; `correct`, `authorize` and `failed`: only a person can. */
 export type RefreshOutcome = 'none' | 'fresh' | 'refreshed' | 'waiting' | 'correct' | 'authorize' | 'failed';
 
-/** The outcome for one secret, and until when it need not be read again while it has this version. */
+/** `quietUntilMs`: the secret need not be read again before, while it has this version. */
 export type Refreshed = { outcome: RefreshOutcome; version: string; quietUntilMs: number };
 
 /** `force`: requests tokens although the old ones are still valid. */
@@ -40,11 +40,11 @@ export type TokenRefreshOptions = {
 /** Reserved at the end of a run, to store the tokens. */
 export const storingMs = 15_000;
 
-/** Renews the tokens of one secret where they are due. */
+/** Renews the tokens of one secret if they are due. */
 export const createTokenRefresh = (options: TokenRefreshOptions) => {
   const { versions, observe, tokenTimeoutMs, nowMs = Date.now } = options;
   const tokenStore = createTokenStore({ versions, observe, nowMs });
-  /** Until when no tokens are requested from an endpoint. */
+  /** By endpoint: no tokens are requested from it until then. */
   const quietUntilMs = new Map<string, number>();
 
   const refresh = async (name: string, run: RefreshRun): Promise<Refreshed> => {

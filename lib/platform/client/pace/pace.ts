@@ -2,23 +2,23 @@ import type { Priority } from '../../../message/priority.ts';
 import type { Budget } from '../../../runtime/telemetry/call-budget.ts';
 import { type Answered, createPacer, type PacerOptions } from './pacer.ts';
 
-/** One container's place in the pace of the whole fleet: whoever calls the platform asks for a turn before. */
+/** One container's part in the pace of all containers: every caller of the platform asks for a turn first. */
 export type Pace = {
   /**
-   * Calls `settle` when a call of this class may go, at once where nobody has to wait, or when it cannot before `untilMs`. Answers
-   * what ends the wait.
+   * Calls `settle` when a call of this class may go, immediately if none has to wait, or when it cannot go before `untilMs`.
+   * Returns a function that ends the wait.
    */
   ask(priority: Priority, untilMs: number, settle: (asked: Asked) => void): () => void;
   learn(answer: Answered): void;
   budget(): Budget | undefined;
 };
 
-/** A turn; or none in time, and after how many seconds to ask again. */
+/** A turn; or, if there is none in time, the seconds after which to ask again. */
 export type Asked = { turn: Turn } | { turn: undefined; seconds: number };
 
-/** The right to call. The first call was waited for; each further one of the same work goes at once, and is charged. */
+/** The right to call. Only the first call had to wait; each further one of the same work goes at once, and is charged. */
 export type Turn = {
-  /** 0: the next call may go. Else the platform has refused a call, and takes one again after so many seconds. */
+  /** 0: the next call may go. Otherwise the platform has refused a call, and takes one again after this many seconds. */
   next(): number;
   /** Gives back what was not used. */
   end(): void;
@@ -32,7 +32,7 @@ export type PaceOptions = PacerOptions & {
 type Waiter = { untilMs: number; settle(asked: Asked): void };
 type Line = { waiters: Waiter[]; timer?: { close(): void } | undefined };
 
-/** What could not wait in its invocation comes back within this time after the gate opens, each at a moment of its own. */
+/** Work that could not wait in its invocation comes back within this time after the gate opens, spread at random. */
 const spreadSeconds = 60;
 /** No timer is set further ahead: the gate may open earlier. */
 const maxTimerMs = 1_000;
@@ -60,7 +60,7 @@ export const createPace = (options: PaceOptions = {}): Pace => {
   };
   const later = (waitMs: number): number => Math.ceil(waitMs / 1_000 + random() * spreadSeconds);
 
-  /** Lets go whose turn it is, and whose turn cannot come in time. */
+  /** Settles the calls whose turn has come, and those whose turn cannot come in time. */
   const serve = (priority: Priority, line: Line): void => {
     line.timer?.close();
     line.timer = undefined;

@@ -1,11 +1,11 @@
 import type { Priority } from '../../../message/priority.ts';
 import type { Budget } from '../../../runtime/telemetry/call-budget.ts';
 
-/** What one answer tells of the pace. Undefined: no answer came, or its headers are missing or make no sense. */
+/** Facts of one answer for the pace. Undefined: no answer came, or its headers are missing or invalid. */
 export type Answered = {
   sentMs: number;
   status: number | undefined;
-  /** Credits that are left to all clients together, until the window ends, and how many the call took. */
+  /** Credits left to all clients together until the window ends, and the credits that the call took. */
   remaining?: number | undefined;
   resetSeconds?: number | undefined;
   cost?: number | undefined;
@@ -13,72 +13,72 @@ export type Answered = {
 };
 
 export type PacerOptions = {
-  /** At most so many calls a minute of all clients together. Default: what the platform grants. */
+  /** Maximum calls a minute of all clients together. Default: what the platform grants. */
   callsPerMinute?: number | undefined;
-  /** How many containers share `callsPerMinute` evenly where the platform tells no budget. */
+  /** Number of containers that share `callsPerMinute` evenly if the platform reports no budget. */
   containers?: number | undefined;
   random?: () => number;
 };
 
-/** Of what the platform grants, the part that a class aims at. A more urgent class grows into what it leaves. */
+/** The part of the platform's grant that a class aims at. A more urgent class uses what it leaves. */
 const aims = { urgent: 1, normal: 0.95, bulk: 0.8 } as const satisfies Record<Priority, number>;
 
-/** A rate changes at most so often, and only by calls that were sent since it did. */
+/** A rate changes at most once in this time, and only by calls that were sent since the last change. */
 const changeMs = 1_000;
-/** So much of what is granted is added with each change: this evens out the rates of containers. */
+/** This share of the grant is added with each change: it equalizes the rates of containers. */
 const eveningShare = 0.005;
-/** So much of what is granted is a container's first rate. */
+/** A container's first rate, as a share of the grant. */
 const firstShare = 0.05;
-/** So much of the budget may go at once after a pause. */
+/** The share of the budget that may go at once after a pause. */
 const burstShare = 0.002;
-/** So much of the budget is left: for what is under way, and for the further calls of a message. */
+/** The share of the budget that is kept for calls under way, and for the further calls of a message. */
 const marginShare = 0.004;
-/** No rate falls below, in calls a second: somebody has to find out when there is more. */
+/** No rate falls below this, in calls a second: some call must find out when more is granted. */
 const leastRate = 0.05;
-/** Without headers: so many calls a second more with each second, and twice as many with each minute without a refusal. */
+/** Without headers: the rate grows by this many calls a second each second, and doubles each minute without a refusal. */
 const growth = 0.02;
-/** One refusal takes no more of a rate: it may be another’s doing, such as a new container’s. */
+/** One refusal reduces a rate to this part at most: another client may have caused it, such as a new container. */
 const leastPart = 0.7;
-/** In calls a second. A rate that doubles and is refused above this was too high. */
+/** In calls a second. A doubling rate that is refused above this was too high. */
 const soughtRate = 8;
 /** Whatever the platform asks for, one call asks again after this time. */
 const maxClosedMs = 120_000;
 const usualWindowMs = 60_000;
 const unlimited = Number.POSITIVE_INFINITY;
-/** At some time within a call that takes longer, its headers were told: they are of no use. */
+/** The headers of a longer call are of no use: it is unknown when within the call they were made. */
 const maxCallMs = 20_000;
-/** Where the platform is down, calls go one by one, so far apart at most. */
+/** Delay between single calls while the platform is down: the least and the most. */
 const [leastBrakeMs, maxBrakeMs] = [100, 5_000];
 
 /** The calls of one class. */
 type Lane = {
-  /** Credits a second; Infinity as long as nothing limits it. */
+  /** Credits a second; Infinity while nothing limits it. */
   rate: number;
   credits: number;
   atMs: number;
   /** A call has waited since the rate changed. */
   wanted: boolean;
-  /** Credits since the rate changed. */
+  /** Credits spent since the rate changed. */
   spent: number;
-  /** Without headers: it doubles until the next refusal, as nobody knows yet how high it may be. */
+  /** Without headers: it doubles until the next refusal, because the limit is not known yet. */
   seeks: boolean;
 };
 
 /** The budget from one renewal to the next. */
 type Window = Omit<Budget, 'cost'> & {
   lengthMs: number;
-  /** When the platform told what remains. */
+  /** When the platform reported what remains. */
   toldMs: number;
-  /** At which all clients together spend it, in credits a second. */
+  /** The rate at which all clients together spend the budget, in credits a second. */
   speed: number;
-  /** What the first call told that was sent after the last change. */
+  /** From the first call that was sent after the last change. */
   base?: { remaining: number; toldMs: number } | undefined;
 };
 
 /**
- * Tells when a call may go, by the answers to its own container alone. What remains of the budget falls at the speed of all clients
- * together, so each container scales its rates by what is granted over what it sees. Without headers, rates grow slowly and fall
- * with each refusal.
+ * Decides when a call may go, only by the answers to its own container. The remaining budget falls at the speed of all clients
+ * together, so each container scales its rates by the grant divided by the observed speed. Without headers, rates grow slowly and
+ * fall with each refusal.
  */
 export const createPacer = ({ callsPerMinute, containers = 1, random = Math.random }: PacerOptions = {}) => {
   const maxRate = callsPerMinute === undefined ? unlimited : callsPerMinute / 60;
@@ -89,7 +89,7 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
   let [wentMs, changedMs, refusedMs, takenMs] = [-unlimited, -unlimited, -unlimited, -unlimited];
   let closedUntilMs = -unlimited;
   let isRefused = false;
-  /** 1 where the platform rounds its seconds down, as a 0 tells. */
+  /** 1 if the platform rounds its seconds down, which a 0 shows. */
   let missingSeconds = 0;
   let brakeMs = 0;
   let felt = { sinceMs: 0, down: 0, up: 0 };
@@ -98,15 +98,15 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
   const withinBounds = (rate: number): number =>
     Math.min(Math.max(rate, leastRate * cost), window ? unlimited : (maxRate * cost) / containers);
 
-  /** What is left by now, as far as the last answer and the speed since tell. */
+  /** The remaining budget by now, from the last answer and the speed since. */
   const left = ({ remaining, toldMs, speed, budget, lengthMs }: Window, nowMs: number): number =>
     remaining - Math.min(speed / 1_000, (2 * budget) / lengthMs) * Math.min(3 * changeMs, nowMs - toldMs);
 
-  /** Credits that are left alone. */
+  /** Credits that are not spent. */
   const reserve = ({ budget, lengthMs }: Window): number =>
     Math.max(budget * marginShare, budget - (maxRate * cost * lengthMs) / 1_000);
 
-  /** Credits a second with which what is left lasts until the window ends. */
+  /** The rate in credits a second at which the remainder lasts until the window ends. */
   const granted = (of: Window, nowMs: number): number => {
     const spendable = Math.max(0, left(of, nowMs) - reserve(of));
     const even = spendable / Math.max(changeMs / 2, of.endsMs - nowMs);
@@ -123,13 +123,13 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     if (window) window.base = undefined;
   };
 
-  /** No two containers open again at the same time, nor with a burst. */
+  /** Random, so that containers do not open again at the same time; and without a burst. */
   const close = (untilMs: number, nowMs: number): void => {
     closedUntilMs = Math.max(closedUntilMs, Math.min(untilMs, nowMs + maxClosedMs) + random() * 1_000);
     for (const lane of lanes.values()) lane.credits = -random() * cost;
   };
 
-  /** The window that an answer tells of; undefined where it tells of an older one. */
+  /** The window that an answer reports; undefined if it is an older one. */
   const windowOf = ({ sentMs, remaining = 0, resetSeconds = 0 }: Answered, nowMs: number) => {
     const toldMs = (sentMs + nowMs) / 2;
     const lastsMs = (resetSeconds + missingSeconds) * 1_000;
@@ -140,7 +140,7 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
       // Between the ends of two windows lie one or more of them.
       const known = window ? Math.min(window.lengthMs, endsMs - window.endsMs) : usualWindowMs;
       const lengthMs = Math.max(known, lastsMs);
-      // Others may have spent of it already: it is what it was before, unless it cannot be.
+      // Others may have spent some already: the budget stays as it was, unless that is impossible.
       const isHalved = lastsMs > 0.8 * lengthMs && remaining < 0.7 * last;
       const budget = isHalved ? remaining : Math.max(remaining, 0.98 * last);
       return { budget, lengthMs, endsMs, remaining, toldMs, speed };
@@ -151,7 +151,7 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     return isNewer ? Object.assign(window, { remaining, toldMs }) : window;
   };
 
-  /** With headers: keeps to what they grant. */
+  /** With headers: keeps to their grant. */
   const follow = (answer: Answered, nowMs: number): void => {
     const told = nowMs - answer.sentMs > maxCallMs ? undefined : windowOf(answer, nowMs);
     if (told === undefined) return;
@@ -171,11 +171,11 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     }
   };
 
-  /** Without headers, what is not used does not grow, and what is hardly used does not fall. */
+  /** Without headers, an unused rate does not grow, and a hardly used one does not fall. */
   const usedPart = ({ spent, rate }: Lane, nowMs: number): number =>
     (spent * 1_000) / (rate * Math.max(1, nowMs - Math.max(changedMs, closedUntilMs)));
 
-  /** Without headers: once a call was refused, a rate doubles until the next one is, and grows slowly from then on. */
+  /** Without headers: after a refusal, a rate doubles until the next one, and grows slowly from then on. */
   const seek = ({ sentMs }: Answered, nowMs: number): void => {
     if (window && nowMs > window.endsMs + window.lengthMs) {
       window = undefined;
@@ -193,9 +193,9 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
 
   const refuse = ({ sentMs, retryAfterSeconds, resetSeconds }: Answered, nowMs: number): void => {
     const askedMs = (Math.max(1, retryAfterSeconds ?? resetSeconds ?? 1) + missingSeconds) * 1_000;
-    // Of all that were under way at once, the first counts.
+    // Of all calls that were under way together, the first counts.
     if (sentMs >= refusedMs) {
-      // A budget that ends early was spent so much too fast.
+      // A budget that ends early was spent too fast by this factor.
       const part = window ? 0.9 : 0.94 * Math.max(leastPart, Math.min(1, 1 - askedMs / usualWindowMs));
       change(nowMs, (lane) => {
         const { rate, seeks } = lane;
@@ -211,7 +211,7 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     close(nowMs + askedMs, nowMs);
   };
 
-  /** Where most calls of a second find the platform, or what stands before it, down, the next go slower. */
+  /** If most calls of a second find the platform, or a proxy before it, down, the next go slower. */
   const feel = ({ status = 504, sentMs }: Answered, nowMs: number): void => {
     felt[status >= 502 && status <= 504 ? 'down' : 'up'] += 1;
     if (sentMs < felt.sinceMs || nowMs - felt.sinceMs < changeMs) return;
@@ -251,7 +251,7 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
   return {
     /** Milliseconds until a call of this class may go; 0: it goes now, and is charged. */
     take: (priority: Priority, nowMs: number): number => {
-      // The clock was set back: nothing that is known of times holds.
+      // The clock was set back: no known time holds.
       if (nowMs < takenMs - maxCallMs)
         [closedUntilMs, wentMs, changedMs, window] = [-unlimited, -unlimited, -unlimited, undefined];
       takenMs = nowMs;
@@ -267,13 +267,16 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
       else if (lane) lane.wanted = true;
       return waitMs;
     },
-    /** Charges a class, if any, with a call that does not wait. Milliseconds for which the platform takes none, as it refused one. */
+    /**
+     * Charges a class, if given, with a call that does not wait. Returns the milliseconds for which the platform takes none,
+     * because it refused one.
+     */
     charge: (priority: Priority | undefined, nowMs: number): number => {
       if (isRefused && nowMs < closedUntilMs) return closedUntilMs - nowMs;
       if (isHeard && priority) spend(laneOf(priority, nowMs));
       return 0;
     },
-    /** What was taken was not used. */
+    /** Call this if a taken turn was not used. */
     giveBack: (priority: Priority): void => {
       const lane = lanes.get(priority);
       if (lane) lane.credits += cost;

@@ -7,11 +7,11 @@ import { UnusableSnapshot } from '../unusable.ts';
 import { type Comparison, noCounts } from './comparison.ts';
 import { compareExport, type UnknownRoles } from './oneroster.ts';
 
-/** What is known of the snapshot that was accepted last, beside its state. */
+/** Facts of the last accepted snapshot, beside its state. */
 export type LastAccepted = {
-  /** By file, of all accepted snapshots. */
+  /** By file, over all accepted snapshots. */
   columns: Record<string, string[]>;
-  /** By which columns classes and users were known; of a table, by which columns its rows were. */
+  /** The columns that identified classes and users; for a table, the columns that identified its rows. */
   by: string;
 };
 
@@ -21,11 +21,14 @@ export type Outcome = Pick<SnapshotRecord, 'counts' | 'byKind' | 'removals' | 'l
   columns: Record<string, string[]>;
   by: string;
   unknownRoles: UnknownRoles;
-  /** It has what has changed alone, of some file. */
+  /** Some file has only what changed. */
   isDelta: boolean;
 };
 
-/** Compares an export of OneRoster with what was accepted last. @throws UnusableSnapshot */
+/**
+ * Compares an export of OneRoster with the last accepted one.
+ * @throws UnusableSnapshot
+ */
 export const compareOneRoster = async (
   given: Package,
   comparison: Comparison,
@@ -49,7 +52,7 @@ export const compareOneRoster = async (
     );
   const isOtherField = last !== undefined && (JSON.parse(last.by) as unknown[])[1] !== settings.user.field;
   const { read, unknownRoles } = await compareExport(given, comparison, { isOtherField });
-  // A later one waits for a person, as all would be gone.
+  // A later empty one waits for a person, as everything would be removed.
   if (last === undefined && Object.values(read).every(({ rows }) => rows === 0))
     throw new UnusableSnapshot(
       `The zip has no rows, as ${Object.keys(read)
@@ -76,7 +79,7 @@ const judge = (
     }),
     last,
   );
-  // An export of changes leaves out the files that have none.
+  // An export of changes leaves out files without changes.
   if (!present.some((name) => modes[name] === 'delta'))
     for (const name of Object.keys(last?.columns ?? {}))
       if (!(present as string[]).includes(name))
@@ -88,7 +91,7 @@ type ReadFile = FileRead & {
   name: string;
   file: string;
   isWhole: boolean;
-  /** Something of it was accepted last: a term begins without results, which is nothing to ask a person about. */
+  /** The last accepted snapshot had rows of it: a term begins without results, which needs no person. */
   hadRows: boolean;
 };
 
@@ -138,7 +141,7 @@ export const withRemovals = (
     share = Math.max(share, percent);
     if (percent > limit) reasons.push(`${removed} of ${accepted} ${kind} would be removed`);
   }
-  // A column of names that slips by a row removes nothing, but moves everything to other users.
+  // A column of names that is shifted by a row removes nothing, but moves everything to other users.
   for (const [kind, moved] of Object.entries(movedCounts)) {
     const accepted = acceptedCounts[kind] ?? 0;
     if ((100 * moved) / Math.max(accepted, 1) > limit)

@@ -4,47 +4,47 @@ import type { Report } from '../report.ts';
 import type { PackedLines } from '../state/packed-lines.ts';
 import type { Counts, RowCounts } from '../state/record.ts';
 
-/** Whether a file tells all that there is, or what has changed; absent: nothing of it has. */
+/** A file has everything (`bulk`) or only what changed (`delta`); absent: nothing of it has changed. */
 export type Mode = 'bulk' | 'delta' | 'absent';
 
-/** Why the function would not take the event, if so. */
+/** Why the function would refuse the event; undefined if it would not. */
 export type EventCheck = (functionName: string, body: string) => string | undefined;
 
-/** What the comparison of one snapshot works with. */
+/** Inputs and results of the comparison of one snapshot. */
 export type Comparison = {
-  /** Of this snapshot alone. */
+  /** For this snapshot alone. */
   folder: string;
   snapshotId: string;
-  /** When it was dropped. */
+  /** When its file was put into the bucket. */
   droppedMs: number;
-  /** So many snapshots were accepted before. */
+  /** Number of snapshots accepted before. */
   number: number;
   settings: SnapshotSettings;
   check: EventCheck;
   report: Report;
-  /** The events, in the order in which they are to be sent. */
+  /** The events, in sending order. */
   changes: PackedLines;
   sets: SetEngine;
-  /** An import is only tried: its events and its state are not made. */
+  /** A trial: the import's events and state are not written. */
   isTrial: boolean;
-  /** How the accepted state lies in the bucket: `rows` and `lines` are of versions before this one. */
+  /** How the accepted state is stored in the bucket: `rows` and `lines` are of earlier versions. */
   before: 'nothing' | 'rows' | 'lines' | 'tables';
-  /** Where that lies in the bucket, if there is any. */
+  /** Its key; undefined if there is none. */
   stateBefore: string | undefined;
-  /** When the last one was dropped that was accepted: nothing that was sent is later. */
+  /** When the file of the last accepted snapshot was put into the bucket: nothing that was sent is later. */
   lastDroppedMs: number;
   byKind: Record<string, Counts>;
-  /** What became of rows, by their file. */
+  /** By file: the fates of its rows. */
   rows: Record<string, RowCounts>;
-  /** How much of a kind was accepted before, by its name. */
+  /** By kind: the number that was accepted before. */
   acceptedCounts: Record<string, number>;
-  /** How much of a kind goes to other users or org units than were accepted, by its name. */
+  /** By kind: how many go to other users or org units than were accepted. */
   movedCounts: Record<string, number>;
-  /** How much of a kind is wanted otherwise than it was accepted, by its name. */
+  /** By kind: how many have another intended value than was accepted. */
   changedCounts: Record<string, number>;
 };
 
-/** Parts of a key. No id holds it. */
+/** Separates the parts of a key; no id contains it. */
 export const separator = '\u001f';
 
 export const noCounts = (): Counts => ({ created: 0, updated: 0, removed: 0, unchanged: 0, refused: 0 });

@@ -8,8 +8,8 @@ import { loadFile } from '../../../runtime/files/tables/packed-rows.ts';
 type Loading = { sets: SetEngine; folder: string; store: Pick<JobStore, 'etagOf' | 'open'> };
 
 /**
- * Fills the table `filled_names` (`field`, `name`, `ids`, `was`) with what the crosswalk's fill has kept of these kinds: a look-up of each name
- * would ask its table a million times.
+ * Fills the table `filled_names` (`field`, `name`, `ids`, `was`) from the crosswalk's last fill of these kinds: looking up each
+ * name would query its table a million times.
  */
 export const loadFilledNames = async (
   kinds: readonly CrosswalkKind[],

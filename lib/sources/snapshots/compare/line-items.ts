@@ -6,12 +6,12 @@ import { eventOf } from './wanted.ts';
 const name = 'lineItems';
 const file = 'lineItems.csv';
 
-/** Until then it counts as the title of the grade object that left it: the platform may have refused the other one. */
+/** Until then it counts as the title of the grade object that left it: the platform may have refused the new title. */
 type LeftTitle = { name: string; untilMs: number };
 
-/** Longer than a message waits, its letter lies and the ledger remembers. */
+/** Longer than a message waits, its letter is kept and the ledger remembers. */
 const titleHeldMs = 40 * 24 * 3_600_000;
-/** As many former names as a message may give. */
+/** Maximum number of former names in a message. */
 const maxLeft = 10;
 
 const columns = {
@@ -66,7 +66,7 @@ const readItems = (table: Table, maximum: number | undefined): string => `
 
 const problemOfSame = `['sourcedId', 'another row has the same sourcedId, but differs']`;
 
-/** Which line items there are to be. What cannot be read stands as it was, as does what a delta does not name. */
+/** Which line items must exist. An unreadable one stays as it was, as does one that a delta does not name. */
 const choose = ({ isWhole, isBulk }: { isWhole: boolean; isBulk: boolean }): string => `
   CREATE TABLE items_differ AS
     SELECT id FROM items_read WHERE problem IS NULL GROUP BY id
@@ -109,7 +109,7 @@ const judgeTitles = (droppedMs: number): string => `
         ON l.org = w.org AND l.norm = w.norm AND l.of IS DISTINCT FROM w.id;
   INSERT INTO circles SELECT id, owner FROM titles WHERE is_taken AND NOT is_double AND NOT is_left`;
 
-/** One that neither is part of a circle nor takes what is free leads out, sooner or later. */
+/** A line item that is neither in a circle nor takes something free leads out of it eventually; it is removed. */
 const narrow = `
   DELETE FROM circles WHERE owner NOT IN (
     SELECT id FROM circles UNION ALL SELECT id FROM titles WHERE object IS NOT NULL AND NOT is_taken AND NOT is_double AND NOT is_left)`;
@@ -121,7 +121,7 @@ const refuseTitles = `
       ELSE 'another line item of the class had this title in the last 40 days. Give this one another title' END
     FROM titles WHERE is_double OR is_left OR (is_taken AND id NOT IN (SELECT id FROM circles))`;
 
-/** One that is refused keeps its grade object, so the line item that was to take that is refused, too. */
+/** A refused line item keeps its grade object, so the line item that was to take that is refused, too. */
 const settle = `
   INSERT INTO refused_items
     WITH RECURSIVE staying AS (
@@ -150,8 +150,9 @@ const report = `
   INSERT INTO refused (grp, row, a, b) SELECT '${name}', CASE WHEN w.line IS NULL THEN chr(31) || id ELSE id END, NULL, NULL FROM refused_items JOIN wanted w USING (id)`;
 
 /**
- * `items`: what grades say of their grade objects. Not what they are out of where that changes: either message may come first. What has no
- * line item any more stays on the platform, and is known until a line item takes it. The id of one whose line item has moved went with that.
+ * `items`: what grades state about their grade objects, except for a maximum that changes: either message may arrive first. A grade
+ * object without a line item stays on the platform, and is known until a line item takes it. The id of a grade object whose line
+ * item moved went with it.
  */
 const finish = `
   CREATE TABLE items (id VARCHAR, object VARCHAR, org VARCHAR, title VARCHAR, formers VARCHAR, out_of VARCHAR);
@@ -174,7 +175,7 @@ const finish = `
     FROM objects_was o LEFT JOIN items i USING (object) WHERE i.object IS NULL OR i.org <> o.org;
 `;
 
-/** Sends what changes of line items, and makes the table `items`. */
+/** Sends the changes of line items, and makes the table `items`. */
 export const settleLineItems = async (
   table: Table | undefined,
   mode: Mode,
@@ -218,7 +219,7 @@ const fatesOfRows = `
       WHEN t.id IS NOT NULL THEN 'refused' WHEN d.body IS NOT NULL THEN 'sent' ELSE 'unchanged' END AS fate, count(*)
   FROM items_read r LEFT JOIN refused_items t USING (id) LEFT JOIN told d USING (id) GROUP BY ALL`;
 
-/** What its function would not take. */
+/** What the function would refuse. */
 const refuseUnfit = `INSERT INTO refused_items SELECT id, col, problem FROM told WHERE problem IS NOT NULL`;
 
 type Changed = [
@@ -231,7 +232,10 @@ type Changed = [
   lefts: string | null,
 ];
 
-/** Fills the table `told` with the titles that grade objects have left, and with the events. Answers whether something would be refused. */
+/**
+ * Fills the table `told` with the titles that grade objects have left, and with the events. Returns whether the function would
+ * refuse some.
+ */
 const tell = async (which: string, comparison: Comparison): Promise<boolean> => {
   const { sets, check, droppedMs } = comparison;
   const fits = byParts(check);
@@ -269,7 +273,7 @@ const send = async (comparison: Comparison): Promise<void> => {
   }
 };
 
-/** What is created is checked once for each code, title and maximum, however many line items have it. */
+/** A creation is checked once for each code, title and maximum, however many line items have it. */
 const byParts = (check: EventCheck) => {
   const seen = new Set<string>();
   return ({ function: name, data }: { function: string; data: object }, body: string): string | undefined => {
@@ -281,7 +285,7 @@ const byParts = (check: EventCheck) => {
   };
 };
 
-/** What is sent of it; undefined: nothing. */
+/** The change to send; undefined: none. */
 const changeOf = (
   [, orgUnitCode, title, maxPoints, former, formerPoints]: Changed,
   left: readonly LeftTitle[],

@@ -45,11 +45,14 @@ type Given = {
 };
 type Context = Given & {
   comparison: Comparison;
-  /** With the fields alone that say whom a row is about. */
+  /** With only the fields that identify whom a row is about. */
   naming: SnapshotMapping;
 };
 
-/** Compares a table with the one of the same name that was accepted last. @throws UnusableSnapshot */
+/**
+ * Compares a table with the last accepted one of the same name.
+ * @throws UnusableSnapshot
+ */
 export const compareMapped = async (
   given: Given,
   comparison: Comparison,
@@ -85,7 +88,7 @@ export const compareMapped = async (
   };
 };
 
-/** What was accepted is known by the place of its message, and by its key: both must hold for ever. */
+/** Accepted rows are identified by the index of their message and by its key: both must never change. */
 const checkKeys = (by: string, before: string, file: string): void => {
   const [now, then] = [by, before].map((each) => JSON.parse(each) as string[][]);
   const other = then?.findIndex((each, at) => !isDeepStrictEqual(each, now?.[at])) ?? -1;
@@ -96,7 +99,7 @@ const checkKeys = (by: string, before: string, file: string): void => {
   );
 };
 
-/** What is wanted may be told by several messages of the mapping: about one resource they must agree. */
+/** Several messages of the mapping may state what one resource must be; they must agree. */
 const kindIn =
   (file: string) =>
   ({ function: grp, key }: Message, at: number) => ({
@@ -110,7 +113,7 @@ const formsOf = ({ messages }: SnapshotMapping): Forms => {
   return {
     // What the platform keeps is not sent again.
     ...{ joins: 'LEFT JOIN told_alone t ON t.key = d.key', sent: 'coalesce(t.data, d.data)' },
-    // Without a message for it, the platform keeps what was sent.
+    // Without a message for a removal, the platform keeps what was sent.
     removal:
       removing.length === 0
         ? 'NULL::VARCHAR'
@@ -151,8 +154,8 @@ const open = async ({ path, file, mapping, comparison }: Context): Promise<Table
 };
 
 /**
- * Where a mapping names users or org units in two ways, what the names stand for decides whether it is the same: by the crosswalk, as it
- * was filled last.
+ * If a mapping names users or org units in two ways, two names are the same if they stand for the same id in the crosswalk's last
+ * fill.
  */
 const loadCrosswalk = async ({ mapping, comparison, store }: Context): Promise<void> => {
   const paths = new Set(mapping.messages.flatMap(({ fields }) => fields.map(({ path }) => path)));
@@ -165,20 +168,20 @@ const loadCrosswalk = async ({ mapping, comparison, store }: Context): Promise<v
   const { sets, folder } = comparison;
   const kinds = crosswalkKinds.filter((each) => mixed.includes(each));
   await loadFilledNames(kinds, { sets, folder, store });
-  // What stands for two is nobody.
+  // A name that stands for two identifies neither.
   await sets.run(`CREATE TABLE stands_for AS
     SELECT field || '=' || name AS token, any_value(ids) AS id FROM filled_names
     GROUP BY token HAVING min(ids) = max(ids) AND NOT contains(min(ids), ',')`);
 };
 
-/** Of which the resource’s key is made. */
+/** The parts of the resource's key. */
 type Thing = { template: string; a: string | null; b: string | null };
 
 const inOneLine = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: no key of a state has them.
   text.replace(/[\u0000-\u001f\u007f]/g, (sign) => encodeURIComponent(sign));
 
-/** Far from the platform's ids, so that the place of each is found in the resource's key. */
+/** Far from the platform's ids, so that the place of each can be found in the resource's key. */
 const standIns: ReadonlyMap<string, number> = new Map(
   [...new Set(sisFields.map(([field]) => field))].map((field, at) => [
     field,
@@ -188,7 +191,7 @@ const standIns: ReadonlyMap<string, number> = new Map(
 const standInIds: PlatformIds = Object.fromEntries(standIns);
 const places: Readonly<Record<string, string>> = { orgUnitId: '\u0001o', userId: '\u0001u' };
 
-/** By whom the data name an org unit or a user; null: they do not, or nobody can read it. */
+/** The name by which the data identify an org unit or a user; null: there is none, or it cannot be read. */
 const tokenOf = (data: object, platformField: 'orgUnitId' | 'userId'): string | null => {
   const { sisIds, problems } = sisIdsIn(data);
   const named = sisIds.find((each) => each.platformField === platformField);
@@ -198,10 +201,10 @@ const tokenOf = (data: object, platformField: 'orgUnitId' | 'userId'): string | 
   return typeof value === 'number' && !isWrong ? `${platformField}=${value}` : null;
 };
 
-/** What each message makes anew is known by its message: here by its row, in whatever snapshot. */
+/** A creation is identified by its message: here by its row, in any snapshot. */
 const ofAnyNight = (comparison: Comparison): Comparison => ({ ...comparison, snapshotId: 'rows' });
 
-/** The one thing on the platform that an event changes. @throws MessageFailure where its function would not take the event. */
+/** The one thing on the platform that an event changes. @throws MessageFailure if its function would refuse the event. */
 const thingOf = (
   body: string,
   { integration, nowMs }: { integration: Integration<unknown>; nowMs: number },
@@ -219,7 +222,7 @@ const thingOf = (
   return { template, a: tokenOf(data, 'orgUnitId'), b: tokenOf(data, 'userId') };
 };
 
-/** What was accepted. A version that compared rows did not keep what they are about. */
+/** Loads what was accepted. A version that compared rows did not keep what they are about. */
 const loadWanted = async ({ comparison, mapping, integrations }: Context): Promise<void> => {
   const { sets, before, number, droppedMs } = comparison;
   const kinds = mapping.messages.map((_, at) => `'${kindOf(at)}'`).join(', ');
@@ -281,9 +284,9 @@ const thingIfAny = (
 };
 
 /**
- * Names become what they stand for, and so are not part of what is wanted. Of two accepted rows about one thing, what was sent last holds; if
- * nobody knows which, and they differ, nobody knows what the platform has: that is no data, from which whatever is wanted differs. A removal
- * yields to whoever is there.
+ * Names become what they stand for, and so are not part of the intended value. Of two accepted rows about one thing, the one sent
+ * last holds. If that is not known, and they differ, the state on the platform is unknown: then there is no data, from which every
+ * intended value differs. A removal yields to a row that is present.
  */
 const name = `
   CREATE MACRO key_of(template, a, b) AS
@@ -324,7 +327,7 @@ const name = `
   DROP TABLE made; DROP TABLE made_before; DROP TABLE was_now;
 `;
 
-/** Answers how many rows no message is for. */
+/** Returns the number of rows that no message applies to. */
 const readRows = async (table: Table, context: Context): Promise<number> => {
   const { mapping, comparison } = context;
   const { sets } = comparison;
@@ -351,7 +354,7 @@ const cellOf = (text: string | null): Cell => ({ text: text ?? '', quoted: text 
 
 type OneRow = { row: ReadonlyMap<string, Cell>; line: number; at: number; message: Message };
 
-/** What a message makes of a row, by its key. */
+/** Adds a message's results for a row, by key. */
 const take = (one: OneRow, context: Context, taken: Taken): void => {
   const { row, line, at, message } = one;
   const { mapping, naming } = context;
@@ -372,7 +375,7 @@ const take = (one: OneRow, context: Context, taken: Taken): void => {
   ];
   const thing = made && all.length === 0 ? thingIn({ ...one, made, id }, context) : { problems: all };
   if (made === undefined || 'problems' in thing) {
-    // What of a row that cannot be used says about whom it is.
+    // The part of an unusable row that identifies whom it is about.
     const named = eventsOf(row, naming, at).events?.[0]?.data;
     const whom = (field: 'orgUnitId' | 'userId') => (named ? tokenOf(named, field) : null);
     taken.unmade.push([message.function, id, whom('orgUnitId'), whom('userId')]);
@@ -388,7 +391,7 @@ const take = (one: OneRow, context: Context, taken: Taken): void => {
   ]);
 };
 
-/** What the event is about, or why its function would not take it. */
+/** What the event is about, or why its function would refuse it. */
 const thingIn = (
   { made, id, at, message }: OneRow & { made: Made; id: string },
   { comparison, integrations }: Context,
@@ -433,8 +436,8 @@ const timeIn = ({ time }: Made, message: Message): { atMs?: number | undefined; 
 };
 
 /**
- * A cell that is empty without quotation marks gives no value. Where a message orders its fields separately, the platform then keeps what
- * was sent: that stays accepted, and the row is told, as nothing of it would be seen otherwise.
+ * An empty cell without quotation marks gives no value. If a message orders its fields separately, the platform then keeps what was
+ * sent: that stays accepted, and the row is reported, as it would otherwise go unnoticed.
  */
 const keepEmptied = async ({ mapping, integrations, comparison }: Context): Promise<void> => {
   const { sets, droppedMs } = comparison;
@@ -460,7 +463,7 @@ const keepEmptied = async ({ mapping, integrations, comparison }: Context): Prom
   await sets.run(keepLastValues);
 };
 
-/** What an update is about is known by the first setting that it changes: its row is about the same without that one. */
+/** An update is identified by the first setting that it changes: without that setting, its row is about the same. */
 const lastValues = `
   CREATE TABLE last_values AS
     SELECT l.*, o.col, CAST(accepted AS JSON) -> ('$."' || field || '"') AS value FROM (
@@ -482,7 +485,7 @@ const keepLastValues = `
         string_agg(',' || to_json(field) || ':' || value, '' ORDER BY field) AS more FROM last_values GROUP BY key, line) l
     WHERE claims.key = l.key AND claims.line = l.line`;
 
-/** By which names its message is ordered: a field that is ordered with the whole has none. */
+/** The names by which its message is ordered; none for a field that is ordered with the whole. */
 const fieldsIfAny = (
   body: string,
   integration: Integration<unknown> | undefined,
@@ -496,7 +499,7 @@ const fieldsIfAny = (
   }
 };
 
-/** A mapping may name its fields in another order than before. */
+/** A mapping may list its fields in another order than before. */
 const leaveSame = async ({ sets }: Comparison): Promise<void> => {
   await sets.run('CREATE TABLE same (key VARCHAR)');
   const statement = `SELECT key, coalesce(other, value), before FROM draft

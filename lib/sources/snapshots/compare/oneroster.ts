@@ -22,12 +22,12 @@ import {
   writeState,
 } from './wanted.ts';
 
-/** Roles without an id on the platform, and how many rows have them. */
+/** Roles without an id on the platform, and the number of rows with each. */
 export type UnknownRoles = Map<string, number>;
 
 /**
- * Reads an export of OneRoster, and compares what it wants of the platform with what was accepted last. `isOtherField`: its messages named users
- * by the platform's other field.
+ * Reads an export of OneRoster, and compares it with the last accepted state. `isOtherField`: the accepted messages named users by
+ * the platform's other field.
  */
 export const compareExport = async (
   given: Package,
@@ -79,9 +79,9 @@ const results: Kind = {
 };
 
 /**
- * `names`: what classes (`c`) and users (`u`) are called on the platform, or why nobody knows. `renamed`: names that nobody has any more
- * who had them, and the one that all of those have now. The `value` of an enrollment is its role, and that of a grade the grade and its
- * comments; `a` is the org unit's code or the grade object, `b` the user's name.
+ * `names`: the names of classes (`c`) and users (`u`) on the platform, or why they are unknown. `renamed`: names that none of their
+ * former bearers has, and the one name that all of those have now. The `value` of an enrollment is its role, and that of a grade
+ * the grade and its comments; `a` is the org unit's code or the grade object, `b` the user's name.
  */
 const makers = ({ user, dateOrder }: SnapshotSettings): string => `
   ${spoken(user.field)}
@@ -99,9 +99,9 @@ const makers = ({ user, dateOrder }: SnapshotSettings): string => `
 `;
 
 /**
- * The time of a cell, which may be a day alone, of which it is the beginning. The standard has times in UTC. `instant`: what `instant_in`
- * reads of it; `day`: its day; `clock`: its time of day, where it is written otherwise. They are columns, as an expression that repeats
- * itself takes long to plan.
+ * The time of a cell. It may be a day alone, which stands for its beginning. The standard has times in UTC. `instant`: the result
+ * of `instant_in`; `day`: its day; `clock`: its time of day in other notations. They are columns, because an expression that
+ * repeats itself takes long to plan.
  */
 const clockIn = (cell: string): string =>
   `regexp_extract(${cell}, '[T ]([0-9]{1,2}):([0-9]{2})(:[0-9]{2}(?:[.][0-9]+)?)? ?([AaPp]?)[Mm]?(Z|[+-][0-9]{2}:?[0-9]{2})?$',
@@ -114,7 +114,7 @@ const timeOfClock = `
 
 const noUser = JSON.stringify(Object.fromEntries(userField.options.map((field) => [field, null])));
 
-/** What events say of users and grades. */
+/** The parts of events about users and grades. */
 const spoken = (userField: UserField): string => `
   CREATE MACRO user_data(b) AS ',"${userField}":' || to_json(b);
   CREATE MACRO without_user(data) AS CAST(json_merge_patch(CAST(data AS JSON), CAST('${noUser}' AS JSON)) AS VARCHAR);
@@ -164,7 +164,7 @@ const dataOf = (withoutComments: string): string => `
 
 const forms: Forms = {
   joins: `LEFT JOIN items i ON i.object = CASE WHEN d.kind = '3' THEN d.a END`,
-  // That the SIS has a comment no more clears it.
+  // A comment that the SIS has removed is cleared.
   sent: dataOf(`CASE WHEN comments_of(d.before) <> '' THEN ',"comments":""' ELSE '' END`),
   // The platform cannot clear a grade.
   removal: `CASE WHEN d.kind = '2' THEN 'enrollment-remove' END`,
@@ -206,17 +206,17 @@ const checkedValues = (userField: string): CheckedValue[] => {
   ];
 };
 
-/** A row of a delta without a status may mean either. */
+/** A row of a delta without a status is ambiguous. */
 const withStatus = (required: readonly string[], mode: Mode): readonly string[] =>
   mode === 'delta' ? [...required, 'status'] : required;
 
-/** A line of a state, whatever version wrote it: one that compared rows had the keys of classes, users and line items. */
+/** A line of a state of any version: a version that compared rows had the keys of classes, users and line items. */
 const lineOfState = `from_json(json, '{"data": {"orgUnitCode": "VARCHAR", "userName": "VARCHAR", "orgDefinedId": "VARCHAR", "roleId": "VARCHAR",
   "grade": {"type": "VARCHAR", "points": "DOUBLE", "text": "VARCHAR"}, "comments": "VARCHAR"}, "of": "VARCHAR", "row": "VARCHAR",
   "atMs": "BIGINT", "seen": "BIGINT", "id": "VARCHAR", "role": "VARCHAR", "begin": "VARCHAR", "end": "VARCHAR",
   "pending": "BOOLEAN"}')`;
 
-/** What an older version accepted becomes what a state has now. */
+/** Converts what an older version accepted to the current form. */
 const carryOver = async ({ sets, before }: Comparison): Promise<void> => {
   if (before !== 'rows' && before !== 'lines') return;
   const enrolled =
@@ -246,8 +246,8 @@ const carryOver = async ({ sets, before }: Comparison): Promise<void> => {
 type Loaded = { number: number; isOtherField: boolean };
 
 /**
- * What was accepted, by the names of now. `data`: what a grade says whose line item is gone. It has no user: a name that somebody leaves may
- * be another person's.
+ * What was accepted, by the current names. `data`: the data of a grade whose line item is gone. It has no user: a former name may
+ * be another person's now.
  */
 const wasNow = ({ number, isOtherField }: Loaded): string => `
   SELECT CASE WHEN d.kind = '2' THEN 'enrollments' ELSE 'results' END AS grp, d.kind,
@@ -268,8 +268,9 @@ const loadAsNamed = (loaded: Loaded): string => `
 `;
 
 /**
- * Of two that come to be one, nobody knows what the platform has: the other may have had there what nobody wants any more. So all is sent
- * again of the name that stays (`joined`), and what is held is the newest grade, and the role by the name that stays.
+ * If two users or classes become one, the state on the platform is unknown: the other may have something there that is no longer
+ * wanted. So everything of the remaining name (`joined`) is sent again; the newest grade is held, and the role by the remaining
+ * name.
  */
 const loadRenamed = (loaded: Loaded): string => `
   CREATE TABLE was_now AS ${wasNow(loaded)};
@@ -286,14 +287,14 @@ const loadRenamed = (loaded: Loaded): string => `
   DROP TABLE was_now; DROP TABLE merged;
 `;
 
-/** The platform keeps the comments of grades that the SIS has no more, as long as it has the grade object: `value` is the last grade. */
+/** While the grade object exists, the platform keeps the comments of grades that the SIS has removed: `value` is the last grade. */
 const loadComments = `
   CREATE TABLE comments_left AS
     SELECT grade_key(a, b) AS key, a, b, min(value) AS value FROM (
       SELECT d.a, coalesce(u.new, d.b) AS b, d.value FROM (FROM state WHERE kind = 'C') d LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b)
     GROUP BY a, b`;
 
-/** A grade that comes back knows the comments that the platform has, which it may clear. */
+/** A grade that comes back knows the comments on the platform, which it may clear. */
 const recallComments = `
   UPDATE draft SET before = l.value FROM comments_left l WHERE draft.key = l.key AND draft.change = 'created'`;
 
@@ -307,19 +308,19 @@ const load = async ({ sets, before, number }: Comparison, isOtherField: boolean)
   await sets.run((hasRenamed ? loadRenamed : loadAsNamed)({ number, isOtherField }));
 };
 
-/** Whom a row that cannot be used may mean: nobody who is known, where neither of two ids is. */
+/** Whom an unusable row may mean: no known one, if neither of two ids is known. */
 const whoOf = (where: 'class' | 'item'): string => {
   const isForeign = `a IS NULL AND b IS NULL AND is_id(${where}) AND is_id(usr)`;
   return `CASE WHEN ${isForeign} THEN '' ELSE a END, CASE WHEN ${isForeign} THEN '' ELSE b END`;
 };
 
-/** A grade object that has passed to another line item has the grades of that alone. */
+/** A grade object that has passed to another line item has only that one's grades. */
 const passedOn = `
   INSERT INTO not_meant
     SELECT DISTINCT r.grp, r.row, b.key FROM refused r JOIN backs b USING (grp, row) JOIN was w USING (key) JOIN items i ON i.object = w.a
     WHERE r.grp = 'results' AND i.id <> split_part(r.row, chr(31), 1)`;
 
-/** An id that differs from a known one by spaces around it or by its case is a slip: the row may mean that one. */
+/** An id that differs from a known one only by surrounding spaces or by case is a slip: the row may mean that one. */
 const takeSlips = (
   table: 'enrolled' | 'results',
   { id, as, column, known }: { id: string; as: 'a' | 'b'; column: string; known: string },
@@ -333,7 +334,7 @@ const slipOf = (id: string): string => `lower(trimmed(${id}))`;
 const knownNames = (letter: 'c' | 'u'): string =>
   `SELECT id, CASE WHEN problem IS NULL THEN name END AS name FROM names WHERE letter = '${letter}'`;
 
-/** What a delta says of one row must be one thing, and nobody knows which row it means if several were accepted by its id. */
+/** The rows of a delta with one id must agree; if several rows were accepted by this id, it is unknown which one is meant. */
 const refuseUnclear = `
   UPDATE enrolled SET problem = ['sourcedId', 'another row has the same sourcedId, but differs']
     WHERE problem IS NULL AND id IN (SELECT id FROM enrolled WHERE problem IS NULL GROUP BY id
@@ -360,11 +361,11 @@ type Refusing = {
   grp: 'enrollments' | 'results';
   where: 'class' | 'item';
   slips: string;
-  /** Of a delta. */
+  /** Only for a delta. */
   contradictions: string | undefined;
 };
 
-/** Reports the rows that cannot be used. Most exports have none, for which nothing is planned. */
+/** Reports unusable rows. Most exports have none; then no statement is planned. */
 const refuseRows = async (
   sets: SetEngine,
   { table, grp, where, slips, contradictions }: Refusing,
@@ -379,15 +380,15 @@ const refuseRows = async (
   return true;
 };
 
-/** Each record and line item is known once. */
+/** Each record and line item must be known once. */
 const doubledNames = `
   SELECT what, count(*) FROM (
     SELECT any_value(CASE kind WHEN 'N' THEN 'names' WHEN '1' THEN 'line items' ELSE 'grade objects' END) AS what
     FROM state WHERE kind IN ('N', '1', 'O') GROUP BY kind, a, key HAVING count(*) > 1) GROUP BY what ORDER BY what`;
 
 /**
- * Of two records that have become one person or class, one is marked as deleted and the other stays. Where their rows contradict each
- * other, those of the one that stays count.
+ * If two records have become one person or class, one is marked as deleted and the other stays. If their rows contradict each
+ * other, those of the remaining record count.
  */
 const yieldToStaying = async ({ sets }: Comparison): Promise<void> => {
   await sets.run(`
@@ -418,7 +419,7 @@ const enrollmentColumns = {
   ...{ begins: 'beginDate', ends: 'endDate' },
 };
 
-/** Enrollments hold through their last day, by days of UTC. */
+/** Enrollments hold through their last day, in UTC. */
 const readEnrollments = async (reading: Reading, users: Table | undefined): Promise<UnknownRoles> => {
   const { comparison, given } = reading;
   const { modes } = given;
@@ -429,7 +430,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
   await sets.run(`CREATE TABLE enrolled_read (line BIGINT, id VARCHAR, class VARCHAR, usr VARCHAR, role VARCHAR, status VARCHAR,
     begins VARCHAR, ends VARCHAR, begin_day VARCHAR, end_day VARCHAR)`);
   if (table) {
-    // If the file has no ids, those of class, user and role make one.
+    // If the file has no ids, class, user and role together are the id.
     const id =
       table.at('sourcedId') < 0
         ? `left(sha256(concat_ws(chr(31), class, usr, role)), 40)`
@@ -539,7 +540,7 @@ const resultColumns = {
   ...{ words: 'textScore', comments: 'comment', changed: 'dateLastModified' },
 };
 
-/** A time without a zone may be that of any place, which is no fault to report. */
+/** A time without a zone may be of any place; that is not reported. */
 const farthestZoneMs = 14 * 3_600_000;
 
 /** The values of OneRoster. Only a score that is fully graded is sent. */
@@ -551,7 +552,7 @@ const readResults = async (reading: Reading): Promise<void> => {
   const { sets, settings, droppedMs } = comparison;
   const needed = ['lineItemSourcedId', 'studentSourcedId', 'scoreStatus'];
   const table = await openFile(reading, 'results', withStatus(needed, modes.results));
-  // To read and to join at once needs more memory than there is for 5,000,000 rows.
+  // Reading and joining in one statement needs more memory than there is for 5,000,000 rows.
   await sets.run(`CREATE TABLE results_read (line BIGINT, mark UBIGINT, item VARCHAR, usr VARCHAR, status VARCHAR, graded VARCHAR, score VARCHAR,
     words VARCHAR, comments VARCHAR, changed VARCHAR)`);
   if (table)
@@ -624,7 +625,7 @@ const readResults = async (reading: Reading): Promise<void> => {
     await sets.run('DROP TABLE results');
     return;
   }
-  // What is not named by a delta stands as it was.
+  // What a delta does not name stays as it was.
   await sets.run(`
     CREATE TABLE results_still AS
       SELECT r.*, i.object AS a FROM ${withName('u', {

@@ -7,8 +7,8 @@ import { UnusableSnapshot } from '../unusable.ts';
 import { type Comparison, countsOf } from './comparison.ts';
 
 /**
- * How all readers of a package take a cell: its text without the white space around it, where NULL is an empty text; its word; and whether
- * that is the status of a row that is gone. Most cells have no such space, and to see that is quicker than to trim them.
+ * How all readers of a package read a cell: its text without surrounding white space, with NULL as an empty text; its word; and
+ * whether that is the status of a removed row. Most cells have no such space, and testing for it is faster than trimming.
  */
 export const cellMacros = `
   CREATE MACRO trimmed(x) AS
@@ -80,18 +80,18 @@ const schema = `
 
 export const createSets = (sets: SetEngine): Promise<void> => sets.run(schema);
 
-/** A kind of what is wanted, by the sign of its lines in a state. */
+/** A kind of intended values, by the sign of its lines in a state. */
 export type Kind = {
   kind: string;
-  /** The name by which it is counted. */
+  /** The name under which it is counted. */
   grp: string;
   function: string;
   file: string;
-  /** Where a contradiction is reported: that of rows with one key, and of others. */
+  /** The column for reports of contradictions: between rows with one key, and between others. */
   column: string;
   twice: string;
   differs: string;
-  /** Why a claim is refused that is older than what was accepted; without it, it is not. */
+  /** Why a claim older than what was accepted is refused; undefined: it is not refused. */
   older?: string;
 };
 
@@ -117,7 +117,7 @@ const dayMs = 24 * 3_600_000;
 
 const findSeveral = 'CREATE TABLE several AS SELECT key FROM claims GROUP BY key HAVING count(*) > 1';
 
-/** Claims about one resource agree, or none of them is used. */
+/** If claims about one resource do not agree, none of them is used. */
 const claimsAgree = `
   CREATE TABLE disputed AS
     SELECT c.key, count(DISTINCT c.row) = 1 AS is_one FROM claims c SEMI JOIN several USING (key)
@@ -142,16 +142,16 @@ const claimsAgree = `
   DELETE FROM claims WHERE key IN (SELECT key FROM several);
   INSERT INTO claims SELECT grp, kind, key, a, b, org, value, data, removed, template, row, latest, mark, line FROM agreed`;
 
-/** What is not wanted as it was: few of many. */
+/** What differs from the accepted state: a small part. */
 const findDiffering = `
   CREATE TABLE differing AS
     SELECT coalesce(c.key, w.key) AS key FROM (SELECT key, value FROM claims) c FULL JOIN (SELECT key, value, renamed FROM was) w ON c.key = w.key
     WHERE c.key IS NULL OR w.key IS NULL OR w.renamed OR c.value <> w.value`;
 
 /**
- * A row's id begins with what the resource was to the SIS: a grade object may be another line item's now, whose grades have other times. A
- * user may have another record. `$1`: when the last one was dropped: what is later is a clock that was wrong. A time at midnight may be a day
- * alone, which orders nothing within it.
+ * A row's id begins with what the resource was to the SIS: a grade object may belong to another line item now, whose grades have
+ * other times, and a user may have another record. `$1`: when the last accepted file was put into the bucket; a later time comes
+ * from a wrong clock. A time at midnight may be a day alone, which orders nothing within it.
  */
 const noneIsOlder = `
   INSERT INTO older
@@ -163,7 +163,7 @@ const olderHold = `
   INSERT INTO held SELECT key FROM older;
   INSERT INTO problems SELECT file, line, 'dateLastModified', older FROM older`;
 
-/** Rows that cannot be used, and for how long. `$1`: the number of this snapshot. */
+/** Unusable rows, and since when they are refused. `$1`: the number of this snapshot. */
 const doubts = `
   INSERT INTO doubts
     SELECT r.grp, r.row, any_value(r.a) AS a, any_value(r.b) AS b, min(coalesce(w.since, $1)) AS since,
@@ -171,7 +171,7 @@ const doubts = `
     FROM refused r LEFT JOIN was_refused w USING (grp, row) LEFT JOIN (SELECT DISTINCT grp, row FROM backs) k USING (grp, row)
     GROUP BY r.grp, r.row`;
 
-/** What they may be meant for; also what nobody claims, and is missing for no longer than such a row is refused. */
+/** What unusable rows may mean; also what no row claims, if it is missing for no longer than such a row is refused. */
 const doubtsHold = `
   CREATE TABLE held_here AS
     SELECT b.key FROM backs b JOIN doubts r USING (grp, row) ANTI JOIN not_meant n ON n.grp = r.grp AND n.row = r.row AND n.key = b.key
@@ -193,21 +193,22 @@ const doubtsHold = `
       ANTI JOIN pending USING (key) ANTI JOIN doubts r ON r.is_here AND r.grp = w.grp AND r.row = w.row AND r.since > w.seen;
   INSERT INTO held FROM perhaps_meant`;
 
-/** What is held or gone is as it was. */
+/** True for what is held or gone: it stays as it was. */
 const isAsBefore = 'c.key IS NULL OR (w.key IS NOT NULL AND h.key IS NOT NULL)';
 const ofEither = ['kind', 'a', 'b', 'org', 'value', 'data', 'removed', 'template', 'row', 'at_ms', 'mark']
   .map((column) => `CASE WHEN ${isAsBefore} THEN w.${column} ELSE c.${column} END AS ${column}`)
   .join(', ');
 
-/** What differs or is held. All else is in `claims` alone. */
+/** What differs or is held; the rest is only in `claims`. */
 const findChanged = `
   CREATE TABLE changed AS SELECT key FROM differing UNION SELECT key FROM held;
   CREATE VIEW unchanged AS FROM claims ANTI JOIN changed USING (key)`;
 const allChanged = 'CREATE VIEW unchanged AS FROM claims LIMIT 0';
 
 /**
- * `other`: what a row wants, but what was accepted stays. `$1`: when it was dropped. `$2`: from when on a time of the SIS counts. It must be later than all that was sent before, whatever that was
- * about: a name may have been that of another, or the same person had another name.
+ * `other`: what a row wants although the accepted value stays. `$1`: when the file was put into the bucket. `$2`: from when on a
+ * time of the SIS counts. It must be later than everything sent before, for any resource: a name may have been another person's, or
+ * the person had another name.
  */
 const compareWithBefore = (hasBefore: boolean): string => `
   CREATE TABLE draft AS
@@ -231,25 +232,27 @@ const compareWithBefore = (hasBefore: boolean): string => `
         LEFT JOIN (SELECT DISTINCT key FROM older) o ON o.key = c.key
     )`;
 
-/** What is removed and what is created may be one user by two names: the removal must not be the newer one. `$1`: when it was dropped. */
+/**
+ * A removal and a creation may concern one user by two names: the removal must not be the newer one. `$1`: when the file was put
+ * into the bucket.
+ */
 const notBeforeRemovals = ({ removal }: Forms): string => `
   UPDATE draft SET time_ms = $1
     WHERE change <> 'removed' AND grp IN (SELECT d.grp FROM draft d WHERE d.change = 'removed' AND (${removal}) IS NOT NULL)`;
 
-/** How what is wanted is written: expressions over \`d\`, a row of \`draft\`. */
+/** How intended values are written: expressions over \`d\`, a row of \`draft\`. */
 export type Forms = {
-  /** What they need beside it. */
+  /** Further tables that the expressions need. */
   joins: string;
   /** The data of its message, as JSON. */
   sent: string;
-  /** The function and data of what takes it away; NULL: nothing does. */
+  /** The function and data of the message that removes it; NULL: none. */
   removal: string;
   removalData: string;
-  /** What the state need not keep, as it follows from the rest. */
+  /** What the state need not keep, because it follows from the rest. */
   derived: string;
 };
 
-/** Compares all claims with what was accepted. */
 export const compareWanted = async ({ sets, ...comparison }: Comparison, forms: Forms): Promise<void> => {
   const { droppedMs, number, lastDroppedMs } = comparison;
   await sets.run(findSeveral);
@@ -274,11 +277,11 @@ export const compareWanted = async ({ sets, ...comparison }: Comparison, forms: 
   await sets.run(notBeforeRemovals(forms), [droppedMs]);
 };
 
-/** Claims are there once each, so what is here twice was accepted twice. What is unchanged is written once again. */
+/** Claims are unique, so a key that occurs twice here was accepted twice, and an unchanged one was written twice. */
 const doubled = `
   SELECT grp, count(*) FROM (SELECT any_value(grp) AS grp FROM draft GROUP BY key HAVING count(*) > 1) GROUP BY grp ORDER BY grp`;
 
-/** Nobody knows which of two the platform has. @throws UnusableSnapshot if there are any. */
+/** It is unknown which of two the platform has. @throws UnusableSnapshot if there are any. */
 export const refuseDoubled = (
   counts: readonly (readonly [what: string, count: number])[],
   { stateBefore }: Pick<Comparison, 'stateBefore'>,
@@ -290,10 +293,10 @@ export const refuseDoubled = (
   );
 };
 
-/** Until it is sent and handled. */
+/** The time until a message is sent and handled. */
 const marginMs = 2 * dayMs;
 
-/** What the functions would refuse stays as it was, as if its rows could not be used. */
+/** What the functions would refuse stays as it was, as if its rows were unusable. */
 const refuseUnfit = `
   INSERT INTO problems SELECT k.file, d.line, coalesce(u.col, k.col), u.problem
     FROM unfit u JOIN draft d USING (key) JOIN kinds k USING (kind);
@@ -304,11 +307,11 @@ const refuseUnfit = `
     FROM was w SEMI JOIN unfit USING (key);
 `;
 
-/** A value of messages, and the data of one in which it is the only one that can be wrong. */
+/** A value of messages, and the data of a message in which only this value can be wrong. */
 export type CheckedValue = {
   grp: string;
   function: string;
-  /** Over `d`, a row of \`draft\`, and what is joined. */
+  /** An expression over `d`, a row of \`draft\`, and the joined tables. */
   value: string;
   column: string;
   data(text: string): object;
@@ -325,10 +328,10 @@ export const refuseValues = async (
   const each = values.map(
     (one, at) => `SELECT DISTINCT ${at} AS place, ${one.value} AS value FROM ${draftsOf(one)}`,
   );
-  // The engine stands still if many rows of such a union are read as they come.
+  // The engine stalls if many rows of such a union are streamed.
   await sets.run(`CREATE TABLE checked AS ${each.join(' UNION ALL ')}`);
   const wrong = new Map<CheckedValue, string[][]>();
-  // All but the data is the same for many.
+  // Everything but the data is the same for many events.
   const heads = values.map((one) =>
     eventOf(comparison, { kind: '', key: '', function: one.function, data: {} }).slice(0, -'{}}'.length),
   );
@@ -353,7 +356,6 @@ export const refuseValues = async (
   }
 };
 
-/** Counts what changes. */
 export const countWanted = async (comparison: Comparison): Promise<void> => {
   const { sets, acceptedCounts, movedCounts, changedCounts } = comparison;
   const [hasUnfit] = (await sets.row<[number]>('SELECT EXISTS (FROM unfit)')) ?? [];
@@ -385,7 +387,7 @@ const heldRows = `
 const isCount = (what: string): what is 'created' | 'updated' | 'removed' | 'refused' =>
   ['created', 'updated', 'removed', 'refused'].includes(what);
 
-/** By the rows that say so: what a row claimed is claimed no longer, or what it claims now is not what that was. */
+/** Moves that the rows themselves show: a row no longer claims what it claimed, or claims something else. */
 const moves = `
   SELECT 'moved', grp, count(*) FROM draft WHERE is_renamed GROUP BY grp
   UNION ALL
@@ -397,13 +399,13 @@ const moves = `
     SELECT u.grp, u.row FROM draft x JOIN backs b USING (key) JOIN unchanged u ON u.grp = b.grp AND u.row = b.row AND u.key <> b.key
     WHERE x.change = 'removed') GROUP BY grp`;
 
-/** How many claims are unchanged: to count the others is quicker than to find them. */
+/** Number of unchanged claims: counting the others is faster than finding these. */
 const othersThanChanged = `
   SELECT grp, count(*) AS n FROM claims GROUP BY grp
   UNION ALL SELECT grp, -count(*) FROM draft WHERE told GROUP BY grp
   UNION ALL SELECT grp, -count(*) FROM unfit_lines WHERE told GROUP BY grp`;
 
-/** How many of each kind. What changes comes first, as kinds are listed in that order. */
+/** Counts by kind. What changes comes first, as kinds are listed in that order. */
 const counted = (hasBefore: boolean): string => `
   FROM (
     SELECT change AS what, grp, count(*) AS rows FROM draft
@@ -418,7 +420,7 @@ const counted = (hasBefore: boolean): string => `
     ${hasBefore ? `UNION ALL ${moves}` : ''}
   ) ORDER BY what IN ('refused', 'pending', 'was', 'is other', 'moved'), grp`;
 
-/** Reports the rows that cannot be used, in the order of the file. */
+/** Reports unusable rows, in the order of the file. */
 export const reportProblems = async ({ sets, report }: Comparison): Promise<void> => {
   const statement =
     'SELECT file, line, col, problem FROM problems ORDER BY file, line NULLS LAST, col, problem';
@@ -429,7 +431,7 @@ export const reportProblems = async ({ sets, report }: Comparison): Promise<void
 
 type NewEvent = { kind: string; key: string; function: string; data: object };
 
-/** An event that is made as of now. The same snapshot always has the same events. */
+/** An event with the current time. The same snapshot always has the same events. */
 export const eventOf = ({ snapshotId, droppedMs, number }: Comparison, event: NewEvent): string =>
   JSON.stringify({
     specversion: '1.0',
@@ -441,7 +443,9 @@ export const eventOf = ({ snapshotId, droppedMs, number }: Comparison, event: Ne
     data: event.data,
   });
 
-/** The same as an expression, of its function, the kind and key that its id is made of, its time and place in the order, and its data. */
+/**
+ * The same as an expression: of its function, the kind and key that make up its id, its time and place in the order, and its data.
+ */
 const eventText = ({ snapshotId, number }: Pick<Comparison, 'snapshotId' | 'number'>): string => {
   const id = `'${snapshotId}/' || left(sha256(kind || chr(9) || key), 20)`;
   return `'{"specversion":"1.0","id":"' || ${id} || '","source":"/sis-relay/snapshots","type":"sis.' || fn
@@ -450,7 +454,7 @@ const eventText = ({ snapshotId, number }: Pick<Comparison, 'snapshotId' | 'numb
 };
 
 /**
- * Writes what is to be sent, one kind after the other. Removals are older than creations of the same snapshot: two names may be one user.
+ * Writes the events, one kind after the other. Removals are older than creations of the same snapshot: two names may be one user.
  */
 export const writeChanges = async (
   { sets, changes, folder, ...comparison }: Comparison,
@@ -461,7 +465,7 @@ export const writeChanges = async (
   const kinds = await sets.all<[string]>(
     `SELECT DISTINCT d.kind FROM draft d WHERE ${isChanged} ORDER BY d.kind`,
   );
-  // To sort the events takes longer than to make them.
+  // Sorting the events takes longer than making them.
   for (const [kind] of kinds) {
     await sets.run(
       `COPY (
@@ -478,10 +482,10 @@ export const writeChanges = async (
   }
 };
 
-/** JSON holds no line break. */
+/** JSON text holds no line break. */
 const asLines = `(FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER false)`;
 
-/** What of the state is this comparison's alone: `further` gives its other rows. */
+/** Writes the part of the state that every comparison has; `further` gives its other rows. */
 export const writeState = async (
   { sets, folder, isTrial }: Comparison,
   { forms, further }: { forms: Forms; further: readonly string[] },
@@ -491,7 +495,7 @@ export const writeState = async (
     `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark, CASE WHEN NOT told THEN seen END AS seen
      FROM (SELECT * REPLACE (${forms.derived}) FROM draft WHERE change <> 'removed')`,
     `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark FROM (SELECT * REPLACE (${forms.derived}) FROM unchanged)`,
-    // Others that claim the same. What is held may have another name now, and be told again by it.
+    // Other rows that claim the same. A held resource may have another name now, and be listed again by it.
     `SELECT 'S' AS kind, b.grp, b.row, b.key FROM (
        SELECT * FROM more_backs UNION
        SELECT b.* FROM backs b JOIN draft x USING (key) WHERE x.change <> 'removed' AND (NOT x.told OR x.key IN (FROM held))) b

@@ -8,13 +8,13 @@ import type { Files } from './zip.ts';
 /** The files of OneRoster whose rows are compared. */
 export const fileNames = ['classes', 'users', 'lineItems', 'enrollments', 'results'] as const;
 export type FileName = (typeof fileNames)[number];
-/** Files that are read if a name or a role needs them. A package may have others. */
+/** Files that are read only if a name or a role needs them. A package may have others. */
 const furtherNames = ['courses', 'academicSessions', 'orgs', 'roles'] as const;
 export type FurtherName = (typeof furtherNames)[number];
 export type Modes = Record<FileName | FurtherName, Mode>;
 
 export type Manifest = {
-  /** The version of OneRoster; undefined: the package has none. */
+  /** The version of OneRoster; undefined if the package has none. */
   version: string | undefined;
   modes: Modes;
 };
@@ -67,7 +67,7 @@ const modeOf = (name: FileName, { files, properties, isDelta }: Given): Mode => 
   return told;
 };
 
-/** The standard has commas. A spreadsheet may write others in place of all of them. */
+/** The standard uses commas. A spreadsheet may replace all of them by another character. */
 export const delimiterOf = (header: string): string => (header.includes(',') ? ',' : delimiterIn(header));
 
 const propertiesIn = async (files: Files, folder: string): Promise<Map<string, string>> => {

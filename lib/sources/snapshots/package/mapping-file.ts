@@ -9,22 +9,22 @@ export type SnapshotMapping = Omit<Mapping, 'messages'> & {
   messages: readonly (MappedMessage & { key: readonly string[] })[];
 };
 
-/** Where the mapping of a table lies: its own, or that of all. Producers write tables, but nothing there. */
+/** The keys of a table's mapping: its own, and that of all tables. Producers may write tables, but not to this folder. */
 export const mappingKeysOf = (key: string): [own: string, ofAll: string] => [
   `snapshot-mappings/${fileNameOf(key).replace(/\.csv$/i, '')}.json`,
   'snapshot-mapping.json',
 ];
 
-/** Where they lay until 1.0, beside the tables. */
+/** Their place until 1.0, beside the tables. */
 const formerKeysOf = (key: string): string[] => [
   `${key.replace(/\.csv$/i, '')}.mapping.json`,
   `${snapshotsPrefix}mapping.json`,
 ];
 
-/** A message is known by one sign, in the state and in the ids of its events. */
+/** A message is identified by one character, in the state and in the ids of its events. */
 const maxMessages = 36;
 
-/** @throws UnusableSnapshot if there is none, or it cannot be used. */
+/** @throws UnusableSnapshot if there is none, or if it is unusable. */
 export const mappingFor = async (
   key: string,
   { store, integrations, functions }: Mapped,

@@ -6,7 +6,7 @@ import { openFile, type Reading } from './reading.ts';
 import { addReadRows, countRows, refusedStill } from './rows.ts';
 import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './template.ts';
 
-/** Stands for the name of an id that has two: no name contains it. */
+/** Represents the name of an id that has two: no name contains it. */
 const ambiguous = 'chr(127)';
 
 type Named = {
@@ -20,8 +20,9 @@ type Named = {
 };
 
 /**
- * Fills the tables `names`, `renamed` and `joined`: the names of classes and users on the platform, or why a name is not known; the names
- * that nobody has any more, with the one that all who had them have now; and those of users that others have now, too.
+ * Fills the tables `names`, `renamed` and `joined`: the names of classes and users on the platform, or why a name is unknown;
+ * former names without a bearer, with the one name that all former bearers have now; and former names of users that other users
+ * have now.
  */
 export const readNames = async (reading: Reading): Promise<{ users: Table | undefined }> => {
   const { comparison, given } = reading;
@@ -84,7 +85,9 @@ export const readNames = async (reading: Reading): Promise<{ users: Table | unde
   return { users: tables.users };
 };
 
-/** What a delta does not name, or names so that it cannot be used, is as it was. So is the name of what it deletes by its id alone. */
+/**
+ * What a delta does not name, or names in an unusable way, stays as it was. So does the name of what it deletes by its id alone.
+ */
 const asBefore = ({ name, letter }: Named): string => `
   UPDATE names_now SET name = w.name FROM names_was w
     WHERE w.letter = '${letter}' AND names_now.letter = w.letter AND names_now.id = w.id AND names_now.name = '' AND names_now.active = 0;
@@ -179,7 +182,7 @@ const addLinked = async (table: Table, named: Named, { comparison, given }: Read
     const lacking = wanted.find(({ column }) => others.at(column) < 0);
     if (lacking) throw new UnusableSnapshot(`${file}.csv has no column ${lacking.column}. ${helpOf(named)}`);
     if (comparison.rows[`${file}.csv`] === undefined) await addReadRows(comparison, file, others);
-    // A user may have several schools, and a class several terms: they make a name if all have the same value.
+    // A user may have several schools, and a class several terms: they are usable in a name if all have the same value.
     const ids = /s$/.test(link)
       ? `list_filter(string_split(coalesce(ids, ''), ','), lambda each: trimmed(each) <> '')`
       : `[coalesce(ids, '')]`;
@@ -206,7 +209,7 @@ const addLinked = async (table: Table, named: Named, { comparison, given }: Read
   return places;
 };
 
-/** A name is made of all rows of the other files: a part that a delta leaves out would look empty. */
+/** A name needs all rows of the other files: a part that a delta leaves out would look empty. */
 const refuseParts = ({ modes }: Package, { parts, told }: { parts: NamePart[]; told: string }): void => {
   const files = linkedRows
     .filter((row) => parts.some((part) => 'of' in part && part.of === row))

@@ -10,15 +10,15 @@ import {
 } from './manifest.ts';
 import { openZip } from './zip.ts';
 
-/** An export of OneRoster, in any form that the student system writes. */
+/** An export of OneRoster, in any form that an SIS writes. */
 export type Package = Manifest & {
   /** The names of all its files, as in the zip. */
   names: string[];
   /** The unpacked size of a file in bytes, as the zip gives it. */
   sizeOf(name: string): number;
   /**
-   * Reads a file that is there by its mode; `columns` of the result are those of the file.
-   * @throws UnusableSnapshot if it is not CSV in UTF-8 with the columns that are required.
+   * Reads an existing file by its mode; `columns` of the result are those of the file.
+   * @throws UnusableSnapshot if it is not CSV in UTF-8 with the required columns.
    */
   read(name: FileName | FurtherName, required?: readonly string[]): Promise<Table>;
   close(): void;
@@ -26,10 +26,10 @@ export type Package = Manifest & {
 
 const wanted = new Set(['manifest', ...fileNames].map((name) => `${name}.csv`.toLowerCase()));
 
-/** Is called for each piece that is read, with its bytes and those of all files whose rows are compared. */
+/** Called for each piece that is read, with its bytes and those of all compared files. */
 type OnRead = (bytes: number, of: number) => void;
 
-/** Opens a zip from the bucket. Writes what it reads into the folder. @throws UnusableSnapshot */
+/** Opens a zip from the bucket, and writes what it reads into the folder. @throws UnusableSnapshot */
 export const openPackage = async (path: string, folder: string, onRead?: OnRead): Promise<Package> => {
   const files = await openZip(path, (name) => wanted.has(name.toLowerCase()));
   try {

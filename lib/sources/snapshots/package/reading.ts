@@ -10,7 +10,7 @@ export type Read = Partial<Record<FileName, FileRead>>;
 /** An export of OneRoster, and the files that were read so far. */
 export type Reading = { given: Package; comparison: Comparison; read: Read };
 
-/** Opens a file of the package for the engine; undefined: it is absent. */
+/** Opens a file of the package for the engine; undefined if it is absent. */
 export const openFile = async (
   { given, comparison, read }: Reading,
   name: FileName,

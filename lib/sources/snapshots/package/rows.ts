@@ -14,7 +14,7 @@ export const addRows = (
   if (count > 0) counts[fate] = (counts[fate] ?? 0) + count;
 };
 
-/** Counts the rows of a file from which only single cells are taken. */
+/** Counts the rows of a file from which only single cells are read. */
 export const addReadRows = async (comparison: Comparison, name: FurtherName, table: Table): Promise<void> => {
   const file = `${name}.csv`;
   addRows(comparison, file, { fate: 'refused', count: table.damaged.length });
@@ -43,14 +43,14 @@ export const countClaims = async (comparison: Comparison): Promise<void> => {
       UNION ALL SELECT d.grp, 'unchanged', -${rows} FROM unfit_lines d LEFT JOIN several_rows s USING (key) WHERE d.told
       UNION ALL SELECT grp, 'refused', rows FROM disputed_rows)
     GROUP BY grp, fate`;
-  // What stands as it was, of a file that the package does not have, is no row of it.
+  // What stays as it was, of a file that the package does not have, is no row of it.
   for (const [grp, fate, count] of await comparison.sets.all<[FileName, RowFate, number]>(statement))
     if (count > 0) addRows(comparison, `${grp}.csv`, { fate, count });
 };
 
 /**
- * Counts the rows of a table by their fate, after the comparison: each that cannot be used is reported by its line. One of which a cell gives
- * no value any more is reported as well.
+ * Counts the rows of a table by fate, after the comparison. Each unusable row is reported by its line, as is a row with a cell that
+ * no longer gives a value.
  */
 export const countTableRows = async (
   comparison: Comparison,
@@ -80,7 +80,7 @@ export const countTableRows = async (
   addRows(comparison, file, { fate: 'refused', count: refused });
 };
 
-/** Rows that all have the same problem, which one setting solves: the report has one line for all of them. */
+/** Fates whose rows all have the same problem, which one setting solves: the report has one line for all of them. */
 const toldOnce: readonly RowFate[] = ['withoutName', 'withoutMaximum', 'withoutRole', 'twoReadings'];
 
 /**
@@ -98,8 +98,8 @@ export const reportRows = (file: string, table: string): string => {
 };
 
 /**
- * A row that was refused, and is not named by a delta (`read`), is refused still. `a`: its org unit or line item, as it is known now;
- * without it, the row is that of a class or user itself. One that no file had is judged anew each time.
+ * A refused row that a delta does not name (`read`) stays refused. `a`: its org unit or line item, as it is known now; without it,
+ * the row is that of a class or user itself. A row that was in no file is judged again each time.
  */
 export const refusedStill = (grp: FileName, { read, a }: { read: string; a?: string }): string => `
   INSERT INTO refused
@@ -167,7 +167,7 @@ const fatesIn = (counts: RowCounts): (readonly [RowFate, number])[] =>
     return count > 0 ? [[fate, count] as const] : [];
   });
 
-/** The fates of each file's rows, one sentence a file, then the next steps. `plain` makes text from a file fit to be shown. */
+/** The fates of each file's rows, one sentence for each file, then the next steps. `plain` makes text from a file safe to show. */
 export const rowsTold = (
   { rows = {}, unknownRoles = [] }: Account,
   plain: (text: string) => string = (text) => text,

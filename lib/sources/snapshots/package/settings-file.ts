@@ -23,21 +23,21 @@ export const snapshotSettings = z.strictObject({
   orgUnitCode: name.default('classCode'),
   user: z
     .strictObject({
-      /** By which of the platform’s names users are known. */
+      /** The platform's field that identifies users. */
       field: userField,
-      /** The column of users.csv that has it, or a template over those of the user and the user’s school. */
+      /** The column of users.csv for it, or a template over those of the user and the user’s school. */
       column: name,
     })
     .default({ field: 'userName', column: 'username' }),
-  /** The platform’s ids of roles, by the words of enrollments.csv. */
+  /** By the role words of enrollments.csv, the platform’s role ids. */
   roles: z.record(z.string(), platformId).default({}),
   /** Which number comes first in a date such as 1/05/2023. Without it, such a date is not read. */
   dateOrder: z.enum(['day-month-year', 'month-day-year']).optional(),
-  /** The maximum of line items that have none. Without it, they are not sent. */
+  /** The maximum for line items without one. Without this setting, they are not sent. */
   resultValueMax: z.number().positive().optional(),
   /**
-   * The functions that an import may send to: a mapping may name no other. A person who puts a file there acts with their rights, without
-   * approval, so those that sign as a learner or change secrets are not among them by default.
+   * The functions that an import may send to: a mapping may name no other. A person who puts a file into the bucket uses these
+   * functions' rights without approval, so those that sign as a learner or change secrets are not among the defaults.
    */
   functions: z
     .array(z.string())
@@ -48,9 +48,9 @@ export const snapshotSettings = z.strictObject({
       'grade-object-update',
       'grade-push',
     ]),
-  /** More removals of any kind wait for a person. */
+  /** If more of any kind is removed, the snapshot waits for a person. */
   maxRemovalsPercent: z.number().min(0).max(100).default(5),
-  /** The same for changes of role, grade, title or maximum of what is there already. */
+  /** The same for changes of role, grade, title or maximum of existing things. */
   maxChangesPercent: z.number().min(0).max(100).default(20),
 });
 

@@ -4,9 +4,9 @@ import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import { UnusableSnapshot } from '../unusable.ts';
 
 export type ZipLimits = {
-  /** The most bytes of one file, unpacked. */
+  /** Maximum unpacked size of one file. */
   maxBytes: number;
-  /** A larger file is unpacked only if it grows by no more than this. */
+  /** Maximum ratio of unpacked to packed size, for larger files than `freeBytes`. */
   maxRatio: number;
   maxEntries: number;
 };
@@ -86,8 +86,8 @@ const entriesOf = async (
 const quoted = (name: string): string => JSON.stringify(name.slice(0, 100));
 
 /**
- * All tables of an export lie in one place: one that is read by itself says that all else is gone. If all that folders have is at the top,
- * too, they are an extension of the format.
+ * All tables of an export are in one folder: a table that is read alone would state that everything else is gone. If every table of
+ * the folders is at the top, too, the folders are an extension of the format.
  */
 const folderOf = (wanted: readonly Placed[]): string => {
   const placed = wanted.toSorted((one, other) => (one.folder < other.folder ? -1 : 1));
@@ -132,7 +132,7 @@ async function* unpacked(zip: ZipFile, entry: Entry | undefined, name: string): 
       const { value, done } = await orUnusable(() => pieces.next(), name);
       if (done) break;
       bytes += value.length;
-      // Its size was checked by what the zip records.
+      // Only the size that the zip records was checked before.
       if (bytes > entry.uncompressedSize)
         throw new UnusableSnapshot(`${name} in the zip is larger than the zip records. Export it again`);
       sum = crc32(value, sum);
@@ -145,7 +145,7 @@ async function* unpacked(zip: ZipFile, entry: Entry | undefined, name: string): 
     throw new UnusableSnapshot(`${name} in the zip is damaged: its checksum differs. Export it again`);
 }
 
-/** Unpacks in large pieces: with the 16 KB that yauzl has, handling the pieces takes longer than unpacking them. */
+/** Unpacks in large pieces: with yauzl's 16 KB, handling the pieces takes longer than unpacking them. */
 const openEntry = async (zip: ZipFile, entry: Entry): Promise<Readable> => {
   if (!entry.canDecodeFileData())
     throw new Error(`compression method ${entry.compressionMethod} is not supported`);
@@ -157,7 +157,7 @@ const openEntry = async (zip: ZipFile, entry: Entry): Promise<Readable> => {
   return unpack;
 };
 
-/** An error about a file on the local disk has its cause in the file. */
+/** An error with a file on the local disk is caused by the file's content. */
 const orUnusable = async <Result>(work: () => Promise<Result>, name?: string): Promise<Result> => {
   try {
     return await work();

@@ -6,8 +6,8 @@ import type { Table } from '../../../runtime/files/tables/table.ts';
 import type { Comparison } from '../compare/comparison.ts';
 
 /**
- * Makes `state`, what was accepted last. What a version before this one accepted is in `lines`, a kind, a key, and a value as JSON: whoever
- * knows the kinds carries it over into `carried`, which is the state then.
+ * Makes `state`, the last accepted state. A state of an earlier version is in `lines`, with a kind, a key, and a value as JSON: the
+ * caller, which knows the kinds, converts it into `carried`, which is then the state.
  */
 export const loadState = async (
   { before, sets }: Pick<Comparison, 'before' | 'sets'>,
@@ -33,7 +33,7 @@ export const loadState = async (
       SELECT 'S' AS kind, split_part(key, chr(31), 1) AS grp, ${rest} AS row, CAST(json AS JSON) ->> '$' AS key FROM lines WHERE kind = 's'`);
 };
 
-/** What every state has beside what is wanted. */
+/** Loads the parts that every state has beside the intended values. */
 export const loadShared = ({ sets }: Comparison): Promise<void> =>
   sets.run(`
     INSERT INTO was_refused SELECT grp, row, a, b, seen FROM state WHERE kind = 'R';
@@ -42,11 +42,10 @@ export const loadShared = ({ sets }: Comparison): Promise<void> =>
 export type FileRead = {
   /** As the file writes them. */
   columns: string[];
-  /** How many rows it has. */
   rows: number;
 };
 
-/** Rows of which nothing can be read may be meant for anything. */
+/** Illegible rows may mean any resource. */
 export const addDamaged = async (
   { sets }: Comparison,
   { file, grp, table }: { file: string; grp: string; table: Table },

@@ -9,17 +9,16 @@ export type Part = { bytes: number; lines: number };
 
 export type PackedLines = {
   add(lines: readonly string[]): Promise<void>;
-  /** Adds all lines of a file. */
   addFile(path: string): Promise<void>;
-  /** What was written, piece by piece; the pieces together are one file of gzip. */
+  /** The parts that were written; together they are one gzip file. */
   end(): Promise<Part[]>;
 } & AsyncDisposable;
 
 const lineFeed = 0x0a;
-/** Many small pieces are much garbage. */
+/** Many small pieces would make much garbage. */
 const pieceBytes = 1024 * 1024;
 
-/** Lines as a file of gzip, whose pieces can be read by themselves by their place. */
+/** Writes lines as a gzip file whose parts can be read separately by their position. */
 export const createPackedLines = async (path: string, linesPerPart = 5_000): Promise<PackedLines> => {
   const file = await open(path, 'w');
   const parts: Part[] = [];
@@ -63,7 +62,7 @@ export const createPackedLines = async (path: string, linesPerPart = 5_000): Pro
       await file.close();
       return parts;
     },
-    // Of a file that is closed, too.
+    // Closing a closed file is allowed.
     [Symbol.asyncDispose]: () => file.close(),
   };
 };

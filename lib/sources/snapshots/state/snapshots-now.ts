@@ -13,29 +13,29 @@ import {
 } from './record.ts';
 import { functionsOf } from './state-lines.ts';
 
-/** Whose effect on the platform can be seen. */
+/** Functions whose effect on the platform can be seen. */
 export type SeenFunction = 'enrollment-create' | 'grade-push';
 
 /** A zip or a table that was accepted last, and whose state is kept. */
 export type SnapshotNow = Pick<AcceptedSnapshot, 'id' | 'holds'> & {
   droppedMs: number;
-  /** Some of what it says may not be on its queues yet. */
+  /** Some of its events may not be on their queues yet. */
   isSending: boolean;
   /** By the kinds of its lines. */
   functions: ReadonlyMap<string, SeenFunction>;
-  /** Of a zip, by which names users are known. */
+  /** For a zip: the field that identifies users. */
   userField?: UserField | undefined;
 };
 
 type Store = Pick<JobStore, 'keysUnder' | 'readJsonIfAny' | 'etagOf'>;
 
-/** Of a zip; line items are of another kind. */
+/** For a zip; line items are of another kind. */
 const kindsOfZip = new Map<string, SeenFunction>([
   ['2', 'enrollment-create'],
   ['3', 'grade-push'],
 ]);
 
-/** What tells now what the SIS says: the last zip and the last table of each name, those that were dropped last first. */
+/** The snapshots that are currently valid: the last zip and the last table of each name, the latest first. */
 export const snapshotsNow = async (store: Store): Promise<SnapshotNow[]> => {
   const snapshots: SnapshotNow[] = [];
   for (const key of [acceptedKey, ...(await store.keysUnder(acceptedTablesPrefix))]) {
@@ -64,8 +64,9 @@ export const droppedMsOf = (id: string): number =>
   Date.parse(id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z'));
 
 /**
- * A statement that gives kind and data, as JSON, of all that a snapshot says now. What has not begun or is not graded yet is not among it, nor
- * what was refused and never accepted, nor that of a table of which nobody knows what was sent last. The engine has room for one zip, and any number of tables.
+ * A statement that gives kind and data, as JSON, of everything that a snapshot currently states. It excludes what has not begun or
+ * is not graded yet, what was refused and never accepted, and rows of a table for which it is unknown what was sent last. The
+ * engine has room for one zip, and any number of tables.
  */
 export const dataOfSnapshot = async (
   snapshot: SnapshotNow,
@@ -74,7 +75,7 @@ export const dataOfSnapshot = async (
   const path = join(folder, `${snapshot.id}-state`);
   const isThere = await keepFile(await store.open(stateKeyOf(snapshot)), path);
   if (snapshot.holds !== 'tables') {
-    // As versions before 1.2 kept it.
+    // The form of versions before 1.2.
     await sets.run('CREATE OR REPLACE TABLE lines_now (kind VARCHAR, data VARCHAR)');
     if (isThere) await sets.run(addLines, [path]);
     return 'FROM lines_now';

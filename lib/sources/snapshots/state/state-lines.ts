@@ -2,5 +2,5 @@
 export const functionsOf = (by: string): Map<string, string> =>
   new Map((JSON.parse(by) as string[][]).map(([name = ''], at) => [kindOf(at), name]));
 
-/** Of a message, by its place in the mapping. */
+/** The kind for a message, by its index in the mapping. */
 export const kindOf = (at: number): string => at.toString(36);

@@ -6,12 +6,11 @@ import { createJobStore } from '../../../delivery/durable/store.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 
-/** A file that was put into the bucket: another one under the same key is another snapshot. */
+/** A file in the bucket: another file under the same key is another snapshot. */
 export type Dropped = { key: string; etag: string; droppedMs: number };
 
 export type SnapshotStore = ReturnType<typeof createSnapshotStore>;
 
-/** What a comparison reads and keeps there. */
 export type ComparisonStore = Pick<
   SnapshotStore,
   'download' | 'open' | 'etagOf' | 'textIfAny' | 'readJson' | 'readJsonIfAny' | 'writeJson' | 'uploadFile'
@@ -20,13 +19,13 @@ export type ComparisonStore = Pick<
 /** Larger files are refused. */
 const maxBytes = 2 * 1024 ** 3;
 
-/** The bucket that files are dropped into, and that keeps the records. */
+/** The bucket that receives the files and keeps the records. */
 export const createSnapshotStore = ({ s3, bucket }: { s3: S3Client; bucket: string }) => {
   const store = createJobStore({ s3, bucket });
   return {
     ...store,
 
-    /** undefined: it is gone. */
+    /** Undefined: it no longer exists. */
     find: async (key: string): Promise<Dropped | undefined> => {
       if ((await store.etagOf(key)) === undefined) return undefined;
       const head = await s3.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
@@ -58,7 +57,6 @@ export const createSnapshotStore = ({ s3, bucket }: { s3: S3Client; bucket: stri
       return hash.digest('hex');
     },
 
-    /** So many bytes from there on. */
     range: async (key: string, from: number, bytes: number): Promise<Buffer> => {
       const pieces: Buffer[] = [];
       for await (const piece of await store.open(key, { Range: `bytes=${from}-${from + bytes - 1}` }))
