@@ -12,9 +12,7 @@ const services = onceFromEnvironment((environment) =>
 /** Time reserved at the end of an invocation. */
 const reserveMs = 3_000;
 
-/**
- * Runs on a schedule. Sends the messages that the SIS' change notices produce. Without CHANGES_URL it does nothing.
- */
+/** Runs on a schedule. Sends the messages that the SIS' change notices produce. Without CHANGES_URL it does nothing. */
 export const handler = async (_event: unknown, context: Context): Promise<PollSummary> => {
   const { observe, parts } = services();
   observe.begin(context.awsRequestId);

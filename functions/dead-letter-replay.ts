@@ -9,17 +9,13 @@ import { type Target, targetFrom } from '../lib/operate/stage/target.ts';
 import { createTally } from '../lib/runtime/telemetry/metrics.ts';
 import { oldestPauseMs } from '../lib/runtime/telemetry/pauses.ts';
 
-/**
- * Calls that need scopes. The function also reads the resource that a refused letter names, but there a refusal is an answer, too.
- */
+/** Calls that need scopes. The function also reads the resource that a refused letter names, but there a refusal is an answer, too. */
 export const operations = connectionOperations;
 
 /** Time reserved at the end of an invocation, to give back leased letters. */
 const reserveMs = 30_000;
 
-/**
- * An unknown state counts as unhealthy, except for changes if there is no ledger: otherwise nothing would ever be replayed.
- */
+/** An unknown state counts as unhealthy, except for changes if there is no ledger: otherwise nothing would ever be replayed. */
 const isHealthy = (report: ConnectionReport | undefined): boolean =>
   report?.reachable === true &&
   report.credentialAccepted === true &&

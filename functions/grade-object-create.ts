@@ -49,9 +49,7 @@ const isAsWanted = (shown: unknown, wanted: number | undefined): boolean =>
 /** Whether it belongs to no dropbox folder. Grades of two folders would overwrite each other. */
 const isFree = ({ AssociatedTool }: grades.GradeObject): boolean => !AssociatedTool;
 
-/**
- * Creates a grade object. If the message names a dropbox folder, links the grade object to it as its grade item.
- */
+/** Creates a grade object. If the message names a dropbox folder, links the grade object to it as its grade item. */
 export const integration: Integration<Data> = {
   name: 'grade-object-create',
   data: newGradeObject,

@@ -25,9 +25,7 @@ const wanted = ({ grade, comments, privateComments }: Data): Record<string, stri
 const shown = ({ grade, ...ids }: Data, { platform }: IntegrationContext) =>
   grades.readGrade(platform, ids, grade.value.GradeObjectType);
 
-/**
- * In the form in which the ledger digests the wanted effect. A missing grade is not comparable: a replica may not know it yet.
- */
+/** In the form in which the ledger digests the wanted effect. A missing grade is not comparable: a replica may not know it yet. */
 const comparable = (value: grades.ReadGrade | undefined): Shown => {
   if (value === undefined)
     return { fields: { grade: '', comments: '', privateComments: '' }, changedMs: Number.NaN };
@@ -45,9 +43,7 @@ const comparable = (value: grades.ReadGrade | undefined): Shown => {
 const notShown = (what: string, remedy: string) =>
   new MessageFailure('rejected', `The platform does not show ${what} of this grade`, { remedy });
 
-/**
- * The same points mean another grade if the maximum differs. The cached list may be a minute old, so a difference is looked up again.
- */
+/** The same points mean another grade if the maximum differs. The cached list may be a minute old, so a difference is looked up again. */
 const checkMaximum = async (
   { orgUnitId, gradeObjectId, grade: { outOf } }: Data,
   { gradeObjects }: IntegrationContext,

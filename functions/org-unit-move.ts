@@ -15,9 +15,7 @@ const data = z
     error: 'must not be the org unit itself',
   });
 
-/**
- * Moves an org unit from one parent to another. It is attached before it is detached, so it is never an orphan.
- */
+/** Moves an org unit from one parent to another. It is attached before it is detached, so it is never an orphan. */
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'org-unit-move',
   data,

@@ -5,9 +5,7 @@ import { createRefreshServices } from '../lib/platform/auth/token-refresh/servic
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { refreshSettingsFrom } from '../lib/runtime/aws/settings.ts';
 
-/**
- * A scheduled event, or `{"force":true}` from a person: requests new tokens even if the current ones are still valid.
- */
+/** A scheduled event, or `{"force":true}` from a person: requests new tokens even if the current ones are still valid. */
 const request = z.looseObject({ force: z.boolean().default(false) });
 
 const services = onceFromEnvironment((environment) =>
