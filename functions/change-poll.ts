@@ -9,10 +9,10 @@ const services = onceFromEnvironment((environment) =>
   createPollServices(pollSettingsFrom(environment), loadIntegrations),
 );
 
-/** Kept of the time that is left. */
+/** Time reserved at the end of an invocation. */
 const reserveMs = 3_000;
 
-/** On schedule: sends what the change notices of the SIS make. Without CHANGES_URL it does nothing. */
+/** Runs on a schedule. Sends the messages that the SIS' change notices produce. Without CHANGES_URL it does nothing. */
 export const handler = async (_event: unknown, context: Context): Promise<PollSummary> => {
   const { observe, parts } = services();
   observe.begin(context.awsRequestId);

@@ -8,12 +8,12 @@ import { withConnection } from '../lib/operate/stage/connection/connection.ts';
 import { targetFrom } from '../lib/operate/stage/target.ts';
 import { createTally } from '../lib/runtime/telemetry/metrics.ts';
 
-/** What it may call of the platform, and so the scopes that it needs. */
+/** Calls that the function may make, which determine the scopes that it needs. */
 export const operations = connectionOperations;
 
 /**
- * On schedule, and whenever somebody asks: can messages get through? Its metrics page a person before messages suffer.
- * The connection is made anew each time, as a function that just went cold would make it.
+ * Runs on a schedule and on demand: checks whether messages can get through. Alarms on its metrics alert a person before messages suffer.
+ * Each run opens a new connection, as a function does after a cold start.
  */
 export const handler = async (_event?: unknown, context?: Context): Promise<ConnectionReport> => {
   const target = targetFrom({});
@@ -30,7 +30,7 @@ export const handler = async (_event?: unknown, context?: Context): Promise<Conn
   return report;
 };
 
-/** The report as lines of CloudWatch's embedded metric format, without what is not known. */
+/** The report as lines of CloudWatch's embedded metric format. Unknown values are omitted. */
 export const metricLinesOf = (report: ConnectionReport, namespace: string): string[] => {
   const known = report.versions.flatMap(({ supported }) => supported ?? []);
   const { reachable, clockSkewSeconds, authorizationDays } = report;
@@ -44,13 +44,13 @@ export const metricLinesOf = (report: ConnectionReport, namespace: string): stri
   const tally = createTally(namespace);
   for (const [name, value] of Object.entries(values))
     if (value !== undefined) tally.add(name as keyof typeof values, { function: 'connection-check' }, value);
-  // As every function counts it, so that one alarm adds up all of them.
+  // The same metric that every function counts, so that one alarm adds up all of them.
   if (values.CredentialAccepted === 0)
     tally.add('Refusals', { function: 'connection-check', kind: 'credentials' }, 1);
   return tally.take();
 };
 
-/** For reading and for changes; undefined where a refused credential was replaced and not tried since. */
+/** For reading and for changes. Undefined if a refused credential was replaced and not tried since. */
 const acceptedIn = ({ credentialAccepted, changes }: ConnectionReport): number | undefined => {
   if (credentialAccepted === false || changes?.refused === 'yes') return 0;
   const isKnown = changes === undefined || changes.refused === 'no';

@@ -11,7 +11,7 @@ import * as content from '../lib/platform/resources/content.ts';
 import { getOrgUnit, requireOrgUnit } from '../lib/platform/resources/org-units.ts';
 
 const may = z.exactOptional;
-// What lies behind other schemes could run in the page of whoever follows the link.
+// Security: a link with another scheme could run code in the page of the user who follows it.
 const url = z
   .string()
   .max(maxUrlLength, 'must be at most 8,192 characters')
@@ -22,7 +22,7 @@ const topic = z
     ...{ isHidden: may(z.boolean()), isLocked: may(z.boolean()) },
     ...{ startDate: may(time), endDate: may(time), dueDate: may(time) },
     ...{ url: may(url), file: may(namedFile) },
-    /** Where the platform shall keep the file. */
+    /** Where the platform stores the file. */
     fileUrl: may(z.string().max(1_024)),
   })
   .refine((given) => (given.url === undefined) !== (given.file === undefined), 'must have either url or file')
@@ -46,7 +46,7 @@ const data = z.discriminatedUnion('action', [
   }),
 ]);
 
-/** Where a new file goes, by the code of its org unit. */
+/** The path of a new file, by the code of its org unit. */
 const fileUrlOf = async (platform: Platform, orgUnitId: number, fileName: string): Promise<string> => {
   const { Code: code } = await requireOrgUnit(platform, orgUnitId);
   if (code) return content.fileUrl({ orgUnitId, code }, fileName);
@@ -55,7 +55,7 @@ const fileUrlOf = async (platform: Platform, orgUnitId: number, fileName: string
   });
 };
 
-/** Adds a topic, which is a link or a file, to a module; or replaces the file of one. */
+/** Adds a topic (a link or a file) to a module, or replaces the file of a topic. */
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'content-topic-update',
   data,
@@ -84,7 +84,7 @@ export const integration: Integration<z.infer<typeof data>> = {
       data.action === 'add'
         ? `a topic with this message's title in module ${data.moduleId} of org unit ${data.orgUnitId}`
         : `the file of topic ${data.topicId}`,
-    // No call is known that lists topics.
+    // No known call lists topics.
   },
 };
 

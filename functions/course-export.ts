@@ -5,13 +5,13 @@ import { exportJob } from '../lib/scheduled/course-export/export.ts';
 import { exportOperations } from '../lib/scheduled/course-export/parts.ts';
 import { createExportServices } from '../lib/scheduled/course-export/services.ts';
 
-/** What it may call of the platform, and so the scopes that it needs. */
+/** Calls that the function may make, which determine the scopes that it needs. */
 export const operations = exportOperations;
 
 const services = onceFromEnvironment((environment) => createExportServices(exportSettingsFrom(environment)));
 
 /**
- * On schedule and on demand: copies courses, with what belongs to them, to S3. `{}` asks for all courses, `{"orgUnitIds":[…]}`
- * for these. One at a time: another one waits for its turn.
+ * Runs on a schedule and on demand. Copies courses and their contents to S3. `{}` exports all courses, `{"orgUnitIds":[…]}` only these.
+ * Runs take turns.
  */
 export const handler = durableHandler(exportJob(services));

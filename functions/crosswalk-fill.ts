@@ -5,14 +5,14 @@ import { durableHandler } from '../lib/delivery/durable/job.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { crosswalkSettingsFrom } from '../lib/runtime/aws/settings.ts';
 
-/** What it may call of the platform, and so the scopes that it needs. */
+/** Calls that the function may make, which determine the scopes that it needs. */
 export const operations = fillOperations;
 
 const services = onceFromEnvironment((environment) => createFillServices(crosswalkSettingsFrom(environment)));
 
 /**
- * On schedule and on demand: fills the table of what the SIS' names stand for. `{}` asks for org units and files,
- * `{"classlists":true}` for users by the classlists, too, and `{"acceptRemovals":true}` removes what the sources lack, however much it
- * is. One at a time: another one waits for its turn.
+ * Runs on a schedule and on demand. Fills the table that maps the SIS' names to the platform's ids. `{}` reads org units and files;
+ * `{"classlists":true}` also reads users from the classlists; `{"acceptRemovals":true}` removes what the sources lack, however much it
+ * is. Runs take turns.
  */
 export const handler = durableHandler(fillJob(services));

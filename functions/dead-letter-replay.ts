@@ -9,19 +9,22 @@ import { type Target, targetFrom } from '../lib/operate/stage/target.ts';
 import { createTally } from '../lib/runtime/telemetry/metrics.ts';
 import { oldestPauseMs } from '../lib/runtime/telemetry/pauses.ts';
 
-/** What it needs of the platform. Beyond it, it reads what a refused letter names: a refusal is an answer, too. */
+/** Calls that need scopes. The function also reads the resource that a refused letter names, but there a refusal is an answer, too. */
 export const operations = connectionOperations;
 
-/** Kept of the time that is left, for giving back what is in hand. */
+/** Time reserved at the end of an invocation, to give back leased letters. */
 const reserveMs = 30_000;
 
-/** What cannot be known is not well, but for changes where there is no ledger: else nothing would be replayed. */
+/** An unknown state counts as unhealthy, except for changes if there is no ledger: otherwise nothing would ever be replayed. */
 const isHealthy = (report: ConnectionReport | undefined): boolean =>
   report?.reachable === true &&
   report.credentialAccepted === true &&
   !['yes', 'unknown'].includes(report.changes?.refused ?? 'no');
 
-/** Keeps the lists of letters true, and replays: on schedule what heals by itself, once the platform answers again; else what is asked for. */
+/**
+ * Keeps the letter lists correct, and replays letters. On a schedule: those that heal by themselves, once the platform answers again.
+ * On demand: those that the event selects.
+ */
 export const handler = async (given: unknown, context: Context): Promise<ReplayResult> => {
   const { scheduled, as, continueUndecided, canaryWait, ...asked } = replayEvent.parse(given);
   const own = targetFrom({});
@@ -42,7 +45,7 @@ export const handler = async (given: unknown, context: Context): Promise<ReplayR
   return result;
 };
 
-/** Also tells how old the oldest letter is, of all. */
+/** Also reports the age of the oldest letter. */
 const reindex = async (target: Target, signal: AbortSignal): Promise<void> => {
   const indexed = await reindexLetters(target, { signal });
   process.stdout.write(`${JSON.stringify({ level: 'INFO', message: 'letters listed', ...indexed })}\n`);
@@ -57,10 +60,10 @@ const reindex = async (target: Target, signal: AbortSignal): Promise<void> => {
 
 const secondsSince = (ms: number): number => Math.round((Date.now() - ms) / 1000);
 
-/** It runs anyway, and so often that a pause that somebody has forgotten is told of in time. */
+/** Checked here because this function runs often enough to report a forgotten pause in time. */
 const pausedSinceMs = async ({ dynamodb, ledgerTable: table }: Target): Promise<number | undefined> => {
   if (table === undefined) return undefined;
   const names = [...(await loadIntegrations()).keys()];
-  // What is not known now is told by the next run: letters are replayed all the same.
+  // If this fails, the next run reports the pause; letters are replayed all the same.
   return oldestPauseMs({ dynamodb, table, nowMs: Date.now }, names).catch(() => undefined);
 };

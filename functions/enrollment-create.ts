@@ -9,7 +9,7 @@ import { createEnrollment, postEnrollment } from '../lib/platform/resources/enro
 
 const data = z.strictObject({ orgUnitId: platformId, userId: platformId, roleId: platformId });
 
-/** Enrolls a user in an org unit, or sets the role of one who is enrolled. */
+/** Enrolls a user in an org unit, or sets the role of a user who is already enrolled. */
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'enrollment-create',
   data,

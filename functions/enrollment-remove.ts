@@ -23,11 +23,11 @@ const stillThere = (error: unknown): MessageFailure => {
   });
 };
 
-/** Removes a user from an org unit; whoever is not enrolled there is removed already. */
+/** Removes a user from an org unit. A user who is not enrolled there counts as removed. */
 export const integration: Integration<Enrollment> = {
   name: 'enrollment-remove',
   data,
-  // That of enrollment-create: of a creation and a removal, the newer one holds.
+  // The same key as in enrollment-create: of a creation and a removal, the newer one applies.
   resource: ({ orgUnitId, userId }) => `enrollment/${orgUnitId}/${userId}`,
   changes: ['enrollment'],
   operations: [deleteEnrollment, getClasslistPages],
@@ -39,8 +39,8 @@ export const integration: Integration<Enrollment> = {
     try {
       await unlessSeen(removeEnrollment(platform, enrollment), async () => !(await isEnrolled()));
     } catch (error) {
-      // A 404 is also the answer of a proxy, and of the API to a wrong path or version: it must be the API that says it, and
-      // only the classlist tells that nobody is enrolled.
+      // A proxy also answers 404, and so does the API for a wrong path or version. The 404 must come from the API, and only the classlist
+      // proves that the user is not enrolled.
       if (!isNotFound(error)) throw error;
       if (await isEnrolled()) throw stillThere(error);
       note('The user was not enrolled');

@@ -24,7 +24,7 @@ const isTakenBy = (gradeObjectId: number, { folderId }: Data) =>
     'Remove it from that folder on the platform, or name another folder, then replay.',
   );
 
-/** What exists already: the folder's grade item, and grade objects with the same name. */
+/** Finds what already exists: the folder's grade item, and grade objects with the same name. */
 const findGradeObject = async ({ orgUnitId, folderId, created }: Data, platform: Platform) => {
   const ids = folderId === undefined ? undefined : { orgUnitId, folderId };
   const linkedId = ids && (await readDropboxFolder(platform, ids)).GradeItemId;
@@ -36,31 +36,31 @@ const findGradeObject = async ({ orgUnitId, folderId, created }: Data, platform:
   return { ids, linkedId, item, isTaken: !item && namesakes.length > 0, isWhole };
 };
 
-/** Whether a grade object can be used instead of a new one: other differences change no grade. */
+/** Whether an existing grade object can be used instead of a new one. Other differences change no grade. */
 const isAlike = (shown: grades.GradeObject, wanted: grades.NewGradeObject): boolean =>
   shown.GradeType === wanted.GradeType &&
   isAsWanted(shown.MaxPoints, 'MaxPoints' in wanted ? wanted.MaxPoints : undefined) &&
   isAsWanted(shown.ScoreDenominator, 'ScoreDenominator' in wanted ? wanted.ScoreDenominator : undefined);
 
-/** A value that is not requested, or not shown, makes no difference. */
+/** A value that is not requested or not shown does not count as a difference. */
 const isAsWanted = (shown: unknown, wanted: number | undefined): boolean =>
   wanted === undefined || shown === undefined || shown === wanted;
 
-/** Whether it belongs to no dropbox folder: grades of two folders would overwrite each other. */
+/** Whether it belongs to no dropbox folder. Grades of two folders would overwrite each other. */
 const isFree = ({ AssociatedTool }: grades.GradeObject): boolean => !AssociatedTool;
 
-/** Creates a grade object and, where the message names a dropbox folder, makes it the grade item of that folder. */
+/** Creates a grade object. If the message names a dropbox folder, links the grade object to it as its grade item. */
 export const integration: Integration<Data> = {
   name: 'grade-object-create',
   data: newGradeObject,
-  // Those of one org unit take turns: of two for one name or one folder, the second finds what the first has made.
+  // One key per org unit: of two creations for one name or folder, the second finds what the first has made.
   resource: ({ orgUnitId }) => `grade-objects/${orgUnitId}`,
-  // Each is remembered by itself: a name alone does not tell whether it was made, as people rename what was.
+  // Each creation has its own field: people rename grade objects, so a name does not prove whether one was created.
   fields: (_, message) => [`created/${identityOf(message)}`],
   changes: ['grade-objects'],
   operations: [grades.getGradeObjects, grades.postGradeObject, getDropboxFolder, putDropboxFolder],
   repeatable: false,
-  // The folder comes first and the item is looked for, so that an attempt goes on where the one before it ended.
+  // The folder comes first and the item is looked up, so that an attempt continues where the previous one ended.
   run: async (data, context) => {
     const { ids, linkedId, item, isTaken } = await findGradeObject(data, context.platform);
     if (isTaken)
@@ -79,7 +79,7 @@ export const integration: Integration<Data> = {
   },
   verify: {
     subject: ({ orgUnitId }) => `a grade object of this message's name in org unit ${orgUnitId}`,
-    // Those by which it is found, of any grade object of the org unit.
+    // The fields by which a grade object is found, of any grade object in the org unit.
     isHiddenBy: (field) => /\/(Name|MaxPoints|ScoreDenominator)$/.test(field),
     look: async (data, context) =>
       (await findGradeObject(data, context.platform)).isWhole ? 'found' : 'absent',

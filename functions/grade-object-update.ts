@@ -12,13 +12,13 @@ const refused = (message: string, remedy: string) => new MessageFailure('rejecte
 const fieldOf = ({ gradeObjectId }: Data, setting: string) => `object/${gradeObjectId}/${setting}`;
 
 /**
- * Changes settings of a grade object. Those that the message does not give stay as they are, also those that a newer message
- * has given: each is ordered by itself.
+ * Changes settings of a grade object. Each setting is ordered by itself: those that the message omits, or that a newer message has set,
+ * stay as they are.
  */
 export const integration: Integration<Data> = {
   name: 'grade-object-update',
   data: changedGradeObject,
-  // That of grade-object-create: no name is changed while a creation looks for it.
+  // The same key as in grade-object-create: no name changes while a creation looks for it.
   resource: ({ orgUnitId }) => `grade-objects/${orgUnitId}`,
   fields: (given) => Object.keys(given.changes).map((setting) => fieldOf(given, setting)),
   changes: ['grade-objects'],
@@ -42,7 +42,7 @@ export const integration: Integration<Data> = {
         'Add these settings to data, then replay.',
       );
     const { AssociatedTool } = await grades.replaceGradeObject(platform, given, settings);
-    // Whether an update keeps what is linked is not known.
+    // It is unknown whether an update keeps the link to the tool.
     if (shown.AssociatedTool && AssociatedTool === null)
       throw refused(
         `Grade object ${gradeObjectId} was updated, but the platform removed its link to an activity`,

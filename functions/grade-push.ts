@@ -25,7 +25,7 @@ const wanted = ({ grade, comments, privateComments }: Data): Record<string, stri
 const shown = ({ grade, ...ids }: Data, { platform }: IntegrationContext) =>
   grades.readGrade(platform, ids, grade.value.GradeObjectType);
 
-/** As the effect that is wanted is digested. A grade that is not there may be one that a replica does not know yet. */
+/** In the form in which the ledger digests the wanted effect. A missing grade is not comparable: a replica may not know it yet. */
 const comparable = (value: grades.ReadGrade | undefined): Shown => {
   if (value === undefined)
     return { fields: { grade: '', comments: '', privateComments: '' }, changedMs: Number.NaN };
@@ -43,7 +43,7 @@ const comparable = (value: grades.ReadGrade | undefined): Shown => {
 const notShown = (what: string, remedy: string) =>
   new MessageFailure('rejected', `The platform does not show ${what} of this grade`, { remedy });
 
-/** 17 of 20 points are no 17 of 100. The list of a minute ago may be older than a change of the maximum: what differs is looked up anew. */
+/** The same points mean another grade if the maximum differs. The cached list may be a minute old, so a difference is looked up again. */
 const checkMaximum = async (
   { orgUnitId, gradeObjectId, grade: { outOf } }: Data,
   { gradeObjects }: IntegrationContext,
@@ -67,15 +67,15 @@ const checkMaximum = async (
 };
 
 /**
- * Sets a user's grade. A comment that the message does not give stays as it is; an empty one clears it. The grade and both
- * comments are ordered each by itself: what a newer message has given stays as well.
+ * Sets a user's grade. A comment that the message omits stays as it is; an empty one clears it. The grade and both comments are ordered
+ * separately: what a newer message has set also stays.
  */
 export const integration: Integration<Data> = {
   name: 'grade-push',
   data,
   resource: ({ orgUnitId, gradeObjectId, userId }) => `grade/${orgUnitId}/${gradeObjectId}/${userId}`,
   fields: (given) => Object.keys(wanted(given)),
-  // The list is for messages that name the grade object, or say what their points are out of.
+  // Messages that name the grade object, or give the maximum of their points, need the list of grade objects.
   changes: ['grade'],
   operations: [grades.getGradeValue, grades.putGradeValue, getGradeObjects],
   priority: 'urgent',
@@ -86,7 +86,7 @@ export const integration: Integration<Data> = {
     const isWhole = takes('grade') && takes('comments') && takes('privateComments');
     const kept = isWhole ? undefined : await shown(given, context);
     if (!isWhole) await context.mustBeCurrent(comparable(kept));
-    // Where there is no grade yet, there is no comment either.
+    // Without a grade there is no comment either.
     const before = kept ?? { grade: undefined, comments: '', privateComments: '' };
     const grade = takes('grade') ? given.grade.value : before.grade;
     const { comments = '' } = takes('comments') ? given : before;

@@ -25,8 +25,8 @@ const data = z.strictObject({
     .max(1_000, 'must name at most 1,000 parameters')
     .nullable(),
   /**
-   * What the tool is told, as in `{userId: true, userEmail: false}`: the platform calls it SendUserId, SendUserEmail. Those that
-   * are named after the platform's vendor come with the rest, under the names that the site has for them.
+   * What the tool receives, as in `{userId: true, userEmail: false}`: the platform calls it SendUserId, SendUserEmail. Settings that
+   * include the platform vendor's name are passed with the rest, under the names that the site uses.
    */
   send: z
     .record(flag, z.boolean(), {
@@ -41,7 +41,7 @@ const data = z.strictObject({
     .meta({ required: sendNames, maxProperties: maxFlags }),
 });
 
-/** What is not for messages, which queues and letters keep in clear: it lies in the secret of the link. */
+/** Comes from the link's secret, not from messages: queues and letters keep messages in clear text. */
 const secret = z.object({ key: z.string().min(1), plainSecret: z.string().min(1) });
 
 const sent = (flags: Record<string, boolean>): Pick<LtiLink, `Send${string}`> =>

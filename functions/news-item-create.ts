@@ -23,7 +23,6 @@ const data = z
     error: 'must be after startDate',
   });
 
-/** Publishes a news item with its attachments. */
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'news-item-create',
   data,
@@ -46,7 +45,7 @@ export const integration: Integration<z.infer<typeof data>> = {
       openAttachments: () => Promise.all(attachments.map((file) => openNamedFile(file, context))),
     }),
   verify: {
-    // No call is known that reads news back.
+    // No known call reads news back.
     subject: ({ orgUnitId }) => `a news item with this message's title in org unit ${orgUnitId}`,
   },
 };

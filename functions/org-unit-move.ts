@@ -15,7 +15,7 @@ const data = z
     error: 'must not be the org unit itself',
   });
 
-/** Moves an org unit from one parent to another. It is attached before it is detached, and so never an orphan. */
+/** Moves an org unit from one parent to another. It is attached before it is detached, so it is never an orphan. */
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'org-unit-move',
   data,
@@ -25,7 +25,7 @@ export const integration: Integration<z.infer<typeof data>> = {
   repeatable: true,
   run: async ({ orgUnitId, fromParentId, toParentId }, { platform }) => {
     await addParent(platform, { orgUnitId, parentOrgUnitId: toParentId });
-    // Where it is not attached to the old parent any more, an earlier attempt has got as far as this.
+    // If it is not attached to the old parent, an earlier attempt got this far.
     await removeParent(platform, { orgUnitId, parentOrgUnitId: fromParentId });
   },
 };

@@ -9,7 +9,7 @@ import { sniffImage } from '../lib/runtime/files/files.ts';
 
 const data = z.strictObject({ userId: platformId, file: z.strictObject({ uri: fileUri, contentType }) });
 
-/** Replaces a user's profile image with a PNG, JPEG or GIF: by its bytes, whatever the message says it is. */
+/** Replaces a user's profile image with a PNG, JPEG or GIF. The file's bytes decide the type, not the message. */
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'profile-image-update',
   data,

@@ -7,7 +7,7 @@ import { reconcileJob } from '../lib/scheduled/reconcile/reconcile.ts';
 import { resendOperations } from '../lib/scheduled/reconcile/resend.ts';
 import { createReconcileServices } from '../lib/scheduled/reconcile/services.ts';
 
-/** What it may call of the platform, and so the scopes that it needs. */
+/** Calls that the function may make, which determine the scopes that it needs. */
 export const operations = [...new Set([...reconcileOperations, ...resendOperations])];
 
 const services = onceFromEnvironment((environment) =>
@@ -15,8 +15,8 @@ const services = onceFromEnvironment((environment) =>
 );
 
 /**
- * On schedule and on demand: compares the platform with what the ledger says was sent, and writes down what differs. `{}` looks at what
- * is recent, at a part of what is older, and at a sample; `{"whole":true}` at all. It repairs nothing. One at a time.
- * `{"resend":"<id>"}` compares nothing, and sends again what an operator has named.
+ * Runs on a schedule and on demand. Compares the platform with the ledger, and records what differs. `{}` checks recent writes, a part of
+ * the older ones, and a sample; `{"whole":true}` checks all. It repairs nothing. Runs take turns.
+ * `{"resend":"<id>"}` compares nothing: it sends again what an operator selected.
  */
 export const handler = durableHandler(reconcileJob(services));

@@ -10,7 +10,7 @@ const services = onceFromEnvironment((environment) =>
 );
 
 /**
- * When a file is dropped under `snapshots/`: sends what has changed since the one that was accepted last. `{"key": "snapshots/…"}`
- * asks for one by hand. One at a time, in the order in which they were dropped.
+ * Runs when a file is dropped under `snapshots/`: sends what has changed since the last accepted snapshot. `{"key": "snapshots/…"}`
+ * imports one by hand. Runs take turns, in the order in which the files were dropped.
  */
 export const handler = durableHandler(importJob(services));

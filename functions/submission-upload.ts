@@ -17,7 +17,7 @@ type Data = z.infer<typeof data>;
 const opened = ({ files }: Data, context: IntegrationContext) =>
   Promise.all(files.map((file) => openNamedFile(file, context)));
 
-/** Hands in a learner's files as that learner: signed by the learner's own credential, or not at all. */
+/** Submits a learner's files as that learner: signed by the learner's own credential, or not at all. */
 export const integration: Integration<Data> = {
   name: 'submission-upload',
   data,
@@ -30,7 +30,7 @@ export const integration: Integration<Data> = {
   actor: ({ userId }) => String(userId),
   run: async (submission, context) => {
     const { userId, comment } = submission;
-    // A secret that holds somebody else's key would hand the work in under that name, and nothing could undo it.
+    // A secret with another user's key would submit the work under that name, and nothing could undo it.
     const { Identifier } = await whoAmI(context.platform);
     if (Identifier !== String(userId))
       throw new MessageFailure(

@@ -5,19 +5,19 @@ import { createRefreshServices } from '../lib/platform/auth/token-refresh/servic
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { refreshSettingsFrom } from '../lib/runtime/aws/settings.ts';
 
-/** A schedule's event, or `{"force":true}` of a person: tokens are asked for though the old ones last. */
+/** A scheduled event, or `{"force":true}` from a person: requests new tokens even if the current ones are still valid. */
 const request = z.looseObject({ force: z.boolean().default(false) });
 
 const services = onceFromEnvironment((environment) =>
   createRefreshServices(refreshSettingsFrom(environment)),
 );
 
-/** Kept of the time that is left, so that a run is over when its claims say so. */
+/** Time reserved at the end of an invocation, so that a run ends before its claims expire. */
 const reserveMs = 2_000;
 
 /**
- * On schedule, the only one that asks for tokens: renews those of every OAuth secret well before they end. Every other
- * function only reads them. A person is called where a refresh token is refused, and once for each.
+ * Runs on a schedule. The only function that requests tokens: renews those of every OAuth secret well before they expire. All other
+ * functions only read them. A refused refresh token alerts a person once.
  */
 export const handler = async (event: unknown, context: Context): Promise<RefreshSummary> => {
   const { run, observe } = services();

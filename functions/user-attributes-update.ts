@@ -35,7 +35,7 @@ const data = z
     'must have either userId and attributes, or field',
   );
 
-/** Gives a user these extended attributes in the place of all that there were, or creates a demographics field. */
+/** Replaces all extended attributes of a user with the given ones, or creates a demographics field. */
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'user-attributes-update',
   data,
@@ -50,7 +50,7 @@ export const integration: Integration<z.infer<typeof data>> = {
   },
   verify: {
     subject: () => "a demographics field with this message's name",
-    // No call is known that lists fields.
+    // No known call lists fields.
   },
 };
 

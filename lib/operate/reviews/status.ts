@@ -29,33 +29,33 @@ export type QueueStatus = Counts & {
 
 export type Status = {
   queues: QueueStatus[];
-  /** The functions that get no messages because somebody said so; undefined: it is not known. */
+  /** Functions that somebody has stopped from receiving messages; undefined: unknown. */
   paused: PausedFunction[] | undefined;
-  /** `unread`: why the lists cannot be read, so that neither letters nor what waits is told. */
+  /** `unread`: why the lists cannot be read; then neither letters nor waiting messages are reported. */
   letters: Groups & { counts: Counts; unread?: string };
-  /** What messages wait for, as their functions told it last; those that wait only for their turn are not among them. */
+  /** What messages wait for, by their functions' last report, except those that wait only for their turn. */
   waiting: WaitingGroup[];
-  /** Snapshots that wait for a person; undefined: it is not known. */
+  /** Snapshots that wait for a person; undefined: unknown. */
   snapshots: SnapshotRecord[] | undefined;
-  /** What the last comparison of the platform with what was sent says; undefined: there is none, or it is not known. */
+  /** The last comparison of the platform with what was sent; undefined: there is none, or it is unknown. */
   comparison: LastComparison | undefined;
-  /** Undefined where the target does not name a platform. */
+  /** Undefined if the target does not name a platform. */
   connection: ConnectionReport | undefined;
-  /** What single functions wait for until a person acts; undefined where it cannot be read. */
+  /** What single functions wait for until a person acts; undefined if it cannot be read. */
   incidents: Incident[] | undefined;
   pace: PaceStatus;
 };
 
 export type PaceStatus = {
-  /** The platform's credits, of all its clients together; `none`: it tells none; undefined: it is not known. */
+  /** The platform's credits, shared by all its clients; `none`: it reports none; undefined: unknown. */
   window: Window | 'none' | undefined;
-  /** By function and class; undefined where it cannot be read. */
+  /** By function and class; undefined if it cannot be read. */
   calls: CallCount[] | undefined;
-  /** From when on. */
+  /** The start of the counts. */
   sinceMs: number;
 };
 
-/** `budget` and `used` are undefined where no function has called the platform lately. */
+/** `budget` and `used` are undefined if no function has called the platform recently. */
 type Window = {
   remaining: number;
   endsMs: number;
@@ -63,20 +63,19 @@ type Window = {
   used: number | undefined;
 };
 
-/** How the lists are read. */
 export type Lists = { letters(): Promise<Groups>; waiting(): Promise<WaitingGroup[]> };
 
 type StatusOptions = {
   functions: string[];
   oldest?: boolean;
   signal: AbortSignal;
-  /** Default: from the desk's table. */
+  /** How the lists are read; default: from the desk's table. */
   lists?: Lists | undefined;
 };
 
 /**
- * The queues, the letters by cause, and whether the platform accepts our calls. It changes nothing, but with `oldest`
- * some messages count as received once more.
+ * Reports the queues, the letters by cause, and whether the platform accepts our calls. Changes nothing, except that `oldest` counts one
+ * more receipt for some messages.
  */
 export const statusOf = async (
   target: Target,
@@ -102,7 +101,7 @@ export const statusOf = async (
       usesOf(target, [...functions, ...jobs]),
       unlessRefused(lists.letters()),
       unlessRefused(lists.waiting()),
-      // Who may read the queues may lack the right to read these.
+      // The right to read the queues does not include the right to read these.
       waitingSnapshots(target, signal).catch(() => undefined),
       lastComparison(target, signal).catch(() => undefined),
     ]);
@@ -130,14 +129,14 @@ const listsOf = (target: Target, signal: AbortSignal): Lists => ({
   waiting: async () => (await listWaiting(target, { filter: {}, limit: 0 }, { signal })).groups,
 });
 
-/** All else is told, whatever the lists are. */
+/** Keeps a refused list from hiding the rest of the status. */
 const unlessRefused = <Told>(reading: Promise<Told>): Promise<Told | { refused: string }> =>
   reading.catch((error: unknown) => {
     if (error instanceof RefusedError) return { refused: error.message };
     throw error;
   });
 
-/** Undefined where there is no table, or it cannot be read: the connection’s report says why, and all else is told all the same. */
+/** Undefined if there is no table, or it cannot be read: the connection’s report says why, and the rest is reported all the same. */
 const fromTable = async <Told>(
   { dynamodb, ledgerTable: table }: Target,
   read: (access: ItemTable) => Promise<Told>,
@@ -154,20 +153,20 @@ const incidentsOf = (target: Target, functions: string[]): Promise<Incident[] | 
     return read.flatMap((incident) => incident ?? []);
   });
 
-/** They call the platform, too, though they have no queue. */
+/** They also call the platform, though they have no queue. */
 const jobs = ['course-export', 'crosswalk-fill', 'reconcile'];
 
 const usesOf = (target: Target, functions: string[]): Promise<PaceUse[] | undefined> =>
   fromTable(target, (access) => Promise.all(functions.map((name) => readPaceUse(access, name))));
 
-/** The most urgent first. */
+/** Most urgent class first. */
 const byClass = (calls: CallCount[]): CallCount[] =>
   priorities.flatMap((each) => calls.filter(({ priority }) => priority === each));
 
-/** Windows that end so close to each other are the same: each container reckons with its own clock. */
+/** Windows that end this close to each other are the same: each container uses its own clock. */
 const sameWindowMs = 5_000;
 
-/** What is left the probe was told just now; how much it was at first only who called all the while can tell. */
+/** The probe reads what is left now. Only a function that called all the while knows the whole budget. */
 const windowOf = (connection: ConnectionReport | undefined, uses: PaceUse[] = []): PaceStatus['window'] => {
   const told = uses.flatMap(({ budgets }) => budgets);
   const endsMs = Math.max(...told.map((each) => each.endsMs));
@@ -185,7 +184,7 @@ const windowOf = (connection: ConnectionReport | undefined, uses: PaceUse[] = []
 
 /** Receives with a visibility timeout of 0, so that no message is hidden from its function; but it counts as a receipt. */
 const oldestSeen = async (queue: Queue, pollSeconds: number): Promise<number | undefined> => {
-  // A role that may count messages may lack the right to receive them.
+  // The right to count messages does not include the right to receive them.
   const messages = await receive(queue, { leaseSeconds: 0, pollSeconds }).catch(() => []);
   const times = messages.map(({ Attributes }) => Number(Attributes?.SentTimestamp)).filter(Number.isFinite);
   return times.length === 0 ? undefined : Math.min(...times);

@@ -19,19 +19,18 @@ const entrySchema = z.object({
   letters: z.array(z.string()).default([]),
 });
 
-/** What an operator did. */
 export type AuditedCommand = {
   id: string;
   /** As typed, such as `letters replay`. */
   command: string;
-  /** As they say and, in brackets, by their credentials. */
+  /** The name that they gave and, in brackets, the identity of their credentials. */
   who: string;
   why: string | undefined;
   at: string;
-  /** Undefined: it came to no end, or has not yet. */
+  /** Undefined: it has not ended, or was cut off. */
   endedAt: string | undefined;
   filter: object | undefined;
-  /** Of its end; where it has none, of its begin. */
+  /** The counts of its end; if there is no end, of its beginning. */
   counts: Record<string, number>;
   /** The letters or messages that it was meant for, and those that it was done to. */
   meant: Set<string>;
@@ -41,14 +40,14 @@ export type AuditedCommand = {
 type ReadOptions = {
   sinceMs: number;
   signal: AbortSignal;
-  /** Of the letters only these are kept, as there may be very many. Default: all. */
+  /** Keeps only these letters of each entry, as there may be very many. Default: all. */
   isWanted?(letter: string): boolean;
 };
 
-/** No more are read: the newest. */
+/** Maximum number of objects to read: the newest. */
 const maxObjects = 5_000;
 
-/** What operators did since then, the newest first; what is no entry is left out. @throws where the audit log cannot be read. */
+/** What operators did since then, newest first. Lines that are no entries are omitted. @throws if the audit log cannot be read. */
 export const readAuditLog = async (
   target: Target,
   { sinceMs, signal, isWanted = () => true }: ReadOptions,
@@ -73,7 +72,7 @@ export const readAuditLog = async (
   };
 };
 
-/** The bucket of the audit log and of archives. @throws RefusedError where it is not known. */
+/** The bucket of the audit log and of archives. @throws RefusedError if it is not known. */
 export const bucketOf = async (target: Pick<Target, 'bucket'>): Promise<string> => {
   const bucket = await target.bucket();
   if (bucket === undefined)
@@ -84,7 +83,7 @@ export const bucketOf = async (target: Pick<Target, 'bucket'>): Promise<string> 
 /** As in `2026-01-31`. */
 export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** What lies in a folder whose objects begin with their day, from this day on: the newest last. */
+/** The objects in a folder whose names begin with a day, from this day on, newest last. */
 export async function* objectsSince(
   { client, bucket }: { client: S3Client; bucket: string },
   folder: string,
@@ -92,7 +91,7 @@ export async function* objectsSince(
   signal: AbortSignal,
 ) {
   const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3');
-  // All that begins with a year: what is no day, such as `audit/check.json`, does not.
+  // Matches names that begin with a year, and so not `audit/check.json`.
   const input = { Bucket: bucket, Prefix: `${folder}/2`, StartAfter: `${folder}/${day}` };
   for await (const { Contents = [] } of paginateListObjectsV2({ client }, input, { abortSignal: signal }))
     for (const object of Contents) if (object.Key !== undefined) yield { ...object, Key: object.Key };
@@ -113,7 +112,7 @@ const note = (
     ...{ meant: new Set<string>(), did: new Set<string>() },
   };
   commands.set(id, entry);
-  // Entries come in any order, and further parts of one have its letters alone.
+  // Entries come in any order, and further parts of an entry have only its letters.
   entry.why ??= why;
   entry.filter ??= filter;
   if (counts && (isEnd || entry.endedAt === undefined)) entry.counts = counts;

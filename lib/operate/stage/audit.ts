@@ -3,29 +3,29 @@ import { printableJson } from '../../runtime/privacy/printable.ts';
 import { RefusedError } from './command-errors.ts';
 import type { Target } from './target.ts';
 
-/** What an operator does, or has done. */
+/** An operator's action, planned or done. */
 export type AuditEntry = {
   /** As typed, such as `letters replay`. */
   command: string;
   filter?: object | undefined;
   reason?: string | undefined;
-  /** How many letters, by what was or will be done to them. */
+  /** Number of letters by planned action or result. */
   counts?: Record<string, number> | undefined;
   /** Name of a secret that is written. */
   secret?: string | undefined;
-  /** The ids of the letters or messages: at the beginning those that are meant, at the end those that it was done to. */
+  /** Ids of the letters or messages: at the beginning those that are meant, at the end those that it was done to. */
   letters?: string[] | undefined;
 };
 
 export type Audit = {
-  /** Must be called before anything is changed, so that even a crash leaves no change without an entry. */
+  /** Call it before anything is changed, so that even a crash leaves no change without an entry. */
   begin(entry: AuditEntry): Promise<{
-    /** `letters`: those that it was done to, where these are not all that were meant. */
+    /** `letters`: those that it was done to, if these are not all that were meant. */
     end(counts: Record<string, number>, letters?: string[]): Promise<void>;
   }>;
 };
 
-/** A line of the audit log that was written: `line` is for a log, the rest for a sentence. */
+/** A line that was written to the audit log: `line` is for a log, the rest for a sentence. */
 export type Recorded = {
   moment: 'begin' | 'end';
   id: string;
@@ -34,14 +34,14 @@ export type Recorded = {
   line: string;
 };
 
-/** At most so many ids stand in one line: logs take no longer ones. */
+/** Maximum number of ids in one line: logs limit the length of lines. */
 const maxIds = 1_000;
-/** A log has no more of them, only their count; the bucket has them all. */
+/** With more ids, a log gets only their count; the bucket has them all. */
 const maxIdsLogged = 50;
 
 /**
- * The audit log: for the begin and the end of each change an object of one line under `audit/` in the bucket, of which `onRecorded`
- * hears. Where there are very many letters, further objects name the rest, as `part` of `parts`.
+ * The audit log: the beginning and the end of each change are one object each under `audit/` in the bucket, passed to `onRecorded`.
+ * Further objects hold the remaining letters, as `part` of `parts`.
  */
 export const createAudit = (target: Target, onRecorded: (recorded: Recorded) => void): Audit => {
   const write = async (
@@ -65,7 +65,7 @@ export const createAudit = (target: Target, onRecorded: (recorded: Recorded) => 
       );
     const parts = Math.max(1, Math.ceil((letters?.length ?? 0) / maxIds));
     const idsIn = (part: number) => letters?.slice((part - 1) * maxIds, part * maxIds);
-    // The first part is written last: where it is, the others are.
+    // The first part is written last: if it exists, the others do.
     for (let part = parts; part > 1; part -= 1)
       await put(
         { ...head, command: entry.command, part, parts, letters: idsIn(part) },
@@ -88,13 +88,13 @@ export const createAudit = (target: Target, onRecorded: (recorded: Recorded) => 
   };
 };
 
-/** Before long work: @throws where nothing could be written into the audit log at its end. */
+/** Called before long work. @throws if its end could not be written to the audit log. */
 export const checkAudit = async (target: Target): Promise<void> => {
   const line = { audit: 'check', at: new Date().toISOString(), who: target.who };
   await archive(target, 'audit/check.json', `${printableJson(line)}\n`);
 };
 
-/** Writes an object into the bucket; answers its address. `isNew`: refused where there is such an object. */
+/** Writes an object into the bucket; returns its address. `isNew`: refuses if the object exists. */
 export const archive = async (
   target: Target,
   key: string,

@@ -5,7 +5,7 @@ import { sqsClient } from '../../runtime/aws/sqs.ts';
 
 type Service = 'sqs' | 's3' | 'secretsManager' | 'dynamodb';
 
-/** The clients of AWS that operators' work needs, each loaded when it is first asked for. */
+/** The AWS clients for operators' work. Each is loaded at its first use. */
 export const awsClients = (optionsOf: (service: Service) => ClientOptions) => ({
   sqs: sqsClient(optionsOf('sqs')),
   s3: s3Client(optionsOf('s3')),

@@ -1,10 +1,10 @@
 import { awsClient, type ClientOptions, timeouts } from '../../runtime/aws/clients.ts';
 import { safeText } from '../../runtime/privacy/log-text.ts';
 
-/** Whose credentials act, as AWS says; or why that is not known. */
+/** The identity of the credentials, as AWS reports it; or why it is unknown. */
 export type ReadCaller = (options: ClientOptions) => Promise<string>;
 
-/** For the command alone: no function's bundle holds the client. No right is needed. */
+/** Only the command uses it, so that no function's bundle holds the client. It needs no right. */
 export const readCaller: ReadCaller = async (options) => {
   const { GetCallerIdentityCommand, STSClient } = await import('@aws-sdk/client-sts');
   const client = awsClient(STSClient, {
@@ -16,7 +16,7 @@ export const readCaller: ReadCaller = async (options) => {
     const { Arn } = await client.send(new GetCallerIdentityCommand({}));
     return Arn ?? 'not known';
   } catch (error) {
-    // Whoever may do nothing is refused by the calls that follow.
+    // If the credentials are refused here, the calls that follow report it.
     return `not known (${safeText(error instanceof Error ? error.name : 'error')})`;
   } finally {
     client.destroy();

@@ -3,7 +3,7 @@ export class RefusedError extends Error {
   override name = 'RefusedError';
 }
 
-/** The request is wrong as it was made: exit status 2. */
+/** The request itself is wrong: exit status 2. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }

@@ -2,20 +2,20 @@ import { unlessError } from '../../runtime/aws/error.ts';
 import { lambdaOf } from './lambda-client.ts';
 import type { Target } from './target.ts';
 
-/** What brings a queue's messages to its function. */
+/** Lambda's mapping from a queue to its function. */
 export type EventSourceMapping = {
   uuid: string;
   /** Such as `Enabled`, `Disabled` or, between the two, `Disabling`. */
   state: string;
   changedMs: number | undefined;
-  /** It has a filter: messages that do not match it are deleted unseen. sis-relay sets none. */
+  /** It has a filter, which deletes messages that do not match it, unread. sis-relay sets none. */
   isFiltered: boolean;
 };
 
 export type EventSourceMappings = {
-  /** Undefined: the function has none with its queue in this account and region, or there is no such function. */
+  /** Undefined: the function has no mapping from its queue in this account and region, or does not exist. */
   of(functionName: string): Promise<EventSourceMapping | undefined>;
-  /** Begins the change, unless an earlier one is not over yet. */
+  /** Begins the change, unless an earlier one is in progress. */
   change(mapping: EventSourceMapping, enabled: boolean): Promise<void>;
 };
 

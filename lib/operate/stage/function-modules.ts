@@ -8,8 +8,8 @@ export type FunctionModule = {
 };
 
 /**
- * Every file of functions/ by its name, so that a new function needs no entry in a list. A bundle has no such folder: the
- * packaging replaces this file by a list of imports.
+ * Every file of functions/ by its name, so that a new function needs no entry in a list. A bundle has no such folder: the packaging
+ * replaces this file by a list of imports.
  */
 export const functionModules = async (): Promise<Map<string, FunctionModule>> => {
   const folder = new URL('../../../functions/', import.meta.url);

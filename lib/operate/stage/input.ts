@@ -6,14 +6,16 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { UsageError } from './command-errors.ts';
 
-/** What is read from its beginning as often as asked for: first to check it, then to send it. */
+/** Can be read from its beginning repeatedly: first to check it, then to send it. */
 export type Input = {
-  /** As messages call it. */
+  /** The name that messages show. */
   name: string;
   open(): Readable;
 } & AsyncDisposable;
 
-/** A file; or what standard input holds, for `-`. @throws UsageError for another pipe, which could be read once only, and where nothing is there. */
+/**
+ * A file, or for `-` what standard input holds. @throws UsageError for another pipe, which could be read only once, and for a missing file.
+ */
 export const openInput = async (file: string, stdin: Readable): Promise<Input> => {
   if (file === '-') return spooled(stdin);
   const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
@@ -28,7 +30,7 @@ export const openInput = async (file: string, stdin: Readable): Promise<Input> =
   return { name: file, open: () => createReadStream(file), [Symbol.asyncDispose]: async () => {} };
 };
 
-/** What came from a form; it is in memory. */
+/** The content of a form, which is in memory. */
 export const inputOf = (name: string, content: Uint8Array): Input => ({
   name,
   open: () => Readable.from([content], { objectMode: false }),
@@ -39,7 +41,7 @@ const spooled = async (stdin: Readable): Promise<Input> => {
   const path = join(tmpdir(), `sis-relay-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);
   try {
-    // Personal data: a deleted file that is still open is gone with the process, and nobody else can open it.
+    // Personal data: a deleted file that is still open disappears with the process, and nobody else can open it.
     await rm(path);
     for await (const piece of stdin) await file.appendFile(piece);
   } catch (error) {

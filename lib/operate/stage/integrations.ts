@@ -5,7 +5,7 @@ import { once } from '../../runtime/aws/once.ts';
 /** By name. */
 export type Integrations = Map<string, Integration<unknown>>;
 
-/** A function, and what it may call of the platform. */
+/** A function, and the platform operations that it may call. */
 export type DeclaredFunction = {
   name: string;
   operations: readonly Operation<unknown>[];
@@ -13,13 +13,12 @@ export type DeclaredFunction = {
   actor: 'service' | 'users';
 };
 
-/** Every integration that there is. */
 export const loadIntegrations = async (): Promise<Integrations> => {
   const integrations = [...(await loadModules()).values()].flatMap(({ integration }) => integration ?? []);
   return new Map(integrations.map((integration) => [integration.name, integration]));
 };
 
-/** Every function that there is; one that declares no operations calls none. */
+/** Every function. A function that declares no operations calls none. */
 export const loadFunctions = async (): Promise<DeclaredFunction[]> =>
   [...(await loadModules())].map(([name, { integration, operations }]) => ({
     name,
@@ -27,7 +26,6 @@ export const loadFunctions = async (): Promise<DeclaredFunction[]> =>
     actor: integration?.actor === undefined ? 'service' : 'users',
   }));
 
-/** The integration of that name; undefined where there is none. */
 export const integrationNamed = async (name: string): Promise<Integration<unknown> | undefined> =>
   (await loadModules()).get(name)?.integration;
 

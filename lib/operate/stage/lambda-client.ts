@@ -2,7 +2,7 @@ import { awsClient } from '../../runtime/aws/clients.ts';
 import { RefusedError } from './command-errors.ts';
 import type { Target } from './target.ts';
 
-/** Apart from the other clients: no function may change a function, so no bundle holds this one. */
+/** Separate from the other clients: no function may change a function, so no bundle holds this one. */
 export const lambdaOf = async ({ lambdaOptions }: Target) => {
   if (lambdaOptions === undefined)
     throw new RefusedError(

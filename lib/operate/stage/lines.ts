@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** The lines of JSON Lines. Node's own reader ends a line at U+2028 too, which JSON may hold as it is. */
+/** The lines of JSON Lines. Node's own reader also ends a line at U+2028, which JSON strings may contain. */
 export async function* linesIn(stream: Readable): AsyncGenerator<string> {
   let begun: string | undefined;
   for await (const piece of stream.setEncoding('utf8')) {

@@ -10,7 +10,7 @@ const descriptionSchema = z.looseObject({
   sqs: z.url(),
   s3: z.url(),
   secretsManager: z.url(),
-  /** A stack of an older version does not name these. */
+  /** The file of an older stack lacks these. */
   lambda: z.url().optional(),
   dynamodb: z.url().optional(),
   table: z.string().optional(),
@@ -24,7 +24,7 @@ const descriptionSchema = z.looseObject({
   secrets: z.looseObject({ service: z.string(), userPrefix: z.string() }),
 });
 
-/** The deployment that `npm run local` runs on this machine; true: that of the project in which this folder lies. */
+/** The deployment that `npm run local` runs on this machine; true: that of the project which contains this folder. */
 export const localTarget = (file: string | true, folder = process.cwd()) => {
   const stack = descriptionIn(file === true ? stackFileOf(folder) : resolve(file));
   const at = (endpoint: string) => ({
@@ -52,7 +52,7 @@ export const localTarget = (file: string | true, folder = process.cwd()) => {
   };
 };
 
-/** In this folder, or in the nearest one above it that has one; not above the project, where it might be anybody's. */
+/** Looks in this folder, then in each one above it. Security: it stops at the project, because a file above may be another user's. */
 const stackFileOf = (folder: string): string => {
   const folders = [folder];
   for (let last = folder; dirname(last) !== last; last = dirname(last)) folders.push(dirname(last));

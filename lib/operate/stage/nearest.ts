@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein';
 
-/** The name that was probably meant; undefined where none is near. */
+/** The name that was probably meant; undefined if none is similar. */
 export const nearest = (typed: string, names: readonly string[]): string | undefined => {
   if (names.length === 0) return undefined;
   const name = closest(typed, names);

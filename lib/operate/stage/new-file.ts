@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { RefusedError } from './command-errors.ts';
 
-/** Opens a file that is not there yet, and that nobody else may read. @throws RefusedError */
+/** Creates a file that only its owner may read. @throws RefusedError if it exists. */
 export const openNewFile = (path: string): Promise<FileHandle> =>
   open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new RefusedError(

@@ -10,25 +10,25 @@ import { unknownName } from './nearest.ts';
 import { restAfter } from './poll-delay.ts';
 import type { Target } from './target.ts';
 
-/** A function that gets no messages from its queue, or of which a record says so, or that does not get all of them. */
+/** A function that gets no messages from its queue, whose record says so, or that does not get all of them. */
 export type PausedFunction = {
   function: string;
   /** Of its event-source mapping, such as `Disabled`; undefined: it cannot be read. */
   state: string | undefined;
-  /** Without a record, when AWS last changed the mapping. */
+  /** Without a record: when AWS last changed the mapping. */
   sinceMs: number | undefined;
-  /** Undefined: there is no record, as it was not `sis-relay` that changed the mapping. */
+  /** Undefined: there is no record, because `sis-relay` did not change the mapping. */
   who: string | undefined;
   reason: string | undefined;
-  /** Its event-source mapping deletes the messages that do not match a filter. */
+  /** Its event-source mapping deletes messages that do not match a filter. */
   isFiltered?: true;
 };
 
-/** Other states than these two come and go with a deployment. */
+/** Other states come and go with a deployment. */
 export const isStopped = (state: string | undefined): boolean =>
   state === 'Disabled' || state === 'Disabling';
 
-/** The functions that are paused. Undefined: it is not known. */
+/** The functions that are paused; undefined: unknown. */
 export const pausedFunctions = async (
   target: Target,
   functions: readonly string[],
@@ -36,7 +36,7 @@ export const pausedFunctions = async (
   const mappings = await eventSourceMappings(target).catch(() => undefined);
   const all = await Promise.all(
     functions.map(async (name) => {
-      // One of the two may be known where the other is not.
+      // One of the two may be readable if the other is not.
       const [mapping, record] = await Promise.all([
         mappings?.of(name).catch(() => undefined),
         recordOf(target, name).catch(() => undefined),
@@ -65,22 +65,22 @@ const pausedOf = (
 
 export type PauseRequest = {
   functions: string[];
-  /** All that can be paused. */
+  /** All functions that can be paused. */
   known: readonly string[];
   reason: string | undefined;
   audit: Audit;
   signal: AbortSignal;
-  /** For how long it waits at most until AWS has done it. */
+  /** Maximum time to wait until AWS has made the change. */
   patienceMs?: number;
 };
 
-/** With the record of the pause that is made, was met or is ended, where there is one. */
+/** Includes the record of a pause that is made, found or ended, if there is one. */
 export type PauseChange = Partial<PauseRecord> & {
   function: string;
-  /** What its event-source mapping was when it was asked first, and when it was asked last. */
+  /** The state of its event-source mapping when it was first read, and when it was last read. */
   was: string;
   state: string;
-  /** AWS has done it. */
+  /** AWS has made the change. */
   done: boolean;
 };
 
@@ -91,7 +91,7 @@ const usualPatienceMs = 180_000;
 export const pauseFunctions = (target: Target, request: PauseRequest): Promise<PauseChange[]> =>
   change(target, request, { command: 'pause', wanted: 'Disabled' });
 
-/** Starts them again. @throws UsageError, RefusedError */
+/** Starts the deliveries again. @throws UsageError, RefusedError */
 export const resumeFunctions = (target: Target, request: PauseRequest): Promise<PauseChange[]> =>
   change(target, request, { command: 'resume', wanted: 'Enabled' });
 
@@ -118,9 +118,9 @@ const change = async (target: Target, request: PauseRequest, verb: Verb): Promis
   const changes = await Promise.all(
     found.map(async ({ name, mapping, record }): Promise<PauseChange> => {
       const was = mapping.state;
-      // Of a pause that somebody ended on AWS, a record may be left.
+      // If somebody ended a pause on AWS, an old record may be left.
       const told = isPause && (record === undefined || was === 'Enabled') ? made : record;
-      // Written before and taken away after: what is paused is never without who and why.
+      // Written before the change and removed after it: a paused function always has a record of who paused it and why.
       if (isPause && told === made) await writeRecord(target, name, made);
       const look = () => mappingOf(mappings, name, target);
       const { state } = await brought(mapping, { look, mappings, wanted: verb.wanted, signal, patienceMs });
@@ -162,7 +162,7 @@ type Wanted = {
   patienceMs: number;
 };
 
-/** What the mapping is at last: as wanted, or what it was when the time was up. */
+/** The last state of the mapping: as wanted, or the state when the time was up. */
 const brought = async (first: EventSourceMapping, options: Wanted): Promise<EventSourceMapping> => {
   const { look, mappings, wanted, signal, patienceMs } = options;
   const endMs = performance.now() + patienceMs;
@@ -170,7 +170,7 @@ const brought = async (first: EventSourceMapping, options: Wanted): Promise<Even
   let mapping = first;
   for (let looks = 1; ; looks += 1) {
     if (mapping.state === wanted || signal.aborted || performance.now() > endMs) return mapping;
-    // Between the two, another change is not over yet, and AWS takes no new one.
+    // In a state between the two, another change is in progress, and AWS accepts no new one.
     if (mapping.state === opposite) await mappings.change(mapping, wanted === 'Enabled');
     await restAfter(looks, signal);
     mapping = await look();

@@ -3,7 +3,7 @@ import { UsageError } from './command-errors.ts';
 import type { DeclaredFunction } from './integrations.ts';
 import { unknownName } from './nearest.ts';
 
-/** One scope, and what needs it. */
+/** One scope, and the operations that need it. */
 export type NeededScope = { scope: string; operations: string[] };
 
 /** The OAuth scopes that a function needs: those of the operations that it may call, and no more. */
@@ -19,7 +19,6 @@ export const scopesOf = (
     .sort((one, other) => (one.scope < other.scope ? -1 : 1));
 };
 
-/** The scopes of each function by its name. */
 export const scopesByFunction = (
   functions: readonly Omit<DeclaredFunction, 'actor'>[],
   overrides: Record<string, OperationOverride> = {},
@@ -40,7 +39,7 @@ export type NeededScopes = {
   users: string;
 };
 
-/** What each function, and each client, needs; of these names, or of all functions. @throws UsageError */
+/** The scopes that each function and each client needs, for these names or for all functions. @throws UsageError */
 export const neededScopes = (
   all: readonly DeclaredFunction[],
   { names, overrides }: { names: string[]; overrides: Record<string, OperationOverride> },

@@ -1,16 +1,16 @@
 import { awsClient, type ClientOptions, timeouts } from '../../runtime/aws/clients.ts';
 import { safeText } from '../../runtime/privacy/log-text.ts';
 
-/** What a stack of CloudFormation tells about itself, by name. */
+/** The outputs of a CloudFormation stack, by name. */
 export type StackOutputs = Record<string, string | undefined>;
 
-/** Reads the outputs of a stack; `why` they are not known, where they cannot be read. */
+/** Reads the outputs of a stack. `why`: the reason if they cannot be read. */
 export type ReadStack = (
   name: string,
   options: ClientOptions,
 ) => Promise<{ outputs: StackOutputs; why?: string }>;
 
-/** For the command alone: no function's bundle holds the client. */
+/** Only the command uses it, so that no function's bundle holds the client. */
 export const readStack: ReadStack = async (name, options) => {
   const { CloudFormationClient, DescribeStacksCommand } = await import('@aws-sdk/client-cloudformation');
   const client = awsClient(CloudFormationClient, {
@@ -36,7 +36,7 @@ export const readStack: ReadStack = async (name, options) => {
   }
 };
 
-/** Who asks is not known, or there is no such region: every other call of AWS would fail alike. */
+/** The identity is unknown, or there is no such region: every other call of AWS would fail alike. */
 const isOfAllCalls = ({ name, message, ...error }: Error): boolean =>
   ('code' in error && /^(ENOTFOUND|EAI_AGAIN)$/.test(`${error.code}`)) ||
   /^CredentialsProviderError$|^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidAccessKeyId)/.test(

@@ -12,32 +12,32 @@ import type { ReadStack, StackOutputs } from './stack-outputs.ts';
 
 /** The deployment that an operator works on, and the clients for it. */
 export type Target = AwsClients & {
-  /** What its queues' names begin with, such as `sis-relay-prod-`. */
+  /** The beginning of its queues' names, such as `sis-relay-prod-`. */
   prefix: string;
-  /** For the client of Lambda, which nothing but a command loads; undefined: it cannot be reached. */
+  /** Options for the Lambda client, which only a command loads; undefined: it cannot be reached. */
   lambdaOptions: ClientOptions | undefined;
   /** Name of the ledger's table; undefined: the functions have none. */
   ledgerTable: string | undefined;
   /** Name of the table of what operators see; undefined: the functions have none. */
   deskTable: string | undefined;
-  /** Name of the table of what the SIS' names stand for; undefined: there is none. */
+  /** Name of the crosswalk table; undefined: there is none. */
   crosswalkTable: string | undefined;
   deadLetterQueueUrl(): Promise<string>;
-  /** Undefined where the function has no queue. */
+  /** Undefined if the function has no queue. */
   queueUrlOf(functionName: string): Promise<string | undefined>;
-  /** Keeps the audit log, and what is archived; undefined: it is not known. */
+  /** The bucket of the audit log and of archives; undefined: unknown. */
   bucket(): Promise<string | undefined>;
   /** The platform's settings, named as for the functions; undefined: the platform is not known. */
   platform(): Promise<Record<string, string> | undefined>;
-  /** What the functions' log is read by: the options of a client of CloudWatch Logs; undefined: it is kept nowhere. */
+  /** How to read the functions' log: the options of a CloudWatch Logs client, or a file; undefined: no log is kept. */
   functionLog?: { client: ClientOptions } | { file: string } | undefined;
-  /** Of the metrics that a function writes. */
+  /** The namespace of the functions' metrics. */
   metricNamespace: string;
-  /** Who acts, as they say, for the audit log. */
+  /** Who acts, by the name that they gave, for the audit log. */
   who: string;
-  /** Who acts, by their credentials; undefined: nothing tells it. */
+  /** Who acts, by their credentials; undefined: unknown. */
   caller?: (() => Promise<string>) | undefined;
-  /** How long letters stay hidden from others when the process that leased them dies. */
+  /** How long letters stay hidden from others if the process that leased them dies. */
   leaseSeconds: number;
   /** How long a receive call waits for letters. */
   pollSeconds: number;
@@ -52,14 +52,14 @@ export type TargetOptions = {
   region?: string | undefined;
   /** Who acts; default: the user of this machine, or the function. */
   as?: string | undefined;
-  /** A file of `npm run local`; true: that of the project in which this folder lies. */
+  /** A file of `npm run local`; true: that of the project which contains this folder. */
   local?: string | true | undefined;
   leaseSeconds?: number | undefined;
-  /** Reads the stack of the stage for what neither the options nor the environment tell. Default: nothing reads it. */
+  /** Reads the stack of the stage for values that neither the options nor the environment give. Default: none is read. */
   readStack?: ReadStack | undefined;
-  /** Reads whose credentials act. Default: nothing reads it. */
+  /** Reads the identity of the credentials. Default: none is read. */
   readCaller?: ReadCaller | undefined;
-  /** Gets a sentence where the stack does not tell it either. */
+  /** Receives a sentence if the stack lacks a value, too. */
   warn?(sentence: string): void;
 };
 
@@ -93,7 +93,7 @@ const environment = () => {
   );
 };
 
-/** Whether the options or the environment say which deployment is meant. */
+/** Whether the options or the environment name a deployment. */
 export const isNamed = ({ local, stage, deadLetters }: TargetOptions): boolean => {
   const { SIS_RELAY_STAGE, DEAD_LETTER_QUEUE_URL } = environment();
   return [local, stage, deadLetters, SIS_RELAY_STAGE, DEAD_LETTER_QUEUE_URL].some(
@@ -114,7 +114,7 @@ export const targetFrom = (options: TargetOptions): Target => {
   return { ...target, ...common, pollSeconds: isExact ? 0 : 1 };
 };
 
-/** How the site overrides operations; it needs no target. */
+/** The site's overrides of operations; no target is needed. */
 export const operationOverrides = (): Record<string, OperationOverride> => {
   try {
     return operationOverridesFrom(given());
@@ -123,7 +123,7 @@ export const operationOverrides = (): Record<string, OperationOverride> => {
   }
 };
 
-/** What the functions' own check of their settings found, for a person. */
+/** The problems that the functions' own check of their settings found, for a person. */
 export const settingsProblem = (error: unknown): string =>
   error instanceof Error ? error.message.replace("The function's", 'The') : String(error);
 
@@ -143,7 +143,7 @@ const targetOnAws = (options: TargetOptions) => {
   };
   const clients = awsClients(() => clientOptions);
   const stage = options.stage ?? settings.SIS_RELAY_STAGE;
-  // --stage goes before the environment, which may name the queue of another stage.
+  // --stage takes precedence over the environment, which may name the queue of another stage.
   const url =
     options.deadLetters ?? (options.stage === undefined ? settings.DEAD_LETTER_QUEUE_URL : undefined);
   const prefix = prefixOf(stage, url);
@@ -156,7 +156,7 @@ const targetOnAws = (options: TargetOptions) => {
     deskTable: tableOf(options, settings.DESK_TABLE, `${prefix}desk`),
     crosswalkTable: tableOf(options, settings.CROSSWALK_TABLE, `${prefix}crosswalk`),
     lambdaOptions: clientOptions,
-    // Behind an own address of services, credentials are nobody's on AWS.
+    // With a custom endpoint, the credentials belong to no identity on AWS.
     caller: readCaller && !hasOwnStore(settings) ? once(() => readCaller(clientOptions)) : undefined,
     deadLetterQueueUrl: once(async () => {
       const found = url ?? (await queueUrl(clients, `${prefix}${suffix}`));
@@ -181,7 +181,6 @@ const targetOnAws = (options: TargetOptions) => {
   };
 };
 
-/** Of the stack of the stage. */
 const outputsOf = async (
   name: string,
   clientOptions: ClientOptions,

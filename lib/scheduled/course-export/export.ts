@@ -14,14 +14,13 @@ import { exportOperations } from './parts.ts';
 import { type Asked, askedIn } from './request.ts';
 import { type ExportTotals, incompleteIn } from './totals.ts';
 
-/** The result of a run that came to its end. Otherwise it throws, and the engine reports a failed execution. */
+/** The result of a run that ended by itself. Otherwise the run throws, and the engine reports a failed execution. */
 export type ExportAnswer = {
   /** `incomplete`: some files failed; the manifest says which, and why. `empty`: no course is listed. */
   outcome: 'complete' | 'incomplete' | 'empty';
-  /** In words. */
   message: string;
   runId: string;
-  /** Where its files lie. */
+  /** The folder of its files. */
   files: string;
   manifest: string;
   orgUnits: { wanted: number; incomplete: number };
@@ -29,7 +28,7 @@ export type ExportAnswer = {
 
 type Services = ExportServices & Pick<JobServices, 'running'>;
 
-/** Copies courses, with what belongs to them, to S3. */
+/** Copies courses and their contents to S3. */
 export const exportJob = (services: () => Promise<Services>): Job<Asked, ExportAnswer> =>
   jobOf({
     ...{ requestIn: askedIn, whatOf: () => 'the course export', services },
@@ -91,7 +90,7 @@ const listCourses = async ({ request, services }: ExportRun, untilMs: number): P
   } catch (error) {
     const { kind, message, remedy } = failureOf(error);
     if (kind === 'defect' || (dispositions[kind] === 'wait' && Date.now() < untilMs)) throw error;
-    // It would be refused again, and without the list nothing can be exported.
+    // A retry would be refused again, and without the list nothing can be exported.
     throw new Error(`The courses could not be listed: ${message}. ${remedy}`);
   } finally {
     observe.flush();

@@ -25,7 +25,7 @@ export type ExportRun = { request: ExportRequest; runId: string; services: Expor
 /** An org unit, or the rest of it. */
 type OrgUnit = {
   orgUnitId: number;
-  /** The files that are still to be exported, in this order; undefined: all. */
+  /** The files that remain to be exported, in this order; undefined: all. */
   left?: string[];
 };
 
@@ -49,7 +49,7 @@ export const orgUnitList = ({ request, runId, services }: ExportRun): WorkList<O
       const told = failure.kind === 'crashed' ? { ...failure, remedy } : failure;
       addFailure(totals, filesOf(task, request), told);
     },
-    // One after the other, so that what an invocation cuts off is one org unit of each step.
+    // One after the other, so that an interrupted invocation cuts off only one org unit of each step.
     concurrency: { steps: limits.concurrency, items: 1 },
     minPerStep: 1,
     maxWaitMs: limits.maxWaitMs,
@@ -64,7 +64,7 @@ type ExportContext = {
   store: JobStore;
   observe: Observe;
   totals: ExportTotals;
-  /** Fires at the end of the time. */
+  /** Fires when the time is up. */
   signal: AbortSignal;
 };
 

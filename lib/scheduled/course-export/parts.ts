@@ -33,32 +33,31 @@ export type ExportDetails = z.infer<typeof exportDetails>;
 
 const noDetails: ExportDetails = { groupCategoryIds: [], quizIds: [], assessments: [] };
 
-/** All that an export may call of the platform. */
+/** All platform operations that an export may call. */
 export const exportOperations: readonly Operation<unknown>[] = [
   ...[getOrgUnit, getClasslistPages, getGroups, getGradeObjects, getQuizAttempts, getAssessment],
   ...[getCourseImage, getOrgUnits],
 ];
 
-/** One file of an export. */
 export type Part = {
-  /** `classlists/2001`, `quiz-attempts/2001-9201`: where it goes, without its ending. */
+  /** The file's path without its ending, as in `classlists/2001`, `quiz-attempts/2001-9201`. */
   file: string;
   /** It is the org unit itself. */
   isOrgUnit: boolean;
-  /** Stores it under this key plus an ending; undefined where it does not exist. */
+  /** Stores it under this key plus an ending. Undefined if it does not exist. */
   store(key: string, context: PartContext): Promise<Stored | undefined>;
 };
 
 export type PartContext = {
   platform: Platform;
   store: JobStore;
-  /** Called for one item that the platform refuses; the others are exported all the same. */
+  /** Called for an item that the platform refuses; the others are exported all the same. */
   refused(item: string, failure: Failure): void;
 };
 
 export type Stored = { lines: number; bytes: number };
 
-/** Everything that is exported of an org unit, itself first. */
+/** Everything that is exported of an org unit, starting with the org unit itself. */
 export const partsOf = (orgUnitId: number, details: ExportDetails = noDetails): Part[] => {
   type Items = (platform: Platform, refused: PartContext['refused']) => AsyncIterable<object>;
   const lines = (file: string, items: Items): Part => ({

@@ -4,7 +4,6 @@ import { platformId } from '../../message/message.ts';
 import { courseOffering } from '../../platform/resources/org-units.ts';
 import { exportDetails } from './parts.ts';
 
-/** What is to be exported. */
 const exportRequest = z
   .strictObject({
     /** Default: all org units of the type. */
@@ -27,7 +26,6 @@ const exportRequest = z
 
 export type ExportRequest = z.infer<typeof exportRequest>;
 
-/** The request, and who made it. */
 export type Asked = { request: ExportRequest; isScheduled: boolean };
 
 /** @throws Error that names what is wrong with the event. */

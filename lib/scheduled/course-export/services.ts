@@ -2,7 +2,6 @@ import { createJobServices, type JobServices } from '../../delivery/durable/serv
 import type { ExportSettings } from '../../runtime/aws/settings.ts';
 import type { ExportServices } from './org-unit.ts';
 
-/** The services of a container that exports. */
 export const createExportServices = async (
   settings: ExportSettings,
 ): Promise<ExportServices & Pick<JobServices, 'running'>> => {

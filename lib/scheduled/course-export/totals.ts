@@ -1,7 +1,7 @@
 import type { Failure } from '../../message/failure.ts';
 import type { Stored } from './parts.ts';
 
-/** One failure, and all parts that failed because of it. */
+/** A failure, and all parts that it affected. */
 type FailureGroup = Failure & {
   part: string;
   count: number;

@@ -10,13 +10,13 @@ import { nothingOf, shownEnrollment, shownGrade, shownRoles } from './platform-v
 import type { Finding } from './record.ts';
 import { type Reason, reasonFor, type Selection, type Subject } from './selection.ts';
 
-/** What it may call of the platform. */
+/** Platform operations that a comparison may call. */
 export const reconcileOperations = [getGradeValue, getClasslistPages];
 
-/** Beside the memory of a container that has just started. */
+/** In addition to the memory of a container that has just started. */
 export const garbageMb = 64;
 
-/** A write that was chosen, as the ledger knew it then. */
+/** A selected write, as the ledger had it then. */
 export type Written = {
   resource: string;
   subject: Subject;
@@ -25,10 +25,10 @@ export type Written = {
   fields: Record<string, WrittenField>;
 };
 
-/** Of an enrollment whose user the crosswalk does not know: who else is in the org unit may be that one. */
+/** For an enrollment whose user the crosswalk does not know: any other user in the org unit may be that one. */
 export const unknownUser = 0;
 
-/** An enrollment that a snapshot of the SIS has. */
+/** An enrollment in a snapshot of the SIS. */
 export type Told = {
   resource: string;
   subject: Subject;
@@ -45,16 +45,16 @@ export type Checked = {
   subject: Subject;
   reason: Reason;
   judged: Judged;
-  /** By which message it was written, by SQS' id. */
+  /** SQS' id of the message that wrote it. */
   messageId?: string | undefined;
-  /** When the platform changed it last, as it writes it. */
+  /** When the platform last changed it, in the platform's format. */
   changedAt?: string;
   error?: Pick<Failure, 'kind' | 'message'>;
-  /** It is looked at once more when what is in progress is over. */
+  /** It is checked once more after the write in progress has ended. */
   again?: Chosen;
-  /** Nobody chose it: it was found beside what was chosen. */
+  /** It was not selected, but found beside a selected one. */
   isBeside?: true;
-  /** The run looks at the ledger's write of the same resource as well, and finds there what differs. */
+  /** The run also checks the ledger's write of the same resource, and reports the difference there. */
   isFoundByLedger?: boolean;
 };
 
@@ -65,13 +65,13 @@ export type Checking = {
   settledMs: number;
   attemptMs: number;
   nowMs(): number;
-  /** Users in other roles than those of the snapshots are no business of the SIS. */
+  /** The SIS does not manage users in other roles than those of its snapshots. */
   roles: ReadonlySet<number>;
-  /** What the run looks at of the ledger. */
+  /** Which writes of the ledger the run checks. */
   selection: Selection;
 };
 
-/** The platform, or AWS, does not answer now: what was not looked at is looked at later. */
+/** The platform or AWS does not answer now: the unchecked writes are checked later. */
 export class NotNow extends Error {
   override name = 'NotNow';
   readonly failure: Failure;
@@ -82,7 +82,7 @@ export class NotNow extends Error {
   }
 }
 
-/** Looks at a grade, or at enrollments in one org unit. @throws NotNow */
+/** Checks a grade, or enrollments in one org unit. @throws NotNow */
 export const checkGroup = async (group: readonly Chosen[], checking: Checking): Promise<Checked[]> => {
   const [first] = group;
   if (first === undefined) return [];
@@ -123,7 +123,7 @@ const readOr = async <Value>(
 
 export const unreadable = (chosen: Chosen, { kind, message }: Failure): Checked => {
   const fields = chosen.reason === 'snapshot' ? {} : chosen.fields;
-  // Of what is not known to be done, nobody claims that it is there.
+  // A write that may not have been done need not be on the platform.
   if (Object.values(fields).some(({ outcome }) => outcome === 'unknown' || outcome === 'undone'))
     return { ...bare(chosen), judged: notCompared('in progress') };
   const writtenMs = writtenMsOf(fields);
@@ -151,7 +151,7 @@ const judgedBy = (
     digestsOf: (field, value) => digestsOf(resource, field, value),
   });
 
-/** Whoever was to be removed and is there has any role at all, even where privacy hides it. */
+/** A user who was to be removed and is still there has some role, even if privacy hides it. */
 const enrolled: Shown = { fields: { whole: [] }, changedMs: undefined };
 
 /** Whether the last write of an enrollment was to remove it. */
@@ -162,7 +162,7 @@ export const isRemoved = (
 ): boolean =>
   whole?.digest !== undefined && digestsOf(resource, 'whole', removedDigested).includes(whole.digest);
 
-/** What differs says something only if nothing was written since it was chosen, and nothing is in progress. */
+/** A difference counts only if nothing was written since the selection, and nothing is in progress. */
 const checkWritten = async (
   chosen: Chosen,
   shown: Shown | undefined,
@@ -191,13 +191,13 @@ const itemNow = async (resource: string, { ledger }: Checking): Promise<Item | u
   return 'value' in read ? read.value : undefined;
 };
 
-/** The ledger knows no more of it. */
+/** The ledger no longer has it. */
 export const notComparable = (chosen: Chosen): Checked => ({
   ...bare(chosen),
   judged: notCompared('no digest'),
 });
 
-/** As the ledger knows it now; undefined: no more. */
+/** The ledger's current state; undefined: it no longer has the resource. */
 export const chosenNow = async (chosen: Chosen, checking: Checking): Promise<Chosen | undefined> => {
   if (chosen.reason === 'snapshot') return chosen;
   const now = await itemNow(chosen.resource, checking);
@@ -233,7 +233,7 @@ const checkEnrollments = async (
   ];
 };
 
-/** Snapshots, or classes that are one org unit, may give a user several roles: which of them holds, nobody says. */
+/** Snapshots, or classes that share an org unit, may give a user several roles. It is unknown which one applies. */
 const wantedBy = (all: readonly Told[], shown: Shown | undefined): EffectClass | undefined => {
   if (shown === undefined) return 'missing';
   const values = shown.fields.whole;
@@ -241,7 +241,7 @@ const wantedBy = (all: readonly Told[], shown: Shown | undefined): EffectClass |
   return all.some(({ roleId }) => values.includes(roleDigested(roleId))) ? 'same' : 'different';
 };
 
-/** An enrollment that the SIS has. What was written since its snapshot holds in its place. */
+/** Checks an enrollment of the SIS. A write after its snapshot takes precedence. */
 const checkTold = async (
   { told, all }: { told: Told; all: readonly Told[] },
   shown: Shown | undefined,
@@ -253,7 +253,7 @@ const checkTold = async (
   return byLedger(told, { shown, otherwise: itsClass }, checking);
 };
 
-/** Who is enrolled on the platform, in a role that the SIS gives, and not in the SIS. */
+/** Users who are enrolled on the platform, in a role that the SIS gives, and not in the SIS. */
 const extrasIn = async (told: readonly Told[], shown: Roles, checking: Checking): Promise<Checked[]> => {
   const [first] = told;
   if (first === undefined || told.some(({ subject }) => subject.userId === unknownUser)) return [];
@@ -277,7 +277,7 @@ const extrasIn = async (told: readonly Told[], shown: Roles, checking: Checking)
   );
 };
 
-/** The ledger tells what was written since the snapshot, and whether the platform holds that. */
+/** Checks by the ledger what was written since the snapshot, and whether the platform has it. */
 const byLedger = async (
   told: Told,
   { shown, otherwise }: { shown: Shown | undefined; otherwise: EffectClass },
@@ -292,7 +292,7 @@ const byLedger = async (
   const found = { isFoundByLedger: isFoundByLedger(told, now, checking) };
   if (judged.class === undefined && judged.why === 'in progress')
     return { ...bare(told), judged, again: told };
-  // The platform holds what was written last, or nobody can tell: what the SIS says differs only if that was before.
+  // The platform has the last write, or it is unknown: the SIS' data differ only if the snapshot is newer than that write.
   const isUnknownOrSame = judged.class === 'same' || judged.class === undefined;
   if (isUnknownOrSame && writtenMs > told.toldMs) return { ...bare(told), judged };
   if (isUnknownOrSame)
@@ -309,7 +309,7 @@ const isFoundByLedger = (
   Object.keys(item.fields).length > 0 &&
   reasonFor({ resource, subject, writtenMs: writtenMsOf(item.fields) }, selection) !== undefined;
 
-/** Undefined where it is as it was sent, nothing can be said, or it is found elsewhere. */
+/** Undefined if it is as it was sent, cannot be judged, or is found elsewhere. */
 export const findingIn = ({
   judged,
   messageId,

@@ -7,10 +7,10 @@ import { garbageMb, writtenMsOf } from './check.ts';
 import { chosenLine } from './divide.ts';
 import { noReasons, type Reason, reasonFor, type Selection, subjectOf } from './selection.ts';
 
-/** The ledger is read in so many parts at the same time. */
+/** The ledger is read in this many parts at the same time. */
 export const segments = 4;
 
-/** Of grades and enrollments. */
+/** The fields of grades and enrollments that are compared. */
 export const comparedFields = ['grade', 'comments', 'privateComments', 'whole'] as const;
 
 export type Choosing = { store: JobStore; table: LedgerTableOptions };
@@ -19,7 +19,7 @@ export type Choosing = { store: JobStore; table: LedgerTableOptions };
 export type Segment = { segment: number; from?: Attributes };
 
 export type ChosenFrom = {
-  /** What is left to be read. */
+  /** Segments that remain to be read. */
   left: Segment[];
   /** Grades and enrollments that were read. */
   entries: number;
@@ -28,7 +28,7 @@ export type ChosenFrom = {
 
 type Reading = { from: readonly Segment[]; untilMs: number; keyOf(segment: number): string };
 
-/** Reads segments of the ledger until the time is over, and keeps what is to be looked at. */
+/** Reads segments of the ledger until the time is up, and keeps the selected writes. */
 export const chooseWrites = async (
   { from, untilMs, keyOf }: Reading,
   selection: Selection,
@@ -47,7 +47,7 @@ export const chooseWrites = async (
       let text = '';
       for (const { resource, claimId, fields } of page.entries) {
         const subject = subjectOf(resource);
-        // A claim that had to be taken back leaves no field.
+        // A revoked claim leaves no field.
         if (subject === undefined || Object.keys(fields).length === 0) continue;
         all.entries += 1;
         const reason = reasonFor({ resource, subject, writtenMs: writtenMsOf(fields) }, selection);
@@ -66,7 +66,7 @@ export const chooseWrites = async (
       .uploadLines(keyOf(each.segment), lines(each))
       .catch((error: unknown) => failing.signal.aborted || failing.abort(error)),
   );
-  // The step may be repeated when what is under way has ended.
+  // The step may be repeated, but only after what is in progress has ended.
   await Promise.all(read);
   failing.signal.throwIfAborted();
   return all;

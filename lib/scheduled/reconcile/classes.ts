@@ -1,14 +1,13 @@
 import { haveOneKey } from '../../delivery/ledger/digest.ts';
 import type { Field } from '../../delivery/ledger/table.ts';
 
-/** What became of a write, as the platform shows it. */
+/** The classes of a write, by what the platform shows. */
 export const classes = ['same', 'missing', 'older', 'different', 'changed', 'extra', 'unreadable'] as const;
 export type EffectClass = (typeof classes)[number];
 
-/** Those that a person has to look at; `changed` and `extra` may have been decided on the platform. */
+/** Classes that a person has to look at; `changed` and `extra` may be decisions made on the platform. */
 export const faultClasses = ['missing', 'older', 'different', 'unreadable'] as const satisfies EffectClass[];
 
-/** What each class says of a write. */
 export const classMeanings: Readonly<Record<EffectClass, string>> = {
   same: 'is as it was sent',
   missing: 'is not there',
@@ -19,39 +18,39 @@ export const classMeanings: Readonly<Record<EffectClass, string>> = {
   unreadable: 'cannot be read',
 };
 
-/** What the platform shows of a resource; undefined: there is none. */
+/** What the platform shows of a resource; undefined: it does not exist. */
 export type Shown = {
-  /** By field, what it may be of: a grade may be read as of more than one type. Undefined: the platform does not show the field. */
+  /** The candidates for each field's value: a grade may be of more than one type. Undefined: the platform does not show the field. */
   fields: Readonly<Record<string, readonly string[] | undefined>>;
-  /** When it was changed last, on our clock; undefined: the platform does not tell. */
+  /** When it was last changed, by our clock; undefined: the platform does not report it. */
   changedMs: number | undefined;
-  /** The same as the platform writes it. */
+  /** The same time in the platform's format. */
   changedAt?: string;
 };
 
-/** What a resource without an entry on the platform has, by field: a grade that is not there has no comment. */
+/** The fields of a resource that does not exist on the platform: a missing grade has no comment. */
 export type Nothing = Readonly<Record<string, string>>;
 
-/** What is compared of the last claim of a field. */
+/** The compared part of a field's last claim. */
 export type WrittenField = Pick<Field, 'messageId' | 'outcome' | 'claimedMs' | 'digest'>;
 
 type Compared = {
   fields: Readonly<Record<string, WrittenField>>;
   shown: Shown | undefined;
   nothing: Nothing;
-  /** The digests of a field with this value, one by each key that is known. */
+  /** The digests of a field with this value, one by each known key. */
   digestsOf(field: string, value: string): readonly string[];
-  /** What was written is presumed done after so long, in milliseconds. */
+  /** A write is presumed done after this many milliseconds. */
   settledMs: number;
-  /** How long the attempt that wrote it may have taken, in milliseconds. */
+  /** The longest duration of the attempt that wrote it, in milliseconds. */
   attemptMs: number;
   nowMs: number;
 };
 
-/** The platform tells times by the second. */
+/** The platform's times have a resolution of one second. */
 const clockGrainMs = 1_000;
 
-/** Where nothing can be said of a write: it is not over, left no outcome, or its digest is by a key that is gone. */
+/** The class is undefined if nothing can be said: the write is not over, left no outcome, or its digest is by an unknown key. */
 export type Judged =
   | {
       class: EffectClass;
@@ -61,7 +60,7 @@ export type Judged =
     }
   | { class: undefined; why: 'in progress' | 'no digest' | 'not shown' };
 
-/** Compares what the platform shows with what was written last, field by field: the class is that of the worst field. */
+/** Compares the platform's state with the last write, field by field. The result is the class of the worst field. */
 export const judgeEffect = (compared: Compared): Judged => {
   const { fields, shown, nothing, digestsOf, nowMs, settledMs, attemptMs } = compared;
   const all = Object.entries(fields);
@@ -81,7 +80,7 @@ export const judgeEffect = (compared: Compared): Judged => {
       continue;
     }
     const made = digestsOf(field, '');
-    // By a key that is gone nothing can be compared: that it differs would say nothing.
+    // A digest by an unknown key cannot be compared: a difference would mean nothing.
     if (!made.some((each) => haveOneKey(each, digest))) {
       isUnknown = true;
       continue;
@@ -90,7 +89,7 @@ export const judgeEffect = (compared: Compared): Judged => {
     if (!values.some((value) => digestsOf(field, value).includes(digest))) wrong.push(field);
   }
   if (!isCompared) return { class: undefined, why: isHidden ? 'not shown' : 'no digest' };
-  // That a part of it is there does not say that all of it is.
+  // If one part is there, the others may still be missing.
   if (wrong.length === 0 && isUnknown) return { class: undefined, why: 'no digest' };
   if (wrong.length === 0) return { class: 'same', fields: [], writtenMs };
   if (all.some(([, field]) => isInProgress(field, { settledMs, nowMs })))
@@ -99,14 +98,14 @@ export const judgeEffect = (compared: Compared): Judged => {
   return { class: classOfDifference(shown, { writtenMs, attemptMs }), fields: wrong, writtenMs };
 };
 
-/** Its message may still come back to its queue, waits there, or is a letter. */
+/** Its message may come back to its queue, waits there, or is a letter. */
 const isInProgress = (
   { outcome, claimedMs }: WrittenField,
   { settledMs, nowMs }: { settledMs: number; nowMs: number },
 ): boolean =>
   outcome === 'unknown' || outcome === 'undone' || (outcome === 'claimed' && claimedMs + settledMs > nowMs);
 
-/** By when the platform changed it last: before our write, with it, or since. */
+/** By when the platform last changed it: before our write, with it, or since. */
 const classOfDifference = (
   { changedMs }: Shown,
   { writtenMs, attemptMs }: { writtenMs: number; attemptMs: number },

@@ -11,15 +11,15 @@ import { type Chosen, garbageMb, unknownUser, type Written } from './check.ts';
 import { isOrgUnitsTurn, type Reason, type Selection } from './selection.ts';
 import { type Saying, takeSaid } from './sis-values.ts';
 
-/** A part of the work: of so many writes at least, so that an execution has operations enough for all of them. */
+/** Minimum number of writes in a part, so that an execution has enough operations for all parts. */
 const minPartWrites = 1_000;
 const maxParts = 1_000;
 
-/** Should the night be too short: what is recent comes first, then the sample, as a part of it says nothing. */
+/** The order, in case the night is too short: recent writes come first, then the sample, because a part of a sample means little. */
 const turns: Record<Reason, number> = { recent: 0, sample: 1, slice: 2, snapshot: 2 };
 
 const columns = ['turn', 'org_unit_id', 'kind', 'line'];
-/** Of a write that was chosen: `columns`. No JSON has a tab or a line feed. */
+/** A line for a selected write, with `columns`. JSON contains no raw tab or line feed. */
 export const chosenLine = ({ fields, ...chosen }: Written): string => {
   const { reason, subject } = chosen;
   const compared = Object.fromEntries(
@@ -38,8 +38,8 @@ const tables = `
 `;
 
 /**
- * The enrollments that snapshots say of the org units whose turn it is: of each of them all, as who is not among them is not in the SIS. Whom
- * nobody knows may be anybody who is there.
+ * The enrollments in snapshots of all selected org units. All of an org unit are needed: a user who is not among them is not in the SIS.
+ * An unknown user may be any user on the platform.
  */
 const told = `
   SELECT ${turns.snapshot} AS turn, org_unit_id, 'enrollment' AS kind, to_json({
@@ -52,10 +52,10 @@ const unknownEnrolled = `
   SELECT count(*) FROM enrolled
   WHERE org_unit_id IS NULL OR (user_id IS NULL AND org_unit_id IN (SELECT org_unit_id FROM org_units))`;
 
-/** What was chosen, as it lies in a file: `$1`. */
+/** The selected writes, from a file: `$1`. */
 const chosen = packedRows('$1', columns);
 
-/** What lies together is in one part: of an org unit the classlist is read once. */
+/** Enrollments of one org unit are in one part, so that the classlist is read once. */
 const partsOf = `
   WITH places AS (
       SELECT CAST(turn AS INTEGER) AS turn, CAST(org_unit_id AS BIGINT) AS org_unit_id, kind, count(*) AS writes
@@ -67,23 +67,23 @@ const partsOf = `
   SELECT turn || ' ' || org_unit_id || ' ' || kind, CAST(before // greatest(${minPartWrites}, total // ${maxParts} + 1) AS INTEGER)
   FROM behind`;
 
-/** In no order, and joined with no table: the engine would hold these lines. */
+/** Unordered and joined with no table: otherwise the engine would hold these lines. */
 const placed = `SELECT turn || ' ' || org_unit_id || ' ' || kind, line FROM ${chosen}`;
 
 export type Telling = Omit<Saying, 'sets' | 'folder' | 'store'> & { store: JobStore };
 
 export type Told = {
-  /** How many enrollments of snapshots are to be looked at. */
+  /** How many enrollments of snapshots are selected. */
   enrolled: number;
   /** The snapshots that were read. */
   snapshots: string[];
-  /** The roles that they give; none where another one is still being sent. */
+  /** The roles that they give; none if another snapshot is still being sent. */
   roles: number[];
   /** How many of their enrollments name an org unit or user that the crosswalk does not know, or not for sure. */
   unknown: number;
 };
 
-/** Keeps the enrollments of snapshots that are to be looked at. `isWhole`: of all org units, whose turn it is or not. */
+/** Keeps the selected enrollments of snapshots. `isWhole`: of all org units, not only of those whose turn it is. */
 export const chooseTold = (
   { key, isWhole }: { key: string; isWhole: boolean },
   selection: Selection,
@@ -92,7 +92,7 @@ export const chooseTold = (
   inSets(async (sets, folder) => {
     const { store } = telling;
     const all = await snapshotsNow(store);
-    // What a snapshot says that is being sent need not be on the platform yet.
+    // The contents of a snapshot that is being sent need not be on the platform yet.
     const snapshots = all.filter(({ isSending }) => !isSending);
     await sets.run(tables);
     await takeSaid({ ...telling, sets, folder }, snapshots, {
@@ -122,22 +122,22 @@ export const chooseTold = (
     );
     return {
       ...{ enrolled, unknown, snapshots: snapshots.map(({ id }) => id) },
-      // Without one of them nobody knows who is too many.
+      // If one of them is missing, surplus users cannot be recognized.
       roles: all.length === snapshots.length ? roles : [],
     };
   });
 
 type Dividing = {
-  /** Of the objects that hold what was chosen. */
+  /** The objects that hold the selected writes. */
   keys: readonly string[];
   partKey(part: number): string;
 };
 
-/** Divides what was chosen into parts, in the order in which it is looked at. Answers how many there are. */
+/** Divides the selected writes into parts, in the order of checking. Returns the number of parts. */
 export const divide = ({ keys, partKey }: Dividing, store: JobStore): Promise<number> =>
   inSets(
     async (sets, folder) => {
-      // Packed files one after the other are one: of many the engine would hold a piece each.
+      // Concatenated gzip files are one file: of many files the engine would hold a piece each.
       const path = join(folder, 'chosen.gz');
       for (const key of keys) await pipeline(await store.open(key), createWriteStream(path, { flags: 'a' }));
       const partOf = new Map((await Array.fromAsync(sets.rows<[string, number]>(partsOf, [path]))).flat());
@@ -154,9 +154,9 @@ export const divide = ({ keys, partKey }: Dividing, store: JobStore): Promise<nu
     { memoryMb: divideMb },
   );
 
-/** Of the engine, which holds no more than places and a piece of a file. */
+/** Memory of the engine, which holds only positions and a piece of a file. */
 const divideMb = 192;
-/** Of each part is held in memory: there are a thousand. */
+/** Maximum size of a part's buffer in memory: there are a thousand parts. */
 const maxHeld = 32 * 1024;
 
 /** Files of packed lines, one a part. */
@@ -173,7 +173,7 @@ const createParts = (folder: string) => {
       if (text.length < maxHeld) held.set(part, text);
       else write(part, text);
     },
-    /** Answers their paths in the order of the parts. */
+    /** Returns their paths in the order of the parts. */
     end: (): string[] => {
       for (const [part, text] of held) if (text !== '') write(part, text);
       return [...held.keys()].sort((one, other) => one - other).map(pathOf);
@@ -181,7 +181,7 @@ const createParts = (folder: string) => {
   };
 };
 
-/** What a part holds, in groups and in the order in which they are looked at: the enrollments of an org unit together, each grade for itself. */
+/** The groups of a part, in the order of checking: the enrollments of an org unit together, each grade by itself. */
 export const groupsIn = async (key: string, store: JobStore): Promise<Chosen[][]> => {
   const all = (await store.readLines(key)).map((line): Chosen => JSON.parse(line));
   const places = Map.groupBy(all, placeOf);

@@ -3,8 +3,8 @@ import { digestBy } from '../../delivery/ledger/digest.ts';
 import { unlessError } from '../../runtime/aws/error.ts';
 
 /**
- * Digests of a value by the ledger's key, and by the one before it: a key that was rotated has digested what the ledger still holds.
- * @throws where the current key cannot be read.
+ * Makes digests of a value by the ledger's key, and by the previous one: the ledger still holds digests by a key that was rotated.
+ * @throws if the current key cannot be read.
  */
 export const readDigestMakers = async (
   client: SecretsManagerClient,

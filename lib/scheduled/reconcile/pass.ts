@@ -26,26 +26,26 @@ import { noReasons, type Reason, reasons, type Selection } from './selection.ts'
 
 export type Looking = Omit<Checking, 'platform' | 'roles' | 'selection'> &
   Pick<JobServices, 'store' | 'platform' | 'observe' | 'paceUse'> & {
-    /** How many reads are under way at the same time, as far as the pace lets them. */
+    /** Maximum number of concurrent reads, as far as the pace allows. */
     concurrency: number;
   };
 
 /**
- * What so often was not answered is told as unreadable, where others are: it must not keep the night from what is behind it. So many
- * groups at a time: often it is an org unit.
+ * After this many unanswered attempts, a resource counts as unreadable if others are answered: it must not keep the night from the rest.
+ * The second is the number of groups at a time: often they are of one org unit.
  */
 const [maxStuck, maxUnanswered] = [6, 64];
 
-/** What is looked at once more lies in parts of so many at least. */
+/** Minimum number of writes in a part that is checked once more. */
 const minAgain = 1_000;
 
-/** Where to go on: in which part, and after how many of its groups. */
+/** Where to continue: the part, and the number of its groups that are done. */
 export type Progress = { part: number; group: number };
 
 export type Counts = {
   tallies: Record<Reason, Tally>;
   byKind: Record<'grade' | 'enrollment', Tally['byClass']>;
-  /** What differs and was not accepted, by class. */
+  /** Differences that are not accepted, by class. */
   open: Tally['byClass'];
   findings: number;
   accepted: number;
@@ -53,11 +53,11 @@ export type Counts = {
 };
 
 export type Looked = Counts & {
-  /** Undefined: all was looked at. */
+  /** Undefined: everything was checked. */
   next?: Progress;
-  /** For what it waits. */
+  /** The failure that it waits for. */
   waits?: Failure;
-  /** The objects with what is to be looked at once more. */
+  /** The objects with the writes to check once more. */
   againKeys: string[];
 };
 
@@ -73,18 +73,18 @@ type Asked = {
   partKey(part: number): string;
   findingsKey: string;
   againKey(part: number): string;
-  /** They were in progress before: they are looked at as the ledger knows them now, and not once more. */
+  /** These writes were in progress before: they are checked by the ledger's current state, and not again. */
   isLast: boolean;
-  /** So many times it came no further than there. */
+  /** How many times it got no further than this. */
   stuck: number;
   timeMs: number;
   roles: ReadonlySet<number>;
   selection: Selection;
-  /** By `acceptanceKeyOf`. */
+  /** Keys by `acceptanceKeyOf`. */
   accepted: ReadonlySet<string>;
 };
 
-/** Looks at what was chosen from there on until the time is over, and keeps what differs. */
+/** Checks the selected writes from there on until the time is up, and records the differences. */
 export const lookAt = (asked: Asked, looking: Looking): Promise<Looked> =>
   inFolder(async (folder) => {
     const { from, parts, partKey, findingsKey, againKey, isLast, stuck, timeMs } = asked;
@@ -100,7 +100,7 @@ export const lookAt = (asked: Asked, looking: Looking): Promise<Looked> =>
     };
     const calling = { ...looking, observe: { call } };
     const platform = bulkPlatform(calling, { operations: reconcileOperations, signal });
-    // Of an org unit only a part is looked at once more: who is not in that part is not too many.
+    // Only a part of an org unit is checked once more: a user outside that part is not surplus.
     const checking: Checking = { ...looking, platform, selection, roles: isLast ? new Set() : roles };
     const findings = join(folder, 'findings');
     writeFileSync(findings, '');
@@ -138,16 +138,16 @@ export const lookAt = (asked: Asked, looking: Looking): Promise<Looked> =>
           return patience.answered(await check(each));
         } catch (error) {
           if (!(error instanceof NotNow)) throw error;
-          // Others were cut off by the end of the invocation.
+          // The others were cut off by the end of the invocation.
           const isCutOff = signal.aborted && each !== groups[from.group];
           if (!isCutOff && patience.isOver(error.failure))
             return each.map((chosen) => unreadable(chosen, error.failure));
-          // That the time of the invocation is over is no reason to wait.
+          // The end of the invocation's time is no reason to wait.
           if (!signal.aborted) waits = error.failure;
           return undefined;
         }
       };
-      // What is behind a group that could not be looked at is looked at again with it.
+      // Groups after an unanswered group are checked again with it.
       let done = await inOrder(groups.slice(group), { concurrency, stop, work });
       const failure = patience.failureOfAll(groups.length - group);
       if (failure) [waits, done] = [failure, []];
@@ -168,14 +168,14 @@ export const lookAt = (asked: Asked, looking: Looking): Promise<Looked> =>
     return { ...counts, againKeys: again.keys, ...(next && { next }), ...(next && waits && { waits }) };
   });
 
-/** Keeps what is to be looked at once more, as it was divided: what lay together stays together. */
+/** Keeps writes to check once more, divided as before: what was together stays together. */
 const createAgain = (store: JobStore, againKey: Asked['againKey']) => {
   const keys: string[] = [];
   let lines: string[] = [];
   return {
     keys,
     add: (chosen: Chosen): void => void lines.push(`${JSON.stringify(chosen)}\n`),
-    /** If there are so many. */
+    /** Writes only if there are at least this many. */
     write: async (min: number): Promise<void> => {
       if (lines.length < min) return;
       const key = againKey(keys.length);
@@ -186,7 +186,7 @@ const createAgain = (store: JobStore, againKey: Asked['againKey']) => {
   };
 };
 
-/** With groups that are not answered, where it came no further for so long. */
+/** Limits the patience with unanswered groups after it got no further for long. */
 const createPatience = (isStuck: boolean) => {
   const failures: Failure[] = [];
   let isAnswered = false;
@@ -200,7 +200,7 @@ const createPatience = (isStuck: boolean) => {
       if (isOver) failures.push(failure);
       return isOver;
     },
-    /** Where nothing is answered at all, it is the platform that is away. */
+    /** If nothing is answered at all, the platform is down. */
     failureOfAll: (groups: number): Failure | undefined =>
       !isAnswered && failures.length < groups ? failures[0] : undefined,
   };
@@ -212,7 +212,7 @@ type Working<Item, Result> = {
   work(item: Item): Promise<Result | undefined>;
 };
 
-/** Works at so many at once; the results of those before the first that has none. */
+/** Works on a number of items at once. Returns the results before the first item that has none. */
 const inOrder = async <Item, Result>(
   items: readonly Item[],
   { concurrency, stop, work }: Working<Item, Result>,

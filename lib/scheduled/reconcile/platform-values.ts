@@ -6,11 +6,11 @@ import { type Grade, gradesIn, readGradeValue } from '../../platform/resources/g
 import type { Nothing, Shown } from './classes.ts';
 import type { Subject } from './selection.ts';
 
-/** A grade that is not there has no comments either; who is not in a classlist was removed. */
+/** A missing grade has no comments either; a user who is not in the classlist was removed. */
 export const nothingOf = ({ kind }: Subject): Nothing =>
   kind === 'grade' ? { comments: '', privateComments: '' } : { whole: removedDigested };
 
-/** What the platform shows of a grade; undefined: there is none. @throws what its answer makes. */
+/** The platform's state of a grade; undefined: it does not exist. @throws the failure of the call. */
 export const shownGrade = async (
   platform: Platform,
   { orgUnitId, gradeObjectId = 0, userId }: Subject,
@@ -21,7 +21,7 @@ export const shownGrade = async (
   const changedMs = Date.parse(withZone(LastModified ?? '')) - (platform.clockOffsetMs() ?? 0);
   return {
     fields: {
-      // Of which type the grade object is does not matter: the value of another type has another digest.
+      // The grade object's type does not matter: the same value of another type has another digest.
       grade: gradesIn(value).map((grade: Grade) => JSON.stringify(grade)),
       comments: formsOf(await plainText(Comments)),
       privateComments: PrivateComments === undefined ? undefined : formsOf(await plainText(PrivateComments)),
@@ -31,15 +31,15 @@ export const shownGrade = async (
   };
 };
 
-/** The platform tells times of UTC: without a zone it is of no other. */
+/** The platform's times are UTC, also without a zone. */
 const withZone = (text: string): string => (/(Z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`);
 
-/** The second is what is digested; the first was. */
+/** The second form is digested now; the first one was digested by earlier versions. */
 const formsOf = (text: string): string[] => [text, comparableText(text)];
 
 /**
- * Who is in an org unit's classlist, by the user's id, and in which roles: it may have a user twice. Undefined: privacy hides one.
- * @throws what its answer makes.
+ * The roles of each user in an org unit's classlist, which may list a user twice. Undefined: privacy hides a user.
+ * @throws the failure of the call.
  */
 export const shownRoles = async (
   platform: Platform,
@@ -54,7 +54,7 @@ export const shownRoles = async (
   return roles;
 };
 
-/** Of one in the classlist, which does not tell when it was changed. */
+/** The classlist does not show when an enrollment was changed. */
 export const shownEnrollment = (roleIds: readonly number[] | undefined): Shown => ({
   fields: { whole: roleIds?.map(roleDigested) },
   changedMs: undefined,

@@ -42,13 +42,13 @@ export type ReconcileServices = Looking &
     crosswalk: Crosswalk;
     resend: Resend;
     limits: JobServices['limits'] & {
-      /** A run is over after so long, however far it came. */
+      /** A run ends after this time, however far it got. */
       maxRunMs: number;
-      /** Writes of so long ago are all looked at. */
+      /** All writes of this period are checked. */
       recentMs: number;
-      /** About so many of those that are older, by chance. */
+      /** Approximate size of the random sample of older writes. */
       sampleSize: number;
-      /** All older ones have had their turn after so many nights. */
+      /** Within this many nights, every older write has its turn. */
       nights: number;
     };
   };
@@ -57,7 +57,7 @@ type Run = JobRun<ReconcileServices> & { request: ReconcileRequest };
 
 const dayMs = 24 * 3_600_000;
 
-/** Compares the platform with what the ledger says was sent, and with the SIS' snapshots, and keeps what differs. It repairs nothing. */
+/** Compares the platform with the ledger and with the SIS' snapshots, and records the differences. It repairs nothing. */
 export const reconcileJob = (
   services: () => Promise<ReconcileServices>,
 ): Job<ReconcileRequest, Report | ResendAnswer> =>
@@ -69,7 +69,7 @@ export const reconcileJob = (
     work: async (request, jobRun) => {
       const { engine, services } = jobRun;
       const { running, limits } = services;
-      // It does no harm beside a comparison, which may take all night.
+      // Runs beside a comparison, which may take all night, without harm.
       if (request.resend !== undefined) return services.resend(request.resend, engine);
       const run: Run = { ...jobRun, request };
       await waitForOlderExecutions(engine, { running, backoff: limits.backoff });
@@ -83,7 +83,7 @@ const tellFailure = async (run: Run, begun: Begun, error: unknown): Promise<void
   const { observe, store } = run.services;
   observe.count('ReconcileRuns', { outcome: 'failed' }, 1);
   observe.flush();
-  // With what was found until then.
+  // Includes what was found until then.
   const last = reportSchema.safeParse(await store.readJsonIfAny(reportKey(begun.runId))).data;
   const soFar = last ?? reportOf(run, { begun, sum: noCounts() });
   const report: Report = { ...soFar, endedMs: Date.now(), state: 'failed', why: causeOf(error) };
@@ -91,7 +91,7 @@ const tellFailure = async (run: Run, begun: Begun, error: unknown): Promise<void
   await store.writeJson(latestKey, { id: report.id });
 };
 
-/** The engine wraps what a step throws. */
+/** The engine wraps the errors of a step. */
 const causeOf = (error: unknown): string => {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return cause instanceof Error ? safeText(cause.message) : 'The log of the function reconcile shows why';
@@ -99,7 +99,7 @@ const causeOf = (error: unknown): string => {
 
 type Begun = Selection & { startedMs: number };
 
-/** Chance takes as many as are wanted of what the ledger held last time; the first time, all. */
+/** The share of the sample follows from the ledger's size in the last run; the first run takes all. */
 const begin = async (run: Run): Promise<Begun> => {
   const { request, services } = run;
   const { store, limits } = services;
@@ -116,25 +116,25 @@ const begin = async (run: Run): Promise<Begun> => {
   return begun;
 };
 
-/** What a night has missed that was not run, or was too short, is recent to the next one; for a week at most. */
+/** Writes that a missed or short night left unchecked are recent to the next night; for a week at most. */
 const sinceAfter = (
   before: Report | undefined,
   { startedMs, recentMs }: { startedMs: number; recentMs: number },
 ): number => {
   const seenMs =
     before === undefined ? startedMs : before.state === 'whole' ? before.startedMs : before.sinceMs;
-  // What was in progress when the run before began, was not seen by it.
+  // The previous run did not see what was in progress when it began.
   const overlapMs = Math.max(0, recentMs - dayMs);
   return Math.min(startedMs - recentMs, Math.max(seenMs - overlapMs, startedMs - 7 * dayMs));
 };
 
-/** Which share of what is older makes a sample of that size, by what the run before has read. */
+/** The share of older writes that makes a sample of this size, by the number of writes in the previous run. */
 const shareAfter = (before: Report | undefined, sampleSize: number): number => {
   if (before === undefined) return 1;
   const { state, entries, share, sinceMs, tallies } = before;
   // It failed before it had read the ledger.
   if (state === 'failed' && entries === 0) return share;
-  // To a run of all, all were recent.
+  // In a run of all writes, all were recent.
   const older = entries - (sinceMs <= 0 ? 0 : tallies.recent.selected);
   return older <= sampleSize ? 1 : sampleSize / older;
 };
@@ -213,7 +213,7 @@ const lookAtAll = async (
       all.againKeys.push(...looked.againKeys);
       const { next, waits } = looked;
       stuck = next?.part === from.part && next.group === from.group ? stuck + 1 : 0;
-      // Whoever comes further has no reason to wait longer each time.
+      // A run that makes progress need not wait longer each time.
       unlucky = waits ? (stuck > 0 ? unlucky + 1 : 1) : 0;
       if (waits) {
         const { retryAfterSeconds } = waits;
@@ -301,13 +301,13 @@ const reportOf = (
   ...{ snapshots: chosen?.snapshots ?? [], unknown: chosen?.unknown ?? 0, parts: steps, ...sum },
 });
 
-/** Tells what came of it: the report in the bucket, metrics and the log. */
+/** Reports the result in the bucket, in metrics and in the log. */
 const tell = async (run: Run, told: Told): Promise<Report> => {
   const { store, observe } = run.services;
   const report = reportOf(run, told);
   await store.writeJson(reportKey(report.id), report);
   await store.writeJson(latestKey, { id: report.id });
-  // An alarm rings by them: what was accepted is no fault any more.
+  // An alarm uses them: an accepted difference is no fault.
   for (const [name, count] of Object.entries(report.open))
     observe.count('ReconcileWrites', { class: name }, count);
   const same = reasons.reduce((sum, reason) => sum + report.tallies[reason].byClass.same, 0);

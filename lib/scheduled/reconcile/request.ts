@@ -3,11 +3,11 @@ import { requestFrom } from '../../delivery/durable/request.ts';
 import { runId } from './record.ts';
 
 const reconcileRequest = z.strictObject({
-  /** Every write that the ledger knows is looked at, and not those alone whose turn it is. */
+  /** Checks every write in the ledger, not only those whose turn it is. */
   whole: z.boolean().default(false),
-  /** The id of the run, so that whoever asks finds its report; default: it makes one. */
+  /** The id of the run, so that the caller finds its report; default: a new one. */
   id: runId.optional(),
-  /** Nothing is compared: what `reconcile/resends/<id>.json` names is sent again. */
+  /** Compares nothing: sends again what `reconcile/resends/<id>.json` names. */
   resend: runId.optional(),
 });
 

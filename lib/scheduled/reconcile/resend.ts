@@ -41,14 +41,14 @@ import { type Subject, subjectOf } from './selection.ts';
 import { type Saying, takeSaid } from './sis-values.ts';
 
 export type Resending = {
-  /** Of the bucket that has the runs and the snapshots. */
+  /** The bucket that has the runs and the snapshots. */
   store: JobStore;
   ledger: Pick<LedgerTable, 'read'>;
   digestsOf(resource: string, field: string, value: string): readonly string[];
   crosswalk: Pick<Crosswalk, 'platformIds'>;
   platform: PlatformClient;
   sqs(): Promise<SQSClient>;
-  /** Of the function that an event is for. */
+  /** URL of the queue of the event's function. */
   queueUrlOf(functionName: string): string;
   integrations(): Promise<ReadonlyMap<string, Integration<unknown>>>;
   observe: Observe;
@@ -60,20 +60,20 @@ type Outcome = ResendResult['outcomes'][number];
 /** By resource. */
 type Outcomes = Map<string, Outcome>;
 
-/** How many findings had each outcome. The rest is in the bucket. */
+/** How many findings had each outcome. The details are in the bucket. */
 export type ResendAnswer = { id: string; state: 'done'; outcomes: ResendCounts };
 
-/** Does what an operator has asked for in `reconcile/resends/<id>.json`. */
+/** Does what an operator requested in `reconcile/resends/<id>.json`. */
 export type Resend = (id: string, engine: Engine) => Promise<ResendAnswer>;
 
-/** What it may call of the platform: names of grade objects are looked up, and what is there now is looked at. */
+/** Platform operations that a resend may call, to look up names of grade objects and the current state. */
 export const resendOperations = [...lookUpOperations, getGradeValue];
 
-/** The other classes are decisions of others, or nothing is known of what is there. */
+/** The other classes are decisions of others, or the state on the platform is unknown. */
 const resentClasses: readonly EffectClass[] = ['missing', 'older', 'different'];
 
 const garbageMb = 96;
-/** So many events are sent together. */
+/** Number of events that are sent together. */
 const batchSize = 1_000;
 
 export const createResend =
@@ -113,26 +113,26 @@ export const createResend =
     }
   };
 
-/** `signal`: the time of the invocation is over. */
+/** `signal`: the time of the invocation is up. */
 type Timed = Resending & { signal: AbortSignal };
 
-/** What is looked for in the snapshots. */
+/** What is searched for in the snapshots. */
 type Wanted = {
   finding: DecidedFindings['findings'][number];
   subject: Subject;
-  /** By field, of what was written; undefined: the ledger has nothing of it, and what the SIS says now is sent. */
+  /** The digests of the written fields; undefined: the ledger has none, and the SIS' current data are sent. */
   digests: Record<string, string> | undefined;
-  /** Of the event that is sent, where the ledger tells it. */
+  /** The time of the event to send, if the ledger gives it. */
   time: string | undefined;
-  /** The user was removed. `isEnrolledSince`: by what the SIS has said later, the user is enrolled again. */
+  /** The user was removed. `isEnrolledSince`: by newer data of the SIS, the user is enrolled again. */
   isRemoval?: true;
   isEnrolledSince?: true;
-  /** What the SIS calls it, where a snapshot tells, and says something else of it than was written. */
+  /** The SIS' names for it, if a snapshot contains it with other data than were written. */
   names?: Names;
 };
 type Names = { [Name in (typeof nameColumns)[number]]?: string };
 
-/** What is sent, and to which resource. */
+/** An event to send, and its resource. */
 type Sending = Addressed & { resource: string };
 
 const sendAgain = async (id: string, outcomes: Outcomes, services: Timed): Promise<void> => {
@@ -140,7 +140,7 @@ const sendAgain = async (id: string, outcomes: Outcomes, services: Timed): Promi
   const findings = new Map(asked.findings.map((finding) => [finding.resource, finding]));
   const wanted = new Map<string, Wanted>();
   const sender = createSender(outcomes, services);
-  // Outcomes in the order in which the findings are named.
+  // Keeps the outcomes in the order of the findings.
   for (const resource of findings.keys()) outcomes.set(resource, { resource, outcome: 'not-held' });
   await inParallel(findings.values(), async (finding) => {
     const decided = await decide(finding, { id, services });
@@ -161,19 +161,19 @@ const sendAgain = async (id: string, outcomes: Outcomes, services: Timed): Promi
 
 type Given = { id: string; services: Resending };
 
-/** What a finding's ledger item alone tells: an outcome, or what is to be looked for. */
+/** Decides by the finding's ledger item alone: an outcome, or what to search for. */
 const decide = async (finding: Wanted['finding'], { id, services }: Given): Promise<Outcome | Wanted> => {
   const { resource, writtenMs } = finding;
   const subject = subjectOf(resource);
   if (subject === undefined || !resentClasses.includes(finding.class))
     return { resource, outcome: 'not-for-us' };
   const item = await services.ledger.read(resource);
-  // What is forgotten since cannot be told from anything else that the snapshot says.
+  // A forgotten item cannot be distinguished from anything else in the snapshot.
   if (item === undefined)
     return { finding, subject, digests: writtenMs === undefined ? undefined : {}, time: undefined };
   const fields = Object.entries(item.fields);
   const own = fields.find(([, { version }]) => placeIn(version).id === eventIdOf(id, resource));
-  // This step has been done before, and was repeated.
+  // This step was done before, and is repeated.
   if (own !== undefined) return { resource, outcome: 'sent', messageId: own[1].messageId };
   if (fields.some(([, { claimedMs }]) => claimedMs > (writtenMs ?? 0))) return { resource, outcome: 'newer' };
   const time = timeAfter(fields);
@@ -185,14 +185,14 @@ const decide = async (finding: Wanted['finding'], { id, services }: Given): Prom
   return { finding, subject, digests, time };
 };
 
-/** Newer than what it repeats, and older than all that the SIS says later. */
+/** Newer than what it repeats, and older than all later changes of the SIS. */
 const timeAfter = (fields: [string, Field][]): string =>
   fields
     .map(([, { version }]) => placeIn(version).nextTime)
     .sort()
     .at(-1) ?? '';
 
-/** The same each time: of two that are sent because a step was repeated, the ledger takes the second for a duplicate. */
+/** The same id each time: if a repeated step sends a second event, the ledger recognizes it as a duplicate. */
 const eventIdOf = (id: string, resource: string): string =>
   `reconcile/${id}/${hash('sha256', resource).slice(0, 20)}`;
 
@@ -217,7 +217,7 @@ const eventOf = (
 
 type Sender = { add(sending: Sending): Promise<void>; send(): Promise<void> };
 
-/** Sends events many at a time, and notes which are on their queues. */
+/** Sends events in batches, and records which are on their queues. */
 const createSender = (outcomes: Outcomes, { sqs, queueUrlOf }: Resending): Sender => {
   let held: Sending[] = [];
   const send = async (): Promise<void> => {
@@ -239,7 +239,7 @@ const createSender = (outcomes: Outcomes, { sqs, queueUrlOf }: Resending): Sende
 
 type Search = { id: string; sender: Sender; outcomes: Outcomes; services: Timed };
 
-/** Sends what the snapshots have as it was written, and takes it out of what is wanted. */
+/** Sends what the snapshots contain as it was written, and removes it from what is wanted. */
 const searchSnapshots = async (
   wanted: Map<string, Wanted>,
   { id, sender, outcomes, services }: Search,
@@ -267,7 +267,7 @@ const searchSnapshots = async (
     const now = await stateNow(found, platform);
     if (now === 'unreadable') wanted.set(resource, found);
     if (now === 'changed') {
-      // It may have been this very event, by a step that was done before.
+      // This very event may have been sent by a step that was done before.
       const decided = await decide(found.finding, { id, services });
       outcomes.set(resource, 'outcome' in decided ? decided : { resource, outcome: 'newer' });
     }
@@ -288,7 +288,7 @@ const searchSnapshots = async (
   await paceUse.write();
 };
 
-/** What a snapshot says of an org unit and user of which something is wanted. */
+/** What a snapshot contains about a wanted org unit and user. */
 type Found = { droppedMs: number; function: string; orgUnitId: number; userId: number; data: object };
 type FoundRow = [droppedMs: number, fn: string, orgUnitId: number, userId: number, data: string];
 
@@ -306,7 +306,7 @@ const addFound = `
 
 const functionOf = { enrollment: 'enrollment-create', grade: 'grade-push' } as const;
 
-/** Those of the snapshot that was dropped last come first. */
+/** The newest snapshot comes first. */
 async function* findSaid(
   wanted: readonly Wanted[],
   saying: Saying & { store: JobStore },
@@ -324,7 +324,7 @@ async function* findSaid(
     yield rows.map(foundIn);
 }
 
-/** Its data with ids of the platform; 0 is none: such data are not taken. */
+/** The data with the platform's ids. Data with the id 0 (none) are skipped. */
 const withIds = async (
   { orgUnitId, userId, data }: Omit<Found, 'droppedMs'>,
   { platform, services: { crosswalk } }: { platform: Platform; services: Resending },
@@ -337,7 +337,7 @@ const withIds = async (
   return withPlatformIds(data, sisIds, ({ platformField }) => ids[platformField] ?? 0);
 };
 
-/** What somebody has changed on the platform since the finding was made is not overwritten. A classlist does not tell when that was. */
+/** Protects what somebody has changed on the platform since the finding was made. A classlist does not show when that was. */
 const stateNow = async (
   { finding, subject }: Wanted,
   platform: Platform,
@@ -357,7 +357,7 @@ const stateNow = async (
 
 type Known = { integration: Integration<unknown> | undefined; resource: string; data: object };
 
-/** What the function would make of the data: undefined where it would not take them. */
+/** The data as the function would parse them. Undefined if it would refuse them. */
 const readAs = (
   integration: Integration<unknown>,
   data: object,
@@ -372,8 +372,8 @@ const readAs = (
 };
 
 /**
- * The data to be sent, where they are all that was written: what the snapshot says in other words would overwrite something newer, or
- * leave a part as it is. Undefined: they are not.
+ * The data to send, if they contain all that was written: other data of the snapshot would overwrite something newer, or leave a part
+ * unchanged. Undefined: they do not.
  */
 const asWritten = (
   { integration, resource, data }: Known,
@@ -383,12 +383,12 @@ const asWritten = (
   if (digests === undefined) return data;
   const given = integration && readAs(integration, data)?.fields;
   if (integration === undefined || given === undefined) return undefined;
-  // Of a comment that it has no more, a snapshot says nothing: what was sent then is an empty one.
+  // A snapshot does not mention a removed comment; an empty comment was sent then.
   const cleared = Object.keys(digests).filter((field) => !(field in given));
   const whole = { ...data, ...Object.fromEntries(cleared.map((field) => [field, ''])) };
   const fields = readAs(integration, whole)?.fields ?? {};
   const names = Object.keys(fields);
-  // Data that its function would not take have no field.
+  // Data that the function would refuse have no field.
   const isSame = names.every((field) => {
     const digest = digests[field];
     return digest !== undefined && digestsOf(resource, field, fields[field] ?? '').includes(digest);
@@ -396,7 +396,7 @@ const asWritten = (
   return names.length > 0 && isSame ? whole : undefined;
 };
 
-/** A name that nobody knows, or a list that the platform refuses, is about nothing that is wanted. */
+/** An unknown name, or a list that the platform refuses, concerns nothing that is wanted. */
 const unlessItPasses = (error: unknown): undefined => {
   const { kind } = failureOf(error);
   if (kind === 'defect' || (kind !== 'unknown-id' && dispositions[kind] === 'wait')) throw error;
@@ -407,7 +407,7 @@ const nameColumns = ['orgUnitCode', 'userName', 'orgDefinedId', 'gradeObjectName
 const namesIn = (data: object): Names =>
   Object.fromEntries(sisIdsIn(data).sisIds.map(({ field, value }) => [field, value]));
 
-/** What no snapshot has as it was written: a table for those who run the SIS. */
+/** What no snapshot has as it was written: a table for the people who run the SIS. */
 const writeList = async (id: string, missing: Wanted[], { store }: Resending): Promise<void> => {
   if (missing.length === 0) return;
   await inFolder(async (folder) => {

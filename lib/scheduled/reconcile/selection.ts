@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** Why something is looked at: it was written in the last day, it is its turn, chance has chosen it, or a snapshot tells of it. */
+/** Why something is checked: it was written in the last day, it is its turn, it is in the random sample, or a snapshot contains it. */
 export const reasons = ['recent', 'slice', 'sample', 'snapshot'] as const;
 export type Reason = (typeof reasons)[number];
 
@@ -8,18 +8,18 @@ export const noReasons = <Value>(make: () => Value): Record<Reason, Value> =>
   Object.fromEntries(reasons.map((reason) => [reason, make()])) as Record<Reason, Value>;
 
 export type Selection = {
-  /** Writes since then are all looked at, in milliseconds. */
+  /** All writes since then are checked, in milliseconds. */
   sinceMs: number;
-  /** What is older takes turns: each is looked at once in so many nights. */
+  /** Older writes take turns: each is checked once in this many nights. */
   nights: number;
   night: number;
-  /** Which share of what is older chance chooses, of 1. */
+  /** The share of the random sample among older writes, from 0 to 1. */
   share: number;
-  /** Another one chooses others. */
+  /** Each run's id selects another sample. */
   runId: string;
 };
 
-/** Chance comes first: what is left out of a sample because of its turn would make it say less. */
+/** The sample comes first: if it omitted writes because of their turn, it would be less representative. */
 export const reasonFor = (
   { resource, subject, writtenMs }: { resource: string; subject: Subject; writtenMs: number },
   selection: Selection,
@@ -30,7 +30,7 @@ export const reasonFor = (
   return isItsTurn(turn, selection) ? 'slice' : undefined;
 };
 
-/** An org unit's enrollments have their turn together: one classlist tells of them all. */
+/** An org unit's enrollments have their turn together: one classlist shows them all. */
 export const isOrgUnitsTurn = (orgUnitId: number, selection: Selection): boolean =>
   isItsTurn(orgUnitTurn(orgUnitId), selection);
 
@@ -39,10 +39,10 @@ const orgUnitTurn = (orgUnitId: number): string => `enrollment/${orgUnitId}`;
 const isItsTurn = (text: string, { nights, night }: Selection): boolean =>
   Math.floor(chanceOf(text) * nights) === night % nights;
 
-/** From 0 to 1, evenly spread over texts, and the same for the same text. */
+/** From 0 to 1, evenly distributed over texts, and constant for a text. */
 const chanceOf = (text: string): number => Number.parseInt(hash('sha256', text).slice(0, 12), 16) / 2 ** 48;
 
-/** What the ledger's keys say: `grade/2001/5001/301`, `enrollment/2001/301`. */
+/** The parts of the ledger's keys: `grade/2001/5001/301`, `enrollment/2001/301`. */
 export type Subject = {
   kind: 'grade' | 'enrollment';
   orgUnitId: number;
@@ -50,7 +50,7 @@ export type Subject = {
   gradeObjectId?: number;
 };
 
-/** Undefined of a resource of another kind. */
+/** Undefined for a resource of another kind. */
 export const subjectOf = (resource: string): Subject | undefined => {
   const [kind, ...ids] = resource.split('/');
   const numbers = ids.map(Number);

@@ -11,7 +11,6 @@ import { createResend } from './resend.ts';
 
 type LoadIntegrations = () => Promise<ReadonlyMap<string, Integration<unknown>>>;
 
-/** The services of a container that compares, and sends again. */
 export const createReconcileServices = async (
   settings: ReconcileSettings,
   loadIntegrations: LoadIntegrations,
@@ -43,7 +42,7 @@ export const createReconcileServices = async (
     resend: createResend({
       ...services,
       ...reading,
-      // Loaded where something is sent: most runs only compare.
+      // Loaded only if something is sent: most runs only compare.
       sqs: sqsClient(jobClientOptions),
       queueUrlOf: (name) => queueUrlOf(name, settings),
       integrations: once(loadIntegrations),

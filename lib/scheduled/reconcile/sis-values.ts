@@ -22,7 +22,7 @@ export type Saying = {
   platform: Platform;
 };
 
-/** What stands for two is nobody. A code that has moved stands for nothing until an operator accepts that. */
+/** A name with two meanings stands for nothing. A moved code stands for nothing until an operator accepts the move. */
 const standsFor = `
   CREATE TABLE stands_for AS
     SELECT field, name, CAST(min(ids) AS BIGINT) AS id, bool_or(was IS NOT NULL) AS has_moved
@@ -30,7 +30,7 @@ const standsFor = `
   DROP TABLE filled_names;
 `;
 
-/** What a snapshot says, `data`, with the platform's ids where the crosswalk knows them for sure. */
+/** The contents of a snapshot, `data`, with the platform's ids if the crosswalk knows them for sure. */
 const saidBy = (data: string): string => `
   said AS NOT MATERIALIZED (
     SELECT fn, coalesce(d.orgUnitId, o.id) AS org_unit_id, coalesce(d.userId, u.id) AS user_id, d.roleId AS role_id, data
@@ -44,7 +44,7 @@ const saidBy = (data: string): string => `
       AND u.name = coalesce(d.userName, d.orgDefinedId)
   )`;
 
-/** Takes what snapshots say for these functions from `said`, by a statement whose `$1` is when the snapshot was dropped. */
+/** Takes the contents of snapshots for these functions from `said`, by a statement whose `$1` is when the snapshot was dropped. */
 export const takeSaid = async (
   saying: Saying,
   snapshots: readonly SnapshotNow[],

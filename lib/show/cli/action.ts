@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Cli, CommandContext } from './command-context.ts';
 
-/** A file of `actions/` has what one command does with what was typed: its arguments, then its options. */
+/** What a file of `actions/` exports. `act` receives the arguments as typed, then the options. */
 type Action = { act(context: CommandContext, ...typed: never[]): Promise<void> };
 
-/** What a command does is loaded when it is run, so that none waits for what the others need. */
+/** A command's code is loaded when the command runs, so that none waits for the dependencies of others. */
 export const action =
   (cli: Cli, load: () => Promise<Action>) =>
   async (...typed: unknown[]): Promise<void> => {

@@ -124,7 +124,7 @@ const version = (): string =>
 const isRecord = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A name that is misspelt matches nothing: that is said before anything is read. */
+/** A misspelt name matches nothing: it is reported before anything is read. */
 const checkFunctions = (command: Command): void => {
   const names = [command.opts().function ?? []].flat();
   if (names.length === 0) return;

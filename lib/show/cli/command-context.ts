@@ -17,38 +17,38 @@ import { linesOf } from './print/view.ts';
 /** What all commands share. */
 export type Cli = {
   terminal: Terminal;
-  /** False: there was nothing, or not all was done. */
+  /** False: there was nothing to do, or not everything was done. */
   finish(isDone: boolean): void;
-  /** Members of the one document that --json prints when the command ends. */
+  /** Adds members to the document that --json prints when the command ends. */
   collect(document: unknown): void;
 };
 
-/** What one command works with, as it was typed; its options are checked when they are read. */
+/** What one command works with, as typed; its options are checked when they are read. */
 export type CommandContext = Cli & {
   signal: AbortSignal;
   isJson: boolean;
-  /** The deployment that the options name. @throws UsageError where they name none. */
+  /** The deployment that the options name. @throws UsageError if they name none. */
   readonly target: Target;
-  /** The same; undefined: nothing names one. */
+  /** Undefined: no option names a deployment. */
   readonly targetIfNamed: Target | undefined;
-  /** Which letters the options name. @throws UsageError naming the option that is wrong. */
+  /** The filter that the options give. @throws UsageError naming the option that is wrong. */
   readonly filter: Filter;
-  /** Before letters are read for a change: @throws where the audit log could not be written. */
+  /** Call it before letters are read for a change. @throws if the audit log could not be written. */
   checkAudit(): Promise<void>;
-  /** The audit log of the target; the person hears where a change is recorded when it begins. */
+  /** The audit log of the target. When a change begins, the command prints where it is recorded. */
   readonly audit: Audit;
   print: Print;
-  /** Beside the answer, to standard error. */
+  /** Prints to standard error. */
   say(view: View): void;
-  /** Asks before something is changed; with --yes nobody is asked. @throws RefusedError where there is nobody to ask. */
+  /** Asks for confirmation of a change; --yes confirms. @throws RefusedError if there is no terminal to ask on. */
   agreed(question: string): Promise<boolean>;
-  /** Shows how far the work is, and clears that line at the end. */
+  /** Shows progress in a line, which is cleared at the end. */
   withProgress<Value>(what: string, work: (show: Progress['show']) => Promise<Value>): Promise<Value>;
-  /** The same by a bar, which gets the share that is done, from 0 to 1; nothing is shown except on a terminal. */
+  /** Shows progress as a bar, by a share from 0 to 1; only on a terminal. */
   withBar<Value>(what: string, work: (show: (share: number) => void) => Promise<Value>): Promise<Value>;
-  /** For what went wrong. */
+  /** Describes an error. */
   sentence(error: unknown): string;
-  /** For a command whose data takes standard output: all that it says goes to standard error. */
+  /** For a command that writes data to standard output: everything else goes to standard error. */
   besideData(): CommandContext;
 };
 
@@ -121,7 +121,7 @@ const besideData = (cli: Cli): Cli => ({
 
 export const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim());
 
-/** What names the deployment, as it was typed. */
+/** The options that name the deployment, as typed. */
 const optionsGiven = (command: Command): string[] => {
   const given: Record<string, unknown> = command.optsWithGlobals();
   return globalOptions().flatMap((option) => {

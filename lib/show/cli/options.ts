@@ -3,10 +3,10 @@ import { letterKinds } from '../../message/letter-kinds.ts';
 import { UsageError } from '../../operate/stage/command-errors.ts';
 import { nearest } from '../../operate/stage/nearest.ts';
 
-/** They choose a deployment on AWS, or a part of it. */
+/** Options that choose a deployment on AWS, or a part of it. */
 const onAws = ['stage', 'deadLetters', 'bucket', 'profile', 'region'] as const;
 
-/** @throws UsageError where both are chosen: of the two, one would be ignored. */
+/** @throws UsageError if both are given: one of the two would be ignored. */
 export const checkPlace = (given: Record<string, unknown>): void => {
   const local = ['local', 'stack'].find((name) => given[name] !== undefined);
   const options = onAws.filter((name) => given[name] !== undefined).map(optionOf);
@@ -43,13 +43,13 @@ export function wholeNumber(from: number, to: number): (text: string) => number 
   };
 }
 
-/** Why, for the audit log. */
+/** The reason for the audit log. */
 export const reasonText = (text: string): string => {
   if (text.trim() !== '') return text;
   throw new InvalidArgumentError('It must not be empty: say why.');
 };
 
-/** Values of an option that may be given more than once, and several at once with commas. */
+/** Values of an option that may be repeated, and that may hold several values separated by commas. */
 const listed = (text: string, before: string[] = []): string[] => [
   ...before,
   ...text.split(',').flatMap((each) => each.trim() || []),
@@ -67,7 +67,7 @@ export const kinds = (text: string, before?: string[]): string[] => {
   return all;
 };
 
-/** The conditions by which letters are chosen, the same for every command. */
+/** The filter options, the same for every command. */
 export const addFilterOptions = (command: Command): Command =>
   command
     .optionsGroup('Which letters (default: all; every filter must match, and of a list one value):')

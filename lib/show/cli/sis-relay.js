@@ -14,8 +14,8 @@ if (major < 24) {
   );
   process.exit(2);
 }
-// Node keeps there what it has made of each source, and takes it again where the source is the same, byte for byte. Where
-// nothing can be written, it does without.
+// Node keeps its compiled form of each source there, and uses it again if the source is unchanged, byte for byte. If the folder cannot be
+// written, Node works without it.
 process.getBuiltinModule('node:module').enableCompileCache(join(project, '.cache'));
 const [{ run }, { terminalOf }] = await Promise.all([import('./cli.ts'), import('./print/terminal.ts')]);
 process.exitCode = await run(process.argv.slice(2), terminalOf(process));

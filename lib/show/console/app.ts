@@ -22,19 +22,19 @@ import { addTrace } from './screens/trace.ts';
 import { addUncertain } from './screens/uncertain.ts';
 
 type AppOptions = {
-  /** As browsers name it, with the port. */
+  /** The host as browsers name it, with the port. */
   host: string;
   sentence(error: unknown): string;
   onUse(): void;
 };
 
 const formBytes = 256 * 1024;
-/** Of a table or file of messages. */
+/** Maximum size of a table or file of messages. */
 const fileBytes = 20 * 1024 * 1024;
 
 const titles = { 400: 'This cannot be done', 404: 'Not found', 413: 'Too large', 502: 'It failed' } as const;
 
-/** The console: what a request must be, then its screens. */
+/** The console: the checks of each request, then its screens. */
 export const createApp = (given: Omit<Desk, 'app'>, { host, sentence, onUse }: AppOptions): Hono => {
   const app = new Hono();
   const [desk, { session }] = [{ ...given, app }, given];
@@ -73,7 +73,7 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, sentence, onUse }: A
     const form = await formOf(context);
     const next = safeNext(form.get('next') ?? '/');
     if (session.exchange(context, form.get('token') ?? '')) return context.redirect(next, 303);
-    // Another site may lead here, with any token behind the address of any screen.
+    // Security: another site may link here, with any token after the address of any screen.
     if (session.isSignedIn(context)) return context.redirect('/', 303);
     return context.html(
       signIn(next, 'This token is wrong, or was used before. Start the console again to get a new one.'),

@@ -1,21 +1,21 @@
-/** What takes long to read, read once for many requests. */
+/** A value that takes long to read, read once for many requests. */
 export type Kept<Value> = {
-  /** @throws what the reading threw. */
+  /** @throws the error of the reading. */
   get(): Promise<{ value: Value; atMs: number }>;
-  /** The next `get` reads anew: something was changed. */
+  /** Something was changed: the next `get` reads again. */
   changed(): void;
 };
 
-/** Read within this time, in milliseconds, it is worth the wait. */
+/** A reading that takes less than this, in milliseconds, is awaited. */
 const shortMs = 300;
-/** However long it takes to read, it is read again after so many milliseconds: that AWS is away must be seen. */
+/** A value is read again after this many milliseconds, however long reading takes: a failure of AWS must become visible. */
 const maxRestMs = 30_000;
-/** Nobody is shown what is older. */
+/** Older values are never returned. */
 const maxAgeMs = 60_000;
 
 /**
- * What is older than `freshMs`, or than five times as long as it takes to read (30 s at most), is read again: whoever asks gets what was
- * read before where that takes long, and the time of it. A reading that fails is told, never the old in its place.
+ * A value older than `freshMs`, or than five times its reading time (30 s at most), is read again. If reading takes long, the caller gets
+ * the previous value with its time. If a reading fails, the error is thrown; the old value is not returned in its place.
  */
 export const createKept = <Value>(
   read: () => Promise<Value>,
@@ -26,7 +26,7 @@ export const createKept = <Value>(
   const readAnew = (): Promise<{ value: Value; atMs: number }> => {
     const atMs = Date.now();
     const begun = read().then((value) => {
-      // What was changed meanwhile may not be in it.
+      // The reading may lack a change that was made meanwhile.
       if (reading === begun) kept = { value, atMs, tookMs: Date.now() - atMs };
       return { value, atMs };
     });

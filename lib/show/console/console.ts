@@ -17,32 +17,32 @@ import { createLists, type Lists } from './lists.ts';
 import { createRuns } from './runs.ts';
 
 export type ConsoleOptions = {
-  /** 0: any that is free. */
+  /** 0: any free port. */
   port: number;
   readOnly: boolean;
-  /** It ends when nobody has used it for so long. */
+  /** The console ends after this time without use. */
   idleMs: number;
   signal: AbortSignal;
-  /** What went wrong, as the command says it. */
+  /** Describes an error, as the command does. */
   sentence(error: unknown): string;
-  /** Gets a sentence on each change, and where in the code a defect lies. */
+  /** Receives a sentence on each change, and the location of a defect in the code. */
   say(line: string): void;
 };
 
 export type Console = {
-  /** With the token that lets one browser in. */
+  /** Contains the token that admits one browser. */
   url: string;
-  /** Fulfilled when it has ended, and what it was doing is finished: why. */
+  /** Resolves to the reason when the console has ended and its running work is finished. */
   ended: Promise<'interrupted' | 'unused'>;
 };
 
-/** So long, open pages ask what became of their runs when the console ends. */
+/** After the console ends, open pages ask for the results of their runs this long. */
 const lastNewsMs = 500;
 
-/** Serves the desk to browsers on this machine, with the rights of whoever started it. @throws RefusedError where the port is taken. */
+/** Serves the desk to browsers on this machine, with the rights of the user who started it. @throws RefusedError if the port is taken. */
 export const startConsole = async (target: Target, options: ConsoleOptions): Promise<Console> => {
   const { readOnly, idleMs } = options;
-  // Where in the code a defect lies is for the terminal: pages are shown around.
+  // The location of a defect in the code goes to the terminal only: people show pages to others.
   const sentence = (error: unknown): string => {
     const whole = options.sentence(error);
     const told = whole.replace(/(?<!\s)\s{4,}at .*/s, '');
@@ -53,7 +53,8 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   const signal = AbortSignal.any([options.signal, ending.signal]);
   const integrations = await loadIntegrations();
   const { servers, port } = await listening(options.port);
-  // What whoever had the port before left in the browser is of another origin. A secret: at other ports of it browsers show the cookie.
+  // Security: a random host name gives each console its own origin, so that data which an earlier server on this port left in the browser
+  // do not apply. The name is secret, because browsers send the cookie to other ports of the same host.
   const host = `${randomBytes(16).toString('hex')}.localhost:${port}`;
   const session = createSession();
   const lists = createLists(target, signal);
@@ -83,14 +84,14 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   const errorHandler = () => new Response('This is not a request of a browser.', { status: 400, headers });
   for (const server of servers) server.on('request', getRequestListener(app.fetch, { errorHandler }));
 
-  // The first screen need not wait for what takes long.
+  // The first screen need not wait for a slow reading.
   lists.letters.get().catch(() => {});
 
   const ended = new Promise<'interrupted' | 'unused'>((resolve) => {
     const end = async (why: 'interrupted' | 'unused'): Promise<void> => {
       clearInterval(timer);
       ending.abort();
-      // Until then nobody else gets the port.
+      // Until then the port stays taken.
       await runs.over();
       await setTimeout(lastNewsMs);
       for (const server of servers) server.close().closeAllConnections();
@@ -113,7 +114,10 @@ const refusing: Audit = {
   },
 };
 
-/** Browsers look at both for a name under localhost, and give the token to whoever answers. @throws RefusedError where one is taken. */
+/**
+ * Listens on IPv4 and IPv6: browsers try both for a name under localhost, and give the token to any server that answers.
+ * @throws RefusedError if one is taken.
+ */
 const listening = async (asked: number): Promise<{ servers: Server[]; port: number }> => {
   const servers: Server[] = [];
   let port = asked;
@@ -124,7 +128,7 @@ const listening = async (asked: number): Promise<{ servers: Server[]; port: numb
       ({ code }: NodeJS.ErrnoException) => code,
     );
     if (refusal === undefined) ({ port } = server.address() as AddressInfo);
-    // Where there is no IPv6, nobody else has its address either.
+    // Without IPv6, no other process has that address either.
     else if (refusal !== 'EADDRNOTAVAIL' && refusal !== 'EAFNOSUPPORT') {
       for (const each of servers) each.close();
       throw new RefusedError(
@@ -135,7 +139,7 @@ const listening = async (asked: number): Promise<{ servers: Server[]; port: numb
   return { servers, port };
 };
 
-/** What the status tells of letters and of what waits, from what is kept. */
+/** The cached lists of letters and waiting messages for the status. */
 const listsOf = ({ letters, waiting }: Lists) => ({
   letters: async () => {
     const { all, groups, queued } = (await letters.get()).value;

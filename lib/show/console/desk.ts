@@ -20,12 +20,12 @@ import type { Run, Runs } from './runs.ts';
 export type Desk = {
   app: Hono;
   target: Target;
-  /** Of the deployment, as in `sis-relay-prod`. */
+  /** The name of the deployment, as in `sis-relay-prod`. */
   name: string;
   readOnly: boolean;
   session: Session;
   integrations: Integrations;
-  /** Refuses to begin anything where the console is read-only. */
+  /** Refuses to begin anything if the console is read-only. */
   audit: Audit;
   signal: AbortSignal;
   lists: Lists;
@@ -40,7 +40,7 @@ const isView = (content: Html | View): content is View => Array.isArray(content)
 export const htmlOf = ({ readOnly }: Pick<Desk, 'readOnly'>, content: Html | View, level = 2): Html =>
   isView(content) ? shown(content, { as: readOnly ? 'read-only' : 'console', level }) : content;
 
-/** What the script puts in the place of what led to it. */
+/** The part of a page that the script inserts in place of its link. */
 export const partOf = (desk: Pick<Desk, 'readOnly'>, view: View): Html =>
   html`<div id="part">${htmlOf(desk, view)}</div>`;
 
@@ -48,7 +48,6 @@ export const clock = (ms: number): string => `${new Date(ms).toISOString().slice
 
 export const asOf = (ms: number): Block => ({ tone: 'quiet', text: `As of ${clock(ms)}.` });
 
-/** Answers a whole page. */
 export const render = (
   desk: Desk,
   context: Context,
@@ -68,7 +67,7 @@ export const render = (
 type Title = string | ((context: Context) => string);
 type Content = (query: URLSearchParams, context: Context) => Html | View | Promise<Html | View>;
 
-/** A screen: what it shows is told by its address alone. */
+/** Adds a screen. Its address alone decides what it shows. */
 export const addScreen = (desk: Desk, [path, titled]: [path: string, Title], content: Content): void =>
   void desk.app.get(path, async (context) => {
     const title = typeof titled === 'string' ? titled : titled(context);
@@ -78,15 +77,15 @@ export const addScreen = (desk: Desk, [path, titled]: [path: string, Title], con
 
 type Shown = { version: number; part(): Html };
 
-/** Between two looks; the longer where looking fails. */
+/** Time between two looks; the longer one after a failure. */
 const [restMs, troubleMs] = [250, 3_000];
 
-/** What renews itself in a page: a stream says no more than that there is news, and by its end that the console is gone. */
+/** Adds a part of a page that renews itself. The stream only reports that something changed; its end shows that the console is gone. */
 export const addLive = ({ app }: Desk, path: string, look: (context: Context) => Promise<Shown>): void =>
   void app.get(path, async (context) => {
     if (context.req.query('part')) return context.html((await look(context)).part());
     return stream(context, async (out) => {
-      // At once: browsers ask again by themselves for an answer that has not begun.
+      // Written at once: browsers repeat a request whose answer has not begun.
       await out.write('\n');
       for (let told: number | undefined; !out.aborted; await out.sleep(told === -1 ? troubleMs : restMs)) {
         const { version } = await look(context).catch(() => ({ version: -1 }));
@@ -98,21 +97,21 @@ export const addLive = ({ app }: Desk, path: string, look: (context: Context) =>
 
 type Begin = (form: URLSearchParams, context: Context) => Run | Promise<Run>;
 
-/** A form that begins a run; the answer is the run's screen. */
+/** Adds a form that begins a run; the answer is the run's screen. */
 export const addVerb = ({ app }: Desk, path: string, begin: Begin): void =>
   void app.post(path, async (context) => {
     const { id } = await begin(await formOf(context), context);
     return context.redirect(`/runs/${id}`, 303);
   });
 
-/** Why, as the form says. @throws UsageError where it does not. */
+/** The reason that a form gives. @throws UsageError if it gives none. */
 export const reasonIn = (form: URLSearchParams): string => {
   const reason = form.get('reason')?.trim();
   if (reason) return reason;
   throw new UsageError('Enter a reason. The audit log records it.');
 };
 
-/** The fields of a form, each as often as it was given. */
+/** The fields of a form, including repeated ones. */
 export const formOf = async (context: Context): Promise<URLSearchParams> =>
   new URLSearchParams(
     [...(await context.req.formData())].flatMap(([name, value]): [string, string][] =>
@@ -120,13 +119,13 @@ export const formOf = async (context: Context): Promise<URLSearchParams> =>
     ),
   );
 
-/** The conditions of a filter as they were given, for links and forms. */
+/** The conditions of a filter as given, for links and forms. */
 export type Given = Record<string, string[]>;
 
-/** These are lists; in a field, with commas between. */
+/** Fields that hold lists, separated by commas. */
 const listed = new Set(['function', 'kind', 'status', 'id']);
 
-/** What an address or a form gives of a filter. @throws UsageError naming the field that is wrong. */
+/** The filter of an address or a form. @throws UsageError naming the field that is wrong. */
 export const filterFrom = (query: URLSearchParams): { filter: Filter; given: Given } => {
   const given: Given = {};
   for (const name of Object.keys(filterSchema.shape)) {
@@ -141,7 +140,7 @@ export const filterFrom = (query: URLSearchParams): { filter: Filter; given: Giv
   throw new UsageError(problems.join('; '));
 };
 
-/** Which letters a screen was sent for: those that were ticked, or all that match. @throws UsageError where none was ticked. */
+/** The letters that a form selects: the ticked ones, or all that match. @throws UsageError if none was ticked. */
 export const chosenFrom = async (
   { lists }: Desk,
   query: URLSearchParams,

@@ -5,12 +5,12 @@ import type { Desk } from './desk.ts';
 import { type Html, html } from './html/html.ts';
 import { bare } from './page.ts';
 
-/** Who may come in: whoever has the token of the printed address, once; then the browser that showed it. */
+/** Admits one browser: the first that shows the token of the printed address. */
 export type Session = {
   token: string;
-  /** Pages and answers have it, and no request does: whoever takes the port later does not learn it. */
+  /** Pages and answers contain it, requests do not: a process that takes the port later does not learn it. */
   proof: string;
-  /** Signs this browser in. False: it is not the token, or it was used before. */
+  /** Signs this browser in. False: the token is wrong, or was used before. */
   exchange(context: Context, token: string): boolean;
   isSignedIn(context: Context): boolean;
 };
@@ -35,16 +35,16 @@ export const createSession = (): Session => {
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** Takes the same time, whatever is given. */
+/** Takes the same time for any input, so that it reveals nothing. */
 const isSame = (given: string, wanted: string): boolean => timingSafeEqual(digestOf(given), digestOf(wanted));
 
-/** Of every answer. */
+/** Headers of every answer. */
 export const headers = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; worker-src 'none'; child-src 'none'; frame-src 'none'; manifest-src 'none'; object-src 'none'",
   'X-Frame-Options': 'DENY',
   'X-Content-Type-Options': 'nosniff',
-  // With `no-referrer`, browsers send forms with `Origin: null`. No other site gets one.
+  // With `no-referrer`, browsers send forms with `Origin: null`. No other site receives a referrer.
   'Referrer-Policy': 'same-origin',
   'Cache-Control': 'no-store',
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -52,10 +52,10 @@ export const headers = {
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
 };
 
-/** What a page needs before anybody has signed in, none of which tells anything. */
+/** What a page needs before anybody has signed in. None of it contains data. */
 const publicRoutes = new Set(['GET /console.css', 'GET /console.js', 'GET /icon.svg', 'POST /session']);
 
-/** They change nothing but what a screen shows. */
+/** Requests that change nothing but what a screen shows. */
 const harmlessPosts = /^\/(session|letters\/search|replay|uncertain|publish|runs\/[\w-]+\/(answer|stop))$/;
 
 type GuardOptions = Pick<Desk, 'session' | 'readOnly' | 'signal'> & { host: string; onUse(): void };
@@ -63,8 +63,8 @@ type GuardOptions = Pick<Desk, 'session' | 'readOnly' | 'signal'> & { host: stri
 const isLive = ({ req }: Context): boolean => req.path.endsWith('/live');
 
 /**
- * Refuses what the operator's own browser would not send from these pages: DNS rebinding by the exact `Host`; forms and scripts of other
- * sites by `Origin` and `Sec-Fetch-Site`, on every change, whatever its content type; everybody else by the cookie.
+ * Refuses requests that the operator's own browser would not send from these pages. The exact `Host` stops DNS rebinding; `Origin` and
+ * `Sec-Fetch-Site` stop forms and scripts of other sites, on every change, whatever its content type; the cookie stops everybody else.
  */
 export const guard = ({ host, session, readOnly, signal, onUse }: GuardOptions): MiddlewareHandler => {
   const problemWith = (context: Context) => {
@@ -113,14 +113,14 @@ const refused = <Status extends number>(status: Status, why: string) => ({
   page: bare('Refused', html`<main><h1>Refused</h1><p>${why}</p></main>`),
 });
 
-/** The browser sends the cookie only when this page is left by its own link. */
+/** The browser sends the cookie only if this page is left by its own link. */
 const elsewhere = (path: string): Html =>
   bare(
     'From elsewhere',
     html`<main><h1>You come from another site</h1><p><a href="${path}">Open this screen in the console</a></p></main>`,
   );
 
-/** The script sends the form, where the address has a token. */
+/** If the address has a token, the script sends the form. */
 export const signIn = (next: string, problem = ''): Html =>
   bare(
     'Sign in',
@@ -130,5 +130,5 @@ export const signIn = (next: string, problem = ''): Html =>
 <label>Token <input name="token" type="password" autocomplete="off" required></label><button>Sign in</button></form></main>`,
   );
 
-/** A path of this console, and nothing that a browser takes for another site, or a header cannot hold. */
+/** A path of this console. It contains nothing that a browser takes for another site, or that a header cannot hold. */
 export const safeNext = (next: string): string => (/^\/(?!\/)[!-[\]-~]*$/.test(next) ? next : '/');

@@ -7,7 +7,7 @@ import { createKept, type Kept } from './cached-value.ts';
 
 export type Lists = { letters: Kept<Snapshot>; waiting: Kept<DeskRecord[]> };
 
-/** What changes of the desk's table is seen so many milliseconds later. */
+/** Changes in the desk's table become visible after at most this many milliseconds. */
 const freshMs = 2_000;
 
 export const createLists = (target: Target, signal: AbortSignal): Lists => ({

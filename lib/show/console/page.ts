@@ -1,6 +1,6 @@
 import { type Html, html } from './html/html.ts';
 
-/** The screens that the head of every page names, the first at `/`, the others at their names. */
+/** The screens in the head of every page: the first at `/`, the others at their names. */
 const screens = [
   'Overview',
   'Causes',
@@ -16,7 +16,7 @@ const screens = [
 
 export type Frame = Record<'title' | 'path' | 'name' | 'who' | 'proof', string> & { readOnly: boolean };
 
-/** A whole page. Its title names the screen alone: titles stay in the browser's history. */
+/** A whole page. Its title contains only the screen's name, because titles stay in the browser's history. */
 export const page = ({ title, path, name, who, readOnly, proof }: Frame, content: Html): Html =>
   bare(
     `${title} · ${name}`,
@@ -28,7 +28,7 @@ export const page = ({ title, path, name, who, readOnly, proof }: Frame, content
     proof,
   );
 
-/** Without the head, for whoever has not signed in. */
+/** A page without the head, for users who have not signed in. */
 export const bare = (title: string, body: Html, proof = ''): Html => html`<!doctype html>
 <html lang="en" data-proof="${proof}"><head><meta charset="utf-8"><title>${title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">

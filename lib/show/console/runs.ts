@@ -1,34 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import type { Field, View } from '../views/view.ts';
 
-/** What an operator answered: the fields of the question's form. */
+/** An operator's answer: the fields of the question's form. */
 export type Answer = { [field: string]: string | undefined };
 
 export type Question = {
   text: string;
-  /** On the button that agrees. */
+  /** The text of the button that agrees. */
   act: string;
   fields?: readonly Field[] | undefined;
 };
 
-/** A verb at work: it shows a plan, asks, and tells how far it is and what became of it. */
+/** A verb in progress: it shows a plan, asks, and reports its progress and its result. */
 export type Run = {
   id: string;
   title: string;
   startedMs: number;
-  /** By their titles, in the order in which they were first shown. */
+  /** By title, in the order in which they were first shown. */
   parts: Map<string, View>;
   progress: { what: string; done: number; of: number } | undefined;
-  /** By its id, an answer on an older page is not taken for one to this. */
+  /** The id keeps an answer on an older page from counting for this question. */
   question: (Question & { id: string; answer(given: Answer | undefined): void }) | undefined;
-  /** Undefined: it goes on. */
+  /** Undefined: it is running. */
   ended: 'done' | 'failed' | undefined;
   problem: string | undefined;
   stopped: boolean;
   version: number;
 };
 
-/** What a verb tells while it works. */
+/** What a verb reports while it works. */
 export type Work = {
   signal: AbortSignal;
   show(title: string, content: View): void;
@@ -39,7 +39,7 @@ export type Work = {
 
 export type Runs = ReturnType<typeof createRuns>;
 
-/** Older ones that have ended are forgotten. */
+/** Older runs that have ended are dropped. */
 const maxRuns = 100;
 
 const newId = (): string => randomUUID().slice(0, 8);
@@ -90,7 +90,7 @@ export const createRuns = ({ signal, sentence, onEnd }: RunsOptions) => {
   return {
     begin,
     get: (id: string): Run | undefined => runs.get(id),
-    /** The newest first. */
+    /** Newest first. */
     all: (): Run[] => [...runs.values()].reverse(),
     stop: (id: string): void => {
       const run = runs.get(id);

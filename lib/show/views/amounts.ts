@@ -1,4 +1,4 @@
-/** `3 h`: of one unit, as an operator says it. */
+/** `3 h`: an age in a single unit. */
 export const ageOf = (ms: number, nowMs: number = Date.now()): string => {
   const minutes = Math.floor(Math.max(0, nowMs - ms) / 60_000);
   if (minutes < 1) return '<1 min';
@@ -6,7 +6,7 @@ export const ageOf = (ms: number, nowMs: number = Date.now()): string => {
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} d`;
 };
 
-/** `80 s`, `12 min`, `1.5 h`: how long it will take. */
+/** `80 s`, `12 min`, `1.5 h`. */
 export const durationOf = (seconds: number): string => {
   if (seconds < 90) return `${Math.ceil(seconds)} s`;
   return seconds < 5_400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;

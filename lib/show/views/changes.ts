@@ -54,7 +54,7 @@ export const exportedView = ({ exported, gone, limitReached }: Exported, file: s
   ...(limitReached ? [{ more: 'These are as many as were asked for' }] : []),
 ];
 
-/** Letters that the lists have, and that were not received from the queue. */
+/** Listed letters that were not received from the queue. */
 export const goneText = (gone: number): string =>
   gone === 1
     ? '1 letter that matches could not be read: it is no longer in the queue, or another operator has it in hand.'
@@ -62,7 +62,7 @@ export const goneText = (gone: number): string =>
 
 const maxShown = 50;
 
-/** What is wrong with lines of a file. */
+/** The problems in lines of a file. */
 export const problemView = (problems: readonly { line: number; problem: string }[]): Block[] => [
   ...problems.slice(0, maxShown).map(({ line, problem }) => text(`line ${line}: ${problem}`)),
   ...(problems.length > maxShown ? [text(`… and ${countOf(problems.length - maxShown, 'line')} more`)] : []),
@@ -82,7 +82,7 @@ export const leftOutView = ({ letters, stillLetters = 0, repeated = [] }: Import
     : []),
 ];
 
-/** Before letters are imported that could undo what is newer. */
+/** A warning before letters are imported that could overwrite something newer. */
 export const outdatedView = (outdated: readonly Outdated[]): View =>
   outdated.length === 0
     ? []
@@ -94,7 +94,7 @@ export const outdatedView = (outdated: readonly Outdated[]): View =>
         },
       ];
 
-/** What an edit does to all letters; the first is shown field by field. */
+/** The effect of an edit on all letters; the first is shown field by field. */
 const editPlanNotes = ({ letters, fields, unchanged, refused, gone }: EditPlan): Note[] => {
   const differing = Object.entries(fields).map(([field, count]) => `${plain(field)} in ${numberOf(count)}`);
   return [
@@ -113,7 +113,7 @@ const editPlanNotes = ({ letters, fields, unchanged, refused, gone }: EditPlan):
   ];
 };
 
-/** What a field holds, before an edit or after it. */
+/** The value of a field before or after an edit. */
 const valueText = (value: unknown): string => plain(JSON.stringify(value) ?? 'nothing');
 
 export const originalNotes = ({ originals }: Pick<Edited, 'originals'>): Note[] => {
@@ -125,7 +125,6 @@ export const originalNotes = ({ originals }: Pick<Edited, 'originals'>): Note[] 
 const fieldValue = (mark: string, value: unknown, tone: 'bad' | 'good'): Piece =>
   value === undefined ? '' : { text: `${mark} ${valueText(value)}`, tone };
 
-/** What an edit changes: of the first letter, and of all. */
 export const editPlanView = (plan: EditPlan): View => [
   ...differenceView(plan.difference),
   part(...editPlanNotes(plan)),

@@ -21,7 +21,6 @@ import {
 } from './reconcile.ts';
 import { type Block, badge, type Chart, href, list, section, table, text, type View } from './view.ts';
 
-/** What a run says, its counts, and what to do about each group. */
 export const comparisonView = (comparison: Comparison): View => {
   const { report, groups } = comparison;
   const known = [...claims(report), ...comparisonNotes(comparison)];
@@ -96,7 +95,7 @@ const whatWasChosen = ({ snapshots, sinceMs, nights, share }: Report): Block[] =
 
 const groupTable = (comparison: Comparison): Block => {
   const { groups, report, newer } = comparison;
-  // What ended last needs no name.
+  // The run that ended last needs no name.
   const isNamed = newer !== undefined || report.state === 'running';
   const of = { run: report.id, ...(isNamed && { option: ` --run ${report.id}` }) };
   return table(
@@ -120,7 +119,7 @@ const groupTable = (comparison: Comparison): Block => {
   );
 };
 
-/** A group that cannot be read is not decided on. */
+/** A group that cannot be read needs no decision. */
 const nextOf = (
   { id, class: its }: FindingGroup,
   { run, option = '' }: { run: string; option?: string },
@@ -137,7 +136,6 @@ const nextOf = (
   ];
 };
 
-/** The last runs, drawn and as a table. */
 export const runsView = (reports: readonly Report[]): View => [
   section(
     'The last runs',
@@ -159,7 +157,7 @@ const tones: Partial<Record<EffectClass, string>> = {
   ...{ missing: 'bad', older: 'bad', different: 'bad', unreadable: 'bad' },
 };
 
-/** A small drawing for each class that occurs: beside what is the same, the others would not be seen. */
+/** One small chart for each class that occurs: beside `same`, the others would be invisible. */
 const chartsOf = (reports: readonly Report[]): Chart[] => {
   const all = reports.toReversed().map((report) => ({ report, counts: countsOf(report) }));
   const labels = all.map(({ report }) => minuteText(report.startedMs).slice(0, 16));
@@ -170,7 +168,7 @@ const chartsOf = (reports: readonly Report[]): Chart[] => {
   });
 };
 
-/** For whoever reads a report without knowing how it is made. */
+/** For readers who do not know how a report is made. */
 export const meaningsView = ({ nights }: Report): View => [
   section(
     'What these figures mean',
@@ -185,7 +183,6 @@ export const meaningsView = ({ nights }: Report): View => [
   ),
 ];
 
-/** The subjects of findings. */
 export const findingsView = ({ findings, omitted }: Pick<Comparison, 'findings' | 'omitted'>): View => [
   table(
     'Findings',
@@ -207,7 +204,7 @@ export const findingsView = ({ findings, omitted }: Pick<Comparison, 'findings' 
 
 type Chosen = { run: string; groups: readonly FindingGroup[] };
 
-/** What an acceptance or a resend is about. */
+/** The findings of an acceptance or a resend. */
 export const chosenView = ({ run, groups }: Chosen): View => [
   { heading: `As run ${run} reports:` },
   table('What is meant', groups, {
@@ -217,7 +214,7 @@ export const chosenView = ({ run, groups }: Chosen): View => [
   }),
 ];
 
-/** So many letters are named. */
+/** Maximum number of letters that are named. */
 const maxLetters = 20;
 
 export const resendPlanView = (plan: ResendPlan): View => {

@@ -3,7 +3,7 @@ import type { Chart } from './view.ts';
 const hourMs = 3_600_000;
 const dayHours = 24;
 
-/** What happened by hour of the last 24, in UTC. */
+/** Values by hour for the last 24 hours, in UTC. */
 export const hourly = (
   title: string,
   series: readonly { name: string; tone: string; events: readonly { atMs: number; count?: number }[] }[],

@@ -22,8 +22,8 @@ import {
 } from './view.ts';
 
 /**
- * Whom and what a letter is about: user, course and thing, as in `301 · 2001 · grade object 5001`, and what the SIS calls them, as
- * far as its message did, as in `(s1234567 · MATH-101)`.
+ * The user, course and object of a letter, as in `301 · 2001 · grade object 5001`, and the SIS' names if its message contained them, as in
+ * `(s1234567 · MATH-101)`.
  */
 export const subjectOf = ({
   user,
@@ -37,17 +37,16 @@ export const subjectOf = ({
   return [byPlatform, ...bySis].join(' ');
 };
 
-/** What tells a cause from others at a glance: the platform's words, where there are any. */
+/** The text that distinguishes a cause: the platform's words, if there are any. */
 export const causeText = ({ error, words }: Pick<PlannedGroup, 'error' | 'words'>): string =>
   plain(words[0] === undefined ? error : `${/^\d{3}(?= )/.exec(error)?.[0] ?? ''} ${words[0]}`.trim());
 
-/** The failure's message is longer than `error`; that a message cannot be read must be said, too. */
+/** The failure's message is longer than `error`; an unreadable message must be reported, too. */
 const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
   if (failure === null) return error;
   return kind === 'unreadable' ? `${error}. ${failure.message}` : failure.message;
 };
 
-/** What to do about the letters of a cause. */
 const adviceNotes = (group: Pick<Group, 'remedy' | 'grants' | 'replayedOften'>): Note[] => {
   const often = countOf(group.replayedOften, 'letter was', 'letters were');
   return [
@@ -109,7 +108,7 @@ export const about: Columns<Parameters<typeof subjectOf>[0]> = {
   'User · course · thing': (each) => subjectOf(each) || '–',
 };
 
-/** Letters by cause, in a line each. */
+/** One row per cause. */
 export const groupTable = (caption: string, groups: readonly PlannedGroup[], empty = ''): Block =>
   table(
     caption,
@@ -118,7 +117,7 @@ export const groupTable = (caption: string, groups: readonly PlannedGroup[], emp
     { empty },
   );
 
-/** Options that select it; a letter may say anything, and nothing of that is to be typed. */
+/** Options that select a cause. Security: a letter may contain anything, so none of its text appears in a command. */
 export const causeOptions = ({
   function: name,
   kind,
@@ -130,14 +129,13 @@ export const causeOptions = ({
     ...(/^[A-Za-z .,:()/-]{4,80}$/.test(told) ? [`--error "${told}"`] : []),
   ].join(' ');
 
-/** What comes first with letters of a kind; with some, nothing does. */
+/** The first action for letters of a kind; some kinds have none. */
 export const firstAction = (kind: string, which: { cause: string } | { id: string }): Block[] => {
   if (needsDecision(kind)) return [{ links: [{ text: 'Look, then decide', to: href('/uncertain', which) }] }];
   if (kind === 'unknown-source') return [];
   return [{ action: '/replay', hidden: which, isHarmless: true, buttons: [{ text: 'Plan a replay' }] }];
 };
 
-/** What failed, how often, and who must do what. */
 export const groupsView = (found: Groups, name: string): View => {
   const { groups, matching } = found;
   const [largest] = groups;
@@ -209,7 +207,6 @@ export const listView = (found: Listed, name: string): View => {
 
 const whenText = (time: string): string => `${time} (${ageOf(Date.parse(time))} ago)`;
 
-/** All that is known of a letter. */
 export const letterView = (details: LetterDetails): View => {
   const { failure, history, replays } = details;
   const facts = (...all: [label: string, value: Piece][]): Block => ({

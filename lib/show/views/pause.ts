@@ -4,7 +4,6 @@ import { type Block, text, type View } from './view.ts';
 
 type Verb = 'pause' | 'resume';
 
-/** What became of each function, and what to know while they are paused. */
 export const pauseView = (changes: readonly PauseChange[], verb: Verb): View => [
   ...changes.flatMap((each) => changeView(each, verb)),
   ...(verb === 'resume'

@@ -19,7 +19,7 @@ import {
   type View,
 } from './view.ts';
 
-/** Letters of a plan to which the same happens for the same reason. Sections that follow each other may have the same title. */
+/** Letters of a plan with the same action for the same reason. Consecutive sections may have the same title. */
 export type PlanSection = { count: number; title: string; groups: PlannedGroup[]; notes: Note[] };
 
 const sum = (groups: Pick<PlannedGroup, 'letters'>[]): number =>
@@ -74,7 +74,7 @@ const sendNotes = (send: PlannedGroup[], report: Pick<ConnectionReport, 'reachab
   ),
 ];
 
-/** What a person has to look for, by kind. */
+/** What a person has to check, by kind. */
 const decisionNotes = (uncertain: PlannedGroup[]): Note[] =>
   [
     {
@@ -138,7 +138,6 @@ const canarySentence = ({ letters, cameBack, waits, undecided, seconds }: Canary
 
 type Ended = Pick<ReplayResult, 'stoppedBecause' | 'backLater'> & { counts: ReplayCounts };
 
-/** How a replay or an edit ended. */
 export const endNote = ({ counts, stoppedBecause }: Ended): Note => {
   if (stoppedBecause !== undefined) return { tone: 'bad', text: `Stopped: ${plain(stoppedBecause)}.` };
   const { sent, through, setAside, notTried, gone, failed, undeleted } = counts;
@@ -147,7 +146,7 @@ export const endNote = ({ counts, stoppedBecause }: Ended): Note => {
     : { tone: 'warn', text: 'Ended. Not all letters went through.' };
 };
 
-/** What else became of letters. */
+/** Further results for letters. */
 export const resultNotes = ({ counts, backLater = 0 }: Ended): Note[] => {
   const { gone, stillInvalid, failed, undeleted } = counts;
   const notes: { count: number; tone: Tone; one: string; many: string; command?: string }[] = [
@@ -182,7 +181,6 @@ export const resultNotes = ({ counts, backLater = 0 }: Ended): Note[] => {
   );
 };
 
-/** What a replay will do, and what it leaves. */
 export const planView = (plan: Plan, report: ConnectionReport | undefined): View => [
   { heading: matchText(plan.matching) },
   ...planSections(plan, report).map(({ count, title, groups, notes }) =>
@@ -218,7 +216,7 @@ const unsent: Partial<Record<ReplayResult['ended'], string>> = {
   declined: 'Nothing was changed.',
 };
 
-/** How it ended, and per cause what was sent, went through, came back and was not tried. */
+/** The end of a run, and for each cause the letters that were sent, went through, came back and were not tried. */
 export const resultView = ({
   counts,
   ended,

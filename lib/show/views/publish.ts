@@ -5,7 +5,7 @@ import { countOf, numberOf } from './amounts.ts';
 import { letterLink } from './letters.ts';
 import { type Note, noteIf, table, text, type View } from './view.ts';
 
-/** That messages are too old is the warning among them. */
+/** The warning among them says that messages are too old. */
 export const publishedNotes = ({ valid, invalid, skipped, sent, functions, outdated }: Published): Note[] => {
   const each = Object.entries(functions).map(([of, count]) => `${numberOf(count)} for ${of}`);
   return [
@@ -36,7 +36,7 @@ const outcomesText = (outcomes: Awaited['outcomes']): string => {
 
 const maxShown = 200;
 
-/** What became of the messages, one by one where they are not done. */
+/** The outcomes, with a row for each message that is not done. */
 export const outcomesView = ({ messages, outcomes, unread }: Awaited): View => {
   const open = messages.filter(({ outcome }) => !['done', 'duplicate', 'superseded'].includes(outcome));
   return [
@@ -51,7 +51,7 @@ export const outcomesView = ({ messages, outcomes, unread }: Awaited): View => {
         Outcome: ({ outcome, kind = '' }) => `${outcome} ${kind}`.trim(),
         Letter: ({ messageId, outcome }) => (outcome === 'letter' ? letterLink(messageId) : ''),
       },
-      // Whole, as a cause that is cut may stand for two.
+      // Shown whole: two causes that are cut may look the same.
       { under: ({ error }) => (error === undefined ? [] : [text(error)]) },
     ),
     ...(open.length > maxShown ? [text(`These are the first ${maxShown} of ${numberOf(open.length)}.`)] : []),

@@ -10,13 +10,13 @@ import { type Note, noteIf, type Tone } from './view.ts';
 
 const hourMs = 3_600_000;
 
-/** A share in percent of two digits, rounded up: what is said to be below it is below it. */
+/** A share in percent with two digits, rounded up, so that “below” is always true. */
 export const percentText = (share: number): string => {
   const percent = share * 100;
   if (percent >= 100) return '100 %';
   const digits = Math.max(0, 1 - Math.floor(Math.log10(percent)));
   const scale = 10 ** digits;
-  // Not by what floating-point numbers lack.
+  // Avoids rounding up a floating-point error.
   return `${Number((Math.ceil(percent * scale - 1e-9) / scale).toFixed(digits))} %`;
 };
 
@@ -33,7 +33,7 @@ export const runTone = ({ state }: Pick<Report, 'state'>): Tone => states[state]
 /** As in `Run 20261123T020000Z-0a1b2c3d: whole`. */
 export const runTitle = (report: Report): string => `Run ${report.id}: ${runState(report)}`;
 
-/** When it was, for how long, and what it cost the platform. */
+/** The time and duration of a run, and its calls of the platform. */
 export const runFacts = ({ startedMs, endedMs, calls, entries }: Report): string => {
   const began = `${new Date(startedMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   return `Started ${began} (${ageOf(startedMs)} ago), took ${durationOf((endedMs - startedMs) / 1000)}; the ledger knew ${countOf(entries, 'grade or enrollment', 'grades and enrollments')}; ${countOf(calls, 'call')} to the platform`;
@@ -44,7 +44,7 @@ const sum = (tally: Tally, classes: readonly EffectClass[]): number =>
 
 const seenFaults = faultClasses.filter((each) => each !== 'unreadable');
 
-/** What was seen, and so was compared with what was sent. */
+/** Resources that were seen, and so compared with what was sent. */
 const seenIn = (tally: Tally): number => tally.looked - tally.uncompared - tally.byClass.unreadable;
 
 /** As in `10 missing, 2 older`. */
@@ -53,7 +53,7 @@ const classesText = (tally: Tally, classes: readonly EffectClass[]): string =>
     .flatMap((name) => (tally.byClass[name] > 0 ? `${numberOf(tally.byClass[name])} ${name}` : []))
     .join(', ');
 
-/** What keeps a claim from being about all. */
+/** Why a claim is not about all writes. */
 const gaps = (tally: Tally, { state }: Pick<Report, 'state'>): string[] => {
   const { selected, looked, uncompared, byClass } = tally;
   const left = selected - looked;
@@ -106,7 +106,7 @@ const recentClaim = (report: Report): Note[] => {
   const isAll = sinceMs <= 0;
   const hours = Math.max(1, Math.round((startedMs - sinceMs) / hourMs));
   const when = isAll ? 'that the ledger knows' : `of the last ${countOf(hours, 'hour')}`;
-  // One that has not come to its end may not have read the whole ledger.
+  // A run that has not ended may not have read the whole ledger.
   if (recent.selected === 0 && report.state !== 'whole')
     return [{ tone: 'warn', text: `No write ${when} was checked.` }];
   if (recent.selected === 0)
@@ -125,7 +125,7 @@ const sampleClaim = (report: Report): Note[] => {
   const { tallies, entries, share, state, sinceMs } = report;
   const { sample, recent } = tallies;
   const older = entries - recent.selected;
-  // All of them are recent then.
+  // All writes are recent then.
   if (sinceMs <= 0) return [];
   if (older <= 0) return noteIf(state === 'whole', 'plain', 'The ledger knows no older writes.');
   if (sample.selected === 0)
@@ -142,7 +142,7 @@ const sampleClaim = (report: Report): Note[] => {
   const detail = faults > 0 ? ` (${classesText(sample, seenFaults)})` : '';
   const missed = gaps(sample, report);
   const others = othersText(sample);
-  // They are looked at by org unit: the first of them are no sample of all.
+  // Enrollments are checked by org unit, so the first ones are no random sample.
   if (sample.looked < sample.selected)
     return [
       {
@@ -213,7 +213,7 @@ const stateNotes = (report: Report): Note[] => {
   return [];
 };
 
-/** What a run says, a sentence each: of recent writes, of the sample, of those whose turn it was, and of snapshots. */
+/** A sentence each on recent writes, the sample, the writes whose turn it was, and snapshots. */
 export const claims = (report: Report): Note[] => [
   ...stateNotes(report),
   ...recentClaim(report),
@@ -224,7 +224,6 @@ export const claims = (report: Report): Note[] => [
 
 type Told = Pick<Comparison, 'report' | 'faults' | 'acceptedSince' | 'unread' | 'newer'>;
 
-/** What else a person should know. */
 export const comparisonNotes = ({ report, faults, acceptedSince, unread, newer }: Told): Note[] => [
   ...noteIf(
     report.accepted + acceptedSince > 0,
@@ -247,7 +246,7 @@ export const comparisonNotes = ({ report, faults, acceptedSince, unread, newer }
     : []),
 ];
 
-/** The parts of a write, as people call them. */
+/** The names of a write's parts for people. */
 const fieldNames: Record<string, string> = {
   ...{ grade: 'grade', comments: 'comment', privateComments: 'private comment', whole: 'role' },
 };
@@ -279,7 +278,7 @@ export const groupTone = ({ class: its }: Pick<FindingGroup, 'class'>): Tone =>
 export const noGroupsText = (report: Report): string =>
   report.state === 'running' ? 'No differences were found so far.' : 'There is nothing to decide.';
 
-/** Before something is sent again. */
+/** Shown before something is sent again. */
 export const resendPlanNotes = ({ findings, withLetter }: ResendPlan): Note[] => [
   ...noteIf(
     withLetter.length > 0,
@@ -294,7 +293,7 @@ export const resendPlanNotes = ({ findings, withLetter }: ResendPlan): Note[] =>
   ),
 ];
 
-/** What became of it. */
+/** The result of a resend. */
 export const resentNotes = ({ outcome, id = '', counts, why, result = '', listForSis }: Resent): Note[] => {
   if (outcome === 'unheard')
     return [
@@ -333,7 +332,7 @@ export const resentNotes = ({ outcome, id = '', counts, why, result = '', listFo
   ];
 };
 
-/** One line of the state of everything; undefined: nothing was compared yet. */
+/** The line about the last comparison in the status; undefined: there was none. */
 export const lastComparisonNote = (last: LastComparison | undefined): Note | undefined => {
   if (last === undefined) return undefined;
   const { report, faults, atLeast } = last;

@@ -39,7 +39,7 @@ const snapshotTone = ({ state }: Pick<SnapshotRecord, 'state'>): Tone => states[
 /** The five counts in the order of their columns. */
 const countNames = ['created', 'updated', 'removed', 'unchanged', 'refused'] as const;
 
-/** How many of its events are on their queues. */
+/** Sent events, of all. */
 const sentText = ({ sent, of }: Pick<SnapshotRecord, 'sent' | 'of'>): string =>
   `${numberOf(sent)} of ${countOf(of, 'message')} sent`;
 
@@ -67,7 +67,7 @@ const changeNotes = ({
 
 const plainFates = ['sent', 'unchanged', 'used', 'withoutMessage', 'read'];
 
-/** What became of rows, unless all of them are as they are wanted. */
+/** Differences between the rows and the wanted state. */
 const rowNotes = (snapshot: Pick<SnapshotRecord, 'rows' | 'unknownRoles' | 'of'>): Note[] => {
   const fates = Object.values(snapshot.rows ?? {}).flatMap((counts) => Object.keys(counts));
   const isPlain = fates.every((fate) => plainFates.includes(fate));
@@ -88,7 +88,7 @@ const diffNotes = ({ reasons, removals, lostColumns, ...diff }: SnapshotDiff): N
   ...rowNotes(diff),
 ];
 
-/** What a person must know of it before all else. */
+/** Notes that come before everything else. */
 export const snapshotNotes = (snapshot: SnapshotRecord): Note[] => {
   const { why, removals, lostColumns, decided, state, unknownRoles = [] } = snapshot;
   const roles = unknownRoles.map(([role, rows]) => `${plain(role)} (${countOf(rows, 'row')})`);
@@ -96,7 +96,7 @@ export const snapshotNotes = (snapshot: SnapshotRecord): Note[] => {
     ...noteIf(why !== undefined, snapshotTone(snapshot), plain(why ?? '')),
     ...changeNotes({ removals, lostColumns }),
     ...rowNotes(snapshot),
-    // Other records tell it beside the rows.
+    // Other records show it beside the rows.
     ...noteIf(
       roles.length > 0 && snapshot.rows === undefined,
       'warn',
@@ -132,7 +132,7 @@ export const refusedRowsTitle = ({
     ? `Rows that were not used, ${numberOf(counts.refused)} in all:`
     : 'Rows that were not used:';
 
-/** What an approval or a rejection came to. */
+/** The result of an approval or a rejection. */
 export const decidedText = ({ snapshot, outcome }: Decided, decision: string): string => {
   const { id, decided } = snapshot;
   if (outcome === 'already')
@@ -146,7 +146,7 @@ export const decidedText = ({ snapshot, outcome }: Decided, decision: string): s
 const isOrWas = (snapshot: SnapshotRecord): string =>
   snapshot.state === 'accepted' ? 'was sent' : snapshotState(snapshot);
 
-/** Of one that waits for a person, as `status` names it. */
+/** A snapshot that waits for a person, as `status` names it. */
 export const waitingSnapshotText = ({ id, droppedAt, why }: SnapshotRecord): string =>
   `Snapshot ${id}, dropped ${ageOf(Date.parse(droppedAt))} ago, waits for approval${why ? `: ${plain(why)}` : '.'}`;
 
@@ -200,7 +200,7 @@ const changeTable = ({ byKind, counts }: Pick<SnapshotRecord, 'byKind' | 'counts
     }),
   );
 
-/** What it is and does, as before a decision. */
+/** Shown before a decision. */
 export const snapshotPlanView = (snapshot: SnapshotRecord): View => {
   const { id, key, droppedAt } = snapshot;
   return [
@@ -227,7 +227,6 @@ export const snapshotView = (snapshot: ShownSnapshot): View => {
   ];
 };
 
-/** What a file would change. */
 export const diffView = (diff: SnapshotDiff): View => [
   { heading: diffTitle(diff) },
   ...diffNotes(diff),

@@ -25,7 +25,7 @@ import {
 } from './view.ts';
 import { remarksOn, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
 
-/** What is known of the connection to the platform, without its problems. */
+/** The known state of the connection to the platform, without its problems. */
 export const connectionNotes = (report: ConnectionReport | undefined): Note[] =>
   report === undefined
     ? [
@@ -36,7 +36,6 @@ export const connectionNotes = (report: ConnectionReport | undefined): Note[] =>
       ]
     : [...healthNotes(report), ...concernNotes(report)];
 
-/** Whether all is well, as far as it is known. */
 const healthNotes = (report: ConnectionReport): [platform: Note, credential: Note, versions: Note] => {
   const { reachable, platform, versions } = report;
   const known = versions.map(({ component, version }) => `${component} ${version}`).join(', ');
@@ -74,7 +73,6 @@ const credentialNote = ({ credentialAccepted, changes }: ConnectionReport): Note
   return note('unknown', 'It accepts the service’s credential for reading. For changes, this is not known');
 };
 
-/** What else a person should know. */
 const concernNotes = ({
   clockSkewSeconds = 0,
   authorizationDays,
@@ -93,7 +91,7 @@ export const problemNotes = ({ problems }: Pick<ConnectionReport, 'problems'>): 
     { tone: 'todo', text: plain(remedy) },
   ]);
 
-/** What the platform grants, and what is left of it. */
+/** The platform's budget, and what is left of it. */
 const windowText = (window: PaceStatus['window']): string => {
   if (window === undefined) return 'The platform’s budget is not known.';
   if (window === 'none') return 'The platform does not report a budget.';
@@ -127,7 +125,7 @@ const paceView = ({ window, calls, sinceMs }: PaceStatus): View => {
 /** `12:05 UTC`. */
 const hourOf = (ms: number): string => `${new Date(ms).toISOString().slice(11, 16)} UTC`;
 
-/** One that AWS cannot be asked about is as its record says. */
+/** If AWS cannot be asked, its record decides. */
 const isPaused = ({ state }: PausedFunction): boolean => state === undefined || isStopped(state);
 
 const pausesUnknown = 'It is not known whether functions are paused.';
@@ -168,7 +166,7 @@ const incidentNotes = (incident: Incident): Note[] => {
   ];
 };
 
-/** Why messages wait: the functions tell it. Of those that they did not tell of, the probe of the platform may have met the reason. */
+/** Why messages wait, as the functions report it. For functions without a report, the probe of the platform may have found the reason. */
 const waitingTexts = ({
   queues,
   connection,
@@ -198,7 +196,7 @@ const waitingTexts = ({
   ];
 };
 
-/** The state of everything, and first what a person is to do. */
+/** The whole status, with the actions for a person first. */
 export const statusView = (status: Status): View => {
   const { connection, pace, waiting } = status;
   return [
@@ -220,7 +218,7 @@ export const statusView = (status: Status): View => {
   ];
 };
 
-/** What stops everything, then what only a person can decide, then the largest causes. */
+/** First what stops everything, then what only a person can decide, then the largest causes. */
 const firstOf = ({ letters: { groups }, ...status }: Status): View => {
   const { connection, paused = [], incidents = [], snapshots = [], waiting } = status;
   const comparison = lastComparisonNote(status.comparison);

@@ -6,10 +6,9 @@ import { type Block, list, part, section, table, text, type View } from './view.
 
 type Given = { given: string; writeSettings: string | undefined };
 
-/** The settings as a file. */
 export const settingsText = ({ settings }: Survey): string => `${JSON.stringify(settings, null, 2)}\n`;
 
-/** What a package holds, and what to do next. */
+/** The contents of a package, and what to do next. */
 export const surveyView = (survey: Survey, given: Given): View => {
   const { file, version, files, others, settings } = survey;
   const read = files.flatMap((each) => ('problem' in each ? [] : [each]));
@@ -63,7 +62,7 @@ const valueTexts = (read: Read): string[] =>
     values.flatMap((each) => (each.column === 'status' ? [] : valuesText(`${name}.csv, `, each))),
   );
 
-/** All files have statuses, and nearly always the same. */
+/** All files have statuses, which are nearly always the same. */
 const statusTexts = (read: Read): string[] => {
   const statuses = read.flatMap(({ values }) => values).filter(({ column }) => column === 'status');
   const sums = new Map<string, number>();

@@ -5,7 +5,6 @@ import { countOf } from './amounts.ts';
 import { subjectOf } from './letters.ts';
 import { type Block, part, text, type View } from './view.ts';
 
-/** What became of a message. */
 const outcomeText = ({ outcome, presumed }: Pick<TracedMessage, 'outcome' | 'presumed'>): string =>
   presumed ? 'sent, and presumed done' : outcomes[outcome];
 
@@ -24,7 +23,6 @@ const outcomes: Record<TracedMessage['outcome'], string> = {
 /** To the second, in UTC. */
 export const timeText = (at: string): string => `${at.slice(0, 19).replace('T', ' ')} UTC`;
 
-/** What happened to a message at one time. */
 const eventText = (event: TraceEvent): string => plain(texts[event.what](event));
 
 const texts: Record<TraceEvent['what'], (event: TraceEvent) => string> = {
@@ -53,7 +51,7 @@ const texts: Record<TraceEvent['what'], (event: TraceEvent) => string> = {
 
 const by = (name: string | undefined): string => (name ? ` by ${name}` : '');
 
-/** For what it waited or became a letter, and which call got which answer. */
+/** The cause of a wait or a letter, and the last call with its answer. */
 const forText = ({ kind, error, words, ...event }: TraceEvent): string =>
   [kind ? ` (${kind})` : '', error ? `: ${error}` : '', words ? ` “${words}”` : '', callText(event)].join('');
 
@@ -96,7 +94,6 @@ const claimText = ({ outcome, presumed }: TraceEvent): string => {
 const fieldsText = ({ fields = [] }: TraceEvent): string =>
   fields.length === 0 || fields.join() === 'whole' ? '' : `, ${fields.join(', ')}`;
 
-/** All that is known of a message. */
 export const traceView = (trace: Trace, log: boolean): View =>
   trace.events.length === 0
     ? [
@@ -106,7 +103,7 @@ export const traceView = (trace: Trace, log: boolean): View =>
       ]
     : [...trace.messages.map(headOf), part(...timelineView(trace))];
 
-/** What happened, in the order of time. */
+/** The events in order of time. */
 export const timelineView = ({
   events,
   unread,

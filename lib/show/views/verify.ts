@@ -17,7 +17,7 @@ import {
 
 type Found = Verified['letters'][number]['found'];
 
-/** What follows from what was found of an uncertain letter. */
+/** What the look's result means for an uncertain letter. */
 const verdicts: Record<Found, Note> = {
   found: { tone: 'good', text: 'it was done, so the letter can be discarded' },
   absent: { tone: 'warn', text: 'it was not done, so the letter can be replayed' },
@@ -57,7 +57,7 @@ export const verifiedView = ({ letters, ...counts }: Verified, name: string): Vi
   ];
 };
 
-/** It names the kinds: of a letter that has become another one meanwhile, nothing is decided by an old screen. */
+/** Contains the kinds: an old screen must not decide on a letter whose kind has changed since. */
 export const decisionForm = (id: string, reason = ''): Form => ({
   ...{
     action: '/decide',
@@ -80,7 +80,7 @@ const allOf = (
   return [{ action, hidden, buttons: [{ text: act(countOf(id.length, 'letter')), value: 'send' }] }];
 };
 
-/** Letters that were there when it was looked, and are not now. */
+/** Letters that were there at the time of the look, and are gone now. */
 export const goneNotes = (count: number): Note[] =>
   noteIf(
     count > 0,

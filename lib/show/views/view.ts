@@ -1,21 +1,22 @@
-/** What a screen of the console and the output of a command say, as data. One renderer shows it on a terminal, one as HTML. */
+/** The content of a console screen or a command's output, as data. One renderer shows it on a terminal, one as HTML. */
 export type View = readonly Block[];
 
-/** `todo`: what a person is to do. `quiet`: what is said beside the rest. */
+/** `todo`: an action for a person. `quiet`: secondary information. */
 export type Tone = 'good' | 'bad' | 'unknown' | 'warn' | 'todo' | 'plain' | 'quiet';
 
 /**
- * A sentence; its tone decides the colour, and the mark before it. If a command to type says more, it has no full stop. `to`: the screen
- * of the console that shows more.
+ * A sentence; its tone decides the colour and the mark before it. If `command` continues it, it has no full stop. `to`: the console's
+ * screen
+ * with details.
  */
 export type Note = { tone: Tone; text: string; command?: string; to?: string };
 
-/** `to`: the screen of the console that shows more. `code`: a name as it is typed. `badge`: one of a few states or kinds. */
+/** `to`: the console's screen with details. `code`: a name as it is typed. `badge`: one of a few states or kinds. */
 export type Words = { text: string; tone?: Tone; to?: string; code?: true; badge?: true };
 
 export type Piece = string | number | undefined | Words;
 
-/** What a table has in a column. Numbers, ages and shares stand to the right. Forms and ticks are the console's alone. */
+/** The content of a table cell. Numbers, ages and shares are aligned to the right. Only the console shows forms and ticks. */
 export type Cell =
   | Piece
   | { sinceMs: number | undefined }
@@ -35,17 +36,17 @@ export type Form = {
   action: string;
   hidden?: Record<string, string | readonly string[]>;
   fields?: readonly Field[];
-  /** One that has a value sends it as `decision`. */
+  /** A button with a value sends it as `decision`. */
   buttons: readonly { text: string; value?: string }[];
-  /** A console that changes nothing shows it, too. */
+  /** A read-only console shows it, too. */
   isHarmless?: true;
-  /** It is opened by this. */
+  /** The text that opens the form. */
   summary?: string;
-  /** It changes nothing, and its fields come into the address. */
+  /** The form changes nothing, and its fields go into the address. */
   isSearch?: true;
 };
 
-/** Columns side by side, as for the hours of a day. */
+/** Columns side by side, for example for the hours of a day. */
 export type Chart = {
   title: string;
   labels: readonly string[];
@@ -54,12 +55,12 @@ export type Chart = {
 
 type Row = { cells: readonly Cell[]; id?: string; under?: View };
 
-/** Rows with something under them are shown one by one. */
+/** Rows with content under them are shown one by one. */
 export type Table = {
   caption: string;
   titles: readonly (string | Words)[];
   rows: readonly Row[];
-  /** Draws the numbers of the first column that has some, too. */
+  /** Also draws the numbers of the first numeric column. */
   hasBars?: boolean;
 };
 
@@ -67,31 +68,30 @@ export type Block =
   | Note
   | { heading: string; tone?: Tone }
   | { text: readonly Piece[] }
-  /** What the platform or a person wrote. */
+  /** The words of the platform or of a person. */
   | { quote: string }
   | { list: readonly (readonly Piece[])[] }
   | { facts: readonly (readonly [label: string, value: Piece])[] }
   | { table: Table }
-  /** It is set apart from what is before it and after it. */
+  /** Separated from what is before it and after it. */
   | { part: View; title?: string; isFirst?: boolean }
-  /** What to type next, without the program's name: the console has buttons and links instead. */
+  /** A command to type next, without the program's name. The console has buttons and links instead. */
   | { command: string; lead?: string }
   | { document: unknown; label: string }
   | { charts: readonly Chart[] }
-  /** What a list leaves out, without a full stop: on a terminal, a higher limit shows it. */
+  /** What a list omits, without a full stop: on a terminal, a higher limit shows it. */
   | { more: string }
   | Form
   | { links: readonly Link[] }
-  /** What takes long, on a screen of its own: the console's script puts it here. */
+  /** Content that takes long, on its own screen: the console's script inserts it here. */
   | { later: string; to: string };
 
-/** One that leads to a change is not shown in a console that changes nothing. */
+/** A read-only console hides a link that leads to a change. */
 export type Link = { text: string; to: string; isChange?: true };
 
-/** The note, if there is something to say. */
 export const noteIf = (isSo: boolean, tone: Tone, text: string): Note[] => (isSo ? [{ tone, text }] : []);
 
-/** The screen of the console at this path; what is undefined or empty is left out of the query. */
+/** The console's screen at this path. Undefined and empty values are omitted from the query. */
 export const href = (
   path: string,
   query: Record<string, string | number | readonly string[] | undefined> = {},
@@ -119,13 +119,13 @@ export const part = (...blocks: View): Block => ({ part: blocks });
 
 export const section = (title: string, ...blocks: View): Block => ({ title, part: blocks });
 
-/** By its title, what a row has in a column. */
+/** The cell of a row, by the column's title. */
 export type Columns<Of> = Record<string, (row: Of) => Cell>;
 
 type TableOptions<Of> = {
-  /** In place of a table without rows; default: nothing. */
+  /** Shown in place of a table without rows; default: nothing. */
   empty?: string;
-  /** In place of titles that are more than text. */
+  /** Titles that are more than text. */
   titles?: Record<string, Words>;
   under?: (row: Of) => View;
   idOf?: (row: Of) => string;

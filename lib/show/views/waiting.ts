@@ -15,11 +15,9 @@ import {
   type View,
 } from './view.ts';
 
-/** When a message is tried next. */
 const nextText = ({ next, nextMs = 0 }: Pick<WaitingMessage, 'next' | 'nextMs'>): string =>
   next === 'later' ? inTime(nextMs) : next;
 
-/** When the next of them is tried. */
 const nextOfGroup = ({ nextMs, due }: Pick<WaitingGroup, 'nextMs' | 'due'>): string =>
   nextMs === undefined ? (due > 0 ? 'due' : 'unknown') : inTime(nextMs);
 
@@ -98,13 +96,13 @@ export const waitingView = ({ groups, messages, matching }: Waiting, name: strin
   ];
 };
 
-/** For each kind of cause what to type, the largest cause first. */
+/** The commands for each kind of cause, the largest cause first. */
 export const wakeCommands = (groups: readonly WaitingGroup[]): Block[] =>
   [...new Set(groups.map(({ kind }) => kind))].map((kind) => ({
     ...{ lead: 'Once the cause is gone', command: `waiting wake --kind ${kind}` },
   }));
 
-/** For each cause a row, its error, and who must do what. */
+/** One row per cause, with its error and the required action. */
 export const waitingGroupTable = (
   groups: readonly WaitingGroup[],
   { isPlan = false }: { isPlan?: boolean } = {},

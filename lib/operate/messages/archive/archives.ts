@@ -1,20 +1,19 @@
 import { bucketOf, dayOf, objectsSince } from '../../stage/audit-log.ts';
 import type { Target } from '../../stage/target.ts';
 
-/** Letters that an operator took out of the queue, or the original of one that was edited. */
+/** Letters that an operator took out of the queue, or the original of an edited letter. */
 export type Archive = {
   address: string;
   what: 'discarded' | 'edited';
-  /** When it was written. */
   at: string;
   bytes: number;
 };
 
-/** No more are told. */
+/** The newest ones; older ones are not listed. */
 const maxArchives = 1_000;
 const dayMs = 24 * 3_600_000;
 
-/** What was archived since then, the newest first. @throws where the bucket cannot be read. */
+/** The archives since then, newest first. @throws if the bucket cannot be read. */
 export const listArchives = async (
   target: Target,
   { sinceMs, signal }: { sinceMs: number; signal: AbortSignal },
@@ -23,7 +22,7 @@ export const listArchives = async (
   const client = await target.s3();
   const found: Archive[] = [];
   const list = async (what: Archive['what']): Promise<void> => {
-    // An archive has the day in its name on which its command began, which may have run over midnight.
+    // An archive's name has the day on which its command began, and the command may have run past midnight.
     const objects = objectsSince({ client, bucket }, what, dayOf(sinceMs - dayMs), signal);
     for await (const { Key, LastModified, Size: bytes = 0 } of objects)
       if (LastModified !== undefined && LastModified.getTime() >= sinceMs)

@@ -27,14 +27,14 @@ export type Discarded = {
   plan: DiscardPlan;
   discarded: number;
   failed: { id: string; reason: string }[];
-  /** How many of those planned were left alone because the command was interrupted. */
+  /** Planned letters that were left alone because the command was interrupted. */
   left: number;
-  /** Addresses of what was archived; `letters import` takes them back. */
+  /** Addresses of the archives; `letters import` takes them back. */
   archives: string[];
   backLater: number;
 };
 
-/** Takes letters out of the queue for good, each written into the bucket before it is deleted. */
+/** Deletes letters from the queue. Each is written to the bucket first. */
 export const discardLetters = async (
   target: Target,
   { reason, dryRun, audit, confirm, onDiscarded, ...options }: DiscardOptions,
@@ -94,5 +94,5 @@ export const discardLetters = async (
   }
 };
 
-/** Few enough to be in memory at once. */
+/** Bounds memory: this many letters are held at once. */
 const maxLetters = 100;

@@ -9,7 +9,7 @@ import type { ReadOptions } from '../letters/session.ts';
 
 export type Exported = {
   exported: number;
-  /** How many the lists have that could not be read: they are in the queue no longer, or somebody else has them in hand. */
+  /** Listed letters that could not be read: they have left the queue, or somebody else has leased them. */
   gone: number;
   limitReached: boolean;
   backLater: number;
@@ -18,7 +18,7 @@ export type Exported = {
 type ExportOptions = ReadOptions & {
   filter: Filter;
   limit?: number | undefined;
-  /** Why letters are revealed. */
+  /** Why the letters are revealed, for the audit log. */
   reason: string;
   audit: Audit;
 };
@@ -54,7 +54,7 @@ export const exportLetters = async (
   }
 };
 
-/** Exports into a new file that nobody else may read; where no letter matches, there is none. @throws RefusedError */
+/** Exports into a new file that only its owner may read. If no letter matches, no file is left. @throws RefusedError */
 export const exportToFile = async (
   target: Target,
   { file: path, ...options }: ExportOptions & { file: string },

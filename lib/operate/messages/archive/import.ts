@@ -20,31 +20,31 @@ export type Imported = {
   /** Lines that hold a letter. */
   letters: number;
   imported: number;
-  /** Left out: they are letters still, or again. */
+  /** Omitted, because they are in the queue as letters. */
   stillLetters?: number;
-  /** Left out: the numbers of lines with the letter of an earlier line. */
+  /** Omitted: the numbers of lines that repeat the letter of an earlier line. */
   repeated?: number[];
   problems: { line: number; problem: string }[];
 };
 
 type ImportOptions = {
-  /** The lines of the file, as often as asked for. */
+  /** The file's lines. Each call reads from the beginning. */
   lines(): AsyncIterable<string>;
   /** Checks each line and sends nothing. */
   dryRun: boolean;
   audit: Audit;
   signal: AbortSignal;
-  /** Called before any is sent, with the letters whose messages are so old that a replay could undo what is newer. */
+  /** Called before anything is sent, with the letters so old that a replay could overwrite something newer. */
   onOutdated?(outdated: Outdated[]): void;
   onSent?(sent: number, of: number): void;
 };
 
-/** A line whose message says that it happened so long ago. */
+/** A line, and the time at which its message says that it happened. */
 export type Outdated = { line: number; time: string };
 
 /**
- * Puts letters from a file back into the dead-letter queue, as they were, and into the lists; unless every line holds one, it sends
- * none. What is a letter still is left out: nobody has a use for two of one.
+ * Puts letters from a file back into the dead-letter queue and into the lists, unchanged. If a line holds no valid letter, nothing is
+ * sent. A letter that is still in the queue is omitted, so that none is there twice.
  */
 export const importLetters = async (
   target: Target,
@@ -105,12 +105,12 @@ const checkAll = async (
   return { result, outdated, ids: [...ids] };
 };
 
-/** `others`: somebody else imported them meanwhile; `failures`: why SQS did not take the others, by their lines. */
+/** `others`: somebody else imported them at the same time. `failures`: why SQS refused a line, by its number. */
 type Sent = { taken: number; others: number; failures: Map<number, string> };
 
 /**
- * Sends lines as letters. One that names its own id is in the lists before it is in the queue, as when it was parked: of two who
- * import it at the same time, one does. The others get their ids from SQS.
+ * Sends lines as letters. A letter that names its own id is listed before it is sent, as when it was parked: of two people who import
+ * it at the same time, one succeeds. The other letters get their ids from SQS.
  */
 const importerOf = async (
   target: Target,
@@ -124,7 +124,7 @@ const importerOf = async (
       ...{ MessageId, Body: letter?.body ?? '', MessageAttributes: letter?.attributes ?? {} },
       Attributes: { SentTimestamp: String(Date.now()) },
     });
-  // What the lists have had of it since before is of a letter that the queue has no more.
+  // An older entry in the lists is about a letter that has left the queue.
   const notSince = {
     text: '(attribute_not_exists(#state) OR #state <> :letter OR #at < :begun)',
     names: { '#state': 'state', '#at': 'atMs' },
@@ -147,7 +147,7 @@ const importerOf = async (
       const letter = await letterAs(line, id);
       await listLetter(desk, letter);
       if (line.id === undefined) return;
-      // By that it is known when the same file is imported again.
+      // This record shows that the same file is imported again.
       await endRecord(desk, { ...letter, message: line.id }, { state: 'discarded', by: who, as: id });
     });
     return {
@@ -181,7 +181,7 @@ async function* lettersIn(lines: AsyncIterable<string>): AsyncGenerator<Line> {
   }
 }
 
-/** An object, as in `s3://bucket/key`; undefined where the address is that of no object. */
+/** An object, as in `s3://bucket/key`. Undefined if the address names no object. */
 export const objectInput = (address: string, target: Target): Input | undefined => {
   const [, Bucket, Key] = /^s3:\/\/([^/]+)\/(.+)$/.exec(address) ?? [];
   if (Bucket === undefined) return undefined;
@@ -198,14 +198,14 @@ export const objectInput = (address: string, target: Target): Input | undefined 
   };
 };
 
-/** @throws RefusedError where it cannot be read. */
+/** @throws RefusedError if it cannot be read. */
 export async function* linesOf({ name: address, open }: Input): AsyncGenerator<string> {
   try {
     yield* linesIn(open());
   } catch (error) {
     const { name, code } = error as { name?: string; code?: string };
     if (name === 'NoSuchKey') throw new RefusedError(`${address} does not exist.`);
-    // S3 answers the same to somebody who may not list the bucket, whether the object is there or not.
+    // If the caller may not list the bucket, S3 gives the same answer for a missing object.
     if (name === 'AccessDenied') throw new RefusedError(`${address} does not exist, or you may not read it.`);
     if (code !== undefined) throw new RefusedError(`${address} cannot be read: ${code}`);
     throw error;

@@ -5,10 +5,10 @@ import { maskedText } from '../../../runtime/privacy/platform-words.ts';
 import { maskedField } from '../../../runtime/privacy/shown-message.ts';
 import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 
-/** A change of a message's JSON, as in `data.grade.points=7`, or its removal, as in `data.gradde`. */
+/** A change to a message's JSON, as in `data.grade.points=7`, or a removal, as in `data.gradde`. */
 export type Change = { path: string[]; value?: unknown };
 
-/** @throws UsageError where it does not say which field. */
+/** @throws UsageError if it names no field. */
 export const changeFrom = (text: string): Change => {
   const [, field = '', value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (field === '') throw new UsageError(`--set ${text} must be as in data.grade.points=7`);
@@ -28,13 +28,13 @@ const pathOf = (field: string): string[] => {
   return path;
 };
 
-/** JSON where it reads as such, else text: `7`, `true`, `"7"`, `hello`. */
+/** Parsed as JSON if possible, else text: `7`, `true`, `"7"`, `hello`. */
 const jsonOrText = (text: string): unknown => {
   const read = readJson(text);
   return 'json' in read ? read.json : text;
 };
 
-/** What a text is edited as: the event, where it is in envelopes, which no function needs. */
+/** The text to edit. If the event is wrapped in envelopes, only the event: no function needs the envelopes. */
 const editedAs = (body: string): { json: unknown; envelopes: readonly Envelope[] } | { problem: string } => {
   const read = readJson(body);
   if ('problem' in read) return { problem: problemOf(body) ?? read.problem };
@@ -44,7 +44,7 @@ const editedAs = (body: string): { json: unknown; envelopes: readonly Envelope[]
     : { json: read.json, envelopes: [] };
 };
 
-/** The event with its changes, without the envelopes that it was in. @throws RefusedError where there is no such place in it. */
+/** The event with its changes, without its envelopes. @throws RefusedError if the event has no such place. */
 export const changed = (body: string, changes: Change[]): string => {
   const read = editedAs(body);
   if ('problem' in read)
@@ -70,7 +70,7 @@ export const changed = (body: string, changes: Change[]): string => {
   return JSON.stringify(json);
 };
 
-/** The event as it was saved in an editor, which shows it indented; untouched, the body stays the same to the byte. */
+/** The event as it was saved in an editor, which shows it indented. If nothing was edited, the body stays the same, byte for byte. */
 export const changedInEditor = async (
   body: string,
   edit: (text: string) => Promise<string>,
@@ -78,13 +78,13 @@ export const changedInEditor = async (
   const before = editedAs(body);
   const shown = 'json' in before ? `${JSON.stringify(before.json, null, 2)}\n` : body;
   const saved = await edit(shown);
-  // An editor may add an end of line by itself.
+  // An editor may append a line break.
   if (saved.trimEnd() === shown.trimEnd()) return body;
   const after = readJson(saved);
   return 'json' in after ? JSON.stringify(after.json) : saved;
 };
 
-/** @throws RefusedError where a path begins with a field of `data`, and the event has none of that name. */
+/** @throws RefusedError if a path begins with a field of `data` that the event does not have. */
 const checkTop = (json: unknown, path: readonly string[]): void => {
   const [top = ''] = path;
   const { data } = (json ?? {}) as { data?: unknown };
@@ -96,7 +96,7 @@ const checkTop = (json: unknown, path: readonly string[]): void => {
 const inside = (at: unknown, part: string, { path, ...change }: Change): unknown => {
   if (typeof at === 'object' && at !== null && Object.hasOwn(at, part)) {
     const fields = at as Record<string, unknown>;
-    // `null` becomes an object with the field; its function's schema tells what else it needs.
+    // `null` becomes an object with the field; the function's schema reports what else it needs.
     if (fields[part] === null && 'value' in change) fields[part] = {};
     return fields[part];
   }
@@ -106,8 +106,8 @@ const inside = (at: unknown, part: string, { path, ...change }: Change): unknown
 export type Difference = { field: string; before: unknown; after: unknown };
 
 /**
- * What differs, field by field; `undefined` where a field is missing. What is personal is masked, unless revealed. `isTyped`: whoever
- * sees it has typed the new values.
+ * The differences, field by field; `undefined` for a missing field. Personal data are masked unless revealed. `isTyped`: the reader
+ * has typed the new values.
  */
 export const differences = (
   before: string,

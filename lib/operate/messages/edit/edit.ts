@@ -22,29 +22,29 @@ export type EditOptions = RunOptions &
     limit?: number | undefined;
     audit: Audit;
     reason: string;
-    /** Also letters that a person must decide on. */
+    /** Includes letters that a person must decide on. */
     includeUncertain: boolean;
-    /** Shows the difference with what is personal in it. */
+    /** Shows personal data in the difference. */
     reveal: boolean;
-    /** Whoever changes the message sees it whole: only one letter can be edited so. */
+    /** The whole message is shown to edit it, so only one letter can be selected. */
     isOpened: boolean;
-    /** The new body. For one letter it is called again, with what is wrong, until its answer is valid; it throws to give up. */
+    /** Returns the new body. For a single letter it is called again with the problem until the body is valid; it throws to give up. */
     change(body: string, problem: string | undefined): Promise<string>;
     confirm(plan: EditPlan): Promise<boolean>;
   };
 
 export type EditPlan = {
-  /** How many are changed and would be sent. */
+  /** Letters that are changed and would be sent. */
   letters: number;
-  /** Of the first of them. */
+  /** The difference of the first letter. */
   difference: Difference[];
-  /** In how many of them each field differs. */
+  /** In how many letters each field differs. */
   fields: Record<string, number>;
-  /** The change leaves them as they are. */
+  /** Letters that the change leaves as they are. */
   unchanged: number;
-  /** Their function would not accept them so. */
+  /** Letters whose new message their function would not accept. */
   refused: { id: string; problem: string }[];
-  /** In the queue no longer, or in somebody else's hands. */
+  /** Letters that have left the queue, or that somebody else has leased. */
   gone: number;
 };
 
@@ -54,17 +54,16 @@ export type Edited = {
   ended: 'declined' | 'done' | 'stopped';
   stoppedBecause?: string | undefined;
   counts?: ReplayCounts | undefined;
-  /** Where the originals are kept, by letter. */
+  /** Addresses of the archived originals, by letter. */
   originals: Record<string, string>;
   backLater?: number | undefined;
 };
 
-/** What an edit makes of a letter. */
 type Edit = { before: string; body: string };
 
 /**
- * Sends the corrected messages of letters to their queues; each original is archived first, and its message names the place. While the
- * difference is shown, or an editor is open, the letters lie in the queue for others to see.
+ * Sends the corrected messages of letters to their queues. Each original is archived first, and its message names the archive. While
+ * the difference is shown or an editor is open, the letters stay visible in the queue.
  */
 export const editLetters = async (target: Target, options: EditOptions): Promise<Edited> => {
   const { audit, reason, signal, filter } = options;
@@ -85,7 +84,7 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
       ...{ command: 'letters edit', filter, reason, letters: ids },
       counts: { planned: letters.length, ...revealed },
     });
-  // To reveal is recorded before; where nobody sees what is hidden, a change that is declined is none.
+  // Revealing is recorded before it happens. If nothing is revealed, a declined change leaves no record.
   let begun = Object.keys(revealed).length > 0 ? await begin() : undefined;
   let counts: Record<string, number> = {};
   const originals: Edited['originals'] = {};
@@ -131,7 +130,7 @@ const nothingChanged = ({ gone }: EditPlan): string =>
     ? `Nothing was changed: ${goneBecause(0)}.`
     : 'Nothing was changed, so nothing was sent. To send a letter unchanged, use `letters replay`.';
 
-/** The ledger trusts that whoever sends it again has looked at the platform. */
+/** The ledger assumes that an operator who sends such a message again has looked at the platform. */
 const undecidedBecause = (kind: string): string => (kind === 'outdated' ? maybeOlder : maybeDone);
 
 const maybeDone =
@@ -177,20 +176,20 @@ const planEdits = async (target: Target, { options, letters, edits }: Planning):
     }
     return {};
   });
-  // An editor may stay open for long: meanwhile the letter lies in the queue.
+  // An editor may stay open for long; the letter stays in the queue meanwhile.
   if (only) await editOne(only);
   return plan;
 };
 
 type Made = { body: string } | { problem: string };
 
-/** A new body that its function would accept, or why there is none. */
+/** A new body that its function would accept, or the problem. */
 const validBody = async (
   letter: Letter,
   { change, includeUncertain }: Pick<EditOptions, 'change' | 'includeUncertain'>,
   { again }: { again: boolean },
 ): Promise<Made> => {
-  // The lists tell of an unreadable letter only that it is.
+  // For an unreadable letter the lists have no kind.
   const kind = letter.failure?.kind;
   if (kind && needsDecision(kind) && !includeUncertain) return { problem: undecidedBecause(kind) };
   if (letter.missing !== undefined)

@@ -9,7 +9,7 @@ import type { ReadOptions } from '../letters/session.ts';
 import { type Bucket, readIn } from '../letters/stored-message.ts';
 import { type Difference, differences } from './change.ts';
 
-/** The message of a letter as it was before an edit, whole and unmasked; `missing`: why it cannot be fetched. */
+/** The message of a letter before an edit, whole and unmasked. `missing`: why it cannot be fetched. */
 export const originalOf = async (
   target: Bucket,
   address: string,
@@ -22,19 +22,19 @@ export const originalOf = async (
 
 export type Compared = {
   difference: Difference[];
-  /** Parsed; undefined where it is no JSON object. */
+  /** Parsed; undefined if it is no JSON object. */
   before: unknown;
   after: unknown;
 };
 
-/** A message before and after an edit, masked: whoever looks at it need not be who made it. */
+/** A message before and after an edit. Both are masked: the reader need not be the operator who edited it. */
 export const comparedWith = (original: string, now: string): Compared => ({
   difference: differences(original, now, { reveal: false, isTyped: false }),
   before: maskedBody(original),
   after: maskedBody(now),
 });
 
-/** A letter beside what it was before its last edit; it stays in the queue. @throws RefusedError where it was not edited. */
+/** A letter beside its message before the last edit. The letter stays in the queue. @throws RefusedError if it was not edited. */
 export const compareWithOriginal = async (
   target: Target,
   { id, ...options }: ReadOptions & { id: string },

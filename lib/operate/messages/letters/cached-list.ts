@@ -3,15 +3,15 @@ import { type Filter, matches } from './filter.ts';
 import { type Group, groupsOf } from './groups.ts';
 import type { Found } from './records.ts';
 
-/** The letters as they were at one time, for screens that ask for them again and again. */
+/** The letters at one time, for screens that ask for them repeatedly. */
 export type Snapshot = {
-  /** The oldest first. */
+  /** Oldest first. */
   all: LetterRecord[];
-  /** About how many SQS counts. */
+  /** SQS' approximate count. */
   queued: number;
   groups: Group[];
   matching(filter: Filter): LetterRecord[];
-  /** Some of them by cause, as told apart among all. */
+  /** Groups some of the letters by cause. Causes are distinguished among all letters. */
   groupsOf(letters: readonly LetterRecord[]): Group[];
 };
 

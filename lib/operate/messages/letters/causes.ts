@@ -1,10 +1,10 @@
 import { withoutIds } from '../../../delivery/letters/letter-words.ts';
 import { hidden } from '../../../message/hidden.ts';
 
-/** What differs between texts that say the same. */
+/** Replaces the parts in which texts of one cause differ. */
 const variable = '…';
 
-/** A text as words, without what varies: ids, numbers, addresses, and names in quotes. */
+/** The words of a text, without ids, numbers, addresses and quoted names. */
 const tokensOf = (text: string): string[] =>
   withoutIds(text)
     .replace(quoted, (whole, ...inner) => {
@@ -17,24 +17,24 @@ const tokensOf = (text: string): string[] =>
 
 const quoted = /"([^"]*)"|“([^“”]*)”|„([^„“”]*)[“”]|‹([^‹›]*)›|(?<!\w)'([^']*)'(?!\w)/g;
 const varies = /@|^\W*https?:|\d|^<[\w-]+>\W*$/;
-/** As in `ERR-1001`: what tells errors apart, and no id. */
+/** As in `ERR-1001`: an error code distinguishes causes; it is no id. */
 const isCode = /^\W*[A-Z]{2,}[-_]\d{2,5}\W*$/;
 
-/** What is quoted may be a field, or the whole sentence: of these no word but the first begins with a capital. */
+/** A quoted text may also be a field or a whole sentence. In those, no word but the first begins with a capital. */
 const isName = (text: string): boolean => !/^[a-z][\w.[\]]*$/.test(text) && !/\s[a-z]/.test(text);
 
-/** From so many different words in one place on, it is a place for names. */
+/** If a place in a text holds at least this many different words, it holds names. */
 const minNames = 5;
-/** A name may be of so many words. */
+/** A name has at most this many words. */
 const maxNameWords = 3;
-/** More texts than these are looked at together for such places. */
+/** Only more texts than these are searched for such places. */
 const maxTexts = 40;
 
 type Template = { tokens: string[] };
 
 /**
- * Tells texts that say the same from others. `User Ann not found` and `Role Ann not found` are two causes, and many users' names
- * one. A word that is hidden, because the message has it, too, may be any.
+ * Groups texts by cause. `User Ann not found` and `Role Ann not found` are two causes; the names of many users are one. A word that is
+ * hidden, because the message contains it, matches any word.
  */
 export const createCauses = () => {
   const families = new Map<string, Template[]>();
@@ -54,7 +54,7 @@ export const createCauses = () => {
   };
 
   return {
-    /** Of all texts first: which places vary shows only then. */
+    /** Call it with all texts first: only then is it known which places vary. */
     learn: (scope: string, text: string): void => {
       const tokens = tokensIn(text);
       const family = familyOf(scope, tokens);
@@ -67,7 +67,7 @@ export const createCauses = () => {
           token.includes(hidden) ? (tokens[at] ?? token) : token,
         );
     },
-    /** The same text for the same cause. */
+    /** Returns the same text for the same cause. */
     causeOf: (scope: string, text: string): string => {
       const tokens = tokensIn(text);
       const family = familyOf(scope, tokens);
@@ -80,7 +80,7 @@ export const createCauses = () => {
 
 const isWild = (token: string): boolean => token === variable || token.includes(hidden);
 
-/** Of two texts that are not the same, half of the words must be. */
+/** At least half of the words must be the same. */
 const isLike = (one: string[], other: string[]): boolean => {
   let same = 0;
   for (const [at, token] of one.entries()) {
@@ -91,14 +91,14 @@ const isLike = (one: string[], other: string[]): boolean => {
   return same === one.length || same * 2 >= one.length;
 };
 
-/** `Course not found`, `Role not found`: each is something else that is missing. */
+/** `Course not found`, `Role not found`: here the word is the kind of thing that is missing, not a name. */
 const isThing = (tokens: string[], { at, words }: { at: number; words: number }): boolean =>
   (at === 0 || tokens[at - 1] === '|') &&
   /^(not found|does not exist|is (missing|invalid|required|unknown))\W*$/i.test(
     tokens.slice(at + words).join(' '),
   );
 
-/** Texts that differ in one place alone, and in it by many words, become one. */
+/** Merges texts that differ in one place only, if many words occur there. */
 const merge = (family: Template[]): void => {
   if (family.length < minNames) return;
   const [

@@ -2,15 +2,15 @@ import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { type Filter, matches } from './filter.ts';
 import { groupsOf } from './groups.ts';
 
-/** What tells causes apart is looked for among all letters of the same functions and kinds. */
+/** Causes are distinguished among all letters of the same functions and kinds. */
 export const scopeOf = ({ function: functions, kind }: Filter): Filter => ({
   ...(functions && { function: functions }),
   ...(kind && { kind }),
 });
 
 /**
- * Those that match, the oldest first. Where a cause is asked for, they must be all letters of its function and kind: it is told from
- * others first, and only then the other conditions hold.
+ * The letters that match, oldest first. If the filter has a cause, pass all letters of its function and kind: causes are distinguished
+ * first, and the other conditions apply afterwards.
  */
 export const lettersMatching = <Of extends DeskRecord>(letters: readonly Of[], filter: Filter): Of[] => {
   const { cause, ...others } = filter;
@@ -20,6 +20,5 @@ export const lettersMatching = <Of extends DeskRecord>(letters: readonly Of[], f
   return among.filter((letter) => groupOf(letter).cause === cause && matches(others, letter));
 };
 
-/** The same letters always come in the same order. */
 const inOrder = <Of extends DeskRecord>(letters: Of[]): Of[] =>
   letters.sort((one, other) => one.atMs - other.atMs || (one.message < other.message ? -1 : 1));

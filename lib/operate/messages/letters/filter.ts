@@ -6,11 +6,11 @@ import { type LetterKind, letterKinds } from '../../../message/letter-kinds.ts';
 const isoTime = /^\d{4}-\d\d-\d\d/;
 const minutes = { m: 1, h: 60, d: 1_440 } as const;
 
-/** A moment: a time, or how long ago, as in `90m`, `36h`, `3d`. */
+/** A moment: a time, or an age such as `90m`, `36h`, `3d`. */
 const moment = z.string().transform((text, context) => {
   const [, count, unit] = /^(\d+)([mhd])$/.exec(text) ?? [];
   const agoMs = Number(count) * minutes[unit as keyof typeof minutes] * 60_000;
-  // `Date.parse` reads `3` as a year: where `3d` was meant, every letter would match.
+  // `Date.parse` reads `3` as a year: if `3d` was meant, every letter would match.
   const timeMs =
     count !== undefined ? Date.now() - agoMs : isoTime.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(timeMs)) return timeMs;
@@ -22,17 +22,17 @@ const count = z.coerce
   .number('must be a whole number')
   .int('must be a whole number')
   .nonnegative('must be 0 or more');
-/** Of the platform, or of the SIS where messages give those. A name of a person, which has a space, is none. */
+/** The platform's id, or the SIS' if messages contain it. A person's name, which has a space, is not accepted. */
 const id = z.coerce
   .string()
   .max(256, 'must be an id of at most 256 characters')
   .regex(/^\S+$/, 'must be an id, without spaces');
 
-/** Which letters: every condition that is given must hold; of a list, at least one. */
+/** Every given condition must hold; of a list, at least one value. */
 export const filterSchema = z
   .strictObject({
     function: z.array(z.string()).optional(),
-    /** Of a group; letters of one cause are told from others by `lettersMatching`. */
+    /** The id of a group. `lettersMatching` distinguishes causes. */
     cause: z
       .string()
       .regex(/^[0-9a-f]{8}$/, 'must be 8 hex digits: the `cause` of a group in `letters groups --json`')
@@ -42,7 +42,7 @@ export const filterSchema = z
       .optional(),
     /** HTTP status: `403`, or `5xx`. */
     status: z.array(z.string().regex(/^[1-5](\d\d|xx)$/, 'must be a status such as 403, or 5xx')).optional(),
-    /** A piece of the error's text, in any case. */
+    /** A part of the error's text, case-insensitive. */
     error: z.string().min(1, 'must not be empty').optional(),
     orgUnit: id.optional(),
     user: id.optional(),
@@ -50,7 +50,7 @@ export const filterSchema = z
     until: moment.optional(),
     minReplays: count.optional(),
     maxReplays: count.optional(),
-    /** Of the letter, or the beginning of it, or the whole id of its message. */
+    /** The id of the letter or its beginning, or the whole id of its message. */
     id: z.array(z.string().min(4, 'must have at least 4 characters')).optional(),
   })
   .refine(({ since = 0, until = Number.POSITIVE_INFINITY }) => since <= until, {
@@ -60,7 +60,7 @@ export const filterSchema = z
 
 export type Filter = z.infer<typeof filterSchema>;
 
-/** All conditions but the cause, which shows only beside other letters: `lettersMatching`. */
+/** Checks all conditions except the cause, which only `lettersMatching` can check. */
 export const matches = (filter: Filter, letter: DeskRecord): boolean =>
   oneOf(filter.function, (each) => each === letter.function) &&
   oneOf(filter.kind, (each) => each === letter.kind) &&

@@ -3,14 +3,14 @@ import type { Target } from '../../stage/target.ts';
 import { type Selected, selectLetters } from './selection.ts';
 
 /**
- * The one letter with this id, by the lists: the beginning of the id is enough, or the whole id of its event.
- * @throws RefusedError where there is none, or more than one.
+ * Finds one letter in the lists, by its id, the beginning of its id, or the whole id of its event.
+ * @throws RefusedError if none or more than one matches.
  */
 export const findLetter = async (target: Target, id: string, signal: AbortSignal): Promise<Selected> => {
   if (id.length < 4)
     throw new UsageError(`${id} is too short for an id. Give at least its first 4 characters.`);
   const { letters } = await selectLetters(target, { filter: { id: [id] } }, signal);
-  // A whole id is that of one letter; its beginning may be that of others, too.
+  // A whole id names one letter, but it may also be the beginning of other ids.
   const [letter, ...others] = letters.filter((each) => each.id === id).concat(letters);
   if (letter === undefined)
     throw new RefusedError(
@@ -26,7 +26,7 @@ export const findLetter = async (target: Target, id: string, signal: AbortSignal
   return letter;
 };
 
-/** Why a letter is not there that the lists have. */
+/** Why a listed letter could not be received. */
 export const goneBecause = (held: number): string =>
   held > 0
     ? 'another operator has it in hand'

@@ -7,21 +7,21 @@ import type { ListCounts } from './queue.ts';
 
 /** Letters of one function that failed for the same cause. */
 export type Group = {
-  /** Names it in a filter: the same cause has the same, as long as the same letters are looked at. */
+  /** Identifies the cause in a filter. It is the same as long as the same letters are compared. */
   cause: string;
   function: string;
   kind: string;
   error: string;
-  /** What the platform said, masked: of each different text the first, at most `maxWords` of them. */
+  /** The platform's words, masked: the first of each different text, at most `maxWords`. */
   words: string[];
-  /** What to do about each of them; ids stand as `<id>` where they differ. */
+  /** What to do about each of them; differing ids are shown as `<id>`. */
   remedy: string;
   letters: number;
   oldestMs: number;
   newestMs: number;
-  /** Scopes to ask for. */
+  /** Scopes to request. */
   grants: string[];
-  /** How many of them were replayed five times or more. */
+  /** Letters that were replayed five times or more. */
   replayedOften: number;
 };
 
@@ -31,8 +31,8 @@ const maxGroups = 200;
 export const maxWords = 3;
 
 /**
- * The records by cause: by function, kind, and what the platform said without what varies. The largest group is the first. What varies
- * shows `among` all that are looked at together; default: the records alone.
+ * Groups records by function, kind, and the platform's words without their varying parts; the largest group comes first. Varying parts
+ * are recognized `among` all records that are compared; default: the records alone.
  */
 export const groupsOf = <Of extends DeskRecord>(
   records: readonly Of[],
@@ -66,7 +66,7 @@ export const groupsOf = <Of extends DeskRecord>(
 const scopeOf = ({ function: name, kind, status }: DeskRecord): string =>
   JSON.stringify([name, kind, status ?? null]);
 
-/** Apart, so that the beginning of the platform's words is known. */
+/** Separate, so that the beginning of the platform's words is known. */
 const textOf = ({ error, words }: DeskRecord): string =>
   words === undefined ? error : `${error} | ${words}`;
 

@@ -23,20 +23,20 @@ export const letterLine = ({
     { body, source, attributes: { ...attributes, ...ownAttributes(message) } },
   );
 
-/** In a redriven letter, all attributes but the count of replays are its producer's. */
+/** All attributes of a redriven letter are its producer's, except the count of replays. */
 const ownAttributes = (message: Message) => {
   const own = ownOf(message.MessageAttributes ?? {});
   if (!isRedriven(message)) return own;
   return own.replays === undefined ? {} : { replays: own.replays };
 };
 
-/** The id that a line says its letter had; undefined: it says none that one could have. */
+/** The id that a line gives its letter. Undefined if it gives none, or an impossible one. */
 export const idIn = (line: string): string | undefined => {
   const { id } = Object(jsonIn(line)) as { id?: unknown };
   return typeof id === 'string' && /^[\w-]{1,100}$/.test(id) ? id : undefined;
 };
 
-/** The message of a line, to the byte; undefined: the line is no letter. */
+/** The message of a line, byte for byte. Undefined if the line is no letter. */
 export const bodyIn = (line: string): string | undefined => {
   try {
     return wholeIn(line).body;
@@ -45,19 +45,19 @@ export const bodyIn = (line: string): string | undefined => {
   }
 };
 
-/** The letter that a line holds, as SQS takes it. @throws Error which says what is wrong with the line. */
+/** The letter that a line holds, as SQS accepts it. @throws Error which says what is wrong with the line. */
 export const letterIn = (line: string): Outgoing => {
   const { body, source, attributes } = asTaken(wholeIn(line));
   if (source === '' || attributes.source?.StringValue === source) return { body, attributes };
-  // SQS names the source of a letter that it moved, but not of one that is sent: so it becomes an attribute, without which no
-  // replay is possible. If the producer set ten attributes, the last one makes room; a replay would drop it, too.
+  // SQS names the source of a letter that it moved, but not of one that is sent. So the source becomes an attribute, without which no
+  // replay is possible. If the producer set ten attributes, the last one is dropped; a replay would drop it, too.
   const { source: _, ...others } = attributes;
   const carried = Object.entries(others).slice(0, maxAttributes - 1);
   const told: MessageAttributeValue = { DataType: 'String', StringValue: source };
   return { body, attributes: { ...Object.fromEntries(carried), source: told } };
 };
 
-/** The whole message, if SQS takes it as a letter now; else a pointer to it, as before. */
+/** The whole message if SQS accepts it as a letter now, else a pointer to it, as before. */
 const asTaken = (letter: WholeLetter): WholeLetter => {
   const { whole: { StringValue: address } = {}, ...attributes } = letter.attributes;
   if (address === undefined || letter.body.includes(address)) return letter;

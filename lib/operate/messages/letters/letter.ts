@@ -7,35 +7,34 @@ import { type Bucket, withWhole } from './stored-message.ts';
 
 /** A message of the dead-letter queue as an operator sees it. */
 export type Letter = DeadLetter & {
-  /** SQS' id of the message that became this letter; of a letter that does not tell, its own. */
+  /** SQS' id of the message that became this letter. If the letter does not contain it, the letter's own id. */
   id: string;
-  /** SQS' id of the letter itself, and of further copies of it, as of a message that was parked twice. */
+  /** SQS' id of the letter itself, and of further copies of it, for example if a message was parked twice. */
   sqsId: string;
   copies: string[];
-  /** As SQS handed it out. */
+  /** As SQS returned it. */
   message: Message;
   kind: LetterKind;
-  /** The function whose queue it came from, or the name it gives for it; empty if it gives none. */
+  /** The function of its source queue, or the name that the letter gives; empty if it gives none. */
   function: string;
   /** URL of the queue that a replay sends it to; undefined: there is none. */
   queueUrl: string | undefined;
-  /** What failed, in a few words, without ids and what is personal. */
+  /** A short description of the failure, without ids and personal data. */
   error: string;
-  /** Who must do what. */
   remedy: string;
-  /** When the letter was written; of a redriven one, when its message was sent. */
+  /** When the letter was written. For a redriven letter, when its message was sent. */
   sentMs: number;
-  /** Why its message could not be fetched; undefined: it is here. */
+  /** Why its message could not be fetched; undefined: it was fetched. */
   missing: string | undefined;
 };
 
-/** Reads messages of the dead-letter queue as letters; it never throws for what one holds. */
+/** Reads messages of the dead-letter queue as letters. Never throws because of a message's content. */
 export const createLetterReader = (
   target: Bucket & { prefix: string; queueUrlOf(functionName: string): Promise<string | undefined> },
 ) => {
   const urls = new Map<string, Promise<string | undefined>>();
   const urlOf = (name: string): Promise<string | undefined> => {
-    // A letter may say anything: only names that a function could have are looked up, and only so many.
+    // A letter may contain anything: only possible function names are looked up, and only a bounded number of them.
     if (!/^[a-z][a-z0-9-]{0,60}$/.test(name) || name === 'dead-letters') return Promise.resolve(undefined);
     const url = urls.get(name) ?? (urls.size < 200 ? target.queueUrlOf(name) : Promise.resolve(undefined));
     urls.set(name, url);
@@ -64,9 +63,9 @@ export const createLetterReader = (
   };
 };
 
-/** The same for copies of one letter alone: whoever writes a letter by hand may give it the id of another. */
+/** Equal for copies of one letter only. An id is not enough: a letter written by hand may repeat the id of another. */
 export const sameness = ({ body, source, replays }: Letter): string =>
   `${createHash('md5').update(`${source}\n${body}`).digest('base64').slice(0, 12)} ${replays}`;
 
-/** SQS moved it by its redrive policy: no function wrote it. */
+/** SQS moved it by its redrive policy; no function wrote it. */
 export const isRedriven = ({ Attributes = {} }: Message): boolean => 'DeadLetterQueueSourceArn' in Attributes;

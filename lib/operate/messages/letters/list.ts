@@ -6,7 +6,6 @@ import { type Groups, groupsOf } from './groups.ts';
 import type { ListCounts } from './queue.ts';
 import { findLetters } from './records.ts';
 
-/** A letter without its message. */
 export type LetterFacts = Pick<
   LetterRecord,
   | 'function'
@@ -26,12 +25,12 @@ export type LetterFacts = Pick<
 > & { id: string; sentMs: number };
 
 export type Listed = ListCounts & {
-  /** The oldest first, at most as many as were asked for. */
+  /** Oldest first, at most as many as requested. */
   letters: LetterFacts[];
   matching: number;
 };
 
-/** The letters that match, one by one. */
+/** Lists the letters that match. */
 export const listLetters = async (
   target: Target,
   { filter, limit }: { filter: Filter; limit: number },
@@ -41,7 +40,7 @@ export const listLetters = async (
   return { ...summary, letters: letters.slice(0, limit).map(factsOf), matching: letters.length };
 };
 
-/** What lies in the dead-letter queue, by cause: each is told so that a filter may ask for it. */
+/** Groups the letters by cause. Each cause has an id that a filter accepts. */
 export const groupLetters = async (
   target: Target,
   filter: Filter,

@@ -1,13 +1,13 @@
 /**
- * What several generators yield, in the order in which it is ready; each works at most one item ahead. It ends, fails or is
- * left only after all of them have ended.
+ * Yields the items of several generators as they become ready; each generator works at most one item ahead. It ends, fails or returns
+ * only after all of them have ended.
  */
 export async function* merged<Item>(sources: AsyncGenerator<Item>[]): AsyncGenerator<Item> {
   const pending = new Map(sources.map((source) => [source, nextOf(source)]));
   try {
     while (pending.size > 0) {
       const { source, result } = await Promise.race(pending.values());
-      // Taken out first, so that it comes last: every source has its turn.
+      // Deleted before it is added again, so that it comes last and every source has its turn.
       pending.delete(source);
       if (result.done) continue;
       pending.set(source, nextOf(source));
@@ -21,7 +21,7 @@ export async function* merged<Item>(sources: AsyncGenerator<Item>[]): AsyncGener
 
 const nextOf = <Item>(source: AsyncGenerator<Item>) => {
   const next = source.next().then((result) => ({ source, result }));
-  // It may fail while the consumer works on another item; the race tells of it afterwards.
+  // It may fail while the consumer works on another item; the race reports it afterwards.
   next.catch(() => {});
   return next;
 };

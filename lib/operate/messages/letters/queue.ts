@@ -1,10 +1,10 @@
 import type { Message } from '@aws-sdk/client-sqs';
 import type { Queue } from '../../../runtime/aws/sqs.ts';
 
-/** `leaseSeconds`: how long a message stays hidden from others. `pollSeconds`: how long SQS looks for messages before it answers. */
+/** `leaseSeconds`: how long a message stays hidden from others. `pollSeconds`: how long SQS waits for messages before it answers. */
 export type ReceiveOptions = { leaseSeconds: number; pollSeconds: number };
 
-/** Takes no abort signal: an answer that nobody reads would hide its messages until their lease ends. */
+/** Takes no abort signal: if nobody read the answer, its messages would stay hidden until their lease ends. */
 export const receive = async (
   { sqs, url }: Queue,
   { leaseSeconds, pollSeconds }: ReceiveOptions,
@@ -23,17 +23,16 @@ export const receive = async (
   return Messages;
 };
 
-/** How many letters there are in all. */
 export type ListCounts = {
-  /** How many letters the lists have; undefined: a filter was given. */
+  /** Letters in the lists; undefined: a filter was given. */
   listed: number | undefined;
-  /** About how many SQS counts in the dead-letter queue, also those that somebody has in hand. */
+  /** SQS' approximate count of letters in the dead-letter queue, including leased ones. */
   queued: number;
 };
 
 export type Counts = { visible: number; inFlight: number; delayed: number };
 
-/** How many messages a queue has, as SQS approximately knows. */
+/** SQS' approximate counts. */
 export const countsOf = async ({ sqs, url }: Queue): Promise<Counts> => {
   const { GetQueueAttributesCommand } = await import('@aws-sdk/client-sqs');
   const { Attributes = {} } = await sqs.send(

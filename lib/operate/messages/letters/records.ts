@@ -9,7 +9,7 @@ import type { Filter } from './filter.ts';
 import { lettersMatching, scopeOf } from './filter-letters.ts';
 import { countsOf, type ListCounts } from './queue.ts';
 
-/** @throws RefusedError where the deployment has none. */
+/** @throws RefusedError if the deployment has no such table. */
 export const deskOf = ({ dynamodb, deskTable }: Pick<Target, 'dynamodb' | 'deskTable'>): DeskTable => {
   if (deskTable === undefined)
     throw new RefusedError(
@@ -19,13 +19,13 @@ export const deskOf = ({ dynamodb, deskTable }: Pick<Target, 'dynamodb' | 'deskT
 };
 
 export type Found = ListCounts & {
-  /** The oldest first. */
+  /** Oldest first. */
   letters: LetterRecord[];
-  /** Beside which their causes are told apart: where one is asked for, all letters of the same functions and kinds. */
+  /** The letters among which causes are distinguished. If the filter has a cause: all letters of the same functions and kinds. */
   among: LetterRecord[];
 };
 
-/** The letters that match, from the desk's table: the queue is not touched. @throws where the table cannot be read. */
+/** Finds letters in the desk's table, without touching the queue. @throws if the table cannot be read. */
 export const findLetters = async (target: Target, filter: Filter, signal: AbortSignal): Promise<Found> => {
   const isAll = Object.keys(filter).length === 0;
   const desk = deskOf(target);
@@ -42,7 +42,10 @@ export const findLetters = async (target: Target, filter: Filter, signal: AbortS
   };
 };
 
-/** The records of a list that match, the oldest first, and beside which others their causes are told apart. @throws where the table cannot be read. */
+/**
+ * The records of a list that match, oldest first, and the records among which their causes are distinguished. @throws if the table cannot
+ * be read.
+ */
 export const recordsMatching = async (
   desk: DeskTable,
   list: List,
@@ -54,7 +57,7 @@ export const recordsMatching = async (
   return { records: filter.cause === undefined ? among : lettersMatching(among, filter), among };
 };
 
-/** What a person must do where the lists cannot be read; of one's own credentials the command tells. @throws */
+/** Says what a person must do if the lists cannot be read. The command itself reports problems of the operator's credentials. @throws */
 const refusedReading = (error: unknown): never => {
   const trouble = awsTroubleIn(error);
   if (trouble === undefined || !/ResourceNotFound|AccessDenied|Throughput|Throttling/.test(errorName(error)))
@@ -64,7 +67,7 @@ const refusedReading = (error: unknown): never => {
   );
 };
 
-/** What DynamoDB can check by itself; `matches` decides. */
+/** The conditions that DynamoDB can check by itself; `matches` decides. */
 const conditionOf = (filter: Filter): Condition | undefined => {
   const { function: functions, since, until, minReplays, maxReplays } = filter;
   const about = conditionOn(filter);
@@ -91,8 +94,7 @@ const conditionOf = (filter: Filter): Condition | undefined => {
 };
 
 /**
- * Ends the records of letters that are in the queue no longer. What cannot be written is left to the next rebuilding of the lists: the
- * queue is the truth.
+ * Ends the records of letters that have left the queue. A failed write is left to the next rebuild of the lists: the queue is the truth.
  */
 export const endRecords = async (
   desk: DeskTable,

@@ -17,24 +17,23 @@ import { type ReadOptions, withSession } from './session.ts';
 export type Reindexed = {
   /** Letters that were read from the queue. */
   letters: number;
-  /** Of them, how many the lists lacked, or told wrongly. */
+  /** Letters whose entry was missing or wrong. */
   added: number;
-  /** Entries whose letters are in the queue no longer. */
+  /** Entries whose letters have left the queue. */
   removed: number;
-  /** Entries whose letters were not read, but may be in somebody else's hands: they stay. */
+  /** Entries that stay: their letters were not read, but somebody else may have leased them. */
   kept: number;
   /** When the oldest letter was written; undefined: none was read. */
   oldestMs: number | undefined;
-  /** Whether all letters were read. */
   whole: boolean;
 };
 
-/** A letter is written after its entry, within this time in milliseconds. */
+/** A letter is sent at most this many milliseconds after its entry is written. */
 const onItsWayMs = 10_000;
 
 type ReindexOptions = ReadOptions & { settleMs?: number };
 
-/** Makes the lists of letters equal to what lies in the dead-letter queue, which is the truth. Nothing is done to a letter. */
+/** Makes the lists of letters match the dead-letter queue, which is the truth. It changes no letter. */
 export const reindexLetters = async (
   target: Target,
   { settleMs = onItsWayMs, ...options }: ReindexOptions,
@@ -47,7 +46,7 @@ export const reindexLetters = async (
     ]),
   );
   const result: Reindexed = { letters: 0, added: 0, removed: 0, kept: 0, oldestMs: undefined, whole: false };
-  /** By id, which letter it is. */
+  /** Distinguishes letters with the same id. */
   const seen = new Map<string, string>();
   const unseen = () => [...before].filter(([message]) => !seen.has(message));
 
@@ -77,14 +76,14 @@ export const reindexLetters = async (
       await tell();
       const { whole, hidden, oldestMs } = session.summary();
       result.oldestMs = oldestMs ?? result.oldestMs;
-      // Somebody else may have taken some meanwhile.
+      // Somebody else may have leased some meanwhile.
       const { visible, inFlight } = await countsOf(session.queue);
       result.whole = whole && hidden === 0 && visible === 0 && inFlight <= session.lease.size();
     });
 
   await sweep();
   if (unseen().length > 0) {
-    // Its letter may be on its way, or was in somebody's hands for a moment: only what is missed twice is gone.
+    // Its letter may be on its way, or was leased for a moment: an entry is removed only if its letter is missed twice.
     await sleep(settleMs, undefined, options).catch(() => {});
     await sweep();
   }
@@ -96,7 +95,7 @@ export const reindexLetters = async (
   return result;
 };
 
-/** The same where an entry tells the same of a letter; short, as there may be very many. */
+/** Equal if an entry says the same of a letter. Short, because there may be very many. */
 const toldOf = ({ kind, error, replays }: Pick<DeskRecord, 'kind' | 'error' | 'replays'>): string =>
   createHash('md5')
     .update(`${kind} ${replays} ${error.slice(0, 100)}`)
@@ -107,7 +106,7 @@ const changeOf = async (letter: Letter): Promise<Change> => {
   const resource =
     integration && resourceIn(integration, letter.body, { nowMs: Date.now(), ids: letter.failure?.ids });
   const { facts, state } = letterChange(letter, { ...letter, resource, writtenMs: letter.sentMs });
-  // What an operator did to it before, if it has come back from a file, is over.
+  // If the letter came back from a file, what an operator did to it before has ended.
   return { state, facts: { ...facts, by: undefined, why: undefined, as: undefined } };
 };
 
@@ -119,7 +118,7 @@ export const listLetter = async (
 ): Promise<boolean> =>
   writeRecord(desk, letter.id, { ...(await changeOf(letter)), ...(condition && { condition }) });
 
-/** False where something has become of it meanwhile. */
+/** False if the record changed meanwhile. */
 const removed = async (
   { dynamodb, table }: DeskTable,
   { message, atMs }: { message: string; atMs: number },

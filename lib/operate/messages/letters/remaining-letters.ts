@@ -6,8 +6,8 @@ import { deskOf } from './records.ts';
 import { withLetters } from './selection.ts';
 
 /**
- * Which of these ids are those of letters, or of messages that went on and are letters again. The lists tell which may be; the queue,
- * which are: those that it shows, or that somebody else may have in hand.
+ * Finds which ids are those of letters, or of messages that are letters again under another id. The lists show which may be; the queue
+ * shows which are: the letters that it returns, or that somebody else may have leased.
  */
 export const stillLetters = async (
   target: Target,
@@ -24,7 +24,7 @@ export const stillLetters = async (
   return new Set([...listed].flatMap(([id, { message }]) => (there.has(message) ? [id] : [])));
 };
 
-/** By id, the letter that the lists have for it. */
+/** The listed letter of each id. */
 const listedAs = async (
   target: Target,
   ids: readonly string[],

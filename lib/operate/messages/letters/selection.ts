@@ -9,17 +9,17 @@ import { findLetters } from './records.ts';
 import { openSession, type ReadOptions, type Session } from './session.ts';
 import { createSpool, type Place } from './spool.ts';
 
-/** A letter that an operator means to work on, as the lists tell of it. */
+/** A listed letter that an operator selected. */
 export type Selected = { id: string; record: LetterRecord; group: Group };
 
 export type Selection = ListCounts & {
-  /** The oldest first. */
+  /** Oldest first. */
   letters: Selected[];
   groups: Group[];
   limitReached: boolean;
 };
 
-/** The letters that match, at most so many, the oldest first: nothing is received from the queue yet. */
+/** Selects the letters that match, oldest first and at most `limit`. Nothing is received from the queue yet. */
 export const selectLetters = async (
   target: Target,
   { filter, limit = Number.POSITIVE_INFINITY }: { filter: Filter; limit?: number | undefined },
@@ -36,25 +36,25 @@ export const selectLetters = async (
   };
 };
 
-/** Letters that were received from the queue, so that nobody else has them. */
+/** Letters that were received from the queue and are leased to this process. */
 export type InHand = {
   session: Session;
-  /** In the order in which they were selected. */
+  /** In the order of selection. */
   letters: Selected[];
-  /** Those that are in the queue no longer, or that somebody else has in hand. */
+  /** Letters that have left the queue, or that somebody else has leased. */
   gone: Selected[];
-  /** Of the letters that others have in hand, about how many. */
+  /** About how many letters others have leased. */
   held: number;
-  /** @throws where it is none of `letters`. */
+  /** @throws if it is none of `letters`. */
   read(letter: Selected): Promise<Letter>;
 };
 
-/** For letters that somebody else has in hand it waits so long, in milliseconds. */
+/** How long to wait for letters that somebody else has leased, in milliseconds. */
 const patienceMs = 15_000;
 
 /**
- * Takes the selected letters from the queue and works on them; what is left of them at the end is given back. All others are given back
- * as soon as these are found. `backLater`: how many letters others see only when their lease ends.
+ * Receives the selected letters and works on them; those that remain at the end are given back. Other letters are given back as soon
+ * as the selected ones are found. `backLater`: how many letters others see only when their lease ends.
  */
 export const withLetters = async <Result extends object>(
   target: Target,
@@ -74,7 +74,7 @@ export const withLetters = async <Result extends object>(
       if (!byId.has(id)) continue;
       const [known, same] = [found.get(id), sameness(letter)];
       if (known?.same === same) known.copies.push(letter.sqsId);
-      // Another letter of the same id stays where it is; it is listed by its own.
+      // Another letter with the same id stays in the queue; it has its own entry.
       if (known) continue;
       found.set(id, { place: await spool.put({ ...letter, id }), sqsId: letter.sqsId, copies: [], same });
       onProgress?.(found.size, byId.size);

@@ -8,41 +8,43 @@ import { createVisibilityLease, type VisibilityLease } from './visibility-lease.
 
 export type ReadOptions = {
   signal: AbortSignal;
-  /** How many letters were read so far, of about so many. */
+  /** Reports how many letters were read so far, of about how many. */
   onProgress?: ((read: number, ofAbout: number) => void) | undefined;
 };
 
 export type ReadSummary = {
-  /** How many letters were read. */
   seen: number;
-  /** False where letters may be left that were not read. */
+  /** False if some letters may not have been read. */
   whole: boolean;
-  /** Reading ended because as many letters as were asked for had been found. */
+  /** Reading ended because enough letters had been found. */
   limitReached?: boolean;
-  /** About so many were leased by somebody else meanwhile, and were not read. */
+  /** About how many letters somebody else had leased meanwhile; they were not read. */
   hidden: number;
   /** When the oldest letter that was read was sent: SQS keeps it for 14 days from then on. Undefined: none was read. */
   oldestMs: number | undefined;
 };
 
-/** Work on the dead-letter queue: whatever it receives stays leased until it is deleted or the session is closed. */
+/** Work on the dead-letter queue. Received letters stay leased until they are deleted or the session is closed. */
 export type Session = {
   target: Target;
   queue: Queue;
   lease: VisibilityLease;
   /** Every letter that nobody else has leased, each once. A consumer that needs no more breaks out of its loop. */
   letters(options: ReadOptions): AsyncGenerator<Letter>;
-  /** Of the letters read so far. */
+  /** Covers the letters read so far. */
   summary(): ReadSummary;
-  /** Gives back all letters that are still leased; answers how many others see only when their lease ends. */
+  /** Gives back all letters that are still leased. Returns how many others see only when their lease ends. */
   close(): Promise<number>;
 };
 
-/** SQS lets a queue have 120,000 messages in flight; some are left to others. */
+/** SQS allows 120,000 messages in flight per queue; some are left to others. */
 const maxLeased = 110_000;
-/** So many receive at once. SQS may answer that it has none while it has some: it counts only when all of them hear that. */
+/**
+ * Number of concurrent receive calls. SQS may return nothing although it has messages: the queue counts as empty only if all calls return
+ * nothing.
+ */
 const receivers = 8;
-/** They begin anew where SQS' own count says that there are more, but not more often than so. */
+/** Receiving starts again if SQS' own count shows more, at most this often. */
 const maxRounds = 5;
 
 export const openSession = async (target: Target): Promise<Session> => {
@@ -102,7 +104,7 @@ export const openSession = async (target: Target): Promise<Session> => {
   };
 };
 
-/** Works in a session that is closed at the end, however that comes. */
+/** Closes the session at the end, also after an error. */
 export const withSession = async <Value>(
   target: Target,
   work: (session: Session) => Promise<Value>,

@@ -14,13 +14,12 @@ import type { Letter } from './letter.ts';
 import { withLetters } from './selection.ts';
 import type { ReadOptions } from './session.ts';
 
-/** All that is known of a letter. */
 export type LetterDetails = Pick<
   Letter,
   'id' | 'function' | 'kind' | 'error' | 'remedy' | 'source' | 'replays' | 'failure'
 > & {
   sentAt: string;
-  /** What operators did to it before: who, when and why, and of an edit where the original is. */
+  /** What operators did to it before: who, when and why, and after an edit the address of the original. */
   history: History | undefined;
   /** Parsed, if it is JSON; else its text, or its size. */
   message: unknown;
@@ -30,9 +29,9 @@ export type LetterDetails = Pick<
 
 type ShowOptions = ReadOptions & {
   id: string;
-  /** Shows what is personal, too; the audit log says so. */
+  /** Shows personal data; the audit log records it. */
   reveal: boolean;
-  /** Why it is revealed, for the audit log. */
+  /** The reason for revealing, for the audit log. */
   reason?: string | undefined;
   audit: Audit;
 };
@@ -61,7 +60,7 @@ export const showLetter = async (
   }
 };
 
-/** Masks what names a person in the message and in the platform's words, unless it is to be revealed. */
+/** Masks personal data in the message and in the platform's words, unless revealed. */
 export const detailsOf = (letter: Letter, { reveal }: { reveal: boolean }): LetterDetails => {
   const { id, kind, error, remedy, source, replays, failure, body } = letter;
   const shown = (text: string) => (reveal ? text : unnamed(letter, text));

@@ -4,14 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 
-/** Where an item lies in the file. */
 export type Place = { at: number; bytes: number };
 
-/** Keeps items on disk that are too many for memory; they are gone when the process ends, even if it crashes. */
+/** Keeps on disk the items that are too many for memory. They are gone when the process ends, even if it crashes. */
 export const createSpool = async <Item>() => {
   const path = join(tmpdir(), `sis-relay-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);
-  // Letters hold personal data: a deleted file that is still open is gone with the process, and nobody else can open it.
+  // Letters hold personal data: a deleted file that is still open disappears with the process, and nobody else can open it.
   await rm(path);
   let end = 0;
   return {

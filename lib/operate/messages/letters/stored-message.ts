@@ -3,13 +3,13 @@ import { carriedOf, type DeadLetter, nowhere } from '../../../delivery/letters/d
 import { wholeIn } from '../../../delivery/letters/letter-file.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
 
-/** Holds the messages that SQS did not take as letters. */
+/** Holds the messages that SQS refuses as letters. */
 export type Bucket = {
   bucket?(): Promise<string | undefined>;
   s3?(): Promise<S3Client>;
 };
 
-/** The letter with its message from the bucket, where SQS has only a pointer to it; `missing`: why it cannot be fetched. */
+/** The letter with its message from the bucket, if SQS has only a pointer to it. `missing`: why it cannot be fetched. */
 export const withWhole = async (
   letter: DeadLetter,
   target: Bucket,
@@ -28,13 +28,13 @@ export const withWhole = async (
   }
 };
 
-/** What may be read: a letter may say anything, and must not name other objects of the bucket. */
+/** Security: a letter may contain any address, and must not reach other objects of the bucket. */
 const folders = {
   letters: { key: /^letters\/[\w-]+\/[\w-]+\.jsonl$/, name: 'letters' },
   edited: { key: /^edited\/\d{4}-\d\d-\d\d\/[\w-]+\.jsonl$/, name: 'originals of edited letters' },
 };
 
-/** The text at an address that a letter names; `missing`: why it cannot be fetched. */
+/** The text at an address that a letter names. `missing`: why it cannot be fetched. */
 export const readIn = async (
   { bucket: bucketName, s3 }: Bucket,
   address: string,

@@ -1,27 +1,27 @@
 import { deleteAll, hideAll, type Queue } from '../../../runtime/aws/sqs.ts';
 
-/** Letters that this process has received: nobody else sees them until it gives them back, deletes them, or dies. */
+/** Letters that this process has received. Others do not see them until it gives them back, deletes them, or dies. */
 export type VisibilityLease = {
-  /** False where the letter was leased already: SQS may hand one out twice. */
+  /** False if the letter was leased already: SQS may deliver one twice. */
   add(id: string, receiptHandle: string): boolean;
-  /** False where the lease may have ended, and others may have the letter: so it is after a machine slept. */
+  /** False if the lease may have ended and others may have the letter, for example after the machine slept. */
   isCurrent(id: string): boolean;
-  /** Deletes letters from the queue; answers those that could not be deleted, with the reason. */
+  /** Deletes letters from the queue. Returns those that could not be deleted, with the reason. */
   deleteLetters(ids: string[]): Promise<Map<string, string>>;
-  /** Shows all letters but these to others again; answers how many show up only when their lease ends. */
+  /** Shows all letters except these to others again. Returns how many become visible only when their lease ends. */
   giveBack(except?: string[]): Promise<number>;
   size(): number;
-  /** Ends the renewal: what was not given back shows up when its lease ends. */
+  /** Ends the renewal: letters that were not given back become visible when their lease ends. */
   close(): void;
 };
 
 /** Why nothing is done to a letter whose lease is not current. */
 export const leaseEnded = 'its lease has ended, so others may have it now';
 
-/** A send or a deletion takes time: a lease counts as current only while it lasts so much longer. */
+/** A send or a deletion takes time: a lease counts as current only if it lasts at least this much longer. */
 const marginMs = 1_000;
 
-/** Renews short leases for as long as the process lives, so that its death hides no letter for long. */
+/** Renews short leases while the process lives, so that its death hides no letter for long. */
 export const createVisibilityLease = (
   queue: Queue,
   leaseSeconds: number,
@@ -36,7 +36,7 @@ export const createVisibilityLease = (
   const renew = async (): Promise<void> => {
     const startedMs = nowMs();
     const due = [...leased].filter(([, { untilMs }]) => untilMs - startedMs < leaseMs / 2);
-    // In slices, so that what is given back meanwhile is not hidden again.
+    // In slices, so that letters that are given back meanwhile are not hidden again.
     for (let from = 0; from < due.length && stopping === 0; from += 200) {
       const slice = due.slice(from, from + 200).filter(([id]) => leased.has(id));
       const askedMs = nowMs();

@@ -3,7 +3,7 @@ import type { Integrations } from '../../stage/integrations.ts';
 import type { Published } from './publish.ts';
 import { openRows, type Source } from './rows.ts';
 
-/** A row that is not valid: its cells by column, and what is wrong by column, as far as it is about one. */
+/** An invalid row: its cells by column, and the problems by column if they concern one. */
 export type BadRow = {
   line: number;
   problem: string;
@@ -11,7 +11,7 @@ export type BadRow = {
   wrong: Map<string, string>;
 };
 
-/** The first rows of a file that its check has named, with what they hold. */
+/** Reads the first rows that the check of a file reported, with their cells. */
 export const badRows = async (
   source: Source,
   {
@@ -42,7 +42,6 @@ const columnsNamedIn = (problem: string): Map<string, string> =>
     ]),
   );
 
-/** The leaves of the message's data. */
 const cellsIn = (body: string): Map<string, string> => {
   const cells = new Map<string, string>();
   const collect = (value: unknown, path: string): void => {

@@ -2,13 +2,13 @@ import { watchOutcomes } from '../../../delivery/letters/outcomes.ts';
 import type { DeskRecord, DeskTable } from '../../../delivery/letters/record.ts';
 import type { PublishedMessage } from './publish.ts';
 
-/** `unknown`: no function has said anything of it in time. */
+/** `unknown`: no function reported an outcome in time. */
 export const outcomes = ['done', 'duplicate', 'superseded', 'letter', 'waiting', 'unknown'] as const;
 export type PublishedOutcome = (typeof outcomes)[number];
 
 export type Told = PublishedMessage & {
   outcome: PublishedOutcome;
-  /** Of a letter or a message that waits: of the failure, or for what it waits. */
+  /** The failure of a letter, or what a message waits for. */
   kind?: string;
   error?: string;
   remedy?: string | undefined;
@@ -17,11 +17,11 @@ export type Told = PublishedMessage & {
 export type Awaited = {
   messages: Told[];
   outcomes: Record<PublishedOutcome, number>;
-  /** What became of them could not be read to the end. */
+  /** Some outcomes could not be read. */
   unread: boolean;
 };
 
-/** Waits for what becomes of messages that were sent with the attribute `receipt`. */
+/** Waits for the outcomes of messages that were sent with the attribute `receipt`. */
 export const awaitOutcomes = async (
   desk: DeskTable,
   messages: readonly PublishedMessage[],

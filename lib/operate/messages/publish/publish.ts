@@ -19,11 +19,11 @@ type PublishOptions = Source & {
   integrations: Integrations;
   /** Checks every row and sends nothing. */
   dryRun: boolean;
-  /** Sends what is valid, though others are not. */
+  /** Sends the valid messages even if others are invalid. */
   validOnly: boolean;
-  /** Marks them as part of a large load, which leaves the platform to others. */
+  /** Marks the messages as part of a large load, which yields to others. */
   bulk: boolean;
-  /** Has their functions write down what becomes of each. */
+  /** Makes the functions record the outcome of each message. */
   receipts?: boolean;
   audit: Audit;
   signal: AbortSignal;
@@ -35,22 +35,22 @@ export type PublishedMessage = { line: number; function: string; eventId: string
 export type Published = {
   valid: number;
   invalid: number;
-  /** Rows that make no message by the mapping. */
+  /** Rows that produce no message by the mapping. */
   skipped: number;
   sent: number;
-  /** How many valid messages each function has. */
+  /** Number of valid messages by function. */
   functions: Record<string, number>;
-  /** What SQS took, in the order in which it did. */
+  /** What SQS accepted, in that order. */
   messages: PublishedMessage[];
-  /** How many of them are so old that they are sent only where the ledger still knows their resource. */
+  /** Messages so old that they are sent only if the ledger still knows their resource. */
   outdated: number;
-  /** Of messages that are invalid, or that SQS did not take: the first thousand. */
+  /** Messages that are invalid or that SQS refused: the first thousand. */
   problems: { line: number; problem: string }[];
 };
 
 const maxProblems = 1_000;
 
-/** Sends a file's messages to their queues; unless each of them is valid, it sends none. */
+/** Sends a file's messages to their queues. If any is invalid, sends none, unless `validOnly` is set. */
 export const publishMessages = async (target: Target, options: PublishOptions): Promise<Published> => {
   const { dryRun, validOnly, audit, signal } = options;
   const rows = await openRows(options, options.integrations);
@@ -179,7 +179,7 @@ const check = (
   return problem === undefined ? { function: integration.name, eventId, outdated } : { problem };
 };
 
-/** By the type of the event; or what is wrong with that. */
+/** The integration of the event's type, or the problem with that type. */
 const integrationFor = (body: string, integrations: Integrations): Integration<unknown> | string => {
   const read = readJson(body);
   if ('problem' in read) return read.problem;

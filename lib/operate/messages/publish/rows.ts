@@ -18,14 +18,14 @@ import { linesIn, withoutMark } from '../../stage/lines.ts';
 import { unknownName } from '../../stage/nearest.ts';
 import { type Format, formats } from './formats.ts';
 
-/** One message of a file, or why it is none. `line` counts from 1; in a JSON file it counts messages. */
+/** One message of a file, or why there is none. `line` counts from 1; in a JSON file it counts messages. */
 export type Row = {
   line: number;
   body?: string;
   problem?: string;
-  /** By a mapping: what is wrong with the message is told by the columns that gave it. */
+  /** With a mapping: problems are reported by the columns that produced the message. */
   made?: Pick<Made, 'columns'>;
-  /** By a mapping it makes no message. */
+  /** With a mapping: the row produces no message. */
   skipped?: boolean;
 };
 
@@ -34,13 +34,13 @@ export type Source = {
   format?: Format | undefined;
   /** The function for data without an envelope. */
   function?: string | undefined;
-  /** How the rows of a table become messages, of several functions. */
+  /** How table rows become messages, possibly of several functions. */
   mapping?: Mapping | undefined;
   /** Each message gets the present time, and a sequence in the order of the file. */
   now?: boolean | undefined;
 };
 
-/** @throws UsageError that names everything that is wrong with it. */
+/** @throws UsageError that lists everything that is wrong with it. */
 export const openMapping = async (file: string, integrations: Integrations): Promise<Mapping> => {
   const content = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(
@@ -54,7 +54,7 @@ export const openMapping = async (file: string, integrations: Integrations): Pro
   );
 };
 
-/** Reads a file as often as asked for, row by row. @throws UsageError where it is not readable as what it is said to be. */
+/** Reads a file row by row, as often as requested. @throws UsageError if it is not readable in its declared format. */
 export const openRows = async (
   source: Source,
   integrations: Integrations,
@@ -80,7 +80,7 @@ const openTimed = async (
   const integration = integrationOf(source.function, integrations);
   if (mapping && integration)
     throw new UsageError('A mapping file names the functions itself. Pass --map or --function, not both.');
-  // A mapping that was corrected makes other messages, whose ids are no duplicates.
+  // A corrected mapping produces other messages, whose ids are no duplicates.
   const digest = await digestOf(input, mapping?.text);
   const kind =
     format ??
@@ -91,7 +91,7 @@ const openTimed = async (
     throw new UsageError(`The format of ${input.name} is not known. Pass --format ${formats.join('|')}.`);
   const defaultsFor = (line: number, name = integration?.name ?? '') => ({
     specversion: '1.0',
-    // The same file gives the same ids, so that it is done once; of two rows about one resource the later one counts.
+    // The same file produces the same ids, so that each message is done once. Of two rows about one resource the later one applies.
     id: `${digest}-${line}`,
     source: '/sis-relay/publish',
     type: messageType(name),
@@ -122,7 +122,7 @@ const openTimed = async (
   return kind === 'json' ? () => jsonRows(input, bodyOf) : () => lineRows(input, bodyOf);
 };
 
-/** Data without an envelope: neither ours nor that of a service. */
+/** Data without an envelope, neither ours nor a service's. */
 const isPlain = (held: Unwrapped): boolean => 'event' in held && held.envelopes.length === 0;
 
 const integrationOf = (name: string | undefined, integrations: Integrations) => {
@@ -130,7 +130,7 @@ const integrationOf = (name: string | undefined, integrations: Integrations) => 
   throw new UsageError(unknownName('function', name, [...integrations.keys()]));
 };
 
-/** @throws UsageError where the file is not UTF-8: its umlauts would reach the platform as other characters. */
+/** @throws UsageError if the file is not UTF-8: its umlauts would reach the platform as other characters. */
 const digestOf = async (input: Input, beside = ''): Promise<string> => {
   const hash = createHash('sha256').update(beside);
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -182,7 +182,7 @@ async function* lineRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
 
 type Cells = Map<string, Cell>;
 
-/** What is read from a table: the names in its header are checked once. */
+/** How a table is read; the column names in its header are checked once. */
 type Reading = {
   /** @throws UsageError */
   check(header: string[], name: string): void;
@@ -191,7 +191,7 @@ type Reading = {
 
 type DefaultsFor = (line: number, name?: string) => { id: string; time: string };
 
-/** The columns are the fields of one function's data. */
+/** For a table whose columns are the fields of one function's data. */
 const ownRows = (integration: Integration<unknown>, defaultsFor: DefaultsFor): Reading => {
   const columns = columnsOf(integration);
   return {
@@ -212,7 +212,7 @@ const refuseTwice = (header: string[], name: string): void => {
   if (twice !== undefined) throw new UsageError(`${name} has the column ${twice} twice. Remove one of them.`);
 };
 
-/** The columns are the SIS' own. */
+/** For a table whose columns are the SIS' own. */
 const mappedRows = (mapping: Mapping, defaultsFor: DefaultsFor): Reading => {
   const columns = columnsIn(mapping);
   return {
@@ -233,7 +233,7 @@ const mappedRows = (mapping: Mapping, defaultsFor: DefaultsFor): Reading => {
       if (events.length === 0) return [{ line, skipped: true }];
       return events.map(({ function: name, at, data, time, columns }) => {
         const { id, ...defaults } = defaultsFor(line, name);
-        // A row may make several messages.
+        // A row may produce several messages.
         const own = mapping.messages.length > 1 ? { id: `${id}-${at + 1}` } : { id };
         const body = JSON.stringify({ ...defaults, ...own, ...(time !== undefined && { time }), data });
         return { line, body, made: { columns } };
@@ -248,7 +248,7 @@ async function* csvRows(input: Input, reading: Reading): AsyncGenerator<Row> {
     parseCsv({
       bom: true,
       delimiter: await delimiterOf(input),
-      // A table may be pasted from several files with different ends of lines.
+      // A table may be pasted from several files with different line breaks.
       record_delimiter: ['\r\n', '\n', '\r'],
       relax_column_count: true,
       cast: (text, { quoting }) => ({ text, quoted: quoting }),

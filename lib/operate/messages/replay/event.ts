@@ -2,10 +2,10 @@ import * as z from 'zod';
 import { type FailureKind, responsible } from '../../../message/failure.ts';
 import { filterSchema } from '../letters/filter.ts';
 
-/** What an operator may ask for: the options of `sis-relay letters replay`, under the same names. */
+/** The options of `sis-relay letters replay`, under the same names. */
 const request = z.strictObject({
   filter: filterSchema.default({}),
-  /** Every letter there is, where no filter says which. */
+  /** Selects every letter if there is no filter. */
   all: z.boolean().default(false),
   limit: z.int().positive().optional(),
   dryRun: z.boolean().default(false),
@@ -17,13 +17,13 @@ const request = z.strictObject({
   stopAfter: z.int().positive().default(5),
   probe: z.boolean().default(true),
   reason: z.string().optional(),
-  /** Who asks, for the audit log. */
+  /** Who makes the request, for the audit log. */
   as: z.string().optional(),
 });
 
 /**
- * Failures that go away by themselves, or once somebody has repaired the proxy or the key. A letter that has been
- * replayed more than twice is left to people; their replays count, too.
+ * Failures that go away by themselves, or once the proxy or the key is repaired. A letter that was replayed more than twice is left to
+ * people; their replays count, too.
  */
 const healing = {
   filter: {
@@ -33,7 +33,7 @@ const healing = {
   limit: 500,
 };
 
-/** An event of a schedule, or a request. */
+/** A scheduled event, or a request. */
 export const replayEvent = z
   .union([
     z.looseObject({ 'detail-type': z.string() }).transform(() => ({
@@ -42,7 +42,7 @@ export const replayEvent = z
     })),
     request.transform((asked) => ({ ...asked, scheduled: false })),
   ])
-  // Nobody is asked here, as the command asks: an invocation without a payload must not send everything.
+  // The function cannot ask for confirmation as the command does: an invocation without a payload must not send everything.
   .refine(({ filter, all, dryRun }) => all || dryRun || Object.keys(filter).length > 0, {
     path: ['filter'],
     message:

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 type Pace<Item> = {
-  /** Items a second. */
+  /** Items per second. */
   rate: number;
   signal: AbortSignal;
-  /** Asked before each batch: true where no more are to begin. */
+  /** Asked before each batch: true if no more may begin. */
   stop(): boolean;
   work(batch: Item[]): Promise<void>;
 };
 
-/** So many batches are under way at once, so that a slow answer does not slow the pace down. */
+/** Batches in flight, so that a slow answer does not reduce the pace. */
 const parallel = 8;
 
-/** Works through items at an even pace, at most ten at a time; it finishes what was begun, also when it stops. */
+/** Processes items at an even pace, at most ten at a time. Finishes what has begun, also when it stops. */
 export const paced = async <Item>(items: Item[], { rate, signal, stop, work }: Pace<Item>): Promise<void> => {
   const size = Math.min(10, Math.max(1, Math.round(rate / 5)));
   const underWay = new Set<Promise<void>>();

@@ -3,7 +3,6 @@ import { replayedOften } from '../../../message/letter-kinds.ts';
 import type { Selected, Selection } from '../letters/selection.ts';
 import type { Preflight } from './preflight.ts';
 
-/** What a replay will do, before it does anything. */
 export type Plan = Pick<Selection, 'listed' | 'queued' | 'limitReached'> & {
   /** When the lists were read: no letter that came later is touched. */
   at: string;
@@ -11,13 +10,13 @@ export type Plan = Pick<Selection, 'listed' | 'queued' | 'limitReached'> & {
   /** When the oldest of them was written; undefined: there is none. */
   oldestMs: number | undefined;
   send: PlannedGroup[];
-  /** They cannot succeed yet: why, and what to do. */
+  /** Letters that cannot succeed yet: why, and what to do. */
   notYet: (PlannedGroup & { why: string; todo: string })[];
   /** Not sent: they may do harm, so a person must look at the platform first. */
   uncertain: PlannedGroup[];
-  /** They come from no queue of this deployment, so there is none to send them to. */
+  /** Letters that come from no queue of this deployment, so there is none to send them to. */
   unknownSource: number;
-  /** Of those to send, how many were replayed five times or more. */
+  /** Letters to send that were replayed five times or more. */
   replayedOften: number;
 };
 
@@ -35,7 +34,7 @@ export type PlanOptions = {
   includeUncertain: boolean;
 };
 
-/** Decides on each letter; answers the plan and the letters to send. */
+/** Decides on each letter. Returns the plan and the letters to send. */
 export const planReplay = (
   selection: Selection,
   { preflight, includeUncertain }: PlanOptions,

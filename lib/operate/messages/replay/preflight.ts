@@ -9,10 +9,10 @@ import type { Target } from '../../stage/target.ts';
 import type { Group } from '../letters/groups.ts';
 import type { Selected, Selection } from '../letters/selection.ts';
 
-/** Why a letter would fail again, and what to do first, as far as can be known without sending it; undefined: nothing is known. */
+/** Why a letter would fail again and what to do first, as far as is known without sending it; undefined: nothing is known. */
 export type Preflight = (letter: Selected) => { why: string; todo: string } | undefined;
 
-/** Changes nothing: it asks the platform who we are and what we may read, and Secrets Manager which secrets exist. */
+/** Asks the platform for the current user and that user's rights, and Secrets Manager for the existing secrets. Changes nothing. */
 export const runPreflight = async (
   target: Target,
   selection: Selection,
@@ -54,7 +54,7 @@ const unreadable: Preflight = ({ record, group }) =>
 const functionsSignedByUsers = async (): Promise<Set<string>> =>
   new Set((await loadFunctions()).filter(({ actor }) => actor === 'users').map(({ name }) => name));
 
-/** Asks only whether they exist: what a secret holds is for the function that signs with it. */
+/** Asks only whether they exist: only the function that signs with a secret reads it. */
 const secretsThatAreMissing = async (target: Target, names: string[]): Promise<Set<string>> => {
   const missing = new Set<string>();
   if (names.length === 0) return missing;
@@ -65,7 +65,7 @@ const secretsThatAreMissing = async (target: Target, names: string[]): Promise<S
       const { DeletedDate } = await client.send(new DescribeSecretCommand({ SecretId: name }));
       if (DeletedDate !== undefined) missing.add(name);
     } catch (error) {
-      // An operator who may not ask learns it from the canary.
+      // If the operator may not ask, the canary shows it.
       if (errorName(error) === 'ResourceNotFoundException') missing.add(name);
     }
   });
@@ -76,8 +76,8 @@ const maxSecrets = 500;
 const maxProbes = 20;
 
 /**
- * Where a right is missing, reads what one letter of each group wanted to change: whoever may not read it may not change it
- * either. Any other answer proves nothing; the canary will.
+ * If a right is missing, reads what one letter of each group wanted to change: a user who may not read it may not change it either.
+ * Any other answer proves nothing; the canary does.
  */
 const groupsStillRefused = async (
   { client, site: { apiRoot } }: Connection,

@@ -13,13 +13,13 @@ import { createReplayRun, type ReplayCounts, type RunHooks, type RunOptions } fr
 
 export type ReplayOptions = RunOptions & {
   filter: Filter;
-  /** No more than so many letters. */
+  /** Maximum number of letters. */
   limit?: number | undefined;
   /** Ends with the plan. */
   dryRun: boolean;
-  /** Also letters that a person must decide on. */
+  /** Includes letters that a person must decide on. */
   includeUncertain: boolean;
-  /** Asks the platform first what cannot succeed yet. */
+  /** Asks the platform first which letters cannot succeed yet. */
   probe: boolean;
   reason?: string | undefined;
 };
@@ -38,13 +38,13 @@ export type ReplayResult = {
   ended: 'done' | 'stopped' | 'planned' | 'nothing' | 'declined';
   stoppedBecause?: string | undefined;
   counts?: ReplayCounts | undefined;
-  /** How many letters others see only when their lease ends. */
+  /** Letters that others see only when their lease ends. */
   backLater?: number | undefined;
 };
 
 /**
- * Replays letters: a plan by the lists, then a canary of each cause, whose outcome is awaited, then the rest. Nothing is received from
- * the queue before the plan is confirmed. Each letter is deleted after its message was sent (send-and-delete.ts).
+ * Replays letters: makes a plan from the lists, sends a canary of each cause, awaits its outcome, then sends the rest. Nothing is
+ * received from the queue before the plan is confirmed. Each letter is deleted after its message was sent (send-and-delete.ts).
  */
 export const replayLetters = async (
   target: Target,
@@ -91,7 +91,7 @@ export const replayLetters = async (
   }
 };
 
-/** Only a message that was not valid is looked at: its function may have learned of it since. */
+/** Checks only messages that were invalid: their function may accept them since a later version. */
 const problemWith = async ({ function: name, kind, body }: Letter): Promise<string | undefined> => {
   const integration = kind === 'invalid' ? await integrationNamed(name) : undefined;
   if (integration === undefined) return undefined;

@@ -7,26 +7,26 @@ import type { InHand, Selected } from '../letters/selection.ts';
 import { paced } from './paced.ts';
 import { type Sending, sendAndDelete } from './send-and-delete.ts';
 
-/** What became of the letters of one cause. */
+/** The results for the letters of one cause. */
 export type CauseCounts = Pick<Group, 'cause' | 'function' | 'kind' | 'error' | 'words'> & {
   sent: number;
   /** Done, or not sent to the platform because the same or a newer change was done before. */
   through: number;
   /** Letters again. */
   cameBack: number;
-  /** On their queues, for a cause that their functions tell. */
+  /** Waiting on their queues, for a cause that their functions report. */
   waits: number;
-  /** Nothing is known of them in time. */
+  /** No outcome was known in time. */
   unknown: number;
-  /** Not sent, because all those of this cause that were sent first came back or wait. */
+  /** Not sent, because all canaries of this cause came back or wait. */
   setAside: number;
-  /** Not sent, because the replay ended before, or nothing was known of those that were sent first. */
+  /** Not sent, because the replay ended early, or the outcome of the canary is unknown. */
   notTried: number;
 };
 
 export type Canary = {
   letters: number;
-  /** As what they came back, and for what they wait. */
+  /** The causes for which they came back or wait. */
   cameBack: Group[];
   waits: Group[];
   undecided: number;
@@ -35,12 +35,12 @@ export type Canary = {
 
 export type ReplayCounts = Omit<CauseCounts, 'cause' | 'function' | 'kind' | 'error' | 'words'> & {
   byCause: CauseCounts[];
-  /** As what letters came back, and for what messages wait. */
+  /** The causes for which letters came back or messages wait. */
   cameBackAs: Group[];
   waitFor: Group[];
-  /** They are in the queue no longer, or somebody else has them in hand. */
+  /** Letters that have left the queue, or that somebody else has leased. */
   gone: number;
-  /** Left alone, as their function would still refuse their messages. */
+  /** Left alone, because their function would still refuse their messages. */
   stillInvalid: number;
   failed: { id: string; reason: string }[];
   /** Sent, but still letters. */
@@ -48,20 +48,20 @@ export type ReplayCounts = Omit<CauseCounts, 'cause' | 'function' | 'kind' | 'er
 };
 
 export type RunOptions = {
-  /** So many are sent first, and of each cause at least one; the others follow when these went well. 0: none. */
+  /** Size of the canary, at least one letter of each cause. The others follow if it goes well. 0: no canary. */
   canary: number;
-  /** How long the outcome of what was sent is waited for. */
+  /** How long to wait for the outcome of sent messages. */
   waitSeconds: number;
-  /** Messages a second. */
+  /** Messages per second. */
   rate: number;
-  /** It stops when the same error comes back for so many in a row. */
+  /** Stops if the same error comes back this many times in a row. */
   stopAfter: number;
 };
 
 export type RunHooks = {
   signal: AbortSignal;
   onCanary?(canary: Canary): void;
-  /** Decides whether causes go on of whose canary nothing is known in time; default: they do not. */
+  /** Decides whether causes continue if the outcome of their canary is unknown; default: they do not. */
   continueUndecided?(canary: Canary): Promise<boolean>;
   onSent?(sent: number, of: number): void;
 };
@@ -71,24 +71,24 @@ type Parts = {
   toSend: Selected[];
   options: RunOptions;
   hooks: RunHooks;
-  /** What is sent of a letter, or why it stays one. */
+  /** What to send of a letter, or why it stays a letter. */
   prepare(letter: Letter): Promise<{ letter: Letter; sending: Sending } | { problem: string }>;
 };
 
-/** When SQS refuses so many messages in a row, the replay stops. */
+/** If SQS refuses this many messages in a row, the replay stops. */
 const maxFailuresInARow = 20;
 
-/** One run of a replay; `perform` answers why it stopped early, if it did. */
+/** One run of a replay. `perform` returns why it stopped early, if it did. */
 export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Parts) => {
   const { session } = inHand;
   const { signal } = hooks;
-  // Where it was interrupted before all were found, nobody knows which of them are gone.
+  // If it was interrupted before all were found, it is unknown which of them are gone.
   const gone = new Set(signal.aborted ? [] : inHand.gone);
   const all = toSend.filter((letter) => !gone.has(letter));
   const outcomes = watchOutcomes(deskOf(session.target));
-  /** By the letter's id, SQS' id of the message; undefined where SQS did not tell it. */
+  /** SQS' id of the message, by the letter's id; undefined if SQS did not return it. */
   const sent = new Map<string, string | undefined>();
-  /** By function, the letters in the order of sending. */
+  /** The letters of each function, in the order of sending. */
   const rows = new Map<string, Selected[]>();
   const failed: ReplayCounts['failed'] = [];
   const undeleted: string[] = [];
@@ -124,7 +124,7 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
     hooks.onSent?.(sent.size, toSend.length - setAside.size);
   };
 
-  /** The error with which so many in a row, of one function, have come back. */
+  /** The error that came back this many times in a row for one function. */
   const errorOfRow = (length: number): string | undefined => {
     for (const row of rows.values()) {
       let inARow = 0;
@@ -156,7 +156,7 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
       { signal, waitSeconds: options.waitSeconds },
     );
 
-  /** Sends the canary; answers what may follow, and if that is nothing, why. */
+  /** Sends the canary. Returns what may follow and, if nothing may, why. */
   const sendCanary = async (): Promise<{ rest: Selected[]; stop?: string | undefined }> => {
     const canary = canaryOf(inHand.letters, options.canary);
     const chosen = new Set(canary);
@@ -185,7 +185,7 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
       !signal.aborted && rest.some(isOpen) && ((await hooks.continueUndecided?.(result)) ?? false);
     if (failed.length === canary.length && canary.length > 0)
       return { rest: [], stop: `SQS refused the canary: ${failed[0]?.reason}` };
-    // Of a cause whose canary was not sent at all, nothing is known either.
+    // If the canary of a cause was not sent, nothing is known of that cause either.
     const following = rest.filter(
       (letter) => !setAside.has(letter) && (good.has(letter.group) || !isOpen(letter) || goesOn),
     );
@@ -260,7 +260,7 @@ const whyNoneFollows = ({ letters, cameBack, waits, undecided }: Canary): string
   return 'the canary waits, or came back';
 };
 
-/** One letter of each cause in turn, until there are as many as asked for, and one of each cause at least. */
+/** Takes one letter of each cause in turn, up to `size`, and at least one of each cause. */
 const canaryOf = (letters: Selected[], size: number): Selected[] => {
   const groups = [...Map.groupBy(letters, ({ group }) => group).values()];
   const longest = Math.max(0, ...groups.map((each) => each.length));

@@ -20,20 +20,20 @@ import type { Session } from '../letters/session.ts';
 import { leaseEnded } from '../letters/visibility-lease.ts';
 
 export type SendOutcome = {
-  /** By the letter's id, SQS' id of the message that is on its queue again; undefined where SQS did not tell it. */
+  /** SQS' id of the sent message, by the letter's id; undefined if SQS did not return it. */
   sent: Map<string, string | undefined>;
-  /** Why the others are not, by id: they stay letters. */
+  /** Why the others were not sent, by id: they stay letters. */
   failed: Map<string, string>;
-  /** Sent, but not deleted, so still letters: if they are sent again, the ledger knows the second copies as duplicates. */
+  /** Sent, but not deleted, so still letters: if they are sent again, the ledger recognizes the second copies as duplicates. */
   undeleted: string[];
 };
 
-/** Who sends it, and why; `edited`: where it is kept as it was before. */
+/** Who sends it, and why. `edited`: the address of the original. */
 export type Sending = { why?: string | undefined; original?: string };
 
 /**
- * Sends the letters' messages back to their queues, then deletes the letters: a crash in between leaves both, never neither. The
- * lists follow.
+ * Sends the letters' messages back to their queues, then deletes the letters: a crash in between leaves both, never neither. The lists
+ * follow.
  */
 export const sendAndDelete = async (
   session: Session,
@@ -83,8 +83,8 @@ const deedOf = (letter: Letter, { why, original }: Sending, { who: by }: Target)
 });
 
 /**
- * The message, byte for byte, and the number of this replay: by it the ledger knows that the message is to be done again, and is
- * no second copy. `kind` tells the ledger that a person has decided: whoever replays such a letter has looked at the platform.
+ * The message, byte for byte, with the number of this replay. That number tells the ledger that the message must be done again and is
+ * no second copy. `kind` tells the ledger that a person has decided: an operator who replays such a letter has looked at the platform.
  */
 export const messageFor = ({ body, attributes, replays, failure }: DeadLetter): Outgoing => {
   const counted = {
@@ -94,7 +94,7 @@ export const messageFor = ({ body, attributes, replays, failure }: DeadLetter): 
   return { body, attributes: fitting(body, [[attributes, counted], [counted], []]) };
 };
 
-/** Asks the function to write down what becomes of the message, and tells what was done to it so far. */
+/** Makes the function record the outcome of the message, and adds the history of what operators did. */
 const asking = ({ body, attributes }: Outgoing, letter: DeadLetter, deed: Deed): Outgoing => {
   const { [historyAttribute]: before, ...others } = attributes;
   const history = withDeed(historyIn(before?.StringValue), deed, letter.failure?.firstAt);
@@ -110,7 +110,7 @@ const asking = ({ body, attributes }: Outgoing, letter: DeadLetter, deed: Deed):
 
 type Attributes = Outgoing['attributes'];
 
-/** The first choice that SQS takes beside the body; of what a message carried, as much as there is room for. */
+/** The first choice that SQS accepts beside the body. Keeps as many of the message's attributes as fit. */
 const fitting = (body: string, choices: Attributes[][]): Attributes => {
   const whole = choices.map((parts): Attributes => {
     const needed = parts.at(-1) ?? {};

@@ -2,7 +2,7 @@ import { type AuditedCommand, readAuditLog } from '../../stage/audit-log.ts';
 import type { Target } from '../../stage/target.ts';
 import type { TraceEvent } from './event.ts';
 
-/** What operators did since then to one of these messages, by the audit log. @throws where it cannot be read. */
+/** What operators did to one of these messages since then, from the audit log. @throws if it cannot be read. */
 export const commandsOn = async (
   target: Target,
   ids: ReadonlySet<string>,
@@ -13,7 +13,7 @@ export const commandsOn = async (
   return { events: commands.flatMap((command) => eventsOf(command, ids)), isWhole };
 };
 
-/** `letters show` has the id as it was typed. */
+/** `letters show` records the id as it was typed. */
 const namedBy = (letter: string, ids: ReadonlySet<string>): string[] =>
   ids.has(letter) ? [letter] : letter.length < 4 ? [] : [...ids].filter((id) => id.startsWith(letter));
 

@@ -6,8 +6,8 @@ import type { Target } from '../../stage/target.ts';
 import { deskOf } from '../letters/records.ts';
 
 /**
- * What operators see of messages about a user, a course, or that user in that course, ended ones too, the newest first. The whole table
- * is read for it. @throws where it cannot be read.
+ * Messages about a user, a course, or that user in that course, including ended ones, newest first. Reads the whole desk table.
+ * @throws if it cannot be read.
  */
 export const messagesAbout = async (
   target: Target,

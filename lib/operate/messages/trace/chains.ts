@@ -2,15 +2,15 @@ import { historyIn } from '../../../delivery/letters/history.ts';
 import { recordsOf, scanned } from '../../../delivery/letters/read.ts';
 import type { DeskRecord, DeskTable } from '../../../delivery/letters/record.ts';
 
-/** One message of a producer: under each id that SQS gave it, first and after each replay. */
+/** One message of a producer, with each id that SQS gave it: the first one, and one per replay. */
 export type Chain = { ids: Set<string>; records: DeskRecord[] };
 
-/** SQS' ids of a message. */
+/** The form of SQS' message ids. */
 const wholeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * The messages that this names: the id of a message or letter or the beginning of it, of an event, or a resource. All records are read
- * for it, but where it is the whole id of a message that has one.
+ * The messages that `id` names: the id of a message or letter or its beginning, the id of an event, or a resource. Reads all records,
+ * unless it is the whole id of a message that has a record.
  */
 export const findChains = async (desk: DeskTable, id: string, signal: AbortSignal): Promise<Chain[]> => {
   const known = wholeId.test(id) ? [...(await recordsOf(desk, [id], { signal })).values()] : [];
@@ -31,11 +31,11 @@ const isNamed = (id: string) => ({
     ...{ '#message': 'message', '#eventId': 'eventId', '#resource': 'resource' },
     ...{ '#as': 'as', '#history': 'history' },
   },
-  // As the history writes it.
+  // In the form of the stored history.
   values: { ':id': id, ':letter': `"letter":${JSON.stringify(id).slice(0, -1)}` },
 });
 
-/** The ids that it had before and has had since. */
+/** The earlier and later ids of the same message. */
 const linksOf = ({ as, history }: DeskRecord): string[] => [
   ...(as === undefined ? [] : [as]),
   ...(historyIn(history)?.deeds ?? []).map(({ letter }) => letter),
@@ -57,7 +57,7 @@ const chainsOf = (records: DeskRecord[]): Chain[] => {
   return [...chains];
 };
 
-/** The record of its last id; undefined where none has one. */
+/** The record of its last id; undefined if there is none. */
 export const tailOf = ({ records }: Chain): DeskRecord | undefined => {
   const earlier = new Set(
     records.flatMap((record) => (historyIn(record.history)?.deeds ?? []).map(({ letter }) => letter)),

@@ -9,7 +9,7 @@ import { RefusedError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
 import type { TraceEvent } from './event.ts';
 
-/** A line as runtime/telemetry/log-facts.ts writes it, as far as it is read here. */
+/** The fields of a line written by runtime/telemetry/log-facts.ts that are read here. */
 const factsSchema = z.object({
   messageId: z.string().optional(),
   eventId: z.string().optional(),
@@ -30,7 +30,7 @@ const lineSchema = factsSchema.extend({
   requests: z.number().optional(),
   waitSeconds: z.number().optional(),
   error: z.unknown().optional(),
-  /** Of a line that several messages share. */
+  /** Present if several messages share the line. */
   messages: z.array(factsSchema).optional(),
 });
 
@@ -44,13 +44,13 @@ type Asked = {
 
 export type Told = { events: TraceEvent[]; isWhole: boolean };
 
-/** So many lines are enough of one function. */
+/** Maximum number of lines per function. */
 const maxLines = 1_000;
-/** CloudWatch Logs searches a large group page by page, for as long as somebody asks. */
+/** CloudWatch Logs searches a large group page by page, without end: this bounds it. */
 const maxPages = 200;
 const maxMs = 60_000;
 
-/** What the functions logged of these messages since then. @throws where their log cannot be read. */
+/** What the functions logged about these messages since then. @throws if their log cannot be read. */
 export const loggedOf = async (target: Target, asked: Asked): Promise<Told> => {
   const { functionLog } = target;
   if (functionLog === undefined)
@@ -66,7 +66,7 @@ export const loggedOf = async (target: Target, asked: Asked): Promise<Told> => {
   return { events: lines.flatMap((line) => eventsIn(line, ids)), isWhole };
 };
 
-/** Loaded here: no function reads logs. */
+/** Imported here because no function reads logs. */
 const cloudWatchLogs = async () => (await import('@aws-sdk/client-cloudwatch-logs')).CloudWatchLogsClient;
 
 /** `npm run local` puts the function's name before each line. */
@@ -80,10 +80,10 @@ const linesOfFile = async (file: string, { ids }: Asked): Promise<string[]> => {
   return found;
 };
 
-/** CloudWatch Logs takes patterns of at most 1,024 characters. */
+/** CloudWatch Logs accepts patterns of at most 1,024 characters. */
 const maxPattern = 1_000;
 
-/** Patterns of lines that have at least one of these texts; a text with quotes, which no id of SQS has, is left out. */
+/** Patterns that match lines with at least one of these texts. A text with quotes, which no id of SQS has, is omitted. */
 const patternsFor = (texts: readonly string[]): string[] => {
   const terms = texts.filter((text) => !/["\\]/.test(text) && text.length < 300).map((text) => `"${text}"`);
   const patterns: string[][] = [];
@@ -124,7 +124,7 @@ const linesOfGroups = async (
     for (const name of functions)
       for (const pattern of patterns)
         await search(`${prefix}${name}`, pattern).catch((error: unknown) => {
-          // It has not run yet, or nothing of it is kept.
+          // It has not run yet, or nothing of its log is kept.
           if (errorName(error) !== 'ResourceNotFoundException') throw error;
         });
   } catch (error) {

@@ -3,10 +3,9 @@ import { createLedgerTable, type Item } from '../../../delivery/ledger/table.ts'
 import type { Target } from '../../stage/target.ts';
 import type { TraceEvent } from './event.ts';
 
-/** The last claims of a resource. */
 export type Claim = TraceEvent & { what: 'claimed'; message: string; outcome: string; presumed: boolean };
 
-/** What the ledger knows of these resources: of each field, which message claimed it last. @throws where it cannot be read. */
+/** What the ledger knows of these resources: the message that claimed each field last. @throws if it cannot be read. */
 export const claimsOf = async (
   { dynamodb, ledgerTable }: Pick<Target, 'dynamodb' | 'ledgerTable'>,
   resources: readonly string[],
@@ -36,7 +35,7 @@ const claimsIn = ({ fields, leaseMs }: Item, resource: string, nowMs: number): C
         at: new Date(claimedMs).toISOString(),
         ...{ what: 'claimed', message: messageId, eventId: eventIdIn(version), resource, replays, outcome },
         fields: each.map(([field]) => field),
-        // Of a success that may be repeated no end is written, and while the lease runs it may be under way.
+        // For a repeatable success no outcome is written; while the lease runs, it may be in progress.
         presumed: outcome === 'claimed' && leaseMs <= nowMs,
       },
     ];

@@ -3,7 +3,7 @@ import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import type { Chain } from './chains.ts';
 import { type TraceEvent, timeOf } from './event.ts';
 
-/** What the desk's table tells of one message, under all its ids. */
+/** What the desk's table records about one message, under all its ids. */
 export const eventsOfChain = ({ records }: Chain): TraceEvent[] => {
   const histories = records.flatMap(({ history }) => historyIn(history) ?? []);
   // Each later record repeats what was done before.
@@ -20,7 +20,7 @@ export const eventsOfChain = ({ records }: Chain): TraceEvent[] => {
   ];
 };
 
-/** The first receipt, where only the history still tells of it. */
+/** The first receipt, if only the history still contains it. */
 const firstOf = (
   records: DeskRecord[],
   histories: NonNullable<ReturnType<typeof historyIn>>[],
@@ -54,7 +54,7 @@ const waitEvent = (record: DeskRecord, { kind, firstMs, lastMs, count }: DeskRec
   if (at === undefined) return [];
   const event: TraceEvent = {
     ...{ at, what: isNow ? 'waits' : 'waited', message, kind, times: count, until: timeOf(lastMs) },
-    // Of an earlier cause no more is kept.
+    // For an earlier cause no more is kept.
     ...(kind === record.kind && { error, status, operation }),
     ...(isNow && { remedy, attempts, next: timeOf(nextMs) }),
   };

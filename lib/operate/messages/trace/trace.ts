@@ -12,49 +12,47 @@ import { loggedOf } from './function-log.ts';
 import { type Claim, claimsOf } from './ledger-claims.ts';
 import { eventsOfChain } from './record-events.ts';
 
-/** `parked`: it is a letter. `replayed`, `edited`: and nothing is known of it since. */
+/** `parked`: it is a letter. `replayed`, `edited`: nothing newer is known. */
 export type Outcome = Exclude<State, 'letter'> | 'parked' | 'unknown';
 
 /** One message, under all ids that SQS gave it. */
 export type TracedMessage = {
-  /** Its last id. */
   message: string;
   ids: string[];
   outcome: Outcome;
-  /** It was sent and has left no other outcome: so a success that may be repeated ends. */
+  /** It was sent and has no other outcome, which is how a repeatable success ends. */
   presumed: boolean;
 } & Partial<Pick<DeskRecord, 'function' | 'eventId' | 'resource' | 'user' | 'orgUnit' | 'thing' | 'named'>>;
 
 export type Trace = {
   id: string;
-  /** Of the message that was last heard of. */
+  /** The outcome of the message with the latest event. */
   outcome: Outcome;
   presumed: boolean;
   /** In order of time. */
   events: TraceEvent[];
-  /** The one last heard of is the last. */
+  /** The message with the latest event comes last. */
   messages: TracedMessage[];
-  /** What could not be read, or not as a whole, and why. */
+  /** What could not be read, or only in part, and why. */
   unread: { source: string; why: string }[];
 };
 
 type TraceOptions = {
-  /** Asks the functions' log, too. */
+  /** Also reads the functions' log. */
   log: boolean;
-  /** Every function that there is. */
   functions: readonly string[];
-  /** How far back logs are read where nothing tells when the message was first received. */
+  /** Where to begin in the logs if the time of the first receipt is unknown. */
   sinceMs?: number | undefined;
   signal: AbortSignal;
 };
 
 const dayMs = 24 * 3_600_000;
-/** The functions' log is large, and is paid for by what is read of it. */
+/** The functions' log is large, and AWS charges for what is read. */
 const logDays = 1;
-/** For so long the record of a message that has ended is kept. */
+/** The record of an ended message is kept this long. */
 const auditDays = 7;
 
-/** All that is known of the messages that an id names: of a message, a letter or an event, or a resource as the ledger calls it. */
+/** All that is known of the messages that an id names: the id of a message, a letter or an event, or a resource as the ledger names it. */
 export const traceOf = async (
   target: Target,
   id: string,
@@ -126,7 +124,7 @@ export const traceOf = async (
   return { id, outcome, presumed, events, messages, unread };
 };
 
-/** More are named by no id, but by a beginning that many share. */
+/** Only the beginning of an id, which many share, names more. */
 const maxResources = 100;
 const maxIds = 200;
 
@@ -144,14 +142,14 @@ const whyNot = (error: unknown): string =>
 const has = (chains: readonly Chain[], { message = '' }: TraceEvent): boolean =>
   chains.some(({ ids }) => ids.has(message));
 
-/** A message that was done at its first try has no record, but others may tell of it. */
+/** A message that was done at its first try has no record of its own, but other sources may mention it. */
 const join = (chains: Chain[], events: readonly TraceEvent[]): void => {
   for (const event of events)
     if (event.message !== undefined && !has(chains, event))
       chains.push({ ids: new Set([event.message]), records: [] });
 };
 
-/** Who has claimed the resource after this message did. */
+/** The claims of the resource after this message's own. */
 const overtaking = (claims: readonly Claim[], own: readonly Claim[]): TraceEvent[] =>
   claims
     .filter((claim) => !own.includes(claim))
@@ -159,7 +157,7 @@ const overtaking = (claims: readonly Claim[], own: readonly Claim[]): TraceEvent
       ...{ at, what: 'overtaken', message, eventId, resource, fields },
     }));
 
-/** Of a replay, an edit and a discarding, the desk's table knows as much. */
+/** For a replay, an edit and a discard, the desk's table has the same facts. */
 const isTold = ({ command, message }: TraceEvent, told: readonly TraceEvent[]): boolean =>
   told.some(
     ({ what, message: other }) =>
@@ -169,7 +167,7 @@ const isTold = ({ command, message }: TraceEvent, told: readonly TraceEvent[]): 
         (what === 'discarded' && command === 'letters discard')),
   );
 
-/** What happens in the same millisecond. */
+/** The order of events in the same millisecond. */
 const order: TraceEvent['what'][] = [
   ...['received', 'claimed', 'waited', 'waits', 'attempt', 'logged', 'letter', 'command', 'woken'],
   ...['edited', 'replayed', 'discarded', 'done', 'duplicate', 'superseded', 'overtaken'],
@@ -179,7 +177,7 @@ const inOrder = (events: readonly TraceEvent[]): TraceEvent[] => {
   const ordered = events.toSorted(
     (one, other) => one.at.localeCompare(other.at) || order.indexOf(one.what) - order.indexOf(other.what),
   );
-  // That it was sent is written down after the sending: its function may have been quicker.
+  // The send is recorded after the message was sent: its function may have been quicker.
   for (const sending of ordered.filter(({ as }) => as !== undefined)) {
     const [from, first] = [
       ordered.indexOf(sending),
@@ -200,7 +198,7 @@ const messageOf = (chain: Chain, evidence: Evidence): TracedMessage & { lastAt: 
   const tail = tailOf(chain);
   const last = tail?.as ?? tail?.message ?? ids.at(-1) ?? '';
   const told = [tail, ...chain.records].find((record) => record?.eventId !== undefined) ?? tail;
-  // An edit may have made it one about somebody else; what it was before is told by its events.
+  // An edit may have changed whom the message is about; its events show what it was before.
   const about = tail?.state === 'edited' ? undefined : told;
   const known = theirs.toReversed();
   return {
@@ -215,7 +213,7 @@ const messageOf = (chain: Chain, evidence: Evidence): TracedMessage & { lastAt: 
   };
 };
 
-/** The table's word, but where it ends too early: then that of the log, and then that of the ledger. */
+/** The outcome by the table. If the table has no end, by the log, and then by the ledger. */
 const endOf = (
   tail: DeskRecord | undefined,
   last: string,

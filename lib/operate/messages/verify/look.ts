@@ -15,10 +15,10 @@ import type { Files } from '../../../runtime/files/files.ts';
 import type { Connection } from '../../stage/connection/connection.ts';
 import type { Letter } from '../letters/letter.ts';
 
-/** What the platform shows of what a letter's message was to do. */
+/** What the platform shows of a message's intended effect. */
 export type Look = { found: 'found' | 'absent' | 'unclear'; why?: string };
 
-/** `trouble`: the failure for which nothing could be seen. */
+/** `trouble`: the failure that prevented the look. */
 export type Looked = Look & { trouble?: FailureKind };
 
 /** What is kept of a letter after it was given back. */
@@ -32,7 +32,7 @@ export type LookParts = {
   signal: AbortSignal;
 };
 
-/** Why nobody can look at the platform for such a letter; undefined: it can be looked up. */
+/** Why the effect of such a letter cannot be looked up; undefined: it can. */
 export const whyNotLookedUp = (
   { kind }: Pick<LetterRecord, 'kind'>,
   integration: Integration<unknown> | undefined,
@@ -47,7 +47,7 @@ export const whyNotLookedUp = (
   return undefined;
 };
 
-/** Looks as its function would, by what the ledger knows of the attempt; never throws. */
+/** Looks as the letter's function would, by what the ledger knows of the attempt. Never throws. */
 export const lookAgain = async (
   integration: Integration<unknown>,
   doubt: Doubt,
@@ -63,7 +63,7 @@ export const lookAgain = async (
     if (state?.outcome === 'done') return { found: 'found', why: 'the ledger knows that it was done' };
     const unresolved = item && state ? unresolvedOf(state, item) : toldBy(doubt);
     const quietMs = quietFrom(doubt, item, parts.connection);
-    // What is not there now may still come, so the time counts from before the look.
+    // What is absent now may still appear, so the time is taken before the look.
     const isEarly = Date.now() < quietMs;
     if (await isThere({ integration, message }, unresolved, parts)) return { found: 'found' };
     return isEarly
@@ -78,7 +78,7 @@ export const lookAgain = async (
   }
 };
 
-/** By the letter alone: whatever was done since the message was first handed out counts as its effect. */
+/** From the letter alone: anything done since the message was first received counts as its effect. */
 const toldBy = ({ failure, attributes }: Doubt): Unresolved => {
   const times = [failure?.firstAt, historyIn(attributes[historyAttribute]?.StringValue)?.firstAt];
   const known = times.flatMap((time) => Date.parse(time ?? '') || []);
@@ -91,7 +91,7 @@ const toldBy = ({ failure, attributes }: Doubt): Unresolved => {
   };
 };
 
-/** From when on nothing that was sent can act any more. */
+/** The time from which nothing that was sent can still take effect. */
 const quietFrom = (
   { record }: Doubt,
   item: Item | undefined,
@@ -106,7 +106,7 @@ const isThere = async (
   unresolved: Unresolved,
   { connection: { client, settings, readSecret }, files, signal }: LookParts,
 ): Promise<boolean> => {
-  // Files are opened to know their sizes, and not read.
+  // Files are opened to learn their sizes, and not read.
   const abandoning = new AbortController();
   const late = AbortSignal.timeout(settings.ATTEMPT_TIMEOUT_MS);
   const ending = AbortSignal.any([signal, late, abandoning.signal]);

@@ -22,7 +22,7 @@ export type VerifiedLetter = Pick<
   Look & { id: string };
 
 export type Verified = {
-  /** The oldest first. */
+  /** Oldest first. */
   letters: VerifiedLetter[];
   found: number;
   absent: number;
@@ -36,7 +36,7 @@ type VerifyOptions = ReadOptions & {
 };
 
 /**
- * Looks on the platform for what uncertain letters were to do, each as its function would. It changes nothing, and has no letter in hand
+ * Looks on the platform for the intended effects of uncertain letters, each as its function would. Changes nothing, and leases no letter
  * while it looks.
  */
 export const verifyLetters = async (
@@ -73,14 +73,14 @@ export const verifyLetters = async (
   return { letters, found: count('found'), absent: count('absent'), unclear: count('unclear') };
 };
 
-/** Only what a person has to decide on: by default what is uncertain, and of letters that are named what is outdated, too. */
+/** Only letters that a person decides on: `uncertain` by default; if letters are named, also `outdated`. */
 const decidable = (filter: Filter): Filter => {
   if (filter.kind?.some((kind) => !needsDecision(kind)))
     throw new UsageError('--kind must be uncertain or outdated: for other letters, the outcome is known');
   return { ...filter, kind: filter.kind ?? (filter.id ? [...undecidedKinds] : ['uncertain']) };
 };
 
-/** @throws RefusedError where the platform is down: each look would only tell the same. */
+/** @throws RefusedError if the platform is down: every look would only report the same. */
 const mustAnswer = async (connection: Connection): Promise<void> => {
   const { reachable, platform, problems } = await checkConnection(connection);
   if (!reachable)
@@ -102,7 +102,7 @@ const readDoubts = async (target: Target, options: ReadOptions & { letters: Sele
     return { doubts, gone: new Map(inHand.gone.map((letter) => [letter, look])) };
   });
 
-/** When the platform answers none of so many looks in a row, it is not asked any more. */
+/** If the platform leaves this many looks in a row unanswered, no more follow. */
 const maxUnanswered = 5;
 
 const lookAtAll = async (

@@ -7,12 +7,12 @@ import { type Group, groupsOf } from '../letters/groups.ts';
 import { deskOf, recordsMatching } from '../letters/records.ts';
 
 /**
- * `later`: its queue hides it until its next try. `due`: that time has come, so its function has it, or will have it when those before
- * it are taken, or when it is no longer paused. `unknown`: that time is long past, so it may have ended without a record of that.
+ * `later`: its queue hides it until its next try. `due`: that time has come; its function receives it after those before it, or when it
+ * is resumed. `unknown`: that time is long past, so it may have ended without a record.
  */
 export type Next = 'later' | 'due' | 'unknown';
 
-/** A message that waits, as its function told it last. */
+/** A waiting message, by its function's last report. */
 export type WaitingMessage = Pick<
   DeskRecord,
   | 'function'
@@ -37,26 +37,26 @@ export type WaitingMessage = Pick<
 /** Messages of one function that wait for the same cause. */
 export type WaitingGroup = Pick<Group, 'function' | 'kind' | 'error' | 'remedy'> & {
   messages: number;
-  /** Of them, how many are due, and of how many it is not known whether they still wait. */
+  /** How many of them are due, and of how many it is unknown whether they still wait. */
   due: number;
   unknown: number;
   /** When the first of them was first received. */
   oldestMs: number;
-  /** When the next of them is tried; undefined: none is hidden any more. */
+  /** When the next of them is tried; undefined: none is hidden. */
   nextMs: number | undefined;
-  /** Of the one that was tried most often. */
+  /** The highest number of attempts among them. */
   attempts: number;
 };
 
 export type Waiting = {
-  /** The largest first. */
+  /** Largest first. */
   groups: WaitingGroup[];
-  /** Those that have waited longest first, at most as many as were asked for. */
+  /** Longest waiting first, at most as many as requested. */
   messages: WaitingMessage[];
   matching: number;
 };
 
-/** The longest that a queue hides a message that its function has in hand, and some. */
+/** The longest time that a queue hides a message which its function is processing, with a margin. */
 const inHandMs = 15 * 60_000;
 
 export const nextOf = ({ nextMs = 0 }: Pick<DeskRecord, 'nextMs'>, nowMs: number): Next => {
@@ -64,10 +64,10 @@ export const nextOf = ({ nextMs = 0 }: Pick<DeskRecord, 'nextMs'>, nowMs: number
   return nextMs > nowMs - inHandMs ? 'due' : 'unknown';
 };
 
-/** Waiting for its turn to call the platform is in nobody's way. */
+/** A message that only waits for its turn to call the platform needs no attention. */
 const isListed = ({ kind }: DeskRecord): boolean => kind !== 'pace';
 
-/** The records of messages that wait and match, those that have waited longest first. @throws where the table cannot be read. */
+/** The records of waiting messages that match, longest waiting first. @throws if the table cannot be read. */
 export const findWaiting = async (
   target: Target,
   filter: Filter,
@@ -77,7 +77,7 @@ export const findWaiting = async (
   return records.filter(isListed).sort((one, other) => sinceOf(one) - sinceOf(other));
 };
 
-/** What waits, by cause and one by one, as the functions wrote it down: no queue is touched. */
+/** What waits, by cause and one by one, from the functions' records: no queue is touched. */
 export const listWaiting = async (
   target: Target,
   { filter, limit = Number.POSITIVE_INFINITY }: { filter: Filter; limit?: number | undefined },
@@ -97,7 +97,7 @@ export const waitingGroups = (records: readonly DeskRecord[], nowMs: number): Wa
   const members = Map.groupBy(records, groupOf);
   return groups.map((group) => {
     const { function: name, kind } = group;
-    // What is looked up at its next try asks for nobody yet.
+    // An effect that the next try looks up needs no person yet.
     const remedy = dispositions[kind as FailureKind] === 'park' ? '' : group.remedy;
     const error = withoutIds(group.error);
     const messages = members.get(group) ?? [];
@@ -115,14 +115,13 @@ export const waitingGroups = (records: readonly DeskRecord[], nowMs: number): Wa
   });
 };
 
-/** As arguments of one call, 100,000 numbers would be too many. */
+/** Avoids spreading 100,000 numbers as arguments of one call. */
 const least = (times: readonly number[]): number | undefined =>
   times.reduce<number | undefined>(
     (found, each) => (found === undefined || each < found ? each : found),
     undefined,
   );
 
-/** When it was first received. */
 const sinceOf = ({ firstMs, atMs }: DeskRecord): number => firstMs ?? atMs;
 
 const factsOf = (record: DeskRecord, nowMs: number): WaitingMessage => {

@@ -10,16 +10,16 @@ import { findWaiting, nextOf, type WaitingGroup, waitingGroups } from './waiting
 
 export type WakePlan = {
   groups: WaitingGroup[];
-  /** How many are hidden by their queues, and would be shown at once. */
+  /** Messages that their queues hide, and that would become visible at once. */
   messages: number;
-  /** How many match and are due already: there is nothing to do for them. */
+  /** Messages that match and are already due: nothing needs to be done. */
   due: number;
 };
 
 export type Woken = {
   plan: WakePlan;
   woken: number;
-  /** Their functions have them already, or have ended them. */
+  /** Messages that their functions have received already, or have ended. */
   taken: number;
   failed: { id: string; reason: string }[];
   /** Left alone, because the command was interrupted. */
@@ -37,12 +37,12 @@ type WakeOptions = {
   onWoken?(woken: number, of: number): void;
 };
 
-/** After each so many, what was done is written into their records, and an interruption is heard. */
+/** After each chunk, the records are updated and an interruption takes effect. */
 const chunkSize = 1_000;
 
 /**
- * Has the queues show waiting messages at once, so that their functions take them. A message is only shown earlier than it would be: killed
- * anywhere, the rest come at their time.
+ * Makes waiting messages visible in their queues at once, so that their functions receive them. It only advances their next try: if
+ * the command is killed, the rest come at their time.
  */
 export const wakeMessages = async (
   target: Target,
@@ -93,7 +93,7 @@ export const wakeMessages = async (
   }
 };
 
-/** SQS' names of a handle by which it can no longer change when a message is shown: it was shown since, or is no more. */
+/** SQS' error names for a receipt handle that no longer works: the message became visible since, or was deleted. */
 const noLongerValid = /MessageNotInflight|ReceiptHandleIsInvalid|InvalidParameterValue/;
 
 const wakeChunk = async (
@@ -115,7 +115,7 @@ const wakeChunk = async (
   return { woken, taken: chunk.length - woken.length - failed.length, failed };
 };
 
-/** So that the list tells that they are due; one that its function has told of since is left as it is. */
+/** Updates the list to show that they are due. A record that the function has changed since is left alone. */
 const markWoken = ({ dynamodb, table, nowMs }: DeskTable, records: DeskRecord[]): Promise<void> =>
   inParallel(records, async ({ message, handle = '' }) => {
     const input = {
@@ -126,6 +126,6 @@ const markWoken = ({ dynamodb, table, nowMs }: DeskTable, records: DeskRecord[])
       ExpressionAttributeNames: { '#nextMs': 'nextMs', '#handle': 'handle' },
       ExpressionAttributeValues: { ':now': attribute(nowMs()), ':handle': attribute(handle) },
     };
-    // Whatever it says, the message is shown.
+    // A failure is ignored: the message is visible already.
     await unlessRefused(() => dynamodb.call('UpdateItem', input)).catch(() => {});
   });

@@ -19,16 +19,16 @@ import { bucketOf as filesBucketOf } from '../../stage/audit-log.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
 
-/** What a name stands for, by one source. */
+/** What one source says that a name stands for. */
 export type ShownName = Entry & {
   kind: CrosswalkKind;
   name: string;
   source: CrosswalkSource;
-  /** Whether an operator has accepted that it moved; undefined: it did not. */
+  /** Whether an operator has accepted that it moved; undefined: it did not move. */
   accepted: boolean | undefined;
-  /** When this, or something beside it, was written last. */
+  /** When this entry, or another one of its name, was last written. */
   writtenMs: number | undefined;
-  /** When all names of the kind were filled last from this source. */
+  /** When all names of the kind were last filled from this source. */
   filled: Filled | undefined;
 };
 
@@ -45,7 +45,7 @@ const tableOf = ({ dynamodb, crosswalkTable }: Target): CrosswalkTable => {
   return createCrosswalkTable({ dynamodb, table: crosswalkTable, nowMs: Date.now });
 };
 
-/** What a name stands for, by each source that knows it. */
+/** What each source says that a name stands for. */
 export const showName = async (
   target: Target,
   { kind, name }: { kind: CrosswalkKind; name: string },
@@ -75,11 +75,11 @@ export const showName = async (
 
 export type MovedCodes = {
   moved: MovedCode[];
-  /** The sources of which no fill has told, or nothing that may be read. */
+  /** The sources without a record of a fill, or with one that cannot be read. */
   untold: CrosswalkSource[];
 };
 
-/** Codes that stand for another org unit than before, and nobody has accepted that, as the last fill found them. */
+/** Codes that stand for another org unit than before, as the last fill found them, unless an operator has accepted that. */
 export const listMoved = async (target: Target): Promise<MovedCodes> => {
   const table = tableOf(target);
   const lists = await Promise.all(
@@ -102,7 +102,7 @@ type Accepting = {
   confirm(moved: ShownName): Promise<boolean>;
 };
 
-/** Accepts that a code stands for another org unit; undefined: whoever was asked did not agree. @throws RefusedError where it has not moved. */
+/** Accepts that a code stands for another org unit; undefined: the operator declined. @throws RefusedError if it has not moved. */
 export const acceptMove = async (
   target: Target,
   { code, reason, audit, confirm }: Accepting,
@@ -148,7 +148,7 @@ const readJson = async (target: Target, key: string): Promise<unknown> => {
     const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
     return JSON.parse((await Body?.transformToString()) ?? '');
   } catch (error) {
-    // Without a right to list the bucket, S3 refuses what is not there.
+    // Without the right to list the bucket, S3 answers AccessDenied for a missing object.
     if (error instanceof Error && ['NoSuchKey', 'AccessDenied'].includes(error.name)) return undefined;
     throw error;
   }

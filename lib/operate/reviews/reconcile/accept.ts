@@ -11,8 +11,8 @@ export type AcceptOptions = Choice & {
 };
 
 /**
- * Accepts that the platform has what these findings say: no run tells of them again, unless they are written anew, or change on the
- * platform. Undefined: whoever was asked did not agree. @throws RefusedError
+ * Accepts that the platform differs as these findings say. No run reports them again, unless the resource is written again or changes on
+ * the platform. Undefined: the operator declined. @throws RefusedError
  */
 export const acceptFindings = async (
   target: Target,

@@ -10,18 +10,18 @@ export type Chosen = {
   groups: FindingGroup[];
 };
 
-/** One command takes no more: what it writes is one object. */
+/** One command takes no more, because it writes one object. */
 const maxChosen = 100_000;
 
 export type Choice = {
-  /** Default: the one that ended last. */
+  /** Default: the run that ended last. */
   run?: string | undefined;
-  /** Groups by their ids, or resources. */
+  /** Ids of groups, or resources. */
   of: readonly string[];
   signal: AbortSignal;
 };
 
-/** The findings that nobody has accepted, of these groups and resources. @throws UsageError, RefusedError where one names none. */
+/** The findings of these groups and resources that are not accepted. @throws UsageError, RefusedError if one matches none. */
 export const chooseFindings = async (target: Target, { run, of, signal }: Choice): Promise<Chosen> => {
   if (of.length === 0) throw new UsageError('Which findings? Name the id of a group, or a resource.');
   const { report, findings, omitted } = await readComparison(target, { run, of, limit: maxChosen, signal });
@@ -38,7 +38,7 @@ export const chooseFindings = async (target: Target, { run, of, signal }: Choice
   return { run: report.id, findings, groups: groupsOf(findings) };
 };
 
-/** As it is written for the function. */
+/** The decision in the form that the function reads. */
 export const decisionOn = (
   findings: readonly Finding[],
   { by, why }: Pick<DecidedFindings, 'by' | 'why'>,

@@ -6,7 +6,7 @@ import type { Target } from '../../stage/target.ts';
 
 const functionNameOf = ({ prefix }: Target): string => `${prefix}reconcile`;
 
-/** Has the function begin; the same name begins nothing twice. @throws RefusedError where there is no such function. */
+/** Starts the function; the same name starts nothing twice. @throws RefusedError if there is no such function. */
 export const startExecution = async (target: Target, name: string, request: object): Promise<void> => {
   const { lambda, sdk } = await lambdaOf(target);
   const functionName = functionNameOf(target);
@@ -24,14 +24,14 @@ export const startExecution = async (target: Target, name: string, request: obje
   }
 };
 
-/** Why an execution goes on no longer, as in `it failed`; undefined: it runs, has succeeded, or nobody may know. */
+/** Why an execution has ended without success, as in `it failed`; undefined: it runs, has succeeded, or its state cannot be read. */
 export const endOf = async (target: Target, name: string): Promise<string | undefined> => {
   const { lambda, sdk } = await lambdaOf(target);
   const list = new sdk.ListDurableExecutionsByFunctionCommand({
     FunctionName: functionNameOf(target),
     DurableExecutionName: name,
   });
-  // Who may invoke it may lack the right to list its executions.
+  // The right to invoke a function does not include the right to list its executions.
   const answer = await lambda.send(list).catch(() => undefined);
   lambda.destroy();
   const its = answer?.DurableExecutions?.find(({ DurableExecutionName }) => DurableExecutionName === name);
@@ -49,12 +49,11 @@ export type Patience = {
   patienceMs: number;
 };
 
-/** Its execution is asked about once in so many looks. */
+/** The execution's state is requested once per this many looks. */
 const looksPerQuestion = 5;
 
 /**
- * Looks until there is something; undefined: the patience is over. @throws RefusedError where the execution has ended, and there is
- * nothing even then.
+ * Looks until there is a value; undefined: the time is up. @throws RefusedError if the execution has ended, and there is still no value.
  */
 export const waitFor = async <Value>(
   target: Target,

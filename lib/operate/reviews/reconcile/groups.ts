@@ -3,14 +3,14 @@ import { withoutIds } from '../../../delivery/letters/letter-words.ts';
 import { type EffectClass, faultClasses } from '../../../scheduled/reconcile/classes.ts';
 import type { Finding } from '../../../scheduled/reconcile/record.ts';
 
-/** Findings of which the same is to be done. */
+/** Findings that need the same action. */
 export type FindingGroup = {
-  /** Names it in a command: the same group has the same in every run. */
+  /** Identifies the group in a command; the same group has the same id in every run. */
   id: string;
   kind: Finding['subject']['kind'];
   class: EffectClass;
   fields: string[];
-  /** Of what cannot be read: what failed, without ids, and which kind of failure that is. */
+  /** Of unreadable resources: what failed, without ids, and the kind of failure. */
   error: string | undefined;
   failure: string | undefined;
   findings: number;
@@ -49,7 +49,7 @@ const errorOf = ({ class: its, error = '' }: Finding): string | undefined =>
 
 const keyOf = (finding: Finding): string => {
   const { subject, class: its, fields, kind = '' } = finding;
-  // What cannot be read fails for the same cause, whichever fields are meant.
+  // An unreadable resource fails for the same cause, whichever fields are meant.
   const error = errorOf(finding);
   return JSON.stringify([
     subject.kind,
@@ -63,7 +63,7 @@ export const groupIdOf = (finding: Finding): string =>
 
 type Counted = FindingGroup & { orgUnitIds: Set<number>; userIds: Set<number> };
 
-/** Groups findings one by one: faults first, and of these the largest group. */
+/** Groups findings one by one. Faults come first, then the largest group. */
 export const createGroups = (): { add(finding: Finding): void; all(): FindingGroup[] } => {
   const groups = new Map<string, Counted>();
   return {

@@ -26,24 +26,23 @@ import { RefusedError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
 import { createGroups, type FindingGroup, groupIdOf, isFault } from './groups.ts';
 
-/** What operators see of a run. */
 export type Comparison = {
   report: Report;
-  /** So many writes of each class, whatever operators have accepted. */
+  /** Number of writes by class, including what operators have accepted. */
   counts: Record<EffectClass, number>;
-  /** Of what nobody has accepted. */
+  /** Groups of findings that are not accepted. */
   groups: FindingGroup[];
-  /** The first of them, of the group that was asked for. */
+  /** The first of these findings, of the requested groups. */
   findings: Finding[];
   /** How many more of these there are. */
   omitted: number;
-  /** Faults that nobody has accepted. */
+  /** Faults that are not accepted. */
   faults: number;
-  /** What was accepted since the run began. */
+  /** Findings that were accepted since the run began. */
   acceptedSince: number;
-  /** Lines and parts of the findings that are not there, or are of another version of sis-relay. */
+  /** Lines and parts of the findings that are missing, or were written by another version of sis-relay. */
   unread: number;
-  /** A run that began after this one, where no run was asked for. */
+  /** A run that began after this one, if no run was requested. */
   newer: Pick<Report, 'id' | 'state'> | undefined;
 };
 
@@ -54,7 +53,7 @@ export const storeOf = async (target: Target): Promise<JobStore> => {
 
 type Listing = { prefix: string; signal: AbortSignal };
 
-/** What lies directly under the prefix, folders with their names, in order. */
+/** What lies directly under the prefix, folders by their names, in order. */
 const namesUnder = async (target: Target, { prefix, signal }: Listing): Promise<string[]> => {
   const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3');
   const input = { Bucket: await bucketOf(target), Prefix: prefix, Delimiter: '/' };
@@ -68,7 +67,7 @@ const namesUnder = async (target: Target, { prefix, signal }: Listing): Promise<
   return names.sort();
 };
 
-/** Of runs, the newest first. */
+/** Ids of runs, newest first. */
 const idsIn = async (target: Target, beginning: string, signal: AbortSignal): Promise<string[]> =>
   (await namesUnder(target, { prefix: `${reconcilePrefix}${beginning}`, signal }))
     .map((name) => name.slice(reconcilePrefix.length))
@@ -80,7 +79,7 @@ const missing = /^(NoSuchKey|NotFound)$/;
 const readJson = async (store: JobStore, key: string): Promise<unknown> =>
   unlessError(missing, () => store.readJson(key));
 
-/** Undefined where it is not there yet, or is of another version. */
+/** Undefined if it does not exist yet, or was written by another version. */
 export const reportIn = async (store: JobStore, id: string): Promise<Report | undefined> =>
   reportSchema.safeParse(await readJson(store, reportKey(id))).data;
 
@@ -89,7 +88,7 @@ const latestSchema = z.object({ id: runId });
 const latestIn = async (store: JobStore): Promise<string | undefined> =>
   latestSchema.safeParse(await readJson(store, latestKey)).data?.id;
 
-/** The newest runs, the newest first; those of another version are left out. */
+/** The newest runs, newest first. Runs of another version are omitted. */
 export const listReports = async (
   target: Target,
   { limit, signal }: { limit: number; signal: AbortSignal },
@@ -102,7 +101,7 @@ export const listReports = async (
 
 type Read = { report: Report; newer: Comparison['newer'] };
 
-/** @param given an id, or its beginning; undefined: the one that ended last. @throws RefusedError where there is none, or more than one. */
+/** @param given an id, or its beginning; undefined: the run that ended last. @throws RefusedError if none or more than one matches. */
 const readRun = async (target: Target, given: string | undefined, signal: AbortSignal): Promise<Read> => {
   const store = await storeOf(target);
   const latest = given === undefined ? await latestIn(store) : undefined;
@@ -130,7 +129,7 @@ const readRun = async (target: Target, given: string | undefined, signal: AbortS
   return { report, newer: newer && { id: newer.id, state: newer.state } };
 };
 
-/** What was accepted before a run is not in its findings; so much earlier may have been the clock of whoever accepted. */
+/** A run's findings omit what was accepted before it. The clock of the operator who accepted may have been this much behind. */
 const clockMarginMs = 24 * 3_600_000;
 
 /** The keys of what operators have accepted since. */
@@ -148,13 +147,13 @@ const acceptedSince = async (
   return keys;
 };
 
-/** Its findings one by one; undefined for a line or a part that cannot be read. */
+/** Yields its findings one by one; undefined for a line or a part that cannot be read. */
 async function* findingsIn(store: JobStore, { id, parts }: Report): AsyncGenerator<Finding | undefined> {
   for (let part = 1; part <= parts; part += 1) {
     const body = await unlessError(missing, () => store.open(findingsKey(id, part)));
     if (body === undefined) yield undefined;
     else {
-      // Whoever has read enough leaves in the middle of it.
+      // A consumer that needs no more leaves the loop early.
       try {
         for await (const line of createInterface({ input: body, crlfDelay: Number.POSITIVE_INFINITY }))
           if (line !== '') yield findingSchema.safeParse(jsonIn(line)).data;
@@ -174,14 +173,14 @@ export const countsOf = ({ byKind }: Pick<Report, 'byKind'>): Record<EffectClass
 
 export type ReadOptions = {
   run?: string | undefined;
-  /** Of these groups, by their ids, and these resources; default: all. */
+  /** Ids of groups, and resources; default: all. */
   of?: readonly string[] | undefined;
-  /** So many findings are kept at most. */
+  /** Maximum number of findings to keep. */
   limit: number;
   signal: AbortSignal;
 };
 
-/** A run with its findings by group. @throws RefusedError where there is no such run. */
+/** A run with its findings by group. @throws RefusedError if there is no such run. */
 export const readComparison = async (
   target: Target,
   { run, of, limit, signal }: ReadOptions,
@@ -207,12 +206,12 @@ export const readComparison = async (
   return { report, counts: countsOf(report), groups: groups.all(), findings, ...told, newer };
 };
 
-/** In one line: `atLeast` where there are more findings than are worth reading for it. */
+/** `atLeast`: there are more findings than were counted. */
 export type LastComparison = { report: Report; faults: number; atLeast: boolean };
 
 const maxRead = 10_000;
 
-/** Of the run that ended last; undefined: none has. */
+/** The run that ended last; undefined: none has. */
 export const lastComparison = async (
   target: Target,
   signal: AbortSignal,

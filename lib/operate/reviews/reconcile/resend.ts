@@ -19,7 +19,7 @@ import { type Patience, startExecution, waitFor } from './execution.ts';
 import { groupsOf } from './groups.ts';
 import { storeOf } from './read.ts';
 
-/** Those whose message lies as a letter: a replay of it is the remedy. */
+/** Findings whose message is a letter: its replay is the remedy. */
 export type WithLetter = { resource: string; letter: string };
 
 export type ResendPlan = Chosen & {
@@ -29,7 +29,7 @@ export type ResendPlan = Chosen & {
 
 export type Resent = {
   plan: ResendPlan;
-  /** `unheard`: the function has not told yet what became of it. */
+  /** `unheard`: the function has not recorded the result yet. */
   outcome: 'done' | 'failed' | 'unheard' | 'nothing to send' | 'not agreed';
   id?: string;
   counts?: ResendCounts;
@@ -37,7 +37,7 @@ export type Resent = {
   why?: string | undefined;
   /** Where the result is, or will be. */
   result?: string;
-  /** What the SIS must send again itself; undefined: nothing. */
+  /** The address of the list of what the SIS itself must send again; undefined: nothing. */
   listForSis?: string | undefined;
 };
 
@@ -68,14 +68,14 @@ const refuseOthers = (findings: readonly Finding[]): void => {
 };
 
 /**
- * Has what the platform lacks sent again: the function looks for it in the last snapshots of the SIS, and lists what no snapshot has.
- * @throws RefusedError where it is nothing to send again.
+ * Has the function send again what the platform lacks: it looks in the last snapshots of the SIS, and lists what no snapshot has.
+ * @throws RefusedError if nothing of it can be sent again.
  */
 export const resendFindings = async (target: Target, options: ResendOptions): Promise<Resent> => {
   const { reason, audit, confirm, signal, of } = options;
   const chosen = await chooseFindings(target, options);
   refuseOthers(chosen.findings);
-  // The ledger and a snapshot may both show the same.
+  // The ledger and a snapshot may both show the same difference.
   const byResource = Map.groupBy(chosen.findings, ({ resource }) => resource);
   const each = [...byResource.values()].flatMap(([first]) => first ?? []);
   const letters = await lettersOf(target, signal);

@@ -5,7 +5,7 @@ import type { Target } from '../../stage/target.ts';
 import { type Patience, startExecution, waitFor } from './execution.ts';
 import { reportIn, storeOf } from './read.ts';
 
-/** Begins a run at once, of all that the ledger knows, or as the schedule does; answers its id. @throws RefusedError */
+/** Starts a run at once, of all that the ledger has or as the schedule does. Returns its id. @throws RefusedError */
 export const startRun = async (
   target: Target,
   { nightly, audit }: { nightly: boolean; audit: Audit },
@@ -22,7 +22,7 @@ export const startRun = async (
   return id;
 };
 
-/** Waits until a run has ended; undefined: the patience is over. @throws RefusedError where its execution has ended without a report. */
+/** Waits until a run has ended; undefined: the time is up. @throws RefusedError if its execution has ended without a report. */
 export const awaitRun = async (
   target: Target,
   id: string,

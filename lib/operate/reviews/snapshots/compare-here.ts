@@ -15,9 +15,9 @@ type Here = {
   file: string;
   store: ComparisonStore;
   integrations: Integrations;
-  /** Texts in place of those in the bucket, by their keys. */
+  /** Texts that replace those in the bucket, by key. */
   texts?: ReadonlyMap<string, string>;
-  /** Takes the report of rows that were refused, while it is there. */
+  /** Receives the path of the report of refused rows, which is deleted afterwards. */
   takeReport(path: string): Promise<void>;
   onProgress?: OnProgress | undefined;
 };
@@ -25,7 +25,7 @@ type Here = {
 /** What an import would do with the file, and what it was compared with. */
 export type ComparedHere = { record: SnapshotRecord; against: string | undefined; reasons: string[] };
 
-/** Nothing is sent by parts. */
+/** Nothing is sent in parts. */
 const limits = { eventsPerPart: 10_000 };
 
 /** The key under which a file would be put into the bucket. */
@@ -43,7 +43,7 @@ export const compareHere = async ({
   const records: SnapshotRecord[] = [];
   const local: ComparisonStore = {
     ...store,
-    // What lies in the bucket is read; what an import writes there is kept here, or not at all.
+    // Objects in the bucket are read. What an import would write there stays on this machine, or is dropped.
     download: async (_, path) => {
       await copyFile(file, path);
       const hash = createHash('sha256');
@@ -72,7 +72,7 @@ export const compareHere = async ({
   return { record, against: examined.against, reasons: examined.reasons };
 };
 
-/** A bucket that holds nothing. */
+/** An empty bucket. */
 export const emptyStore: ComparisonStore = {
   download: async () => undefined,
   open: async (key) => {

@@ -13,11 +13,11 @@ export type DecisionOptions = {
   audit: Audit;
   signal: AbortSignal;
   confirm(snapshot: SnapshotRecord): Promise<boolean>;
-  /** For how long it waits at most until the import has heard. */
+  /** Maximum time to wait until the import has recorded the decision. */
   patienceMs?: number;
 };
 
-/** `already`: the same was decided before. `unheard`: the import has not written down yet that it heard. */
+/** `already`: the same was decided before. `unheard`: the import has not recorded the decision yet. */
 export type Decided = { snapshot: SnapshotRecord; outcome: 'done' | 'already' | 'unheard' | 'not agreed' };
 
 const usualPatienceMs = 20_000;
@@ -25,8 +25,8 @@ const usualPatienceMs = 20_000;
 const verbOf = { approved: 'approve', rejected: 'reject' } as const;
 
 /**
- * Tells the import that waits what a person decided. Only the import writes its record, so whoever decides at the same time
- * learns who was first. @throws RefusedError where there is nothing to decide, or somebody decided otherwise.
+ * Passes a person's decision to the waiting import. Only the import writes its record, so two people who decide at the same time
+ * learn who was first. @throws RefusedError if there is nothing to decide, or another decision was made.
  */
 export const decideSnapshot = async (
   target: Target,
@@ -82,7 +82,7 @@ const decidedOn = ({ counts: { created, updated, removed } }: SnapshotRecord): R
   ...{ created, updated, removed },
 });
 
-/** Of one that does not wait. */
+/** The result for a snapshot that does not wait. */
 const before = (snapshot: SnapshotRecord, decision: Decision['decision']): Decided => {
   const { id, state, decided, why } = snapshot;
   if (decided?.decision === decision) return { snapshot, outcome: 'already' };
@@ -104,7 +104,7 @@ const before = (snapshot: SnapshotRecord, decision: Decision['decision']): Decid
   );
 };
 
-/** False where nobody waits for it any more. */
+/** False if no execution waits for it any more. */
 const answer = async (target: Target, CallbackId: string, decision: Decision): Promise<boolean> => {
   const { lambda, sdk } = await lambdaOf(target);
   const Result = Buffer.from(JSON.stringify(decision));

@@ -29,9 +29,9 @@ export type SnapshotDiff = Pick<
 /** A table is compared with the last one of its name. */
 type Compared = {
   file: string;
-  /** A mapping on this machine, in place of the one in the bucket. */
+  /** A mapping on this machine that replaces the one in the bucket. */
   map?: string | undefined;
-  /** Settings on this machine, in place of those in the bucket. */
+  /** Settings on this machine that replace those in the bucket. */
   settings?: string | undefined;
   onProgress?: OnProgress;
 };
@@ -39,7 +39,7 @@ type Compared = {
 const storeOf = async (target: Target): Promise<SnapshotStore> =>
   createSnapshotStore({ s3: await target.s3(), bucket: await bucketOf(target) });
 
-/** Whether the bucket has settings. Without the roles in them, a zip is not imported. */
+/** Whether the bucket has settings. A zip is not imported without the roles that they contain. */
 export const hasSettings = async (target: Target): Promise<boolean> =>
   (await (await storeOf(target)).etagOf(settingsKey)) !== undefined;
 

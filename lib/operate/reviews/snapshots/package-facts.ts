@@ -4,7 +4,7 @@ import { cellMacros } from '../../../sources/snapshots/compare/wanted.ts';
 import type { Package } from '../../../sources/snapshots/package/package.ts';
 import type { SnapshotSettings } from '../../../sources/snapshots/package/settings-file.ts';
 
-/** What the survey reads of a file of OneRoster. */
+/** The columns of a OneRoster file that the survey reads. */
 type Looked = {
   /** Columns that an import reads or that a setting may name. */
   columns: readonly string[];

@@ -10,7 +10,7 @@ export const checkReadable = async (file: string): Promise<void> => {
   if (!found?.isFile()) throw new UsageError(`There is no file ${file}.`);
 };
 
-/** @throws UsageError if the first bytes are not those of a package of OneRoster. */
+/** @throws UsageError if the first bytes are not those of a OneRoster package. */
 export const checkPackage = async (file: string): Promise<void> => {
   await checkReadable(file);
   await using handle = await open(file);

@@ -16,22 +16,22 @@ import { RefusedError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
 
 export type SnapshotList = {
-  /** The newest first. */
+  /** Newest first. */
   snapshots: SnapshotRecord[];
-  /** The one that the next zip is compared with. */
+  /** The snapshot with which the next zip is compared. */
   accepted: string | undefined;
-  /** By the name of a table that is listed: the one that its next is compared with. */
+  /** By the name of a listed table: the snapshot with which the next one of that name is compared. */
   acceptedTables: Record<string, string>;
   /** How many there are in all. */
   all: number;
 };
 
-/** A row that was not used, or that is told for another reason. */
+/** A row that was not used, or that is reported for another reason. */
 export type RefusedRow = { file: string; line: string; column: string; problem: string };
 
 export type ShownSnapshot = SnapshotRecord & {
   isAccepted: boolean;
-  /** The first of its report. */
+  /** The first rows of its report. */
   refusedRows: RefusedRow[];
   /** Where all of them are; undefined: there is none. */
   report: string | undefined;
@@ -56,11 +56,11 @@ const textOf = async (access: Bucket, key: string): Promise<string | undefined> 
   return body && text(body);
 };
 
-/** undefined where it has no record, or one of a version that is not known here. */
+/** Undefined if it has no record, or one of an unknown version. */
 const recordIn = async (access: Bucket, id: string): Promise<SnapshotRecord | undefined> =>
   snapshotRecord.safeParse(jsonIn((await textOf(access, recordKey(id))) ?? '')).data;
 
-/** The one that a file of this key is compared with. */
+/** The snapshot with which a file of this key is compared. */
 const acceptedIn = async (access: Bucket, key: string): Promise<string | undefined> => {
   const json = jsonIn((await textOf(access, acceptedKeyOf(key))) ?? '') as
     | { id?: unknown }
@@ -71,7 +71,7 @@ const acceptedIn = async (access: Bucket, key: string): Promise<string | undefin
 
 const isId = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;
 
-/** Their ids, the newest first: an id begins with its time. */
+/** Ids, newest first: an id begins with its time. */
 const idsIn = async (
   { target, bucket }: Bucket,
   beginning: string,
@@ -83,14 +83,14 @@ const idsIn = async (
   const ids: string[] = [];
   for await (const { CommonPrefixes = [] } of pages)
     ids.push(...CommonPrefixes.map(({ Prefix = '' }) => Prefix.slice(recordsPrefix.length, -1)));
-  // What executions keep lies there, too.
+  // The folder also holds the state of executions.
   return ids
     .filter((id) => isId.test(id))
     .sort()
     .reverse();
 };
 
-/** @throws where the bucket cannot be read. */
+/** @throws if the bucket cannot be read. */
 export const listSnapshots = async (
   target: Target,
   { limit, signal }: { limit: number; signal: AbortSignal },
@@ -112,16 +112,16 @@ export const listSnapshots = async (
   return { snapshots, accepted, acceptedTables, all: ids.length };
 };
 
-/** Those that wait for a person, the oldest first. */
+/** Those that wait for a person, oldest first. */
 export const waitingSnapshots = async (target: Target, signal: AbortSignal): Promise<SnapshotRecord[]> => {
-  // Later ones are not even compared while one waits.
+  // While one waits, later ones are not even compared.
   const { snapshots } = await listSnapshots(target, { limit: 10, signal });
   return snapshots
     .filter(({ state, decided }) => state === 'waiting-for-approval' && decided === undefined)
     .reverse();
 };
 
-/** @param given an id, or its beginning. @throws RefusedError where it names none, or more than one. */
+/** @param given an id, or its beginning. @throws RefusedError if none or more than one matches. */
 export const readSnapshot = async (
   target: Target,
   given: string,
@@ -146,7 +146,7 @@ export const readSnapshot = async (
 
 const maxRows = 10;
 
-/** The same with the first rows that were refused. */
+/** A snapshot with the first rows that were refused. */
 export const showSnapshot = async (
   target: Target,
   given: string,
@@ -166,7 +166,7 @@ export const showSnapshot = async (
   };
 };
 
-/** Of a report. */
+/** The first rows of a report. */
 export const firstRows = async (body: Readable): Promise<RefusedRow[]> => {
   const { parse: parseCsv } = await import('csv-parse');
   const rows: RefusedRow[] = [];
@@ -178,7 +178,7 @@ export const firstRows = async (body: Readable): Promise<RefusedRow[]> => {
   return rows;
 };
 
-/** As `--json` tells them: these five. */
+/** The five counts that `--json` prints. */
 export const fiveCounts = ({ created, updated, removed, unchanged, refused }: Counts): Counts => ({
   ...{ created, updated, removed, unchanged, refused },
 });

@@ -30,12 +30,12 @@ import { type KnownCandidate, type Proposal, proposalOf, settingsOf, trialSettin
 /** What a package holds, and settings to start from. */
 export type Survey = {
   file: string;
-  /** The version of OneRoster; undefined: the package has none. */
+  /** The version of OneRoster; undefined: the package states none. */
   version: string | undefined;
   files: ({ name: LookedFile; mode: Mode } & (FileFacts | { problem: string }))[];
-  /** Files that are not looked at. */
+  /** Files that are not examined. */
   others: string[];
-  /** What may name org units and users, and how many of the samples the crosswalk knows. */
+  /** Columns that may name org units and users, and how many of their samples the crosswalk knows. */
   candidates: KnownCandidate[];
   /** The number of names of each kind in the crosswalk; undefined: it was not asked. */
   crosswalk: Record<CrosswalkKind, number> | undefined;
@@ -46,7 +46,6 @@ export type Survey = {
     | (Pick<SnapshotRecord, 'counts' | 'byKind' | 'of' | 'rows' | 'unknownRoles'> & { refusals: Refusal[] })
     | undefined;
   proposal: Proposal;
-  /** A settings file to start from. */
   settings: object;
 };
 
@@ -61,9 +60,9 @@ type SurveyOptions = {
   onProgress?: OnProgress | undefined;
 };
 
-/** A larger package is not read, in bytes unpacked. */
+/** Maximum size of a package, in unpacked bytes. */
 const maxBytes = 16 * 1024 ** 3;
-/** A survey runs about so many statements. */
+/** About how many statements a survey runs. */
 const usualStatements = 7;
 
 /** Examines a package of OneRoster, and proposes settings for it. @throws UsageError, RefusedError if it is none. */

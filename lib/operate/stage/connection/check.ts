@@ -11,40 +11,39 @@ export type ConnectionReport = {
   platform: string;
   /** The platform answers, and not only a proxy before it. */
   reachable: boolean;
-  /** For reading. Undefined: not known, as the platform or Secrets Manager does not answer. */
+  /** For reading. Undefined: unknown, because the platform or Secrets Manager does not answer. */
   credentialAccepted: boolean | undefined;
   /** For changes, which a probe must not try: what the functions met, by the ledger. Undefined: there is no ledger. */
   changes: Changes | undefined;
-  /** What every message that the service signs would wait for now; undefined: the probe met nothing to wait for. */
+  /** What every message that the service signs would wait for now; undefined: the probe found nothing to wait for. */
   waitingFor: { kind: string; why: string } | undefined;
-  /** How far the platform's clock is ahead of ours; undefined: not known. */
+  /** How far the platform's clock is ahead of ours; undefined: unknown. */
   clockSkewSeconds: number | undefined;
   versions: { component: string; version: string; supported: boolean | undefined }[];
-  /** What is left of the platform's budget to all its clients, by the answers to the probe; undefined: it tells none. */
+  /** What is left of the platform's budget for all its clients, by the answers to the probe; undefined: it reports none. */
   budget: { remaining: number; endsMs: number } | undefined;
-  /** How many days until a person must authorize again; undefined: nobody must, or it is not known. */
+  /** Days until a person must authorize again; undefined: never, or unknown. */
   authorizationDays: number | undefined;
   /** The scopes that are requested with the token; undefined: all that the client was granted, or there is no token. */
   scopes: string[] | undefined;
-  /** What is wrong, and who must do what; empty if all is well. */
+  /** What is wrong, and who must do what; empty if nothing is wrong. */
   problems: { what: string; remedy: string }[];
 };
 
-/** `untried`: the secret was changed after the last refusal, and nobody has been refused since. */
+/** `untried`: the secret was changed after the last refusal, and no change was refused since. */
 export type Changes =
   | { refused: 'no' }
   | { refused: 'yes' | 'untried'; since: string; last: string; function: string }
   | { refused: 'unknown'; why: string; remedy: string };
 
-/** A smaller difference of clocks is no problem: the platform accepts timestamps that are minutes off. */
+/** A smaller clock difference is no problem: the platform accepts timestamps that are minutes off. */
 const muchSkewSeconds = 60;
 const fewDays = 7;
 const versionsElsewhere = 'Check whether the platform lists its versions at another path.';
 
-/** All platform operations that the check calls. */
 export const connectionOperations = [getVersions, getWhoAmI];
 
-/** Reads the service's credential, asks the platform who that is and which versions it has. */
+/** Reads the service's credential, and asks the platform for its user and its versions. */
 export const checkConnection = async (connection: Connection): Promise<ConnectionReport> => {
   const platform = connection.client.for({
     actor: undefined,
@@ -154,11 +153,11 @@ const problemsOf = (
   const { reachable, versions, clockSkewSeconds = 0, authorizationDays = Number.POSITIVE_INFINITY } = report;
   return [
     ...(listed && !reachable ? [{ what: listed.message, remedy: listed.remedy }] : []),
-    // Where the platform is not reachable, that is reported above; an unreadable secret is a problem of its own.
+    // An unreachable platform is reported above; an unreadable secret is a separate problem.
     ...(user && (reachable || user.operation === undefined)
       ? [{ what: user.message, remedy: user.remedy }]
       : []),
-    // Where both calls fail for the same reason, it is reported once.
+    // If both calls fail for the same reason, it is reported once.
     ...(listed && reachable && listed.kind !== user?.kind
       ? [{ what: listed.message, remedy: listed.kind === 'rejected' ? versionsElsewhere : listed.remedy }]
       : []),
@@ -211,7 +210,7 @@ const settled = async <Value>(promise: Promise<Value>): Promise<Settled<Value>> 
   }
 };
 
-/** A missing right is no refused credential: the platform knows who we are. */
+/** A missing right does not mean a refused credential: the platform knows the user. */
 const accepted = ({ value, failure }: Settled<unknown>): boolean | undefined => {
   if (value !== undefined || /^missing-(scope|permission)$/.test(failure?.kind ?? '')) return true;
   return failure?.kind === 'credentials' ? false : undefined;

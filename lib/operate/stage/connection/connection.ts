@@ -25,10 +25,10 @@ import { settingsProblem, type Target } from '../target.ts';
 /** The platform as the functions reach it. */
 export type Connection = {
   client: PlatformClient;
-  /** The functions' own, as far as the target tells them. */
+  /** The functions' own settings, as far as the target contains them. */
   settings: Settings;
   site: PlatformOptions;
-  /** After how many days an unused refresh token expires, where the site says so. */
+  /** Days after which an unused refresh token expires, if the site configures them. */
   refreshTokenDays: number | undefined;
   /** How far the platform's clock is ahead of ours, if it refused a signature as too old or too new. */
   signatureSkewSeconds(): number | undefined;
@@ -43,7 +43,7 @@ export type Connection = {
   refusedChanges: (() => Promise<Incident | undefined>) | undefined;
 };
 
-/** Undefined where the target does not name a platform. */
+/** Undefined if the target does not name a platform. */
 export const connectionOf = async (target: Target): Promise<Connection | undefined> => {
   const platform = await target.platform();
   if (platform === undefined) return undefined;
@@ -90,7 +90,7 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
   };
 };
 
-/** Works with a connection and closes it; undefined where the target does not name a platform. */
+/** Closes the connection after the work; undefined if the target does not name a platform. */
 export const withConnection = async <Value>(
   target: Target,
   work: (connection: Connection) => Promise<Value>,
@@ -119,7 +119,7 @@ const noticingSkew = (authenticate: Authenticator) => {
   return { authenticate: noticing, signatureSkewSeconds: () => skewSeconds };
 };
 
-/** The functions' own settings, so that a probe meets what they would meet. They require queues, which it does not use. */
+/** The functions' own settings, so that a probe meets the same problems. They require queues, which it does not use. */
 const platformSettings = (platform: Record<string, string>, queueUrl: string) => {
   try {
     return settingsFrom({ ...platform, QUEUE_URL: queueUrl, DEAD_LETTER_QUEUE_URL: queueUrl });

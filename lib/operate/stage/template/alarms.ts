@@ -1,9 +1,9 @@
 import { type Resource, type Resources, ref, sub } from './cloudformation.ts';
 
-/** Of serverless.yml. */
+/** From serverless.yml. */
 export type FunctionNames = { all: string[]; queued: string[]; durable: string[] };
 
-/** Of template/alarms.yml. */
+/** From template/alarms.yml. */
 type Row = {
   id: string;
   see: string;
@@ -21,9 +21,9 @@ type Composite = { id: string; see: string; text: string; parts: string[]; suppr
 export type Alarms = { rows: Row[]; composites: Composite[] };
 
 /**
- * Where no metric came, CloudWatch would look back for the last one, and an alarm would stay where it was for as long: FILL puts a
- * number there. It is not documented what FILL makes of a metric that never had data, so functions such as SUM are given all
- * metrics at once, and leave out such a one. A stage is not silent that is new: another schedule must have run.
+ * Without FILL, CloudWatch evaluates the last metric that came, and an alarm keeps its state for as long: FILL adds a number for missing
+ * data. The effect of FILL on a metric that never had data is not documented, so functions such as SUM receive all metrics at once and
+ * omit such a metric. A new stage must not count as silent: another schedule must have run.
  */
 const kinds = {
   counted: { expression: () => 'SUM(FILL(METRICS("m"), 0))', statistic: 'Sum', over: 0, minutes: 5 },
@@ -36,7 +36,7 @@ const kinds = {
   checked: { expression: undefined, statistic: 'Maximum', under: 1, minutes: 10 },
 };
 
-/** A metric-math alarm of CloudWatch takes no more metrics. */
+/** A CloudWatch metric-math alarm accepts no more metrics. */
 const maxMetrics = 10;
 
 const telling = { AlarmActions: [ref('Alarms')], OKActions: [ref('Alarms')] };
@@ -82,7 +82,7 @@ const alarmOf = (stage: string, row: Row, watch: string[]): Resource => {
     EvaluationPeriods: of[1],
   };
   const metrics = watch.map((text) => metricOf(stage, text));
-  // That it does not come is told as well.
+  // A missing metric raises an alarm, too.
   const checked = {
     ...{ ...metrics[0], Statistic: statistic, Period, TreatMissingData: 'missing' },
     ...{ InsufficientDataActions: telling.AlarmActions, OKActions: telling.OKActions },
@@ -109,7 +109,7 @@ const compositeOf = (stage: string, { id, parts, suppressedBy, ...row }: Composi
     AlarmName: `sis-relay-${stage}-${id.toLowerCase()}`,
     AlarmDescription: described(row),
     AlarmRule: sub(parts.map((part) => `ALARM("\${${part}}")`).join(' OR ')),
-    // It takes messages their time to go on once the reason is gone.
+    // After the reason is gone, messages need time to be delivered.
     ...(suppressedBy !== undefined && {
       ...{ ...telling, ActionsSuppressor: ref(suppressedBy) },
       ...{ ActionsSuppressorWaitPeriod: 300, ActionsSuppressorExtensionPeriod: 7200 },

@@ -1,4 +1,4 @@
-/** What serverless.yml hands on of its parameters. */
+/** Parameters of serverless.yml that are passed on. */
 export type Options = {
   stage: string;
   platformUrl: string;
@@ -37,10 +37,10 @@ export const arnOf = (id: string) => ({ 'Fn::GetAtt': [id, 'Arn'] });
 export const sub = (text: string) => ({ 'Fn::Sub': text });
 export const arn = (service: string, rest: string) =>
   sub(`arn:\${AWS::Partition}:${service}:\${AWS::Region}:\${AWS::AccountId}:${rest}`);
-/** Objects of the bucket. */
+/** ARN of objects in the bucket. */
 export const files = (key: string) => sub(`\${Files.Arn}/${key}`);
 export const deskLists = sub(`\${Desk.Arn}/index/by-list`);
-/** The letters and digits of a name, which is all that a logical id may hold. */
+/** A logical id may only contain letters and digits. */
 export const idOf = (name: string): string => name.replaceAll('-', '');
 export const queueOf = (name: string): string => `${idOf(name)}Queue`;
 
@@ -58,11 +58,11 @@ export const allow = (
 });
 
 export const onFiles = (actions: string, keys: string[]): Statement => allow('s3', actions, keys.map(files));
-/** Whether there is such an object. */
+/** Lets S3 tell a missing object from a forbidden one. */
 export const list = (prefixes: string[]): Statement =>
   allow('s3', 'ListBucket', arnOf('Files'), { StringLike: { 's3:prefix': prefixes } });
 
-/** Items of a table whose keys begin so. */
+/** Items of a table whose keys begin with one of these. */
 export const withKeys = (keys: string[]) => ({
   'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys },
 });
@@ -71,7 +71,7 @@ export const ofThisAccount = { StringEquals: { 'aws:SourceAccount': ref('AWS::Ac
 
 export const document = (Statement: Statement[]) => ({ Version: '2012-10-17', Statement });
 
-/** Of a parameter that holds a list, separated by commas; a single account may be a number. */
+/** The items of a parameter that holds a list, separated by commas; a single account may be a number. */
 export const itemsOf = (list: string | number): string[] => (list === '' ? [] : `${list}`.split(','));
 
 export const useKey = ({ kmsKeyArn }: Options): Statement[] =>

@@ -8,7 +8,7 @@ type Series = (string | Record<string, unknown>)[];
 const outcomes: Outcome[] = ['done', 'duplicate', 'superseded', 'waiting', 'parked'];
 const minutes = 60;
 
-/** What a stage shows to whoever looks, and calls nobody for. */
+/** The dashboard of a stage. It raises no alarm. */
 export const dashboard = (stage: string): Resource => {
   const namespace = `sis-relay/${stage}`;
   /** All series of a metric with these dimensions, as SEARCH finds them. */

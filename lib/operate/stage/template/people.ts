@@ -22,7 +22,7 @@ const policy = (Description: string, statements: Statement[]): Resource => ({
   Properties: { Description, PolicyDocument: document(statements) },
 });
 
-/** For the people who run `sis-relay`, and for whatever sends messages. Nobody has them until somebody attaches them. */
+/** Policies for the people who run `sis-relay`, and for systems that send messages. They apply only once an administrator attaches them. */
 export const policiesForPeople = (options: Options): Resources => {
   const { service, users, in: secretsIn } = secrets(options);
   const queues = allQueues(options);
@@ -30,36 +30,36 @@ export const policiesForPeople = (options: Options): Resources => {
   return {
     Operators: policy('What the command sis-relay does to queues, letters, secrets and the audit log', [
       findAndSend,
-      // Messages that wait are shown at once where an operator wakes them.
+      // ChangeMessageVisibility makes waiting messages visible at once when an operator wakes them.
       allow('sqs', 'GetQueueAttributes ReceiveMessage ChangeMessageVisibility', queues),
       allow('sqs', 'DeleteMessage', arnOf('DeadLetters')),
-      // What was done, and what was discarded or edited and can be imported again.
+      // The audit log, and archives of discarded or edited letters, which can be imported again.
       onFiles('PutObject GetObject', ['audit/*', 'edited/*', 'discarded/*']),
-      // Messages that SQS does not take as letters, codes that moved, what a snapshot changes, and what comparisons found.
+      // Messages that SQS refuses as letters, codes that moved, the changes of a snapshot, and the findings of comparisons.
       onFiles('GetObject', [
         'letters/*',
         'crosswalk-state/filled/moved-*.json',
         'snapshot-records/*',
         'reconcile/*',
       ]),
-      // What is to be done about what comparisons found.
+      // Decisions on the findings of comparisons.
       onFiles('PutObject', ['reconcile/accepted/*', 'reconcile/resends/*']),
       list(['audit/*', 'discarded/*', 'edited/*', 'snapshot-records/*', 'reconcile/*']),
       ...useKey(options),
-      // The lists of letters and of what waits, which follow what operators do.
+      // The lists of letters and of waiting messages, which operators' actions update.
       allow('dynamodb', 'Scan BatchGetItem BatchWriteItem UpdateItem DeleteItem', arnOf('Desk')),
       allow('dynamodb', 'Query', deskLists),
-      // Incidents, the pace, and what was done to a resource by which message.
+      // Incidents, the pace, and the claims of each resource.
       allow('dynamodb', 'GetItem', arnOf('Ledger')),
       allow('logs', 'FilterLogEvents', allLogs(options, '*')),
-      // The stack's outputs, so that --stage alone says where everything is.
+      // The stack's outputs, so that --stage alone is enough to find everything.
       allow('cloudformation', 'DescribeStacks', arn('cloudformation', `stack/sis-relay-${options.stage}/*`)),
       // Which functions are paused. IAM grants the list for all mappings or none.
       allow('lambda', 'ListEventSourceMappings', '*'),
-      // What the SIS' ids stand for, and that a code's move is accepted.
+      // The names in the crosswalk, and accepting that a code moved.
       allow('dynamodb', 'GetItem BatchGetItem', arnOf('Crosswalk')),
       allow('dynamodb', 'PutItem', arnOf('Crosswalk'), withKeys(['accepted/*'])),
-      // Whether a snapshot may change what it does.
+      // Decides on a waiting snapshot.
       allow(
         'lambda',
         'SendDurableExecutionCallbackSuccess',
@@ -67,7 +67,7 @@ export const policiesForPeople = (options: Options): Resources => {
       ),
       allow('secretsmanager', 'GetSecretValue', service),
       allow('secretsmanager', 'DescribeSecret', users),
-      // What a letter asks them to put right. What lies there for links is not theirs to read.
+      // Secrets that a letter's remedy may name. The secrets of LTI links may be written, not read.
       allow('secretsmanager', 'CreateSecret PutSecretValue', [service, users, secretsIn('lti-links')]),
       allow('lambda', 'InvokeFunction', [
         arnOf('DeadDashletterDashreplayLambdaFunction'),
@@ -77,7 +77,8 @@ export const policiesForPeople = (options: Options): Resources => {
         ref('ReconcileDurableLambdaAlias'),
         arnOf('TokenDashrefreshLambdaFunction'),
       ]),
-      // What an execution came to, and to end one: their names begin with their function's. IAM counts the letters of a policy.
+      // The results of executions, and stopping one: the name of an execution begins with its function's. IAM limits the length of a
+      // policy.
       allow(
         'lambda',
         'ListDurableExecutionsByFunction GetDurableExecution GetDurableExecutionHistory StopDurableExecution',
@@ -86,8 +87,8 @@ export const policiesForPeople = (options: Options): Resources => {
         ),
       ),
     ]),
-    // Whoever may change an event-source mapping may also give it a filter, which deletes the messages that do not match. IAM has no
-    // condition for that, so this is for those alone who may pause; `status` reports a filter.
+    // A user who may change an event-source mapping may also give it a filter, which deletes the messages that do not match. IAM has no
+    // condition for that, so only people who pause functions get this; `status` reports a filter.
     Pausers: policy(
       'What pause and resume do beside what Operators may, deliveries and who stopped them and why',
       [
@@ -98,7 +99,7 @@ export const policiesForPeople = (options: Options): Resources => {
         ...useKey(options),
       ],
     ),
-    // Whoever reads a user's secret could sign as that user, so this is for those alone who look up uncertain submissions.
+    // A person who reads a user's secret could sign as that user, so only people who look up uncertain submissions get this.
     Verifiers: policy(
       'What letters verify reads beside what Operators may, whose credential signs and how large files are',
       [

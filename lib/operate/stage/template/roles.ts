@@ -21,12 +21,12 @@ import {
   withKeys,
 } from './cloudformation.ts';
 
-/** A file of functions/, by what it declares. */
+/** A file of functions/, by its declarations. */
 export type Declared = {
   name: string;
   /** Whether it calls the platform. */
   calls: boolean;
-  /** Whether Lambda's engine carries it on. */
+  /** Whether it is a Lambda durable function. */
   durable: boolean;
   /** Undefined: no queue triggers it. */
   integration: Integration<unknown> | undefined;
@@ -34,7 +34,7 @@ export type Declared = {
 
 export const roleOf = (name: string): string => `${idOf(name)}Role`;
 
-/** Secrets Manager puts a hyphen and six characters behind a secret's name. */
+/** Secrets Manager appends a hyphen and six characters to a secret's name. */
 export const secrets = ({ stage }: Options) => {
   const secret = (name: string) => arn('secretsmanager', `secret:sis-relay/${stage}/${name}`);
   return {
@@ -50,7 +50,7 @@ export const functionArn = ({ stage }: Options, rest: string) =>
 export const allLogs = ({ stage }: Options, name: string) =>
   arn('logs', `log-group:/aws/lambda/sis-relay-${stage}-${name}`);
 
-/** A role for each function, which lets it do what it declares, and one by which schedules start functions. */
+/** A role for each function, with the rights that it declares, and one by which schedules start functions. */
 export const roleResources = (options: Options, declared: Declared[], scheduled: string[]): Resources => ({
   ...Object.fromEntries(
     declared.map((each) => {
@@ -71,8 +71,8 @@ export const roleResources = (options: Options, declared: Declared[], scheduled:
 });
 
 /**
- * One policy for all rights. Its name is none of those that stood beside the roles of earlier versions: CloudFormation deletes these
- * after it has written the role, by their names.
+ * One policy for all rights. Its name differs from those of the separate policies of earlier versions: CloudFormation deletes these by
+ * name after it has written the role.
  */
 const role = (
   Service: string,
@@ -120,7 +120,7 @@ const rightsOf = (options: Options, declared: Declared, all: Declared[]): Statem
   return [
     ...(calls ? [allow('secretsmanager', 'GetSecretValue', signs)] : []),
     ...(durable ? beingCarriedOn(options, name) : []),
-    // How much it calls.
+    // Its number of calls.
     ...(durable && calls ? [onLedger('UpdateItem', [`pace/${name}/*`])] : []),
     ...(integration ? rightsOfIntegration(options, integration) : (rightsOfOthers(options, all)[name] ?? [])),
   ];
@@ -132,7 +132,7 @@ const beingCarriedOn = (options: Options, name: string): Statement[] => [
     'CheckpointDurableExecution GetDurableExecutionState',
     functionArn(options, `${name}:*/durable-execution/*`),
   ),
-  // Whether one before it is left.
+  // Whether an earlier execution is still running.
   allow('lambda', 'ListDurableExecutionsByFunction', functionArn(options, name)),
 ];
 
@@ -152,20 +152,20 @@ const rightsOfIntegration = (options: Options, integration: Integration<unknown>
   return [
     allow('sqs', 'ReceiveMessage DeleteMessage GetQueueAttributes ChangeMessageVisibility', queue),
     allow('sqs', 'SendMessage', arnOf('DeadLetters')),
-    // What lies in files of events.
+    // Messages that it reads from files of events.
     allow('sqs', 'SendMessage', queue),
     onFiles('GetObject GetObjectVersion', [`events/${name}/*`]),
-    // Messages that SQS does not take as letters.
+    // Messages that SQS refuses as letters.
     onFiles('PutObject', [`letters/${name}/*`]),
     onLedger(
       'GetItem PutItem UpdateItem',
       changes.map((kind) => `${kind}/*`),
     ),
-    // What it waits for until a person acts, that the service's credential is refused for changes, and how much it calls.
+    // What it waits for until a person acts, refused changes of the service's credential, and its number of calls.
     onLedger('UpdateItem', [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`]),
-    // How often it died of a message.
+    // The number of times it died of a message.
     onLedger('GetItem UpdateItem', [`receipt/${name}/*`]),
-    // What operators see of its letters and of what waits.
+    // The lists of its letters and waiting messages.
     allow('dynamodb', 'BatchGetItem UpdateItem', arnOf('Desk')),
     ...(integration.files ? [onFiles('GetObject', [`uploads/${name}/*`])] : []),
     ...(integration.secrets === undefined
@@ -176,13 +176,13 @@ const rightsOfIntegration = (options: Options, integration: Integration<unknown>
   ];
 };
 
-/** Whether the SIS may name what a message is about by its own ids. */
+/** Whether messages may use the SIS' own ids. */
 const takesSisIds = ({ data }: Integration<unknown>): boolean => {
   const schema = JSON.stringify(z.toJSONSchema(data, { io: 'input', unrepresentable: 'any' }));
   return sisFields.some(([platformField]) => schema.includes(`"${platformField}":`));
 };
 
-/** Of those that no queue triggers. */
+/** Rights of functions that no queue triggers. */
 const rightsOfOthers = (options: Options, all: Declared[]): Record<string, Statement[]> => {
   const { service, users, changes } = secrets(options);
   const compared = all.flatMap(({ integration }) => (integration?.effect ? [integration] : []));
@@ -191,7 +191,7 @@ const rightsOfOthers = (options: Options, all: Declared[]): Record<string, State
   return {
     'token-refresh': [
       allow('secretsmanager', 'GetSecretValue PutSecretValue UpdateSecretVersionStage', [service, users]),
-      // It tells names alone, and IAM grants it for all secrets or none.
+      // The call returns names only, and IAM grants it for all secrets or none.
       allow('secretsmanager', 'ListSecrets', '*'),
     ],
     'connection-check': [readIncidents],
@@ -200,7 +200,7 @@ const rightsOfOthers = (options: Options, all: Declared[]): Record<string, State
       allow('sqs', 'GetQueueUrl GetQueueAttributes SendMessage', allQueues(options)),
       onFiles('PutObject', ['audit/*']),
       onFiles('GetObject', ['letters/*']),
-      // It keeps the desk's lists true.
+      // It keeps the desk's lists correct.
       allow('dynamodb', 'BatchGetItem BatchWriteItem UpdateItem DeleteItem', arnOf('Desk')),
       allow('dynamodb', 'Query', deskLists),
       // Which functions are paused, and since when.
@@ -212,23 +212,23 @@ const rightsOfOthers = (options: Options, all: Declared[]): Record<string, State
       onFiles('PutObject', ['change-poll/refused/*']),
       allow('sqs', 'SendMessage', allQueues(options)),
       allow('secretsmanager', 'GetSecretValue', changes),
-      // Up to where changes were sent.
+      // The position up to which changes were sent.
       onLedger('GetItem UpdateItem', ['changes/*']),
     ],
     'course-export': [
       onFiles('PutObject AbortMultipartUpload', ['course-exports/*']),
-      // Of an execution's results, those that are too large for its records.
+      // Results of an execution that are too large for its records.
       onFiles('GetObject', ['course-exports/executions/*']),
     ],
     'crosswalk-fill': [
       allow('dynamodb', 'GetItem BatchGetItem BatchWriteItem UpdateItem', arnOf('Crosswalk')),
-      // The university's files, and whether they are there.
+      // The university's files, and whether they exist.
       onFiles('GetObject', ['crosswalk/*.csv', 'crosswalk-state/*']),
       list(['crosswalk/*', 'crosswalk-state/*']),
       onFiles('PutObject', ['crosswalk/report.csv', 'crosswalk-state/*']),
     ],
     'snapshot-import': [
-      // The last: what names stand for, where a table has two for one person.
+      // `crosswalk-state/filled/*`: decides what a name stands for if a table has two entries for one person.
       onFiles('GetObject', [
         ...['snapshots/*', 'snapshot-mapping*', 'snapshot-settings.json'],
         'crosswalk-state/filled/*',
@@ -238,24 +238,24 @@ const rightsOfOthers = (options: Options, all: Declared[]): Record<string, State
         ...['snapshots/*', 'snapshot-records/*', 'snapshot-mapping*', 'snapshot-settings.json'],
         'crosswalk-state/filled/*',
       ]),
-      // A mapping may name those that the settings name.
+      // A mapping may name the functions that the settings name.
       sendTo(queued),
     ],
     reconcile: [
       readLedgerKey,
       lookUp,
-      // A scan has no leading keys that a condition could name. What it reads of other resources it leaves out.
+      // A scan has no leading keys that a condition could name. The function ignores items of other resources.
       allow('dynamodb', 'Scan', arnOf('Ledger')),
-      // Whether what differs was written again meanwhile.
+      // Whether a difference was written again meanwhile.
       onLedger(
         'GetItem',
         [...new Set(compared.flatMap((each) => each.changes))].map((kind) => `${kind}/*`),
       ),
       onFiles('GetObject PutObject', ['reconcile/*']),
-      // What the SIS itself has said last, and what its names stand for.
+      // The last snapshots of the SIS, and the crosswalk.
       onFiles('GetObject', ['snapshot-records/*', 'crosswalk-state/filled/*']),
       list(['reconcile/*', 'snapshot-records/*', 'crosswalk-state/filled/*']),
-      // What operators have it send again.
+      // Messages that operators have it send again.
       sendTo(compared),
     ],
   };

@@ -16,9 +16,9 @@ import {
 
 const days = 24 * 3600;
 
-/** A message that waits has no copy elsewhere, and a letter may be all that is left of one. */
+/** A waiting message has no copy elsewhere, and a letter may be the only copy of a message. */
 const kept = { DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' };
-/** What can be made anew. */
+/** Can be rebuilt. */
 const replaceable = { DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' };
 
 const tlsOnly = (Action: string, Resource: unknown): Statement => ({
@@ -29,14 +29,14 @@ const tlsOnly = (Action: string, Resource: unknown): Statement => ({
   Condition: { Bool: { 'aws:SecureTransport': 'false' } },
 });
 
-/** All that keeps messages, letters, files and state, and the topic of the alarms. */
+/** Everything that keeps messages, letters, files and state, and the topic of the alarms. */
 export const storageResources = (options: Options, queued: string[]): Resources => ({
   ...Object.fromEntries(queued.flatMap((name) => queueWithPolicy(options, name))),
   DeadLetters: queue(options, { name: 'dead-letters', MaximumMessageSize: 1_048_576 }),
   DeadLettersPolicy: queuePolicy('DeadLetters', []),
   ...tables(options),
-  // Grades have few values: with a digest that anybody can compute, the ledger would tell them. Another key does no harm: messages
-  // then wait for each other instead of looking, and reconcile knows both, this one and the one before it.
+  // Grades have few values: a digest that anybody can compute would reveal them. A new key does no harm: messages then wait for each other
+  // instead of looking, and reconcile knows this key and the previous one.
   LedgerKey: {
     Type: 'AWS::SecretsManager::Secret',
     Properties: {
@@ -51,7 +51,7 @@ export const storageResources = (options: Options, queued: string[]): Resources 
       Bucket: ref('Files'),
       PolicyDocument: document([
         tlsOnly('s3:*', [arnOf('Files'), files('*')]),
-        // An entry of the audit log (audit/<year>/…) is written once: nobody may write over it, whatever their own policies say.
+        // An entry of the audit log (audit/<year>/…) is written once: nobody may overwrite it, whatever their own policies allow.
         {
           Effect: 'Deny',
           Principal: '*',
@@ -62,7 +62,7 @@ export const storageResources = (options: Options, queued: string[]): Resources 
       ]),
     },
   },
-  // Without encryption by KMS: CloudWatch cannot publish where the key is AWS' own, and an alarm holds no data of anybody.
+  // Without KMS encryption: CloudWatch cannot publish to a topic with AWS' own key, and an alarm contains no personal data.
   Alarms: {
     Type: 'AWS::SNS::Topic',
     Properties: {
@@ -111,10 +111,10 @@ const queueWithPolicy = (options: Options, name: string): [string, Resource][] =
   const made = queue(options, {
     name,
     VisibilityTimeout: options.queueVisibilitySeconds,
-    // 16 KB less than DeadLetters takes: a message always fits there together with why it failed.
+    // 16 KB less than DeadLetters accepts: a message always fits there together with its failure.
     MaximumMessageSize: 1_032_192,
-    // For messages on which the function dies unheard, and those of which no letter can be written: at the longest waits
-    // their receipts end within 11 days, before the queue forgets them. One that waits for a day is received 120 times.
+    // For messages on which the function dies without a trace, and those of which no letter can be written: at the longest waits their
+    // receipts end within 11 days, before the queue forgets them. A message that waits for a day is received 120 times.
     RedrivePolicy: { deadLetterTargetArn: arnOf('DeadLetters'), maxReceiveCount: 500 },
   });
   return [
@@ -123,7 +123,7 @@ const queueWithPolicy = (options: Options, name: string): [string, Resource][] =
   ];
 };
 
-/** Whom the parameters let send. */
+/** The accounts and roles that the parameters allow to send. */
 const sendersTo = (options: Options, id: string): Statement[] => {
   const services: [string, string][] = [
     ['sns.amazonaws.com', options.producerTopics],
@@ -143,7 +143,7 @@ const sendersTo = (options: Options, id: string): Statement[] => {
     ...(options.eventNotices
       ? [
           {
-            // The bucket by its name, which it gets only when it may send.
+            // The bucket by its name: a reference would be a circle, as the bucket needs this policy first.
             ...allow('sqs', 'SendMessage', arnOf(id), {
               ...ofThisAccount,
               ArnEquals: { 'aws:SourceArn': sub(`arn:\${AWS::Partition}:s3:::${bucketName(options)}`) },
@@ -163,7 +163,7 @@ const keyed = (...[first = '', ...others]: string[]) => ({
   KeySchema: [{ AttributeName: first, KeyType: 'HASH' as const }],
 });
 
-/** By what items are found; the local stack has the same. */
+/** The keys of each table; the local stack uses the same. */
 export const tableKeys = {
   ledger: keyed('resource'),
   crosswalk: keyed('bucket'),
@@ -196,7 +196,7 @@ const tables = (options: Options): Resources => {
   });
   const TimeToLiveSpecification = { AttributeName: 'expires', Enabled: true };
   return {
-    // Not `ledger`, which had another key: CloudFormation replaces no table whose name stays.
+    // Not `ledger`, which had another key: CloudFormation does not replace a table whose name stays.
     Ledger: {
       ...kept,
       ...table('ledger-by-resource', {
@@ -204,9 +204,9 @@ const tables = (options: Options): Resources => {
         PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
       }),
     },
-    // What operators see of letters and of messages that wait. It can be made anew from the queues at any time.
+    // What operators see of letters and waiting messages. It can be rebuilt from the queues at any time.
     Desk: { ...replaceable, ...table('desk', { ...tableKeys.desk, TimeToLiveSpecification }) },
-    // What the SIS' ids stand for. It can be filled anew from its sources at any time, but for the moves that were accepted.
+    // The crosswalk. It can be filled again from its sources at any time, except for accepted moves.
     Crosswalk: { ...replaceable, ...table('crosswalk', tableKeys.crosswalk) },
   };
 };
@@ -214,7 +214,7 @@ const tables = (options: Options): Resources => {
 const bucketName = ({ stage }: Options): string =>
   `sis-relay-${stage}-files-\${AWS::AccountId}-\${AWS::Region}`;
 
-/** For how many days what lies in a folder of the bucket is kept; for ever where no number is given. */
+/** Days for which the objects in a folder of the bucket are kept; without a number, for ever. */
 const folders: [id: string, prefix: string, days?: number][] = [
   // A message and then its letter can live 14 days each, and a replay must still find its file.
   ['uploads', 'uploads/', 35],
@@ -222,17 +222,17 @@ const folders: [id: string, prefix: string, days?: number][] = [
   ['refused-changes', 'change-poll/refused/', 400],
   ['course-exports', 'course-exports/', 90],
   ['snapshots', 'snapshots/', 90],
-  // What was accepted last is compared with the next, be it after a summer.
+  // The last accepted snapshot is compared with the next, even after a summer.
   ['snapshot-records', 'snapshot-records/', 400],
   ['snapshot-executions', 'snapshot-records/executions/', 30],
-  // Messages that SQS does not take as letters.
+  // Messages that SQS refuses as letters.
   ['letters', 'letters/', 400],
   ['executions', 'course-exports/executions/', 30],
-  // The university's lists of ids, and what was filled by them last.
+  // The university's lists of ids, and the results of the last fill.
   ['crosswalk', 'crosswalk/'],
   ['crosswalk-state', 'crosswalk-state/'],
   ['fills', 'crosswalk-state/executions/', 15],
-  // Findings, and what was accepted of them, are there for an audit.
+  // Findings and accepted findings are kept for an audit.
   ['reconcile', 'reconcile/', 400],
   ['comparisons', 'reconcile/executions/', 15],
   ['edited', 'edited/', 400],
@@ -243,7 +243,7 @@ const bucket = (options: Options, queued: string[]): Resource => {
   const { kmsKeyArn, eventNotices } = options;
   return {
     Type: 'AWS::S3::Bucket',
-    // S3 tries at once whether it may tell the queues.
+    // S3 checks at once whether it may notify the queues.
     DependsOn: queued.map((name) => `${queueOf(name)}Policy`),
     ...kept,
     Properties: {
@@ -258,7 +258,7 @@ const bucket = (options: Options, queued: string[]): Resource => {
               },
         ],
       },
-      // So that nobody who may write the audit log can rewrite it: what an object was before stays, under audit/ for ever.
+      // A user who may write the audit log cannot rewrite it: earlier versions of an object stay under audit/ for ever.
       VersioningConfiguration: { Status: 'Enabled' },
       NotificationConfiguration: {
         EventBridgeConfiguration: { EventBridgeEnabled: true },
@@ -281,7 +281,7 @@ const bucket = (options: Options, queued: string[]): Resource => {
         Rules: [
           ...folders.map(([Id, Prefix, ExpirationInDays]) => ({
             ...{ Id, Prefix, Status: 'Enabled' },
-            // What the rule takes away is gone the day after, though the bucket keeps versions.
+            // The bucket keeps versions: what the rule expires is deleted a day later.
             NoncurrentVersionExpiration: { NoncurrentDays: 1 },
             ...(ExpirationInDays !== undefined && { ExpirationInDays }),
           })),

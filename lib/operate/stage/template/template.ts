@@ -17,22 +17,22 @@ export type Stanza = {
   events?: { sqs?: Record<string, unknown>; schedule?: Record<string, unknown> }[];
 };
 
-/** What serverless.yml hands on. */
+/** Values that serverless.yml passes on. */
 export type Custom = {
   options: Options;
-  /** How Lambda takes messages from a queue: of functions that open files, and of all others. */
+  /** How Lambda takes messages from a queue: for functions that open files, and for all others. */
   mappings: { messages: Record<string, unknown>; files: Record<string, unknown> };
   alarms: Alarms;
 };
 
-/** They follow from a function's name, also where one function alone is deployed. */
+/** They follow from a function's name, also if one function alone is deployed. */
 export const setHandlersAndRoles = (functions: Record<string, Stanza>): void => {
   for (const [name, stanza] of Object.entries(functions))
     Object.assign(stanza, { handler: `functions/${name}.handler`, role: roleOf(name) });
 };
 
 /**
- * Gives each function of serverless.yml what follows from its code, and makes all that stands beside them.
+ * Adds to each function of serverless.yml what follows from its code, and makes the other resources.
  * @throws Error naming a function that serverless.yml or functions/ lacks.
  */
 export const createTemplate = async (
@@ -73,7 +73,7 @@ export const createTemplate = async (
   return { Resources, Outputs: outputs(options, queued) };
 };
 
-/** Integrations are loaded. To load the others takes as long again, and their text tells what counts. */
+/** Loads the integrations. Loading the other functions would take as long again; their source shows what is needed. */
 const loadDeclared = async (functions: Record<string, Stanza>): Promise<Declared[]> => {
   const [queued, calling] = [new Set(integrationNames()), new Set(callingNames())];
   const declared = functionNames().map(async (name): Promise<Declared> => {
@@ -85,7 +85,7 @@ const loadDeclared = async (functions: Record<string, Stanza>): Promise<Declared
   return Promise.all(declared);
 };
 
-/** @throws Error naming what is missing. */
+/** @throws Error naming the missing functions. */
 export const checkNames = (names: string[], declared: { name: string }[]): void => {
   const problems = [
     ...declared
@@ -99,8 +99,8 @@ export const checkNames = (names: string[], declared: { name: string }[]): void 
 };
 
 /**
- * A notice of the bucket itself would name the function, which names the bucket: CloudFormation makes no such circle. EventBridge
- * calls the alias, as a durable function must be, and calls again for a day. It costs $1 a million objects of the bucket.
+ * A notification of the bucket itself would name the function, which names the bucket: CloudFormation rejects such a circle. EventBridge
+ * calls the alias, which a durable function requires, and retries for a day. It costs $1 per million objects of the bucket.
  */
 const droppedSnapshot = (stage: string): Resources => {
   const alias = ref('SnapshotDashimportDurableLambdaAlias');
@@ -130,7 +130,7 @@ const droppedSnapshot = (stage: string): Resources => {
   };
 };
 
-/** What `sis-relay --stage` finds by itself. */
+/** The outputs that `sis-relay --stage` reads. */
 const outputs = ({ stage, platformUrl }: Options, queued: string[]) => ({
   ...Object.fromEntries(queued.map((name) => [`${queueOf(name)}Url`, { Value: ref(queueOf(name)) }])),
   FilesBucket: { Value: ref('Files') },

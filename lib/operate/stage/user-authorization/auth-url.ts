@@ -11,13 +11,13 @@ export type TokenEntry = App & {
   entryPath?: string | undefined;
   /** The path before the components, such as `/svc/api`. */
   apiRoot: string;
-  /** Where the user's browser is sent with the user's id and key. */
+  /** The address to which the platform redirects the browser, with the user's id and key. */
   callback: string;
 };
 
 /**
- * The address that a user opens to have a user id and key made; it is signed with the application's key.
- * @throws UsageError where the callback is no address, or the entry path no path.
+ * The address at which a user creates a user id and key; it is signed with the application's key.
+ * @throws UsageError if the callback is no address, or the entry path no path.
  */
 export const authUrl = ({ baseUrl, entryPath, apiRoot, callback, appId, appKey }: TokenEntry): string => {
   if (!/^https?:$/.test(URL.parse(callback)?.protocol ?? ''))
@@ -59,7 +59,7 @@ const notStored = (reason: string) => new RefusedError(`${reason}\nNothing was s
 
 export type EntryAnswer = { status: number; location?: string | undefined };
 
-/** What the platform's answer to the entry address means, for a person. */
+/** Explains the platform's answer to the entry address to a person. */
 export const explainEntry = ({ status, location }: EntryAnswer, callback: string): string => {
   const isRedirect = status >= 300 && status < 400;
   const url = isRedirect ? URL.parse(location ?? '', 'https://platform.invalid') : null;
@@ -73,7 +73,7 @@ export const explainEntry = ({ status, location }: EntryAnswer, callback: string
   return `The platform redirects the user to ${url.pathname}, as for a login. Open the address in a browser.`;
 };
 
-/** Whether the token entry refuses everybody. */
+/** Whether the token entry refuses every user. */
 export const isClosed = ({ status, location }: EntryAnswer): boolean =>
   status >= 400 ||
   (status >= 300 && isErrorPage(URL.parse(location ?? '', 'https://platform.invalid')?.pathname ?? ''));

@@ -9,26 +9,26 @@ import { type Connection, withConnection } from '../connection/connection.ts';
 import type { Target } from '../target.ts';
 import { type App, authUrl, credentialFromCallback, explainEntry, isClosed } from './auth-url.ts';
 
-/** The token entry: its address, and what the platform answers there. */
+/** The token entry: its address, and the platform's answer there. */
 export type EntryProbe = { url: string; explained: string; isClosed: boolean };
 
-/** Where a user's own credential was put. */
+/** Where a user's own credential was stored. */
 export type Stored = { userId: string; secret: string; replaced: boolean };
 
 type Options = {
-  /** Where the user's browser is sent with the user's id and key. */
+  /** The address to which the platform redirects the browser, with the user's id and key. */
   callback: string;
   entryPath?: string | undefined;
   /** The secret with the application's id and key, below the prefix. */
   appSecret: string;
   audit: Audit;
   show(entry: EntryProbe): void;
-  /** The address that the browser came to; undefined: not known. */
+  /** The address that the browser arrived at; undefined: unknown. */
   returned(): Promise<string | undefined>;
   confirm(secret: string, replaces: boolean): Promise<boolean>;
 };
 
-/** Sends a user to the platform's token entry, and stores the returned key in that user's secret, after asking whose it is. */
+/** Sends a user to the platform's token entry, and stores the returned key in that user's secret, after asking the platform whose it is. */
 export const authorizeUser = async (target: Target, options: Options): Promise<Stored | undefined> => {
   if ((await target.platform()) === undefined)
     throw new UsageError(
@@ -72,8 +72,8 @@ const probeEntry = async (connection: Connection, app: App, options: Options): P
 };
 
 /**
- * Asks the platform whose key it is: work that is signed with it is recorded under that user, for good. The id that comes with a
- * key is not always the user's own, which is a number.
+ * Asks the platform whose key it is: work that is signed with it is recorded under that user, for good. The id that comes with a key is
+ * not always the user's own, which is a number.
  */
 const ownerOf = async ({ clientAs }: Connection, credential: IdKeyCredential): Promise<string> => {
   const client = clientAs(credential);

@@ -29,8 +29,8 @@ export const act = async (
 type Given = { port: number; open: boolean; readOnly: boolean; idle: number };
 
 /**
- * Whoever else works on this machine sees the arguments of processes, and the address has the token: so a file that nobody else can read
- * leads there.
+ * Security: other users of this machine see the arguments of processes, and the address contains the token. So the browser opens a file
+ * that only its owner can read, which leads to the address.
  */
 const openInBrowser = async (url: string): Promise<AsyncDisposable> => {
   const folder = await mkdtemp(join(tmpdir(), 'sis-relay-console-'));
@@ -38,7 +38,7 @@ const openInBrowser = async (url: string): Promise<AsyncDisposable> => {
   const leads = `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${url}"><a href="${url}">Open the console</a>\n`;
   await writeFile(file, leads, { mode: 0o600 });
   const { default: open } = await import('open');
-  // Where there is no browser, the printed address is left.
+  // Without a browser, the printed address remains.
   await open(pathToFileURL(file).href).then(
     (opener) => opener.on('error', () => {}),
     () => {},

@@ -18,7 +18,7 @@ export const act = async (
   const integrations = await loadIntegrations();
   const mapping = map === undefined ? undefined : await openMapping(map, integrations);
   await using input = await openInput(file, terminal.stdin);
-  // Before anything is sent: a deployment may have no such table.
+  // Checked before anything is sent: a deployment may have no such table.
   const desk = wait === undefined ? undefined : deskOf(target);
   const published = await withProgress('Sent', (onSent) =>
     publishMessages(target, {

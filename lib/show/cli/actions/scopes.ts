@@ -10,7 +10,6 @@ export const act = async ({ print }: CommandContext, names: string[]): Promise<v
   print(document, () => scopesView(scopes));
 };
 
-/** The scopes of each function, then those that each client needs. */
 const scopesView = ({ functions, signedByUsers, service, users }: NeededScopes): View => [
   ...Object.entries(functions).map(([name, scopes]) =>
     section(

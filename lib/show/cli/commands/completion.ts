@@ -5,14 +5,17 @@ import { letterKinds } from '../../../message/letter-kinds.ts';
 import { functionNames, integrationNames } from '../../../operate/stage/function-names.ts';
 import type { Cli } from '../command-context.ts';
 
-/** Each asks the program at a key; it answers a word a line, with two spaces before what it means. */
+/**
+ * Each script calls the program when the completion key is pressed. The program prints a word per line, with two spaces before its
+ * description.
+ */
 const scripts = {
   bash: `_sis_relay() {
   local IFS=$'\\n'
   COMPREPLY=($(sis-relay complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2> /dev/null | sed 's/  .*//'))
 }
 complete -o filenames -F _sis_relay sis-relay`,
-  // Autoloaded from fpath the file is the function's body; sourced, it only defines it.
+  // Autoloaded from fpath the file is the function's body; sourced, it only defines the function.
   zsh: `#compdef sis-relay
 _sis_relay() {
   local -a found=("\${(@f)$(sis-relay complete -- "\${(@)words[2,CURRENT]}" 2> /dev/null)}")
@@ -47,10 +50,10 @@ export const addCompletion = (program: Command, cli: Cli): void => {
     );
 };
 
-/** What the last of these words may be. */
+/** Candidates for the last of these words. */
 const candidates = (program: Command, words: string[]): string[] => {
   const [last = '', previous = ''] = words.toReversed();
-  // What follows `help` is what would follow without it.
+  // After `help`, the same words may follow as without it.
   let at = program;
   for (const word of words.slice(0, -1)) at = at.commands.find((each) => each.name() === word) ?? at;
   const command = at.name() === 'help' ? commandOf(program, words.slice(1, -1)) : at;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { nearest } from '../../../operate/stage/nearest.ts';
 
-/** Commander's own knows no commands within commands: `help letters replay`. */
+/** Commander's own help command does not support nested commands such as `help letters replay`. */
 export const addHelp = (program: Command): void => {
   program
     .command('help')

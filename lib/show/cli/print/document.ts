@@ -3,8 +3,8 @@ import type { Cli } from '../command-context.ts';
 import { linesOf } from './view.ts';
 
 /**
- * Prints a view, with an empty line after the one before; where JSON was asked for, nothing but one document is printed, at the end. Of
- * several prints it has the members of all: `print({ plan }, …)` and later `print({ result }, …)` make `{ plan, result }`.
+ * Prints a view, with an empty line after the one before. With --json, only one document is printed, at the end. It has the members of all
+ * prints: `print({ plan }, …)` and later `print({ result }, …)` make `{ plan, result }`.
  */
 export type Print = (document: unknown, says: () => View) => void;
 

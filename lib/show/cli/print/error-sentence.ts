@@ -1,10 +1,10 @@
 import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
 import { safeText } from '../../../runtime/privacy/log-text.ts';
 
-/** What the command was given, as far as it may be the cause. */
+/** The command's options that may be the cause. */
 type Given = { profile?: string; region?: string; local?: boolean; stack?: string };
 
-/** What went wrong, as a sentence for whoever typed the command. */
+/** Describes an error in a sentence for the user of the command. */
 export const errorSentence = (error: unknown, given: Given): string => {
   if (!(error instanceof Error)) return `It failed: ${typeof error}`;
   if (error instanceof UsageError || error instanceof RefusedError) return error.message;
@@ -33,7 +33,7 @@ export const errorSentence = (error: unknown, given: Given): string => {
   return ofThisMachine(error, code);
 };
 
-/** What is missing or wrong here; all else is a defect. */
+/** Errors that this machine causes; all others are defects. */
 const ofThisMachine = (error: Error, code: string): string => {
   const [, missing] = /^Cannot find package '([^']+)'/.exec(error.message) ?? [];
   if (missing !== undefined)

@@ -8,7 +8,7 @@ export type Progress = {
   end(): void;
 };
 
-/** Shows how far the work is: on a terminal in one line that is overwritten, elsewhere in a line every ten seconds. */
+/** Shows progress: on a terminal in one line that is overwritten, elsewhere in a line every ten seconds. */
 export const createProgress = (terminal: Terminal, what: string): Progress => {
   const betweenMs = terminal.isLive ? 100 : 10_000;
   let shownMs = Date.now();
@@ -31,7 +31,7 @@ export const createProgress = (terminal: Terminal, what: string): Progress => {
 
 const cells = 30;
 
-/** `Comparing  [============                  ]  42 %`, on a terminal alone. What it has shown stays shown: a share never falls. */
+/** `Comparing  [============                  ]  42 %`, only on a terminal. The shown share never falls. */
 export const createBar = (
   terminal: Pick<Terminal, 'isLive' | 'err'>,
   what: string,

@@ -31,14 +31,14 @@ export const tableOf = (
 
 const gap = '  ';
 
-/** In columns of a terminal: a CJK character or an emoji takes two, a combining mark or the code of a colour none. */
+/** Width in terminal columns: a CJK character or an emoji takes two, a combining mark or a colour code none. */
 export const widthOf = (text: string): number =>
   takesOneEach.test(text) ? text.length : widthByTables(text);
 
 /** Latin letters, and the dashes, quotes, dots and marks of our own sentences. */
 const takesOneEach = /^[ -~\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027\u2190-\u2193\u2713\u2717]*$/;
 
-/** Its tables of Unicode are loaded when a text needs them: they take as long as all declarations of commands. */
+/** The Unicode tables are loaded only if a text needs them: loading takes as long as all declarations of commands. */
 const widthByTables = (text: string): number => {
   const { default: stringWidth }: typeof import('string-width') = require('string-width');
   return stringWidth(text);
@@ -46,7 +46,7 @@ const widthByTables = (text: string): number => {
 
 const require = createRequire(import.meta.url);
 
-/** No wider than `room`, and without colours where it is cut; no character is cut in two. */
+/** Cuts a text to a width of `room`. A cut text loses its colours; no character is cut in two. */
 export const truncated = (text: string, room: number): string => {
   if (widthOf(text) <= room) return text;
   let start = '';
@@ -59,7 +59,7 @@ export const truncated = (text: string, room: number): string => {
   return `${start}…`;
 };
 
-/** A text in lines of at most so many columns, broken between words; all but the first are indented. What is to be typed is not broken. */
+/** Wraps a text between words; all lines but the first are indented. A command to type is not broken. */
 export const wrapped = (text: string, width: number, indent = ''): string[] => {
   if (!text.includes('`')) return wrappedWords(text, width, indent);
   const joined = text.replace(typedText, (typed) => typed.replaceAll(' ', noBreak));

@@ -9,43 +9,43 @@ import { styleText } from 'node:util';
 import { RefusedError } from '../../../operate/stage/command-errors.ts';
 import { plain } from '../../../runtime/privacy/printable.ts';
 
-/** Clears the line that shows progress. */
+/** Clears the progress line. */
 export const clearLine = '\r\u001B[K';
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Where the command reads and writes; tests hand in another. */
+/** Where the command reads and writes; tests pass another. */
 export type Terminal = {
-  /** The answer, to standard output. */
+  /** Writes the answer to standard output. */
   out(text: string): void;
-  /** Data to standard output, as fast as its reader takes it. */
+  /** Writes data to standard output, as fast as its reader accepts them. */
   write(text: string): Promise<void>;
   /** Standard input, as data. */
   stdin: Readable;
-  /** All that is not the answer, to standard error. */
+  /** Writes everything except the answer to standard error. */
   err(text: string): void;
-  /** Whether a line on standard error can be written over. */
+  /** Whether a line on standard error can be overwritten. */
   isLive: boolean;
   style(format: Format, text: string): string;
-  /** Columns to print in. */
+  /** Width in columns. */
   width: number;
-  /** Undefined where there is nobody to ask. */
+  /** Undefined if there is no terminal to ask on. */
   ask(question: string): Promise<string | undefined>;
-  /** Opens a text in the operator's editor; answers it as it was saved. */
+  /** Opens a text in the operator's editor; returns the saved text. */
   edit(text: string): Promise<string>;
-  /** Aborted by Ctrl-C, with the exit status as the reason; a second one ends the process at once. */
+  /** Aborted by Ctrl-C, with the exit status as the reason; a second Ctrl-C ends the process at once. */
   signal: AbortSignal;
   /**
-   * A command to type next: `letters groups` as `npx sis-relay letters groups --local`, as this one was started and for the
-   * deployment that was given.
+   * A command to type next: `letters groups` becomes `npx sis-relay letters groups --local`, started in the same way and for the same
+   * deployment.
    */
   command(words: string): string;
 };
 
-/** As shells tell them: 128 and the number of the signal. */
+/** The exit statuses of shells: 128 plus the number of the signal. */
 const exitStatuses = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Removes all control sequences from what is printed, except ends of lines and the colours that it set itself. */
+/** Removes all control sequences from the output, except line breaks and its own colours. */
 export const guarded = (terminal: Terminal): Terminal => {
   const colours = new Set<string>();
   return {
@@ -82,7 +82,7 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
   const interrupted = new AbortController();
   let interruptedMs = 0;
   const onSignal = (name: keyof typeof exitStatuses): void => {
-    // npm forwards a Ctrl-C that the terminal has sent to this process, too: the two count as one.
+    // npm forwards a Ctrl-C that the terminal has also sent to this process: the two count as one.
     if (interrupted.signal.aborted && Date.now() - interruptedMs > 500) process.exit(exitStatuses[name]);
     if (interrupted.signal.aborted) return;
     interruptedMs = Date.now();
@@ -90,8 +90,8 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
     interrupted.abort(exitStatuses[name]);
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
-  // A reader such as `head` closes the pipe. To exit at once would hide leased letters from others until their lease ends, and
-  // stop a replay in the middle.
+  // A reader such as `head` closes the pipe. An exit at this point would hide leased letters from others until their lease ends, and stop a
+  // replay in the middle.
   for (const stream of [stdout, stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (interrupted.signal.aborted) return;
@@ -125,7 +125,7 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
       if (!stdin.isTTY) return undefined;
       const lines = createInterface({ input: stdin, output: stderr });
       lines.on('SIGINT', () => onSignal('SIGINT'));
-      // Ctrl-D ends the input, and the question would wait for ever.
+      // Ctrl-D ends the input; without this, the question would wait for ever.
       const closed = once(lines, 'close').then(() => '');
       try {
         return await Promise.race([lines.question(question, { signal: interrupted.signal }), closed]);
@@ -140,7 +140,7 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
       return edit(text, namedEditor() ?? (stdin.isTTY ? usualEditor : undefined));
     },
     signal: interrupted.signal,
-    // Whoever starts it by npx has it in this project alone: a shell does not find it by its name.
+    // A user of npx has the program in this project only: a shell does not find it by name.
     command: (words) => `${env.npm_command === 'exec' ? 'npx ' : ''}sis-relay ${words}`,
   };
 };
@@ -152,7 +152,7 @@ const edit = async (text: string, command: string | undefined): Promise<string> 
     throw new RefusedError(
       'No editor can be opened here. Pass --set, as in --set data.grade.points=7, or --unset, or set EDITOR.',
     );
-  // A message is personal data: nobody else may open the file, and it is deleted.
+  // A message is personal data: only its owner may open the file, and it is deleted.
   const folder = await mkdtemp(join(tmpdir(), 'sis-relay-'));
   const file = join(folder, 'message.json');
   try {

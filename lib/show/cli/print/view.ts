@@ -18,7 +18,7 @@ const colours = {
 const toned = (tone: Tone | undefined, text: string, { style }: Pick<Terminal, 'style'>): string =>
   tone === undefined || tone === 'plain' ? text : style(colours[tone], text);
 
-/** In lines; a part is set apart by empty ones. */
+/** Renders a view as lines. Empty lines separate parts. */
 export const linesOf = (view: View, terminal: Shown): string[] => {
   const lines: string[] = [];
   let isApart = false;
@@ -55,11 +55,11 @@ const linesOfBlock = (block: Block, terminal: Shown): string[] => {
   if ('command' in block) return [commandLine(block, terminal)];
   if ('more' in block) return [style('dim', `${block.more}: a higher --limit shows more.`)];
   if ('document' in block) return documentLines(block.document);
-  // Links and forms are the console's.
+  // Only the console shows links and forms.
   return [];
 };
 
-/** A command that does not fit behind its sentence has a line of its own: it is copied from here. */
+/** A command that does not fit after its sentence gets its own line, so that it can be copied. */
 const noteLines = ({ tone, text, command }: Note, terminal: Shown): string[] => {
   const sentence = `${marks[tone]}${plain(text)}`;
   const hint = command === undefined ? '' : plain(terminal.command(command));
@@ -71,19 +71,19 @@ const noteLines = ({ tone, text, command }: Note, terminal: Shown): string[] => 
   return lines.map((line) => toned(tone, line, terminal));
 };
 
-/** A state is told without colours, too. */
+/** Marks show a state without colours, too. */
 const marks: Record<Tone, string> = {
   ...{ good: '✓ ', bad: '✗ ', unknown: '? ', todo: '→ ', warn: '', plain: '', quiet: '' },
 };
 
-/** One that stands alone has its colour. */
+/** A single piece keeps its colour. */
 const pieceLines = (pieces: readonly Piece[], terminal: Shown): string[] => {
   const tone = pieces.length === 1 ? toneOf(pieces[0]) : undefined;
   const lines = wrapped(pieces.map(textOf).join(''), terminal.width, '  ');
   return lines.map((line) => toned(tone, line, terminal));
 };
 
-/** In one line, however long: it is copied from here. */
+/** In one line, however long, so that it can be copied. */
 const commandLine = ({ command, lead }: { command: string; lead?: string }, terminal: Shown): string =>
   terminal.style('dim', `${lead === undefined ? '' : `${lead}: `}${terminal.command(command)}`);
 

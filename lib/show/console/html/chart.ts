@@ -2,16 +2,16 @@ import { numberOf } from '../../views/amounts.ts';
 import type { Chart } from '../../views/view.ts';
 import { type Html, html } from './html.ts';
 
-/** So much of the width of its place. */
+/** A bar that fills this share of its place's width. */
 export const bar = (share: number): Html =>
   html`<svg class="bar plain" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.max(0.5, 100 * share)}" height="1"/></svg>`;
 
 const height = 60;
 const step = 12;
-/** Fewer are no wider. */
+/** Fewer columns are not drawn wider. */
 const leastColumns = 24;
 
-/** Columns side by side, as for the hours of a day; the figures stand in the text of each column. */
+/** Columns side by side, for example for the hours of a day. The text of each column contains its figures. */
 export const columns = ({ title, labels, series }: Chart): Html => {
   const most = Math.max(1, ...series.flatMap(({ values }) => values));
   const width = (step - 2) / series.length;

@@ -1,8 +1,8 @@
-// What a page cannot do by itself: sign in by the address, show what changes, fetch what takes long, count what is ticked.
+// The functions that a page cannot have without a script: sign in by the address, show changes, load slow parts, count ticked boxes.
 
 const token = new URLSearchParams(location.hash.slice(1)).get('token');
 if (token !== null) {
-  // The token works once; it is not to stay in the browser's history either.
+  // The token works once; it must not stay in the browser's history either.
   const next = location.pathname + location.search;
   history.replaceState(null, '', next);
   const form = Object.assign(document.createElement('form'), { method: 'post', action: '/session' });
@@ -14,7 +14,7 @@ if (token !== null) {
 
 const controls = 'a, button, summary, input, select, textarea';
 
-/** The same control before and after: by what it does, not by its place, which another one may take. */
+/** Identifies the same control before and after an update, by its function: another control may take its place. */
 const keyOf = (control) => {
   const form = control.form ?? control.closest('details')?.querySelector('form');
   const fields = form ? [...form.querySelectorAll('[type=hidden]')].map(({ value }) => value) : [];
@@ -25,13 +25,13 @@ const keyOf = (control) => {
 const isGiven = ({ type, value, defaultValue, selectedOptions }) =>
   type === 'select-one' ? !selectedOptions[0]?.defaultSelected : type === 'text' && value !== defaultValue;
 
-/** What came while somebody typed, by the element that is to show it. */
+/** New content that arrived while the user typed, by the element that is to show it. */
 const held = new WeakMap();
 
-/** What is pressed, until its click has come: there is none where its element is replaced meanwhile. */
+/** The element that is pressed, until its click arrives: replacing it before would lose the click. */
 let pressed;
 
-/** Whoever types, chooses, presses, or has opened something, keeps it; and the focus stays where it was. */
+/** Keeps controls in which the user types, chooses, presses or has opened something, and keeps the focus. */
 const replaceContent = (element, markup) => {
   const focused = element.contains(document.activeElement) ? document.activeElement : undefined;
   if (focused?.matches('input, select, textarea') || (pressed && element.contains(pressed))) {
@@ -52,7 +52,7 @@ const replaceContent = (element, markup) => {
   begin(element);
 };
 
-/** At the top of the page; an empty text takes it away. */
+/** Shows a text at the top of the page; an empty text removes it. */
 const tell = (text) => {
   const told = document.querySelector('.lost') ?? document.createElement('p');
   if (told.textContent !== text)
@@ -66,9 +66,9 @@ const partOf = (markup) => {
   return page.querySelector('#part') ?? page.querySelector('[role=alert]');
 };
 
-/** The console's pages and answers have it, and no request does: whoever takes the port later cannot know it. */
+/** The console's pages and answers contain it, requests do not: a process that takes the port later cannot know it. */
 const { proof } = document.documentElement.dataset;
-/** False: it is not known whether the port is still the console's, so that nothing that somebody clicks or sends leaves this page. */
+/** False: it is unknown whether the port is still the console's, so no click or form may leave this page. */
 let isThere = true;
 let isLost = false;
 for (const name of ['click', 'auxclick', 'submit'])
@@ -82,7 +82,7 @@ const lose = () => {
   );
 };
 
-/** @throws where nobody answers, or somebody else than the console. */
+/** @throws if nothing answers, or another process than the console. */
 const fetchProven = async (path, signal) => {
   const answer = await fetch(path, { signal, redirect: 'error' });
   if (answer.headers.get('console-proof') !== proof) throw new Error(`${path}: this is not the console`);
@@ -109,7 +109,7 @@ const renew = async (element, signal) => {
   if (told.ok) replaceContent(element, told.text);
 };
 
-/** The console is there for as long as this stream goes on. */
+/** The console is there as long as this stream continues. */
 const follow = async (element, signal) => {
   if (isLost) return;
   try {
@@ -119,15 +119,15 @@ const follow = async (element, signal) => {
     for (let news = await reader.read(); !news.done; news = await reader.read())
       if (element) renewed = renewed.then(() => renew(element, signal));
   } catch {
-    // It is over, whatever the reason.
+    // The stream has ended, whatever the reason.
   }
   if (!signal.aborted) lose();
 };
 
-/** The click of a touch comes so much later, in milliseconds, than its end. */
+/** How long after its end a touch's click may arrive, in milliseconds. */
 const clickMs = 300;
 
-/** Only a page that is in sight follows: a browser has six connections for all of them. */
+/** Only a visible page follows: a browser allows six connections for all pages. */
 const live = (element) => {
   let leaving;
   const look = () => {

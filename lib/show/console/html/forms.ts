@@ -8,7 +8,7 @@ export const hiddenFields = (fields: Fields): Html[] =>
     [values].flat().map((value) => html`<input type="hidden" name="${name}" value="${value}">`),
   );
 
-/** Why, for the audit log. */
+/** The reason, for the audit log. */
 export const reasonField = (isRequired: boolean, value = ''): Html =>
   html`<label>Reason${isRequired ? '' : html` <span class="quiet">(optional)</span>`} <input name="reason" value="${value}" maxlength="500"${
     isRequired ? html` required pattern=".*\\S.*"` : ''
@@ -48,7 +48,7 @@ export const formOf = ({ summary, ...form }: Form): Html =>
     : html`<details><summary>${summary}</summary>${closedForm(form)}</details>`;
 
 const closedForm = ({ action, hidden = {}, fields = [], buttons, isSearch }: Form): Html => {
-  // One of a button alone stands in the line.
+  // A form with only a button is shown inline.
   const kind = fields.length === 0 ? html` class="inline"` : '';
   const how = isSearch ? html`method="get" class="filter" role="search"` : html`method="post"${kind}`;
   return html`<form ${how} action="${action}">${hiddenFields(hidden)}${fields.map(fieldOf)}${buttons.map(

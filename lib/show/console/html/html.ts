@@ -4,7 +4,7 @@ import { plain } from '../../../runtime/privacy/printable.ts';
 /** Escaped markup, as hono's `html` makes it: every value in a template is escaped, unless it is such markup itself. */
 export type Html = ReturnType<typeof escaped>;
 
-/** Of no value comes a control character, or one that turns the direction of what stands around it. */
+/** Security: removes from values control characters, and characters that change the direction of surrounding text. */
 export const html = (strings: TemplateStringsArray, ...values: unknown[]): Html =>
   escaped(strings, ...values.map(visible));
 
@@ -15,5 +15,5 @@ const visible = (value: unknown): unknown => {
   return typeof value === 'string' ? value.replace(hidden, ' ') : value;
 };
 
-/** A text from outside: no control characters, and its direction changes nothing around it. */
+/** A text from outside: without control characters, and isolated so that its direction changes nothing around it. */
 export const said = (text: string): Html => html`<bdi>${plain(text)}</bdi>`;

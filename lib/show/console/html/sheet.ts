@@ -7,13 +7,13 @@ import { shown } from './view.ts';
 
 type Sheet = {
   title: string;
-  /** Of the deployment. */
+  /** The name of the deployment. */
   name: string;
-  /** How it was made, and what it does not hold. */
+  /** How it was made, and what it lacks. */
   foot: string;
 };
 
-/** A view as one file that needs nothing else: neither a script, nor a picture, nor a network. */
+/** A view as one self-contained file, without scripts, pictures and network access. */
 export const sheetOf = async (view: View, { title, name, foot }: Sheet): Promise<string> => {
   const style = `\n${await readFile(new URL('look.css', import.meta.url), 'utf8')}`;
   const policy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; base-uri 'none'; form-action 'none'`;

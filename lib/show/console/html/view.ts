@@ -6,13 +6,12 @@ import { formOf } from './forms.ts';
 import { type Html, html, said } from './html.ts';
 
 type Showing = {
-  /** `page`: a page by itself, from which nothing leads anywhere. */
+  /** `page`: a standalone page without links. */
   as?: 'console' | 'read-only' | 'page';
-  /** Of its headings. */
+  /** The level of its headings. */
   level?: number;
 };
 
-/** As HTML. */
 export const shown = (view: View, showing: Showing = {}): Html =>
   html`${view.map((block) => blockOf(block, showing))}`;
 
@@ -37,7 +36,7 @@ const blockOf = (block: Block, showing: Showing): Html => {
   if ('action' in block) return formIn(block, showing);
   if ('later' in block) return html`<p data-load="${block.to}"><a href="${block.to}">${block.later}</a></p>`;
   if ('links' in block) return linksOf(block.links, showing);
-  // What to type is for a terminal.
+  // Commands are for a terminal.
   return html``;
 };
 
@@ -52,7 +51,7 @@ const partOf = ({ title, isFirst = false, part }: Part, showing: Showing): Html 
   return html`<section${isFirst ? html` class="first"` : ''}>${headingOf(title, showing)}${inside}</section>`;
 };
 
-/** Signs for whoever does not see the colours. */
+/** Signs for readers who do not see the colours. */
 const marks = { good: '✓', bad: '✗', unknown: '?', warn: '!', todo: '→', plain: '', quiet: '' } as const;
 
 const sentenceOf = ({ text, command }: Note): string => (command === undefined ? text : `${text}.`);
@@ -106,7 +105,7 @@ const tickAll = html`<input type="checkbox" data-all aria-label="Tick all letter
 
 const numberClass = (isRight = false): Html | string => (isRight ? html` class="number"` : '');
 
-/** It scrolls by itself where the screen is narrow, also by keyboard. */
+/** Scrolls by itself on a narrow screen, also by keyboard. */
 const tableOf = (given: Table, showing: Showing): Html => {
   const { caption, titles, rows, hasBars } = given;
   if (rows.some(({ under }) => under !== undefined))
@@ -127,7 +126,7 @@ const tableOf = (given: Table, showing: Showing): Html => {
 <tbody>${rows.map(({ cells }) => html`<tr>${cells.map(td)}</tr>`)}</tbody></table></div>`;
 };
 
-/** What stands in the heading of a row that is shown by itself; the others stand below it, with their titles. */
+/** Number of cells in the heading of a row that is shown by itself; the others are shown below it, with their titles. */
 const inHeading = 3;
 
 const entryOf = (

@@ -24,7 +24,7 @@ export const addDiscard = (desk: Desk): void => {
   addVerb(desk, '/discard', (form) => beginDiscard(desk, form));
 };
 
-/** `isAgreed`: it is one letter, which was looked at and chosen. */
+/** `isAgreed`: a single letter, which the operator has seen and chosen. */
 export const beginDiscard = ({ target, audit, runs }: Desk, form: URLSearchParams, isAgreed = false): Run => {
   const { filter } = filterFrom(form);
   const reason = reasonIn(form);

@@ -17,7 +17,7 @@ export const addEdit = (desk: Desk): void => {
   const { target, audit, runs, integrations, readOnly } = desk;
   const fieldsOf = (name: string): Columns => {
     const integration = integrations.get(name);
-    // Fields whose names are the platform's own cannot be listed.
+    // Fields whose names come from the platform cannot be listed.
     return new Map(integration && [...columnsOf(integration)].filter(([path]) => !path.endsWith('.*')));
   };
 
@@ -77,7 +77,7 @@ const fieldOf = (path: string, { types, choices }: Column): Html => {
 <label class="check"><input type="checkbox" name="unset" value="${path}" aria-label="Remove ${path}"> remove</label></div>`;
 };
 
-/** A value is what its field's type says: `7` is a number for points, and a text for a comment. */
+/** The field's type decides how a value is read: `7` is a number for points, and a text for a comment. */
 const changesIn = (form: URLSearchParams, fields: Columns): Change[] => {
   const unset = form.getAll('unset');
   return [...fields].flatMap(([field, { types }]): Change[] => {

@@ -12,7 +12,7 @@ import { choice, hiddenFields, textField } from '../html/forms.ts';
 import { type Html, html } from '../html/html.ts';
 
 const perPage = 100;
-/** A request has 16 KB for all its headers. */
+/** A request may have 16 KB of headers. */
 const maxAddress = 8_000;
 
 export const addLetters = (desk: Desk): void => {
@@ -56,7 +56,7 @@ ${
 }`;
   });
 
-  // What is searched for may be a name: only what the lists hold themselves, which name nobody, comes into the address.
+  // Privacy: a search text may be a name. Only conditions that the lists contain, which name no person, go into the address.
   app.post('/letters/search', async (context) => {
     const { filter, given } = filterFrom(await formOf(context));
     const { error, ...others } = given;
@@ -78,7 +78,7 @@ const by: Record<string, (letter: LetterRecord) => string | number> = {
   replays: ({ replays }) => -replays,
 };
 
-/** Pages of one list ask for the same order again and again. */
+/** The pages of a list request the same order repeatedly. */
 const orders = new WeakMap<readonly LetterRecord[], Map<string, LetterRecord[]>>();
 
 const sorted = (letters: Snapshot, filter: Filter, sort: string): LetterRecord[] => {

@@ -11,7 +11,7 @@ import { addScreen, addVerb, type Context, type Desk } from '../desk.ts';
 import { checkbox, choice } from '../html/forms.ts';
 import { html } from '../html/html.ts';
 
-/** Rows that a grid shows; all are counted. */
+/** Rows that the grid shows; all are counted. */
 const maxRows = 200;
 const waitSeconds = 120;
 
@@ -62,7 +62,7 @@ const fileIn = async (context: Context): Promise<Input> => {
   return inputOf(file.name, Buffer.from(await file.arrayBuffer()));
 };
 
-/** The rows that are not valid, as a table of the file's own columns; what is wrong stands at its cell. */
+/** The invalid rows as a table with the file's own columns; each problem is shown at its cell. */
 const gridOf = (rows: readonly BadRow[], invalid: number): View => {
   const names = new Set(rows.flatMap(({ cells, wrong }) => [...cells.keys(), ...wrong.keys()]));
   const cellOf = ({ cells, wrong }: BadRow, name: string): Cell => {

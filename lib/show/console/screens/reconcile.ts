@@ -15,7 +15,7 @@ import { text, type View } from '../../views/view.ts';
 import { addScreen, addVerb, type Desk, reasonIn } from '../desk.ts';
 
 const maxRuns = 30;
-/** A screen has so many findings of a group at most. */
+/** Maximum number of a group's findings on a screen. */
 const maxFindings = 200;
 const patienceMs = 15 * 60_000;
 

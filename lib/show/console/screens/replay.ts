@@ -46,7 +46,7 @@ export const beginReplay = (
         const { rate: _, ...others } = options;
         const answer = await at.ask({ text: runSentence(plan, others), act, fields });
         if (answer === undefined) return false;
-        // The verb reads them when it begins to send.
+        // The verb reads the options when it begins to send.
         options.rate = rateIn(answer);
         options.reason = answer.reason?.trim() || undefined;
         return true;

@@ -3,11 +3,11 @@ import { canaryView } from '../../views/plan.ts';
 import type { Field } from '../../views/view.ts';
 import type { Answer, Work } from '../runs.ts';
 
-/** What the screens share that send letters. */
+/** Rates that the forms offer, in messages per second. */
 
 const rates = [5, 20, 50, 200, 500];
 
-/** As the command does it where nothing else is asked for, but for the rate, which is asked for with the plan. */
+/** The command's defaults, except the rate, which the form requests with the plan. */
 export const runDefaults: RunOptions = { canary: 5, waitSeconds: 60, rate: 50, stopAfter: 5 };
 
 export const sendingFields = ({ rate }: RunOptions): Field[] => [
@@ -16,7 +16,7 @@ export const sendingFields = ({ rate }: RunOptions): Field[] => [
 
 export const rateIn = ({ rate }: Answer): number => rates.find((each) => String(each) === rate) ?? 5;
 
-/** Shows what a run of letters tells. */
+/** Shows the progress of a run. */
 export const sendingHooks = (at: Work): RunHooks & { onProgress(done: number, of: number): void } => ({
   signal: at.signal,
   onProgress: at.progress('Taking letters'),

@@ -55,7 +55,7 @@ export const addUncertain = (desk: Desk): void => {
     });
   });
 
-  // A person has seen these letters and chosen: what is asked for is done, after the plan of a replay.
+  // A person has seen these letters and chosen, so the decision is carried out after the plan of a replay.
   addVerb(desk, '/decide', (form) => {
     const reason = reasonIn(form);
     const count = form.getAll('id').length;

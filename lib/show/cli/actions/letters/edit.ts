@@ -53,7 +53,7 @@ export const act = async (
   });
   print({ result: edited }, () => [...resultView(edited), ...originalNotes(edited)]);
   const { sent = 0, cameBack = 0, setAside = 0, notTried = 0 } = edited.counts ?? {};
-  // What waits, or is not known yet, was sent all the same.
+  // Messages that wait, or whose outcome is unknown, were sent all the same.
   finish(edited.ended === 'done' && sent > 0 && cameBack + setAside + notTried === 0);
 };
 
@@ -66,7 +66,7 @@ type Given = GivenRun & {
   limit?: number;
 };
 
-/** Opens the message, and opens it again where it is not valid yet, with what was typed. */
+/** Opens the message in the editor, and again with the typed text until it is valid. */
 const inEditor = async (body: string, problem: string | undefined, terminal: Terminal): Promise<string> => {
   if (problem !== undefined) {
     terminal.err(`${problem}\n`);

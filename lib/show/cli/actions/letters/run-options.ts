@@ -2,9 +2,9 @@ import type { RunHooks, RunOptions } from '../../../../operate/messages/replay/r
 import { isYes } from '../../command-context.ts';
 import type { Terminal } from '../../print/terminal.ts';
 
-/** How letters are sent, as it was typed. */
+/** The options for sending letters, as typed. */
 export type GivenRun = Omit<RunOptions, 'waitSeconds'> & {
-  /** As one of the two is called. */
+  /** The name of the option in one of the two commands. */
   canaryWait?: number;
   wait?: number;
   continueUndecided?: boolean;

@@ -2,14 +2,13 @@ import type { Comparison } from '../../../../operate/reviews/reconcile/read.ts';
 import type { Finding } from '../../../../scheduled/reconcile/record.ts';
 import { claims } from '../../../views/reconcile.ts';
 
-/** A document has so many findings at most. */
+/** Maximum number of findings in a document. */
 export const maxFindings = 100_000;
 
-/** What differs must not be taken for done. */
+/** A script must not take an unrepaired difference for success. */
 export const isFine = ({ faults, report: { state } }: Comparison): boolean =>
   faults === 0 && state !== 'failed';
 
-/** As `--json` prints it. */
 export const documentOf = (comparison: Comparison): object => {
   const { report, findings, groups, counts, ...told } = comparison;
   return {

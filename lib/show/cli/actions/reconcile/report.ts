@@ -5,7 +5,7 @@ import { comparisonView, meaningsView, runsView } from '../../../views/compariso
 import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';
 
-/** So many runs are drawn, this one among them. */
+/** Number of runs that are drawn, including this one. */
 const maxRuns = 30;
 
 export const act = async (

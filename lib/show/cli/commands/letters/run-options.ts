@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { wholeNumber } from '../../options.ts';
 
-/** The options of commands that send letters. */
 export const addRunOptions = (
   command: Command,
   defaults: { rate: number; wait: '--wait' | '--canary-wait' },
