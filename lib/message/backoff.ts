@@ -9,12 +9,12 @@ export type BackoffLimits = {
 const longestVisibilitySeconds = 11 * 3600;
 
 /**
- * After so many receipts a short Retry-After no longer shortens the backoff: else a platform that keeps asking for one
- * second would drive a message through the queue's receive count, and so out of it, long before its day of waiting is over.
+ * After this many receipts a short Retry-After no longer shortens the backoff: otherwise a platform that keeps asking for one
+ * second would exhaust the message's receive count long before its day of waiting is over.
  */
 export const patientReceipts = 20;
 
-/** For how long a message waits, in whole seconds: as the platform asks, else longer with each receipt, with jitter. */
+/** How long a message waits, in whole seconds: as the platform asks, otherwise longer with each receipt, with jitter. */
 export const waitSeconds = (
   message: { receiveCount: number; retryAfterSeconds?: number | undefined },
   { minimumSeconds, maximumSeconds, random = Math.random }: BackoffLimits,

@@ -1,4 +1,4 @@
-/** What happens to a message that fails: one row a kind, so that a new kind does not compile without its fate. */
+/** What happens to a message that fails. Each kind has a row, so that a new kind does not compile without one. */
 export const dispositions = {
   invalid: 'park',
   rejected: 'park',
@@ -20,8 +20,8 @@ export const dispositions = {
 } as const;
 
 /**
- * Who must act once a letter of the kind is written: alarms go by it. The schedule replays letters that need nobody once their cause is
- * gone.
+ * Who must act once a letter of the kind is written; alarms depend on it. The schedule replays letters that need no person once
+ * their cause is gone.
  */
 export const responsible = {
   invalid: 'producer',

@@ -1,28 +1,29 @@
 import { readMessageJson } from './json.ts';
 
-/** A file in a bucket, which may hold events. */
 export type NamedObject = { bucket: string; key: string; versionId: string | undefined };
 
-/** S3 names one file in each notice. What names more is written by others, and each file may hold half a million events. */
+/**
+ * S3 names one file in each notice. A notice with more comes from another sender, and each file may hold half a million events.
+ */
 const maxObjects = 20;
 
-/** Which service put the event into its own message. */
+/** The service that put the event into its own message. */
 export type Envelope = 'SNS' | 'EventBridge';
 
 export type Unwrapped =
-  /** What is to be read as the event; `envelopes` from the outside in, none around a plain event. */
+  /** The event; `envelopes` from the outside in, empty for a plain event. */
   | { event: unknown; envelopes: readonly Envelope[] }
-  /** S3 tells of files that were written. */
+  /** A notice of S3 about files that were written. */
   | { objects: NamedObject[] }
-  /** S3 tries whether it may send. */
+  /** A test message of S3. */
   | { test: string }
-  /** An envelope that holds nothing to be read. */
+  /** An envelope without a readable event. */
   | { problem: string };
 
-/** SNS within EventBridge within SNS is deeper than any way that services offer. */
+/** SNS within EventBridge within SNS is deeper than services can nest. */
 const maxEnvelopes = 3;
 
-/** What a message's JSON holds. An event of our own is never taken for an envelope, whatever lies in it. */
+/** Parses a message's JSON. An event of our own is never treated as an envelope, whatever it holds. */
 export const unwrapped = (json: unknown): Unwrapped => {
   const envelopes: Envelope[] = [];
   for (let inner = json; ; ) {
@@ -40,7 +41,7 @@ export const unwrapped = (json: unknown): Unwrapped => {
   }
 };
 
-/** The event's JSON; undefined where a text is no JSON, or holds no event. */
+/** The event's JSON; undefined if the text is no JSON, or holds no event. */
 export const eventIn = (body: string): unknown => {
   const read = readMessageJson(body);
   const held = 'json' in read ? unwrapped(read.json) : read;
@@ -79,7 +80,7 @@ const isOfTopic = (object: Fields): object is Notification =>
 const isOfBus = (object: Fields): boolean =>
   [object['detail-type'], object.source, object.account].every((field) => typeof field === 'string');
 
-/** A notice as S3 sends it to queues and topics, or to EventBridge. */
+/** Reads a notice in the form that S3 sends to queues and topics, or to EventBridge. */
 const noticeIn = (object: Fields): Unwrapped | undefined => {
   if (object.Service === 'Amazon S3' && object.Event === 's3:TestEvent') return { test: 's3:TestEvent' };
   const { Records } = object;
@@ -98,7 +99,7 @@ const isOfBucket = (record: unknown): record is { eventName: unknown; s3: unknow
 };
 
 const noticeOf = (entries: Entry[]): Unwrapped => {
-  // A file that is named again is read once.
+  // A file that is named twice is read once.
   const objects = new Map<string, NamedObject>();
   for (const { name, file, isEncoded } of entries) {
     if (typeof name !== 'string' || !/^(ObjectCreated:|Object Created$)/.test(name))
@@ -120,7 +121,7 @@ const noticeOf = (entries: Entry[]): Unwrapped => {
   return { objects: [...objects.values()] };
 };
 
-/** S3 writes a key as in a form's answer. */
+/** S3 encodes a key as in a form. */
 const decoded = (key: string): string | undefined => {
   try {
     return decodeURIComponent(key.replaceAll('+', ' '));

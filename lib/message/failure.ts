@@ -5,22 +5,22 @@ export { dispositions, responsible };
 
 export type FailureKind = keyof typeof dispositions;
 
-/** Letters that only a person replays who has looked what the platform holds: sent blindly they would do harm. */
+/** Letters that may be replayed only by a person who has checked what the platform holds: sent blindly they would do harm. */
 export const undecidedKinds = ['uncertain', 'outdated'] as const satisfies FailureKind[];
 
 export const needsDecision = (kind: string | undefined): boolean =>
   undecidedKinds.some((each) => each === kind);
 
-/** What waits, and yet no waiting heals it: somebody is called at once. */
+/** Waiting does not heal these kinds: a person is alarmed at once. */
 export const needsPerson = (kind: FailureKind | undefined): boolean =>
   kind === 'credentials' || kind === 'aws-refused';
 
 export type Outcome = 'done' | 'duplicate' | 'superseded' | 'waiting' | 'parked';
 
-/** Why a message failed and what to do about it; it goes into the dead letter, so it names no secret and no query. */
+/** Why a message failed and what to do about it. It goes into the dead letter, so it names no secret and no query. */
 export type Failure = {
   kind: FailureKind;
-  /** What happened, in our own words and the known names of errors: safe for logs. */
+  /** In our own words and the known names of errors: safe for logs. */
   message: string;
   /** Who must do what. */
   remedy: string;
@@ -30,18 +30,18 @@ export type Failure = {
   /** The platform's own words, as is the detail: for the letter, not for logs, as they may repeat the message's content. */
   title?: string;
   detail?: string;
-  /** The scope or permission that was missing. */
+  /** The missing scope or permission. */
   required?: string;
   /** `METHOD /path`, without query. */
   operation?: string;
   /** The platform's id of the request, if it gave one. */
   requestId?: string;
   retryAfterSeconds?: number;
-  /** What the SIS' ids of the message stood for, by the fields of the platform's. */
+  /** What the message's ids of the SIS stood for, by the platform's fields. */
   ids?: PlatformIds;
 };
 
-/** What the platform said when it refused a call: what a letter that follows an answer must hold. */
+/** The platform's refusal of a call: a letter that follows from an answer must hold it. */
 export type Refusal = Pick<
   Failure,
   'status' | 'type' | 'title' | 'detail' | 'required' | 'operation' | 'requestId' | 'retryAfterSeconds'
@@ -52,9 +52,9 @@ export class MessageFailure extends Error {
   override name = 'MessageFailure';
   readonly kind: FailureKind;
   readonly remedy: string | undefined;
-  /** What the letter tells, and no log: it may name a person. */
+  /** For the letter and never for logs: it may name a person. */
   readonly detail: string | undefined;
-  /** The platform's words, where the failure follows from an answer of it. */
+  /** The platform's words, if the failure follows from its answer. */
   readonly refusal: Refusal;
 
   constructor(

@@ -1,14 +1,14 @@
 /**
- * JSON of others is read no deeper. The deepest message that a function takes has five levels; and what has 64 is far from the
- * thousands at which whatever walks it by calling itself, such as zod and `JSON.stringify`, runs out of stack.
+ * Foreign JSON is read no deeper. The deepest valid message has five levels, and 64 is far below the thousands at which recursive
+ * code, such as zod and `JSON.stringify`, overflows the stack.
  */
 const maxLevels = 64;
 
 export const tooDeep = `is nested deeper than ${maxLevels} levels`;
 
 /**
- * A message has no more. The largest that makes sense, of a user's attributes, has some thousands; from so many small ones as SQS carries,
- * zod would make 1 GB of problems.
+ * Maximum number of values in a message. The largest sensible one, of a user's attributes, has some thousands; for as many small
+ * values as SQS carries, zod would make 1 GB of problems.
  */
 const maxValues = 10_000;
 /** Elements of one list, fields of one object. */
@@ -21,24 +21,27 @@ const tooWide = `has a list or an object of more than ${maxWidth.toLocaleString(
 type Flaw = 'cut off' | 'too deep' | 'too many' | 'not JSON';
 type Reading = { json: unknown } | { flaw: Flaw; problem: string };
 
-/** The JSON that a text of others is, or why it is not read; in time and memory that grow with its length alone. */
+/** Parses a foreign text as JSON, or reports why not. Time and memory grow only with its length. */
 export const readJson = (text: string): Reading => {
-  // What is too deep is not parsed: a text of nothing but brackets takes a hundred times its size.
+  // A text that is too deep is not parsed: parsing a text of only brackets takes a hundred times its size.
   if (isTooDeep(text)) return { flaw: 'too deep', problem: tooDeep };
   const parsed = parse(text);
   return parsed ?? { flaw: nestingOf(text).isOpen ? 'cut off' : 'not JSON', problem: 'is not JSON' };
 };
 
-/** The same of a message, which is read only where it is small enough in each way: what others write there is as large as SQS takes. */
+/**
+ * The same for a message, which is parsed only if it is small enough in each way: its sender may use all the size that SQS
+ * allows.
+ */
 export const readMessageJson = (text: string): Reading => {
   if (!isTooDeep(text) && hasTooManyValues(text)) return { flaw: 'too many', problem: tooMany };
   const read = readJson(text);
-  // What is shorter has no room for so many.
+  // A shorter text has no room for so many.
   if ('problem' in read || text.length <= 2 * maxWidth || !isTooWide(read.json)) return read;
   return { flaw: 'too many', problem: tooWide };
 };
 
-/** The same; undefined where it is not read. */
+/** Undefined if the text cannot be read. */
 export const jsonIn = (text: string): unknown => {
   const read = readJson(text);
   return 'json' in read ? read.json : undefined;
@@ -47,13 +50,13 @@ export const jsonIn = (text: string): unknown => {
 /** Whether a text is JSON, however deep. */
 export const isJson = (text: string): boolean => parse(text) !== undefined;
 
-/** The string that a JSON literal is; undefined where it is none. */
+/** Undefined if the literal is no JSON string. */
 export const stringIn = (literal: string): string | undefined => {
   const json = parse(literal)?.json;
   return typeof json === 'string' ? json : undefined;
 };
 
-/** The text of a field on top of an object, however much else the object holds; undefined where there is none. */
+/** The text of a top-level field, however much else the object holds; undefined if there is none. */
 export const topTextIn = (text: string, field: string): string | undefined => {
   let depth = 0;
   let found: string | undefined;
@@ -75,8 +78,8 @@ export const topTextIn = (text: string, field: string): string | undefined => {
 };
 
 /**
- * A name of an object that is written with an escape, as it is written. Node 24 may take such a name for another one that it has
- * read before (nodejs/node#63785): where names are data, they must have none.
+ * The first name of an object that is written with an escape, as it is written. Node 24 may mistake such a name for another one
+ * that it has read before (nodejs/node#63785): names that are data must have no escape.
  */
 export const escapedNameIn = (text: string): string | undefined => {
   for (let at = text.indexOf('"'); at >= 0; ) {
@@ -97,7 +100,7 @@ const parse = (text: string): { json: unknown } | undefined => {
   }
 };
 
-/** Why a text is not read, for a person: with the place of its first fault. Undefined: it is JSON. */
+/** Why a text cannot be read, for a person, with the place of its first fault. Undefined: it is JSON. */
 export const problemOf = (text: string): string | undefined => {
   const read = readJson(text);
   if ('json' in read) return undefined;
@@ -106,13 +109,13 @@ export const problemOf = (text: string): string | undefined => {
     : `${read.problem} (its first fault is in ${placeOfFlaw(text)})`;
 };
 
-/** Where a text ceases to be JSON, as in `line 3, column 14`. It is for a person: a large text may be read some twenty times. */
+/** Where a text ceases to be JSON, as in `line 3, column 14`. For people only: a large text may be parsed some twenty times. */
 const placeOfFlaw = (text: string): string => {
   const lines = text.slice(0, flawAt(text)).split('\n');
   return `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
 };
 
-/** Of some flaws `JSON.parse` tells no position: they are in the shortest beginning that no text of JSON could have. */
+/** `JSON.parse` gives no position for some flaws: they are in the shortest prefix that no JSON text could have. */
 const flawAt = (text: string): number => {
   const told = firstFlaw(text);
   if (told !== 'unknown') return told;
@@ -126,7 +129,7 @@ const flawAt = (text: string): number => {
   return sound;
 };
 
-/** Its end, where it could be the beginning of JSON. */
+/** The end of the text if it could be the beginning of JSON. */
 const firstFlaw = (text: string): number | 'unknown' => {
   try {
     JSON.parse(text);
@@ -139,11 +142,11 @@ const firstFlaw = (text: string): number | 'unknown' => {
   }
 };
 
-/** It costs next to nothing where there are few brackets, as in every message that is taken. */
+/** Costs almost nothing if there are few brackets, as in every valid message. */
 const isTooDeep = (text: string): boolean =>
   countOf('{', text) + countOf('[', text) > maxLevels && nestingOf(text).deepest > maxLevels;
 
-/** Counts no further than is of interest. */
+/** Stops counting once the limit is exceeded. */
 const countOf = (bracket: string, text: string): number => {
   let count = 0;
   for (let at = text.indexOf(bracket); at >= 0 && count <= maxLevels; at = text.indexOf(bracket, at + 1))
@@ -151,7 +154,10 @@ const countOf = (bracket: string, text: string): number => {
   return count;
 };
 
-/** Whether a text, be it JSON or not, holds more than any message: lists, objects and what follows after a comma. It costs nothing where there is no room for so many, as in every usual message. */
+/**
+ * Whether a text, JSON or not, holds more lists, objects and commas than any message. Costs nothing if it is too short for so
+ * many, as every usual message is.
+ */
 export const hasTooManyValues = (text: string): boolean => {
   if (text.length <= maxValues) return false;
   let count = 0;
@@ -172,7 +178,7 @@ const isTooWide = (json: unknown): boolean => {
 
 const codes = { quote: 34, comma: 44, open: [91, 123], close: [93, 125] };
 
-/** How deep a text nests, and whether something in it that was opened is not closed. */
+/** The nesting depth of a text, and whether a bracket or string is left open. */
 const nestingOf = (text: string): { deepest: number; isOpen: boolean } => {
   let depth = 0;
   let deepest = 0;
@@ -188,7 +194,7 @@ const nestingOf = (text: string): { deepest: number; isOpen: boolean } => {
   return { deepest, isOpen: depth > 0 };
 };
 
-/** Where the string that begins at `start` is over, its quotation mark included; that of the text, where it does not end. */
+/** The end of the string that begins at `start`, including its quotation mark; the end of the text if the string does not end. */
 export const endOfString = (text: string, start: number): number => {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let escapes = 0;

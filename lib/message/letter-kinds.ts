@@ -2,7 +2,7 @@ import { dispositions } from './dispositions.ts';
 import type { FailureKind } from './failure.ts';
 
 /**
- * Kinds of letters that are no kinds of failures. `redriven`: SQS moved it by its redrive policy, so there is no failure.
+ * Kinds of letters without a kind of failure. `redriven`: SQS moved it by its redrive policy, so there is no failure.
  * `no-details`: we wrote it, but the failure did not fit beside the message. `unknown-source`: no function of this deployment
  * wrote it. `unreadable`: its message cannot be read, whatever the failure was.
  */
@@ -12,5 +12,5 @@ export type LetterKind = FailureKind | (typeof otherKinds)[number];
 
 export const letterKinds: LetterKind[] = [...(Object.keys(dispositions) as FailureKind[]), ...otherKinds];
 
-/** From so many replays on, a letter is marked. */
+/** A letter is marked from this number of replays on. */
 export const replayedOften = 5;

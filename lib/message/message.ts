@@ -6,19 +6,19 @@ import { readMessageJson, topTextIn } from './json.ts';
 import { id, privacy } from './privacy.ts';
 import { type PlatformIds, type SisId, sisIdsIn, withPlatformIds } from './sis-ids.ts';
 
-/** What the SIS sent: a CloudEvents 1.0 event whose data has the shape that its integration declares. */
+/** A CloudEvents 1.0 event of the SIS whose data has the shape that its integration declares. */
 export type Message<Data> = {
   id: string;
   source: string;
-  /** When the SIS says it happened: with `sequence` and `id`, the message's version. */
+  /** The event's time, as the SIS gives it: with `sequence` and `id`, the message's version. */
   time: string;
   sequence: string | undefined;
   data: Data;
 };
 
 /**
- * Sorts as the SIS ordered its messages: by time, then by CloudEvents sequence if any, then by id, by source and by type last,
- * so that no two messages are equal.
+ * Sorts in the SIS' order of its messages: by time, then by CloudEvents sequence if any, then by id, source and type, so that no
+ * two messages are equal.
  */
 export const versionOf = (
   { time, sequence = '', id, source }: Message<unknown>,
@@ -30,8 +30,8 @@ export const versionOf = (
 };
 
 /**
- * The id of the message whose version this is, and the time of one that is to come next after it: whatever else the SIS says later, by
- * a microsecond or more, is newer than both.
+ * The id of the message with this version, and a time for a message that must come next: any later change of the SIS, by a
+ * microsecond or more, is newer than both.
  */
 export const placeIn = (version: string): { id: string; nextTime: string } => {
   const [instant = '', , id = ''] = version.split('\u0001');
@@ -41,15 +41,15 @@ export const placeIn = (version: string): { id: string; nextTime: string } => {
   return { id, nextTime: `${seconds}.${String(nanoseconds % 1e9).padStart(9, '0')}Z` };
 };
 
-/** The same for the same message alone, as in `%2Fsis%2Fgrades/4711`. */
+/** Equal only for the same message, as in `%2Fsis%2Fgrades/4711`. */
 export const identityOf = ({ source, id }: Message<unknown>): string =>
   [source, id].map((part) => encodeURIComponent(part.toWellFormed())).join('/');
 
-/** So that no part can hold what stands between two, and none is that of another. */
+/** No part can contain a separator, and escaping is unambiguous. */
 const escaped = (part: string): string =>
   part.replaceAll('\u0002', '\u0002\u0004').replaceAll('\u0001', '\u0002\u0003').toWellFormed();
 
-/** As text sorts: that of a number is its value, however long it is and whether or not it has leading zeros. */
+/** A sequence that sorts as text: a number sorts by its value, however long it is, with or without leading zeros. */
 const orderedSequence = (sequence: string): string => {
   if (!/^\d+$/.test(sequence)) return sequence;
   const digits = sequence.replace(/^0+(?=\d)/, '');
@@ -62,20 +62,19 @@ export const platformId = z
   .positive('must be a positive whole number')
   .register(privacy, id);
 
-/** The SQS attribute with which a producer marks a message of a large load, as `bulk`: it leaves the platform to others. */
+/** The SQS attribute with which a producer marks a message of a large load as `bulk`: it gives way to others. */
 export const priorityAttribute = 'priority';
-/** Of a message that is part of a large load. */
 export const bulkAttributes = { [priorityAttribute]: { DataType: 'String', StringValue: 'bulk' } };
 
 /** How far ahead of our clock a producer's may be, in milliseconds. */
 const aheadMs = 3_600_000;
 
-/** Half of a surrogate pair is written in no database: two such ids would be one. */
+/** No database stores half of a surrogate pair: two such ids would become one. */
 const wellFormed = z.string().refine((text) => text.isWellFormed(), 'must be well-formed Unicode');
 
 const eventId = wellFormed.min(1).max(256);
 
-/** What every message must carry around its data; the descriptions are for the contract that producers are given. */
+/** The attributes that every message needs around its data; the descriptions are for the producers' contract. */
 const envelope = z.looseObject({
   specversion: z.literal('1.0'),
   id: eventId.describe('Identifies the message, together with source.'),
@@ -85,13 +84,13 @@ const envelope = z.looseObject({
     .datetime({ offset: true, error: 'must be a time such as 2026-01-31T09:30:00Z' })
     .max(64, 'must be at most 64 characters')
     .describe('When it happened. Of two messages about the same resource, the later one counts.'),
-  // CloudEvents lets a producer write an attribute that it leaves out as null.
+  // CloudEvents allows null for an attribute that is left out.
   sequence: z
     .string()
     .max(256)
     .nullish()
     .describe('Orders messages with the same time: numbers by their value, all else as text.'),
-  // Without a flag for the case of letters, which the contract's schemas cannot carry.
+  // Without a flag for the case of letters, which JSON Schema cannot express.
   datacontenttype: z
     .string()
     .max(255)
@@ -100,12 +99,11 @@ const envelope = z.looseObject({
     .describe('The content type of JSON, if given.'),
 });
 
-/** The type of an integration's messages. */
 export const messageType = (integration: string): string => `sis.${integration}.v1`;
 
 type Kind<Data> = { name: string; data: z.ZodType<Data> };
 
-/** The whole message of an integration: what its function takes is what the contract tells producers. */
+/** The complete schema of an integration's messages: its function and the producers' contract use the same. */
 export const messageSchema = <Data>({ name, data }: Kind<Data>) => {
   const type = messageType(name);
   return envelope.extend({ type: z.literal(type, `must be ${type} on this queue`), data });
@@ -113,27 +111,27 @@ export const messageSchema = <Data>({ name, data }: Kind<Data>) => {
 
 const schemas = new WeakMap<Kind<unknown>, ReturnType<typeof messageSchema>>();
 
-/** Made once: it costs as much as reading fifty messages. */
+/** Cached: creating it costs as much as reading fifty messages. */
 const schemaOf = <Data>(integration: Kind<Data>): ReturnType<typeof messageSchema<Data>> => {
   const schema = schemas.get(integration) ?? messageSchema(integration);
   schemas.set(integration, schema);
   return schema as ReturnType<typeof messageSchema<Data>>;
 };
 
-/** A message that is valid but for the SIS' ids that it gives: what they stand for is not known yet. */
+/** A message that is valid apart from its ids of the SIS, which are not looked up yet. */
 export type Draft<Data> = {
   id: string;
   source: string;
   time: string;
-  /** None: it gives ids of the platform. */
+  /** Empty if it gives ids of the platform. */
   sisIds: readonly SisId[];
-  /** The platform's id of the org unit, where the message gives that itself. */
+  /** The platform's id of the org unit, if the message gives it. */
   orgUnitId: number | undefined;
-  /** @throws MessageFailure of kind `unknown-id` where one of them is missing, of kind `invalid` where they do not go together. */
+  /** @throws MessageFailure of kind `unknown-id` if an id is missing, of kind `invalid` if they do not fit together. */
   message(ids?: PlatformIds): Message<Data>;
 };
 
-/** The body holds no event, but S3 names files in it that do. Of a try of S3 there is none. */
+/** The body holds no event, but S3's notice of files that do; none for a test message of S3. */
 export class FileNotice extends MessageFailure {
   override name = 'FileNotice';
   readonly objects: readonly NamedObject[];
@@ -147,8 +145,8 @@ export class FileNotice extends MessageFailure {
 }
 
 /**
- * Reads the body of an SQS message: an event, or what holds one.
- * @throws MessageFailure of kind `invalid`, naming each field and never its value; `FileNotice` of such a one.
+ * Reads the body of an SQS message: an event, or an envelope of one.
+ * @throws MessageFailure of kind `invalid`, naming each field and never its value; `FileNotice` for a notice of files.
  */
 export const draftOf = <Data>(body: string, integration: Kind<Data>, nowMs: number): Draft<Data> => {
   const read = readMessageJson(body);
@@ -160,7 +158,7 @@ export const draftOf = <Data>(body: string, integration: Kind<Data>, nowMs: numb
   const { data } = (event ?? {}) as { data?: object };
   const { sisIds, problems } = sisIdsIn(data);
   if (problems.length > 0) throw invalid(problems.map(([field, problem]) => `data.${field}: ${problem}`));
-  // Ids that differ, as what is wrong with them together is known only later.
+  // Distinct ids, because problems of their combination are known only later.
   const standIn = (sisId: SisId): number => sisIds.indexOf(sisId) + standInFrom;
   const given = (idOf: (sisId: SisId) => number): unknown =>
     sisIds.length === 0 ? event : { ...(event as object), data: withPlatformIds(data ?? {}, sisIds, idOf) };
@@ -192,24 +190,24 @@ const orgUnitIdIn = (data: unknown): number | undefined => {
   return typeof orgUnitId === 'number' ? orgUnitId : undefined;
 };
 
-/** Ids of the platform are far from it: where one shows, it is a stand-in. */
+/** Far from the platform's ids, so that a stand-in is recognizable. */
 const standInFrom = Number.MAX_SAFE_INTEGER - 100;
 
 const unknownId = (sisId: SisId | undefined): MessageFailure =>
   new MessageFailure('unknown-id', `It is not known here what data.${sisId?.field} stands for`);
 
 /**
- * Reads the body of an SQS message that gives ids of the platform alone.
- * @throws MessageFailure of kind `invalid`, or `unknown-id` where it gives one of the SIS.
+ * Reads the body of an SQS message that gives only ids of the platform.
+ * @throws MessageFailure of kind `invalid`, or `unknown-id` if it gives an id of the SIS.
  */
 export const parseMessage = <Data>(body: string, integration: Kind<Data>, nowMs: number): Message<Data> =>
   draftOf(body, integration, nowMs).message();
 
 const identified = z.object({ id: eventId });
 
-/** The id of a message that may be anything; undefined where it has none that is usable. */
+/** The id of any message; undefined if it has no usable one. */
 export const eventIdIn = (body: string): string | undefined => {
-  // Lambda's event may hold anything: what has no body is told, too.
+  // Lambda's event may hold anything: a record without a body is reported, too.
   if (typeof body !== 'string') return undefined;
   const read = readMessageJson(body);
   if ('flaw' in read) {
@@ -223,18 +221,17 @@ export const eventIdIn = (body: string): string | undefined => {
 const invalid = (problems: string[]): MessageFailure =>
   new MessageFailure('invalid', `The message is not valid: ${problems.join('; ')}`);
 
-/** Only with its input does an issue tell a field that is missing from one that is wrong. */
+/** Only its input shows whether an issue is about a missing field or a wrong one. */
 const reporting = { reportInput: true };
 
 const maxProblems = 10;
 
 const problemsOf = ({ issues }: z.ZodError, sisIds: readonly SisId[]): string[] => {
-  /** A field by its name in the message. */
   const named = ([top, field, ...deeper]: PropertyKey[]): PropertyKey[] => {
     const sisId = sisIds.find(({ platformField }) => top === 'data' && platformField === field);
     return [top, sisId?.field ?? field, ...deeper].flatMap((part) => part ?? []);
   };
-  // Of a message of another kind, its data say nothing.
+  // If the message is of another kind, problems of its data mean nothing.
   const isOfAnother = issues.some(({ path, input }) => path[0] === 'type' && input !== undefined);
   const told = isOfAnother ? issues.filter(({ path }) => path[0] !== 'data') : issues;
   const problems: string[] = [];
@@ -242,7 +239,7 @@ const problemsOf = ({ issues }: z.ZodError, sisIds: readonly SisId[]): string[] 
   for (const issue of told) {
     const keys = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [key]) : [[]];
     count += keys.length;
-    // What is not told is not made either.
+    // Problems that are not reported are not built either.
     for (const key of keys.slice(0, maxProblems - problems.length))
       problems.push(`${fieldOf(named([...issue.path, ...key]))}: ${sentenceFor(issue)}`);
   }
@@ -254,7 +251,7 @@ const sentenceFor = (issue: z.core.$ZodIssue): string => {
   return `${issue.input === undefined ? 'is missing: ' : ''}${sentenceOf(issue.message)}`;
 };
 
-/** A field by the names on the way to it, as in `data.files[0].uri`. */
+/** The path of a field, as in `data.files[0].uri`. */
 export const fieldOf = (path: PropertyKey[]): string =>
   path.length === 0
     ? 'the body'

@@ -1,2 +1,2 @@
-/** Which calls go first where not all can go at once. */
+/** Decides which calls go first if not all can go at once. */
 export type Priority = 'urgent' | 'normal' | 'bulk';

@@ -1,4 +1,4 @@
-/** By the field of a message that has an id of the platform: the fields that may have one of the SIS in its place. */
+/** By message field for an id of the platform: the fields for an id of the SIS that may replace it. */
 const forms: Readonly<Record<string, readonly string[]>> = {
   orgUnitId: ['orgUnitCode'],
   fromParentId: ['fromParentCode'],
@@ -11,24 +11,24 @@ const forms: Readonly<Record<string, readonly string[]>> = {
 const platformFields = Object.keys(forms);
 
 /**
- * The names that a renamed grade object had before, given beside `gradeObjectName`: whether the platform has renamed it is not
- * known, so it is the one that has any of these names. If two have, none is guessed.
+ * Former names of a renamed grade object, given beside `gradeObjectName`. It is unknown whether the platform has renamed it, so
+ * the object with any of these names is meant. If two have one, none is chosen.
  */
 export const formerNamesField = 'gradeObjectFormerNames';
 const maxFormerNames = 10;
 
-/** Every field that may have an id of the SIS, the field of the platform's id that it stands for first. */
+/** Every field for an id of the SIS, after the platform's field that it replaces. */
 export const sisFields: readonly (readonly [platformField: string, field: string])[] = platformFields.flatMap(
   (platformField) => (forms[platformField] ?? []).map((field) => [platformField, field] as const),
 );
 
-/** An id of the SIS that a message gives in place of one of the platform, as in `orgUnitCode`, `orgUnitId`, `MATH-101`. */
+/** An id of the SIS in place of one of the platform, as in `orgUnitCode`, `orgUnitId`, `MATH-101`. */
 export type SisId = { field: string; platformField: string; value: string; formerly?: readonly string[] };
 
-/** Ids of the platform, by the fields of a message that have them. */
+/** By message field. */
 export type PlatformIds = Readonly<Record<string, number>>;
 
-/** What the data of a message give, and what is wrong with it by field. */
+/** The ids of the SIS in a message's data, and the problems by field. */
 export type Given = {
   sisIds: readonly SisId[];
   problems: readonly (readonly [field: string, problem: string])[];
@@ -36,7 +36,7 @@ export type Given = {
 
 const none: Given = { sisIds: [], problems: [] };
 
-/** Most messages have none, and pay for no more than a look. */
+/** Most messages have none, and cost only one look. */
 export const sisIdsIn = (data: unknown): Given => {
   if (typeof data !== 'object' || data === null) return none;
   const fields = data as Record<string, unknown>;
@@ -71,7 +71,7 @@ const formerProblemOf = (names: unknown): string | undefined => {
 
 const maxLength = 256;
 
-/** Matched as it is: a space, or half of a character, would make another id of it. */
+/** Matched exactly: a space, or half of a character, would make it another id. */
 const problemOf = (value: unknown): string | undefined => {
   if (typeof value !== 'string') return 'must be text';
   if (value.length > maxLength) return `must be at most ${maxLength} characters`;
@@ -79,7 +79,6 @@ const problemOf = (value: unknown): string | undefined => {
   return value.isWellFormed() ? undefined : 'must be well-formed Unicode';
 };
 
-/** The data with ids of the platform in place of the SIS' ids. */
 export const withPlatformIds = (
   data: object,
   sisIds: readonly SisId[],
@@ -111,8 +110,8 @@ const formerNames = {
 type JsonSchema = { [name: string]: unknown };
 
 /**
- * A JSON Schema of data with both forms of ids: where it requires one of the platform, that or one of the SIS is required, and
- * never two of them.
+ * A JSON Schema of data with both forms of ids: if it requires an id of the platform, exactly one of that and those of the SIS is
+ * required.
  */
 export const withBothForms = (schema: JsonSchema): JsonSchema => {
   const cases = (['anyOf', 'oneOf'] as const).flatMap((name) =>

@@ -2,7 +2,7 @@ import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 
 /** Bytes of one message with its attributes, and of one batch call. */
 export const maxBytes = 1_048_576;
-/** Of one message that a queue of sis-relay takes: so much less that its letter has room for why it failed. */
+/** Bytes of one message in a queue of sis-relay: the rest is room for the failure in its letter. */
 export const maxMessageBytes = 1_032_192;
 /** Attributes of one message. */
 export const maxAttributes = 10;
@@ -19,10 +19,10 @@ export const bytesOf = ({ body, attributes }: Outgoing): number =>
 
 const refused = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 
-/** The text with a sign in the place of each character that SQS refuses. */
+/** Replaces each character that SQS refuses. */
 export const withoutRefused = (text: string): string => text.replace(refused, '\uFFFD');
 
-/** Why SQS would not take a message, or a queue that takes no more than so many bytes; undefined: it would. */
+/** Why SQS would refuse a message, or a queue with this byte limit would; undefined if neither would. */
 export const sqsProblem = (message: Outgoing, most = maxBytes): string | undefined => {
   const { body, attributes } = message;
   if (bytesOf(message) > maxBytes) return 'is larger than 1 MiB, the most that SQS accepts';

@@ -4,14 +4,14 @@ import { chunksOf, inParallel } from './parallel.ts';
 
 type Table = { dynamodb: DynamoDb; table: string };
 
-/** As many as one call takes. */
+/** Limits of one call. */
 const [maxKeys, maxRequests] = [100, 25];
-/** How often what DynamoDB leaves unread is asked for. */
+/** Number of requests for what DynamoDB leaves unread. */
 const maxTries = 10;
 
 type Reading = { signal?: AbortSignal | undefined; isConsistent?: boolean };
 
-/** Calls `use` with the items that there are of these keys. @throws where DynamoDB leaves some of them unread. */
+/** Calls `use` with the existing items of these keys. @throws if DynamoDB leaves some of them unread. */
 export const readItems = (
   { dynamodb, table }: Table,
   keys: readonly Attributes[],
@@ -29,14 +29,14 @@ export const readItems = (
     }
   });
 
-/** Whoever asks may do so again. */
+/** The caller may try again. */
 const leftUnread = (): Error =>
   Object.assign(new Error('DynamoDB leaves some of the keys unread'), {
     name: 'ProvisionedThroughputExceededException',
     $metadata: {},
   });
 
-/** Requests as BatchWriteItem takes them. Written twice they do no harm. */
+/** `requests` are in the form of BatchWriteItem. Writing them twice does no harm. */
 export const writeItems = (
   { dynamodb, table }: Table,
   requests: Iterable<object> | AsyncIterable<object>,

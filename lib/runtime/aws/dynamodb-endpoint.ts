@@ -10,12 +10,12 @@ import {
 import { resolveEndpointConfig } from '@smithy/core/endpoints';
 import type { ClientOptions } from './clients.ts';
 
-/** Where DynamoDB is called, and for which region a call is signed. */
+/** DynamoDB's address, and the region for signatures. */
 export type DynamoDbEndpoint = { url: URL; region: string };
 
 /**
- * As the SDK's own client finds it, with the SDK's readers of the environment and of the configuration's files. It leaves out
- * the endpoints of single accounts, which need an account id that Lambda does not tell.
+ * Finds the endpoint as the SDK's own client does, with the SDK's readers of the environment and of the configuration files. It
+ * leaves out the endpoints of single accounts, which need an account id that Lambda does not provide.
  */
 export const dynamoDbEndpoint = async (options: ClientOptions): Promise<DynamoDbEndpoint> => {
   const { profile } = options;
@@ -35,7 +35,7 @@ export const dynamoDbEndpoint = async (options: ClientOptions): Promise<DynamoDb
   return { url: new URL(given ?? `https://${hostOf(region, { fips, dualStack })}`), region };
 };
 
-/** AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, or what a profile says in their place. */
+/** AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, or a profile's value. */
 const configuredEndpoint = async (): Promise<string | undefined> => {
   const unasked = (): never => {
     throw new Error('Nothing but what is configured is asked for');

@@ -10,7 +10,7 @@ export type ExchangeOptions = {
   /** Scheme, host and port. */
   origin: string;
   connectTimeoutMs: number;
-  /** From handing the request over until the end of its answer. */
+  /** From the start of the request to the end of its answer. */
   timeoutMs: number;
 };
 
@@ -22,18 +22,18 @@ type Sent = {
 };
 
 /**
- * For how long an idle connection is used again, in milliseconds. A call that finds its connection lost all the same is sent
- * once more: it does no harm, and a new connection costs ten times the CPU of a call.
+ * Time for which an idle connection is reused, in milliseconds. A call whose connection was lost is sent once more: that does no
+ * harm, and a new connection costs ten times the CPU of a call.
  */
 const keepAliveMs = 20_000;
 
-/** An item has 400 KB at most; JSON can make six of one byte. */
+/** An item has 400 KB at most; JSON can turn one byte into six. */
 const maxAnswerBytes = 4 * 1024 ** 2;
 
-/** By what they are made of: clients of one process that ask alike use the same connections. */
+/** By their options: clients of one process with the same options share connections. */
 const exchanges = new Map<string, ReturnType<typeof createExchange>>();
 
-/** Sends single requests on connections that are kept, also for the next client of the same origin. */
+/** Sends single requests on kept connections, which the next client of the same origin reuses. */
 export const exchangeWith = (options: ExchangeOptions): ReturnType<typeof createExchange> => {
   const key = JSON.stringify(options);
   const exchange = exchanges.get(key) ?? createExchange(options);
@@ -43,7 +43,7 @@ export const exchangeWith = (options: ExchangeOptions): ReturnType<typeof create
 
 const createExchange = ({ origin, connectTimeoutMs, timeoutMs }: ExchangeOptions) => {
   const settings = {
-    // One timer for the whole of a try is cheaper, and exact.
+    // One timer for a whole try is cheaper, and exact.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: keepAliveMs,
@@ -56,7 +56,7 @@ const createExchange = ({ origin, connectTimeoutMs, timeoutMs }: ExchangeOptions
   let underWay = 0;
   let idleSinceMs = Date.now();
 
-  /** A function that was frozen notices only with its next request that its connections were closed meanwhile: it takes new ones. */
+  /** A function that was frozen notices only with its next request that its connections were closed: it opens new ones. */
   const fresh = (): Pool => {
     if (underWay === 0 && Date.now() - idleSinceMs > keepAliveMs) {
       void pool.destroy();
@@ -116,15 +116,15 @@ const createExchange = ({ origin, connectTimeoutMs, timeoutMs }: ExchangeOptions
     });
 
   return {
-    /** @throws where no whole answer comes, with the names and codes that the SDK's own errors have. */
+    /** @throws if no complete answer comes, with the names and codes of the SDK's own errors. */
     send: ({ signal, ...request }: Sent): Promise<HttpAnswer> =>
       dispatch({ method: 'POST', ...request }, signal),
-    /** Opens a connection by what needs no signature: DynamoDB tells there whether it is well. */
+    /** Opens a connection with a request that needs no signature: DynamoDB answers it with its health. */
     open: (): Promise<HttpAnswer> => dispatch({ method: 'GET', path: '/' }),
   };
 };
 
-/** Whoever sends a call without harm twice may send it again after such an error. */
+/** A call that may be sent twice can be sent again after such an error. */
 export const noAnswer = (message: string, more: { name?: string; code?: string } = {}): Error =>
   Object.assign(new Error(message), { ...more, $retryable: {}, $metadata: {} });
 
@@ -137,6 +137,6 @@ const abortError = (): Error =>
 const lostAnswer = (error: Error, connectTimeoutMs: number): Error => {
   const code = 'code' in error ? String(error.code) : error.name;
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return timeoutError(connectTimeoutMs);
-  // What Node calls it when the other side hangs up.
+  // Node's code for a connection that the other side closed.
   return noAnswer(`no answer (${code})`, { code: code === 'UND_ERR_SOCKET' ? 'ECONNRESET' : code });
 };

@@ -23,7 +23,6 @@ export const createSigner = ({ region, host, path }: { region: string; host: str
     return kept.key;
   };
 
-  /** All headers of the request. */
   return (
     { accessKeyId, secretAccessKey, sessionToken }: Credentials,
     { target, body, atMs }: Signing,

@@ -18,7 +18,7 @@ import { exchangeWith, type HttpAnswer, noAnswer } from './dynamodb-exchange.ts'
 import { createSigner } from './dynamodb-signer.ts';
 import { errorName, tracedCall, unlessError } from './error.ts';
 
-/** A value as DynamoDB writes it, as far as it is used here. */
+/** DynamoDB's form of a value, as far as it is used here. */
 export type AttributeValue = { S: string; N?: undefined } | { N: string; S?: undefined };
 export type Attributes = Record<string, AttributeValue>;
 
@@ -37,7 +37,7 @@ type Answer = {
   Item?: Attributes;
   Attributes?: Attributes;
   Items?: Attributes[];
-  /** Where there is more. */
+  /** Present if there is more. */
   LastEvaluatedKey?: Attributes;
   /** By table. */
   Responses?: Record<string, Attributes[]>;
@@ -46,22 +46,22 @@ type Answer = {
 };
 
 export type DynamoDb = {
-  /** May be sent twice. @throws errors that are called as the SDK's, and know their call. */
+  /** May be sent twice. @throws errors with the SDK's names, which know their call. */
   call(action: Action, input: Input, options?: { signal?: AbortSignal | undefined }): Promise<Answer>;
-  /** By how much our clock certainly differs from that of the last answer, to a second, however long either took to be read. */
+  /** By how much our clock certainly differs from that of the last answer, to a second, however long reading took. */
   clockDiffersByMs(): number;
-  /** Opens a connection before there is something to say. It never fails, and nobody waits for it. */
+  /** Opens a connection before it is needed. It never fails, and nothing waits for it. */
   warm(): void;
 };
 
-/** The SDK's for DynamoDB. */
+/** The SDK's value for DynamoDB. */
 const backoffMs = 25;
-/** Where nothing else is asked for, as of commands. */
+/** The default, as for commands. */
 const defaultTimeouts = { connectionTimeout: 5_000, requestTimeout: 15_000 };
 
 /**
- * DynamoDB without the SDK's client, whose calls take three times the CPU; what decides is the SDK's own: credentials, region
- * and endpoint, which errors are retried and when.
+ * DynamoDB without the SDK's client, whose calls take three times the CPU. The SDK's own code still decides credentials, region
+ * and endpoint, and which errors are retried and when.
  */
 export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
   const { connectionTimeout, requestTimeout } = options.requestHandler ?? defaultTimeouts;
@@ -70,7 +70,7 @@ export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
     baseDelay: backoffMs,
   });
   const credentials = credentialsOf(options);
-  /** By how much AWS' clock is ahead of ours, once it has refused a call for that. */
+  /** How far AWS' clock is ahead of ours, once it has refused a call for that. */
   let skewMs = 0;
   let clockDiffersByMs = 0;
 
@@ -148,23 +148,22 @@ export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
   };
 };
 
-/** A value as DynamoDB writes it. */
 export const attribute = (value: string | number): AttributeValue =>
   typeof value === 'number' ? { N: String(value) } : { S: value };
 
-/** What a conditional write answers; undefined where its condition does not hold. */
+/** The answer of a conditional write; undefined if its condition does not hold. */
 export const unlessRefused = <Answered>(write: () => Promise<Answered>): Promise<Answered | undefined> =>
   unlessError(refusedCondition, write);
 
 const refusedCondition = /^ConditionalCheckFailedException$/;
 
-/** Parameters of a conditional write that tells what was there before it, also where its condition does not hold. */
+/** Parameters of a conditional write that returns the former item, even if its condition does not hold. */
 export const tellingWhatWasThere = {
   ReturnValues: 'ALL_OLD',
   ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
 } as const;
 
-/** Whether such a write was done, and what it tells. */
+/** Whether such a write was done, and the former item. */
 export const whatWasThere = async (
   write: () => Promise<Answer>,
 ): Promise<{ done: boolean; before: Attributes | undefined }> => {
@@ -176,7 +175,7 @@ export const whatWasThere = async (
   }
 };
 
-/** @throws where the answer is not what DynamoDB has sent. */
+/** @throws if the answer is not what DynamoDB has sent. */
 const checkWhole = ({ headers, body }: HttpAnswer): void => {
   const sum = headers['x-amz-crc32'];
   if (sum !== undefined && Number(sum) !== crc32(body))
@@ -199,7 +198,7 @@ const jsonIn = (body: Buffer): unknown => {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** What others than DynamoDB say, such as a proxy, has no name; the SDK calls it after its own trouble with it. */
+/** An answer from another system, such as a proxy, has no name; the SDK names it after its own failure to read it. */
 const refusalIn = (answer: HttpAnswer): ServiceException => {
   const { status, headers } = answer;
   const json = answer.body.length === 0 ? {} : jsonIn(answer.body);
@@ -216,14 +215,16 @@ const refusalIn = (answer: HttpAnswer): ServiceException => {
   return Object.assign(error, data.Item && { Item: data.Item }, retryAfter && { retryAfter });
 };
 
-/** The SDK's: signatures are taken for five minutes. */
+/** The SDK's value: signatures are accepted for five minutes. */
 const toleratedSkewMs = 240_000;
 
-/** By how much the clock of who answered is ahead; NaN where it does not tell. An answer from a cache may be old. */
+/** How far the answering clock is ahead; NaN if the answer has no date. An answer from a cache may be old. */
 const skewIn = ({ headers: { date, age } }: HttpAnswer): number =>
   age === undefined ? Date.parse(String(date)) - Date.now() : Number.NaN;
 
-/** Before the request our clock was past that of the answer, or after the answer it was not there yet; 0: neither, or nobody tells. */
+/**
+ * Nonzero if our clock was past the answer's date before the request, or not there yet after the answer; 0: neither, or no date.
+ */
 const differenceIn = ({ headers: { date, age } }: HttpAnswer, sentMs: number): number => {
   const toldMs = age === undefined ? Date.parse(String(date)) : Number.NaN;
   return Math.max(sentMs - toldMs, toldMs - Date.now(), 0) || 0;
@@ -254,7 +255,7 @@ const retryInfoOf = (thrown: unknown): RetryInfo => {
   return { error, errorType, ...(error.retryAfter && { retryAfterHint: error.retryAfter }) };
 };
 
-/** Rejects where the signal ends the waiting first. */
+/** Rejects if the signal ends the wait first. */
 const unlessAborted = <Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> => {
   if (signal === undefined) return work;
   const { promise, reject } = Promise.withResolvers<never>();

@@ -1,13 +1,13 @@
 import { once } from './once.ts';
 
-/** Makes something of the environment when it is first needed, and once per container. */
+/** Creates a value from the environment at its first use, once per container. */
 export const onceFromEnvironment = <Value>(
   make: (environment: Record<string, string | undefined>) => Value,
 ): (() => Value) => once(() => make(process.env));
 
 /**
- * Does something once Lambda has loaded the function of this name, while nothing is asked of it yet. That it fails is nobody's
- * concern, and whoever loads the file elsewhere sees nothing of it.
+ * Runs work once Lambda has loaded the function of this name and before its first event. Failures are ignored, and nothing
+ * happens if the file is loaded elsewhere.
  */
 export const whileInitialising = (functionName: string, work: () => void): void => {
   if (process.env._HANDLER !== `functions/${functionName}.handler`) return;
@@ -15,7 +15,7 @@ export const whileInitialising = (functionName: string, work: () => void): void 
     try {
       work();
     } catch {
-      // The first message tells.
+      // The first message reports it.
     }
   });
 };

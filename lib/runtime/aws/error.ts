@@ -1,4 +1,4 @@
-/** One call of AWS: what IAM calls its action, and what it is about. Names alone: no account, no key of an object. */
+/** IAM's name of the action, and its resource. Only names: no account, no key of an object. */
 type AwsCall = { action: string; resource: string };
 
 type Arguments = { input: object };
@@ -9,10 +9,10 @@ type Client = {
   middlewareStack: { add(middleware: Middleware, options: { step: 'initialize'; name: string }): void };
 };
 
-/** Beside the errors, not on them: whatever prints an error prints no more than before. */
+/** Beside the errors, not on them: code that prints an error prints no more than before. */
 const calls = new WeakMap<object, AwsCall>();
 
-/** A client whose errors know which call of AWS they come from: the SDK's own tell the service at most. */
+/** Makes a client's errors know their AWS call: the SDK's own name the service at most. */
 export const traced = <Traced extends Client>(client: Traced): Traced => {
   const middleware: Middleware = (next, context) => (given) =>
     tracedCall(context, given.input, () => next(given));
@@ -20,7 +20,6 @@ export const traced = <Traced extends Client>(client: Traced): Traced => {
   return client;
 };
 
-/** A call of AWS whose errors know it. */
 export const tracedCall = async <Answer>(
   context: Context,
   input: object,
@@ -37,7 +36,7 @@ export const tracedCall = async <Answer>(
 const callOf = ({ clientName = '', commandName = '' }: Context, input: object): AwsCall => {
   const service = clientName.replace(/Client$/, '').toLowerCase();
   const command = commandName.replace(/Command$/, '');
-  // IAM has one action for a message and a batch of them, and for an object however it is written or looked at.
+  // IAM has one action for a message and a batch of them, and one for an object however it is written or read.
   const action = service === 's3' ? actionOfS3(command) : command.replace(/Batch$/, '');
   return { action: `${service}:${action}`, resource: resourceIn(input) };
 };
@@ -60,7 +59,7 @@ const resourceIn = (input: object): string => {
   return 'everything';
 };
 
-/** Whatever may be named may be named by its ARN, too, which holds the account's number. */
+/** Anything may also be named by its ARN, which holds the account's number. */
 const nameIn = (text: string): string =>
   text.startsWith('arn:')
     ? text
@@ -70,7 +69,7 @@ const nameIn = (text: string): string =>
         .replace(/^(table|secret|accesspoint|function)[:/]/, '')
     : text;
 
-/** AWS answers, and its clock is so far from ours that nothing may be decided by ours. */
+/** AWS answers, but its clock differs so much from ours that ours must decide nothing. */
 export class ClockDiffersError extends Error {
   override name = 'ClockDiffersError';
   readonly $metadata = {};
@@ -82,10 +81,10 @@ export class ClockDiffersError extends Error {
   }
 }
 
-/** `aws-refused`: no waiting heals it. */
+/** `aws-refused`: waiting does not heal it. */
 export type AwsTrouble = { kind: 'unavailable' | 'aws-refused'; message: string; remedy?: string };
 
-/** What an error of AWS means for whoever waits; undefined: it is none. */
+/** The consequence of an AWS error for a waiting message; undefined if it is not one of AWS. */
 export const awsTroubleIn = (error: unknown): AwsTrouble | undefined => {
   if (!(error instanceof Error && isOfAws(error))) return undefined;
   if (error instanceof ClockDiffersError) return { kind: 'unavailable', message: error.message };
@@ -114,23 +113,23 @@ const isNetworkCode = (error: Error): boolean =>
 /** A proxy may put any text where AWS writes the name. */
 const awsNameOf = ({ name }: Error): string => (/^[\w.:-]{1,80}$/.test(name) ? name : 'Unknown');
 
-/** What AWS refuses now and takes later: a rush, an interrupted change, a role's credentials that have just ended. */
+/** Refusals that pass: a rush, an interrupted change, a role's credentials that have just expired. */
 const passing =
   /Throttl|TooManyRequests|SlowDown|LimitExceeded|ThroughputExceeded|OverLimit|PriorRequest|Transaction(InProgress|Conflict)|OperationAborted|ResourceInUse|Timeout|Expired|TokenRefreshRequired|TooSkewed|InTheFuture|Unavailable|Internal/i;
 
-/** Without an answer, with one of a server in trouble, or with a refusal that passes. */
+/** No answer, an answer of a failing server, or a refusal that passes. */
 const heals = (error: Error): boolean => {
   const { $metadata, $retryable } = error as { $metadata?: { httpStatusCode?: number }; $retryable?: object };
   const status = $metadata?.httpStatusCode ?? 500;
   if (status < 300 || status >= 500 || status === 408 || status === 429) return true;
   if ($retryable || passing.test(error.name)) return true;
-  // Of an answer that breaks off in its middle the status is known, and not what it said.
+  // If an answer breaks off, its status is known, but not its content.
   if (error.name === 'Error' || isNetworkCode(error)) return true;
-  // An answer without a body has no name for what is wrong, and S3 gives such a one to expired credentials, too.
+  // An answer without a body names no fault, and S3 also sends one for expired credentials.
   return status === 400 && awsNameOf(error) === 'Unknown';
 };
 
-/** Who must do what, by the kind of refusal that an error's name tells. */
+/** Who must do what, by the refusal in an error's name. */
 const helpFor = (name: string, { action, resource }: AwsCall): { who: string; remedy: string } => {
   if (/kms|decrypt|encrypt/i.test(name))
     return {
@@ -157,10 +156,9 @@ const helpFor = (name: string, { action, resource }: AwsCall): { who: string; re
   };
 };
 
-/** What kind of error it is, without what it says. */
 export const errorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
-/** What a call answers; undefined where it fails with an error of such a name. */
+/** The answer of a call; undefined if it fails with an error of such a name. */
 export const unlessError = async <Answer>(
   names: RegExp,
   call: () => Promise<Answer>,

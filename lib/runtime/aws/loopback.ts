@@ -1,6 +1,6 @@
-/** Whether a URL leads to this machine: only there may requests with keys, tokens or grades go without TLS. */
+/** Whether a URL leads to this machine: only then may requests with keys, tokens or grades go without TLS. */
 export const isLoopback = ({ hostname }: URL): boolean =>
-  // URL writes every spelling of an address in one way, as in 127.0.0.1 for 0x7f.1.
+  // URL normalizes every spelling of an address, as in 127.0.0.1 for 0x7f.1.
   /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
 /** HTTPS, or plain HTTP to this machine. */

@@ -1,4 +1,4 @@
-/** Makes a value when it is first asked for, and then always gives the same; where that throws, it is tried anew. */
+/** Creates a value at its first use and keeps it; if that throws, the next use tries again. */
 export const once = <Value>(make: () => Value): (() => Value) => {
   let made: { value: Value } | undefined;
   return () => {

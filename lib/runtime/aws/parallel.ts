@@ -1,8 +1,7 @@
-/** In their order, so many together at most. */
 export const chunksOf = <Item>(items: readonly Item[], size: number): Item[][] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size));
 
-/** Works on all items, so many at a time. @throws the first error, after what was begun has ended. */
+/** Works on all items, with limited concurrency. @throws the first error, after the work that was begun has ended. */
 export const inParallel = async <Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
   work: (item: Item) => Promise<unknown>,

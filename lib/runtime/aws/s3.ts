@@ -1,5 +1,4 @@
 import { type ClientOptions, lazyAwsClient } from './clients.ts';
 
-/** Loaded when it is first asked for. */
 export const s3Client = (options: ClientOptions) =>
   lazyAwsClient(async () => (await import('@aws-sdk/client-s3')).S3Client, options);

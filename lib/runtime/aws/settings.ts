@@ -62,7 +62,10 @@ const settingsSchema = z.object({
   PLATFORM_BODY_TIMEOUT_MS: count.default(15_000),
   /** Caps the calls of all clients together; without the platform's headers, those of all containers together. */
   PLATFORM_CALLS_PER_MINUTE: count.optional(),
-  /** How many containers share that cap evenly where the platform tells no budget: package.config.ts counts those of serverless.yml. */
+  /**
+   * Number of containers that share that cap evenly if the platform reports no budget: package.config.ts counts those of
+   * serverless.yml.
+   */
   PACE_CONTAINERS: count.default(34),
   SECRET_PREFIX: z
     .string()
@@ -70,23 +73,23 @@ const settingsSchema = z.object({
   SECRET_TTL_SECONDS: count.default(300),
   QUEUE_URL: z.url(),
   DEAD_LETTER_QUEUE_URL: z.url(),
-  /** Keeps messages whole that SQS does not take as letters. */
+  /** Keeps whole messages that SQS does not accept as letters. */
   LETTERS_BUCKET: z.string().optional(),
-  /** Has files of events under events/<function>/. */
+  /** Holds files of events under events/<function>/. */
   EVENTS_BUCKET: z.string().optional(),
   EVENTS_FILE_MAXIMUM_BYTES: count.default(256 * 1024 ** 2),
   EVENTS_FILE_MAXIMUM: count.default(500_000),
   LEDGER_TABLE: z.string().optional(),
   /** What the SIS' ids stand for. */
   CROSSWALK_TABLE: z.string().optional(),
-  /** What operators see of letters and of messages that wait. */
+  /** The operators' records of letters and of waiting messages. */
   DESK_TABLE: z.string().optional(),
   LEDGER_GRACE_SECONDS: count.default(60),
   /** Name or ARN of the secret that keys the ledger's digests. */
   LEDGER_KEY_SECRET: z.string().optional(),
   /** The queue's visibility timeout. */
   QUEUE_VISIBILITY_SECONDS: count.default(720),
-  /** A message that its queue shows again is received within this time, be it that its first receipts fail. */
+  /** A message that its queue delivers again is received within this time, even if its first receipts fail. */
   QUEUE_BACKLOG_SECONDS: count.default(2_700),
   FILE_HOSTS: fileHosts.default([]),
   FILE_LOOPBACK: flag.default(false),
@@ -98,7 +101,7 @@ const settingsSchema = z.object({
   WAIT_MINIMUM_SECONDS: count.default(5),
   WAIT_MAXIMUM_SECONDS: count.default(1_800),
   WAIT_LONGEST_HOURS: z.coerce.number().positive().default(24),
-  /** So long a message waits for the crosswalk to know its ids. */
+  /** How long a message waits for the crosswalk to know its ids. */
   WAIT_UNKNOWN_ID_HOURS: z.coerce.number().positive().default(3),
   METRIC_NAMESPACE: z
     .string()
@@ -112,14 +115,14 @@ const settingsSchema = z.object({
 
 export type Settings = z.infer<typeof settingsSchema>;
 
-/** What token-refresh reads, which has no queue. */
+/** Without a queue. */
 const refreshSettingsSchema = settingsSchema
   .pick({ SECRET_PREFIX: true, METRIC_NAMESPACE: true, LOG_LEVEL: true })
   .extend({ TOKEN_TIMEOUT_MS: count.default(30_000) });
 
 export type RefreshSettings = z.infer<typeof refreshSettingsSchema>;
 
-/** What course-export reads, which has no queue either. */
+/** Without a queue. */
 const exportSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_QUEUE_URL: true }).extend({
   EXPORT_BUCKET: z.string(),
   EXPORT_PREFIX: z
@@ -139,7 +142,7 @@ const changesUrl = z
     return username + password + hash === '';
   }, 'must have no user, password or fragment. Put a key into the secret');
 
-/** What change-poll reads. Without CHANGES_URL it does nothing. */
+/** Without CHANGES_URL, change-poll does nothing. */
 const pollSettingsSchema = settingsSchema
   .pick({
     ...{ SECRET_PREFIX: true, METRIC_NAMESPACE: true, LOG_LEVEL: true, DEAD_LETTER_QUEUE_URL: true },
@@ -149,12 +152,12 @@ const pollSettingsSchema = settingsSchema
     LEDGER_TABLE: z.string(),
     CHANGES_BUCKET: z.string(),
     CHANGES_URL: changesUrl.optional(),
-    /** Under which the last id is kept: another source of changes has another. */
+    /** The key of the last id: another source of changes needs another name. */
     CHANGES_NAME: z
       .string()
       .regex(/^[\w.-]{1,60}$/, 'must be at most 60 letters, digits and _.-')
       .default('changes'),
-    /** Of the secret behind SECRET_PREFIX. '': requests are not signed. */
+    /** Name of the secret below SECRET_PREFIX. '': requests are not signed. */
     CHANGES_SECRET: z.string().optional(),
     CHANGES_ACCEPT: z.string().default('application/json'),
     CHANGES_AFTER_PARAMETER: z.string().default('lastProcessedID'),
@@ -164,7 +167,7 @@ const pollSettingsSchema = settingsSchema
     CHANGES_FROM: z.string().optional(),
     CHANGES_MAXIMUM_BYTES: count.default(16 * 1024 ** 2),
     CHANGES_TIMEOUT_MS: count.default(15_000),
-    /** Lets it ask addresses that are not public, and ask them by plain http. */
+    /** Allows addresses that are not public, and plain http. */
     CHANGES_PRIVATE: flag.default(false),
   })
   .refine(({ CHANGES_URL, CHANGES_PRIVATE }) => CHANGES_PRIVATE || !CHANGES_URL?.startsWith('http:'), {
@@ -173,18 +176,18 @@ const pollSettingsSchema = settingsSchema
   });
 
 export type PollSettings = z.infer<typeof pollSettingsSchema>;
-/** What crosswalk-fill reads, which has no queue either. */
+/** Without a queue. */
 const crosswalkSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_QUEUE_URL: true }).extend({
   CROSSWALK_TABLE: z.string(),
   CROSSWALK_BUCKET: z.string(),
   CROSSWALK_MAXIMUM_REMOVALS_PERCENT: z.coerce.number().min(0).max(100).default(5),
-  /** Of UTC. */
+  /** In UTC. */
   CROSSWALK_CLASSLISTS_HOUR: z.coerce.number().int().min(0).max(23).default(3),
   WAIT_LONGEST_HOURS: z.coerce.number().positive().default(3),
 });
 
 export type CrosswalkSettings = z.infer<typeof crosswalkSettingsSchema>;
-/** What snapshot-import reads: it calls no platform, and has no queue. */
+/** snapshot-import calls no platform, and has no queue. */
 const snapshotSettingsSchema = settingsSchema
   .pick({
     ...{ DEAD_LETTER_QUEUE_URL: true, METRIC_NAMESPACE: true, LOG_LEVEL: true },
@@ -201,16 +204,16 @@ const snapshotSettingsSchema = settingsSchema
 
 export type SnapshotSettings = z.infer<typeof snapshotSettingsSchema>;
 
-/** What reconcile reads, which has no queue either: it sends to those of others. */
+/** reconcile has no queue; it sends to the queues of other functions. */
 const reconcileSettingsSchema = settingsSchema.omit({ QUEUE_URL: true }).extend({
   LEDGER_TABLE: z.string(),
   LEDGER_KEY_SECRET: z.string(),
   RECONCILE_BUCKET: z.string(),
-  /** Every write of so long ago is looked at. */
+  /** Every write of the last hours, this many, is compared. */
   RECONCILE_RECENT_HOURS: z.coerce.number().positive().default(25),
-  /** Of older ones about so many, by chance. */
+  /** Approximate number of older writes that are compared, chosen at random. */
   RECONCILE_SAMPLE: count.default(30_000),
-  /** And each once in so many nights. */
+  /** Each write is compared once in this many nights. */
   RECONCILE_NIGHTS: count.default(28),
   RECONCILE_LONGEST_HOURS: z.coerce.number().positive().default(8),
   RECONCILE_CONCURRENCY: count.default(16),
@@ -218,7 +221,6 @@ const reconcileSettingsSchema = settingsSchema.omit({ QUEUE_URL: true }).extend(
 
 export type ReconcileSettings = z.infer<typeof reconcileSettingsSchema>;
 
-/** What a function's logs and metrics are made with. */
 export const observeOptionsOf = (
   name: string,
   settings: Pick<Settings, 'LOG_LEVEL' | 'METRIC_NAMESPACE'>,
@@ -230,13 +232,13 @@ export const backoffOf = (settings: Pick<Settings, 'WAIT_MINIMUM_SECONDS' | 'WAI
   maximumSeconds: settings.WAIT_MAXIMUM_SECONDS,
 });
 
-/** Of a function: the queues of a stage have addresses that differ in the name alone. */
+/** The queues of a stage have addresses that differ only in the function's name. */
 export const queueUrlOf = (
   functionName: string,
   { DEAD_LETTER_QUEUE_URL }: Pick<Settings, 'DEAD_LETTER_QUEUE_URL'>,
 ): string => DEAD_LETTER_QUEUE_URL.replace(/dead-letters$/, functionName);
 
-/** A store at an address of its own has no DNS name for each bucket. */
+/** A store with its own address has no DNS name for each bucket. */
 export const hasOwnStore = (settings: Pick<Settings, 'AWS_ENDPOINT_URL' | 'AWS_ENDPOINT_URL_S3'>): boolean =>
   (settings.AWS_ENDPOINT_URL_S3 ?? settings.AWS_ENDPOINT_URL) !== undefined;
 

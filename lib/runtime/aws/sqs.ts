@@ -5,23 +5,21 @@ import { type ClientOptions, lazyAwsClient } from './clients.ts';
 import { errorName } from './error.ts';
 import { inParallel } from './parallel.ts';
 
-/** Loaded when it is first asked for. */
 export const sqsClient = (options: ClientOptions) =>
   lazyAwsClient(async () => (await import('@aws-sdk/client-sqs')).SQSClient, options);
 
-/** A queue, and the client that speaks to it. */
 export type Queue = { sqs: SQSClient; url: string };
 
-/** Why an entry was not done, by its place in what was given; what is not named here was done. */
+/** Why an entry was not done, by its index in the input; any other was done. */
 export type Failures = Map<number, string>;
 
-/** The most that SQS takes in one batch call. */
+/** SQS' limit for one batch call. */
 export const maxEntries = 10;
 
-/** What became of messages that were given to SQS, by their places in what was given. */
+/** The result of a send, by indexes in the input. */
 export type SendResult = {
   failures: Failures;
-  /** As SQS names them; undefined: it did not take the message. */
+  /** SQS' ids; undefined: it did not accept the message. */
   messageIds: (string | undefined)[];
   /** Why a whole call got no answer, or was refused; of several, one. */
   error?: unknown;
@@ -64,7 +62,7 @@ export const deleteAll = async ({ sqs, url }: Queue, receiptHandles: string[]): 
   });
 };
 
-/** Shows messages again after so many seconds; 0: at once. */
+/** Delivers messages again after this many seconds; 0: at once. */
 export const hideAll = (queue: Queue, receiptHandles: string[], seconds: number): Promise<Failures> =>
   inBatches(receiptHandles, (batch) =>
     hide(
@@ -73,7 +71,7 @@ export const hideAll = (queue: Queue, receiptHandles: string[], seconds: number)
     ),
   );
 
-/** Shows as many messages as one call takes again, each after its own time; answers the entries that failed. */
+/** Delivers the messages of one batch call again, each after its own time; returns the entries that failed. */
 export const hide = async (
   { sqs, url }: Queue,
   messages: readonly { receiptHandle: string; seconds: number }[],
@@ -87,9 +85,9 @@ export const hide = async (
 };
 
 const attempts = 3;
-/** So many batch calls are under way at once. */
+/** Number of concurrent batch calls. */
 const maxCalls = 8;
-/** After so many calls in a row that got no answer, no more are made: the SDK has tried each of them several times. */
+/** After this many consecutive calls without an answer, no more are made: the SDK has tried each of them several times. */
 const maxUnanswered = 16;
 
 type Call<Item> = (batch: Item[]) => Promise<BatchResultErrorEntry[] | undefined>;
@@ -123,7 +121,7 @@ const givingUp = <Item>(call: Call<Item>): Call<Item> => {
 
 type Batch<Item> = { from: number; items: Item[] };
 
-/** As many together as SQS takes in one call. */
+/** In SQS' largest batches. */
 const batchesOf = <Item>(items: Item[]): Batch<Item>[] => {
   const batches: Batch<Item>[] = [];
   let bytes = 0;
@@ -141,14 +139,14 @@ const batchesOf = <Item>(items: Item[]): Batch<Item>[] => {
   return batches;
 };
 
-/** A batch call succeeds as a whole even where single entries failed: those alone are asked for again, a few times. */
+/** A batch call succeeds as a whole even if single entries failed: only those are sent again, a few times. */
 const untilDone = async <Item>(items: Item[], call: Call<Item>): Promise<Failures> => {
   const failures: Failures = new Map();
   let left = [...items.keys()];
   for (let attempt = 1; left.length > 0; attempt += 1) {
     const asked = left;
     const failed = await call(asked.map((at) => items[at] as Item)).catch((error: unknown) =>
-      // The SDK has tried again by itself. Whether the call had its effect is not known; its entries count as not done.
+      // The SDK has tried again already. Whether the call had its effect is not known; its entries count as not done.
       asked.map((_, at) => ({ Id: String(at), Code: errorName(error), SenderFault: true })),
     );
     left = [];

@@ -1,6 +1,6 @@
 import { attribute, type DynamoDb, unlessRefused } from './dynamodb.ts';
 
-/** The ledger's table: what functions tell beside it lies in items of their own, whose keys have other prefixes. */
+/** Items in the ledger's table that are not the ledger's: their keys have other prefixes. */
 export type ItemTable = {
   dynamodb: DynamoDb;
   table: string;
@@ -11,7 +11,7 @@ type Values = Record<string, string | number>;
 
 const keyOf = (resource: string) => ({ resource: { S: resource } });
 
-/** @throws where the table cannot be read. */
+/** @throws if the table cannot be read. */
 export const readItem = async (
   { dynamodb, table, nowMs }: ItemTable,
   key: string,
@@ -25,7 +25,7 @@ export const readItem = async (
   );
 };
 
-/** Numbers to `add` are 0 where there are none yet. False: only an item that has not expired was to be changed, and there is none. */
+/** Numbers to `add` start at 0. False: only an existing item that has not expired was to be changed, and there is none. */
 export const updateItem = async (
   { dynamodb, table, nowMs, abortSignal }: ItemTable & { abortSignal: AbortSignal },
   key: string,
@@ -55,12 +55,12 @@ export const updateItem = async (
   return (await unlessRefused(write)) !== undefined;
 };
 
-/** At most this much time at the end of an invocation, in milliseconds: settled messages must not be lost because of it. */
+/** Time limit at the end of an invocation, in milliseconds: settled messages must not be lost because of it. */
 const writingMs = 2_000;
 
 type Write = { write(abortSignal: AbortSignal): Promise<unknown>; failed(error: unknown): void };
 
-/** Never throws: what functions tell beside the ledger must stop nothing. */
+/** Never throws: records beside the ledger must not stop anything. */
 export const writeInReserve = async (writes: readonly Write[]): Promise<void> => {
   if (writes.length === 0) return;
   const late = AbortSignal.timeout(writingMs);

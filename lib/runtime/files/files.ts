@@ -21,8 +21,8 @@ export type FilesOptions = FileRules & {
 } & Pick<HttpsFileOptions, 'resolve' | 'tls'>;
 
 /**
- * Failures are `invalid` where the message names something that cannot be used, `unavailable` where waiting may help;
- * a file that ends early or changes fails while it is streamed.
+ * Failures are `invalid` if the message names something unusable, `unavailable` if waiting may help. A file that ends early or
+ * changes fails while it is streamed.
  */
 export const createFiles = (options: FilesOptions): Files & { close(): Promise<void> } => {
   checkFileHosts(options.hosts);
@@ -64,13 +64,13 @@ export type StoredObject = { bucket: string; key: string; versionId?: string | u
 
 export type StoredFile = OpenedFile & {
   name: string;
-  /** What is read, as S3 tells contents apart. */
+  /** Identifies the content that is read. */
   etag: string;
-  /** Where the reading begins: at the first byte, unless the object is still what it was. */
+  /** First byte that is read: 0, unless the object is unchanged. */
   start: number;
 };
 
-/** Opens an object, to go on from a byte of it. Failures are those of `Files`. */
+/** Opens an object to continue from a byte of it. Failures are those of `Files`. */
 export const openStored = async (
   { bucket, key, versionId }: StoredObject,
   { from, ...access }: S3Access & { maximumBytes: number; from?: { byte: number; etag: string } | undefined },
@@ -127,7 +127,7 @@ const openObject = async (
 const s3Failure = (name: string, error: unknown): MessageFailure => {
   const { $metadata } = Object(error) as { $metadata?: { httpStatusCode?: number } };
   const status = $metadata?.httpStatusCode;
-  // S3 answers 403 for a missing object where the caller may not list the bucket.
+  // S3 answers 403 for a missing object if the caller may not list the bucket.
   if (status === 403 || status === 404)
     return new MessageFailure(
       'invalid',
@@ -149,7 +149,7 @@ const s3Failure = (name: string, error: unknown): MessageFailure => {
   });
 };
 
-/** The type of an image by its first bytes, and the whole file to read; undefined where it is no image. */
+/** The type of an image by its first bytes, and the whole file to read; undefined if it is no image. */
 export const sniffImage = async (
   file: OpenedFile,
 ): Promise<{ contentType: ImageType; file: OpenedFile } | undefined> => {

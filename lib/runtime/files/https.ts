@@ -9,7 +9,7 @@ import { addressIn } from './uri.ts';
 
 export type AddressRules = {
   allowLoopback: boolean;
-  /** Also addresses of networks that are not public, for a host that whoever deploys has named. */
+  /** Allows addresses of private networks, for a host that the deployment's settings name. */
   allowPrivate?: boolean | undefined;
   /** The addresses of a host name; the system's resolver unless given. */
   resolve?: ((hostname: string) => Promise<string[]>) | undefined;
@@ -63,7 +63,7 @@ export const openHttpsFile = async (
   };
 };
 
-/** No lookup is made for an address, so it is checked before. @throws MessageFailure where it is not allowed. */
+/** No lookup is made for an address, so it is checked before. @throws MessageFailure if it is not allowed. */
 export const checkAddress = (hostname: string, rules: AddressRules): void => {
   const literal = addressIn(hostname);
   if (literal) refuseInternal([literal], hostname, rules);

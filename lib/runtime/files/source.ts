@@ -10,7 +10,7 @@ export type OpenedFile = { readonly bytes: number; stream(): AsyncIterable<Uint8
 export type FileSource = {
   bytes: number;
   body(): Promise<Readable>;
-  /** Called after the last byte; throws where the file was not complete. */
+  /** Called after the last byte; throws if the file was not complete. */
   finish?(): Promise<void>;
 };
 
@@ -21,7 +21,7 @@ export type Reading = {
   signal: AbortSignal;
   /** The time limit between two chunks, without the time that the consumer takes. */
   timeoutMs: number;
-  /** Releases what the source holds, where the file was not read to its end. */
+  /** Releases what the source holds, if the file was not read to its end. */
   abandon(): void;
 };
 

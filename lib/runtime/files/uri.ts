@@ -17,7 +17,7 @@ export type FileLocation = { name: string } & (
   | { scheme: 'https'; url: URL }
 );
 
-/** Parses a message's `uri`; throws `invalid` where it names no file that may be opened. */
+/** Parses a message's `uri`; throws `invalid` if it names no file that may be opened. */
 export const parseFileUri = (uri: string, rules: FileRules): FileLocation => {
   const location = locate(uri, rules);
   if (typeof location === 'string')
@@ -67,7 +67,7 @@ const locateUrl = (uri: string, rules: FileRules | undefined): FileLocation | st
 const matches = (host: string, listed: string): boolean =>
   listed.startsWith('*.') ? host.endsWith(listed.slice(1)) : host === listed;
 
-/** The address, where a URL's host is an address and not a name. */
+/** Undefined if a URL's host is a name and not an address. */
 export const addressIn = (hostname: string): string | undefined => {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1');
   return ipaddr.isValid(bare) ? bare : undefined;

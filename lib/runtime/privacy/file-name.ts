@@ -1,7 +1,7 @@
 /** In ‹›, as a file's name may be a person's: letters keep it, logs and what is shown of letters leave it out. */
 export const fileName = (name: string): string => `‹${storable(name).replaceAll('›', '>')}›`;
 
-/** A text without the names of files, also where it was cut within one. */
+/** Also removes a file's name that was cut. */
 export const withoutFileNames = (text: string): string => text.replace(/‹[^›]*›?/g, 'a file');
 
 /** SQS refuses a letter with such characters in an attribute, and a terminal obeys some of them. */

@@ -2,8 +2,8 @@ import { endOfString, hasTooManyValues, isJson, stringIn, topTextIn } from '../.
 import { maxBytes } from '../../message/sqs-limits.ts';
 
 /**
- * A body that may be kept, and the names of the fields whose values were removed from it. `isWithheld`: none of it is kept but what it
- * was.
+ * A body that may be kept, and the names of the fields whose values were removed from it. `isWithheld`: nothing of it is kept but
+ * a description.
  */
 export type Masked = { body: string; fields: string[]; isWithheld?: true };
 
@@ -29,13 +29,13 @@ export const withoutFields = (body: string, names: readonly string[] = [], isTak
   };
 };
 
-/** The same of a message into which nobody may look, as its function died of that. */
+/** The same for a message that must not be parsed, because its function died of that. */
 export const unread = (body: string, names: readonly string[] = []): Masked =>
   names.length === 0
     ? { body, fields: [] }
     : { body: withheldBody(body, 'cannot be searched for it'), fields: [], isWithheld: true };
 
-/** What the letter of a message tells in the place of the message. */
+/** The letter's text in place of the message. */
 export const withheldBody = (body: string, why = 'is too large to look for it'): string => {
   const id = topTextIn(body, 'id');
   return JSON.stringify({
@@ -99,7 +99,7 @@ const changed = (text: string, changes: Change[]): string => {
 /** An open object or list, the field that holds it, and the forbidden name in `{"name":"key","value":"…"}`. */
 type Frame = { from: number; field: string; named?: string; values: { from: number; to: number }[] };
 
-/** Fields that hold a name, whose value is in the field beside them. */
+/** Fields that hold a name; the value is in another field of the same object. */
 const naming = new Set(['name', 'key', 'field', 'parameter', 'id']);
 
 /** Reads any text once, at any depth. */
@@ -123,7 +123,7 @@ const findQuoted = (text: string, search: Search): Found => {
     for (const change of inner.changes)
       found.changes.push({ from: from + change.from, to: from + change.to, by: change.by });
   };
-  /** Checks the value that begins there; returns where to go on. */
+  /** Checks the value that begins there; returns where to continue. */
   const look = (name: string, from: number): number => {
     const kind = bare(name);
     const isText = text[from] === '"';
@@ -247,7 +247,7 @@ const placesIn = (literal: string): number[] => {
   return places;
 };
 
-/** Undefined where it is not a string, such as one that is cut off. */
+/** Undefined if it is not a complete string. */
 const textIn = (literal: string): string | undefined => {
   if (!literal.includes('\\') && literal.length > 1 && literal.endsWith('"')) return literal.slice(1, -1);
   return stringIn(literal);

@@ -50,6 +50,6 @@ const isWord = (value: unknown): value is string =>
 /** One word for an error, safe for any log: the messages of libraries may repeat what was asked for. */
 export const errorCode = (error: unknown): string => {
   if (!(error instanceof Error)) return typeof error;
-  // That of a signal's error is a number.
+  // The code of a signal's error is a number.
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 };

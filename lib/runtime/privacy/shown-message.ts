@@ -6,14 +6,14 @@ import { shownIds } from './shown-ids.ts';
 /** Fields of the event itself that name the message, and no person. */
 const plainFields = new Set(['specversion', 'id', 'source', 'type', 'time', 'sequence', 'datacontenttype']);
 
-/** A message as it may be shown to anybody: its shape and its ids, without its envelopes. Undefined where it is no JSON object. */
+/** A message that may be shown to anybody: its shape and its ids, without its envelopes. Undefined if it is no JSON object. */
 export const maskedBody = (body: string): unknown => {
   const json = heldIn(body);
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
   return maskedFields(json, (name, value) => maskedField([name], value));
 };
 
-/** The event where a text holds one, else its JSON as it is: that of a notice names no event, and is hidden as any other. */
+/** The event in a text, otherwise its JSON as it is: the JSON of a notice names no event, and is hidden as any other. */
 const heldIn = (body: string): unknown => {
   const json = jsonIn(body);
   const held = unwrapped(json);
@@ -45,13 +45,16 @@ const maskedFields = (object: object, masked: (name: string, value: unknown) => 
     ]),
   );
 
-/** Ids of the platform, where they are numbers, and the fields that tell which shape the data has. An object may have a `toString` that is no function. */
+/**
+ * Ids of the platform, if they are numbers, and the fields that determine the shape of the data. An object may have a `toString`
+ * that is no function.
+ */
 const isPlain = (name: string, value: unknown): boolean =>
   shownIds.has(name)
     ? typeof value !== 'object' && /^\d{1,16}$/.test(String(value))
     : ['type', 'contentType'].includes(name) && typeof value === 'string' && /^[\w.+/-]{1,60}$/.test(value);
 
-/** Every text and every number that `maskedBody` hides; the whole body where it is no JSON. */
+/** Every text and every number that `maskedBody` hides; the whole body if it is no JSON. */
 export const hiddenIn = (body: string): string[] => {
   const json = heldIn(body);
   if (json === undefined) return [body];

@@ -45,7 +45,7 @@ export const vocabularyOf = (texts: Iterable<string>) => {
       for (const reading of readingsOf(token)) numbers.add(reading);
       if (isLong(token)) for (const spelling of spellingsOf(token)) words.add(spelling);
     }
-  // To search one long text is fast.
+  // Searching one long text is fast.
   const all = `\n${[...words].join('\n')}\n`;
   const hasWord = (word: string): boolean => {
     const bare = bareOf(word);
@@ -75,7 +75,7 @@ export type Vocabulary = ReturnType<typeof vocabularyOf>;
 
 /** A piece of a word that has this many letters is hidden. */
 const minPiece = 4;
-/** Where the text marks the word as cut off, fewer are enough. */
+/** If the text marks the word as cut off, fewer are enough. */
 const minEnd = 2;
 
 /** A word of two letters counts only if it may be a name: `Li`, but not `is`. */

@@ -1,2 +1,2 @@
-/** The platform's budget in credits, as its last answer told it. */
+/** In credits, from the platform's last answer. */
 export type Budget = { budget: number; remaining: number; endsMs: number; cost: number };

@@ -5,7 +5,7 @@ export type CallReport = {
   operation: string;
   /** `METHOD /path`, without query. */
   call: string;
-  /** Undefined where no answer came. */
+  /** Undefined if no answer came. */
   status: number | undefined;
   durationMs: number;
   /** False only if it is certain that the call changed nothing on the platform. */

@@ -4,15 +4,15 @@ import { errorName } from '../aws/error.ts';
 import { type ItemTable, readItem, updateItem, writeInReserve } from '../aws/table-items.ts';
 import type { CallReport } from './call-report.ts';
 
-/** What keeps messages waiting until a person acts. */
+/** A cause that keeps messages waiting until a person acts. */
 export type Incident = z.infer<typeof incidentSchema>;
 
 const incidentSchema = z.object({
   kind: z.string(),
-  /** When it was met first and last, without a pause in between that is longer than messages wait. */
+  /** The first and the last time it was met, without a pause that is longer than messages wait. */
   sinceMs: z.number(),
   lastMs: z.number(),
-  /** Who met it last. */
+  /** The function that met it last. */
   function: z.string(),
   message: z.string(),
   remedy: z.string(),
@@ -27,7 +27,7 @@ export const serviceCredential = 'service-credential';
 export const incidentOf = (functionName: string, kind: 'credentials' | 'aws-refused'): string =>
   `${functionName}/${kind}`;
 
-/** @throws where the table cannot be read. */
+/** @throws if the table cannot be read. */
 export const readIncident = async (access: ItemTable, subject: string): Promise<Incident | undefined> => {
   const item = await readItem(access, keyOf(subject));
   return item && incidentSchema.parse(item);
@@ -40,13 +40,13 @@ export type Ending = {
   calls: readonly CallReport[];
   /** Whether the service's own credential signs. */
   asService: boolean;
-  /** It was received or replayed before, so that something was in its way. */
+  /** It was received or replayed before, so something has delayed it. */
   again: boolean;
 };
 
 export type IncidentOptions = ItemTable & {
   function: string;
-  /** For how long a message waits at most between two attempts, in seconds. */
+  /** Longest wait of a message between two attempts, in seconds. */
   maximumWaitSeconds: number;
   warn(text: string, facts: Record<string, string>): void;
 };
@@ -57,8 +57,8 @@ const hourSeconds = 3_600;
 
 /**
  * Records what keeps messages waiting until a person acts, so that others can see it. Without an incident, nothing is read or
- * written. An incident expires when nobody has met it for longer than messages wait, as every waiting message meets it again. An
- * incident of the service's credential ends earlier: when a message succeeds in spite of it, in a container that has met it or
+ * written. An incident expires if no message has met it for longer than messages wait, as every waiting message meets it again.
+ * An incident of the service's credential ends earlier: when a message succeeds in spite of it, in a container that has met it or
  * with a message that may have met it.
  */
 export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: IncidentOptions) => {
@@ -112,7 +112,7 @@ export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: Incide
       isOver(ownCredential);
       if (calls.some(isTakenChange)) isOver(serviceCredential);
     },
-    /** At the end of an invocation: writes what was heard. It never throws. */
+    /** Call this at the end of an invocation: it writes the news. It never throws. */
     write: async (): Promise<void> => {
       const all = [...news];
       news.clear();

@@ -59,7 +59,7 @@ export const logLine = (about: About, given: Record<string, unknown>) => ({
   messages: Array.isArray(given.messages) ? given.messages.map(ownFacts) : undefined,
 });
 
-/** What a line about several messages says of each: the rest is the same for all of them. */
+/** The facts that differ between the messages of a shared line. */
 const ownFacts = (given: Record<string, unknown>) => ({
   messageId: text(given.messageId),
   eventId: text(given.eventId),

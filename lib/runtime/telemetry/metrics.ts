@@ -1,65 +1,70 @@
-/** Every metric with the sets of dimensions under which it is published: what alarms and dashboards may ask for. */
+/** Every metric with the sets of dimensions under which it is published, for alarms and dashboards. */
 export const metricDefinitions = {
-  /** Attempts by what came of them; `kind` is `none` where nothing failed. */
+  /** Attempts by outcome; `kind` is `none` if nothing failed. */
   Messages: { unit: 'Count', dimensions: [['function', 'outcome', 'kind']] },
-  /** Failures that wait until a person acts, `credentials` and `aws-refused`, of messages and of whatever else a function does. */
+  /**
+   * Failures that wait until a person acts, `credentials` and `aws-refused`, of messages and of anything else a function does.
+   */
   Refusals: { unit: 'Count', dimensions: [['function', 'kind'], ['kind']] },
-  /** Dead letters written. By kind and by who must act as well: an alarm cannot add up what it must first search for. */
+  /** Dead letters written. Also by kind and by who must act: an alarm cannot sum series that it must first search for. */
   Letters: { unit: 'Count', dimensions: [['function', 'kind'], ['kind'], ['responsible']] },
-  /** Of the oldest dead letter, told by each replay, also where nothing is replayed: SQS' own metric leaves out what was received thrice. */
+  /**
+   * Age of the oldest dead letter, reported by each replay, even if nothing is replayed: SQS' own metric leaves out messages that
+   * were received three times.
+   */
   LetterAge: { unit: 'Seconds', dimensions: [['function']] },
-  /** For how long a function is paused, of the one that is paused the longest; nothing where none is. */
+  /** How long the longest-paused function has been paused; no value if none is paused. */
   PauseAge: { unit: 'Seconds', dimensions: [['function']] },
   MessageDuration: { unit: 'Milliseconds', dimensions: [['function', 'outcome']] },
-  /** How old messages are when they leave their queue. */
+  /** Age of messages when they leave their queue. */
   MessageAge: { unit: 'Seconds', dimensions: [['function']] },
-  /** For how long messages have waited, since their first receipt, that must wait once more. */
+  /** Time since the first receipt, for messages that must wait again. */
   WaitingAge: { unit: 'Seconds', dimensions: [['function'], []] },
   PlatformLatency: { unit: 'Milliseconds', dimensions: [['function'], ['function', 'operation']] },
-  /** Requests by the status of their answer; `none` where no answer came. */
+  /** Requests by the status of their answer; `none` if no answer came. */
   PlatformAnswers: { unit: 'Count', dimensions: [['function', 'status']] },
-  /** Calls of the platform by class, of all functions together, like the next two: each series costs by the month. */
+  /** Calls of the platform by class, of all functions together, as the next two: each series has a monthly cost. */
   PaceCalls: { unit: 'Count', dimensions: [['priority']] },
-  /** Of these, those that the platform refused as too many. */
+  /** Those calls that the platform refused as too many. */
   PaceRefused: { unit: 'Count', dimensions: [['priority']] },
-  /** How long messages waited for their turn, where they did. */
+  /** How long messages waited for their turn, if they did. */
   PaceWait: { unit: 'Milliseconds', dimensions: [['priority']] },
-  /** Credits that the platform grants to all clients together in a window; nothing where it does not tell. */
+  /** Credits that the platform grants to all clients together in a window; no value if it reports none. */
   PaceBudget: { unit: 'None', dimensions: [[]] },
-  /** Credits that all clients together have used in a window, as told. */
+  /** Credits that all clients together have used in a window, as the platform reports. */
   PaceUsed: { unit: 'None', dimensions: [[]] },
-  /** OAuth credentials whose tokens were due, by what came of it. */
+  /** OAuth credentials whose tokens were due, by outcome. */
   TokenRefreshes: { unit: 'Count', dimensions: [['outcome']] },
   /** OAuth credentials that need a person to authorize again; counted with every run until that is done. */
   AuthorizationsNeeded: { unit: 'Count', dimensions: [['function']] },
   /**
-   * Exports by outcome: `complete`, `incomplete` where some files failed, or `empty` where no course is listed. The engine has
-   * metrics of its own for exports that fail as a whole or run out of time.
+   * Exports by outcome: `complete`, `incomplete` if some files failed, or `empty` if no course is listed. The engine has its own
+   * metrics for exports that fail as a whole or run out of time.
    */
   ExportRuns: { unit: 'Count', dimensions: [['outcome']] },
-  /** Of these exports, the files that are `stored` and those that `failed`. */
+  /** Files of these exports: `stored` or `failed`. */
   ExportParts: { unit: 'Count', dimensions: [['outcome']] },
-  /** Imports of snapshots, by how far they came: each reports all outcomes, so that an alarm about one of them ends. */
+  /** Imports of snapshots by outcome: each import reports all outcomes, so that an alarm about one of them ends. */
   SnapshotImports: { unit: 'Count', dimensions: [['outcome']] },
-  /** Rows of snapshots that were accepted, by what became of them. */
+  /** Rows of accepted snapshots, by change. */
   SnapshotRows: { unit: 'Count', dimensions: [['change']] },
   /** Exports of all courses that the schedule began, without those that a person began. */
   NightlyExports: { unit: 'Count', dimensions: [['function']] },
-  /** 1 of a run that could not read on in the SIS' changes, else 0. */
+  /** 1 for a run that could not continue reading the SIS' changes, otherwise 0. */
   ChangePollsFailed: { unit: 'Count', dimensions: [['function']] },
-  /** Notices of changes: `sent`, `skipped` as the mapping does not name them, or `refused`. */
+  /** Change notices: `sent`, `skipped` if the mapping does not name them, or `refused`. */
   ChangeNotices: { unit: 'Count', dimensions: [['outcome']] },
   /** Fills of the crosswalk that began. */
   CrosswalkRuns: { unit: 'Count', dimensions: [['function']] },
-  /** Fills of the crosswalk by outcome: `filled`, or `held` where names stay as they were until a person has looked. */
+  /** Fills of the crosswalk by outcome: `filled`, or `held` if names stay as they were until a person has looked. */
   CrosswalkFills: { unit: 'Count', dimensions: [['outcome']] },
-  /** Codes that stand for another org unit than before, and nobody has accepted that. */
+  /** Codes that stand for another org unit than before, without an operator's acceptance. */
   CrosswalkMoved: { unit: 'Count', dimensions: [['function']] },
-  /** Comparisons of the platform with what was sent: `whole`, or `partial` where the night was over before. */
+  /** Comparisons of the platform with what was sent: `whole`, or `partial` if the night was too short. */
   ReconcileRuns: { unit: 'Count', dimensions: [['outcome']] },
-  /** The writes that they looked at, by what the platform shows of them. */
+  /** The compared writes, by what the platform shows of them. */
   ReconcileWrites: { unit: 'Count', dimensions: [['class']] },
-  /** 1 or 0, like the next two; nothing where it is not known. */
+  /** 1 or 0, as the next two; no value if it is not known. */
   PlatformReachable: { unit: 'None', dimensions: [['function']] },
   CredentialAccepted: { unit: 'None', dimensions: [['function']] },
   /** Whether the platform has every version that is configured. */
@@ -86,9 +91,9 @@ export const createTally = (namespace: string) => {
       dimensions: Record<DimensionOf<Name>, string>,
       value: number,
     ): void => {
-      // JSON would turn it into null, for which CloudWatch drops the whole line.
+      // JSON would write null, for which CloudWatch drops the whole line.
       if (!Number.isFinite(value)) return;
-      // One invocation has few series: to compare each costs less than to build a key.
+      // One invocation has few series: comparing each costs less than building a key.
       const series = collected.find((each) => each.metric === metric && isSame(each.dimensions, dimensions));
       if (series === undefined) collected.push({ metric, dimensions, values: [value] });
       else if (metricDefinitions[metric].unit === 'Count') series.values[0] = (series.values[0] ?? 0) + value;
@@ -102,7 +107,6 @@ export const createTally = (namespace: string) => {
   };
 };
 
-/** The values of one metric with the same dimensions. */
 const isSame = (one: Dimensions, other: Dimensions): boolean => {
   for (const name in one) if (one[name] !== other[name]) return false;
   return true;

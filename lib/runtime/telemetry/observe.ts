@@ -23,7 +23,7 @@ export type MessageReport = {
   replays: number;
   /** Without the wait for its turn. */
   durationMs: number;
-  /** Spent waiting for its turn to call the platform, where it had to. */
+  /** Spent waiting for its turn to call the platform, if it had to. */
   turnMs?: number | undefined;
   /** The part of `durationMs` spent waiting for the platform. */
   platformMs: number;
@@ -40,9 +40,9 @@ export type MessageReport = {
 
 export type ObserveOptions = {
   function: string;
-  /** Of log lines. Metrics are written at every level but `silent`; at `debug`, each call of the platform has a line. */
+  /** Level of log lines. Metrics are written at every level but `silent`; at `debug`, each call of the platform has a line. */
   level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** Of the metrics. Each stage in an account needs its own. */
+  /** Namespace of the metrics. Each stage in an account needs its own. */
   namespace: string;
   write?: (line: string) => void;
 };
@@ -61,13 +61,13 @@ export const createObserve = (options: ObserveOptions) => {
   return {
     /** From now on, log lines have this invocation's id, as CloudWatch and X-Ray do. */
     begin: (id: string): void => {
-      // Of an invocation that came to no end.
+      // For an invocation that did not end.
       successes.write();
       invocationId = id;
     },
     /**
-     * The line of an attempt, and its metrics. A message that waits or is parked has a line at once; those that need nothing more
-     * and fared alike share one at the end of the invocation, but for the level `debug`.
+     * Writes the line of an attempt, and its metrics. A waiting or parked message has a line at once. Messages that need nothing
+     * more and have the same outcome share one at the end of the invocation, except at level `debug`.
      */
     message: (report: MessageReport): void => {
       const { function: name = options.function, outcome, kind = 'none', durationMs } = report;
@@ -85,7 +85,7 @@ export const createObserve = (options: ObserveOptions) => {
     },
     info: (text: string, facts: Facts = {}) => log('info', text, facts),
     warn: (text: string, facts: Facts = {}) => log('warn', text, facts),
-    /** Logs the name, code, message and stack of the error, and of its cause all but the stack. */
+    /** Logs the name, code, message and stack of the error; for its cause, all but the stack. */
     error: (text: string, facts: Facts = {}, error?: unknown) => log('error', text, facts, error),
     /** One request to the platform: `operation` is its name, not its path. */
     call: ({ operation: called, status, durationMs, priority }: ObservedCall): void => {
@@ -96,15 +96,15 @@ export const createObserve = (options: ObserveOptions) => {
       tally.add('PaceCalls', { priority }, 1);
       if (isRefusal(status)) tally.add('PaceRefused', { priority }, 1);
     },
-    /** For how long a message waited for its turn to call the platform. */
+    /** How long a message waited for its turn to call the platform. */
     turn: (priority: Priority, waitedMs: number): void => {
       if (waitedMs > 0) tally.add('PaceWait', { priority }, waitedMs);
     },
-    /** A failure that concerns no message. Where a person must act, it triggers the same alarms. */
+    /** A failure that concerns no message. If a person must act, it triggers the same alarms. */
     failed: (kind: FailureKind) => failed(kind),
     /** Counts for any other metric. */
     count: tally.add,
-    /** The end of an invocation: writes its metrics. */
+    /** Call this at the end of an invocation: it writes the metrics. */
     flush: (): void => {
       successes.write();
       const metrics = tally.take();
@@ -116,7 +116,7 @@ export const createObserve = (options: ObserveOptions) => {
 
 export type Observe = ReturnType<typeof createObserve>;
 
-/** Without a status where no answer came. */
+/** Without a status if no answer came. */
 type ObservedCall = {
   operation: string;
   status?: number | undefined;
@@ -124,14 +124,14 @@ type ObservedCall = {
   priority: Priority;
 };
 
-/** Whether the platform refused a call as one too many. */
+/** The platform refused a call as one too many. */
 export const isRefusal = (status: number | undefined): boolean => status === 429;
 
-/** So many fields of messages share a line, three or four of each: CloudWatch Logs Insights finds 200 in a line. */
+/** Fields of messages that share a line, three or four of each: CloudWatch Logs Insights finds 200 in a line. */
 const maxShared = 180;
 const sharedFieldsOf = ({ turnMs }: MessageReport): number => (turnMs === undefined ? 3 : 4);
 
-/** What messages must have in common to share a line. */
+/** The facts that messages must have in common to share a line. */
 const sharedFacts = ({
   function: name,
   outcome,
@@ -144,14 +144,14 @@ const sharedFacts = ({
   ...{ function: name, outcome, reason, status, attempts, replays, requests },
 });
 
-/** Holds reports until the end of the invocation: a line's own facts are paid for once, and not for each message. */
+/** Holds reports until the end of the invocation: a line's own facts are billed once, and not for each message. */
 const createSuccesses = (print: (text: string, facts: Told) => void) => {
   const alike = new Map<string, MessageReport[]>();
   const writeOut = (reports: MessageReport[]): void => {
     const [first, ...others] = reports;
     if (first === undefined) return;
     const { outcome } = first;
-    // One that fared as no other did is told of in full.
+    // A message with a unique outcome is logged in full.
     if (others.length === 0) print(`message ${outcome}`, first);
     else print(`messages ${outcome}`, { ...sharedFacts(first), count: reports.length, messages: reports });
   };
@@ -208,7 +208,6 @@ const createLines = (write?: (line: string) => void): Lines => {
 
 const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
-/** A line's facts, or those that several messages share. */
 type Told = Facts & { messages?: readonly MessageReport[] };
 
 type LogOptions = { name: string; least: ObserveOptions['level']; invocation(): string | undefined };

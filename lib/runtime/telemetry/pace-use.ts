@@ -8,13 +8,12 @@ import { isRefusal, type Observe } from './observe.ts';
 /** The most urgent first. */
 export const priorities = ['urgent', 'normal', 'bulk'] as const satisfies readonly Priority[];
 
-/** What all containers of one function have called, of one class. */
+/** Calls of all containers of one function, in one class. */
 export type CallCount = { function: string; priority: Priority; calls: number; refused: number };
 
-/** Of one function. */
 export type PaceUse = {
   calls: CallCount[];
-  /** As its containers told last; empty: the platform tells none. */
+  /** As its containers last reported; empty if the platform reports none. */
   budgets: Omit<Budget, 'cost'>[];
 };
 
@@ -23,10 +22,10 @@ const periodMs = 300_000;
 const periodAt = (ms: number): number => Math.floor(ms / periodMs);
 const keyOf = (functionName: string, period: number): string => `pace/${functionName}/${period}`;
 
-/** From when on calls are told: the beginning of the period before this one. */
+/** Calls are reported from the beginning of the period before this one. */
 export const countedSinceMs = (nowMs: number): number => (periodAt(nowMs) - 1) * periodMs;
 
-/** @throws where the table cannot be read. */
+/** @throws if the table cannot be read. */
 export const readPaceUse = async (access: ItemTable, functionName: string): Promise<PaceUse> => {
   const period = periodAt(access.nowMs());
   const read = await Promise.all(
@@ -50,7 +49,7 @@ export const readPaceUse = async (access: ItemTable, functionName: string): Prom
 };
 
 export type PaceUseOptions = {
-  /** Undefined where no table is configured. */
+  /** Undefined if no table is configured. */
   access: ItemTable | undefined;
   function: string;
   budget(): Budget | undefined;
@@ -58,12 +57,12 @@ export type PaceUseOptions = {
   nowMs(): number;
 };
 
-/** A container tells at most once in this time, in milliseconds. */
+/** A container writes at most once in this time, in milliseconds. */
 const restMs = 60_000;
 
 /**
- * Tells how much of the platform's budget is used, in metrics, and how much the function calls, in the ledger's table: there the
- * counts of all its containers add up. Nothing decides by it.
+ * Reports how much of the platform's budget is used, in metrics, and how much the function calls, in the ledger's table, which
+ * sums the counts of all containers. No decision depends on it.
  */
 export const createPaceUse = ({ access, budget, observe, nowMs, ...of }: PaceUseOptions) => {
   const unwritten = new Map<number, Record<string, number>>();
@@ -102,7 +101,7 @@ export const createPaceUse = ({ access, budget, observe, nowMs, ...of }: PaceUse
       const told = budget();
       if (told) mostUsed = Math.max(mostUsed, told.budget - told.remaining);
     },
-    /** At the end of an invocation. It never throws. */
+    /** Call this at the end of an invocation. It never throws. */
     write: async (): Promise<void> => {
       if (unwritten.size === 0 || nowMs() - toldMs < restMs) return;
       toldMs = nowMs();

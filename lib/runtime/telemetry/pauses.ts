@@ -1,18 +1,18 @@
 import * as z from 'zod';
 import { type ItemTable, readItem, updateItem } from '../aws/table-items.ts';
 
-/** Who has paused a function, and why: its event-source mapping tells that it is disabled, and no more. */
+/** Who has paused a function, and why: its event-source mapping shows only that it is disabled. */
 export type PauseRecord = z.infer<typeof recordSchema>;
 
 const recordSchema = z.object({ sinceMs: z.number(), who: z.string(), reason: z.string() });
 
 const keyOf = (functionName: string): string => `paused/${functionName}`;
 
-/** The end of the year 9999: a pause lasts until somebody ends it. */
+/** The end of the year 9999: a pause lasts until a person ends it. */
 const never = 253_402_300_799;
 const writingMs = 15_000;
 
-/** @throws where the table cannot be read. */
+/** @throws if the table cannot be read. */
 export const readPause = async (
   access: ItemTable,
   functionName: string,
@@ -21,7 +21,7 @@ export const readPause = async (
   return item && recordSchema.parse(item);
 };
 
-/** Since when the function is paused that is paused the longest; undefined: none is. @throws where the table cannot be read. */
+/** When the longest current pause began; undefined if no function is paused. @throws if the table cannot be read. */
 export const oldestPauseMs = async (
   access: ItemTable,
   functionNames: readonly string[],
@@ -31,7 +31,7 @@ export const oldestPauseMs = async (
   return times.length === 0 ? undefined : Math.min(...times);
 };
 
-/** Undefined: it is over. @throws where the table cannot be written. */
+/** Undefined ends the pause. @throws if the table cannot be written. */
 export const writePause = async (
   access: ItemTable,
   functionName: string,

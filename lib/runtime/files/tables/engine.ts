@@ -46,7 +46,7 @@ export class SetEngineTooSlow extends Error {
   }
 }
 
-/** The name of a column or table in a statement, with any characters. */
+/** Quotes the name of a column or table, with any characters. */
 export const quotedName = (name: string): string => {
   if (name.includes('\u0000')) throw new Error('A name in a statement must not contain a zero byte');
   return `"${name.replaceAll('"', '""')}"`;

@@ -11,7 +11,7 @@ export const packedRows = (path: `$${number}`, columns: readonly string[]): stri
   `read_csv(${path}, auto_detect = false, header = false, delim = '\t', quote = '', escape = '', compression = 'gzip',
      new_line = '\\n', columns = {${columns.map((column) => `'${column}': 'VARCHAR'`).join(', ')}})`;
 
-/** Keeps it on disk for the engine. False: it has no byte, as it may where there is no line, and is no gzip. */
+/** Writes it to disk for the engine. False: it has no byte, which is allowed if there is no line, and is no gzip. */
 export const keepFile = async (packed: AsyncIterable<Uint8Array>, path: string): Promise<boolean> => {
   await pipeline(packed, createWriteStream(path));
   return (await stat(path)).size > 0;

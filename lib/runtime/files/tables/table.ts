@@ -188,7 +188,10 @@ type Taking = {
 };
 
 type Scanner = {
-  /** What the rows that end within these bytes become, until the next call, and from where on they are to be given again. */
+  /**
+   * Converts the rows that end within these bytes; the result is valid until the next call. `from`: where the bytes to pass again
+   * begin.
+   */
   take(bytes: Buffer, taking: Taking): { written: Buffer; from: number };
   line(): number;
   rows(): number;
@@ -273,7 +276,7 @@ const createScanner = (file: string, delimiter: string): Scanner => {
     return -1;
   };
 
-  /** The row that begins there; undefined: it does not end within these bytes. */
+  /** Undefined: the row does not end within these bytes. */
   const rowAt = (bytes: Buffer, start: number, isEnd: boolean): Scanned | undefined => {
     let [cells, at] = [0, start - 1];
     breaks = 0;
