@@ -306,7 +306,7 @@ export const breakages: Breakage[] = [
   {
     title: 'a discarded message that had no effect keeps its id',
     file: 'lib/delivery/ledger/rules.ts',
-    code: "// Nothing of it had an effect.\n    state.outcome === 'undone' ||",
+    code: "state.outcome === 'undone' ||",
     by: '',
   },
   {
