@@ -108,12 +108,10 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
     gated.setDefaultTimeout(waitLimitMs);
     const open = await signIn(gated, own);
     await gates.shut();
-    const fromMs = Date.now();
     const told = open
       .locator('.lost')
       .filter({ hasText: 'does not answer (ECONNREFUSED)' })
-      .waitFor({ timeout: waitLimitMs })
-      .then(() => Date.now() - fromMs);
+      .waitFor({ timeout: waitLimitMs });
     // The test that awaits it comes later.
     told.catch(() => {});
     return { own, open, gates, told };
@@ -391,9 +389,10 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       await own.stop();
     });
 
-    test('AWS away: each screen says so in plain words within 15 s, and works again when it is back', async () => {
+    test('AWS away: each screen says so in plain words, and works again when it is back', async () => {
       const { own, open, gates, told } = await away;
-      expect(await told, 'the overview that was open says so by itself').toBeLessThan(25_000);
+      // The overview that was open says so by itself.
+      await told;
       const other = await open.context().newPage();
       const { edited } = played;
       const paths = [
