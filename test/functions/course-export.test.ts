@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import type { Context } from 'aws-lambda';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { handler } from '../../functions/course-export.ts';
 import { durableHandler } from '../../lib/delivery/durable/job.ts';
 import { once } from '../../lib/runtime/aws/once.ts';
@@ -15,6 +15,7 @@ import { type Controls, controlsOf, type Effect } from '../local/controls.ts';
 import { jobServicesHere } from '../local/in-this-process.ts';
 import { type Lambda, startLambda } from '../local/lambda.ts';
 import type { InvokeResult } from '../local/lambda-runtime-api.ts';
+import { logForTests } from '../local/log-for-tests.ts';
 import { passingTime } from '../local/passing-time.ts';
 import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
 
@@ -32,7 +33,7 @@ const pause = async (ms: number): Promise<void> => {
 };
 let stack: Stack;
 let controls: Controls;
-let logged: string[] = [];
+const logged = logForTests();
 /** Calls of the function that are under way. */
 let atWork = 0;
 
@@ -46,22 +47,12 @@ beforeAll(async () => {
   stack = await startStack({ functions: false, durable: { pause } });
   controls = controlsOf(stack.description);
   Object.assign(process.env, settings());
-  const write = process.stdout.write.bind(process.stdout);
-  vi.spyOn(process.stdout, 'write').mockImplementation((text, ...others) => {
-    if (!`${text}`.startsWith('{')) return write(text, ...(others as []));
-    logged.push(...`${text}`.split('\n'));
-    return true;
-  });
 });
 beforeEach(() => {
-  logged = [];
   meanwhile = undefined;
   return controls.reset();
 });
-afterAll(async () => {
-  vi.restoreAllMocks();
-  await stack.close();
-});
+afterAll(() => stack.close());
 
 /** A whole execution by the engine. */
 type Execute = (event: unknown) => Promise<InvokeResult>;
@@ -110,7 +101,7 @@ const recorded = () =>
 /** The metrics of exports, by name and outcome. */
 const metrics = (metric: string) =>
   Object.fromEntries(
-    logged.flatMap((line) => {
+    logged().flatMap((line) => {
       const { outcome, [metric]: value } = line.startsWith('{"_aws"') ? JSON.parse(line) : {};
       return value === undefined ? [] : [[outcome, value[0]]];
     }),
@@ -118,7 +109,7 @@ const metrics = (metric: string) =>
 
 /** How often a person was called. */
 const refusals = (kind: string) =>
-  logged.filter((line) => line.includes('"Refusals":[') && line.includes(`"kind":"${kind}"`)).length;
+  logged().filter((line) => line.includes('"Refusals":[') && line.includes(`"kind":"${kind}"`)).length;
 
 const keyOf = (userKey: string) => ({
   ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: '100', userKey },
@@ -282,7 +273,7 @@ describe('an export', () => {
     [0, 'a person', {}],
   ])('counts as %i of the nightly ones where %s asks for it', async (count, _, event) => {
     await invoke(event);
-    expect(logged.filter((line) => line.includes('"NightlyExports":[1]'))).toHaveLength(count);
+    expect(logged().filter((line) => line.includes('"NightlyExports":[1]'))).toHaveLength(count);
   });
 
   test('can be of the org units of another type', async () => {
@@ -542,7 +533,7 @@ describe('what cannot be had for a while is had later', () => {
     const restore = await rotated('rotated', async () => {
       expect(new Set((await requests()).map((each) => each.slice(-3)))).toEqual(new Set(['403']));
       expect(refusals('credentials')).toBeGreaterThan(0);
-      expect(logged.join('')).toContain('waits: The platform answered');
+      expect(logged().join('')).toContain('waits: The platform answered');
     });
     const exported = await invoke({ orgUnitIds: [2001, 2002] });
     expect(exported).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 2 } });
@@ -561,7 +552,7 @@ describe('what cannot be had for a while is had later', () => {
     meanwhile = async () => {
       expect(refusals('aws-refused')).toBeGreaterThan(0);
       expect(await requests()).toEqual([]);
-      expect(logged.join('')).toContain('AWS refuses s3:PutObject on the bucket');
+      expect(logged().join('')).toContain('AWS refuses s3:PutObject on the bucket');
       await allowS3();
     };
     expect(await invoke({ orgUnitIds: [2001] })).toMatchObject({
@@ -718,7 +709,7 @@ describe('what fails the export as a whole is told by the execution', () => {
     await expect(invoke({})).rejects.toThrow(
       /The courses could not be listed: .* with 403 .*SeeOrgUnits.* Give the signing user's role the permission SeeOrgUnits/,
     );
-    expect(logged.join('')).toContain('the course export failed');
+    expect(logged().join('')).toContain('the course export failed');
     expect(metrics('ExportRuns')).toEqual({});
   });
 

@@ -363,13 +363,13 @@ test('a message that has waited for as long as it may is parked with its last fa
 });
 
 test('a letter whose message lies in the bucket still points there when SQS’ own redrive sends it back', async () => {
-  const { sqs, bucket, s3: endpoint } = relay.description();
+  const { bucket, s3: endpoint } = relay.description();
   await relay.controls().fault({ status: 503 }, { method: 'PUT' });
   const body = relay.event(message);
   const first = await relay.deliverBody(body, {}, async () => {
     await relay.controls().fault({ status: 400 }, { method: 'PUT' });
     const refused = { action: 'SendMessage', times: 1, status: 400, type: 'InvalidMessageContents' };
-    await fetch(`${sqs}/_local/faults`, { method: 'POST', body: JSON.stringify(refused) });
+    await relay.controls().awsFault('sqs', refused);
   });
   const [pointer] = first.letters;
   expect(pointer?.whole).toContain(`s3://${bucket}/letters/grade-push/`);

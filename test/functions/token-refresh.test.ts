@@ -89,11 +89,7 @@ describe('token-refresh', () => {
   });
 
   test('does not fail as a whole where Secrets Manager is down, and says so', async () => {
-    const fault = { status: 500, times: 100 };
-    await fetch(`${stack.description.secretsManager}/_local/faults`, {
-      method: 'POST',
-      body: JSON.stringify(fault),
-    });
+    await controlsOf(stack.description).awsFault('secretsManager', { status: 500, times: 100 });
     const handler = await container();
     try {
       expect(await handler(await event(), contextFor(60_000))).toMatchObject({ waiting: 2, failed: 0 });
@@ -107,10 +103,7 @@ describe('token-refresh', () => {
 
   test('does not end well unheard where every call of AWS is denied', async () => {
     const fault = { status: 400, type: 'AccessDeniedException', times: 100 };
-    await fetch(`${stack.description.secretsManager}/_local/faults`, {
-      method: 'POST',
-      body: JSON.stringify(fault),
-    });
+    await controlsOf(stack.description).awsFault('secretsManager', fault);
     const handler = await container();
     try {
       expect(await handler(await event(), contextFor(60_000))).toMatchObject({ failed: 2, waiting: 0 });

@@ -1,4 +1,4 @@
-import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import {
   type Message,
   type MessageAttributeValue,
@@ -6,30 +6,17 @@ import {
   SendMessageBatchCommand,
   SendMessageCommand,
   SetQueueAttributesCommand,
-  SQSClient,
 } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createQueue, localClient, startQueuesAndFiles } from './aws.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { queuesAndFilesForTests } from './aws-for-tests.ts';
 
-let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
-let sqs: SQSClient;
-let s3: S3Client;
+const { sqs, s3, createQueue, createBucket } = queuesAndFilesForTests();
 let queue: { url: string; arn: string };
 let queues = 0;
 
-beforeAll(async () => {
-  aws = await startQueuesAndFiles();
-  sqs = new SQSClient({ ...localClient(aws.url), maxAttempts: 1 });
-  s3 = new S3Client({ ...localClient(aws.url), forcePathStyle: true, maxAttempts: 1 });
-  await s3.send(new CreateBucketCommand({ Bucket: 'uploads' }));
-});
-afterAll(async () => {
-  sqs.destroy();
-  s3.destroy();
-  await aws.close();
-});
+beforeAll(() => createBucket('uploads'));
 beforeEach(async () => {
-  queue = await createQueue(sqs, `queue-${queues++}`);
+  queue = await createQueue(`queue-${queues++}`);
 });
 
 const send = (body: string, attributes?: Record<string, MessageAttributeValue>, url = queue.url) =>
@@ -79,7 +66,7 @@ describe('a queue', () => {
   });
 
   test('moves a message to its dead-letter queue when it was received maxReceiveCount times, and names the source', async () => {
-    const letters = await createQueue(sqs, `letters-${queues}`);
+    const letters = await createQueue(`letters-${queues}`);
     const redrive = { deadLetterTargetArn: letters.arn, maxReceiveCount: 2 };
     await sqs.send(
       new SetQueueAttributesCommand({

@@ -3,35 +3,25 @@ import {
   GetQueueAttributesCommand,
   SendMessageBatchCommand,
   SendMessageCommand,
-  SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createQueue, localClient, startQueuesAndFiles } from './aws.ts';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { queuesAndFilesForTests } from './aws-for-tests.ts';
 import { mapQueue, type QueueMapping } from './event-source-mapping.ts';
 import type { InvokeResult } from './lambda.ts';
 import { passingTime } from './passing-time.ts';
 
 const time = passingTime();
-let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
-let sqs: SQSClient;
+const { sqs, createQueue } = queuesAndFilesForTests();
 let queue: { url: string; arn: string };
 let queues = 0;
 const mappings: { stop(): Promise<void> }[] = [];
 const stopping: Promise<void>[] = [];
 
-beforeAll(async () => {
-  aws = await startQueuesAndFiles();
-  sqs = new SQSClient({ ...localClient(aws.url), maxAttempts: 1 });
-});
-afterAll(async () => {
-  await Promise.all(stopping);
-  sqs.destroy();
-  await aws.close();
-});
+afterAll(() => Promise.all(stopping));
 beforeEach(async () => {
   // Longer than any test: a message that comes twice was left by the mapping, not lost by a clock.
-  queue = await createQueue(sqs, `mapped-${queues++}`, { VisibilityTimeout: '600' });
+  queue = await createQueue(`mapped-${queues++}`, { VisibilityTimeout: '600' });
 });
 afterEach(() => {
   // The last poll of each takes a second, for which no test need wait.

@@ -3,31 +3,24 @@ import { join } from 'node:path';
 import {
   CompleteMultipartUploadCommand,
   CopyObjectCommand,
-  CreateBucketCommand,
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
   PutObjectCommand,
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { localClient, startQueuesAndFiles } from './aws.ts';
+import { localClient } from './aws.ts';
+import { queuesAndFilesForTests } from './aws-for-tests.ts';
 import type { ObjectNotice } from './object-notices.ts';
 import { startStack } from './stack.ts';
 
-let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
-let s3: S3Client;
+const { server, s3, createBucket } = queuesAndFilesForTests();
 const told: ObjectNotice[] = [];
 beforeAll(async () => {
-  aws = await startQueuesAndFiles();
-  s3 = new S3Client({ ...localClient(aws.url), forcePathStyle: true });
-  await s3.send(new CreateBucketCommand({ Bucket: 'files' }));
-  aws.onObject((notice) => told.push(notice));
-});
-afterAll(async () => {
-  s3.destroy();
-  await aws.close();
+  await createBucket('files');
+  server().onObject((notice) => told.push(notice));
 });
 
 test('each object that is put, copied or completed is told once, as S3 does', async () => {

@@ -1,15 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { attribute, createDynamoDb, type DynamoDb, unlessRefused } from '../../lib/runtime/aws/dynamodb.ts';
-import { localClient } from './aws.ts';
-import { startTables } from './tables.ts';
+import { expect, test } from 'vitest';
+import { attribute, unlessRefused } from '../../lib/runtime/aws/dynamodb.ts';
+import { tablesForTests } from './aws-for-tests.ts';
 
-let server: Awaited<ReturnType<typeof startTables>>;
-let dynamodb: DynamoDb;
-beforeAll(async () => {
-  server = await startTables('items');
-  dynamodb = createDynamoDb(localClient(server.url));
-});
-afterAll(() => server.close());
+const dynamodb = tablesForTests('items').client();
 
 /** Sets the version, which must be older. */
 const set = (version: string | number, more: object = {}) =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import {
   acceptedBucketOf,
   bucketOf,
@@ -7,27 +7,22 @@ import {
   isAccepted,
 } from '../../../../lib/delivery/crosswalk/table.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
-import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
-import { localClient } from '../../../local/aws.ts';
-import { addCrosswalkTable, startTables } from '../../../local/tables.ts';
+import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { tablesForTests } from '../../../local/aws-for-tests.ts';
+import { addCrosswalkTable } from '../../../local/tables.ts';
 
-let server: Awaited<ReturnType<typeof startTables>>;
-let dynamodb: DynamoDb;
+const server = tablesForTests('ledger');
+const dynamodb = server.client();
 let table: CrosswalkTable;
 let name = '';
 let tables = 0;
 
-beforeAll(async () => {
-  server = await startTables('ledger');
-  dynamodb = createDynamoDb(localClient(server.url));
-});
 beforeEach(async () => {
   tables += 1;
   name = `crosswalk-${tables}`;
-  await addCrosswalkTable(server.url, name);
+  await addCrosswalkTable(server.url(), name);
   table = createCrosswalkTable({ dynamodb, table: name, nowMs: () => 5_000 });
 });
-afterAll(() => server.close());
 
 const itemOf = (bucket: string, entries: Record<string, { ids: number[]; was?: number[] }>) => ({
   bucket,

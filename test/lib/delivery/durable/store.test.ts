@@ -1,22 +1,19 @@
-import { CreateBucketCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createJobStore, type JobStore } from '../../../../lib/delivery/durable/store.ts';
-import { localClient, startQueuesAndFiles } from '../../../local/aws.ts';
+import { GetObjectCommand } from '@aws-sdk/client-s3';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createJobStore } from '../../../../lib/delivery/durable/store.ts';
+import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
 
 const Bucket = 'sis-relay-exports';
 const mebibyte = 1024 ** 2;
-let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
-let s3: S3Client;
-let store: JobStore;
+const { s3, createBucket } = queuesAndFilesForTests();
+const store = createJobStore({ s3, bucket: Bucket });
 /** What was asked of S3, by name. */
 const commands: string[] = [];
 /** The command that S3 refuses. */
 let refused = '';
 
 beforeAll(async () => {
-  aws = await startQueuesAndFiles();
-  s3 = new S3Client({ ...localClient(aws.url), forcePathStyle: true });
-  await s3.send(new CreateBucketCommand({ Bucket }));
+  await createBucket(Bucket);
   s3.middlewareStack.add(
     (next, { commandName = '' }) =>
       (input) => {
@@ -26,11 +23,6 @@ beforeAll(async () => {
       },
     { step: 'initialize' },
   );
-  store = createJobStore({ s3, bucket: Bucket });
-});
-afterAll(async () => {
-  s3.destroy();
-  await aws.close();
 });
 
 const stored = async (Key: string) => {

@@ -1,23 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, SQSRecord } from 'aws-lambda';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { createDeaths } from '../../../../lib/delivery/handle/deaths.ts';
 import { handlerOf } from '../../../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import type { Services } from '../../../../lib/delivery/handle/services.ts';
 import type { DeadLetter } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import type { MessageReport } from '../../../../lib/runtime/telemetry/observe.ts';
-import { localClient } from '../../../local/aws.ts';
-import { startTables } from '../../../local/tables.ts';
+import { tablesForTests } from '../../../local/aws-for-tests.ts';
 import { freeTurn, unpaced } from '../../platform/client/pace/unpaced.ts';
 
 const minute = 60_000;
 const visibilityMs = 12 * minute;
 
-let server: Awaited<ReturnType<typeof startTables>>;
-let dynamodb: DynamoDb;
+const tables = tablesForTests('ledger');
+const dynamodb = tables.client({}, (action) => calls.push(action));
 /** The calls of DynamoDB. */
 let calls: string[];
 const nowMs = Date.UTC(2026, 10, 24, 12);
@@ -27,15 +25,10 @@ let reports: MessageReport[];
 let letters: DeadLetter[];
 let tests = 0;
 
-beforeAll(async () => {
-  server = await startTables('ledger');
-  dynamodb = createDynamoDb(localClient(server.url));
-});
 beforeEach(() => {
   [calls, story, reports, letters] = [[], [], [], []];
   tests += 1;
 });
-afterAll(() => server.close());
 
 type Data = { say: string };
 
@@ -79,13 +72,7 @@ const container = (deadly: readonly string[] = [], more: Partial<Integration<Dat
     queues: { park: async (letter: DeadLetter) => void letters.push(letter), delay: async () => {} },
     deaths: createDeaths({
       ...{ function: `try-out-${tests}`, table: 'ledger', nowMs: () => nowMs, warn: nothing },
-      dynamodb: {
-        ...dynamodb,
-        call: (action, ...given) => {
-          calls.push(action);
-          return dynamodb.call(action, ...given);
-        },
-      },
+      dynamodb,
     }),
     observe: {
       ...{ begin: nothing, warn: nothing, call: nothing, turn: nothing, error: nothing, flush: nothing },
@@ -208,12 +195,7 @@ test('a letter of what was not read holds nothing of it where a message may hold
 });
 
 test('while no death can be counted, what may be deadly waits unread, and all else is done', async () => {
-  const answer = await fetch(`${server.url}/_local/faults`, {
-    method: 'POST',
-    body: JSON.stringify({ action: 'GetItem', status: 500, times: 10 }),
-  });
-  expect(answer.status).toBe(204);
+  await tables.fault({ action: 'GetItem', status: 500, times: 10 });
   await container()(recordOf('a', large), recordOf('b'));
-  await fetch(`${server.url}/_local/faults`, { method: 'DELETE' });
   expect([outcomes().sort(), runs()]).toEqual([['done', 'waiting unavailable'], ['b']]);
 });

@@ -1,26 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
 import type { SQSRecord } from 'aws-lambda';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createFanOut, placeAttribute } from '../../../../lib/delivery/handle/fan-out.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import type { Outgoing } from '../../../../lib/message/sqs-limits.ts';
 import { waitLimitMs } from '../../../limits.ts';
-import { localClient, startQueuesAndFiles } from '../../../local/aws.ts';
+import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
 
 const bucket = 'files';
-let server: Awaited<ReturnType<typeof startQueuesAndFiles>>;
-let s3: S3Client;
+const { s3, createBucket } = queuesAndFilesForTests();
 
-beforeAll(async () => {
-  server = await startQueuesAndFiles();
-  s3 = new S3Client({ ...localClient(server.url), forcePathStyle: true });
-  await s3.send(new CreateBucketCommand({ Bucket: bucket }));
-});
-afterAll(async () => {
-  s3.destroy();
-  await server.close();
-});
+beforeAll(() => createBucket(bucket));
 
 const put = (key: string, text: string) =>
   s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: text }));

@@ -4,11 +4,10 @@ import {
   type MessageAttributeValue,
   ReceiveMessageCommand,
   SendMessageCommand,
-  SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { createCrosswalk } from '../../../../lib/delivery/crosswalk/look-up.ts';
 import { handlerOf } from '../../../../lib/delivery/handle/handler.ts';
@@ -25,7 +24,7 @@ import { parseRefusal } from '../../../../lib/platform/client/parse-refusal.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
 import { settingsFrom } from '../../../../lib/runtime/aws/settings.ts';
 import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
-import { createQueue, localClient, startQueuesAndFiles } from '../../../local/aws.ts';
+import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
 import { attemptsIn } from '../../../local/play.ts';
 import { runs } from '../../../seed.ts';
 import { freeTurn, unpaced } from '../../platform/client/pace/unpaced.ts';
@@ -906,31 +905,17 @@ describe('a handler', () => {
 });
 
 describe('through SQS', () => {
-  let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
-  let sqs: SQSClient;
+  const { sqs, fault, clearFaults, createQueue } = queuesAndFilesForTests();
   let queue: { url: string; arn: string };
   let letters: { url: string; arn: string };
   let made = 0;
 
-  beforeAll(async () => {
-    aws = await startQueuesAndFiles();
-    sqs = new SQSClient({ ...localClient(aws.url), maxAttempts: 1 });
-  });
-  afterAll(async () => {
-    sqs.destroy();
-    await aws.close();
-  });
   beforeEach(async () => {
     made += 1;
-    queue = await createQueue(sqs, `sis-relay-try-out-${made}`);
-    letters = await createQueue(sqs, `sis-relay-dead-letters-${made}`);
+    queue = await createQueue(`sis-relay-try-out-${made}`);
+    letters = await createQueue(`sis-relay-dead-letters-${made}`);
   });
-  afterEach(() => fetch(`${aws.url}/_local/faults`, { method: 'DELETE' }));
 
-  const fault = async (given: object) => {
-    const answer = await fetch(`${aws.url}/_local/faults`, { method: 'POST', body: JSON.stringify(given) });
-    expect(answer.status).toBe(204);
-  };
   const send = (body: string, attributes?: Record<string, MessageAttributeValue>) =>
     sqs.send(
       new SendMessageCommand({ QueueUrl: queue.url, MessageBody: body, MessageAttributes: attributes }),
@@ -1051,7 +1036,7 @@ describe('through SQS', () => {
       expect(reports()[0]!.waitSeconds).toBeGreaterThanOrEqual(5);
       expect(await parked()).toEqual([]);
 
-      await fetch(`${aws.url}/_local/faults`, { method: 'DELETE' });
+      await clearFaults();
       await showAgain(records);
       expect((await poll(run)).failed.size).toBe(0);
       expect((await parked()).map(({ failure }) => failure?.attempts)).toEqual([2]);
@@ -1076,7 +1061,7 @@ describe('through SQS', () => {
     );
     expect([...failed]).toEqual(records.map(({ messageId }) => messageId));
     expect(warnings).toEqual([{ messageId: records[0]?.messageId, seconds: 9 }]);
-    await fetch(`${aws.url}/_local/faults`, { method: 'DELETE' });
+    await clearFaults();
     await showAgain(records);
     const { reports } = await poll(async () => undefined);
     expect(reports()).toMatchObject([{ outcome: 'done', attempts: 2 }]);

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CreateBucketCommand, GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import {
   type ChangeMessageVisibilityBatchCommand,
   GetQueueAttributesCommand,
   type Message,
   ReceiveMessageCommand,
   SendMessageCommand,
-  SQSClient,
+  type SQSClient,
 } from '@aws-sdk/client-sqs';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createQueues, type Delay } from '../../../../lib/delivery/handle/queues.ts';
 import {
   type DeadLetter,
@@ -17,11 +17,9 @@ import {
 } from '../../../../lib/delivery/letters/dead-letter.ts';
 import { wholeIn } from '../../../../lib/delivery/letters/letter-file.ts';
 import { createLetterStore, type KeepWhole } from '../../../../lib/delivery/letters/oversized-letters.ts';
-import { createQueue, localClient, startQueuesAndFiles } from '../../../local/aws.ts';
+import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
 
-let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
-let sqs: SQSClient;
-let s3: S3Client;
+const { sqs, s3, fault, clearFaults, createQueue, createBucket } = queuesAndFilesForTests();
 let bucket: string;
 let keepWhole: KeepWhole;
 let queue: { url: string; arn: string };
@@ -30,39 +28,23 @@ let made = 0;
 let warnings: Record<string, unknown>[];
 const calls: string[] = [];
 
-beforeAll(async () => {
-  aws = await startQueuesAndFiles();
-  sqs = new SQSClient({ ...localClient(aws.url), maxAttempts: 1 });
-  s3 = new S3Client({ ...localClient(aws.url), forcePathStyle: true, maxAttempts: 1 });
-  sqs.middlewareStack.add(
-    (next, context) => (args) => {
-      calls.push(String(context.commandName));
-      return next(args);
-    },
-    { step: 'initialize' },
-  );
-});
-afterAll(async () => {
-  sqs.destroy();
-  s3.destroy();
-  await aws.close();
-});
+sqs.middlewareStack.add(
+  (next, context) => (args) => {
+    calls.push(String(context.commandName));
+    return next(args);
+  },
+  { step: 'initialize' },
+);
 beforeEach(async () => {
   made += 1;
-  queue = await createQueue(sqs, `queue-${made}`);
-  letters = await createQueue(sqs, `letters-${made}`);
+  queue = await createQueue(`queue-${made}`);
+  letters = await createQueue(`letters-${made}`);
   bucket = `files-${made}`;
-  await s3.send(new CreateBucketCommand({ Bucket: bucket }));
+  await createBucket(bucket);
   keepWhole = createLetterStore({ s3: async () => s3, bucket });
   warnings = [];
   calls.splice(0);
 });
-afterEach(() => fetch(`${aws.url}/_local/faults`, { method: 'DELETE' }));
-
-const fault = async (given: object) => {
-  const answer = await fetch(`${aws.url}/_local/faults`, { method: 'POST', body: JSON.stringify(given) });
-  expect(answer.status).toBe(204);
-};
 
 const queues = (options: Partial<Parameters<typeof createQueues>[0]> = {}) =>
   createQueues({
@@ -368,7 +350,7 @@ describe('a parked message that SQS will never take as a letter', () => {
     const given = { ...letter, attributes: notANumber };
     await fault({ action: 'SendMessage', times: 2, status: 500 });
     await expect(queues({ keepWhole }).park(given)).rejects.toThrow(Error);
-    await fetch(`${aws.url}/_local/faults`, { method: 'DELETE' });
+    await clearFaults();
     await queues({ keepWhole }).park({ ...given, failure: { ...failure, attempts: 2 } });
     await queues({ keepWhole }).park({ ...given, failure: { ...failure, attempts: 3 } });
     expect(await kept()).toHaveLength(1);

@@ -1,6 +1,6 @@
-import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { SQSMessageAttribute, SQSRecord } from 'aws-lambda';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   attributesOf,
   deliveryOf,
@@ -9,7 +9,7 @@ import {
 } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { type DeadLetter, letterOf, sqsMessageOf } from '../../../../lib/delivery/letters/dead-letter.ts';
 import { messageFor } from '../../../../lib/operate/messages/replay/send-and-delete.ts';
-import { createQueue, localClient, startQueuesAndFiles } from '../../../local/aws.ts';
+import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
 
@@ -168,16 +168,7 @@ describe('a letter that SQS’ own redrive has sent back', () => {
 });
 
 describe('the attributes of a record', () => {
-  let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
-  let sqs: SQSClient;
-  beforeAll(async () => {
-    aws = await startQueuesAndFiles();
-    sqs = new SQSClient({ ...localClient(aws.url), maxAttempts: 1 });
-  });
-  afterAll(async () => {
-    sqs.destroy();
-    await aws.close();
-  });
+  const { sqs, createQueue } = queuesAndFilesForTests();
 
   test('are those that SQS took and gives again, of every type', async () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte);
@@ -189,7 +180,7 @@ describe('the attributes of a record', () => {
         picture: attribute('Binary.png', { binaryValue: Buffer.from(bytes).toString('base64') }),
       },
     });
-    const { url } = await createQueue(sqs, 'attributes');
+    const { url } = await createQueue('attributes');
     const MessageAttributes = attributesOf(record);
     await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: 'b', MessageAttributes }));
     const { Messages = [] } = await sqs.send(

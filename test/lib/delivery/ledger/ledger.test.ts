@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { rememberedMessages } from '../../../../lib/delivery/ledger/identity.ts';
 import {
   createLedger,
@@ -11,11 +11,10 @@ import { createLedgerTable, type LedgerTable } from '../../../../lib/delivery/le
 import { versionOf } from '../../../../lib/message/message.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { timeouts } from '../../../../lib/runtime/aws/clients.ts';
-import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { createTableModel } from '../../../history/table.ts';
 import { waitLimitMs } from '../../../limits.ts';
-import { localClient } from '../../../local/aws.ts';
-import { startTables } from '../../../local/tables.ts';
+import { tablesForTests } from '../../../local/aws-for-tests.ts';
 
 const start = Date.UTC(2026, 2, 1);
 const second = 1_000;
@@ -25,8 +24,8 @@ const graceMs = 60 * second;
 /** A message that its queue has not shown again for so long was done. */
 const hiddenMs = 3_600 * second;
 
-let server: Awaited<ReturnType<typeof startTables>>;
-let client: DynamoDb;
+const tables = tablesForTests('ledger');
+const { fault, clearFaults } = tables;
 let nowMs = start;
 let resources = 0;
 let resource = '';
@@ -34,10 +33,6 @@ let resource = '';
 let calls: string[] = [];
 let warnings: { text: string; facts: Record<string, string> }[] = [];
 
-beforeAll(async () => {
-  server = await startTables('ledger');
-  client = clientWith(3);
-});
 beforeEach(() => {
   nowMs = start;
   resources += 1;
@@ -45,23 +40,13 @@ beforeEach(() => {
   calls = [];
   warnings = [];
 });
-afterAll(() => server.close());
 
 /** Nothing but a fault that is asked for ends a call, however busy the machine is. */
-const clientWith = (maxAttempts: number, requestMs = waitLimitMs): DynamoDb => {
-  const made = createDynamoDb({
-    ...localClient(server.url),
-    maxAttempts,
-    ...timeouts({ connectionMs: waitLimitMs, requestMs }),
-  });
-  return {
-    ...made,
-    call: (action, ...given) => {
-      calls.push(action);
-      return made.call(action, ...given);
-    },
-  };
-};
+const clientWith = (maxAttempts: number, requestMs = waitLimitMs): DynamoDb =>
+  tables.client({ maxAttempts, ...timeouts({ connectionMs: waitLimitMs, requestMs }) }, (action) =>
+    calls.push(action),
+  );
+const client = clientWith(3);
 
 /** The ledger as one container has it. */
 const container = (dynamodb = client): Ledger =>
@@ -72,12 +57,6 @@ const containerOn = (table: LedgerTable): Ledger =>
     nowMs: () => nowMs,
     warn: (text, facts) => warnings.push({ text, facts }),
   });
-
-const fault = async (given: object) => {
-  const answer = await fetch(`${server.url}/_local/faults`, { method: 'POST', body: JSON.stringify(given) });
-  expect(answer.status).toBe(204);
-};
-const clearFaults = () => fetch(`${server.url}/_local/faults`, { method: 'DELETE' });
 
 const messageAt = (version: string, more: Partial<Entry> = {}): Entry => ({
   ...{ resource, fields: ['whole'], version, timeMs: nowMs },

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import type { SQSRecord } from 'aws-lambda';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import * as gradeObjectCreate from '../../../../functions/grade-object-create.ts';
 import * as gradeObjectUpdate from '../../../../functions/grade-object-update.ts';
 import * as gradePush from '../../../../functions/grade-push.ts';
@@ -15,31 +15,25 @@ import {
 } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerTable, type Field, type Item } from '../../../../lib/delivery/ledger/table.ts';
 import { identityOf, type Message, parseMessage, versionOf } from '../../../../lib/message/message.ts';
-import { type Attributes, createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
-import { localClient } from '../../../local/aws.ts';
-import { bytesOf, startTables } from '../../../local/tables.ts';
+import type { Attributes } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { tablesForTests } from '../../../local/aws-for-tests.ts';
+import { bytesOf } from '../../../local/tables.ts';
 
 const start = Date.UTC(2026, 10, 23, 12);
 const hour = 3_600_000;
 const most = 256 * 1024;
 const long = `https://sis.example.edu/${'%C3%A4/'.repeat(280)}`;
 
-let server: Awaited<ReturnType<typeof startTables>>;
-let dynamodb: DynamoDb;
+const dynamodb = tablesForTests('ledger').client();
 let nowMs = start;
 let orgUnitId = 2_000;
 let resource = '';
 
-beforeAll(async () => {
-  server = await startTables('ledger');
-  dynamodb = createDynamoDb(localClient(server.url));
-});
 beforeEach(() => {
   nowMs = start;
   orgUnitId += 1;
   resource = `grade-objects/${orgUnitId}`;
 });
-afterAll(() => server.close());
 
 const table = () => createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs });
 /** The ledger as one container has it. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { SQSRecord } from 'aws-lambda';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as enrollmentCreate from '../../../../functions/enrollment-create.ts';
 import * as enrollmentRemove from '../../../../functions/enrollment-remove.ts';
 import * as gradePush from '../../../../functions/grade-push.ts';
@@ -12,23 +12,15 @@ import { rememberedMessages } from '../../../../lib/delivery/ledger/identity.ts'
 import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import { parseMessage } from '../../../../lib/message/message.ts';
-import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
-import { localClient } from '../../../local/aws.ts';
-import { bytesOf, startTables } from '../../../local/tables.ts';
+import { tablesForTests } from '../../../local/aws-for-tests.ts';
+import { bytesOf } from '../../../local/tables.ts';
 
 /** DynamoDB bills a write for each of these that its item begins. */
 const writeUnit = 1_024;
 const nowMs = Date.UTC(2026, 10, 23, 12);
 
-let server: Awaited<ReturnType<typeof startTables>>;
-let dynamodb: DynamoDb;
+const dynamodb = tablesForTests('ledger').client();
 let users = 1_234_567_890;
-
-beforeAll(async () => {
-  server = await startTables('ledger');
-  dynamodb = createDynamoDb(localClient(server.url));
-});
-afterAll(() => server.close());
 
 const [orgUnitId, gradeObjectId] = [1_234_567_890, 1_234_567_891];
 const grade = {

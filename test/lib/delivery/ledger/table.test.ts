@@ -1,40 +1,27 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { boundedVersion } from '../../../../lib/delivery/ledger/identity.ts';
-import {
-  createLedgerTable,
-  type Field,
-  type Item,
-  type LedgerTable,
-} from '../../../../lib/delivery/ledger/table.ts';
-import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { createLedgerTable, type Field, type Item } from '../../../../lib/delivery/ledger/table.ts';
+import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { createTableModel } from '../../../history/table.ts';
-import { localClient } from '../../../local/aws.ts';
-import { startTables } from '../../../local/tables.ts';
+import { tablesForTests } from '../../../local/aws-for-tests.ts';
 import { runs } from '../../../seed.ts';
 
 const name = 'ledger';
 const start = Date.UTC(2026, 2, 1);
 const day = 24 * 3_600_000;
 
-let server: Awaited<ReturnType<typeof startTables>>;
-let client: DynamoDb;
-let table: LedgerTable;
 let nowMs = start;
+const client = tablesForTests(name).client();
+const table = createLedgerTable({ dynamodb: client, table: name, nowMs: () => nowMs });
 let resources = 0;
 let resource = '';
 
-beforeAll(async () => {
-  server = await startTables(name);
-  client = createDynamoDb(localClient(server.url));
-  table = createLedgerTable({ dynamodb: client, table: name, nowMs: () => nowMs });
-});
 beforeEach(() => {
   nowMs = start;
   resources += 1;
   resource = `try-out/${resources}`;
 });
-afterAll(() => server.close());
 
 const fieldOf = (version: string, more: Partial<Field> = {}): Field => ({
   ...{ version, messageId: 'm', outcome: 'claimed', claimedMs: nowMs, attemptedMs: nowMs },

@@ -3,10 +3,9 @@ import {
   type MessageAttributeValue,
   ReceiveMessageCommand,
   SendMessageCommand,
-  SQSClient,
 } from '@aws-sdk/client-sqs';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   carriedOf,
   type DeadLetter,
@@ -21,21 +20,14 @@ import {
 } from '../../../../lib/delivery/letters/dead-letter.ts';
 import { dispositions, type FailureKind } from '../../../../lib/message/failure.ts';
 import { anyCharacter } from '../../../any-character.ts';
-import { createQueue, localClient, startQueuesAndFiles } from '../../../local/aws.ts';
+import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
 import { runs, seed, stride } from '../../../seed.ts';
 
-let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
-let sqs: SQSClient;
+const { sqs, createQueue } = queuesAndFilesForTests();
 let queueUrl: string;
 
 beforeAll(async () => {
-  aws = await startQueuesAndFiles();
-  sqs = new SQSClient({ ...localClient(aws.url), maxAttempts: 1 });
-  queueUrl = (await createQueue(sqs, 'dead-letters')).url;
-});
-afterAll(async () => {
-  sqs.destroy();
-  await aws.close();
+  queueUrl = (await createQueue('dead-letters')).url;
 });
 
 type Attributes = Record<string, MessageAttributeValue>;

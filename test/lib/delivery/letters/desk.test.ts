@@ -1,40 +1,28 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { DeadLetter } from '../../../../lib/delivery/letters/dead-letter.ts';
 import { createDeskNotes, type Ended } from '../../../../lib/delivery/letters/notes.ts';
 import { listed, recordsOf, scanned } from '../../../../lib/delivery/letters/read.ts';
 import type { DeskTable } from '../../../../lib/delivery/letters/record.ts';
 import { endRecord } from '../../../../lib/delivery/letters/write.ts';
-import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { chunksOf } from '../../../../lib/runtime/aws/parallel.ts';
-import { localClient } from '../../../local/aws.ts';
-import { startTables } from '../../../local/tables.ts';
+import { tablesForTests } from '../../../local/aws-for-tests.ts';
 import { eventBody, failureOf } from '../../show/cli/office.ts';
 
 const tableName = 'sis-relay-test-desk';
 const dayMs = 24 * 3_600_000;
-let server: Awaited<ReturnType<typeof startTables>>;
+const tables = tablesForTests('sis-relay-test-ledger', tableName);
 let dynamodb: DynamoDb;
 let nowMs = 0;
 let writes: string[] = [];
 let warnings: unknown[][] = [];
 let messages = 0;
 
-beforeAll(async () => {
-  server = await startTables('sis-relay-test-ledger', tableName);
-});
-afterAll(() => server.close());
 beforeEach(() => {
-  const client = createDynamoDb({ ...localClient(server.url), maxAttempts: 1 });
+  dynamodb = tables.client({ maxAttempts: 1 }, (action) => writes.push(action));
   writes = [];
   warnings = [];
   nowMs = Date.now();
-  dynamodb = {
-    ...client,
-    call: (action, ...given) => {
-      writes.push(action);
-      return client.call(action, ...given);
-    },
-  };
 });
 
 const table = (): DeskTable => ({ dynamodb, table: tableName, nowMs: () => nowMs });

@@ -1,7 +1,7 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Failure } from '../../../../lib/message/failure.ts';
-import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import {
   createIncidents,
   type Ending,
@@ -10,11 +10,11 @@ import {
   serviceCredential,
 } from '../../../../lib/runtime/telemetry/incidents.ts';
 import { localClient } from '../../../local/aws.ts';
-import { startTables } from '../../../local/tables.ts';
+import { tablesForTests } from '../../../local/aws-for-tests.ts';
 
 const table = 'sis-relay-test-ledger';
 const minuteMs = 60_000;
-let server: Awaited<ReturnType<typeof startTables>>;
+const tables = tablesForTests(table);
 let client: DynamoDb;
 /** A table's worth of subjects for each test. */
 let name = '';
@@ -22,19 +22,8 @@ let nowMs = Date.parse('2026-03-01T09:00:00Z');
 let writes: string[] = [];
 let tests = 0;
 
-beforeAll(async () => {
-  server = await startTables(table);
-});
-afterAll(() => server.close());
-beforeEach(async () => {
-  const made = createDynamoDb({ ...localClient(server.url), maxAttempts: 1 });
-  client = {
-    ...made,
-    call: (action, ...given) => {
-      writes.push(action);
-      return made.call(action, ...given);
-    },
-  };
+beforeEach(() => {
+  client = tables.client({ maxAttempts: 1 }, (action) => writes.push(action));
   tests += 1;
   name = `function-${tests}`;
   // What one test leaves of the service's credential is over for the next.
@@ -231,10 +220,7 @@ describe('what it costs', () => {
 });
 
 test('a table that cannot be written is told, and stops nothing', async () => {
-  await fetch(`${server.url}/_local/faults`, {
-    method: 'POST',
-    body: JSON.stringify({ action: 'UpdateItem', type: 'AccessDeniedException', times: 1 }),
-  });
+  await tables.fault({ action: 'UpdateItem', type: 'AccessDeniedException', times: 1 });
   const one = container();
   await one.after(refused);
   expect(one.warnings).toEqual([
@@ -243,17 +229,15 @@ test('a table that cannot be written is told, and stops nothing', async () => {
 });
 
 test('a table that does not answer is not waited for', async () => {
-  const fault = { action: 'UpdateItem', name: table, hang: true, times: 2 };
-  await fetch(`${server.url}/_local/faults`, { method: 'POST', body: JSON.stringify(fault) });
+  await tables.fault({ action: 'UpdateItem', name: table, hang: true, times: 2 });
   const one = container();
   await one.after(refused, denied);
   expect(one.warnings).toHaveLength(2);
-  await fetch(`${server.url}/_local/faults`, { method: 'DELETE' });
 });
 
 test('incidents and the ledger’s items share a table, and no key', async () => {
   await container().after(denied, refused);
-  const sdk = new DynamoDBClient(localClient(server.url));
+  const sdk = new DynamoDBClient(localClient(tables.url()));
   const { Items = [] } = await sdk.send(new ScanCommand({ TableName: table }));
   sdk.destroy();
   expect(Items.length).toBeGreaterThan(1);

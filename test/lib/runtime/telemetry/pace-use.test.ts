@@ -1,16 +1,16 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Priority } from '../../../../lib/message/priority.ts';
-import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import type { Budget } from '../../../../lib/runtime/telemetry/call-budget.ts';
 import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
 import { countedSinceMs, createPaceUse, readPaceUse } from '../../../../lib/runtime/telemetry/pace-use.ts';
 import { localClient } from '../../../local/aws.ts';
-import { startTables } from '../../../local/tables.ts';
+import { tablesForTests } from '../../../local/aws-for-tests.ts';
 
 const table = 'sis-relay-test-ledger';
 const second = 1_000;
-let server: Awaited<ReturnType<typeof startTables>>;
+const tables = tablesForTests(table);
 let client: DynamoDb;
 /** A function for each test. */
 let name = '';
@@ -18,19 +18,10 @@ let nowMs = Date.parse('2026-03-01T09:07:00Z');
 let writes = 0;
 let tests = 0;
 
-beforeAll(async () => {
-  server = await startTables(table);
-});
-afterAll(() => server.close());
 beforeEach(() => {
-  const made = createDynamoDb({ ...localClient(server.url), maxAttempts: 1 });
-  client = {
-    ...made,
-    call: (action, ...given) => {
-      if (action === 'UpdateItem') writes += 1;
-      return made.call(action, ...given);
-    },
-  };
+  client = tables.client({ maxAttempts: 1 }, (action) => {
+    if (action === 'UpdateItem') writes += 1;
+  });
   tests += 1;
   name = `function-${tests}`;
   nowMs = Date.parse('2026-03-01T09:07:00Z');
@@ -142,7 +133,7 @@ describe('what it costs', () => {
 
   test('the table does not keep it: its time to live is over when nobody reads it any more', async () => {
     await container().invoked('normal', [200]);
-    const scanning = new DynamoDBClient(localClient(server.url));
+    const scanning = new DynamoDBClient(localClient(tables.url()));
     onTestFinished(() => scanning.destroy());
     const { Items = [] } = await scanning.send(new ScanCommand({ TableName: table }));
     const own = Items.find(({ resource }) => resource?.S?.startsWith(`pace/${name}/`));
@@ -169,8 +160,7 @@ describe('what it costs', () => {
 });
 
 test('a table that cannot be written is told, and stops nothing', async () => {
-  const fault = { action: 'UpdateItem', type: 'AccessDeniedException', times: 1 };
-  await fetch(`${server.url}/_local/faults`, { method: 'POST', body: JSON.stringify(fault) });
+  await tables.fault({ action: 'UpdateItem', type: 'AccessDeniedException', times: 1 });
   const one = container();
   await one.invoked('normal', [200]);
   expect(one.warnings).toEqual([
@@ -179,10 +169,8 @@ test('a table that cannot be written is told, and stops nothing', async () => {
 });
 
 test('a table that does not answer is not waited for', async () => {
-  const fault = { action: 'UpdateItem', name: table, hang: true, times: 1 };
-  await fetch(`${server.url}/_local/faults`, { method: 'POST', body: JSON.stringify(fault) });
+  await tables.fault({ action: 'UpdateItem', name: table, hang: true, times: 1 });
   const one = container();
   await one.invoked('normal', [200]);
   expect(one.warnings).toHaveLength(1);
-  await fetch(`${server.url}/_local/faults`, { method: 'DELETE' });
 });

@@ -1,11 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import {
-  DeleteMessageCommand,
-  ReceiveMessageCommand,
-  SendMessageBatchCommand,
-  SQSClient,
-} from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { recordsOf } from '../../../../../lib/delivery/letters/read.ts';
 import { writeRecord } from '../../../../../lib/delivery/letters/write.ts';
 import { filterSchema } from '../../../../../lib/operate/messages/letters/filter.ts';
@@ -13,40 +8,27 @@ import { listWaiting } from '../../../../../lib/operate/messages/waiting/waiting
 import { wakeMessages } from '../../../../../lib/operate/messages/waiting/wake.ts';
 import type { Audit, AuditEntry } from '../../../../../lib/operate/stage/audit.ts';
 import type { Target } from '../../../../../lib/operate/stage/target.ts';
-import { createDynamoDb } from '../../../../../lib/runtime/aws/dynamodb.ts';
-import { createQueue, localClient, startQueuesAndFiles } from '../../../../local/aws.ts';
-import { startTables } from '../../../../local/tables.ts';
+import { queuesAndFilesForTests, tablesForTests } from '../../../../local/aws-for-tests.ts';
 import { eventBody, never } from '../../../show/cli/office.ts';
 
 const deskTable = 'sis-relay-test-desk';
-let aws: Awaited<ReturnType<typeof startQueuesAndFiles>>;
-let tables: Awaited<ReturnType<typeof startTables>>;
-let sqs: SQSClient;
+const { sqs, createQueue } = queuesAndFilesForTests();
+const dynamodb = tablesForTests('sis-relay-test-ledger', deskTable).client();
 let name = '';
 let url = '';
 let audited: (AuditEntry & { audit: string })[] = [];
 
-beforeAll(async () => {
-  aws = await startQueuesAndFiles();
-  tables = await startTables('sis-relay-test-ledger', deskTable);
-  sqs = new SQSClient(localClient(aws.url));
-});
-afterAll(async () => {
-  sqs.destroy();
-  await Promise.all([aws.close(), tables.close()]);
-});
 /** A function of its own for each test. */
 beforeEach(async () => {
   name = `push-${randomUUID().slice(0, 8)}`;
-  url = (await createQueue(sqs, `sis-relay-test-${name}`)).url;
+  url = (await createQueue(`sis-relay-test-${name}`)).url;
   audited = [];
 });
 
-const dynamodb = () => createDynamoDb(localClient(tables.url));
-const desk = () => ({ dynamodb: dynamodb(), table: deskTable, nowMs: Date.now });
+const desk = () => ({ dynamodb, table: deskTable, nowMs: Date.now });
 const target = () =>
   ({
-    ...{ prefix: 'sis-relay-test-', sqs: async () => sqs, dynamodb: dynamodb(), deskTable, who: 'a test' },
+    ...{ prefix: 'sis-relay-test-', sqs: async () => sqs, dynamodb, deskTable, who: 'a test' },
     queueUrlOf: async (asked: string) => (asked === name ? url : undefined),
   }) as Partial<Target> as Target;
 const audit: Audit = {
