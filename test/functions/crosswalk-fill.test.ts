@@ -8,7 +8,7 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import type { Context } from 'aws-lambda';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { handler } from '../../functions/crosswalk-fill.ts';
 import { type FillAnswer, fillJob } from '../../lib/delivery/crosswalk/fill/fill.ts';
 import { createFillServices } from '../../lib/delivery/crosswalk/fill/services.ts';
@@ -26,6 +26,7 @@ import { localClient } from '../local/aws.ts';
 import { type Controls, controlsOf } from '../local/controls.ts';
 import { jobServicesHere } from '../local/in-this-process.ts';
 import { startLambda } from '../local/lambda.ts';
+import { logForTests } from '../local/log-for-tests.ts';
 import { passingTime } from '../local/passing-time.ts';
 import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
 import { addCrosswalkTable } from '../local/tables.ts';
@@ -43,7 +44,7 @@ const pause = async (ms: number): Promise<void> => {
 let stack: Stack;
 let controls: Controls;
 let table: CrosswalkTable;
-let logged: string[] = [];
+const logged = logForTests();
 let tries = 0;
 
 const settings = () => ({
@@ -57,15 +58,8 @@ beforeAll(async () => {
   stack = await startStack({ functions: false, durable: { pause } });
   controls = controlsOf(stack.description);
   Object.assign(process.env, settings());
-  const write = process.stdout.write.bind(process.stdout);
-  vi.spyOn(process.stdout, 'write').mockImplementation((text, ...others) => {
-    if (!`${text}`.startsWith('{')) return write(text, ...(others as []));
-    logged.push(...`${text}`.split('\n'));
-    return true;
-  });
 });
 beforeEach(async () => {
-  logged = [];
   tries += 1;
   const { CROSSWALK_TABLE, CROSSWALK_BUCKET } = settings();
   await controls.reset();
@@ -77,10 +71,7 @@ beforeEach(async () => {
     nowMs: Date.now,
   });
 });
-afterAll(async () => {
-  vi.restoreAllMocks();
-  await stack.close();
-});
+afterAll(() => stack.close());
 
 const containers = new Map<string, ReturnType<typeof createFillServices>>();
 const servicesBy = async (given: Record<string, string>) => ({
@@ -129,7 +120,7 @@ const of = ({ fills }: FillAnswer, kind: string, source: string) =>
   fills.find((each) => each.kind === kind && each.source === source);
 /** The metrics by name and outcome. */
 const metrics = (metric: string) =>
-  logged.flatMap((line) => {
+  logged().flatMap((line) => {
     const { outcome, [metric]: value } = line.startsWith('{"_aws"') ? JSON.parse(line) : {};
     return value === undefined ? [] : [[outcome, value[0]]];
   });
@@ -202,7 +193,7 @@ describe('org units', () => {
       fills: [{ outcome: 'held', names: 66, removed: 60 }],
     });
     expect(await codeOf('MANY-2')).toEqual({ ids: [7002] });
-    expect(logged.join('\n')).toContain('the crosswalk is not updated');
+    expect(logged().join('\n')).toContain('the crosswalk is not updated');
     expect(metrics('CrosswalkFills').slice(-2)).toEqual([
       ['filled', 0],
       ['held', 1],
@@ -233,7 +224,7 @@ test('a code that moves to another org unit is told, and what it was stays until
     [7002, 'BIO-101'],
   ];
   await listed(...others, [7301, 'BACK'], [7400, 'AMBIGUOUS'], [7401, 'AMBIGUOUS']);
-  expect(logged.join('\n')).toContain('codes have moved to other org units');
+  expect(logged().join('\n')).toContain('codes have moved to other org units');
   expect(metrics('CrosswalkMoved').at(-1)?.[1]).toBe(2);
   const back = { code: 'BACK', ids: [7301], was: [7300], sinceMs: expect.any(Number) };
   const moved = { code: 'BIO-101', ids: [7002], was: [2001], sinceMs: expect.any(Number) };
@@ -313,7 +304,7 @@ describe('users.csv', () => {
     expect(await userOf('user-60')).toEqual({ ids: [60] });
     expect(await userOf('user-70')).toEqual({ ids: [70] });
     expect(await userOf('new')).toBeUndefined();
-    expect(logged.join('\n')).not.toContain('user-5');
+    expect(logged().join('\n')).not.toContain('user-5');
   });
 
   const whole = `userId,userName,orgDefinedId\n${Array.from({ length: 40 }, (_, at) => `${at + 1},u${at},n${at}\n`).join('')}`;
@@ -501,14 +492,14 @@ describe('classlists', () => {
     expect(await userOf('lena.learner')).toEqual({ ids: [301] });
     expect(await userOf('liam.learner')).toBeUndefined();
     expect(await entryOf('orgDefinedId', 'platform', 'S-303')).toEqual({ ids: [303] });
-    expect(logged.join('\n')).toMatch(/names in classlists are hidden by privacy settings.*"count":5/);
+    expect(logged().join('\n')).toMatch(/names in classlists are hidden by privacy settings.*"count":5/);
     expect(of(await fill(), 'userName', 'platform')).toBeUndefined();
 
     // That cannot be read remove nobody.
     await controls.fault({ status: 403 }, { path: '2001/classlist', times: 100 });
     expect(await fill(example)).toMatchObject({ outcome: 'filled' });
     expect(await userOf('lena.learner')).toEqual({ ids: [301] });
-    expect(logged.join('\n')).toContain('classlists could not be read, so no user is removed');
+    expect(logged().join('\n')).toContain('classlists could not be read, so no user is removed');
 
     // A file of users replaces them.
     await users('userId,userName\n301,lena.learner\n');
@@ -538,7 +529,7 @@ describe('a fill that is ended while it writes', () => {
       ...{ action: 'BatchWriteItem', times: 1, type: 'AccessDeniedException', status: 400 },
     });
     meanwhile = async () => {
-      expect(logged.join('\n')).toContain('the fill of the crosswalk waits');
+      expect(logged().join('\n')).toContain('the fill of the crosswalk waits');
       const executions = stack.executions.of(durableOptionsOf(name).functionArn);
       stack.executions.stop(executions.at(-1)?.arn ?? '');
     };

@@ -7,9 +7,9 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import { PurgeQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { DeleteMessageBatchCommand, PurgeQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { durableHandler } from '../../lib/delivery/durable/job.ts';
 import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
 import { once } from '../../lib/runtime/aws/once.ts';
@@ -33,6 +33,7 @@ import { localClient } from '../local/aws.ts';
 import { jobServicesHere } from '../local/in-this-process.ts';
 import { type Lambda, startLambda } from '../local/lambda.ts';
 import type { InvokeResult } from '../local/lambda-runtime-api.ts';
+import { logForTests } from '../local/log-for-tests.ts';
 import { passingTime } from '../local/passing-time.ts';
 import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
 
@@ -44,7 +45,7 @@ const pause = async (ms: number, signal: AbortSignal): Promise<unknown> =>
   isNobodyThere ? time.pass(ms) : sleep(ms, undefined, { signal });
 let stack: Stack;
 let Bucket: string;
-let logged: string[] = [];
+const logged = logForTests();
 const queues = [
   ...['enrollment-create', 'enrollment-remove', 'grade-object-create', 'grade-object-update', 'grade-push'],
 ];
@@ -57,15 +58,8 @@ beforeAll(async () => {
   stack = await startStack({ functions: false, durable: { pause } });
   Bucket = stack.description.bucket;
   Object.assign(process.env, settings());
-  const write = process.stdout.write.bind(process.stdout);
-  vi.spyOn(process.stdout, 'write').mockImplementation((text, ...others) => {
-    if (!`${text}`.startsWith('{')) return write(text, ...(others as []));
-    logged.push(...`${text}`.split('\n'));
-    return true;
-  });
 });
 beforeEach(async () => {
-  logged = [];
   for (const Prefix of ['snapshots/', 'snapshot-records/', 'snapshot-mappings/', 'snapshot-settings.json']) {
     const { Contents = [] } = await stack.s3.send(new ListObjectsV2Command({ Bucket, Prefix }));
     for (const { Key } of Contents) await stack.s3.send(new DeleteObjectCommand({ Bucket, Key }));
@@ -74,10 +68,7 @@ beforeEach(async () => {
     await stack.sqs.send(new PurgeQueueCommand({ QueueUrl: stack.description.queues[each] }));
   await putSettings({ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 50 });
 });
-afterAll(async () => {
-  vi.restoreAllMocks();
-  await stack.close();
-});
+afterAll(() => stack.close());
 
 const put = (Key: string, Body: string | Buffer) =>
   stack.s3.send(new PutObjectCommand({ Bucket, Key, Body }));
@@ -126,15 +117,16 @@ const reportOf = async ({ id }: ImportAnswer): Promise<string[]> =>
 type Event = { id: string; time: string; sequence: string; type: string; data: Record<string, unknown> };
 
 const bodiesIn = async (queue: string): Promise<string[]> => {
+  const QueueUrl = stack.description.queues[queue];
   const bodies: string[] = [];
   for (;;) {
     const { Messages = [] } = await stack.sqs.send(
-      new ReceiveMessageCommand({
-        ...{ QueueUrl: stack.description.queues[queue], MaxNumberOfMessages: 10 },
-        MessageAttributeNames: ['All'],
-      }),
+      new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, MessageAttributeNames: ['All'] }),
     );
     if (Messages.length === 0) return bodies;
+    // On a slow machine a message that is only hidden comes again within the test.
+    const Entries = Messages.map(({ MessageId: Id, ReceiptHandle }) => ({ Id, ReceiptHandle }));
+    await stack.sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
     for (const { Body = '', MessageAttributes } of Messages) {
       expect(MessageAttributes).toMatchObject({ priority: { StringValue: 'bulk' } });
       bodies.push(Body);
@@ -213,7 +205,7 @@ describe('an import', () => {
     expect(old).toMatchObject({ outcome: 'superseded' });
     expect(await recordOf(old)).toMatchObject({ state: 'superseded', endedAt: expect.any(String) });
     expect(await sent()).toEqual({});
-    expect(logged.join('\n')).not.toMatch(/\bada\b|BIO-101|See me/);
+    expect(logged().join('\n')).not.toMatch(/\bada\b|BIO-101|See me/);
 
     const sis = smallSis();
     sis.enrollments = [
@@ -342,7 +334,7 @@ describe('a snapshot that would remove too much', () => {
     const importing = importSis(sis);
     const id = await waitingId();
     expect(await sent()).toEqual({});
-    expect(logged.join('')).toContain(`the snapshot ${id} waits for approval`);
+    expect(logged().join('')).toContain(`the snapshot ${id} waits for approval`);
     const waiting = await decide(id, { decision: 'approved', reason: 'term is over' });
     expect(waiting).toMatchObject({
       why: '3 of 5 enrollments would be removed',
@@ -481,7 +473,7 @@ describe('a file that is none', () => {
     expect(answer).toMatchObject({ outcome: 'failed', message: expect.stringMatching(why) });
     expect(await recordOf(answer)).toMatchObject({ state: 'failed', why: answer.message, sent: 0 });
     expect(await sent()).toEqual({});
-    expect(logged.join('')).toContain('"outcome":"failed"');
+    expect(logged().join('')).toContain('"outcome":"failed"');
   });
 
   test('is imported when it is asked for again, once what was wrong beside it is right', async () => {
@@ -549,7 +541,7 @@ describe('a table with a mapping', () => {
     });
     const again = await importSis(smallSis());
     expect((await recordOf(again)).counts).toEqual({ ...unchanged, unchanged: 9 });
-    expect(logged.join('\n')).not.toMatch(/\bada\b|BIO-101|cmd/);
+    expect(logged().join('\n')).not.toMatch(/\bada\b|BIO-101|cmd/);
   });
 
   test('fails without a key in its mapping, and is imported once that is there; a file of another kind starts nothing', async () => {
@@ -561,12 +553,12 @@ describe('a table with a mapping', () => {
       outcome: 'failed',
       message: expect.stringContaining('messages[0].key: is missing. Give the columns'),
     });
-    logged = [];
+    logged().splice(0);
     await put('snapshot-mappings/registrations.json', JSON.stringify(mapping));
     expect(await invoke({ key: 'snapshots/registrations.json' })).toEqual({
       ...{ outcome: 'ignored', message: 'The file is neither a zip nor a CSV file.' },
     });
-    expect(logged.join('')).toBe('');
+    expect(logged().join('')).toBe('');
     expect(await invoke({ key: table })).toMatchObject({ outcome: 'accepted', id: answer.id });
   });
 });
