@@ -37,7 +37,7 @@ const marginShare = 0.004;
 const leastRate = 0.05;
 /** Without headers: the rate grows by this many calls a second each second, and doubles each minute without a refusal. */
 const growth = 0.02;
-/** One refusal reduces a rate to this part at most: another client may have caused it, such as a new container. */
+/** One refusal leaves at least this part of a rate: another client may have caused it, such as a new container. */
 const leastPart = 0.7;
 /** In calls a second. A doubling rate that is refused above this was too high. */
 const soughtRate = 8;
