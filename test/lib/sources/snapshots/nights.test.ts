@@ -3,8 +3,9 @@ import { rowsTold } from '../../../../lib/sources/snapshots/package/rows.ts';
 import { type SnapshotRecord, stateKey } from '../../../../lib/sources/snapshots/state/record.ts';
 import { removeTemporaryFolders } from '../../../temporary-folder.ts';
 import { type Body, dropMs, newHeld, newImports } from './imports.ts';
-import { changed, enrollment, entriesOfSis, type Rows, result, type Sis, smallSis, zipOf } from './sis.ts';
+import { changed, enrollment, type Rows, result, type Sis } from './sis.ts';
 import { stateObjects } from './state-rows.ts';
+import { sharedExports } from './universities.ts';
 
 // Small universities share one export, as an import costs as much for one of them as for all: each has names of its own, and each is a test.
 
@@ -1013,16 +1014,7 @@ const groups: [string, University[]][] = [
 ];
 const universities = groups.flatMap(([, each]) => each);
 
-/** Ids and names are those of one university. */
-const own = ['sourcedId', 'classSourcedId', 'userSourcedId', 'lineItemSourcedId', 'studentSourcedId'];
-const named = (row: Record<string, string>, mark: string) =>
-  Object.fromEntries(
-    Object.entries(row).map(([column, value]) => [
-      column,
-      value !== '' && [...own, 'username', 'classCode'].includes(column) ? `${mark}${value}` : value,
-    ]),
-  );
-const markOf = (university: University): string => `${universities.indexOf(university)}:`;
+const { markOf, exportOf, bodiesOf, refusedOf } = sharedExports(universities, deltas);
 
 type Night = {
   bodies: Body[];
@@ -1038,29 +1030,9 @@ beforeAll(async () => {
   nightly = new Map();
   const { drop, bucket } = newImports({ maxChangesPercent: 100 });
   const held = newHeld();
-  const whole = new Map(universities.map((university) => [university, smallSis()]));
   for (const night of nights) {
-    const isDelta = deltas.includes(night);
-    const sis: Sis = {};
-    const owners = new Map<string, string>();
-    for (const university of universities) {
-      const dropped = university.exports(smallSis())[night] ?? {};
-      if (!isDelta) whole.set(university, { ...(whole.get(university) ?? smallSis()), ...dropped });
-      const files = Object.entries(isDelta ? dropped : (whole.get(university) ?? {}));
-      for (const [name, rows] of files as [keyof Sis, Rows][]) {
-        sis[name] ??= [];
-        for (const row of rows) {
-          sis[name].push(named(row, markOf(university)));
-          owners.set(`${name} ${sis[name].length + 1}`, markOf(university));
-        }
-      }
-    }
-    const modes = isDelta ? Object.fromEntries(Object.keys(sis).map((name) => [name, 'delta'])) : {};
-    const { id, bodies, report, reasons, record } = await drop(
-      await zipOf(entriesOfSis(sis, modes)),
-      undefined,
-      night,
-    );
+    const { zip, owners } = await exportOf(night);
+    const { id, bodies, report, reasons, record } = await drop(zip, undefined, night);
     last = bucket.at(stateKey(id));
     expect(reasons).toEqual([]);
     expect(new Set(bodies.map(({ id }) => id)).size).toBe(bodies.length);
@@ -1079,15 +1051,7 @@ const toldOf = (university: University): Told => {
     return found;
   };
   const bodies = (night: number) =>
-    at(night)
-      .bodies.filter(({ data }) => `${data.orgUnitCode}`.startsWith(mark))
-      .map(
-        (body): Body => ({
-          ...body,
-          data: JSON.parse(JSON.stringify(body.data).replaceAll(`"${mark}`, '"')),
-        }),
-      )
-      .sort((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1));
+    bodiesOf(university, at(night)).sort((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1));
   return {
     bodies,
     held: (night) =>
@@ -1096,11 +1060,7 @@ const toldOf = (university: University): Told => {
       bodies(night).map(({ type, data }) =>
         [type.split('.')[1], data.orgUnitCode, data.gradeObjectName, data.userName].filter(Boolean).join(' '),
       ),
-    refused: (night) =>
-      at(night).report.flatMap((told) => {
-        const [, file, line, column, problem] = /^"(\w+)\.csv","(\d+)","(\w*)","(.*)"$/.exec(told) ?? [];
-        return at(night).owners.get(`${file} ${line}`) === mark ? `${file} ${column} ${problem}` : [];
-      }),
+    refused: (night) => refusedOf(university, at(night)),
   };
 };
 

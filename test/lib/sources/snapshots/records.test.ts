@@ -7,6 +7,7 @@ import { removeTemporaryFolders } from '../../../temporary-folder.ts';
 import { type Body, importDropped, newImports } from './imports.ts';
 import { changed, enrollment, entriesOfSis, type Rows, result, type Sis, smallSis, zipOf } from './sis.ts';
 import { stateRows } from './state-rows.ts';
+import { sharedExports } from './universities.ts';
 
 // What becomes of records of people and classes that merge, go, or cannot be used, and of results that go. Small universities share one
 // export: the names of each are its own.
@@ -210,41 +211,16 @@ const universities: University[] = [
   },
 ];
 
-/** Ids and names are those of one university. */
-const own = /^(sourcedId|\w+SourcedId|username|classCode)$/;
-const named = (row: Record<string, string>, mark: string) =>
-  Object.fromEntries(
-    Object.entries(row).map(([column, value]) => [
-      column,
-      value !== '' && own.test(column) ? `${mark}${value}` : value,
-    ]),
-  );
-const markOf = (university: University): string => `${universities.indexOf(university)}:`;
+const { exportOf, bodiesOf, refusedOf } = sharedExports(universities, deltas);
 
 type Night = { bodies: Body[]; report: string[]; owners: Map<string, string>; record: SnapshotRecord };
 const nightly = new Map<number, Night>();
 let state: string;
 beforeAll(async () => {
   const { drop, bucket } = newImports({ maxChangesPercent: 100 });
-  const whole = new Map(universities.map((university) => [university, smallSis()]));
   for (const night of nights) {
-    const isDelta = deltas.includes(night);
-    const sis: Sis = {};
-    const owners = new Map<string, string>();
-    for (const university of universities) {
-      const dropped = university.exports(smallSis())[night] ?? {};
-      if (!isDelta) whole.set(university, { ...(whole.get(university) ?? smallSis()), ...dropped });
-      const files = Object.entries(isDelta ? dropped : (whole.get(university) ?? {}));
-      for (const [name, rows] of files as [keyof Sis, Rows][]) {
-        sis[name] ??= [];
-        for (const row of rows) {
-          sis[name].push(named(row, markOf(university)));
-          owners.set(`${name} ${sis[name].length + 1}`, markOf(university));
-        }
-      }
-    }
-    const modes = isDelta ? Object.fromEntries(Object.keys(sis).map((name) => [name, 'delta'])) : {};
-    const { id, bodies, report, reasons, record } = await drop(await zipOf(entriesOfSis(sis, modes)));
+    const { zip, owners } = await exportOf(night);
+    const { id, bodies, report, reasons, record } = await drop(zip);
     expect(reasons).toEqual([]);
     // Comments of two names that are one by then are kept.
     if (night === 4) state = bucket.at(stateKey(id));
@@ -259,16 +235,7 @@ const at = (night: number): Night => {
 };
 
 const toldOf = (university: University): Told => {
-  const mark = markOf(university);
-  const bodies = (night: number) =>
-    at(night)
-      .bodies.filter(({ data }) => `${data.orgUnitCode}`.startsWith(mark))
-      .map(
-        (body): Body => ({
-          ...body,
-          data: JSON.parse(JSON.stringify(body.data).replaceAll(`"${mark}`, '"')),
-        }),
-      );
+  const bodies = (night: number) => bodiesOf(university, at(night));
   return {
     bodies,
     sent: (night) =>
@@ -280,13 +247,7 @@ const toldOf = (university: University): Told => {
             .join(' '),
         )
         .sort(),
-    refused: (night) =>
-      at(night)
-        .report.flatMap((told) => {
-          const [, file, line, column, problem] = /^"(\w+)\.csv","(\d+)","(\w*)","(.*)"$/.exec(told) ?? [];
-          return at(night).owners.get(`${file} ${line}`) === mark ? `${file} ${column} ${problem}` : [];
-        })
-        .sort(),
+    refused: (night) => refusedOf(university, at(night)).sort(),
   };
 };
 
