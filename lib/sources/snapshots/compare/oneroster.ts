@@ -449,7 +449,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
   await sets.run(`
     CREATE TABLE enrolled AS
       SELECT r.* EXCLUDE (a_problem, b_problem, a_fate, b_fate, begin_day, end_day, has_id)
-          REPLACE (coalesce(begin_day, begins) AS begins, coalesce(end_day, ends) AS ends), o.role_id, CASE WHEN has_id THEN r.id ELSE '#' || left(sha256(concat_ws(chr(31), r.id, r.class, r.usr, r.role)), 20) END AS row,
+          REPLACE (coalesce(begin_day, begins) AS begins, coalesce(end_day, ends) AS ends), o.role_id, CASE WHEN has_id THEN r.id ELSE row_without_id(concat_ws(chr(31), r.id, r.class, r.usr, r.role)) END AS row,
         CASE WHEN is_gone(r.status) AND has_id THEN NULL
           WHEN NOT is_id(r.class) THEN ['classSourcedId', 'is not an id']
           WHEN NOT is_id(r.usr) THEN ['userSourcedId', 'is not an id']
@@ -570,7 +570,7 @@ const readResults = async (reading: Reading): Promise<void> => {
           CASE WHEN points IS NOT NULL THEN numeric_grade(points, comments) ELSE text_grade(words, comments) END END AS value
       FROM (SELECT r.*, i.object, ${timeOfClock} AS changed_ms,
           CASE WHEN has_item AND has_user THEN r.item || chr(31) || r.usr
-            ELSE '#' || left(sha256(concat_ws(chr(31), r.item, r.usr, r.score)), 20) END AS row,
+            ELSE row_without_id(concat_ws(chr(31), r.item, r.usr, r.score)) END AS row,
           CASE WHEN is_gone(r.status) AND r.mark IS NOT NULL THEN NULL
             WHEN NOT has_item THEN ['lineItemSourcedId', 'is not an id']
             WHEN NOT has_user THEN ['studentSourcedId', 'is not an id']

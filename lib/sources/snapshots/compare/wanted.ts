@@ -65,6 +65,8 @@ const schema = `
   CREATE MACRO has_control(x) AS regexp_matches(x, '[\\x00-\\x1f\\x7f]');
   CREATE MACRO has_control_in_text(x) AS regexp_matches(x, '[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f]');
   CREATE MACRO is_id(x) AS coalesce(x, '') <> '' AND length(x) <= 255 AND NOT has_control(x);
+  -- A row that has no id that can be used is known again by its cells.
+  CREATE MACRO row_without_id(cells) AS '#' || left(sha256(cells), 20);
   -- What a row wants, but what was accepted stays.
   CREATE MACRO wants_other(other, before) AS other <> before;
   CREATE MACRO number_in(x) AS

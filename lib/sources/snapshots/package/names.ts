@@ -150,7 +150,7 @@ const addNamed = async (table: Table, named: Named, reading: Reading): Promise<v
       ? pieces[0]
       : `CASE WHEN ${cells.map((cell) => `${cell} = ''`).join(' OR ')} THEN '' ELSE ${pieces.join(' || ')} END`;
   await sets.run(
-    `INSERT INTO named SELECT line, id, name, status, CASE WHEN is_id(id) THEN '=' || id ELSE '#' || left(sha256(concat_ws(chr(31), id, name)), 20) END,
+    `INSERT INTO named SELECT line, id, name, status, CASE WHEN is_id(id) THEN '=' || id ELSE row_without_id(concat_ws(chr(31), id, name)) END,
        CASE WHEN NOT is_id(id) THEN 'sourcedId' ELSE $2 END,
        CASE WHEN NOT is_id(id) THEN 'is not an id: it is empty, too long, or has control characters'
          WHEN has_control(name) OR length(name) > 255 THEN 'is not a name: it is too long, or has control characters' END
