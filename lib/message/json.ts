@@ -100,13 +100,17 @@ const parse = (text: string): { json: unknown } | undefined => {
   }
 };
 
+/** As `readJson`, for a text that a person corrects: the problem has the place of the first fault. */
+export const readJsonWithPlace = (text: string): Reading => {
+  const read = readJson(text);
+  if ('json' in read || read.flaw === 'too deep') return read;
+  return { ...read, problem: `${read.problem} (its first fault is in ${placeOfFlaw(text)})` };
+};
+
 /** Why a text cannot be read, for a person, with the place of its first fault. Undefined: it is JSON. */
 export const problemOf = (text: string): string | undefined => {
-  const read = readJson(text);
-  if ('json' in read) return undefined;
-  return read.flaw === 'too deep'
-    ? read.problem
-    : `${read.problem} (its first fault is in ${placeOfFlaw(text)})`;
+  const read = readJsonWithPlace(text);
+  return 'problem' in read ? read.problem : undefined;
 };
 
 /** Where a text ceases to be JSON, as in `line 3, column 14`. For people only: a large text may be parsed some twenty times. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Integration } from '../../delivery/handle/integration.ts';
-import { escapedNameIn, problemOf, readJson } from '../../message/json.ts';
+import { escapedNameIn, readJsonWithPlace } from '../../message/json.ts';
 import { type Column, type Columns, columnOf, columnsOf, typed } from './columns.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
@@ -78,9 +78,8 @@ export const readMapping = (
   functions: Kinds,
 ): { mapping: Mapping } | { problems: string[] } => {
   // Programs on Windows put a byte order mark before UTF-8.
-  const content = text.replace(/^\uFEFF/, '');
-  const read = readJson(content);
-  if ('problem' in read) return { problems: [`it ${problemOf(content)}`] };
+  const read = readJsonWithPlace(text.replace(/^\uFEFF/, ''));
+  if ('problem' in read) return { problems: [`it ${read.problem}`] };
   const escaped = escapedNameIn(text);
   if (escaped !== undefined)
     return { problems: [`it has the name ${escaped}. Write it without a backslash`] };

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Integration } from '../../delivery/handle/integration.ts';
-import { escapedNameIn, problemOf, readJson } from '../../message/json.ts';
+import { escapedNameIn, readJsonWithPlace } from '../../message/json.ts';
 import { draftOf } from '../../message/message.ts';
 import { maxMessageBytes, sqsProblem } from '../../message/sqs-limits.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
@@ -321,8 +321,8 @@ const outcomeOf = async (
 const settingsOf = async (store: ComparisonStore) => {
   const text = await store.textIfAny(settingsKey);
   if (text === undefined) return snapshotSettings.parse({});
-  const read = readJson(text);
-  if ('problem' in read) throw new UnusableSnapshot(`${settingsKey} in the bucket ${problemOf(text)}`);
+  const read = readJsonWithPlace(text);
+  if ('problem' in read) throw new UnusableSnapshot(`${settingsKey} in the bucket ${read.problem}`);
   const escaped = escapedNameIn(text);
   if (escaped !== undefined)
     throw new UnusableSnapshot(

@@ -1,5 +1,5 @@
 import { type Envelope, unwrapped } from '../../../message/envelope.ts';
-import { problemOf, readJson } from '../../../message/json.ts';
+import { readJson, readJsonWithPlace } from '../../../message/json.ts';
 import { fieldOf } from '../../../message/message.ts';
 import { maskedText } from '../../../runtime/privacy/platform-words.ts';
 import { maskedField } from '../../../runtime/privacy/shown-message.ts';
@@ -36,8 +36,8 @@ const jsonOrText = (text: string): unknown => {
 
 /** The text to edit. If the event is wrapped in envelopes, only the event: no function needs the envelopes. */
 const editedAs = (body: string): { json: unknown; envelopes: readonly Envelope[] } | { problem: string } => {
-  const read = readJson(body);
-  if ('problem' in read) return { problem: problemOf(body) ?? read.problem };
+  const read = readJsonWithPlace(body);
+  if ('problem' in read) return read;
   const held = unwrapped(read.json);
   return 'event' in held
     ? { json: held.event, envelopes: held.envelopes }

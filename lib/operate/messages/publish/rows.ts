@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import type { Integration } from '../../../delivery/handle/integration.ts';
 import { eventIn, type Unwrapped, unwrapped } from '../../../message/envelope.ts';
-import { problemOf, readJson } from '../../../message/json.ts';
+import { readJson, readJsonWithPlace } from '../../../message/json.ts';
 import { messageType } from '../../../message/message.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from '../../../sources/mapping/columns.ts';
@@ -155,11 +155,10 @@ type BodyOf = (json: unknown, line: number) => string;
 
 /** One message, a list of them, or an event as Lambda receives it. */
 async function* jsonRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
-  const content = withoutMark(await text(input.open()));
-  const read = readJson(content);
+  const read = readJsonWithPlace(withoutMark(await text(input.open())));
   if ('problem' in read)
     throw new UsageError(
-      `${input.name} ${problemOf(content)}${read.flaw === 'too deep' ? '' : '. If each line is one message, pass --format jsonl'}.`,
+      `${input.name} ${read.problem}${read.flaw === 'too deep' ? '' : '. If each line is one message, pass --format jsonl'}.`,
     );
   const { json } = read;
   const records = (json as { Records?: unknown } | null)?.Records;
