@@ -4,7 +4,7 @@ import { countOf } from '../../../views/amounts.ts';
 import { decidedText, snapshotPlanView } from '../../../views/snapshots.ts';
 import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { told } from './printed-record.ts';
+import { printedRecord } from './printed-record.ts';
 
 type Decision = DecisionOptions['decision'];
 
@@ -21,7 +21,7 @@ const actOf =
     );
     const { snapshot, outcome } = decided;
     if (outcome === 'not agreed') return finish(false);
-    print({ outcome, ...told(snapshot) }, () => [text(decidedText(decided, decision))]);
+    print({ outcome, ...printedRecord(snapshot) }, () => [text(decidedText(decided, decision))]);
     finish(true);
   };
 

@@ -1,9 +1,9 @@
 import { showSnapshot } from '../../../../operate/reviews/snapshots/read.ts';
 import { snapshotView } from '../../../views/snapshots.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { told } from './printed-record.ts';
+import { printedRecord } from './printed-record.ts';
 
 export const act = async ({ target, signal, print }: CommandContext, id: string): Promise<void> => {
   const snapshot = await showSnapshot(target, id, signal);
-  print(told(snapshot), () => snapshotView(snapshot));
+  print(printedRecord(snapshot), () => snapshotView(snapshot));
 };
