@@ -28,13 +28,13 @@ const isGiven = ({ type, value, defaultValue, selectedOptions }) =>
 /** New content that arrived while the user typed, by the element that is to show it. */
 const held = new WeakMap();
 
-/** The element that is pressed, until its click arrives: replacing it before would lose the click. */
+/** The press of something live, until its click arrives: replacing the element before would lose the click. */
 let pressed;
 
 /** Keeps controls in which the user types, chooses, presses or has opened something, and keeps the focus. */
 const replaceContent = (element, markup) => {
   const focused = element.contains(document.activeElement) ? document.activeElement : undefined;
-  if (focused?.matches('input, select, textarea') || (pressed && element.contains(pressed))) {
+  if (pressed || focused?.matches('input, select, textarea')) {
     held.set(element, markup);
     return;
   }
@@ -147,8 +147,8 @@ const live = (element) => {
     element.addEventListener('focusout', ({ relatedTarget }) => {
       if (held.has(element) && !element.contains(relatedTarget)) replaceContent(element, held.get(element));
     });
-    element.addEventListener('pointerdown', ({ target }) => {
-      pressed = target;
+    element.addEventListener('pointerdown', (press) => {
+      pressed = press;
     });
     // Where the end of a press was not told, as with a menu, the next move tells it.
     for (const name of ['pointerup', 'pointercancel', 'pointermove'])
