@@ -1,7 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
-import type { Desk } from './desk.ts';
 import { type Html, html } from './html/html.ts';
 import { bare } from './page.ts';
 
@@ -58,7 +57,13 @@ const publicRoutes = new Set(['GET /console.css', 'GET /console.js', 'GET /icon.
 /** Requests that change nothing but what a screen shows. */
 const harmlessPosts = /^\/(session|letters\/search|replay|uncertain|publish|runs\/[\w-]+\/(answer|stop))$/;
 
-type GuardOptions = Pick<Desk, 'session' | 'readOnly' | 'signal'> & { host: string; onUse(): void };
+type GuardOptions = {
+  host: string;
+  session: Session;
+  readOnly: boolean;
+  signal: AbortSignal;
+  onUse(): void;
+};
 
 const isLive = ({ req }: Context): boolean => req.path.endsWith('/live');
 

@@ -1,5 +1,5 @@
 import type { View } from '../../views/view.ts';
-import type { Cli } from '../command-context.ts';
+import type { Terminal } from './terminal.ts';
 import { linesOf } from './view.ts';
 
 /**
@@ -9,7 +9,7 @@ import { linesOf } from './view.ts';
 export type Print = (document: unknown, says: () => View) => void;
 
 export const printOf = (
-  { terminal, collect }: Pick<Cli, 'terminal' | 'collect'>,
+  { terminal, collect }: { terminal: Terminal; collect(document: unknown): void },
   { json = false }: { json?: boolean },
 ): Print => {
   let isFirst = true;
