@@ -308,6 +308,10 @@ const load = async ({ sets, before, number }: Comparison, isOtherField: boolean)
   await sets.run((hasRenamed ? loadRenamed : loadAsNamed)({ number, isOtherField }));
 };
 
+/** Testing an id takes longer than joining it, and every known id was tested. */
+const isKnownOrId = (isKnown: string, id: string): string =>
+  `CASE WHEN ${isKnown} THEN true ELSE is_id(${id}) END`;
+
 /** Whom an unusable row may mean: no known one, if neither of two ids is known. */
 const whoOf = (where: 'class' | 'item'): string => {
   const isForeign = `a IS NULL AND b IS NULL AND is_id(${where}) AND is_id(usr)`;
@@ -451,8 +455,8 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
       SELECT r.* EXCLUDE (a_problem, b_problem, a_fate, b_fate, begin_day, end_day, has_id)
           REPLACE (coalesce(begin_day, begins) AS begins, coalesce(end_day, ends) AS ends), o.role_id, CASE WHEN has_id THEN r.id ELSE row_without_id(concat_ws(chr(31), r.id, r.class, r.usr, r.role)) END AS row,
         CASE WHEN is_gone(r.status) AND has_id THEN NULL
-          WHEN NOT is_id(r.class) THEN ['classSourcedId', 'is not an id']
-          WHEN NOT is_id(r.usr) THEN ['userSourcedId', 'is not an id']
+          WHEN NOT ${isKnownOrId('a_problem IS NULL', 'r.class')} THEN ['classSourcedId', 'is not an id']
+          WHEN NOT ${isKnownOrId('b_problem IS NULL', 'r.usr')} THEN ['userSourcedId', 'is not an id']
           WHEN NOT has_id THEN ['sourcedId', 'is not an id']
           WHEN r.status NOT IN ('', 'active') THEN ${badStatus}
           WHEN r.begins <> '' AND r.begin_day IS NULL THEN ${unread('beginDate', 'r.begins', { otherwise: 'must be a day such as 2026-09-01', settings })}
@@ -568,7 +572,7 @@ const readResults = async (reading: Reading): Promise<void> => {
         CASE WHEN changed_ms > ${droppedMs} THEN ${droppedMs} ELSE changed_ms END AS at_ms, changed_ms > ${droppedMs + farthestZoneMs} AS is_future,
         CASE WHEN problem IS NULL AND NOT is_gone(status) AND graded = 'fully graded' THEN
           CASE WHEN points IS NOT NULL THEN numeric_grade(points, comments) ELSE text_grade(words, comments) END END AS value
-      FROM (SELECT r.*, i.object, ${timeOfClock} AS changed_ms,
+      FROM (SELECT *, ${timeOfClock} AS changed_ms,
           CASE WHEN has_item AND has_user THEN r.item || chr(31) || r.usr
             ELSE row_without_id(concat_ws(chr(31), r.item, r.usr, r.score)) END AS row,
           CASE WHEN is_gone(r.status) AND r.mark IS NOT NULL THEN NULL
@@ -578,18 +582,19 @@ const readResults = async (reading: Reading): Promise<void> => {
             WHEN r.status NOT IN ('', 'active') THEN ${badStatus}
             WHEN r.graded NOT IN (${texts}) THEN ['scoreStatus', 'must be one of ${scoreStatuses.join(', ')}']
             WHEN r.graded <> 'fully graded' THEN NULL
-            WHEN r.changed <> '' AND day IS NULL
+            WHEN r.changed <> '' AND instant IS NULL AND day IS NULL
               THEN ${unread('dateLastModified', 'r.changed', { otherwise: 'must be a time such as 2026-01-31T09:30:00Z', settings })}
-            WHEN i.object IS NULL THEN ['lineItemSourcedId', 'names no line item that can be used', 'notInPackage']
+            WHEN r.object IS NULL THEN ['lineItemSourcedId', 'names no line item that can be used', 'notInPackage']
             WHEN b_problem IS NOT NULL THEN ['studentSourcedId', b_problem, b_fate]
             WHEN points IS NULL AND r.score <> '' THEN ['score', 'must be a number such as 100 or 7.5']
             WHEN r.score = '' AND r.words = '' THEN ['score', 'is empty, and textScore is empty, too']
             WHEN r.score = '' AND has_control_in_text(r.words) THEN ['textScore', 'has control characters']
             WHEN has_control_in_text(r.comments) THEN ['comment', 'has control characters'] END AS problem
-        FROM (SELECT *, CASE WHEN changed <> '' AND instant IS NULL THEN ${clockIn('changed')} END AS clock
-          FROM (SELECT *, is_id(item) AS has_item, is_id(usr) AS has_user, number_in(score) AS points,
-              instant_in(changed) AS instant, day_of(changed) AS day
-            FROM ${withName('u', { of: 'results_read', as: 'b', file: 'users.csv' })})) r LEFT JOIN items i ON i.id = r.item);
+        FROM (SELECT *, CASE WHEN instant IS NULL THEN day_of(changed) END AS day,
+            CASE WHEN changed <> '' AND instant IS NULL THEN ${clockIn('changed')} END AS clock
+          FROM (SELECT r.*, i.object, ${isKnownOrId('i.id IS NOT NULL', 'r.item')} AS has_item, ${isKnownOrId('b_problem IS NULL', 'r.usr')} AS has_user,
+              number_in(score) AS points, instant_in(changed) AS instant
+            FROM ${withName('u', { of: 'results_read', as: 'b', file: 'users.csv' })} r LEFT JOIN items i ON i.id = r.item)) r);
     DROP TABLE results_read`);
   const items = 'SELECT id, object AS name FROM items';
   await refuseRows(sets, {

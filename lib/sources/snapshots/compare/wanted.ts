@@ -487,22 +487,31 @@ export const writeChanges = async (
 /** JSON text holds no line break. */
 const asLines = `(FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER false)`;
 
+/** What is kept although no row of this snapshot claims it, or claims it as it stays. */
+const staysUnclaimed = `WHERE change <> 'removed' AND (NOT told OR key IN (FROM held))`;
+
+/** Other rows that claim the same. A held resource may have another name now, and be listed again by it. */
+const sharedRows = `
+  SELECT 'S' AS kind, b.grp, b.row, b.key FROM (
+    SELECT * FROM more_backs UNION
+    SELECT b.* FROM backs b JOIN draft USING (key) ${staysUnclaimed}) b
+  JOIN (SELECT key, row FROM draft WHERE change <> 'removed' UNION ALL SELECT key, row FROM unchanged) d
+    ON d.key = b.key AND d.row <> b.row`;
+
 /** Writes the part of the state that every comparison has; `further` gives its other rows. */
 export const writeState = async (
   { sets, folder, isTrial }: Comparison,
   { forms, further }: { forms: Forms; further: readonly string[] },
 ): Promise<void> => {
   if (isTrial) return;
+  const [hasShared] =
+    (await sets.row<[number]>(`SELECT EXISTS (FROM more_backs) OR EXISTS (FROM draft ${staysUnclaimed})`)) ??
+    [];
   const rows = [
     `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark, CASE WHEN NOT told THEN seen END AS seen
      FROM (SELECT * REPLACE (${forms.derived}) FROM draft WHERE change <> 'removed')`,
     `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark FROM (SELECT * REPLACE (${forms.derived}) FROM unchanged)`,
-    // Other rows that claim the same. A held resource may have another name now, and be listed again by it.
-    `SELECT 'S' AS kind, b.grp, b.row, b.key FROM (
-       SELECT * FROM more_backs UNION
-       SELECT b.* FROM backs b JOIN draft x USING (key) WHERE x.change <> 'removed' AND (NOT x.told OR x.key IN (FROM held))) b
-     JOIN (SELECT key, row FROM draft WHERE change <> 'removed' UNION ALL SELECT key, row FROM unchanged) d
-       ON d.key = b.key AND d.row <> b.row`,
+    ...(hasShared ? [sharedRows] : []),
     `SELECT 'R' AS kind, grp, row, a, b, since AS seen FROM doubts`,
     ...further,
   ];
