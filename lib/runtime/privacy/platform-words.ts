@@ -1,5 +1,5 @@
 import { hidden } from '../../message/hidden.ts';
-import { readAs, type Undone, undone } from './escapes.ts';
+import { createRead, type Read, readAs, undone } from './escapes.ts';
 import { hiddenIn } from './shown-message.ts';
 import { plainSign, tokens, type Vocabulary, vocabularyOf } from './vocabulary.ts';
 
@@ -16,28 +16,25 @@ export const maskedText = (text: string, body: string): string => {
   let rest = '';
   let done = 0;
   for (const { at, length } of found) {
-    const begin = from[at] ?? text.length;
+    const begin = from(at);
     if (begin >= done) rest += text.slice(done, begin) + hidden;
-    done = Math.max(done, to[at + length - 1] ?? text.length);
+    done = Math.max(done, to(at + length - 1));
   }
   return rest + text.slice(done);
 };
 
 /** The same text in plain characters; each keeps the place of the one that it stands for. */
-const inPlainSigns = (given: Undone): Undone => {
-  if (!/[^\0-\x7f]/.test(given.read)) return given;
-  const made: Undone = { read: '', from: [], to: [] };
-  let at = 0;
-  for (const sign of given.read) {
-    const plain = sign > '\x7f' ? plainSign(sign) : sign;
-    made.read += plain;
-    for (let unit = 0; unit < plain.length; unit += 1) {
-      made.from.push(given.from[at] ?? 0);
-      made.to.push(given.to[at + sign.length - 1] ?? 0);
-    }
-    at += sign.length;
+const inPlainSigns = (given: Read): Read => {
+  const { add, end } = createRead();
+  let done = 0;
+  for (const { 0: sign, index } of given.read.matchAll(/[^\0-\x7f]/gu)) {
+    add(given.read.slice(done, index));
+    add(plainSign(sign), sign.length);
+    done = index + sign.length;
   }
-  return made;
+  add(given.read.slice(done));
+  const { read, from, to } = end();
+  return { read, from: (at) => given.from(from(at)), to: (at) => given.to(to(at) - 1) };
 };
 
 type Place = { at: number; length: number };
