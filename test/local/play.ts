@@ -220,7 +220,7 @@ async function perform(scenario: Scenario, { stack, follower, letters }: PlayOpt
     );
   }
   problems.push(...(await holdsProblems(scenario, controls)));
-  const written = await lettersOf(scenario, letters);
+  const written = await lettersOf(scenario, { letters, isParked: ends.at(-1)?.outcome === 'parked' });
   expect(
     'its letters',
     written.map(({ failure }) => failure?.kind),
@@ -313,9 +313,12 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** The letter is written before its outcome is told, and yet it may take a moment until the collector has it. */
-async function lettersOf({ bodies, letter }: Scenario, letters: Letters): Promise<DeadLetter[]> {
+async function lettersOf(
+  { bodies, letter }: Scenario,
+  { letters, isParked }: { letters: Letters; isParked: boolean },
+): Promise<DeadLetter[]> {
   const untilMs = Date.now() + 5_000;
-  while (letter && letters.of(bodies).length === 0 && Date.now() < untilMs)
+  while ((letter || isParked) && letters.of(bodies).length === 0 && Date.now() < untilMs)
     await new Promise((resolve) => setTimeout(resolve, 20));
   return letters.of(bodies);
 }

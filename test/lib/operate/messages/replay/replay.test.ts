@@ -440,8 +440,11 @@ describe('stopping', () => {
     const { ended, stoppedBecause, counts } = await replay(office, {
       waitSeconds: long,
       stopAfter: 5,
-      rate: 25,
+      // All would be sent in ten seconds: many more than it takes to see five come back.
+      rate: 10,
     });
+    // What was sent and not handled yet when it stopped becomes a letter, too.
+    await expect.poll(() => handled).toBe(counts?.sent);
     await worker.stop();
     expect(ended).toBe('stopped');
     expect(stoppedBecause).toMatch(/^5 in a row came back with the same error: missing-permission: 404 Gone/);
