@@ -340,6 +340,7 @@ export const newPlatform = () => {
   const held = new Map<string, { at: string; value: string | undefined }>();
   const letters: string[] = [];
   const objects = new Set<string>();
+  const merged = new Set<string>();
   /** It shows two of one name, or none, to whoever looks for it. */
   const takeObject = ({ orgUnitCode, gradeObjectName, name }: Body['data'], isNew: boolean): void => {
     const [of, to] = [gradeObjectName, name].map((each) => `${orgUnitCode} ${each ?? gradeObjectName}`);
@@ -357,6 +358,7 @@ export const newPlatform = () => {
     letters,
     /** Nobody knows which of two it keeps. */
     merge: (from: string, to: string): void => {
+      merged.add(from);
       for (const [key, value] of [...held])
         if (key.endsWith(` ${from}`)) {
           held.delete(key);
@@ -385,6 +387,8 @@ export const newPlatform = () => {
       held.set(key, { at, value: type.includes('remove') ? undefined : value });
     },
     valueOf: (key: string): string | undefined => held.get(key)?.value,
+    /** Whether there is still somebody whom it is about. */
+    hasUserOf: (key: string): boolean => !merged.has(key.split(' ').at(-1) ?? ''),
     keys: (): string[] => [...held].flatMap(([key, { value }]) => (value === undefined ? [] : key)),
   };
 };
@@ -744,7 +748,7 @@ const settleResults = ({ tables }: University, { form, night, past }: Night): vo
     ...{ claims: new Map(), refused: [], stays: new Set(), rows: new Map(), night },
     owners: new Map([...past.objects.of].map(([item, object]) => [object, item])),
   };
-  const { held, unread } = past.results;
+  const { held, unread, rows: before } = past.results;
   const isWhole = form.isWhole(night);
   /** Rows that a delta does not name, or that it has and cannot be used. */
   const still = new Set<string>();
@@ -762,7 +766,9 @@ const settleResults = ({ tables }: University, { form, night, past }: Night): vo
   const unknown = new Set<string>();
   for (const [key, { value, backs, at }] of held)
     for (const id of backs) {
-      if (!still.has(id)) continue;
+      // One that was gone before, and what it claimed is held since: no delta names it.
+      const isGoneBefore = !isWhole && !tables.results.has(id) && !before.has(id);
+      if (!still.has(id) && !isGoneBefore) continue;
       const row = read(id, value, at);
       if (isUsable(row)) claim(tonight.claims, row);
       else unknown.add(key);
@@ -789,7 +795,7 @@ export const differences = (university: University, { platform, letters }: Told,
   const there = platform.keys().filter((key) => key.startsWith(`C${university.at}-`) && isEnrollment(key));
   return [...new Set([...must.keys(), ...there])].flatMap((key) => {
     const is = platform.valueOf(key);
-    return is === must.get(key) || letters.has(key) || past.twice.has(key)
+    return is === must.get(key) || letters.has(key) || past.twice.has(key) || !platform.hasUserOf(key)
       ? []
       : `${key} is ${is}, and must be ${must.get(key)}`;
   });
