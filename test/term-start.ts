@@ -1,10 +1,7 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Launch, launch } from './bench/processes.ts';
 import { writePart } from './documents.ts';
 import { optionsOf } from './options.ts';
 import { runLive } from './term-start/live.ts';
-import { plotOf } from './term-start/plot.ts';
 import { summaryOf, textOf } from './term-start/report.ts';
 import type { Asked } from './term-start/runner.ts';
 import type { Told } from './term-start/told.ts';
@@ -41,7 +38,6 @@ export const command = async (): Promise<void> => {
   const startedMs = performance.now();
   const all = await simulated(asked, Number(seed));
   if (gate === 'on' && only === '' && seed === '1') {
-    writeFileSync(join(import.meta.dirname, 'term-start/term-start.svg'), plotOf(all));
     writePart('term-start', summaryOf(all));
   }
   const held = all.filter(({ floors }) => floors.every(({ holds }) => holds));

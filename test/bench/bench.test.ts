@@ -5,7 +5,6 @@ import { bench } from './bench.ts';
 import { startDriver } from './drivers.ts';
 import { atMostTimes } from './figures.ts';
 import { ours, raw, team } from './messages.ts';
-import { plotOf } from './plot.ts';
 import { floorsOf, markdownOf, type Results, summaryOf } from './report.ts';
 import { tiny } from './scale.ts';
 import { spreadOf } from './statistics.ts';
@@ -81,13 +80,6 @@ describe('the benchmarks, in their smallest form', { tags: ['long'] }, () => {
 
   test('test/README.md has a line for each of them', () =>
     expect(summaryOf(results).match(/\| (holds|\*\*does not hold\*\*) \|$/gm)).toHaveLength(19));
-
-  test('the picture draws them all', () => {
-    const picture = plotOf(results);
-    expect(picture).not.toMatch(/NaN|undefined|Infinity/);
-    expect(picture.match(/<rect class="(ours|peer)"/g)).toHaveLength(3 + 3 + 2 + 4);
-    expect(picture.match(/<circle/g)).toHaveLength(2 * (2 + 1));
-  });
 });
 
 test('test/README.md shows the results that are kept', async () => {

@@ -10,7 +10,6 @@ import { measureGrowth } from './growth.ts';
 import { measureLookUps } from './look-ups.ts';
 import { measureMessages } from './messages.ts';
 import { measureOwnConnection } from './own-connection.ts';
-import { plotOf } from './plot.ts';
 import { floorsOf, loadAverage, markdownOf, type Results, resultsOf, summaryOf, textOf } from './report.ts';
 import { full, quick, type Scale } from './scale.ts';
 import { measureUpload } from './upload.ts';
@@ -72,7 +71,6 @@ export const command = async (): Promise<void> => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'bench.json'), `${JSON.stringify(results, null, 2)}\n`);
     writeFileSync(join(folder, 'bench.md'), markdownOf(results));
-    writeFileSync(join(folder, 'bench.svg'), plotOf(results));
     writePart('benchmarks', summaryOf(results));
   }
   const floors = floorsOf(results);

@@ -52,8 +52,6 @@ export const markdownOf = (results: Results): string =>
     `Written by \`npm run bench\` on ${circumstancesOf(results)}.`,
     'Those that are compared take turns in one run, each in a process of its own. A value is the median of the repeats, with',
     'the quartiles behind it. [The floors](../../README.md#benchmarks) are ratios of neighbouring repeats, which say more on a shared machine.',
-    '',
-    '![The figures as charts](bench.svg)',
     ...results.sections.flatMap((section) => ['', ...tableOf(section)]),
     '',
   ].join('\n');
@@ -73,8 +71,6 @@ export const summaryOf = (results: Results): string => {
     }),
   );
   return [
-    '',
-    '![CPU a message, import, memory of an upload and growth, each beside its peers](bench/results/bench.svg)',
     '',
     '| what | floor | measured | |',
     '| --- | --- | --- | --- |',

@@ -53,8 +53,6 @@ export const summaryOf = (all: Told[]): string => {
   if (first === undefined) return '';
   return [
     '',
-    '![Use of the budget, refusals, waiting by class and receipts through the day](term-start/term-start.svg)',
-    '',
     `| | ${first.floors.map(({ name }) => name).join(' | ')} |`,
     `| --- |${' ---: |'.repeat(first.floors.length)}`,
     `| floor | ${first.floors.map((floor) => `${floor.sense} ${shown({ name: floor.name, measured: floor.limit })}`).join(' | ')} |`,

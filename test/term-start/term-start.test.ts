@@ -5,7 +5,6 @@ import { writtenPart } from '../documents.ts';
 import { type Scenario, simulate } from './fleet.ts';
 import { judge } from './judge.ts';
 import { type FunctionLoad, hourMs, type Load, minuteMs, termStart } from './load.ts';
-import { plotOf } from './plot.ts';
 import { createQueue } from './queue.ts';
 import { callsIn, planOf, type ReconcileLoad, reconcileDefaults, reconcileOf } from './reconcile.ts';
 import { createRecord } from './record.ts';
@@ -249,12 +248,6 @@ describe('what is shown', () => {
     expect(textOf(without)).not.toContain('reconcile');
     for (const each of [without, byNight])
       expect(textOf(each)).toMatch(/^ {2}urgent p95, sent from [\d.]+ h to [\d.]+ h: [\d.]+ (s|min)$/m);
-  });
-
-  test('is drawn', () => {
-    const picture = plotOf(told);
-    expect(picture).not.toMatch(/NaN|undefined|Infinity/);
-    expect(picture.match(/<path class="line /g)).toHaveLength(3 + 2);
   });
 
   test('stands in test/README.md, with every variant', () => {
