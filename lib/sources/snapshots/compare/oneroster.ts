@@ -255,14 +255,14 @@ const wasNow = ({ number, isOtherField }: Loaded): string => `
     d.value, d.row, d.at_ms, d.mark, coalesce(d.seen, ${number}) AS seen,
     CASE WHEN d.kind = '3' AND n.object IS NULL THEN without_user(${gradeData(`''`)}) END AS data,
     ${isOtherField} OR c.new IS NOT NULL OR u.new IS NOT NULL OR m.name IS NOT NULL OR (d.kind = '3' AND n.org <> coalesce(d.org, i.org)) IS TRUE AS renamed,
-    keyed(d.kind, d.a, d.b) AS old_key, keyed(d.kind, CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END, coalesce(u.new, d.b)) AS key
+    coalesce(c.active, 1) = 1 AND coalesce(u.active, 1) = 1 AS stays, keyed(d.kind, d.a, d.b) AS old_key, keyed(d.kind, CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END, coalesce(u.new, d.b)) AS key
   FROM (FROM state WHERE kind IN ('2', '3')) d LEFT JOIN renamed c ON c.letter = 'c' AND c.old = CASE WHEN d.kind = '2' THEN d.a END
     LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b LEFT JOIN joined m ON m.name = d.b
     LEFT JOIN items n ON n.object = CASE WHEN d.kind = '3' THEN d.a END
     LEFT JOIN items_was i ON i.object = CASE WHEN d.kind = '3' THEN d.a END`;
 
 const loadAsNamed = (loaded: Loaded): string => `
-  INSERT INTO was BY NAME SELECT * EXCLUDE (old_key) FROM (${wasNow(loaded)});
+  INSERT INTO was BY NAME SELECT * EXCLUDE (old_key, stays) FROM (${wasNow(loaded)});
   DROP TABLE backs;
   CREATE VIEW backs AS SELECT grp, row, key FROM was UNION ALL FROM shared_backs;
 `;
@@ -270,17 +270,17 @@ const loadAsNamed = (loaded: Loaded): string => `
 /**
  * If two users or classes become one, the state on the platform is unknown: the other may have something there that is no longer
  * wanted. So everything of the remaining name (`joined`) is sent again; the newest grade is held, and the role by the remaining
- * name.
+ * name, or else that of the record that stays.
  */
 const loadRenamed = (loaded: Loaded): string => `
   CREATE TABLE was_now AS ${wasNow(loaded)};
   CREATE TABLE merged AS SELECT key FROM was_now GROUP BY key HAVING count(*) > 1;
-  INSERT INTO was BY NAME SELECT * EXCLUDE (old_key) FROM was_now ANTI JOIN merged USING (key);
+  INSERT INTO was BY NAME SELECT * EXCLUDE (old_key, stays) FROM was_now ANTI JOIN merged USING (key);
   INSERT INTO was BY NAME
     SELECT any_value(grp) AS grp, key, any_value(kind) AS kind, any_value(a) AS a,
       any_value(b) AS b, any_value(org) AS org, arg_max(value, newest) AS value, arg_max(row, newest) AS row, arg_max(mark, newest) AS mark,
       max(at_ms) AS at_ms, max(seen) AS seen, arg_max(data, newest) AS data, true AS renamed
-    FROM (SELECT *, (CASE WHEN kind = '3' THEN coalesce(at_ms, 0) ELSE 0 END, key = old_key, value) AS newest FROM was_now SEMI JOIN merged USING (key))
+    FROM (SELECT *, (CASE WHEN kind = '3' THEN coalesce(at_ms, 0) ELSE 0 END, key = old_key, stays, value) AS newest FROM was_now SEMI JOIN merged USING (key))
     GROUP BY key;
   INSERT INTO backs SELECT grp, row, key FROM was_now;
   INSERT INTO backs SELECT s.grp, s.row, coalesce(w.key, s.key) FROM shared_backs s LEFT JOIN was_now w ON w.old_key = s.key AND w.key <> s.key;
@@ -636,7 +636,9 @@ const readResults = async (reading: Reading): Promise<void> => {
       SELECT r.*, i.object AS a FROM ${withName('u', {
         of: `(SELECT k.key, k.row, w.value, w.at_ms, CASE WHEN k.row = w.row THEN w.mark END AS mark, split_part(k.row, chr(31), 1) AS item, split_part(k.row, chr(31), 2) AS usr
           FROM backs k JOIN was w USING (key) ANTI JOIN (SELECT row FROM results WHERE problem IS NULL) x ON x.row = k.row
-          WHERE k.grp = 'results')`,
+          WHERE k.grp = 'results'
+          -- What the row claimed before may be held for another one.
+          QUALIFY w.seen = max(w.seen) OVER (PARTITION BY k.row))`,
         ...{ as: 'b', file: 'users.csv' },
       })} r LEFT JOIN items i ON i.id = r.item;
     INSERT INTO claims BY NAME

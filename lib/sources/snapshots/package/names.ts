@@ -77,7 +77,7 @@ export const readNames = async (reading: Reading): Promise<{ users: Table | unde
   );
   await sets.run(`
     CREATE TABLE renamed AS
-      SELECT w.letter, w.name AS old, min(n.name) AS new FROM names_was w JOIN names n USING (letter, id)
+      SELECT w.letter, w.name AS old, min(n.name) AS new, max(n.active) AS active FROM names_was w JOIN names n USING (letter, id)
       WHERE w.name NOT IN ('', ${ambiguous})
       GROUP BY w.letter, w.name HAVING bool_and(n.problem IS NULL AND n.name <> w.name) AND min(n.name) = max(n.name);
     CREATE TABLE joined AS

@@ -495,7 +495,15 @@ const learnNames = ({ tables }: University, { form, night, past }: Night): void 
     const to = past.names.get(id);
     if (to !== undefined) now.set(name, (now.get(name) ?? new Set()).add(to));
   }
-  for (const [old, [name, ...others]] of now)
+  // If two become one name that neither had, what the record that stays had is held.
+  const staying = new Set(
+    [...before].flatMap(([id, name]) =>
+      tables.users.has(id) && tables.users.get(id)?.status === undefined ? name : [],
+    ),
+  );
+  for (const [old, [name, ...others]] of [...now].sort(
+    ([one], [other]) => Number(staying.has(other)) - Number(staying.has(one)),
+  ))
     if (name !== undefined && name !== old && others.length === 0)
       for (const { held } of [past.enrollments, past.results]) renameHeld(held, old, name);
 };
