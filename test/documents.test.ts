@@ -61,9 +61,9 @@ describe('documents', () => {
     expect(named.sort()).toEqual(Object.keys(dispositions).sort());
   });
 
-  test.each(['README.md', 'events/README.md'])('the message that %s shows is valid', async (path) => {
+  test('the message that the producers’ guide shows is valid', async () => {
     const integration = await integrationNamed('grade-push');
-    const [message] = examplesIn(documentOf(path));
+    const [message] = examplesIn(documentOf('events/README.md'));
     expect(message).toMatchObject({ type: messageType('grade-push') });
     expect(() => parseMessage(JSON.stringify(message), integration!, Date.now())).not.toThrow();
     expect(message).toMatchObject({ id: JSON.parse(await example('grade-push')).id });
