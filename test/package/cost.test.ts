@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { letterChange } from '../../lib/delivery/letters/letter-facts.ts';
-import { writeRecord } from '../../lib/delivery/letters/write.ts';
+import { writeRecord } from '../../lib/delivery/letters/write-record.ts';
 import type { DynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
 import { writtenPart } from '../documents.ts';
 import { eventBody, failureOf } from '../lib/show/cli/office.ts';

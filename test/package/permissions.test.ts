@@ -15,7 +15,7 @@ import { PurgeQueueCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { functionNames } from '../../esbuild.config.ts';
 import { sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
-import { writeRecord } from '../../lib/delivery/letters/write.ts';
+import { writeRecord } from '../../lib/delivery/letters/write-record.ts';
 import type { Failure } from '../../lib/message/failure.ts';
 import { decisionOn } from '../../lib/operate/reviews/reconcile/choose-findings.ts';
 import { readStack } from '../../lib/operate/stage/stack-outputs.ts';

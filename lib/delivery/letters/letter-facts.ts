@@ -3,7 +3,7 @@ import { eventIdIn } from '../../message/message.ts';
 import { type DeadLetter, historyAttribute } from './dead-letter.ts';
 import { unnamed, wordsOf } from './letter-words.ts';
 import { subjectIn } from './subject.ts';
-import type { Change } from './write.ts';
+import type { Change } from './write-record.ts';
 
 type Given = {
   function: string;

@@ -3,10 +3,10 @@ import type { PlatformIds } from '../../message/sis-ids.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { writeInReserve } from '../../runtime/aws/table-items.ts';
 import type { DeadLetter } from './dead-letter.ts';
-import { recordsOf } from './read.ts';
+import { recordsOf } from './read-records.ts';
 import type { DeskTable } from './record.ts';
 import type { Subject } from './subject.ts';
-import { type Change, writeRecord } from './write.ts';
+import { type Change, writeRecord } from './write-record.ts';
 
 /** The outcome of one receipt of a message. */
 export type Ended = {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureKind } from '../../message/failure.ts';
 import { needsPerson } from '../../message/failure.ts';
-import { recordsOf } from './read.ts';
+import { recordsOf } from './read-records.ts';
 import type { DeskRecord, DeskTable } from './record.ts';
 
 /** The outcome of a message that was sent; `unknown`: no function has recorded one yet. */

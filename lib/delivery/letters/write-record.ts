@@ -1,6 +1,6 @@
 import { attribute, unlessRefused } from '../../runtime/aws/dynamodb.ts';
 import { writeItems } from '../../runtime/aws/dynamodb-batches.ts';
-import { recordsOf } from './read.ts';
+import { recordsOf } from './read-records.ts';
 import {
   type DeskTable,
   keptSeconds,

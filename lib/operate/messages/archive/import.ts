@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { isTooOld } from '../../../delivery/ledger/rules.ts';
-import { endRecord } from '../../../delivery/letters/write.ts';
+import { endRecord } from '../../../delivery/letters/write-record.ts';
 import { jsonIn } from '../../../message/json.ts';
 import { type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';

@@ -1,6 +1,6 @@
-import { type Condition, conditionOn, listed } from '../../../delivery/letters/read.ts';
+import { type Condition, conditionOn, listed } from '../../../delivery/letters/read-records.ts';
 import type { DeskRecord, DeskTable, LetterRecord, List } from '../../../delivery/letters/record.ts';
-import { type Ending, endRecord } from '../../../delivery/letters/write.ts';
+import { type Ending, endRecord } from '../../../delivery/letters/write-record.ts';
 import { awsTroubleIn, errorName } from '../../../runtime/aws/error.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { RefusedError } from '../../stage/command-errors.ts';

@@ -1,4 +1,4 @@
-import { recordsOf } from '../../../delivery/letters/read.ts';
+import { recordsOf } from '../../../delivery/letters/read-records.ts';
 import type { LetterRecord } from '../../../delivery/letters/record.ts';
 import type { Target } from '../../stage/target.ts';
 import { groupsOf } from './groups.ts';

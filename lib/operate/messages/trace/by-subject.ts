@@ -1,4 +1,4 @@
-import { conditionOn, scanned } from '../../../delivery/letters/read.ts';
+import { conditionOn, scanned } from '../../../delivery/letters/read-records.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { type About, isAbout } from '../../../delivery/letters/subject.ts';
 import { UsageError } from '../../stage/command-errors.ts';

@@ -1,5 +1,5 @@
 import { historyIn } from '../../../delivery/letters/history.ts';
-import { recordsOf, scanned } from '../../../delivery/letters/read.ts';
+import { recordsOf, scanned } from '../../../delivery/letters/read-records.ts';
 import type { DeskRecord, DeskTable } from '../../../delivery/letters/record.ts';
 
 /** One message of a producer, with each id that SQS gave it: the first one, and one per replay. */

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { DeadLetter } from '../../../../lib/delivery/letters/dead-letter.ts';
 import { createDeskNotes, type Ended } from '../../../../lib/delivery/letters/notes.ts';
-import { listed, recordsOf, scanned } from '../../../../lib/delivery/letters/read.ts';
+import { listed, recordsOf, scanned } from '../../../../lib/delivery/letters/read-records.ts';
 import type { DeskTable } from '../../../../lib/delivery/letters/record.ts';
-import { endRecord } from '../../../../lib/delivery/letters/write.ts';
+import { endRecord } from '../../../../lib/delivery/letters/write-record.ts';
 import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { chunksOf } from '../../../../lib/runtime/aws/parallel.ts';
 import { tablesForTests } from '../../../local/aws-for-tests.ts';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { writeRecord } from '../../../../lib/delivery/letters/write.ts';
+import { writeRecord } from '../../../../lib/delivery/letters/write-record.ts';
 import { groupIdOf } from '../../../../lib/operate/reviews/reconcile/groups.ts';
 import { errorSentence } from '../../../../lib/show/cli/print/error-sentence.ts';
 import { createApp } from '../../../../lib/show/console/app.ts';

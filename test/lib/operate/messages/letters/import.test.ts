@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { historyAttribute } from '../../../../../lib/delivery/letters/dead-letter.ts';
-import { listed } from '../../../../../lib/delivery/letters/read.ts';
+import { listed } from '../../../../../lib/delivery/letters/read-records.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../../../temporary-folder.ts';
 import { type Office, officesForTests } from '../../../show/cli/office.ts';
 import { documentIn, typed } from '../../../show/cli/typed.ts';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ReceiveMessageCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from 'vitest';
 import { watchOutcomes } from '../../../../../lib/delivery/letters/outcomes.ts';
-import { writeRecord } from '../../../../../lib/delivery/letters/write.ts';
+import { writeRecord } from '../../../../../lib/delivery/letters/write-record.ts';
 import { countsOf } from '../../../../../lib/operate/messages/letters/queue.ts';
 import type { Plan } from '../../../../../lib/operate/messages/replay/plan.ts';
 import {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { recordsOf } from '../../../../../lib/delivery/letters/read.ts';
-import { writeRecord } from '../../../../../lib/delivery/letters/write.ts';
+import { recordsOf } from '../../../../../lib/delivery/letters/read-records.ts';
+import { writeRecord } from '../../../../../lib/delivery/letters/write-record.ts';
 import { filterSchema } from '../../../../../lib/operate/messages/letters/filter.ts';
 import { listWaiting } from '../../../../../lib/operate/messages/waiting/waiting.ts';
 import { wakeMessages } from '../../../../../lib/operate/messages/waiting/wake.ts';
