@@ -35,11 +35,8 @@ export type Statement = {
 export const ref = (id: string) => ({ Ref: id });
 export const arnOf = (id: string) => ({ 'Fn::GetAtt': [id, 'Arn'] });
 export const sub = (text: string) => ({ 'Fn::Sub': text });
-export const arn = (service: string, rest: string) =>
-  sub(`arn:\${AWS::Partition}:${service}:\${AWS::Region}:\${AWS::AccountId}:${rest}`);
 /** ARN of objects in the bucket. */
 export const files = (key: string) => sub(`\${Files.Arn}/${key}`);
-export const deskLists = sub(`\${Desk.Arn}/index/by-list`);
 /** A logical id may only contain letters and digits. */
 export const idOf = (name: string): string => name.replaceAll('-', '');
 export const queueOf = (name: string): string => `${idOf(name)}Queue`;
@@ -57,22 +54,9 @@ export const allow = (
   ...(Condition && { Condition }),
 });
 
-export const onFiles = (actions: string, keys: string[]): Statement => allow('s3', actions, keys.map(files));
-/** Lets S3 tell a missing object from a forbidden one. */
-export const list = (prefixes: string[]): Statement =>
-  allow('s3', 'ListBucket', arnOf('Files'), { StringLike: { 's3:prefix': prefixes } });
-
-/** Items of a table whose keys begin with one of these. */
-export const withKeys = (keys: string[]) => ({
-  'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys },
-});
-
 export const ofThisAccount = { StringEquals: { 'aws:SourceAccount': ref('AWS::AccountId') } };
 
 export const document = (Statement: Statement[]) => ({ Version: '2012-10-17', Statement });
 
 /** The items of a parameter that holds a list, separated by commas; a single account may be a number. */
 export const itemsOf = (list: string | number): string[] => (list === '' ? [] : `${list}`.split(','));
-
-export const useKey = ({ kmsKeyArn }: Options): Statement[] =>
-  kmsKeyArn === '' ? [] : [allow('kms', 'Decrypt GenerateDataKey', kmsKeyArn)];

@@ -3,8 +3,7 @@ import { callingNames, functionNames, integrationNames } from '../function-names
 import { type Alarms, alarmResources } from './alarms.ts';
 import { arnOf, type Options, queueOf, type Resources, ref } from './cloudformation.ts';
 import { dashboard } from './dashboard.ts';
-import { policiesForPeople } from './people.ts';
-import { type Declared, roleOf, roleResources } from './roles.ts';
+import { type Declared, type Rights, roleOf, roleResources } from './roles.ts';
 import { storageResources } from './storage.ts';
 
 /** A function's entry in serverless.yml. */
@@ -22,6 +21,7 @@ export type Custom = {
   options: Options;
   /** How Lambda takes messages from a queue: for functions that open files, and for all others. */
   mappings: { messages: Record<string, unknown>; files: Record<string, unknown> };
+  rights: Rights;
   alarms: Alarms;
 };
 
@@ -37,7 +37,7 @@ export const setHandlersAndRoles = (functions: Record<string, Stanza>): void => 
  */
 export const createTemplate = async (
   functions: Record<string, Stanza>,
-  { options, mappings, alarms }: Custom,
+  { options, mappings, rights, alarms }: Custom,
 ) => {
   const declared = await loadDeclared(functions);
   checkNames(Object.keys(functions), declared);
@@ -64,8 +64,7 @@ export const createTemplate = async (
   );
   const Resources: Resources = {
     ...storageResources(options, queued),
-    ...roleResources(options, declared, scheduled),
-    ...policiesForPeople(options),
+    ...roleResources(options, rights, { declared, scheduled }),
     ...alarmResources(stage, alarms, { all: Object.keys(functions), queued, durable }),
     ...droppedSnapshot(stage),
     Dashboard: dashboard(stage),
