@@ -1,9 +1,7 @@
 /** Parameters of serverless.yml that are passed on. */
 export type Options = {
   stage: string;
-  platformUrl: string;
   alarmEmail: string;
-  protected: boolean;
   tracing: string;
   kmsKeyArn: string;
   subnetIds: string;
@@ -28,7 +26,7 @@ export type Statement = {
   Effect: 'Allow' | 'Deny';
   Principal?: unknown;
   Action: string | string[];
-  Resource: unknown;
+  Resource?: unknown;
   Condition?: Record<string, Record<string, unknown>>;
 };
 

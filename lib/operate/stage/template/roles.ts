@@ -106,7 +106,7 @@ const takesSisIds = ({ data }: Integration<unknown>): boolean => {
   return sisFields.some(([platformField]) => schema.includes(`"${platformField}":`));
 };
 
-type Values = Record<string, string[]>;
+type Values = Record<string, readonly string[]>;
 
 const valuesOf = (options: Options, { name, integration }: Declared, all: Declared[]): Values => {
   const integrations = all.flatMap((each) => each.integration ?? []);

@@ -38,6 +38,7 @@ export const setHandlersAndRoles = (functions: Record<string, Stanza>): void => 
 export const createTemplate = async (
   functions: Record<string, Stanza>,
   { options, mappings, rights, alarms }: Custom,
+  shared: { Resources: Resources; Outputs: object },
 ) => {
   const declared = await loadDeclared(functions);
   checkNames(Object.keys(functions), declared);
@@ -63,13 +64,13 @@ export const createTemplate = async (
     events.some(({ schedule }) => schedule) ? [name] : [],
   );
   const Resources: Resources = {
-    ...storageResources(options, queued),
+    ...storageResources(options, shared.Resources, queued),
     ...roleResources(options, rights, { declared, scheduled }),
     ...alarmResources(stage, alarms, { all: Object.keys(functions), queued, durable }),
-    ...droppedSnapshot(stage),
     Dashboard: dashboard(stage),
   };
-  return { Resources, Outputs: outputs(options, queued) };
+  const urls = queued.map((name) => [`${queueOf(name)}Url`, { Value: ref(queueOf(name)) }]);
+  return { Resources, Outputs: { ...Object.fromEntries(urls), ...shared.Outputs } };
 };
 
 /** Loads the integrations. Loading the other functions would take as long again; their source shows what is needed. */
@@ -96,47 +97,3 @@ export const checkNames = (names: string[], declared: { name: string }[]): void 
   ];
   if (problems.length > 0) throw new Error(problems.join('; '));
 };
-
-/**
- * A notification of the bucket itself would name the function, which names the bucket: CloudFormation rejects such a circle. EventBridge
- * calls the alias, which a durable function requires, and retries for a day. It costs $1 per million objects of the bucket.
- */
-const droppedSnapshot = (stage: string): Resources => {
-  const alias = ref('SnapshotDashimportDurableLambdaAlias');
-  return {
-    DroppedSnapshot: {
-      Type: 'AWS::Events::Rule',
-      Properties: {
-        Name: `sis-relay-${stage}-dropped-snapshot`,
-        Description: 'A file was dropped under snapshots/',
-        EventPattern: {
-          source: ['aws.s3'],
-          'detail-type': ['Object Created'],
-          detail: { bucket: { name: [ref('Files')] }, object: { key: [{ prefix: 'snapshots/' }] } },
-        },
-        Targets: [{ Id: 'snapshot-import', Arn: alias }],
-      },
-    },
-    DroppedSnapshotPermission: {
-      Type: 'AWS::Lambda::Permission',
-      Properties: {
-        Action: 'lambda:InvokeFunction',
-        FunctionName: alias,
-        Principal: 'events.amazonaws.com',
-        SourceArn: arnOf('DroppedSnapshot'),
-      },
-    },
-  };
-};
-
-/** The outputs that `sis-relay --stage` reads. */
-const outputs = ({ stage, platformUrl }: Options, queued: string[]) => ({
-  ...Object.fromEntries(queued.map((name) => [`${queueOf(name)}Url`, { Value: ref(queueOf(name)) }])),
-  FilesBucket: { Value: ref('Files') },
-  PlatformUrl: { Value: platformUrl },
-  SecretPrefix: { Value: `sis-relay/${stage}` },
-  DeadLettersUrl: { Value: ref('DeadLetters') },
-  LedgerTable: { Value: ref('Ledger') },
-  CrosswalkTable: { Value: ref('Crosswalk') },
-  AlarmsTopic: { Value: ref('Alarms') },
-});
