@@ -33,24 +33,9 @@ export type Statement = {
 export const ref = (id: string) => ({ Ref: id });
 export const arnOf = (id: string) => ({ 'Fn::GetAtt': [id, 'Arn'] });
 export const sub = (text: string) => ({ 'Fn::Sub': text });
-/** ARN of objects in the bucket. */
-export const files = (key: string) => sub(`\${Files.Arn}/${key}`);
 /** A logical id may only contain letters and digits. */
 export const idOf = (name: string): string => name.replaceAll('-', '');
 export const queueOf = (name: string): string => `${idOf(name)}Queue`;
-
-/** Actions of one service, separated by spaces. */
-export const allow = (
-  service: string,
-  actions: string,
-  Resource: unknown,
-  Condition?: Statement['Condition'],
-): Statement => ({
-  Effect: 'Allow',
-  Action: actions.split(' ').map((action) => `${service}:${action}`),
-  Resource,
-  ...(Condition && { Condition }),
-});
 
 export const ofThisAccount = { StringEquals: { 'aws:SourceAccount': ref('AWS::AccountId') } };
 

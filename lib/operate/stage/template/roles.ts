@@ -4,7 +4,6 @@ import { sisFields } from '../../../message/sis-ids.ts';
 import {
   arnOf,
   document,
-  files,
   idOf,
   type Options,
   ofThisAccount,
@@ -23,6 +22,7 @@ export type Declared = {
   calls: boolean;
   /** Whether it is a Lambda durable function. */
   durable: boolean;
+  scheduled: boolean;
   /** Undefined: no queue triggers it. */
   integration: Integration<unknown> | undefined;
 };
@@ -38,11 +38,11 @@ export type Rights = {
 export const roleResources = (
   options: Options,
   { functions, people }: Rights,
-  { declared, scheduled }: { declared: Declared[]; scheduled: string[] },
+  declared: Declared[],
 ): Resources => {
   // A durable function is called by its alias, and all others by their name.
   const started = declared
-    .filter(({ name }) => scheduled.includes(name))
+    .filter(({ scheduled }) => scheduled)
     .map(({ name, durable }) => `lambda InvokeFunction on ${durable ? `${name}:durable` : name}`);
   const roles = declared.map((each): [string, Resource] => {
     const rows = [...kindsOf(options, each), each.name].flatMap((kind) => functions[kind] ?? []);
@@ -151,7 +151,7 @@ const limited = (
   // Lets S3 tell a missing object from a forbidden one.
   if (actions === 'ListBucket')
     return { Resource: arnOf('Files'), Condition: { StringLike: { 's3:prefix': names } } };
-  if (service === 's3') return { Resource: names.map(files) };
+  if (service === 's3') return { Resource: names.map((key) => sub(`\${Files.Arn}/${key}`)) };
   if (service !== 'dynamodb') {
     const [first, ...others] = names.map((name) => resourceOf(stage, service, name));
     return { Resource: others.length === 0 ? first : [first, ...others] };

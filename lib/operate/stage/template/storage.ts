@@ -1,5 +1,4 @@
 import {
-  allow,
   arnOf,
   document,
   itemsOf,
@@ -64,20 +63,22 @@ const queuePolicy = (id: string, senders: Statement[]): Resource => {
 const sendersTo = (options: Options, id: string): Statement[] => {
   const accounts = itemsOf(options.producerAccounts);
   const service = (Service: string, sources: unknown, more = {}): Statement => ({
-    ...allow('sqs', 'SendMessage', arnOf(id), { ...more, ArnEquals: { 'aws:SourceArn': sources } }),
-    Principal: { Service },
+    ...{ Effect: 'Allow', Principal: { Service }, Action: ['sqs:SendMessage'], Resource: arnOf(id) },
+    Condition: { ...more, ArnEquals: { 'aws:SourceArn': sources } },
   });
   const { producerTopics, producerRules } = options;
   // The bucket by its name: a reference would be a circle, as the bucket needs this policy first.
   const bucket = sub(
     `arn:\${AWS::Partition}:s3:::sis-relay-${options.stage}-files-\${AWS::AccountId}-\${AWS::Region}`,
   );
+  const account: Statement = {
+    ...{ Effect: 'Allow', Principal: { AWS: accounts } },
+    ...{ Action: ['sqs:GetQueueUrl', 'sqs:SendMessage'], Resource: arnOf(id) },
+  };
   return [
     ...(producerTopics === '' ? [] : [service('sns.amazonaws.com', itemsOf(producerTopics))]),
     ...(producerRules === '' ? [] : [service('events.amazonaws.com', itemsOf(producerRules))]),
-    ...(accounts.length === 0
-      ? []
-      : [{ ...allow('sqs', 'GetQueueUrl SendMessage', arnOf(id)), Principal: { AWS: accounts } }]),
+    ...(accounts.length === 0 ? [] : [account]),
     ...(options.eventNotices ? [service('s3.amazonaws.com', bucket, ofThisAccount)] : []),
   ];
 };

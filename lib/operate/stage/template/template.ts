@@ -57,15 +57,13 @@ export const createTemplate = async (
     stanza.environment = { ...stanza.environment, QUEUE_URL: ref(queueOf(name)) };
     if (integration.effect) stanza.environment.LEDGER_KEY_SECRET = ref('LedgerKey');
   }
-  const entries = Object.entries(functions);
-  const queued = entries.flatMap(([name, { events = [] }]) => (events.some(({ sqs }) => sqs) ? [name] : []));
-  const durable = entries.flatMap(([name, { durableConfig }]) => (durableConfig ? [name] : []));
-  const scheduled = entries.flatMap(([name, { events = [] }]) =>
-    events.some(({ schedule }) => schedule) ? [name] : [],
-  );
+  const namesOf = (isOfThem: (each: Declared) => boolean): string[] =>
+    Object.keys(functions).filter((name) => declared.some((each) => each.name === name && isOfThem(each)));
+  const queued = namesOf(({ integration }) => integration !== undefined);
+  const durable = namesOf((each) => each.durable);
   const Resources: Resources = {
     ...storageResources(options, shared.Resources, queued),
-    ...roleResources(options, rights, { declared, scheduled }),
+    ...roleResources(options, rights, declared),
     ...alarmResources(stage, alarms, { all: Object.keys(functions), queued, durable }),
     Dashboard: dashboard(stage),
   };
@@ -77,10 +75,15 @@ export const createTemplate = async (
 const loadDeclared = async (functions: Record<string, Stanza>): Promise<Declared[]> => {
   const [queued, calling] = [new Set(integrationNames()), new Set(callingNames())];
   const declared = functionNames().map(async (name): Promise<Declared> => {
-    const durable = functions[name]?.durableConfig !== undefined;
-    if (!queued.has(name)) return { name, durable, calls: calling.has(name), integration: undefined };
+    const { durableConfig, events = [] } = functions[name] ?? {};
+    const given = {
+      name,
+      durable: durableConfig !== undefined,
+      scheduled: events.some((each) => each.schedule),
+    };
+    if (!queued.has(name)) return { ...given, calls: calling.has(name), integration: undefined };
     const { integration }: FunctionModule = await import(`../../../../functions/${name}.ts`);
-    return { name, durable, calls: integration?.operations.length !== 0, integration };
+    return { ...given, calls: integration?.operations.length !== 0, integration };
   });
   return Promise.all(declared);
 };
