@@ -45,7 +45,11 @@ export const roleResources = (
     .filter(({ scheduled }) => scheduled)
     .map(({ name, durable }) => `lambda InvokeFunction on ${durable ? `${name}:durable` : name}`);
   const roles = declared.map((each): [string, Resource] => {
-    const rows = [...kindsOf(options, each), each.name].flatMap((kind) => functions[kind] ?? []);
+    const isOf = kindsOf(options, each, declared);
+    const rows = Object.entries(functions).flatMap(([kind, rows]) => {
+      if (!(kind in isOf)) throw new Error(`rights.yml has rights of ${kind}, which is no function`);
+      return isOf[kind] ? rows : [];
+    });
     const rights = statementsOf(options, rows, valuesOf(options, each, declared));
     return [roleOf(each.name), role('lambda.amazonaws.com', { name: each.name, rights })];
   });
@@ -81,24 +85,26 @@ const role = (
   },
 });
 
-/** The kinds of template/rights.yml that a function is of. */
-const kindsOf = (options: Options, { calls, durable, integration }: Declared): string[] => {
-  const kinds = {
-    each: true,
-    traced: options.tracing === 'Active',
-    inVpc: options.subnetIds !== '',
-    encrypted: true,
-    callsThePlatform: calls,
-    durable,
-    durableAndCallsThePlatform: durable && calls,
-    queued: integration,
-    opensFiles: integration?.files,
-    readsSecrets: integration?.secrets,
-    keepsDigests: integration?.effect,
-    takesSisIds: integration && takesSisIds(integration),
-  };
-  return Object.entries(kinds).flatMap(([kind, isOfIt]) => (isOfIt ? [kind] : []));
-};
+/** The keys of template/rights.yml, and whether a function is what they say. */
+const kindsOf = (
+  options: Options,
+  { name, calls, durable, integration }: Declared,
+  all: Declared[],
+): Record<string, unknown> => ({
+  each: true,
+  traced: options.tracing === 'Active',
+  inVpc: options.subnetIds !== '',
+  encrypted: true,
+  callsThePlatform: calls,
+  durable,
+  durableAndCallsThePlatform: durable && calls,
+  queued: integration,
+  opensFiles: integration?.files,
+  readsSecrets: integration?.secrets,
+  keepsDigests: integration?.effect,
+  takesSisIds: integration && takesSisIds(integration),
+  ...Object.fromEntries(all.map((each) => [each.name, each.name === name])),
+});
 
 /** Whether messages may use the SIS' own ids. */
 const takesSisIds = ({ data }: Integration<unknown>): boolean => {
