@@ -23,7 +23,7 @@ type Serverless = {
   service: {
     custom: Custom;
     functions: Record<string, Stanza & { package?: { artifact: string } }>;
-    resources: object;
+    resources: Parameters<typeof createTemplate>[2];
     provider: {
       stage: string;
       environment: Environment;
@@ -63,7 +63,7 @@ export default class Packaging {
         const seconds = Number(provider.environment.QUEUE_VISIBILITY_SECONDS);
         const given = { ...custom.options, queueVisibilitySeconds: seconds };
         // osls keeps this very object in other places too.
-        Object.assign(resources, await createTemplate(functions, { ...custom, options: given }));
+        Object.assign(resources, await createTemplate(functions, { ...custom, options: given }, resources));
         const [subnetIds, securityGroupIds] = [given.subnetIds, given.securityGroupIds].map(itemsOf);
         if (subnetIds?.length) provider.vpc = { subnetIds, securityGroupIds };
         provider.environment.PACE_CONTAINERS = maxContainers(Object.values(functions));

@@ -6,11 +6,11 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import dynalite from 'dynalite';
 import { request } from 'undici';
-import { tableKeys } from '../../lib/operate/stage/template/storage.ts';
 import { localRegion } from './aws.ts';
 import { faultList, refusalOf, suffer } from './aws-faults.ts';
 import { tellDate } from './date-header.ts';
 import { rememberExpressions } from './parsed-expressions.ts';
+import { tableKeys } from './table-keys.ts';
 
 /** What an item is billed by: names and texts in UTF-8, and of a number two digits to a byte and one more. */
 export const bytesOf = (item: Record<string, { S?: string | undefined; N?: string | undefined }>): number =>

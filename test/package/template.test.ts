@@ -5,6 +5,7 @@ import { integrationNames } from '../../lib/operate/stage/function-names.ts';
 import { checkNames } from '../../lib/operate/stage/template/template.ts';
 import { checkAddresses, checkStage } from '../../package.config.ts';
 import { anchorsIn } from '../documents.ts';
+import { tableKeys } from '../local/table-keys.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { deploy } from './cloudformation.ts';
 import { mistakes } from './mistakes.ts';
@@ -83,6 +84,16 @@ test('what keeps data has the id and the name that it had: a deployed stage is u
     LedgerKey: undefined,
     ServerlessDeploymentBucket: undefined,
   });
+});
+
+test.each([
+  ['Ledger', tableKeys.ledger],
+  ['Desk', tableKeys.desk],
+  ['Crosswalk', tableKeys.crosswalk],
+])('%s has the keys that the tests’ table has', (id, keys) => {
+  const { AttributeDefinitions, KeySchema, GlobalSecondaryIndexes } =
+    packaged.template.Resources[id]?.Properties ?? {};
+  expect({ AttributeDefinitions, KeySchema, GlobalSecondaryIndexes }).toEqual(keys);
 });
 
 test.each(['prod-2', 'Prod', 'p'.repeat(20)])('a stage %s is not packaged', (stage) => {

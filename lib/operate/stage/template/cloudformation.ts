@@ -1,9 +1,7 @@
 /** Parameters of serverless.yml that are passed on. */
 export type Options = {
   stage: string;
-  platformUrl: string;
   alarmEmail: string;
-  protected: boolean;
   tracing: string;
   kmsKeyArn: string;
   subnetIds: string;
@@ -28,44 +26,16 @@ export type Statement = {
   Effect: 'Allow' | 'Deny';
   Principal?: unknown;
   Action: string | string[];
-  Resource: unknown;
+  Resource?: unknown;
   Condition?: Record<string, Record<string, unknown>>;
 };
 
 export const ref = (id: string) => ({ Ref: id });
 export const arnOf = (id: string) => ({ 'Fn::GetAtt': [id, 'Arn'] });
 export const sub = (text: string) => ({ 'Fn::Sub': text });
-export const arn = (service: string, rest: string) =>
-  sub(`arn:\${AWS::Partition}:${service}:\${AWS::Region}:\${AWS::AccountId}:${rest}`);
-/** ARN of objects in the bucket. */
-export const files = (key: string) => sub(`\${Files.Arn}/${key}`);
-export const deskLists = sub(`\${Desk.Arn}/index/by-list`);
 /** A logical id may only contain letters and digits. */
 export const idOf = (name: string): string => name.replaceAll('-', '');
 export const queueOf = (name: string): string => `${idOf(name)}Queue`;
-
-/** Actions of one service, separated by spaces. */
-export const allow = (
-  service: string,
-  actions: string,
-  Resource: unknown,
-  Condition?: Statement['Condition'],
-): Statement => ({
-  Effect: 'Allow',
-  Action: actions.split(' ').map((action) => `${service}:${action}`),
-  Resource,
-  ...(Condition && { Condition }),
-});
-
-export const onFiles = (actions: string, keys: string[]): Statement => allow('s3', actions, keys.map(files));
-/** Lets S3 tell a missing object from a forbidden one. */
-export const list = (prefixes: string[]): Statement =>
-  allow('s3', 'ListBucket', arnOf('Files'), { StringLike: { 's3:prefix': prefixes } });
-
-/** Items of a table whose keys begin with one of these. */
-export const withKeys = (keys: string[]) => ({
-  'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys },
-});
 
 export const ofThisAccount = { StringEquals: { 'aws:SourceAccount': ref('AWS::AccountId') } };
 
@@ -73,6 +43,3 @@ export const document = (Statement: Statement[]) => ({ Version: '2012-10-17', St
 
 /** The items of a parameter that holds a list, separated by commas; a single account may be a number. */
 export const itemsOf = (list: string | number): string[] => (list === '' ? [] : `${list}`.split(','));
-
-export const useKey = ({ kmsKeyArn }: Options): Statement[] =>
-  kmsKeyArn === '' ? [] : [allow('kms', 'Decrypt GenerateDataKey', kmsKeyArn)];

@@ -2,23 +2,17 @@ import * as z from 'zod';
 import type { Integration } from '../../../delivery/handle/integration.ts';
 import { sisFields } from '../../../message/sis-ids.ts';
 import {
-  allow,
-  arn,
   arnOf,
-  deskLists,
   document,
   idOf,
-  itemsOf,
-  list,
   type Options,
   ofThisAccount,
-  onFiles,
   queueOf,
+  type Resource,
   type Resources,
   ref,
   type Statement,
-  useKey,
-  withKeys,
+  sub,
 } from './cloudformation.ts';
 
 /** A file of functions/, by its declarations. */
@@ -28,47 +22,51 @@ export type Declared = {
   calls: boolean;
   /** Whether it is a Lambda durable function. */
   durable: boolean;
+  scheduled: boolean;
   /** Undefined: no queue triggers it. */
   integration: Integration<unknown> | undefined;
 };
 
-export const roleOf = (name: string): string => `${idOf(name)}Role`;
+type Row = string | Statement;
+/** From template/rights.yml. */
+export type Rights = {
+  functions: Record<string, Row[]>;
+  people: Record<string, { may: string; rights: Row[] }>;
+};
 
-/** Secrets Manager appends a hyphen and six characters to a secret's name. */
-export const secrets = ({ stage }: Options) => {
-  const secret = (name: string) => arn('secretsmanager', `secret:sis-relay/${stage}/${name}`);
+/** A role for each function, one by which schedules start functions, and policies for people. */
+export const roleResources = (
+  options: Options,
+  { functions, people }: Rights,
+  declared: Declared[],
+): Resources => {
+  // A durable function is called by its alias, and all others by their name.
+  const started = declared
+    .filter(({ scheduled }) => scheduled)
+    .map(({ name, durable }) => `lambda InvokeFunction on ${durable ? `${name}:durable` : name}`);
+  const roles = declared.map((each): [string, Resource] => {
+    const isOf = kindsOf(options, each, declared);
+    const rows = Object.entries(functions).flatMap(([kind, rows]) => {
+      if (!(kind in isOf)) throw new Error(`rights.yml has rights of ${kind}, which is no function`);
+      return isOf[kind] ? rows : [];
+    });
+    const rights = statementsOf(options, rows, valuesOf(options, each, declared));
+    return [roleOf(each.name), role('lambda.amazonaws.com', { name: each.name, rights })];
+  });
+  const policies = Object.entries(people).map(([id, { may, rights }]): [string, Resource] => {
+    const PolicyDocument = document(statementsOf(options, rights, { key: [options.kmsKeyArn] }));
+    return [id, { Type: 'AWS::IAM::ManagedPolicy', Properties: { Description: may, PolicyDocument } }];
+  });
   return {
-    service: secret('service-??????'),
-    users: secret('users/*'),
-    changes: secret('changes-??????'),
-    in: (folder: string) => secret(`${folder}/*`),
+    ...Object.fromEntries(roles),
+    SchedulerRole: role('scheduler.amazonaws.com', {
+      ...{ name: 'start', rights: statementsOf(options, started, {}), Condition: ofThisAccount },
+    }),
+    ...Object.fromEntries(policies),
   };
 };
-export const allQueues = ({ stage }: Options) => arn('sqs', `sis-relay-${stage}-*`);
-export const functionArn = ({ stage }: Options, rest: string) =>
-  arn('lambda', `function:sis-relay-${stage}-${rest}`);
-export const allLogs = ({ stage }: Options, name: string) =>
-  arn('logs', `log-group:/aws/lambda/sis-relay-${stage}-${name}`);
 
-/** A role for each function, with the rights that it declares, and one by which schedules start functions. */
-export const roleResources = (options: Options, declared: Declared[], scheduled: string[]): Resources => ({
-  ...Object.fromEntries(
-    declared.map((each) => {
-      const rights = [...common(options, each.name), ...rightsOf(options, each, declared)];
-      return [roleOf(each.name), role('lambda.amazonaws.com', { name: each.name, rights })];
-    }),
-  ),
-  // A durable function is called by its alias, and all others by their name.
-  SchedulerRole: role('scheduler.amazonaws.com', {
-    name: 'start',
-    rights: declared
-      .filter(({ name }) => scheduled.includes(name))
-      .map(({ name, durable }) =>
-        allow('lambda', 'InvokeFunction', functionArn(options, durable ? `${name}:durable` : name)),
-      ),
-    condition: ofThisAccount,
-  }),
-});
+export const roleOf = (name: string): string => `${idOf(name)}Role`;
 
 /**
  * One policy for all rights. Its name differs from those of the separate policies of earlier versions: CloudFormation deletes these by
@@ -76,105 +74,37 @@ export const roleResources = (options: Options, declared: Declared[], scheduled:
  */
 const role = (
   Service: string,
-  { name, rights, condition }: { name: string; rights: Statement[]; condition?: Statement['Condition'] },
-) => ({
+  { name, rights, ...more }: { name: string; rights: Statement[] } & Pick<Statement, 'Condition'>,
+): Resource => ({
   Type: 'AWS::IAM::Role',
   Properties: {
-    AssumeRolePolicyDocument: {
-      Version: '2012-10-17',
-      Statement: [
-        {
-          Effect: 'Allow',
-          Principal: { Service },
-          Action: 'sts:AssumeRole',
-          ...(condition && { Condition: condition }),
-        },
-      ],
-    },
+    AssumeRolePolicyDocument: document([
+      { Effect: 'Allow', Principal: { Service }, Action: 'sts:AssumeRole', ...more },
+    ]),
     Policies: [{ PolicyName: name, PolicyDocument: document(rights) }],
   },
 });
 
-const common = (options: Options, name: string): Statement[] => [
-  allow('logs', 'CreateLogStream PutLogEvents', {
-    'Fn::Sub': `${allLogs(options, name)['Fn::Sub']}:*`,
-  }),
-  ...(options.tracing === 'Active' ? [allow('xray', 'PutTraceSegments PutTelemetryRecords', '*')] : []),
-  // Lambda gives the function an address in the VPC.
-  ...(itemsOf(options.subnetIds).length > 0
-    ? [
-        allow(
-          'ec2',
-          'CreateNetworkInterface DescribeNetworkInterfaces DescribeSubnets DeleteNetworkInterface AssignPrivateIpAddresses UnassignPrivateIpAddresses',
-          '*',
-        ),
-      ]
-    : []),
-  ...useKey(options),
-];
-
-const rightsOf = (options: Options, declared: Declared, all: Declared[]): Statement[] => {
-  const { name, calls, durable, integration } = declared;
-  const { service, users } = secrets(options);
-  const signs = integration?.actor === undefined ? service : users;
-  return [
-    ...(calls ? [allow('secretsmanager', 'GetSecretValue', signs)] : []),
-    ...(durable ? beingCarriedOn(options, name) : []),
-    // Its number of calls.
-    ...(durable && calls ? [onLedger('UpdateItem', [`pace/${name}/*`])] : []),
-    ...(integration ? rightsOfIntegration(options, integration) : (rightsOfOthers(options, all)[name] ?? [])),
-  ];
-};
-
-const beingCarriedOn = (options: Options, name: string): Statement[] => [
-  allow(
-    'lambda',
-    'CheckpointDurableExecution GetDurableExecutionState',
-    functionArn(options, `${name}:*/durable-execution/*`),
-  ),
-  // Whether an earlier execution is still running.
-  allow('lambda', 'ListDurableExecutionsByFunction', functionArn(options, name)),
-];
-
-const readLedgerKey = allow('secretsmanager', 'GetSecretValue', ref('LedgerKey'));
-const lookUp = allow('dynamodb', 'BatchGetItem', arnOf('Crosswalk'));
-const onLedger = (actions: string, keys: string[]): Statement =>
-  allow('dynamodb', actions, arnOf('Ledger'), withKeys(keys));
-const sendTo = (integrations: { name: string }[]): Statement =>
-  allow(
-    'sqs',
-    'SendMessage',
-    integrations.map(({ name }) => arnOf(queueOf(name))),
-  );
-const rightsOfIntegration = (options: Options, integration: Integration<unknown>): Statement[] => {
-  const { name, changes } = integration;
-  const queue = arnOf(queueOf(name));
-  return [
-    allow('sqs', 'ReceiveMessage DeleteMessage GetQueueAttributes ChangeMessageVisibility', queue),
-    allow('sqs', 'SendMessage', arnOf('DeadLetters')),
-    // Messages that it reads from files of events.
-    allow('sqs', 'SendMessage', queue),
-    onFiles('GetObject GetObjectVersion', [`events/${name}/*`]),
-    // Messages that SQS refuses as letters.
-    onFiles('PutObject', [`letters/${name}/*`]),
-    onLedger(
-      'GetItem PutItem UpdateItem',
-      changes.map((kind) => `${kind}/*`),
-    ),
-    // What it waits for until a person acts, refused changes of the service's credential, and its number of calls.
-    onLedger('UpdateItem', [`incident/${name}/*`, 'incident/service-credential', `pace/${name}/*`]),
-    // The number of times it died of a message.
-    onLedger('GetItem UpdateItem', [`receipt/${name}/*`]),
-    // The lists of its letters and waiting messages.
-    allow('dynamodb', 'BatchGetItem UpdateItem', arnOf('Desk')),
-    ...(integration.files ? [onFiles('GetObject', [`uploads/${name}/*`])] : []),
-    ...(integration.secrets === undefined
-      ? []
-      : [allow('secretsmanager', 'GetSecretValue', secrets(options).in(integration.secrets))]),
-    ...(integration.effect ? [readLedgerKey] : []),
-    ...(takesSisIds(integration) ? [lookUp] : []),
-  ];
-};
+/** The keys of template/rights.yml, and whether a function is what they say. */
+const kindsOf = (
+  options: Options,
+  { name, calls, durable, integration }: Declared,
+  all: Declared[],
+): Record<string, unknown> => ({
+  each: true,
+  traced: options.tracing === 'Active',
+  inVpc: options.subnetIds !== '',
+  encrypted: true,
+  callsThePlatform: calls,
+  durable,
+  durableAndCallsThePlatform: durable && calls,
+  queued: integration,
+  opensFiles: integration?.files,
+  readsSecrets: integration?.secrets,
+  keepsDigests: integration?.effect,
+  takesSisIds: integration && takesSisIds(integration),
+  ...Object.fromEntries(all.map((each) => [each.name, each.name === name])),
+});
 
 /** Whether messages may use the SIS' own ids. */
 const takesSisIds = ({ data }: Integration<unknown>): boolean => {
@@ -182,81 +112,75 @@ const takesSisIds = ({ data }: Integration<unknown>): boolean => {
   return sisFields.some(([platformField]) => schema.includes(`"${platformField}":`));
 };
 
-/** Rights of functions that no queue triggers. */
-const rightsOfOthers = (options: Options, all: Declared[]): Record<string, Statement[]> => {
-  const { service, users, changes } = secrets(options);
-  const compared = all.flatMap(({ integration }) => (integration?.effect ? [integration] : []));
-  const queued = all.flatMap(({ integration }) => integration ?? []);
-  const readIncidents = onLedger('GetItem', ['incident/*']);
+type Values = Record<string, readonly string[]>;
+
+const valuesOf = (options: Options, { name, integration }: Declared, all: Declared[]): Values => {
+  const integrations = all.flatMap((each) => each.integration ?? []);
+  const compared = integrations.filter(({ effect }) => effect);
   return {
-    'token-refresh': [
-      allow('secretsmanager', 'GetSecretValue PutSecretValue UpdateSecretVersionStage', [service, users]),
-      // The call returns names only, and IAM grants it for all secrets or none.
-      allow('secretsmanager', 'ListSecrets', '*'),
-    ],
-    'connection-check': [readIncidents],
-    'dead-letter-replay': [
-      allow('sqs', 'ReceiveMessage DeleteMessage ChangeMessageVisibility', arnOf('DeadLetters')),
-      allow('sqs', 'GetQueueUrl GetQueueAttributes SendMessage', allQueues(options)),
-      onFiles('PutObject', ['audit/*']),
-      onFiles('GetObject', ['letters/*']),
-      // It keeps the desk's lists correct.
-      allow('dynamodb', 'BatchGetItem BatchWriteItem UpdateItem DeleteItem', arnOf('Desk')),
-      allow('dynamodb', 'Query', deskLists),
-      // Which functions are paused, and since when.
-      onLedger('GetItem', ['paused/*']),
-      readIncidents,
-    ],
-    'change-poll': [
-      onFiles('GetObject', ['change-poll/mapping.json']),
-      onFiles('PutObject', ['change-poll/refused/*']),
-      allow('sqs', 'SendMessage', allQueues(options)),
-      allow('secretsmanager', 'GetSecretValue', changes),
-      // The position up to which changes were sent.
-      onLedger('GetItem UpdateItem', ['changes/*']),
-    ],
-    'course-export': [
-      onFiles('PutObject AbortMultipartUpload', ['course-exports/*']),
-      // Results of an execution that are too large for its records.
-      onFiles('GetObject', ['course-exports/executions/*']),
-    ],
-    'crosswalk-fill': [
-      allow('dynamodb', 'GetItem BatchGetItem BatchWriteItem UpdateItem', arnOf('Crosswalk')),
-      // The university's files, and whether they exist.
-      onFiles('GetObject', ['crosswalk/*.csv', 'crosswalk-state/*']),
-      list(['crosswalk/*', 'crosswalk-state/*']),
-      onFiles('PutObject', ['crosswalk/report.csv', 'crosswalk-state/*']),
-    ],
-    'snapshot-import': [
-      // `crosswalk-state/filled/*`: decides what a name stands for if a table has two entries for one person.
-      onFiles('GetObject', [
-        ...['snapshots/*', 'snapshot-mapping*', 'snapshot-settings.json'],
-        'crosswalk-state/filled/*',
-      ]),
-      onFiles('GetObject PutObject', ['snapshot-records/*']),
-      list([
-        ...['snapshots/*', 'snapshot-records/*', 'snapshot-mapping*', 'snapshot-settings.json'],
-        'crosswalk-state/filled/*',
-      ]),
-      // A mapping may name the functions that the settings name.
-      sendTo(queued),
-    ],
-    reconcile: [
-      readLedgerKey,
-      lookUp,
-      // A scan has no leading keys that a condition could name. The function ignores items of other resources.
-      allow('dynamodb', 'Scan', arnOf('Ledger')),
-      // Whether a difference was written again meanwhile.
-      onLedger(
-        'GetItem',
-        [...new Set(compared.flatMap((each) => each.changes))].map((kind) => `${kind}/*`),
-      ),
-      onFiles('GetObject PutObject', ['reconcile/*']),
-      // The last snapshots of the SIS, and the crosswalk.
-      onFiles('GetObject', ['snapshot-records/*', 'crosswalk-state/filled/*']),
-      list(['reconcile/*', 'snapshot-records/*', 'crosswalk-state/filled/*']),
-      // Messages that operators have it send again.
-      sendTo(compared),
-    ],
+    ...{ name: [name], queue: [queueOf(name)], key: [options.kmsKeyArn] },
+    signer: [integration?.actor ? 'users/*' : 'service-??????'],
+    changes: integration?.changes ?? [],
+    secrets: [integration?.secrets ?? ''],
+    queues: integrations.map((each) => queueOf(each.name)),
+    comparedQueues: compared.map((each) => queueOf(each.name)),
+    comparedChanges: [...new Set(compared.flatMap(({ changes }) => changes))],
   };
 };
+
+/** @throws Error naming a row that cannot be read. */
+const statementsOf = (options: Options, rows: Row[], values: Values): Statement[] =>
+  rows.flatMap((row) => {
+    if (typeof row !== 'string') return [row];
+    const [, service = '', actions = '', resources] = /^(\w+) (.+) on (.+)$/.exec(row) ?? [];
+    if (resources === undefined)
+      throw new Error(`${row} in rights.yml must be: service Actions on resources`);
+    const names = resources.split(' ').map((each) => filledIn(each, values));
+    // What is left of a row would be a right with fewer limits.
+    if (names.some((each) => each.length === 0)) return [];
+    const Action = actions.split(' ').map((action) => `${service}:${action}`);
+    return [{ Effect: 'Allow', Action, ...limited(options, { service, actions, names: names.flat() }) }];
+  });
+
+/** The text once for each value of the place in it. */
+const filledIn = (text: string, values: Values): string[] => {
+  const [place, name = ''] = /\{(\w+)\}/.exec(text) ?? [];
+  if (place === undefined) return [text];
+  if (!values[name]) throw new Error(`${text} in rights.yml: there is no ${place}`);
+  return values[name].filter((value) => value !== '').map((value) => text.replace(place, value));
+};
+
+const limited = (
+  { stage }: Options,
+  { service, actions, names }: { service: string; actions: string; names: string[] },
+): Pick<Statement, 'Resource' | 'Condition'> => {
+  // Lets S3 tell a missing object from a forbidden one.
+  if (actions === 'ListBucket')
+    return { Resource: arnOf('Files'), Condition: { StringLike: { 's3:prefix': names } } };
+  if (service === 's3') return { Resource: names.map((key) => sub(`\${Files.Arn}/${key}`)) };
+  if (service !== 'dynamodb') {
+    const [first, ...others] = names.map((name) => resourceOf(stage, service, name));
+    return { Resource: others.length === 0 ? first : [first, ...others] };
+  }
+  const [table = '', ...keys] = names;
+  const Condition = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } };
+  return { Resource: resourceOf(stage, service, table), ...(keys.length > 0 && { Condition }) };
+};
+
+const resourceOf = (stage: string, service: string, name: string): unknown => {
+  const [, id, rest] = /^(\w+)\.Arn(.*)$/.exec(name) ?? [];
+  if (id !== undefined) return rest === '' ? arnOf(id) : sub(`\${${id}.Arn}${rest}`);
+  if (/^[A-Z]\w+$/.test(name)) return ref(name);
+  const beginning = beginnings(stage)[service];
+  if (beginning === undefined) return name;
+  return sub(`arn:\${AWS::Partition}:${service}:\${AWS::Region}:\${AWS::AccountId}:${beginning}${name}`);
+};
+
+/** How the names of a stage begin. */
+const beginnings = (stage: string): Record<string, string> => ({
+  logs: `log-group:/aws/lambda/sis-relay-${stage}-`,
+  lambda: `function:sis-relay-${stage}-`,
+  sqs: `sis-relay-${stage}-`,
+  secretsmanager: `secret:sis-relay/${stage}/`,
+  cloudformation: `stack/sis-relay-${stage}/`,
+});

@@ -1,8 +1,6 @@
 import {
-  allow,
   arnOf,
   document,
-  files,
   itemsOf,
   type Options,
   ofThisAccount,
@@ -16,283 +14,105 @@ import {
 
 const days = 24 * 3600;
 
-/** A waiting message has no copy elsewhere, and a letter may be the only copy of a message. */
-const kept = { DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' };
-/** Can be rebuilt. */
-const replaceable = { DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' };
-
-const tlsOnly = (Action: string, Resource: unknown): Statement => ({
-  Effect: 'Deny',
-  Principal: '*',
-  Action,
-  Resource,
-  Condition: { Bool: { 'aws:SecureTransport': 'false' } },
-});
-
-/** Everything that keeps messages, letters, files and state, and the topic of the alarms. */
-export const storageResources = (options: Options, queued: string[]): Resources => ({
-  ...Object.fromEntries(queued.flatMap((name) => queueWithPolicy(options, name))),
-  DeadLetters: queue(options, { name: 'dead-letters', MaximumMessageSize: 1_048_576 }),
-  DeadLettersPolicy: queuePolicy('DeadLetters', []),
-  ...tables(options),
-  // Grades have few values: a digest that anybody can compute would reveal them. A new key does no harm: messages then wait for each other
-  // instead of looking, and reconcile knows this key and the previous one.
-  LedgerKey: {
-    Type: 'AWS::SecretsManager::Secret',
-    Properties: {
-      Description: `Keys the digests in the ledger of sis-relay, ${options.stage}`,
-      GenerateSecretString: { PasswordLength: 64, ExcludePunctuation: true },
-    },
-  },
-  Files: bucket(options, queued),
-  FilesPolicy: {
-    Type: 'AWS::S3::BucketPolicy',
-    Properties: {
-      Bucket: ref('Files'),
-      PolicyDocument: document([
-        tlsOnly('s3:*', [arnOf('Files'), files('*')]),
-        // An entry of the audit log (audit/<year>/…) is written once: nobody may overwrite it, whatever their own policies allow.
-        {
-          Effect: 'Deny',
-          Principal: '*',
-          Action: 's3:PutObject',
-          Resource: files('audit/2*'),
-          Condition: { Null: { 's3:if-none-match': true } },
-        },
-      ]),
-    },
-  },
-  // Without KMS encryption: CloudWatch cannot publish to a topic with AWS' own key, and an alarm contains no personal data.
-  Alarms: {
-    Type: 'AWS::SNS::Topic',
-    Properties: {
-      TopicName: `sis-relay-${options.stage}-alarms`,
-      Subscription: [{ Protocol: 'email', Endpoint: options.alarmEmail }],
-    },
-  },
-  AlarmsPolicy: {
-    Type: 'AWS::SNS::TopicPolicy',
-    Properties: {
-      Topics: [ref('Alarms')],
-      PolicyDocument: document([
-        {
-          ...allow('sns', 'Publish', ref('Alarms'), ofThisAccount),
-          Principal: { Service: 'cloudwatch.amazonaws.com' },
-        },
-        tlsOnly('sns:Publish', ref('Alarms')),
-      ]),
-    },
-  },
-});
-
-const queue = (
-  { stage, kmsKeyArn }: Options,
-  { name, ...more }: { name: string; [property: string]: unknown },
-): Resource => ({
-  Type: 'AWS::SQS::Queue',
-  ...kept,
-  Properties: {
-    QueueName: `sis-relay-${stage}-${name}`,
-    MessageRetentionPeriod: 14 * days,
-    ...(kmsKeyArn === ''
-      ? { SqsManagedSseEnabled: true }
-      : { KmsMasterKeyId: kmsKeyArn, KmsDataKeyReusePeriodSeconds: 3600 }),
-    ...more,
-  },
-});
-
-const queuePolicy = (id: string, senders: Statement[]): Resource => ({
-  Type: 'AWS::SQS::QueuePolicy',
-  Properties: { Queues: [ref(id)], PolicyDocument: document([tlsOnly('sqs:*', arnOf(id)), ...senders]) },
-});
-
-const queueWithPolicy = (options: Options, name: string): [string, Resource][] => {
-  const id = queueOf(name);
-  const made = queue(options, {
-    name,
-    VisibilityTimeout: options.queueVisibilitySeconds,
-    // 16 KB less than DeadLetters accepts: a message always fits there together with its failure.
-    MaximumMessageSize: 1_032_192,
-    // For messages on which the function dies without a trace, and those of which no letter can be written: at the longest waits their
-    // receipts end within 11 days, before the queue forgets them. A message that waits for a day is received 120 times.
-    RedrivePolicy: { deadLetterTargetArn: arnOf('DeadLetters'), maxReceiveCount: 500 },
-  });
-  return [
-    [id, made],
-    [`${id}Policy`, queuePolicy(id, sendersTo(options, id))],
-  ];
+/** All that keeps messages, letters, files and state: what functions share, and a queue for each. */
+export const storageResources = (options: Options, shared: Resources, queued: string[]): Resources => {
+  const all: Resources = {
+    ...shared,
+    DeadLetters: queue(options, 'dead-letters', { MaximumMessageSize: 1_048_576 }),
+  };
+  all.DeadLettersPolicy = queuePolicy('DeadLetters', []);
+  for (const name of queued) {
+    all[queueOf(name)] = queue(options, name, deliveries(options));
+    all[`${queueOf(name)}Policy`] = queuePolicy(queueOf(name), sendersTo(options, queueOf(name)));
+  }
+  if (all.Files) all.Files = notifying(options, all.Files, queued);
+  const encryption = encryptionBy(options.kmsKeyArn);
+  return Object.fromEntries(
+    Object.entries(all).map(([id, { Properties, ...more }]) => [
+      id,
+      { ...more, Properties: { ...Properties, ...encryption[more.Type] } },
+    ]),
+  );
 };
 
-/** The accounts and roles that the parameters allow to send. */
+/** A waiting message has no copy elsewhere, and a letter may be the only copy of a message: queues outlive the stack. */
+const queue = ({ stage }: Options, name: string, more: object): Resource => ({
+  ...{ Type: 'AWS::SQS::Queue', DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' },
+  Properties: { QueueName: `sis-relay-${stage}-${name}`, MessageRetentionPeriod: 14 * days, ...more },
+});
+
+const deliveries = ({ queueVisibilitySeconds }: Options) => ({
+  VisibilityTimeout: queueVisibilitySeconds,
+  // 16 KB less than DeadLetters accepts: a message always fits there together with its failure.
+  MaximumMessageSize: 1_032_192,
+  // For messages on which the function dies without a trace, and those of which no letter can be written: at the longest waits their
+  // receipts end within 11 days, before the queue forgets them. A message that waits for a day is received 120 times.
+  RedrivePolicy: { deadLetterTargetArn: arnOf('DeadLetters'), maxReceiveCount: 500 },
+});
+
+const queuePolicy = (id: string, senders: Statement[]): Resource => {
+  const tlsOnly: Statement = {
+    ...{ Effect: 'Deny', Principal: '*', Action: 'sqs:*', Resource: arnOf(id) },
+    Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+  };
+  const PolicyDocument = document([tlsOnly, ...senders]);
+  return { Type: 'AWS::SQS::QueuePolicy', Properties: { Queues: [ref(id)], PolicyDocument } };
+};
+
+/** The services and accounts that the parameters allow to send. */
 const sendersTo = (options: Options, id: string): Statement[] => {
-  const services: [string, string][] = [
-    ['sns.amazonaws.com', options.producerTopics],
-    ['events.amazonaws.com', options.producerRules],
-  ];
   const accounts = itemsOf(options.producerAccounts);
+  const service = (Service: string, sources: unknown, more = {}): Statement => ({
+    ...{ Effect: 'Allow', Principal: { Service }, Action: ['sqs:SendMessage'], Resource: arnOf(id) },
+    Condition: { ...more, ArnEquals: { 'aws:SourceArn': sources } },
+  });
+  const { producerTopics, producerRules } = options;
+  // The bucket by its name: a reference would be a circle, as the bucket needs this policy first.
+  const bucket = sub(
+    `arn:\${AWS::Partition}:s3:::sis-relay-${options.stage}-files-\${AWS::AccountId}-\${AWS::Region}`,
+  );
+  const account: Statement = {
+    ...{ Effect: 'Allow', Principal: { AWS: accounts } },
+    ...{ Action: ['sqs:GetQueueUrl', 'sqs:SendMessage'], Resource: arnOf(id) },
+  };
   return [
-    ...services
-      .filter(([, arns]) => arns !== '')
-      .map(([Service, arns]) => ({
-        ...allow('sqs', 'SendMessage', arnOf(id), { ArnEquals: { 'aws:SourceArn': itemsOf(arns) } }),
-        Principal: { Service },
-      })),
-    ...(accounts.length > 0
-      ? [{ ...allow('sqs', 'GetQueueUrl SendMessage', arnOf(id)), Principal: { AWS: accounts } }]
-      : []),
-    ...(options.eventNotices
-      ? [
-          {
-            // The bucket by its name: a reference would be a circle, as the bucket needs this policy first.
-            ...allow('sqs', 'SendMessage', arnOf(id), {
-              ...ofThisAccount,
-              ArnEquals: { 'aws:SourceArn': sub(`arn:\${AWS::Partition}:s3:::${bucketName(options)}`) },
-            }),
-            Principal: { Service: 's3.amazonaws.com' },
-          },
-        ]
-      : []),
+    ...(producerTopics === '' ? [] : [service('sns.amazonaws.com', itemsOf(producerTopics))]),
+    ...(producerRules === '' ? [] : [service('events.amazonaws.com', itemsOf(producerRules))]),
+    ...(accounts.length === 0 ? [] : [account]),
+    ...(options.eventNotices ? [service('s3.amazonaws.com', bucket, ofThisAccount)] : []),
   ];
 };
 
-const keyed = (...[first = '', ...others]: string[]) => ({
-  AttributeDefinitions: [first, ...others].map((AttributeName) => ({
-    AttributeName,
-    AttributeType: 'S' as const,
-  })),
-  KeySchema: [{ AttributeName: first, KeyType: 'HASH' as const }],
-});
-
-/** The keys of each table; the local stack uses the same. */
-export const tableKeys = {
-  ledger: keyed('resource'),
-  crosswalk: keyed('bucket'),
-  desk: {
-    ...keyed('message', 'list', 'place'),
-    GlobalSecondaryIndexes: [
-      {
-        IndexName: 'by-list',
-        KeySchema: [
-          { AttributeName: 'list', KeyType: 'HASH' as const },
-          { AttributeName: 'place', KeyType: 'RANGE' as const },
-        ],
-        Projection: { ProjectionType: 'ALL' as const },
-      },
-    ],
-  },
-};
-
-const tables = (options: Options): Resources => {
-  const { stage, kmsKeyArn } = options;
-  const table = (name: string, more: Record<string, unknown>) => ({
-    Type: 'AWS::DynamoDB::Table',
-    Properties: {
-      ...{ TableName: `sis-relay-${stage}-${name}`, BillingMode: 'PAY_PER_REQUEST' },
-      ...(kmsKeyArn !== '' && {
-        SSESpecification: { SSEEnabled: true, SSEType: 'KMS', KMSMasterKeyId: kmsKeyArn },
-      }),
-      ...more,
-    },
-  });
-  const TimeToLiveSpecification = { AttributeName: 'expires', Enabled: true };
+/** S3 checks at once whether it may notify the queues. */
+const notifying = ({ eventNotices }: Options, bucket: Resource, queued: string[]): Resource => {
+  const QueueConfigurations = queued.map((name) => ({
+    Event: 's3:ObjectCreated:*',
+    Filter: { S3Key: { Rules: [{ Name: 'prefix', Value: `events/${name}/` }] } },
+    Queue: arnOf(queueOf(name)),
+  }));
+  const NotificationConfiguration = {
+    EventBridgeConfiguration: { EventBridgeEnabled: true },
+    ...(eventNotices && { QueueConfigurations }),
+  };
   return {
-    // Not `ledger`, which had another key: CloudFormation does not replace a table whose name stays.
-    Ledger: {
-      ...kept,
-      ...table('ledger-by-resource', {
-        ...{ ...tableKeys.ledger, TimeToLiveSpecification, DeletionProtectionEnabled: options.protected },
-        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
-      }),
-    },
-    // What operators see of letters and waiting messages. It can be rebuilt from the queues at any time.
-    Desk: { ...replaceable, ...table('desk', { ...tableKeys.desk, TimeToLiveSpecification }) },
-    // The crosswalk. It can be filled again from its sources at any time, except for accepted moves.
-    Crosswalk: { ...replaceable, ...table('crosswalk', tableKeys.crosswalk) },
+    ...bucket,
+    DependsOn: queued.map((name) => `${queueOf(name)}Policy`),
+    Properties: { ...bucket.Properties, NotificationConfiguration },
   };
 };
 
-const bucketName = ({ stage }: Options): string =>
-  `sis-relay-${stage}-files-\${AWS::AccountId}-\${AWS::Region}`;
-
-/** Days for which the objects in a folder of the bucket are kept; without a number, for ever. */
-const folders: [id: string, prefix: string, days?: number][] = [
-  // A message and then its letter can live 14 days each, and a replay must still find its file.
-  ['uploads', 'uploads/', 35],
-  ['events', 'events/', 35],
-  ['refused-changes', 'change-poll/refused/', 400],
-  ['course-exports', 'course-exports/', 90],
-  ['snapshots', 'snapshots/', 90],
-  // The last accepted snapshot is compared with the next, even after a summer.
-  ['snapshot-records', 'snapshot-records/', 400],
-  ['snapshot-executions', 'snapshot-records/executions/', 30],
-  // Messages that SQS refuses as letters.
-  ['letters', 'letters/', 400],
-  ['executions', 'course-exports/executions/', 30],
-  // The university's lists of ids, and the results of the last fill.
-  ['crosswalk', 'crosswalk/'],
-  ['crosswalk-state', 'crosswalk-state/'],
-  ['fills', 'crosswalk-state/executions/', 15],
-  // Findings and accepted findings are kept for an audit.
-  ['reconcile', 'reconcile/', 400],
-  ['comparisons', 'reconcile/executions/', 15],
-  ['edited', 'edited/', 400],
-  ['discarded', 'discarded/', 400],
-];
-
-const bucket = (options: Options, queued: string[]): Resource => {
-  const { kmsKeyArn, eventNotices } = options;
+/** By type: with a key of your own, or with those that AWS keeps. */
+const encryptionBy = (key: string): Record<string, object> => {
+  const bucket = (rule: object) => ({ BucketEncryption: { ServerSideEncryptionConfiguration: [rule] } });
+  if (key === '')
+    return {
+      'AWS::SQS::Queue': { SqsManagedSseEnabled: true },
+      'AWS::S3::Bucket': bucket({ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }),
+    };
+  const ServerSideEncryptionByDefault = { SSEAlgorithm: 'aws:kms', KMSMasterKeyID: key };
   return {
-    Type: 'AWS::S3::Bucket',
-    // S3 checks at once whether it may notify the queues.
-    DependsOn: queued.map((name) => `${queueOf(name)}Policy`),
-    ...kept,
-    Properties: {
-      BucketName: sub(bucketName(options)),
-      BucketEncryption: {
-        ServerSideEncryptionConfiguration: [
-          kmsKeyArn === ''
-            ? { ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }
-            : {
-                BucketKeyEnabled: true,
-                ServerSideEncryptionByDefault: { SSEAlgorithm: 'aws:kms', KMSMasterKeyID: kmsKeyArn },
-              },
-        ],
-      },
-      // A user who may write the audit log cannot rewrite it: earlier versions of an object stay under audit/ for ever.
-      VersioningConfiguration: { Status: 'Enabled' },
-      NotificationConfiguration: {
-        EventBridgeConfiguration: { EventBridgeEnabled: true },
-        ...(eventNotices && {
-          QueueConfigurations: queued.map((name) => ({
-            Event: 's3:ObjectCreated:*',
-            Filter: { S3Key: { Rules: [{ Name: 'prefix', Value: `events/${name}/` }] } },
-            Queue: arnOf(queueOf(name)),
-          })),
-        }),
-      },
-      OwnershipControls: { Rules: [{ ObjectOwnership: 'BucketOwnerEnforced' }] },
-      PublicAccessBlockConfiguration: {
-        BlockPublicAcls: true,
-        BlockPublicPolicy: true,
-        IgnorePublicAcls: true,
-        RestrictPublicBuckets: true,
-      },
-      LifecycleConfiguration: {
-        Rules: [
-          ...folders.map(([Id, Prefix, ExpirationInDays]) => ({
-            ...{ Id, Prefix, Status: 'Enabled' },
-            // The bucket keeps versions: what the rule expires is deleted a day later.
-            NoncurrentVersionExpiration: { NoncurrentDays: 1 },
-            ...(ExpirationInDays !== undefined && { ExpirationInDays }),
-          })),
-          { Id: 'deletions', Status: 'Enabled', ExpiredObjectDeleteMarker: true },
-          {
-            Id: 'broken-uploads',
-            Status: 'Enabled',
-            AbortIncompleteMultipartUpload: { DaysAfterInitiation: 2 },
-          },
-        ],
-      },
-    },
+    'AWS::SQS::Queue': { KmsMasterKeyId: key, KmsDataKeyReusePeriodSeconds: 3600 },
+    'AWS::S3::Bucket': bucket({ BucketKeyEnabled: true, ServerSideEncryptionByDefault }),
+    'AWS::DynamoDB::Table': { SSESpecification: { SSEEnabled: true, SSEType: 'KMS', KMSMasterKeyId: key } },
   };
 };

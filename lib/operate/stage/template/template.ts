@@ -3,8 +3,7 @@ import { callingNames, functionNames, integrationNames } from '../function-names
 import { type Alarms, alarmResources } from './alarms.ts';
 import { arnOf, type Options, queueOf, type Resources, ref } from './cloudformation.ts';
 import { dashboard } from './dashboard.ts';
-import { policiesForPeople } from './people.ts';
-import { type Declared, roleOf, roleResources } from './roles.ts';
+import { type Declared, type Rights, roleOf, roleResources } from './roles.ts';
 import { storageResources } from './storage.ts';
 
 /** A function's entry in serverless.yml. */
@@ -22,6 +21,7 @@ export type Custom = {
   options: Options;
   /** How Lambda takes messages from a queue: for functions that open files, and for all others. */
   mappings: { messages: Record<string, unknown>; files: Record<string, unknown> };
+  rights: Rights;
   alarms: Alarms;
 };
 
@@ -37,7 +37,8 @@ export const setHandlersAndRoles = (functions: Record<string, Stanza>): void => 
  */
 export const createTemplate = async (
   functions: Record<string, Stanza>,
-  { options, mappings, alarms }: Custom,
+  { options, mappings, rights, alarms }: Custom,
+  shared: { Resources: Resources; Outputs: object },
 ) => {
   const declared = await loadDeclared(functions);
   checkNames(Object.keys(functions), declared);
@@ -56,31 +57,33 @@ export const createTemplate = async (
     stanza.environment = { ...stanza.environment, QUEUE_URL: ref(queueOf(name)) };
     if (integration.effect) stanza.environment.LEDGER_KEY_SECRET = ref('LedgerKey');
   }
-  const entries = Object.entries(functions);
-  const queued = entries.flatMap(([name, { events = [] }]) => (events.some(({ sqs }) => sqs) ? [name] : []));
-  const durable = entries.flatMap(([name, { durableConfig }]) => (durableConfig ? [name] : []));
-  const scheduled = entries.flatMap(([name, { events = [] }]) =>
-    events.some(({ schedule }) => schedule) ? [name] : [],
-  );
+  const namesOf = (isOfThem: (each: Declared) => boolean): string[] =>
+    Object.keys(functions).filter((name) => declared.some((each) => each.name === name && isOfThem(each)));
+  const queued = namesOf(({ integration }) => integration !== undefined);
+  const durable = namesOf((each) => each.durable);
   const Resources: Resources = {
-    ...storageResources(options, queued),
-    ...roleResources(options, declared, scheduled),
-    ...policiesForPeople(options),
+    ...storageResources(options, shared.Resources, queued),
+    ...roleResources(options, rights, declared),
     ...alarmResources(stage, alarms, { all: Object.keys(functions), queued, durable }),
-    ...droppedSnapshot(stage),
     Dashboard: dashboard(stage),
   };
-  return { Resources, Outputs: outputs(options, queued) };
+  const urls = queued.map((name) => [`${queueOf(name)}Url`, { Value: ref(queueOf(name)) }]);
+  return { Resources, Outputs: { ...Object.fromEntries(urls), ...shared.Outputs } };
 };
 
 /** Loads the integrations. Loading the other functions would take as long again; their source shows what is needed. */
 const loadDeclared = async (functions: Record<string, Stanza>): Promise<Declared[]> => {
   const [queued, calling] = [new Set(integrationNames()), new Set(callingNames())];
   const declared = functionNames().map(async (name): Promise<Declared> => {
-    const durable = functions[name]?.durableConfig !== undefined;
-    if (!queued.has(name)) return { name, durable, calls: calling.has(name), integration: undefined };
+    const { durableConfig, events = [] } = functions[name] ?? {};
+    const given = {
+      name,
+      durable: durableConfig !== undefined,
+      scheduled: events.some((each) => each.schedule),
+    };
+    if (!queued.has(name)) return { ...given, calls: calling.has(name), integration: undefined };
     const { integration }: FunctionModule = await import(`../../../../functions/${name}.ts`);
-    return { name, durable, calls: integration?.operations.length !== 0, integration };
+    return { ...given, calls: integration?.operations.length !== 0, integration };
   });
   return Promise.all(declared);
 };
@@ -97,47 +100,3 @@ export const checkNames = (names: string[], declared: { name: string }[]): void 
   ];
   if (problems.length > 0) throw new Error(problems.join('; '));
 };
-
-/**
- * A notification of the bucket itself would name the function, which names the bucket: CloudFormation rejects such a circle. EventBridge
- * calls the alias, which a durable function requires, and retries for a day. It costs $1 per million objects of the bucket.
- */
-const droppedSnapshot = (stage: string): Resources => {
-  const alias = ref('SnapshotDashimportDurableLambdaAlias');
-  return {
-    DroppedSnapshot: {
-      Type: 'AWS::Events::Rule',
-      Properties: {
-        Name: `sis-relay-${stage}-dropped-snapshot`,
-        Description: 'A file was dropped under snapshots/',
-        EventPattern: {
-          source: ['aws.s3'],
-          'detail-type': ['Object Created'],
-          detail: { bucket: { name: [ref('Files')] }, object: { key: [{ prefix: 'snapshots/' }] } },
-        },
-        Targets: [{ Id: 'snapshot-import', Arn: alias }],
-      },
-    },
-    DroppedSnapshotPermission: {
-      Type: 'AWS::Lambda::Permission',
-      Properties: {
-        Action: 'lambda:InvokeFunction',
-        FunctionName: alias,
-        Principal: 'events.amazonaws.com',
-        SourceArn: arnOf('DroppedSnapshot'),
-      },
-    },
-  };
-};
-
-/** The outputs that `sis-relay --stage` reads. */
-const outputs = ({ stage, platformUrl }: Options, queued: string[]) => ({
-  ...Object.fromEntries(queued.map((name) => [`${queueOf(name)}Url`, { Value: ref(queueOf(name)) }])),
-  FilesBucket: { Value: ref('Files') },
-  PlatformUrl: { Value: platformUrl },
-  SecretPrefix: { Value: `sis-relay/${stage}` },
-  DeadLettersUrl: { Value: ref('DeadLetters') },
-  LedgerTable: { Value: ref('Ledger') },
-  CrosswalkTable: { Value: ref('Crosswalk') },
-  AlarmsTopic: { Value: ref('Alarms') },
-});
