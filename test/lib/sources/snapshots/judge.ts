@@ -433,8 +433,8 @@ type Kept = {
   held: Map<string, Held>;
   /** Since when a row cannot be used. */
   refusedSince: Map<string, number>;
-  /** Of rows that could not be used when an export had them last, the org unit or grade object that was known then. */
-  unread: Map<string, string | undefined>;
+  /** Of rows that could not be used when an export had them last, what was known then: the org unit or grade object, and the user. */
+  unread: Map<string, Pick<Row, 'of' | 'name'>>;
   /** The rows of the last export. */
   rows: Map<string, string>;
 };
@@ -505,7 +505,10 @@ const learnNames = ({ tables }: University, { form, night, past }: Night): void 
     ([one], [other]) => Number(staying.has(other)) - Number(staying.has(one)),
   ))
     if (name !== undefined && name !== old && others.length === 0)
-      for (const { held } of [past.enrollments, past.results]) renameHeld(held, old, name);
+      for (const { held, unread } of [past.enrollments, past.results]) {
+        renameHeld(held, old, name);
+        for (const [id, row] of unread) if (row.name === old) unread.set(id, { ...row, name });
+      }
 };
 
 const renameHeld = (held: Kept['held'], old: string, name: string): void => {
@@ -700,7 +703,7 @@ const namedIn = (
 /** Keeps of what the row was when an export had it last, if it could not be used. */
 const noteUnread = ({ unread }: Kept, row: Row): void => {
   if (isUsable(row)) unread.delete(row.id);
-  else unread.set(row.id, row.of);
+  else unread.set(row.id, { of: row.of, name: row.name });
 };
 
 const settleEnrollments = ({ tables }: University, { form, night, past }: Night): void => {
@@ -732,7 +735,7 @@ const settleEnrollments = ({ tables }: University, { form, night, past }: Night)
       past.usable.set(row.id, { ...given });
       continue;
     }
-    tonight.refused.push({ ...row, ...(isUnread && { of: unread.get(row.id) }), isHere: isNamed });
+    tonight.refused.push({ ...row, ...(isUnread && unread.get(row.id)), isHere: isNamed });
     const usable = isWhole ? undefined : past.usable.get(row.id);
     if (usable === undefined) continue;
     if (isUsable(read(usable))) claim(tonight.claims, read(usable));
@@ -769,7 +772,7 @@ const settleResults = ({ tables }: University, { form, night, past }: Night): vo
     else if (!isWhole) still.add(id);
     if (isNamed) noteUnread(past.results, row);
     if (!isUsable(row) || isUnread)
-      tonight.refused.push({ ...row, ...(isUnread && { of: unread.get(id) }), isHere: isNamed });
+      tonight.refused.push({ ...row, ...(isUnread && unread.get(id)), isHere: isNamed });
   }
   const unknown = new Set<string>();
   for (const [key, { value, backs, at }] of held)
