@@ -630,15 +630,21 @@ const readResults = async (reading: Reading): Promise<void> => {
     await sets.run('DROP TABLE results');
     return;
   }
-  // What a delta does not name stays as it was.
+  // What a delta does not name stays as it was. A row says what is known of its line item and user as they were accepted last: what it
+  // said before may be held for another row.
   await sets.run(`
+    CREATE VIEW last_keys AS
+      SELECT k.row, grade_key(i.object, coalesce(m.new, n.name)) AS key
+      FROM (SELECT DISTINCT row FROM backs WHERE grp = 'results') k JOIN items_was i ON i.id = split_part(k.row, chr(31), 1)
+        JOIN names_was n ON n.letter = 'u' AND n.id = split_part(k.row, chr(31), 2)
+        LEFT JOIN renamed m ON m.letter = 'u' AND m.old = n.name;
     CREATE TABLE results_still AS
       SELECT r.*, i.object AS a FROM ${withName('u', {
         of: `(SELECT k.key, k.row, w.value, w.at_ms, CASE WHEN k.row = w.row THEN w.mark END AS mark, split_part(k.row, chr(31), 1) AS item, split_part(k.row, chr(31), 2) AS usr
           FROM backs k JOIN was w USING (key) ANTI JOIN (SELECT row FROM results WHERE problem IS NULL) x ON x.row = k.row
+            LEFT JOIN last_keys o ON o.row = k.row
           WHERE k.grp = 'results'
-          -- What the row claimed before may be held for another one.
-          QUALIFY w.seen = max(w.seen) OVER (PARTITION BY k.row))`,
+          QUALIFY k.key = o.key OR NOT coalesce(bool_or(k.key = o.key) OVER (PARTITION BY k.row), false))`,
         ...{ as: 'b', file: 'users.csv' },
       })} r LEFT JOIN items i ON i.id = r.item;
     INSERT INTO claims BY NAME

@@ -997,6 +997,25 @@ const stillRefused: University[] = [
     },
   },
   {
+    title: 'whose user has another name by now has the grade of now, though another row holds the one before',
+    exports: ({ users }) => {
+      const graded = (user: string, score: string) => result('essay', user, score, { dateLastModified: '' });
+      const told = (user: string, score: string) => ({ ...graded(user, score), ...active });
+      return {
+        1: {
+          users: [{ sourcedId: 'u-old', username: 'ada', ...deleted }, ...users],
+          results: [graded('old', '5'), graded('ada', '5')],
+        },
+        5: { users: [{ sourcedId: 'u-old', username: 'bob', ...active }], results: [told('old', '?')] },
+        6: { results: [told('old', '9'), told('ada', '?')] },
+        7: { results: [told('ada', '?')] },
+      };
+    },
+    expected: ({ held }) => {
+      for (const night of [6, 7, 8]) expect(gradesIn(held(night))).toContain('BIO-101/Essay bob 9');
+    },
+  },
+  {
     title: 'that makes one person of two, by a name that neither had, has the role of the record that stays',
     exports: () => ({
       5: {
@@ -1122,7 +1141,7 @@ test('how many are missing, but are not removed as refused rows may be about the
     ...[still('lineItems', items), missing('results', 2), still('results', results)],
   ];
   expect([5, 6, 7, 8].map(told)).toEqual([
-    ...[expected([2, 4], 5, 11), expected([2, 5], 6, 12), expected([2, 4], 6, 12), expected([1, 3], 5, 12)],
+    ...[expected([2, 4], 5, 11), expected([2, 5], 6, 12), expected([2, 4], 6, 12), expected([1, 3], 5, 13)],
   ]);
   // Of one, another row was accepted than the refused one, of one the row has another id, and one was claimed beside the refused row.
   expect(told(3)).toEqual(
