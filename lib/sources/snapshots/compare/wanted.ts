@@ -487,14 +487,14 @@ export const writeChanges = async (
 /** JSON text holds no line break. */
 const asLines = `(FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER false)`;
 
-/** What is kept although no row of this snapshot claims it, or claims it as it stays. */
-const staysUnclaimed = `WHERE change <> 'removed' AND (NOT told OR key IN (FROM held))`;
+/** What no row claims and yet stays, and what rows claim and yet is held. */
+const isKept = `WHERE change <> 'removed' AND (NOT told OR key IN (FROM held))`;
 
 /** Other rows that claim the same. A held resource may have another name now, and be listed again by it. */
 const sharedRows = `
   SELECT 'S' AS kind, b.grp, b.row, b.key FROM (
     SELECT * FROM more_backs UNION
-    SELECT b.* FROM backs b JOIN draft USING (key) ${staysUnclaimed}) b
+    SELECT b.* FROM backs b JOIN draft USING (key) ${isKept}) b
   JOIN (SELECT key, row FROM draft WHERE change <> 'removed' UNION ALL SELECT key, row FROM unchanged) d
     ON d.key = b.key AND d.row <> b.row`;
 
@@ -505,7 +505,7 @@ export const writeState = async (
 ): Promise<void> => {
   if (isTrial) return;
   const [hasShared] =
-    (await sets.row<[number]>(`SELECT EXISTS (FROM more_backs) OR EXISTS (FROM draft ${staysUnclaimed})`)) ??
+    (await sets.row<[number]>(`SELECT EXISTS (FROM more_backs) OR EXISTS (FROM draft ${isKept})`)) ??
     [];
   const rows = [
     `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark, CASE WHEN NOT told THEN seen END AS seen
