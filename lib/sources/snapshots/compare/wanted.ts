@@ -505,8 +505,7 @@ export const writeState = async (
 ): Promise<void> => {
   if (isTrial) return;
   const [hasShared] =
-    (await sets.row<[number]>(`SELECT EXISTS (FROM more_backs) OR EXISTS (FROM draft ${isKept})`)) ??
-    [];
+    (await sets.row<[number]>(`SELECT EXISTS (FROM more_backs) OR EXISTS (FROM draft ${isKept})`)) ?? [];
   const rows = [
     `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark, CASE WHEN NOT told THEN seen END AS seen
      FROM (SELECT * REPLACE (${forms.derived}) FROM draft WHERE change <> 'removed')`,
