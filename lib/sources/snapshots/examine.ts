@@ -251,7 +251,6 @@ const compareWith = async (
     ...(lost && { lost }),
   };
   await reportProblems(comparison);
-  report.end();
   const parts = await changes.end();
   // The record last: a reader of the record finds the other objects.
   await store.uploadFile(reportKey(id), at('report.csv'), 'text/csv');

@@ -3,8 +3,8 @@ import { createLineFile } from '../../runtime/files/tables/line-file.ts';
 /** Unused rows, as a table for people. */
 export type Report = {
   add(problem: Problem): void;
-  count(): number;
-  end(): void;
+  /** `more`: the number of problems that are not listed. */
+  end(more: number): void;
 };
 
 export type Problem = {
@@ -16,20 +16,16 @@ export type Problem = {
 };
 
 /** If every row of a file is wrong, the first ones are enough. */
-const maxRows = 100_000;
+export const maxReported = 100_000;
 
-export const createReport = (path: string, most = maxRows): Report => {
+export const createReport = (path: string): Report => {
   const file = createLineFile(path);
-  let count = 0;
   file.add('file,line,column,problem');
   return {
-    add: ({ file: name, line = '', column = '', problem }) => {
-      count += 1;
-      if (count <= most) file.add([name, String(line), column, problem].map(cell).join(','));
-    },
-    count: () => count,
-    end: () => {
-      if (count > most) file.add(['', '', '', `and ${count - most} more`].map(cell).join(','));
+    add: ({ file: name, line = '', column = '', problem }) =>
+      file.add([name, String(line), column, problem].map(cell).join(',')),
+    end: (more) => {
+      if (more > 0) file.add(['', '', '', `and ${more} more`].map(cell).join(','));
       file.close();
     },
   };

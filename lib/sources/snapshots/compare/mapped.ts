@@ -128,7 +128,6 @@ const tables = `
     row VARCHAR, at_ms VARCHAR, line VARCHAR);
   CREATE TABLE made_before AS SELECT *, NULL::VARCHAR AS seen, NULL::VARCHAR AS sent_ms FROM made;
   CREATE TABLE unmade (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR);
-  CREATE TABLE untold (line VARCHAR, col VARCHAR, problem VARCHAR);
   CREATE TABLE optional (kind VARCHAR, field VARCHAR, col VARCHAR);
   CREATE TABLE told_alone (key VARCHAR, data VARCHAR);
 `;
@@ -323,7 +322,7 @@ const name = `
   INSERT INTO refused (grp, row, a, b)
     SELECT m.grp, m.row, known_as(m.a, o.id), known_as(m.b, u.id)
     FROM unmade m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
-  INSERT INTO problems SELECT DISTINCT (SELECT any_value(file) FROM kinds), CAST(line AS BIGINT), col, problem FROM untold;
+  DROP TABLE unmade;
   DROP TABLE made; DROP TABLE made_before; DROP TABLE was_now;
 `;
 
@@ -335,12 +334,17 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
   const names = Object.fromEntries(wanted.map((column, at) => [`w${at}`, column]));
   let withoutMessage = 0;
   for await (const batch of sets.rows<[number, ...(string | null)[]]>(rowsOf(table, names), [table.path])) {
-    const taken: Taken = { made: [], unmade: [], untold: [] };
+    const taken: Taken = { made: [], unmade: [], problems: [] };
     for (const [line, ...cells] of batch) {
       const row = new Map(wanted.map((column, at): [string, Cell] => [column, cellOf(cells[at] ?? null)]));
       const before = taken.made.length + taken.unmade.length;
+      const problems: Problem[] = [];
       for (const [at, message] of mapping.messages.entries())
-        take({ row, line, at, message }, context, taken);
+        problems.push(...take({ row, line, at, message }, context, taken));
+      // Several messages may read the same column.
+      const told = new Map(problems.map((each) => [`${each.column}${separator}${each.problem}`, each]));
+      for (const { column, problem } of told.values())
+        taken.problems.push([context.file, String(line), column, problem]);
       if (taken.made.length + taken.unmade.length === before) withoutMessage += 1;
     }
     for (const [table, rows] of Object.entries(taken)) if (rows.length > 0) await sets.add(table, rows);
@@ -348,19 +352,19 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
   return withoutMessage;
 };
 
-type Taken = Record<'made' | 'unmade' | 'untold', (string | null)[][]>;
+type Taken = Record<'made' | 'unmade' | 'problems', (string | null)[][]>;
 
 const cellOf = (text: string | null): Cell => ({ text: text ?? '', quoted: text !== null });
 
 type OneRow = { row: ReadonlyMap<string, Cell>; line: number; at: number; message: Message };
 
-/** Adds a message's results for a row, by key. */
-const take = (one: OneRow, context: Context, taken: Taken): void => {
+/** Adds what a message makes of a row, and returns why it makes nothing. */
+const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
   const { row, line, at, message } = one;
   const { mapping, naming } = context;
   const { events, problems = [] } = eventsOf(row, mapping, at);
   const [made] = events ?? [];
-  if (made === undefined && problems.length === 0) return;
+  if (made === undefined && problems.length === 0) return [];
   const cells = message.key.map((column) => row.get(column)?.text ?? '');
   const wrong = message.key.filter((_, place) => !isId(cells[place] ?? ''));
   const key = cells.join(separator);
@@ -379,9 +383,7 @@ const take = (one: OneRow, context: Context, taken: Taken): void => {
     const named = eventsOf(row, naming, at).events?.[0]?.data;
     const whom = (field: 'orgUnitId' | 'userId') => (named ? tokenOf(named, field) : null);
     taken.unmade.push([message.function, id, whom('orgUnitId'), whom('userId')]);
-    if ('problems' in thing)
-      for (const { column, problem } of thing.problems) taken.untold.push([String(line), column, problem]);
-    return;
+    return 'problems' in thing ? thing.problems : [];
   }
   const [gone] = removal?.events ?? [];
   taken.made.push([
@@ -389,6 +391,7 @@ const take = (one: OneRow, context: Context, taken: Taken): void => {
     gone ? JSON.stringify({ function: gone.function, data: gone.data } satisfies Sent) : null,
     ...[id, numberText(time?.atMs), String(line)],
   ]);
+  return [];
 };
 
 /** What the event is about, or why its function would refuse it. */

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { outdatedAfterDays } from '../../../message/retention.ts';
 import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { maxReported } from '../report.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { type Comparison, countsOf } from './comparison.ts';
 
@@ -168,10 +169,12 @@ const olderHold = `
 /** Unusable rows, and since when they are refused. `$1`: the number of this snapshot. */
 const doubts = `
   INSERT INTO doubts
-    SELECT r.grp, r.row, any_value(r.a) AS a, any_value(r.b) AS b, min(coalesce(w.since, $1)) AS since,
-      bool_or(k.row IS NOT NULL) AS is_known, bool_or(r.is_here) AS is_here
-    FROM refused r LEFT JOIN was_refused w USING (grp, row) LEFT JOIN (SELECT DISTINCT grp, row FROM backs) k USING (grp, row)
-    GROUP BY r.grp, r.row`;
+    SELECT r.grp, r.row, r.a, r.b, coalesce(w.since, $1) AS since, k.row IS NOT NULL AS is_known, r.is_here
+    FROM (
+      -- Aggregates of texts cannot be moved out of memory.
+      FROM refused QUALIFY row_number() OVER (PARTITION BY grp, row ORDER BY is_here DESC, a NULLS LAST, b NULLS LAST) = 1) r
+      LEFT JOIN (SELECT grp, row, min(since) AS since FROM was_refused GROUP BY grp, row) w USING (grp, row)
+      LEFT JOIN (SELECT DISTINCT grp, row FROM backs) k USING (grp, row)`;
 
 /** What unusable rows may mean; also what no row claims, if it is missing for no longer than such a row is refused. */
 const doubtsHold = `
@@ -422,13 +425,15 @@ const counted = (hasBefore: boolean): string => `
     ${hasBefore ? `UNION ALL ${moves}` : ''}
   ) ORDER BY what IN ('refused', 'pending', 'was', 'is other', 'moved'), grp`;
 
-/** Reports unusable rows, in the order of the file. */
+/** Reports unusable rows, in the order of the file, and ends the report. */
 export const reportProblems = async ({ sets, report }: Comparison): Promise<void> => {
-  const statement =
-    'SELECT file, line, col, problem FROM problems ORDER BY file, line NULLS LAST, col, problem';
+  // To sort all of them needs more memory than the comparison, if no row can be used.
+  const statement = `SELECT file, line, col, problem FROM problems ORDER BY file, line NULLS LAST, col, problem LIMIT ${maxReported}`;
   for await (const batch of sets.rows<[string, number | null, string | null, string]>(statement))
     for (const [file, line, column, problem] of batch)
       report.add({ file, line: line ?? undefined, column: column ?? undefined, problem });
+  const [count = 0] = (await sets.row<[number]>('SELECT count(*) FROM problems')) ?? [];
+  report.end(count - maxReported);
 };
 
 type NewEvent = { kind: string; key: string; function: string; data: object };

@@ -57,10 +57,9 @@ export const countTableRows = async (
   { file, table, withoutMessage }: { file: string; table: Table; withoutMessage: number },
 ): Promise<void> => {
   const statement = `
-    SELECT count(DISTINCT line) FILTER (NOT is_held), count(DISTINCT line) FILTER (is_held) FROM (
-      SELECT p.line, h.line IS NOT NULL AS is_held
-      FROM problems p LEFT JOIN (SELECT DISTINCT line FROM draft WHERE told AND wants_other(other, before)) h USING (line)
-      WHERE p.line IS NOT NULL)`;
+    SELECT count(*) FILTER (h.line IS NULL), count(h.line)
+    FROM (SELECT DISTINCT line FROM problems WHERE line IS NOT NULL)
+      LEFT JOIN (SELECT DISTINCT line FROM draft WHERE told AND wants_other(other, before)) h USING (line)`;
   const [refused = 0, held = 0] = (await comparison.sets.row<[number, number]>(statement)) ?? [];
   const stays = `value NOT IN ('""', 'null')`;
   const [emptied = 0] =

@@ -1,10 +1,15 @@
 // @module-tag long
 import { execFile } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
-import { changesKey, partsKey, type SnapshotRecord } from '../../../../lib/sources/snapshots/state/record.ts';
+import {
+  changesKey,
+  partsKey,
+  reportKey,
+  type SnapshotRecord,
+} from '../../../../lib/sources/snapshots/state/record.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../../temporary-folder.ts';
 import { entriesOfSis, smallSis } from './sis.ts';
 import { writeZip, type ZipEntry } from './zips.ts';
@@ -102,6 +107,11 @@ const expectAllRefused = async (folder: string, file: string): Promise<void> => 
   expect(record?.of).toBe(0);
   expect(peakMb).toBeLessThan(atMostMb);
   expect(existsSync(join(folder, partsKey(id)))).toBe(true);
+  const report = readFileSync(join(folder, reportKey(id)), 'utf8')
+    .trimEnd()
+    .split('\n');
+  expect(report).toHaveLength(100_002);
+  expect(report.at(-1)).toMatch(/^"","","","and \d+ more"$/);
 };
 
 test(
