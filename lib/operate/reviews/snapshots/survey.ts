@@ -113,7 +113,7 @@ const look = async (file: string, { folder, signal, onProgress }: Looking) => {
     return { ...(await readAll(present, { given, sets, signal })), others };
   } finally {
     sets.close();
-    given.close();
+    await given.close();
   }
 };
 

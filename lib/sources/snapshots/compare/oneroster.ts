@@ -2,12 +2,12 @@ import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
 import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import { readNames, withName } from '../package/names.ts';
 import type { Package } from '../package/package.ts';
-import { openFile, type Read, type Reading } from '../package/reading.ts';
+import { openFile, type Read, type Reading, readAhead } from '../package/reading.ts';
 import { addUserRoles } from '../package/roles.ts';
 import { countClaims, countRows, fateOfProblem, refusedStill, reportRows } from '../package/rows.ts';
 import { type SnapshotSettings, type UserField, userField } from '../package/settings-file.ts';
 import { loadShared } from '../state/accepted.ts';
-import type { Comparison, Mode } from './comparison.ts';
+import type { Comparison } from './comparison.ts';
 import { itemsOfState, settleLineItems } from './line-items.ts';
 import {
   addKinds,
@@ -36,7 +36,7 @@ export const compareExport = async (
 ): Promise<{ read: Read; unknownRoles: UnknownRoles }> => {
   const { sets, settings } = comparison;
   const { modes } = given;
-  const reading: Reading = { given, comparison, read: {} };
+  const reading: Reading = { given, comparison, tables: readAhead(given), read: {} };
   await addKinds(comparison, [enrollments, results]);
   await sets.run(makers(settings));
   await sets.add(
@@ -47,8 +47,7 @@ export const compareExport = async (
   refuseDoubled(await sets.all<[string, number]>(doubledNames), comparison);
   await loadShared(comparison);
   const { users } = await readNames(reading);
-  const needed = ['sourcedId', 'title', 'classSourcedId'];
-  const items = await openFile(reading, 'lineItems', withStatus(needed, modes.lineItems));
+  const items = await openFile(reading, 'lineItems');
   await settleLineItems(items, modes.lineItems, comparison);
   await load(comparison, isOtherField);
   const unknownRoles = await readEnrollments(reading, users);
@@ -205,10 +204,6 @@ const checkedValues = (userField: string): CheckedValue[] => {
     ofGrade('comments_of(d.value)', 'comment', (text) => ({ comments: text })),
   ];
 };
-
-/** A row of a delta without a status is ambiguous. */
-const withStatus = (required: readonly string[], mode: Mode): readonly string[] =>
-  mode === 'delta' ? [...required, 'status'] : required;
 
 /** A line of a state of any version: a version that compared rows had the keys of classes, users and line items. */
 const lineOfState = `from_json(json, '{"data": {"orgUnitCode": "VARCHAR", "userName": "VARCHAR", "orgDefinedId": "VARCHAR", "roleId": "VARCHAR",
@@ -429,8 +424,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
   const { modes } = given;
   const { sets, droppedMs, settings } = comparison;
   const day = new Date(droppedMs).toISOString().slice(0, 10);
-  const needed = ['classSourcedId', 'userSourcedId', ...(modes.enrollments === 'delta' ? ['sourcedId'] : [])];
-  const table = await openFile(reading, 'enrollments', withStatus(needed, modes.enrollments));
+  const table = await openFile(reading, 'enrollments');
   await sets.run(`CREATE TABLE enrolled_read (line BIGINT, id VARCHAR, class VARCHAR, usr VARCHAR, role VARCHAR, status VARCHAR,
     begins VARCHAR, ends VARCHAR, begin_day VARCHAR, end_day VARCHAR)`);
   if (table) {
@@ -554,8 +548,7 @@ const readResults = async (reading: Reading): Promise<void> => {
   const { comparison, given } = reading;
   const { modes } = given;
   const { sets, settings, droppedMs } = comparison;
-  const needed = ['lineItemSourcedId', 'studentSourcedId', 'scoreStatus'];
-  const table = await openFile(reading, 'results', withStatus(needed, modes.results));
+  const table = await openFile(reading, 'results');
   // Reading and joining in one statement needs more memory than there is for 5,000,000 rows.
   await sets.run(`CREATE TABLE results_read (line BIGINT, mark UBIGINT, item VARCHAR, usr VARCHAR, status VARCHAR, graded VARCHAR, score VARCHAR,
     words VARCHAR, comments VARCHAR, changed VARCHAR)`);

@@ -40,7 +40,7 @@ export const readNames = async (reading: Reading): Promise<{ users: Table | unde
   const tables: Partial<Record<Named['name'], Table>> = {};
   for (const named of [classes, users]) {
     const { name, letter } = named;
-    const table = await openFile(reading, name, ['sourcedId']);
+    const table = await openFile(reading, name);
     await sets.run(
       `CREATE OR REPLACE TABLE named (line BIGINT, id VARCHAR, name VARCHAR, status VARCHAR, row VARCHAR, col VARCHAR, problem VARCHAR)`,
     );

@@ -21,7 +21,8 @@ export type Package = Manifest & {
    * @throws UnusableSnapshot if it is not CSV in UTF-8 with the required columns.
    */
   read(name: FileName | FurtherName, required?: readonly string[]): Promise<Table>;
-  close(): void;
+  /** Ends what is being read, too. */
+  close(): Promise<void>;
 };
 
 const wanted = new Set(['manifest', ...fileNames].map((name) => `${name}.csv`.toLowerCase()));
@@ -35,8 +36,11 @@ export const openPackage = async (path: string, folder: string, onRead?: OnRead)
   try {
     const manifest = await manifestOf(files, folder);
     const all = fileNames.reduce((sum, name) => sum + files.sizeOf(`${name}.csv`), 0);
-    const read = async function* (name: string): AsyncGenerator<Buffer> {
+    const closing = new AbortController();
+    const reading = new Set<Promise<unknown>>();
+    const piecesOf = async function* (name: string): AsyncGenerator<Buffer> {
       for await (const piece of files.open(name)) {
+        closing.signal.throwIfAborted();
         onRead?.(piece.length, all);
         yield piece;
       }
@@ -45,11 +49,19 @@ export const openPackage = async (path: string, folder: string, onRead?: OnRead)
       ...manifest,
       names: files.names,
       sizeOf: files.sizeOf,
-      read: (name, required = []) => {
+      read: async (name, required = []) => {
+        closing.signal.throwIfAborted();
         const file = `${name}.csv`;
-        return readTable(read(file), join(folder, file), { file, required, delimiterIn: delimiterOf });
+        const options = { file, required, delimiterIn: delimiterOf };
+        const table = readTable(piecesOf(file), join(folder, file), options);
+        reading.add(table);
+        return await table;
       },
-      close: files.close,
+      close: async () => {
+        closing.abort();
+        await Promise.allSettled(reading);
+        files.close();
+      },
     };
   } catch (error) {
     files.close();

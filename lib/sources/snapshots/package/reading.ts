@@ -1,26 +1,60 @@
 import type { Table } from '../../../runtime/files/tables/table.ts';
-import type { Comparison } from '../compare/comparison.ts';
+import type { Comparison, Mode } from '../compare/comparison.ts';
 import { addDamaged, type FileRead } from '../state/accepted.ts';
-import type { FileName } from './manifest.ts';
+import { type FileName, fileNames } from './manifest.ts';
 import type { Package } from './package.ts';
 import { addRows } from './rows.ts';
 
 export type Read = Partial<Record<FileName, FileRead>>;
 
-/** An export of OneRoster, and the files that were read so far. */
-export type Reading = { given: Package; comparison: Comparison; read: Read };
+/** An export of OneRoster, its tables, and the files that were read so far. */
+export type Reading = { given: Package; comparison: Comparison; tables: Tables; read: Read };
+type Tables = Partial<Record<FileName, Promise<Table>>>;
+
+const required: Record<FileName, readonly string[]> = {
+  classes: ['sourcedId'],
+  users: ['sourcedId'],
+  lineItems: ['sourcedId', 'title', 'classSourcedId'],
+  enrollments: ['classSourcedId', 'userSourcedId'],
+  results: ['lineItemSourcedId', 'studentSourcedId', 'scoreStatus'],
+};
+/** Without a status, a row of a delta is ambiguous. */
+const requiredInDelta: Partial<typeof required> = {
+  lineItems: ['status'],
+  enrollments: ['sourcedId', 'status'],
+  results: ['status'],
+};
+
+const requiredIn = (name: FileName, mode: Mode): readonly string[] => [
+  ...required[name],
+  ...((mode === 'delta' && requiredInDelta[name]) || []),
+];
+
+/** Reads one file after the other, in the order in which they are needed, while the engine works on those before. */
+export const readAhead = (given: Package): Tables => {
+  const tables: Tables = {};
+  let before: Promise<unknown> = Promise.resolve();
+  for (const name of fileNames) {
+    const mode = given.modes[name];
+    if (mode === 'absent') continue;
+    const table = before.then(() => given.read(name, requiredIn(name, mode)));
+    // Whoever needs the table gets the error.
+    table.catch(() => undefined);
+    tables[name] = table;
+    before = table;
+  }
+  return tables;
+};
 
 /** Opens a file of the package for the engine; undefined if it is absent. */
 export const openFile = async (
-  { given, comparison, read }: Reading,
+  { comparison, read, tables }: Reading,
   name: FileName,
-  required: readonly string[],
 ): Promise<Table | undefined> => {
-  if (given.modes[name] === 'absent') return undefined;
-  const file = `${name}.csv`;
-  const table = await given.read(name, required);
+  const table = await tables[name];
+  if (table === undefined) return undefined;
   read[name] = { columns: table.columns, rows: table.rows };
-  addRows(comparison, file, { fate: 'refused', count: table.damaged.length });
-  await addDamaged(comparison, { file, grp: name, table });
+  addRows(comparison, `${name}.csv`, { fate: 'refused', count: table.damaged.length });
+  await addDamaged(comparison, { file: `${name}.csv`, grp: name, table });
   return table;
 };

@@ -20,7 +20,7 @@ const refusalOf = async (zip: Buffer | string, limits = zipLimits): Promise<stri
     try {
       await opened.read('users', ['sourcedId']);
     } finally {
-      opened.close();
+      await opened.close();
     }
   } catch (error) {
     if (error instanceof Error) return error.message;
