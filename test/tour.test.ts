@@ -11,7 +11,7 @@ import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { Sha256 } from '@smithy/core/checksum';
 import { HttpRequest } from '@smithy/core/protocols';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { sectionOf } from './documents.ts';
 import { localOffice } from './lib/show/cli/local-office.ts';
 import { typed } from './lib/show/cli/typed.ts';
@@ -154,6 +154,7 @@ describe('the producers’ guide', () => {
         stdio: 'ignore',
       });
       const exit = once(child, 'exit');
+      onTestFinished(() => void child.kill('SIGKILL'));
       return async () => {
         child.kill('SIGKILL');
         expect(await exit).toEqual([null, 'SIGKILL']);
