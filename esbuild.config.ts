@@ -53,7 +53,8 @@ const replacements: Record<string, string> = {
     ${integrationNames.map((name, at) => `import * as m${at} from '../../../functions/${name}.ts';`).join('')}
     const integrations = { ${integrationNames.map((name, at) => `'${name}': m${at}`)} };
     const modules = new Map(${JSON.stringify(functionNames)}.map((name) => [name, integrations[name] ?? {}]));
-    export const functionModules = async () => modules;`,
+    export const functionModules = async () => modules;
+    export const functionModule = async (name) => modules.get(name);`,
 };
 
 /** What makes messages by a mapping file reads the functions' schemas as JSON Schema. */

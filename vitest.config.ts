@@ -30,7 +30,7 @@ const ownProcess = [
 
 /** What needs packages, which are made before the first of these tests begins: as they are deployed, and without code of each function. */
 const packages = ['deploy', 'durable', 'runtime', 'scenarios'].map((name) => `test/package/${name}.test.ts`);
-const stages = ['aws-runtime', 'bundles', 'cost', 'permissions', 'roles', 'template'].map(
+const stages = ['aws-runtime', 'bundles', 'cost', 'permissions', 'released', 'roles', 'template'].map(
   (name) => `test/package/${name}.test.ts`,
 );
 const globalSetup = 'test/package/package-once.ts';

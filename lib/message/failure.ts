@@ -74,3 +74,21 @@ export class MessageFailure extends Error {
     this.refusal = options.refusal ?? {};
   }
 }
+
+/** What is wrong with a message: with the field that is named, as in `data.files[0].uri`, or else with all of it. */
+export type MessageProblem = { field?: string; problem: string };
+
+/** As in `data.userId: is missing; time: must be a time`. */
+export const problemsText = (problems: readonly MessageProblem[]): string =>
+  problems.map(({ field, problem }) => (field === undefined ? problem : `${field}: ${problem}`)).join('; ');
+
+/** It names each field that is wrong, and never its value. */
+export class InvalidMessage extends MessageFailure {
+  override name = 'InvalidMessage';
+  readonly problems: readonly MessageProblem[];
+
+  constructor(problems: readonly MessageProblem[]) {
+    super('invalid', `The message is not valid: ${problemsText(problems)}`);
+    this.problems = problems;
+  }
+}

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type NamedObject, unwrapped } from './envelope.ts';
-import { MessageFailure } from './failure.ts';
+import { InvalidMessage, MessageFailure, type MessageProblem } from './failure.ts';
 import { fieldName } from './hidden.ts';
 import { readMessageJson, topTextIn } from './json.ts';
 import { id, privacy } from './privacy.ts';
@@ -146,27 +146,28 @@ export class FileNotice extends MessageFailure {
 
 /**
  * Reads the body of an SQS message: an event, or an envelope of one.
- * @throws MessageFailure of kind `invalid`, naming each field and never its value; `FileNotice` for a notice of files.
+ * @throws InvalidMessage; `FileNotice` for a notice of files.
  */
 export const draftOf = <Data>(body: string, integration: Kind<Data>, nowMs: number): Draft<Data> => {
   const read = readMessageJson(body);
-  if ('problem' in read) throw invalid([`the body ${read.problem}`]);
+  if ('problem' in read) throw new InvalidMessage([{ problem: `the body ${read.problem}` }]);
   const held = unwrapped(read.json);
-  if ('problem' in held) throw invalid([`the body ${held.problem}`]);
+  if ('problem' in held) throw new InvalidMessage([{ problem: `the body ${held.problem}` }]);
   if (!('event' in held)) throw new FileNotice('objects' in held ? held.objects : []);
   const { event } = held;
   const { data } = (event ?? {}) as { data?: object };
   const { sisIds, problems } = sisIdsIn(data);
-  if (problems.length > 0) throw invalid(problems.map(([field, problem]) => `data.${field}: ${problem}`));
+  if (problems.length > 0)
+    throw new InvalidMessage(problems.map(([field, problem]) => ({ field: `data.${field}`, problem })));
   // Distinct ids, because problems of their combination are known only later.
   const standIn = (sisId: SisId): number => sisIds.indexOf(sisId) + standInFrom;
   const given = (idOf: (sisId: SisId) => number): unknown =>
     sisIds.length === 0 ? event : { ...(event as object), data: withPlatformIds(data ?? {}, sisIds, idOf) };
   const parsed = schemaOf(integration).safeParse(given(standIn), reporting);
-  if (!parsed.success) throw invalid(problemsOf(parsed.error, sisIds));
+  if (!parsed.success) throw new InvalidMessage(problemsOf(parsed.error, sisIds));
   const { id, source, time, sequence } = parsed.data;
   if (Date.parse(time) > nowMs + aheadMs)
-    throw invalid(['time: must not be more than an hour in the future']);
+    throw new InvalidMessage([{ field: 'time', problem: 'must not be more than an hour in the future' }]);
   const envelope = { id, source, time, sequence: sequence ?? undefined };
   return {
     ...{ id, source, time, sisIds },
@@ -179,7 +180,7 @@ export const draftOf = <Data>(body: string, integration: Kind<Data>, nowMs: numb
         given(({ platformField }) => ids[platformField] ?? 0),
         reporting,
       );
-      if (!resolved.success) throw invalid(problemsOf(resolved.error, sisIds));
+      if (!resolved.success) throw new InvalidMessage(problemsOf(resolved.error, sisIds));
       return { ...envelope, data: resolved.data.data };
     },
   };
@@ -218,15 +219,12 @@ export const eventIdIn = (body: string): string | undefined => {
   return 'event' in held ? identified.safeParse(held.event).data?.id : undefined;
 };
 
-const invalid = (problems: string[]): MessageFailure =>
-  new MessageFailure('invalid', `The message is not valid: ${problems.join('; ')}`);
-
 /** Only its input shows whether an issue is about a missing field or a wrong one. */
 const reporting = { reportInput: true };
 
 const maxProblems = 10;
 
-const problemsOf = ({ issues }: z.ZodError, sisIds: readonly SisId[]): string[] => {
+const problemsOf = ({ issues }: z.ZodError, sisIds: readonly SisId[]): MessageProblem[] => {
   const named = ([top, field, ...deeper]: PropertyKey[]): PropertyKey[] => {
     const sisId = sisIds.find(({ platformField }) => top === 'data' && platformField === field);
     return [top, sisId?.field ?? field, ...deeper].flatMap((part) => part ?? []);
@@ -234,16 +232,18 @@ const problemsOf = ({ issues }: z.ZodError, sisIds: readonly SisId[]): string[] 
   // If the message is of another kind, problems of its data mean nothing.
   const isOfAnother = issues.some(({ path, input }) => path[0] === 'type' && input !== undefined);
   const told = isOfAnother ? issues.filter(({ path }) => path[0] !== 'data') : issues;
-  const problems: string[] = [];
+  const problems: MessageProblem[] = [];
   let count = 0;
   for (const issue of told) {
     const keys = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [key]) : [[]];
     count += keys.length;
     // Problems that are not reported are not built either.
     for (const key of keys.slice(0, maxProblems - problems.length))
-      problems.push(`${fieldOf(named([...issue.path, ...key]))}: ${sentenceFor(issue)}`);
+      problems.push({ field: fieldOf(named([...issue.path, ...key])), problem: sentenceFor(issue) });
   }
-  return count > maxProblems ? [...problems, `and ${count - maxProblems} more`] : problems;
+  const last = count > maxProblems && problems.at(-1);
+  if (last) last.problem += `; and ${count - maxProblems} more`;
+  return problems;
 };
 
 const sentenceFor = (issue: z.core.$ZodIssue): string => {

@@ -1,7 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { integrationNames } from '../../lib/operate/stage/function-names.ts';
 import { checkNames } from '../../lib/operate/stage/template/template.ts';
 import { checkAddresses, checkStage } from '../../package.config.ts';
 import { anchorsIn } from '../documents.ts';
@@ -57,32 +56,6 @@ test('its outputs tell the command where everything of the stage is', () => {
     SecretPrefix: { Value: 'sis-relay/local' },
     DeadLettersUrl: { Value: { Ref: 'DeadLetters' } },
     LedgerTable: { Value: { Ref: 'Ledger' } },
-  });
-});
-
-test('what keeps data has the id and the name that it had: a deployed stage is updated without replacing it', () => {
-  const deployment = deploy(packaged.template);
-  const named = {
-    'AWS::SQS::Queue': 'QueueName',
-    'AWS::DynamoDB::Table': 'TableName',
-    'AWS::S3::Bucket': 'BucketName',
-    'AWS::SecretsManager::Secret': 'Name',
-  };
-  const found = Object.entries(named).flatMap(([type, by]) =>
-    deployment.ofType(type).map((resource): [string, string | undefined] => [resource.id, resource[by]]),
-  );
-  expect(Object.fromEntries(found)).toEqual({
-    ...Object.fromEntries(
-      integrationNames().map((name) => [`${name.replaceAll('-', '')}Queue`, `sis-relay-local-${name}`]),
-    ),
-    DeadLetters: 'sis-relay-local-dead-letters',
-    Ledger: 'sis-relay-local-ledger-by-resource',
-    Desk: 'sis-relay-local-desk',
-    Crosswalk: 'sis-relay-local-crosswalk',
-    Files: 'sis-relay-local-files-000000000000-us-east-1',
-    // Named by CloudFormation, and by osls.
-    LedgerKey: undefined,
-    ServerlessDeploymentBucket: undefined,
   });
 });
 

@@ -33,7 +33,7 @@ export type DeadLetter = {
 type Attributes = Record<string, MessageAttributeValue>;
 
 /** The attributes that sis-relay sets; a replayed message carries `replays`, and `kind` if a person had to decide. */
-const letterAttributes = ['failure', 'kind', 'source', 'replays', 'whole', 'letterId', 'receipt'];
+export const letterAttributes = ['failure', 'kind', 'source', 'replays', 'whole', 'letterId', 'receipt'];
 
 /** With this attribute a sender asks the function to record the message's outcome at once, whatever it is. */
 export const receiptAttribute = 'receipt';
@@ -130,7 +130,7 @@ const stories = ({ source, replays, failure, attributes, whole, letterId }: Dead
 };
 
 /** What every failure in a letter must contain, and the types of its optional parts. */
-const failureSchema: z.ZodType<LetterFailure> = z.looseObject({
+export const failureSchema: z.ZodType<LetterFailure> = z.looseObject({
   kind: z.enum(Object.keys(dispositions) as FailureKind[]),
   message: z.string(),
   remedy: z.string(),

@@ -7,13 +7,24 @@ export type FunctionModule = {
   operations?: readonly Operation<unknown>[];
 };
 
-/**
- * Every file of functions/ by its name, so that a new function needs no entry in a list. A bundle has no such folder: the packaging
- * replaces this file by a list of imports.
- */
+// A new function needs no entry in a list. A bundle has no such folder: the packaging replaces this file by a list of imports.
+const folder = new URL('../../../functions/', import.meta.url);
+
+const loaded = new Map<string, Promise<FunctionModule>>();
+
+const load = (name: string): Promise<FunctionModule> => {
+  const module = loaded.get(name) ?? import(new URL(`${name}.ts`, folder).href);
+  loaded.set(name, module);
+  return module;
+};
+
+/** Every file of functions/ by its name. */
 export const functionModules = async (): Promise<Map<string, FunctionModule>> => {
-  const folder = new URL('../../../functions/', import.meta.url);
   const modules = new Map<string, FunctionModule>();
-  for (const name of functionNames()) modules.set(name, await import(new URL(`${name}.ts`, folder).href));
+  for (const name of functionNames()) modules.set(name, await load(name));
   return modules;
 };
+
+/** The file of this name alone; undefined if there is none. */
+export const functionModule = async (name: string): Promise<FunctionModule | undefined> =>
+  loaded.has(name) || functionNames().includes(name) ? load(name) : undefined;

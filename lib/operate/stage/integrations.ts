@@ -26,8 +26,11 @@ export const loadFunctions = async (): Promise<DeclaredFunction[]> =>
     actor: integration?.actor === undefined ? 'service' : 'users',
   }));
 
-export const integrationNamed = async (name: string): Promise<Integration<unknown> | undefined> =>
-  (await loadModules()).get(name)?.integration;
+/** Loads this function alone. */
+export const integrationNamed = async (name: string): Promise<Integration<unknown> | undefined> => {
+  const { functionModule } = await import('./function-modules.ts');
+  return (await functionModule(name))?.integration;
+};
 
 const loadModules = once(async () => {
   const { functionModules } = await import('./function-modules.ts');

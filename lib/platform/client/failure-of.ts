@@ -1,4 +1,10 @@
-import { type Failure, type FailureKind, MessageFailure } from '../../message/failure.ts';
+import {
+  type Failure,
+  type FailureKind,
+  InvalidMessage,
+  MessageFailure,
+  type MessageProblem,
+} from '../../message/failure.ts';
 import { awsTroubleIn, errorName } from '../../runtime/aws/error.ts';
 import { errorNameIn } from './json-error.ts';
 import {
@@ -26,6 +32,10 @@ export const failureOf = (error: unknown): Failure => {
   if (trouble) return { remedy: remedies[trouble.kind], ...trouble };
   return { kind: 'defect', message: `Unexpected ${errorName(error)}`, remedy: remedies.defect };
 };
+
+/** The problems of a message that its function would not take, field by field. */
+export const problemsIn = (error: unknown): readonly MessageProblem[] =>
+  error instanceof InvalidMessage ? error.problems : [{ problem: failureOf(error).message }];
 
 const refusal = (error: PlatformError, refused: RefusedCall): Failure => {
   const kind = kindOfRefusal(error, refused);

@@ -6,6 +6,7 @@ import { unknownName } from '../../operate/stage/nearest.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
 import type { Cli } from './command-context.ts';
 import { addAuthUrl } from './commands/auth-url.ts';
+import { addCheckMessage } from './commands/check-message.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addConsole } from './commands/console.ts';
 import { addCrosswalk } from './commands/crosswalk.ts';
@@ -31,7 +32,15 @@ import { addWaiting } from './commands/waiting.ts';
 import { checkPlace, globalOptions } from './options.ts';
 import { guarded, type Terminal } from './print/terminal.ts';
 
-/** 0: done. 1: nothing to do, refused, or not all done. 2: wrong usage. 130: interrupted by Ctrl-C, 143: by SIGTERM. */
+/** What a script may rely on. */
+export const exitCodes = {
+  0: 'done',
+  1: 'nothing to do, refused or not all done',
+  2: 'wrong usage',
+  130: 'Ctrl-C',
+  143: 'SIGTERM',
+};
+
 export const run = async (args: string[], given: Terminal): Promise<number> => {
   const terminal = guarded(given);
   const statusUnlessInterrupted = (status: number): number => {
@@ -40,7 +49,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   };
   let done = true;
   let document: unknown;
-  const cli: Cli = {
+  const program = programOf({
     terminal,
     finish: (isDone) => {
       done = isDone;
@@ -48,17 +57,32 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     collect: (next) => {
       document = isRecord(document) && isRecord(next) ? { ...document, ...next } : next;
     },
-  };
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return statusUnlessInterrupted(done ? 0 : 1);
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    const isInterrupted = terminal.signal.aborted && error instanceof Error && error.name === 'AbortError';
+    if (!isInterrupted) terminal.err(await toldError(error, program.opts(), terminal.width));
+    return statusUnlessInterrupted(error instanceof UsageError ? 2 : 1);
+  } finally {
+    if (document !== undefined) terminal.out(`${printableJson(document)}\n`);
+  }
+};
+
+/** Every command with its options. */
+export const programOf = (cli: Cli): Command => {
   const program = new Command('sis-relay')
     .description(
       'Shows, corrects and replays dead letters, publishes messages, and shows the state of a deployment.',
     )
     .version(version(), '-v, --version', 'print the version')
     .configureOutput({
-      writeOut: terminal.out,
-      writeErr: terminal.err,
-      getOutHelpWidth: () => terminal.width,
-      getErrHelpWidth: () => terminal.width,
+      writeOut: cli.terminal.out,
+      writeErr: cli.terminal.err,
+      getOutHelpWidth: () => cli.terminal.width,
+      getErrHelpWidth: () => cli.terminal.width,
     })
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
@@ -95,6 +119,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
       addPause,
       addResume,
       addPublish,
+      addCheckMessage,
       addSnapshots,
       addReconcile,
       addCrosswalk,
@@ -104,18 +129,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     ...[addConsole, addCompletion, addHelp],
   ])
     add(program, cli);
-
-  try {
-    await program.parseAsync(args, { from: 'user' });
-    return statusUnlessInterrupted(done ? 0 : 1);
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    const isInterrupted = terminal.signal.aborted && error instanceof Error && error.name === 'AbortError';
-    if (!isInterrupted) terminal.err(await toldError(error, program.opts(), terminal.width));
-    return statusUnlessInterrupted(error instanceof UsageError ? 2 : 1);
-  } finally {
-    if (document !== undefined) terminal.out(`${printableJson(document)}\n`);
-  }
+  return program;
 };
 
 const version = (): string =>
@@ -153,7 +167,10 @@ Examples:
   sis-relay console --stage prod                all of it in a browser
 
 It uses the AWS configuration of this machine, as the AWS CLI does.
-Exit status: 0 done, 1 nothing to do, refused or not all done, 2 wrong usage, 130 after Ctrl-C.`;
+Exit status:
+  ${Object.entries(exitCodes)
+    .map(([code, meaning]) => `${code} ${meaning}`)
+    .join(', ')}.`;
 
 const letterExamples = `
 Examples:

@@ -1,12 +1,18 @@
+import { type MessageProblem, problemsText } from '../../message/failure.ts';
 import { outdatedAfterDays } from '../../message/retention.ts';
+import type { Checked } from '../../operate/messages/publish/check.ts';
 import type { Awaited } from '../../operate/messages/publish/outcomes.ts';
 import type { Published } from '../../operate/messages/publish/publish.ts';
 import { countOf, numberOf } from './amounts.ts';
+import { problemView } from './changes.ts';
 import { letterLink } from './letters.ts';
 import { type Note, noteIf, table, text, type View } from './view.ts';
 
 /** The warning among them says that messages are too old. */
-export const publishedNotes = ({ valid, invalid, skipped, sent, functions, outdated }: Published): Note[] => {
+export const publishedNotes = ({ sent, ...checked }: Published): Note[] =>
+  checkedNotes(checked, `; ${sent} sent`);
+
+const checkedNotes = ({ valid, invalid, skipped, functions, outdated }: Checked, more = ''): Note[] => {
   const each = Object.entries(functions).map(([of, count]) => `${numberOf(count)} for ${of}`);
   return [
     ...noteIf(
@@ -21,10 +27,20 @@ export const publishedNotes = ({ valid, invalid, skipped, sent, functions, outda
     ),
     {
       tone: 'plain',
-      text: `${countOf(valid, 'valid message')}${each.length > 0 ? ` (${each.join(', ')})` : ''}, ${invalid} not valid; ${sent} sent.`,
+      text: `${countOf(valid, 'valid message')}${each.length > 0 ? ` (${each.join(', ')})` : ''}, ${invalid} not valid${more}.`,
     },
   ];
 };
+
+export type FieldProblem = MessageProblem & { line: number };
+
+type CheckedMessages = Omit<Checked, 'skipped'> & { problems: FieldProblem[] };
+
+/** What the functions would say of messages that are not sent, field by field. */
+export const checkedMessagesView = ({ problems, ...checked }: CheckedMessages): View => [
+  ...problemView(problems.map(({ line, ...each }) => ({ line, problem: problemsText([each]) }))),
+  ...checkedNotes({ ...checked, skipped: 0 }),
+];
 
 /** `3 done, 1 waiting.` */
 const outcomesText = (outcomes: Awaited['outcomes']): string => {

@@ -1,3 +1,4 @@
+import type { MessageProblem } from '../../message/failure.ts';
 import { type Cell, put, typed } from './columns.ts';
 import type { Field, MappedEvent, MappedMessage, Mapping } from './mapping.ts';
 
@@ -129,13 +130,13 @@ const inType = (value: unknown, types: Set<string>): unknown => {
   return typeof value === 'number' && isTextOnly ? String(value) : value;
 };
 
-/**
- * The problems that a message's check reports, by column: `data.grade.points: must be a number; time: …`. A value that no column
- * gives is named by its path.
- */
-export const problemsByColumn = (said: string, { columns }: Pick<Made, 'columns'>): Problem[] =>
-  [...said.matchAll(/(?:^|; )([^\s:;]+): (.*?)(?=; [^\s:;]+: |$)/gs)].map(([, path = '', problem = '']) => {
-    const field = path.replace(/\[(\d+)\]/g, '.$1');
-    const column = columns.get(field);
-    return column === undefined ? { column: path, problem } : { column, problem: `${problem} (${path})` };
+/** The problems of a message by column. A value that no column gives is named by its path, and the message itself by `row`. */
+export const problemsByColumn = (
+  problems: readonly MessageProblem[],
+  { columns }: Pick<Made, 'columns'>,
+  row: string,
+): Problem[] =>
+  problems.map(({ field = row, problem }) => {
+    const column = columns.get(field.replace(/\[(\d+)\]/g, '.$1'));
+    return column === undefined ? { column: field, problem } : { column, problem: `${problem} (${field})` };
   });

@@ -3,10 +3,11 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Integration } from '../../delivery/handle/integration.ts';
+import { problemsText } from '../../message/failure.ts';
 import { escapedNameIn, readJsonWithPlace } from '../../message/json.ts';
 import { draftOf } from '../../message/message.ts';
 import { maxMessageBytes, sqsProblem } from '../../message/sqs-limits.ts';
-import { failureOf } from '../../platform/client/failure-of.ts';
+import { problemsIn } from '../../platform/client/failure-of.ts';
 import { inFolder } from '../../runtime/files/folder.ts';
 import { openSetEngine, type SetEngine, SetEngineTooSlow } from '../../runtime/files/tables/engine.ts';
 import { UnusableFile } from '../../runtime/files/tables/unusable-file.ts';
@@ -342,7 +343,7 @@ const eventCheck =
     try {
       draftOf(body, integration, droppedMs);
     } catch (error) {
-      return failureOf(error).message.replace('The message is not valid: ', '');
+      return problemsText(problemsIn(error));
     }
     return sqsProblem({ body, attributes: {} }, maxMessageBytes - 1_024);
   };

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import type { Integration } from '../../../delivery/handle/integration.ts';
@@ -16,7 +15,7 @@ import type { Input } from '../../stage/input.ts';
 import type { Integrations } from '../../stage/integrations.ts';
 import { linesIn, withoutMark } from '../../stage/lines.ts';
 import { unknownName } from '../../stage/nearest.ts';
-import { type Format, formats } from './formats.ts';
+import { type Format, formatOf, formats } from './formats.ts';
 
 /** One message of a file, or why there is none. `line` counts from 1; in a JSON file it counts messages. */
 export type Row = {
@@ -82,11 +81,7 @@ const openTimed = async (
     throw new UsageError('A mapping file names the functions itself. Pass --map or --function, not both.');
   // A corrected mapping produces other messages, whose ids are no duplicates.
   const digest = await digestOf(input, mapping?.text);
-  const kind =
-    format ??
-    ({ '.json': 'json', '.jsonl': 'jsonl', '.ndjson': 'jsonl', '.csv': 'csv' } as const)[
-      extname(input.name).toLowerCase()
-    ];
+  const kind = format ?? formatOf(input.name);
   if (kind === undefined)
     throw new UsageError(`The format of ${input.name} is not known. Pass --format ${formats.join('|')}.`);
   const defaultsFor = (line: number, name = integration?.name ?? '') => ({
@@ -98,14 +93,14 @@ const openTimed = async (
     time,
     sequence: String(line),
   });
-  const bodyOf = (json: unknown, line: number): string => {
+  const bodyOf: BodyOf = (json, line, text) => {
     const bare =
       integration &&
       typeof json === 'object' &&
       json !== null &&
       !('specversion' in json) &&
       isPlain(unwrapped(json));
-    return JSON.stringify(bare ? { ...defaultsFor(line), data: json } : json);
+    return bare ? JSON.stringify({ ...defaultsFor(line), data: json }) : text;
   };
   if (mapping) {
     if (kind !== 'csv')
@@ -151,11 +146,13 @@ const digestOf = async (input: Input, beside = ''): Promise<string> => {
   return hash.digest('hex').slice(0, 16);
 };
 
-type BodyOf = (json: unknown, line: number) => string;
+/** `text`: the message as it is written, which may use other escapes than `JSON.stringify`. */
+type BodyOf = (json: unknown, line: number, text: string) => string;
 
 /** One message, a list of them, or an event as Lambda receives it. */
 async function* jsonRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
-  const read = readJsonWithPlace(withoutMark(await text(input.open())));
+  const whole = withoutMark(await text(input.open())).trim();
+  const read = readJsonWithPlace(whole);
   if ('problem' in read)
     throw new UsageError(
       `${input.name} ${read.problem}${read.flaw === 'too deep' ? '' : '. If each line is one message, pass --format jsonl'}.`,
@@ -165,7 +162,8 @@ async function* jsonRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
   for (const [at, each] of [records ?? json].flat().entries()) {
     const record =
       records && typeof (each as { body?: unknown } | null)?.body === 'string' ? each : undefined;
-    yield { line: at + 1, body: record ? (record as { body: string }).body : bodyOf(each, at + 1) };
+    const written = each === json ? whole : JSON.stringify(each);
+    yield { line: at + 1, body: record ? (record as { body: string }).body : bodyOf(each, at + 1, written) };
   }
 }
 
@@ -173,9 +171,12 @@ async function* lineRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
   let line = 0;
   for await (const each of linesIn(input.open())) {
     line += 1;
-    if (each.trim() === '') continue;
-    const read = readJson(each);
-    yield 'problem' in read ? { line, problem: read.problem } : { line, body: bodyOf(read.json, line) };
+    const written = each.trim();
+    if (written === '') continue;
+    const read = readJson(written);
+    yield 'problem' in read
+      ? { line, problem: read.problem }
+      : { line, body: bodyOf(read.json, line, written) };
   }
 }
 

@@ -7,7 +7,7 @@ import type { Integration } from '../../../delivery/handle/integration.ts';
 import { draftOf } from '../../../message/message.ts';
 import { type PlatformIds, sisFields, sisIdsIn } from '../../../message/sis-ids.ts';
 import { maxMessageBytes, sqsProblem } from '../../../message/sqs-limits.ts';
-import { failureOf } from '../../../platform/client/failure-of.ts';
+import { problemsIn } from '../../../platform/client/failure-of.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { readTable, rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import type { Cell } from '../../mapping/columns.ts';
@@ -414,9 +414,7 @@ const thingIn = (
   try {
     return thingOf(body, { integration, nowMs: comparison.droppedMs });
   } catch (error) {
-    const problem = failureOf(error).message.replace('The message is not valid: ', '');
-    const problems = problemsByColumn(problem, made);
-    return { problems: problems.length > 0 ? problems : [{ column, problem }] };
+    return { problems: problemsByColumn(problemsIn(error), made, column) };
   }
 };
 

@@ -8,11 +8,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { functionNames } from '../../../../esbuild.config.ts';
+import { integration } from '../../../../functions/grade-push.ts';
+import { draftOf } from '../../../../lib/message/message.ts';
 import { countsOf } from '../../../../lib/operate/messages/letters/queue.ts';
 import { withSession } from '../../../../lib/operate/messages/letters/session.ts';
 import { run } from '../../../../lib/show/cli/cli.ts';
 import { errorSentence } from '../../../../lib/show/cli/print/error-sentence.ts';
 import { guarded, terminalOf } from '../../../../lib/show/cli/print/terminal.ts';
+import { inTopic } from '../../../envelopes.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { eventBody, never, type Office, officesForTests } from './office.ts';
 import { documentIn, documentsIn, quietTerminal, typed as sisRelay } from './typed.ts';
@@ -39,6 +42,7 @@ const commands = [
   ),
   'status',
   'publish',
+  'check-message',
   'scopes',
   'auth-url',
   'completion',
@@ -147,6 +151,68 @@ describe('scopes', () => {
     expect(Object.keys(scopes.functions)).toEqual(functionNames);
     expect(scopes.service.split(' ')).toEqual(expect.arrayContaining(['grades:all:write', 'core:*:*']));
     expect(scopes.service).not.toContain('grades:gradevalues:write');
+  });
+});
+
+describe('check-message', () => {
+  const wrong = eventBody('grade-push', { userId: 'Jane', grade: { type: 'numeric', points: 'Jane' } });
+
+  test('says of each message what its function would say, field by field, and no value of it', async () => {
+    const stdin = [eventBody(), wrong, eventBody('grade-push', { comments: 'not \uFFFE' }), '{'].join('\n');
+    const { status, out, err } = await sisRelay('check-message', { stdin });
+    expect({ status, err }).toEqual({ status: 1, err: '' });
+    expect(out.split('\n')).toEqual([
+      'line 2: data.userId: must be a positive whole number',
+      'line 2: data.grade.points: must be a number',
+      'line 3: holds U+FFFE, a character that SQS does not accept',
+      'line 4: is not JSON',
+      '1 valid message (1 for grade-push), 3 not valid.',
+      '',
+    ]);
+    const asJson = await sisRelay('check-message --json', { stdin });
+    expect(documentIn(asJson.out)).toEqual({
+      ...{ valid: 1, invalid: 3, functions: { 'grade-push': 1 }, outdated: 0 },
+      problems: [
+        { line: 2, field: 'data.userId', problem: 'must be a positive whole number' },
+        { line: 2, field: 'data.grade.points', problem: 'must be a number' },
+        { line: 3, problem: 'holds U+FFFE, a character that SQS does not accept' },
+        { line: 4, problem: 'is not JSON' },
+      ],
+    });
+    expect(out + asJson.out).not.toContain('Jane');
+    expect(() => draftOf(wrong, integration, Date.now())).toThrow(
+      'The message is not valid: data.userId: must be a positive whole number; data.grade.points: must be a number',
+    );
+  });
+
+  test.each([
+    ['one event', eventBody(), 0],
+    ['one event, indented', JSON.stringify(JSON.parse(eventBody()), null, 2), 0],
+    // As it is written SQS takes it, though not as another program may write it.
+    ['an event with an escape', eventBody('grade-push', { comments: 'a?' }).replace('a?', '\\ufffe'), 0],
+    ['a list', `[${eventBody()},${eventBody('enrollment-create')}]`, 0],
+    ['an event in SNS', inTopic(eventBody()), 0],
+    ['lines', `${eventBody()}\r\n\r\n${eventBody()}\n`, 0],
+    ['a list of nothing', '[]', 1],
+    ['an event of no function', eventBody('../token-refresh'), 1],
+    ['no JSON', 'Jane', 2],
+    ['nothing', '', 2],
+  ])('takes %s', async (_, stdin, expected) => {
+    const { status, out, err } = await sisRelay('check-message -', { stdin });
+    expect({ status, err: out + err }).toEqual({
+      status: expected,
+      err: expect.not.stringContaining('Jane'),
+    });
+  });
+
+  test('sends who has a table to the command that takes it', async () => {
+    const file = join(folder, 'grades.csv');
+    writeFileSync(file, 'orgUnitId,userId\n');
+    const { status, err } = await sisRelay(`check-message ${file}`);
+    expect({ status, err: err.replace(/\s+/g, ' ') }).toEqual({
+      status: 2,
+      err: expect.stringContaining(`sis-relay publish ${file} --function <name> --dry-run`),
+    });
   });
 });
 

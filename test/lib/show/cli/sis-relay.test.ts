@@ -224,6 +224,18 @@ describe('a command loads what it needs:', () => {
     ).toEqual([]);
     expect(urls.filter((url) => url.includes('/functions/'))).toEqual([]);
   });
+
+  test('check-message the function that a message is for, and no other', () => {
+    const { status, urls } = loadedBy(`check-message ${join(root, 'events/grade-push.json')}`);
+    expect(status).toBe(0);
+    expect(urls.filter((url) => url.includes('/functions/'))).toEqual([
+      expect.stringContaining('grade-push.ts'),
+    ]);
+    // The function's own file brings the client that it needs first.
+    expect(
+      packagesOf(urls).filter((name) => /^(?:@aws-sdk\/client-|hono|csv-parse|yauzl)/.test(name)),
+    ).toEqual(['@aws-sdk/client-secrets-manager']);
+  });
 });
 
 test('functions that have an integration are known without loading them', async () => {

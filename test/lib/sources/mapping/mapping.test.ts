@@ -147,11 +147,17 @@ test('a notice is read by paths, resource and operation', () => {
 
 test('what the check of a message says is told by column', () => {
   const { events = [] } = eventsOf(row(cells), mappingOf([enrollment]));
-  const said = 'data.roleId: must be one of a; b; time: must be a time; data.files[0].uri: is missing';
-  expect(problemsByColumn(said, events[0] ?? { columns: new Map() })).toEqual([
+  const said = [
+    { field: 'data.roleId', problem: 'must be one of a; b' },
+    { field: 'time', problem: 'must be a time' },
+    { field: 'data.files[0].uri', problem: 'is missing' },
+    { problem: 'the body has more than 10,000 values' },
+  ];
+  expect(problemsByColumn(said, events[0] ?? { columns: new Map() }, 'COURSE')).toEqual([
     { column: 'ROLE', problem: 'must be one of a; b (data.roleId)' },
     { column: 'CHANGED', problem: 'must be a time (time)' },
     { column: 'data.files[0].uri', problem: 'is missing' },
+    { column: 'COURSE', problem: 'the body has more than 10,000 values' },
   ]);
 });
 

@@ -1,0 +1,268 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import * as z from 'zod';
+import { failureSchema, historyAttribute, letterAttributes } from '../../lib/delivery/letters/dead-letter.ts';
+import { letterKinds } from '../../lib/message/letter-kinds.ts';
+import { priorityAttribute } from '../../lib/message/message.ts';
+import { metricDefinitions } from '../../lib/runtime/telemetry/metrics.ts';
+import { exitCodes, programOf } from '../../lib/show/cli/cli.ts';
+import { quietTerminal } from '../lib/show/cli/typed.ts';
+import { deploy, type Properties, type Template } from './cloudformation.ts';
+import { contracts } from './contract.ts';
+
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+
+/** What others depend on, by section. */
+export type Released = { [Section in keyof typeof harms]: Json };
+
+/** What a change of each section would do, and what to do in its place. */
+const harms = {
+  stored:
+    'CloudFormation would replace it, or leave it behind with all that it holds. Keep its logical id, name and keys, and put what is new beside it',
+  secrets: 'Operators have created secrets of this name. Go on reading them',
+  messages:
+    'Producers send messages of this form, and letters hold them. Go on accepting it, or give the new form a type of its own, as in sis.<name>.v2',
+  letters:
+    'Letters with it lie in the queue while a stage is upgraded or set back. Go on writing and reading it',
+  metrics: 'Alarms and dashboards of the university read it. Go on publishing it',
+  alarms: 'Whoever it calls, and what reads it, knows it by this name. Keep the name',
+  commands: 'Scripts call the command so. Go on accepting it',
+  exitCodes: 'Scripts decide by it. Keep its meaning',
+};
+
+const folder = join(import.meta.dirname, 'released');
+
+/** What others depend on in the working tree. */
+export async function releasedFrom(template: Template): Promise<Released> {
+  const messages = (await contracts()).map(({ type, schema }) => [type, withoutWords(schema as Json)]);
+  const alarms = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm']
+    .flatMap(deploy(template).ofType)
+    // CloudFormation names most of them, by their ids.
+    .map(({ id, AlarmName = id }) => anyStage(AlarmName))
+    .sort();
+  const metrics = Object.entries(metricDefinitions).map(([name, { unit, dimensions }]) => [
+    name,
+    { unit, dimensions: dimensions.map((each) => each.join(', ')) },
+  ]);
+  return {
+    stored: storedIn(template),
+    secrets: secretsIn(template),
+    messages: Object.fromEntries(messages),
+    letters: {
+      attributes: [...letterAttributes, historyAttribute, priorityAttribute],
+      kinds: [...letterKinds],
+      failure: withoutWords(z.toJSONSchema(failureSchema) as Json),
+    },
+    metrics: Object.fromEntries(metrics),
+    alarms,
+    commands: commandsIn(programOf({ terminal: quietTerminal, finish: () => {}, collect: () => {} })),
+    exitCodes,
+  };
+}
+
+/** The stage, the account and the region of the packaged template. */
+const anyStage = (name: string): string =>
+  name
+    .replace(/(?<=^sis-relay[-/])local(?=[-/])/, '{stage}')
+    .replace('000000000000', '{account}')
+    .replace('us-east-1', '{region}');
+
+function storedIn(template: Template): Json {
+  const deployment = deploy(template);
+  const kinds: Record<string, (properties: Properties) => Record<string, unknown>> = {
+    'AWS::SQS::Queue': ({ QueueName, MaximumMessageSize }) => ({
+      name: QueueName,
+      maximum: MaximumMessageSize,
+    }),
+    'AWS::DynamoDB::Table': (table) => ({
+      name: table.TableName,
+      keys: keysOf(table, table.AttributeDefinitions),
+      expires: table.TimeToLiveSpecification?.AttributeName,
+      indexes: Object.fromEntries(
+        (table.GlobalSecondaryIndexes ?? []).map((index: Properties) => [
+          index.IndexName,
+          { keys: keysOf(index, table.AttributeDefinitions), projection: index.Projection.ProjectionType },
+        ]),
+      ),
+    }),
+    'AWS::S3::Bucket': ({ BucketName }) => ({ name: BucketName }),
+    'AWS::SecretsManager::Secret': ({ Name }) => ({ name: Name }),
+  };
+  const found = Object.entries(kinds).flatMap(([type, partsOf]) =>
+    deployment.ofType(type).map(({ id, ...properties }) => {
+      const parts = { type, ...partsOf(properties) };
+      const name = 'name' in parts && typeof parts.name === 'string' ? anyStage(parts.name) : undefined;
+      const isKept = template.Resources[id]?.DeletionPolicy?.startsWith('Retain') || undefined;
+      return [id, JSON.parse(JSON.stringify({ ...parts, name, isKept }))];
+    }),
+  );
+  return Object.fromEntries(found);
+}
+
+/** As in `message HASH S`. */
+const keysOf = ({ KeySchema }: Properties, attributes: Properties[]): string[] =>
+  KeySchema.map(({ AttributeName, KeyType }: Properties) => {
+    const { AttributeType } = attributes.find((each) => each.AttributeName === AttributeName) ?? {};
+    return `${AttributeName} ${KeyType} ${AttributeType}`;
+  });
+
+/** Those that a role may use, by the ends of their names. */
+const secretsIn = (template: Template): Json => {
+  const named = JSON.stringify(template).matchAll(/:secret:(sis-relay\/[^"?]+?)(?:-\?+)?(?=")/g);
+  return [...new Set([...named].map(([, name = '']) => anyStage(name)))].sort();
+};
+
+/** Words are no part of what is depended on. */
+const withoutWords = (schema: Json): Json => {
+  if (Array.isArray(schema)) return schema.map(withoutWords);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const isWord = (name: string, value: Json): boolean =>
+    /^(description|title|\$schema)$/.test(name) && typeof value === 'string';
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([name, value]) =>
+      isWord(name, value) ? [] : [[name, withoutWords(value)]],
+    ),
+  );
+};
+
+/** Each command by its words, with its arguments by their places. */
+function commandsIn(command: Command, words = command.name()): { [name: string]: Json } {
+  const argumentsOf = command.registeredArguments.map((each, at) => ({
+    name: `argument ${at + 1}`,
+    isRequired: each.required,
+    takes: { variadic: each.variadic, choices: each.argChoices, default: each.defaultValue },
+  }));
+  const options = command.options.map((each) => ({
+    name: each.long ?? each.flags,
+    isRequired: each.mandatory,
+    takes: {
+      short: each.short,
+      value: each.required ? 'required' : each.optional ? 'optional' : 'none',
+      ...{ variadic: each.variadic, choices: each.argChoices, default: each.defaultValue },
+    },
+  }));
+  const all = [...argumentsOf, ...options];
+  const own = {
+    ...Object.fromEntries(all.map(({ name, takes }) => [name, JSON.parse(JSON.stringify(takes))])),
+    required: all.filter(({ isRequired }) => isRequired).map(({ name }) => name),
+  };
+  return Object.assign(
+    { [words]: own },
+    ...command.commands.map((each) => commandsIn(each, `${words} ${each.name()}`)),
+  );
+}
+
+/** `place` is as in `commands › sis-relay publish › --now`. */
+export type Difference = { place: string; change: string; isBreaking: boolean };
+
+/** In a schema, what it no longer states lets more pass. */
+const constraints = new Set([
+  ...[
+    'required',
+    'enum',
+    'const',
+    'pattern',
+    'format',
+    'allOf',
+    'not',
+    'additionalProperties',
+    'propertyNames',
+  ],
+  ...['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'multipleOf'],
+  ...['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems'],
+]);
+
+const isObject = (value: Json | undefined): value is { [name: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What differs from the released description; what lets more pass, or is new, breaks nothing. */
+export function differences(before: Json, now: Json, path: readonly string[] = []): Difference[] {
+  const found = (change: string, isBreaking: boolean, ...names: string[]): Difference => ({
+    ...{ place: [...path, ...names].join(' › '), change, isBreaking },
+  });
+  const name = path.at(-1) ?? '';
+  // A field may have the name of a constraint.
+  const isSchema = /^(messages|letters)$/.test(path[0] ?? '') && name !== 'properties';
+  const isConstraint = (each: string): boolean => isSchema && constraints.has(each);
+  if (isObject(before) && isObject(now))
+    return [...new Set([...Object.keys(before), ...Object.keys(now)])].flatMap((each) => {
+      const [was, is] = [before[each], now[each]];
+      if (is === undefined) return [found('is gone', !isConstraint(each), each)];
+      if (was === undefined) return [found('is new', isConstraint(each), each)];
+      return differences(was, is, [...path, each]);
+    });
+  if (Array.isArray(before) && Array.isArray(now)) return listDifferences(before, now, path);
+  if (before === now) return [];
+  const change = `was ${JSON.stringify(before)} and is ${JSON.stringify(now)}`;
+  const [was, is] = [Number(before), Number(now)];
+  const isLooser =
+    (/^(exclusiveMax|max)/.test(name) && is > was) ||
+    (/^(exclusiveMin|min)/.test(name) && is < was) ||
+    (name === 'additionalProperties' && before === false);
+  return [found(change, !isLooser)];
+}
+
+/** Of names, the order is nothing; what is required may become less. */
+const listDifferences = (before: Json[], now: Json[], path: readonly string[]): Difference[] => {
+  const [place, isRequired] = [path.join(' › '), path.at(-1) === 'required'];
+  if ([...before, ...now].some(isObject))
+    return Array.from({ length: Math.max(before.length, now.length) }, (_, at) => at).flatMap((at) => {
+      const [was, is] = [before[at], now[at]];
+      const isChoice = /^(anyOf|oneOf)$/.test(path.at(-1) ?? '');
+      if (was === undefined) return [{ place: `${place} › ${at}`, change: 'is new', isBreaking: !isChoice }];
+      if (is === undefined) return [{ place: `${place} › ${at}`, change: 'is gone', isBreaking: true }];
+      return differences(was, is, [...path, String(at)]);
+    });
+  const only = (these: Json[], those: Json[]): string[] =>
+    these.filter((each) => !those.includes(each)).map(String);
+  return [
+    ...only(before, now).map((each) => ({
+      place: `${place} › ${each}`,
+      change: 'is gone',
+      isBreaking: !isRequired,
+    })),
+    ...only(now, before).map((each) => ({
+      place: `${place} › ${each}`,
+      change: 'is new',
+      isBreaking: isRequired,
+    })),
+  ];
+};
+
+/** Names what breaks, whom, and the remedy. */
+export const sentenceFor = ({ place, change }: Difference): string => {
+  const [section = ''] = place.split(' › ');
+  return `${place} ${change}. ${harms[section as keyof typeof harms]}. If it must be: raise the major version, and write in test/package/released/breaking.json what an upgrade must do.`;
+};
+
+const compareVersions = (one: string, other: string): number => {
+  const [a, b] = [one, other].map((each) => each.split('.').map(Number));
+  return [0, 1, 2].map((at) => (a?.[at] ?? 0) - (b?.[at] ?? 0)).find((each) => each !== 0) ?? 0;
+};
+
+/** Whether a change may break what depends on it; before 1.0.0 the second number says so. */
+export const isMajor = (before: string, now: string): boolean => {
+  const [a = [], b = []] = [before, now].map((each) => each.split('.').map(Number));
+  return a[0] === 0 && b[0] === 0 ? (b[1] ?? 0) > (a[1] ?? 0) : (b[0] ?? 0) > (a[0] ?? 0);
+};
+
+export const version = (): string =>
+  JSON.parse(readFileSync(resolve(folder, '../../../package.json'), 'utf8')).version;
+
+/** The newest description that is kept. */
+export const lastReleased = (): { version: string; released: Released } => {
+  const versions = readdirSync(folder).filter((name) => /^\d+\.\d+\.\d+$/.test(name));
+  const last = versions.sort(compareVersions).at(-1) ?? '';
+  return { version: last, released: JSON.parse(readFileSync(join(folder, last, 'contract.json'), 'utf8')) };
+};
+
+/** By the place of a difference that breaks something: what an upgrade must do. */
+export const declared = (): Record<string, string> =>
+  JSON.parse(readFileSync(join(folder, 'breaking.json'), 'utf8'));
+
+/** `npm run freeze` */
+export const freeze = (released: Released): void => {
+  mkdirSync(join(folder, version()), { recursive: true });
+  writeFileSync(join(folder, version(), 'contract.json'), `${JSON.stringify(released, null, 2)}\n`);
+};
