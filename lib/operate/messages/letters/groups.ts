@@ -63,12 +63,18 @@ export const groupsOf = <Of extends DeskRecord>(
   };
 };
 
-const scopeOf = ({ function: name, kind, status }: DeskRecord): string =>
-  JSON.stringify([name, kind, status ?? null]);
+/** A refused credential: its remedy names the secret. Most messages that need it are not sent, and so have no answer. */
+const isOfSecret = ({ kind }: Pick<DeskRecord, 'kind'>): boolean => kind === 'credentials';
+
+const scopeOf = (record: DeskRecord): string =>
+  JSON.stringify([record.function, record.kind, isOfSecret(record) ? null : (record.status ?? null)]);
 
 /** Separate, so that the beginning of the platform's words is known. */
-const textOf = ({ error, words }: DeskRecord): string =>
-  words === undefined ? error : `${error} | ${words}`;
+const textOf = (record: DeskRecord): string => {
+  const { error, words, remedy = error } = record;
+  if (isOfSecret(record)) return remedy;
+  return words === undefined ? error : `${error} | ${words}`;
+};
 
 const newGroup = (record: DeskRecord, key: string): Group => {
   const { function: name, kind, remedy = '', atMs } = record;
@@ -85,7 +91,8 @@ const newGroup = (record: DeskRecord, key: string): Group => {
   };
 };
 
-const count = (group: Group, { atMs, remedy = '', words, required, kind, replays }: DeskRecord): void => {
+const count = (group: Group, record: DeskRecord): void => {
+  const { atMs, remedy = '', words, required, kind, replays } = record;
   group.letters += 1;
   group.oldestMs = Math.min(group.oldestMs, atMs);
   group.newestMs = Math.max(group.newestMs, atMs);
@@ -93,6 +100,7 @@ const count = (group: Group, { atMs, remedy = '', words, required, kind, replays
   if (group.remedy !== remedy) group.remedy = withoutIds(remedy);
   const isNew =
     words !== undefined &&
+    !isOfSecret(record) &&
     group.words.length < maxWords &&
     group.words.every((each) => numberless(each) !== numberless(words));
   if (isNew) group.words.push(words);

@@ -42,6 +42,8 @@ export type WaitingGroup = Pick<Group, 'function' | 'kind' | 'error' | 'remedy'>
   unknown: number;
   /** When the first of them was first received. */
   oldestMs: number;
+  /** When the last of them was tried. */
+  lastMs: number;
   /** When the next of them is tried; undefined: none is hidden. */
   nextMs: number | undefined;
   /** The highest number of attempts among them. */
@@ -109,6 +111,7 @@ export const waitingGroups = (records: readonly DeskRecord[], nowMs: number): Wa
       due: counted('due').length,
       unknown: counted('unknown').length,
       oldestMs: least(messages.map(sinceOf)) ?? nowMs,
+      lastMs: group.newestMs,
       nextMs: least(hidden),
       attempts: messages.reduce((most, { attempts }) => Math.max(most, attempts), 0),
     };

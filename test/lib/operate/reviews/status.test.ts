@@ -42,7 +42,16 @@ test('letters and what waits may be those that somebody keeps in memory', async 
   const office = await offices.open();
   await office.park([{}]);
   const group = { function: 'grade-push', kind: 'throttled', error: '429', remedy: '' };
-  const waits = { ...group, messages: 2, due: 0, unknown: 0, oldestMs: 1, nextMs: undefined, attempts: 1 };
+  const waits = {
+    ...group,
+    messages: 2,
+    due: 0,
+    unknown: 0,
+    oldestMs: 1,
+    lastMs: 2,
+    nextMs: undefined,
+    attempts: 1,
+  };
   const kept = { groups: [], matching: 0, listed: 0, queued: 7 };
   const { letters, waiting } = await statusOf(office.target, {
     ...{ functions: functionNames, signal: never },

@@ -15,7 +15,7 @@ import {
   resumeFunctions,
 } from '../../../../lib/operate/stage/pause.ts';
 import { readPause, writePause } from '../../../../lib/runtime/telemetry/pauses.ts';
-import { pausedText } from '../../../../lib/show/views/status.ts';
+import { pausedText } from '../../../../lib/show/views/pause.ts';
 import { localOffice } from '../../show/cli/local-office.ts';
 import { eventBody, never, officesForTests } from '../../show/cli/office.ts';
 import { documentsIn, typed } from '../../show/cli/typed.ts';
