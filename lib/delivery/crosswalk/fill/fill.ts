@@ -236,19 +236,22 @@ const movedSoFar = async (source: CrosswalkSource, store: FillServices['store'])
   return movedIn(told);
 };
 
-/** Why the names of each kind and source that was compared stay as they were, if they do. */
+/**
+ * Why the names of each kind and source stay as they were, if they do; without those that were not compared. Files that were not
+ * compared are those that were filled last.
+ */
 const checkedIn = ({
   files,
   fills,
 }: Pick<FillAnswer, 'files' | 'fills'>): Map<string, string | undefined> => {
   const checked = new Map<string, string | undefined>();
-  for (const each of fills)
-    checked.set(`${each.kind}/${each.source}`, isHeld(each) ? heldText(each) : undefined);
   for (const { key, names } of crosswalkFiles) {
     const problem = files.find((file) => file.key === key)?.problem;
-    if (problem !== undefined)
-      for (const kind of names) checked.set(`${kind}/file`, `${key} ${problem}. Its names stay as they were`);
+    for (const kind of names)
+      checked.set(`${kind}/file`, problem && `${key} ${problem}. Its names stay as they were`);
   }
+  for (const each of fills)
+    checked.set(`${each.kind}/${each.source}`, isHeld(each) ? heldText(each) : undefined);
   return checked;
 };
 

@@ -66,13 +66,15 @@ export const groupsOf = <Of extends DeskRecord>(
 /** A refused credential: its remedy names the secret. Most messages that need it are not sent, and so have no answer. */
 const isOfSecret = ({ kind }: Pick<DeskRecord, 'kind'>): boolean => kind === 'credentials';
 
-const scopeOf = (record: DeskRecord): string =>
-  JSON.stringify([record.function, record.kind, isOfSecret(record) ? null : (record.status ?? null)]);
+const scopeOf = (record: DeskRecord): string => {
+  const { function: name, kind, status = null, remedy = '' } = record;
+  return JSON.stringify([name, kind, isOfSecret(record) ? numberless(withoutIds(remedy)) : status]);
+};
 
 /** Separate, so that the beginning of the platform's words is known. */
 const textOf = (record: DeskRecord): string => {
-  const { error, words, remedy = error } = record;
-  if (isOfSecret(record)) return remedy;
+  const { error, words } = record;
+  if (isOfSecret(record)) return '';
   return words === undefined ? error : `${error} | ${words}`;
 };
 
