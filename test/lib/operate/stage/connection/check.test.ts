@@ -62,7 +62,12 @@ describe('the connection', () => {
     expect(await check()).toMatchObject({
       reachable: true,
       credentialAccepted: false,
-      problems: [{ what: expect.stringContaining('403'), remedy: expect.stringMatching(/credential/) }],
+      problems: [
+        {
+          what: 'The platform refuses the credential in the secret sis-relay/local/service',
+          remedy: expect.stringMatching(/credential/),
+        },
+      ],
     });
   });
 
