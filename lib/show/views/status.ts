@@ -303,7 +303,7 @@ const replayAllView = (groups: readonly Group[]): Block[] => {
   return [
     {
       tone: 'todo',
-      text: `The quickest way: one replay of ${count} with ${numberOf(sent.length)} causes. A few letters of each cause are sent first, and the rest of a cause only if these went through. Letters that cannot succeed yet stay where they are.${leaves}`,
+      text: `The quickest way: one replay of ${count} with ${numberOf(sent.length)} causes. Each cause is tried with a few letters first.${leaves}`,
     },
     { lead: 'To replay all causes', command: 'letters replay' },
     { action: '/replay', isHarmless: true, buttons: [{ text: `Plan a replay of ${count}` }] },

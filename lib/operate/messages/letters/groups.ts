@@ -94,11 +94,12 @@ const newGroup = (record: DeskRecord, key: string): Group => {
 };
 
 const count = (group: Group, record: DeskRecord): void => {
-  const { atMs, remedy = '', words, required, kind, replays } = record;
+  const { atMs, error, remedy = '', words, required, kind, replays } = record;
   group.letters += 1;
   group.oldestMs = Math.min(group.oldestMs, atMs);
   group.newestMs = Math.max(group.newestMs, atMs);
   if (replays >= replayedOften) group.replayedOften += 1;
+  if (group.error !== error) group.error = withoutIds(group.error);
   if (group.remedy !== remedy) group.remedy = withoutIds(remedy);
   const isNew =
     words !== undefined &&

@@ -1,4 +1,3 @@
-import { withoutIds } from '../../../delivery/letters/letter-words.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { dispositions, type FailureKind } from '../../../message/failure.ts';
 import type { Target } from '../../stage/target.ts';
@@ -98,10 +97,9 @@ export const waitingGroups = (records: readonly DeskRecord[], nowMs: number): Wa
   const { groups, groupOf } = groupsOf(records);
   const members = Map.groupBy(records, groupOf);
   return groups.map((group) => {
-    const { function: name, kind } = group;
+    const { function: name, kind, error } = group;
     // An effect that the next try looks up needs no person yet.
     const remedy = dispositions[kind as FailureKind] === 'park' ? '' : group.remedy;
-    const error = withoutIds(group.error);
     const messages = members.get(group) ?? [];
     const counted = (wanted: Next) => messages.filter((each) => nextOf(each, nowMs) === wanted);
     const hidden = counted('later').flatMap(({ nextMs }) => nextMs ?? []);

@@ -144,7 +144,7 @@ test('one replay of all causes is offered before them, with what it leaves to pe
   const others = [groupOf('missing-scope', 4), groupOf('unknown-source', 1)];
   expect(firstOf([rejected, uncertain, ...others]).slice(0, 6)).toEqual([
     ...decide,
-    '→ The quickest way: one replay of 7 letters with 2 causes. A few letters of each cause are sent first, and the rest of a cause only if these went through. Letters that cannot succeed yet stay where they are. It leaves 2 uncertain, 1 unknown-source to you.',
+    '→ The quickest way: one replay of 7 letters with 2 causes. Each cause is tried with a few letters first. It leaves 2 uncertain, 1 unknown-source to you.',
     'To replay all causes: sis-relay letters replay',
     ...cause,
   ]);

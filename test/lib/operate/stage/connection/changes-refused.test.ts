@@ -200,7 +200,7 @@ test('a learner’s own key that is refused is told with its secret and function
   await until(async () => (await status()).waiting.some(({ kind }) => kind === 'credentials'));
   expect((await status()).connection?.changes).toEqual({ refused: 'no' });
   expect(await printed()).toMatch(
-    /✗ The platform refuses the credential in the secret sis-relay\/local\/users\/<id>\. 1 message of submission-upload waits for it \(credentials\), .* → Put a valid credential into the secret sis-relay\/local\/users\/301\./,
+    /✗ The platform refuses the credential in the secret sis-relay\/local\/users\/301\. 1 message of submission-upload waits for it \(credentials\), .* → Put a valid credential into the secret sis-relay\/local\/users\/301\./,
   );
   await office.controls().secret('sis-relay/local/users/301', { ...serviceKey('another'), userId: '301' });
   await met(eventId, 'done');
