@@ -83,7 +83,7 @@ export const remarksOnLetters = ({ listed, queued, limitReached }: Counted): Blo
         text(
           `SQS counts about ${countOf(queued, 'letter')}, but the lists have ${numberOf(listed)}. The lists are corrected every 15 minutes.`,
         ),
-        { lead: 'To do it now', command: 'letters reindex', hasNoScreen: true as const },
+        { lead: 'To do it now', command: 'letters reindex' },
       ]),
 ];
 

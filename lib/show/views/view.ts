@@ -75,8 +75,8 @@ export type Block =
   | { table: Table }
   /** Separated from what is before it and after it. */
   | { part: View; title?: string; isFirst?: boolean }
-  /** A command to type next, without the program's name. The console has buttons and links instead, unless no screen does it. */
-  | { command: string; lead?: string; hasNoScreen?: true }
+  /** A command to type next, without the program's name. The console has buttons and links instead. */
+  | { command: string; lead?: string }
   | { document: unknown; label: string }
   | { charts: readonly Chart[] }
   /** What a list omits, without a full stop: on a terminal, a higher limit shows it. */

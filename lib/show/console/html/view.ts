@@ -36,9 +36,7 @@ const blockOf = (block: Block, showing: Showing): Html => {
   if ('action' in block) return formIn(block, showing);
   if ('later' in block) return html`<p data-load="${block.to}"><a href="${block.to}">${block.later}</a></p>`;
   if ('links' in block) return linksOf(block.links, showing);
-  if ('command' in block && block.hasNoScreen)
-    return html`<p>${block.lead === undefined ? '' : `${block.lead}: `}<code>${said(`sis-relay ${block.command}`)}</code></p>`;
-  // Other commands are for a terminal.
+  // Commands are for a terminal.
   return html``;
 };
 

@@ -5,16 +5,13 @@ import { badge, section, table, text, type View } from '../../../../../lib/show/
 const htmlOf = (view: View, as?: 'console' | 'read-only' | 'page'): string =>
   String(shown(view, as && { as }));
 
-test('commands to type are not shown: there are buttons and links instead, but for what no screen does', () => {
+test('commands to type are not shown: there are buttons and links instead', () => {
   const html = htmlOf([
     { lead: 'Next', command: 'letters list' },
     { tone: 'plain', text: 'See the state', command: 'status' },
     { more: 'The first 2 of 3' },
   ]);
   expect(html).not.toMatch(/sis-relay|letters list|--limit/);
-  expect(htmlOf([{ lead: 'Now', command: 'letters reindex', hasNoScreen: true }])).toContain(
-    'sis-relay letters reindex',
-  );
   expect(html).toContain('See the state.');
   expect(html).toContain('The first 2 of 3.');
 });
