@@ -11,6 +11,7 @@ import type { SnapshotRecord } from '../../sources/snapshots/state/record.ts';
 import type { Groups } from '../messages/letters/groups.ts';
 import { groupLetters } from '../messages/letters/list.ts';
 import { type Counts, countsOf, receive } from '../messages/letters/queue.ts';
+import { withMended } from '../messages/waiting/mended.ts';
 import { listWaiting, type WaitingGroup } from '../messages/waiting/waiting.ts';
 import { type AuditedCommand, openCommands } from '../stage/audit-log.ts';
 import { RefusedError } from '../stage/command-errors.ts';
@@ -132,7 +133,7 @@ export const statusOf = async (
       sinceMs: countedSinceMs(Date.now()),
     },
     letters: 'refused' in letters ? { ...unlisted, counts, unread: letters.refused } : { ...letters, counts },
-    waiting: 'refused' in waiting ? [] : waiting,
+    waiting: 'refused' in waiting ? [] : await withMended(target, waiting, connection?.credentialSinceMs),
   };
 };
 

@@ -220,29 +220,45 @@ export const blockedView = (
     const [group] = groups;
     const told = found.get(remedy)?.map(({ what }) => what) ?? [group?.error ?? ''];
     const what = plain(told.join('; ').replace(/\.$/, ''));
+    const mendedMs = groups.every((each) => each.mendedMs !== undefined) ? group?.mendedMs : undefined;
+    // A probe that still meets it knows better.
+    if (group && mendedMs !== undefined && !found.has(remedy)) return mendedView(groups, mendedMs);
     const todo: Note = { tone: 'todo', text: plain(remedy) };
     if (group === undefined) return [{ tone: 'bad', text: what }, todo];
-    const functions = [...new Set(groups.map(({ function: name }) => name))];
     return [
-      {
-        ...{ tone: 'bad' as const, to: href('/waiting', { function: functions, kind: group.kind }) },
-        text: `${what}. ${blockedText(groups, functions)}`,
-      },
+      { tone: 'bad', to: waitingScreen(groups), text: `${what}. ${blockedText(groups)}` },
       todo,
-      {
-        lead: 'Once the cause is gone',
-        command: `waiting wake --kind ${group.kind} --function ${functions.join(' ')}`,
-      },
+      { lead: 'Once the cause is gone', command: wakeCommand(groups) },
     ];
   });
 };
 
+/** The secret was changed after the last try: the messages go on with their next one, or when they are woken. */
+const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): Block[] => [
+  {
+    tone: 'todo',
+    to: waitingScreen(groups),
+    text: `The secret of a refused credential was changed ${ageOf(mendedMs)} ago: wake what waits for it. ${blockedText(groups)}`,
+  },
+  { command: wakeCommand(groups) },
+];
+
+const functionsOf = (groups: readonly WaitingGroup[]): string[] => [
+  ...new Set(groups.map(({ function: name }) => name)),
+];
+
+const waitingScreen = (groups: readonly WaitingGroup[]): string =>
+  href('/waiting', { function: functionsOf(groups), kind: groups[0]?.kind });
+
+const wakeCommand = (groups: readonly WaitingGroup[]): string =>
+  `waiting wake --kind ${groups[0]?.kind} --function ${functionsOf(groups).join(' ')}`;
+
 /** `3 messages of grade-push wait for it (credentials), the oldest for 20 min; last tried 2 min ago`. */
-const blockedText = (groups: readonly WaitingGroup[], functions: readonly string[]): string => {
+const blockedText = (groups: readonly WaitingGroup[]): string => {
   const messages = groups.reduce((sum, group) => sum + group.messages, 0);
   const oldest = ageOf(Math.min(...groups.map(({ oldestMs }) => oldestMs)));
   const last = ageOf(Math.max(...groups.map(({ lastMs }) => lastMs)));
-  return `${countOf(messages, 'message')} of ${functions.join(', ')} ${messages === 1 ? 'waits' : 'wait'} for it (${groups[0]?.kind}), the oldest for ${oldest}; last tried ${last} ago`;
+  return `${countOf(messages, 'message')} of ${functionsOf(groups).join(', ')} ${messages === 1 ? 'waits' : 'wait'} for it (${groups[0]?.kind}), the oldest for ${oldest}; last tried ${last} ago`;
 };
 
 /** What is held, waits for a person or is at work elsewhere. */

@@ -43,6 +43,8 @@ export type WaitingGroup = Pick<Group, 'function' | 'kind' | 'error' | 'remedy'>
   oldestMs: number;
   /** When the last of them was tried. */
   lastMs: number;
+  /** When the secret of a refused credential was changed, if that was after the last try; if it was looked up. */
+  mendedMs?: number;
   /** When the next of them is tried; undefined: none is hidden. */
   nextMs: number | undefined;
   /** The highest number of attempts among them. */

@@ -102,6 +102,24 @@ test('causes with one remedy are one entry, with all that wait for it, the last 
   ]);
 });
 
+test('a secret that was changed after the last try needs nothing more: what waits for it is woken', () => {
+  const what = 'The platform refuses the credential in the secret relay/users/301';
+  const remedy = 'Put a valid credential into the secret relay/users/301.';
+  const waits = {
+    ...{ function: 'submission-upload', kind: 'credentials', error: what, remedy, messages: 2, due: 0 },
+    ...{ unknown: 0, nextMs: undefined, attempts: 2, oldestMs: minutesAgo(20), lastMs: minutesAgo(9) },
+  };
+  expect(firstOf([], { waiting: [{ ...waits, mendedMs: minutesAgo(5) }] })).toEqual([
+    '→ The secret of a refused credential was changed 5 min ago: wake what waits for it. 2 messages of submission-upload wait for it (credentials), the oldest for 20 min; last tried 9 min ago',
+    'sis-relay waiting wake --kind credentials --function submission-upload',
+  ]);
+  // One of two is not put right, or the probe still meets it.
+  const waiting = [{ ...waits, mendedMs: minutesAgo(5) }, waits];
+  expect(firstOf([], { waiting })).toContain(`→ ${remedy}`);
+  const connection = report({ problems: [{ what, remedy }] });
+  expect(firstOf([], { waiting: waiting.slice(0, 1), connection })).toContain(`→ ${remedy}`);
+});
+
 test('what is held, waits for a person or is at work is told with its age and its command', () => {
   const droppedAt = new Date(minutesAgo(30)).toISOString();
   const snapshots = [

@@ -152,6 +152,9 @@ describe('once a cause is gone', () => {
     const credential = { type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: '100' };
     const { secrets } = office.stack().description;
     await office.controls().secret(secrets.service, { ...credential, userKey: newKey });
+    expect((await command('status')).out.replace(/\s+/g, ' ')).toMatch(
+      /→ The secret of a refused credential was changed <1 min ago: wake what waits for it\. 12 messages/,
+    );
     // A function that was just refused looks for a new secret after five seconds.
     time.pass(6_000);
     const woken = await command('waiting wake --kind credentials --yes --reason "the key is back"');

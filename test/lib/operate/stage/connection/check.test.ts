@@ -31,6 +31,7 @@ describe('the connection', () => {
       platform: office.stack().description.platform,
       reachable: true,
       credentialAccepted: true,
+      credentialSinceMs: expect.any(Number),
       changes: { refused: 'no' },
       waitingFor: undefined,
       clockSkewSeconds: expect.any(Number),
