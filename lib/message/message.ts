@@ -99,6 +99,9 @@ const envelope = z.looseObject({
     .describe('The content type of JSON, if given.'),
 });
 
+/** The names of its attributes, and of its data. */
+export const eventFields: ReadonlySet<string> = new Set([...Object.keys(envelope.shape), 'data']);
+
 export const messageType = (integration: string): string => `sis.${integration}.v1`;
 
 type Kind<Data> = { name: string; data: z.ZodType<Data> };

@@ -100,7 +100,7 @@ export function integrationStage({ credentialOf = keyOf }: Options = {}) {
       { ...platformOptionsOf(settings), maxAnswerBytes: 256 * 1024 },
       createAuthenticator({
         read: async (actor) => ({ credential: await credentialOf(actor), version: '1' }),
-        refuse: () => {},
+        refuse: () => undefined,
       }),
     );
     clients.push(services.platform, platform);

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { handler } from '../../functions/crosswalk-fill.ts';
 import { type FillAnswer, fillJob } from '../../lib/delivery/crosswalk/fill/fill.ts';
 import { createFillServices } from '../../lib/delivery/crosswalk/fill/services.ts';
+import { heldIn, heldKey } from '../../lib/delivery/crosswalk/held.ts';
 import type { CrosswalkKind, CrosswalkSource } from '../../lib/delivery/crosswalk/kinds.ts';
 import {
   bucketOf,
@@ -116,6 +117,8 @@ const textAt = async (key: string): Promise<string | undefined> => {
   return Body?.transformToString();
 };
 const report = () => textAt('crosswalk/report.csv');
+/** Which names are held, and why, as operators are told. */
+const heldNames = async () => heldIn(JSON.parse((await textAt(heldKey)) ?? '')).held;
 const of = ({ fills }: FillAnswer, kind: string, source: string) =>
   fills.find((each) => each.kind === kind && each.source === source);
 /** The metrics by name and outcome. */
@@ -198,7 +201,15 @@ describe('org units', () => {
       ['filled', 0],
       ['held', 1],
     ]);
+    const [held, ...others] = await heldNames();
+    expect([held, others]).toMatchObject([
+      { of: 'orgUnitCode/platform', problem: expect.stringContaining('60 would be removed') },
+      [],
+    ]);
+    await fill();
+    expect(await heldNames()).toEqual([held]);
     expect(await fill({}, { CROSSWALK_MAXIMUM_REMOVALS_PERCENT: '95' })).toMatchObject({ outcome: 'filled' });
+    expect(await heldNames()).toEqual([]);
     expect(await codeOf('MANY-2')).toBeUndefined();
   });
 
@@ -334,8 +345,10 @@ describe('users.csv', () => {
       ]);
     }
     expect(await fill()).toMatchObject({ outcome: 'held' });
+    expect((await heldNames()).map((each) => each.of)).toEqual(['userName/file', 'orgDefinedId/file']);
     await users(whole);
     expect(await fill()).toMatchObject({ outcome: 'filled' });
+    expect(await heldNames()).toEqual([]);
 
     const [header, ...rows] = whole
       .trim()

@@ -95,7 +95,8 @@ function UpdateSecretVersionStage(store: Store, input: Input) {
 function DescribeSecret(store: Store, { SecretId }: Input) {
   const secret = anySecret(store, SecretId);
   const VersionIdsToStages = stagesOf(secret);
-  return { ...identity(secret), DeletedDate: secret.deletionDate, VersionIdsToStages };
+  const LastChangedDate = Math.max(...[...secret.versions.values()].map(({ createdDate }) => createdDate));
+  return { ...identity(secret), DeletedDate: secret.deletionDate, LastChangedDate, VersionIdsToStages };
 }
 
 /** A page ends at a name: it goes on there, whatever is created or deleted meanwhile. */

@@ -84,8 +84,9 @@ const wordsWithoutFailure = (
   };
 };
 
-const errorOf = ({ message, status, title, required }: NonNullable<DeadLetter['failure']>): string =>
-  status === undefined
+/** Of a refused credential the message says more than the answer: it names the secret. */
+const errorOf = ({ kind, message, status, title, required }: NonNullable<DeadLetter['failure']>): string =>
+  status === undefined || kind === 'credentials'
     ? withoutIds(
         withoutFileNames(message)
           .replace(/^The message is not valid: /, '')

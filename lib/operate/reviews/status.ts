@@ -1,6 +1,4 @@
 import type { Queue } from '../../runtime/aws/sqs.ts';
-import type { ItemTable } from '../../runtime/aws/table-items.ts';
-import { type Incident, incidentOf, readIncident } from '../../runtime/telemetry/incidents.ts';
 import {
   type CallCount,
   countedSinceMs,
@@ -8,18 +6,22 @@ import {
   priorities,
   readPaceUse,
 } from '../../runtime/telemetry/pace-use.ts';
+import type { Report } from '../../scheduled/reconcile/record.ts';
 import type { SnapshotRecord } from '../../sources/snapshots/state/record.ts';
 import type { Groups } from '../messages/letters/groups.ts';
 import { groupLetters } from '../messages/letters/list.ts';
 import { type Counts, countsOf, receive } from '../messages/letters/queue.ts';
+import { withMended } from '../messages/waiting/mended.ts';
 import { listWaiting, type WaitingGroup } from '../messages/waiting/waiting.ts';
+import { type AuditedCommand, openCommands } from '../stage/audit-log.ts';
 import { RefusedError } from '../stage/command-errors.ts';
 import { type ConnectionReport, checkConnection } from '../stage/connection/check.ts';
 import { withConnection } from '../stage/connection/connection.ts';
 import { type PausedFunction, pausedFunctions } from '../stage/pause.ts';
 import type { Target } from '../stage/target.ts';
-import { type LastComparison, lastComparison } from './reconcile/read.ts';
-import { waitingSnapshots } from './snapshots/read.ts';
+import { type Held, listHeld } from './crosswalk/names.ts';
+import { type LastComparison, lastComparison, runningComparison } from './reconcile/read.ts';
+import { openSnapshots } from './snapshots/read.ts';
 
 export type QueueStatus = Counts & {
   function: string;
@@ -35,14 +37,18 @@ export type Status = {
   letters: Groups & { counts: Counts; unread?: string };
   /** What messages wait for, by their functions' last report, except those that wait only for their turn. */
   waiting: WaitingGroup[];
-  /** Snapshots that wait for a person; undefined: unknown. */
+  /** Names of the crosswalk that stay as they were until a person has looked; undefined: unknown. */
+  held: Held[] | undefined;
+  /** What operators have begun and is not ended; undefined: unknown. */
+  atWork: Omit<AuditedCommand, 'meant' | 'did'>[] | undefined;
+  /** Snapshots that wait for a person or are being imported; undefined: unknown. */
   snapshots: SnapshotRecord[] | undefined;
   /** The last comparison of the platform with what was sent; undefined: there is none, or it is unknown. */
   comparison: LastComparison | undefined;
+  /** The comparison that is in progress. */
+  comparing: Report | undefined;
   /** Undefined if the target does not name a platform. */
   connection: ConnectionReport | undefined;
-  /** What single functions wait for until a person acts; undefined if it cannot be read. */
-  incidents: Incident[] | undefined;
   pace: PaceStatus;
 };
 
@@ -92,35 +98,42 @@ export const statusOf = async (
     return [{ function: name, ...counts, oldestMs }];
   };
   const counts = await countsOf(deadLetters);
-  const [queues, paused, connection, incidents, uses, letters, waiting, snapshots, comparison] =
-    await Promise.all([
-      Promise.all(functions.map(queueStatus)),
-      pausedFunctions(target, functions),
-      withConnection(target, checkConnection),
-      incidentsOf(target, functions),
-      usesOf(target, [...functions, ...jobs]),
-      unlessRefused(lists.letters()),
-      unlessRefused(lists.waiting()),
-      // The right to read the queues does not include the right to read these.
-      waitingSnapshots(target, signal).catch(() => undefined),
-      lastComparison(target, signal).catch(() => undefined),
-    ]);
+  // The right to read the queues does not include the right to read what is in the bucket.
+  const known = <Told>(reading: Promise<Told>): Promise<Told | undefined> => reading.catch(() => undefined);
+  const reviews = Promise.all([
+    known(listHeld(target)),
+    known(openCommands(target, signal)),
+    known(openSnapshots(target, signal)),
+    known(lastComparison(target, signal)),
+    known(runningComparison(target, signal)),
+  ]);
+  const [queues, paused, connection, uses, letters, waiting] = await Promise.all([
+    Promise.all(functions.map(queueStatus)),
+    pausedFunctions(target, functions),
+    withConnection(target, checkConnection),
+    usesOf(target, [...functions, ...jobs]),
+    unlessRefused(lists.letters()),
+    unlessRefused(lists.waiting()),
+  ]);
+  const [held, atWork, snapshots, comparison, comparing] = await reviews;
   const { visible, inFlight, delayed } = counts;
   const unlisted = { groups: [], matching: 0, listed: undefined, queued: visible + inFlight + delayed };
   return {
     queues: queues.flat(),
     paused,
+    held,
+    atWork: atWork?.map(({ meant: _, did: __, ...told }) => told),
     snapshots,
     comparison,
+    comparing,
     connection,
-    incidents,
     pace: {
       window: windowOf(connection, uses),
       calls: uses && byClass(uses.flatMap(({ calls }) => calls)),
       sinceMs: countedSinceMs(Date.now()),
     },
     letters: 'refused' in letters ? { ...unlisted, counts, unread: letters.refused } : { ...letters, counts },
-    waiting: 'refused' in waiting ? [] : waiting,
+    waiting: 'refused' in waiting ? [] : await withMended(target, waiting, connection?.credentialSinceMs),
   };
 };
 
@@ -136,28 +149,19 @@ const unlessRefused = <Told>(reading: Promise<Told>): Promise<Told | { refused: 
     throw error;
   });
 
-/** Undefined if there is no table, or it cannot be read: the connection’s report says why, and the rest is reported all the same. */
-const fromTable = async <Told>(
-  { dynamodb, ledgerTable: table }: Target,
-  read: (access: ItemTable) => Promise<Told>,
-): Promise<Told | undefined> =>
-  table === undefined ? undefined : read({ dynamodb, table, nowMs: Date.now }).catch(() => undefined);
-
-const incidentsOf = (target: Target, functions: string[]): Promise<Incident[] | undefined> =>
-  fromTable(target, async (access) => {
-    const subjects = functions.flatMap((name) => [
-      incidentOf(name, 'aws-refused'),
-      incidentOf(name, 'credentials'),
-    ]);
-    const read = await Promise.all(subjects.map((subject) => readIncident(access, subject)));
-    return read.flatMap((incident) => incident ?? []);
-  });
-
 /** They also call the platform, though they have no queue. */
 const jobs = ['course-export', 'crosswalk-fill', 'reconcile'];
 
-const usesOf = (target: Target, functions: string[]): Promise<PaceUse[] | undefined> =>
-  fromTable(target, (access) => Promise.all(functions.map((name) => readPaceUse(access, name))));
+/** Undefined if there is no table, or it cannot be read: the connection’s report says why, and the rest is reported all the same. */
+const usesOf = async (
+  { dynamodb, ledgerTable: table }: Target,
+  functions: string[],
+): Promise<PaceUse[] | undefined> =>
+  table === undefined
+    ? undefined
+    : Promise.all(functions.map((name) => readPaceUse({ dynamodb, table, nowMs: Date.now }, name))).catch(
+        () => undefined,
+      );
 
 /** Most urgent class first. */
 const byClass = (calls: CallCount[]): CallCount[] =>

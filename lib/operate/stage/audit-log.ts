@@ -53,23 +53,55 @@ export const readAuditLog = async (
   { sinceMs, signal, isWanted = () => true }: ReadOptions,
 ): Promise<{ commands: AuditedCommand[]; isWhole: boolean }> => {
   const bucket = await bucketOf(target);
-  const { GetObjectCommand } = await import('@aws-sdk/client-s3');
   const client = await target.s3();
   const keys: string[] = [];
   const first = dayOf(sinceMs).replaceAll('-', '/');
   for await (const { Key } of objectsSince({ client, bucket }, 'audit', first, signal)) keys.push(Key);
-  const commands = new Map<string, AuditedCommand>();
-  await inParallel(keys.slice(-maxObjects), async (Key) => {
-    const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key }), {
-      abortSignal: signal,
-    });
-    note(commands, (await Body?.transformToString()) ?? '', isWanted);
-  });
+  const commands = await commandsIn({ client, bucket }, keys.slice(-maxObjects), { signal, isWanted });
   const inTime = [...commands.values()].filter(({ at, endedAt = at }) => Date.parse(endedAt) >= sinceMs);
   return {
     commands: inTime.sort((one, other) => Date.parse(other.at) - Date.parse(one.at)),
     isWhole: keys.length <= maxObjects,
   };
+};
+
+/** A command that began before has ended, or was cut off. */
+const longestMs = 12 * 3_600_000;
+const maxOpen = 20;
+
+/**
+ * Commands that have begun and not ended, newest first: they are at work, or were cut off a while ago. Reads no other entries. @throws if
+ * the audit log cannot be read.
+ */
+export const openCommands = async (target: Target, signal: AbortSignal): Promise<AuditedCommand[]> => {
+  const bucket = await bucketOf(target);
+  const client = await target.s3();
+  const sinceMs = Date.now() - longestMs;
+  const begun = new Map<string, string>();
+  const day = dayOf(sinceMs).replaceAll('-', '/');
+  for await (const { Key, LastModified } of objectsSince({ client, bucket }, 'audit', day, signal)) {
+    const [, id = '', moment] = /-([0-9a-f]{8})-(begin|end)\.json$/.exec(Key) ?? [];
+    if (moment === 'end') begun.delete(id);
+    else if (moment === 'begin' && Number(LastModified) >= sinceMs) begun.set(id, Key);
+  }
+  const keys = [...begun.values()].slice(-maxOpen);
+  const commands = await commandsIn({ client, bucket }, keys, { signal, isWanted: () => false });
+  return [...commands.values()].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
+};
+
+const commandsIn = async (
+  { client, bucket }: { client: S3Client; bucket: string },
+  keys: readonly string[],
+  { signal, isWanted }: Pick<Required<ReadOptions>, 'signal' | 'isWanted'>,
+): Promise<Map<string, AuditedCommand>> => {
+  const { GetObjectCommand } = await import('@aws-sdk/client-s3');
+  const commands = new Map<string, AuditedCommand>();
+  await inParallel(keys, async (Key) => {
+    const get = new GetObjectCommand({ Bucket: bucket, Key });
+    const { Body } = await client.send(get, { abortSignal: signal });
+    note(commands, (await Body?.transformToString()) ?? '', isWanted);
+  });
+  return commands;
 };
 
 /** The bucket of the audit log and of archives. @throws RefusedError if it is not known. */

@@ -33,6 +33,7 @@ export const pausedFunctions = async (
   target: Target,
   functions: readonly string[],
 ): Promise<PausedFunction[] | undefined> => {
+  if (functions.length === 0) return [];
   const mappings = await eventSourceMappings(target).catch(() => undefined);
   const all = await Promise.all(
     functions.map(async (name) => {

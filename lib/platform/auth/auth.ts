@@ -4,6 +4,7 @@ import {
   isInvalidToken,
   isTimestampOutOfRange,
   type RefusedCall,
+  type RefusedCredential,
   refusalText,
 } from '../client/platform-error.ts';
 import { idKeyCredential, signedQuery } from './id-key.ts';
@@ -20,10 +21,13 @@ export const usableUntilMs = (credential: Credential): number =>
 export const isSameToPlatform = (one: Credential, other: Credential): boolean =>
   one.type === 'oauth' && other.type === 'oauth' && one.accessToken === other.accessToken;
 
-/** `refuse` reports that the platform refused this version; `read` then looks for a newer one. */
+/**
+ * `refuse` is told that the platform refused this version; `read` then looks for a newer one. It returns what to report, if the credential
+ * comes from a secret.
+ */
 export type Credentials = {
   read(actor: Actor): Promise<{ credential: Credential; version: string }>;
-  refuse(actor: Actor, version: string): void;
+  refuse(actor: Actor, version: string): RefusedCredential | undefined;
 };
 
 /** Creates the Auth of one call. All calls of a container share the correction of the clock. */
@@ -48,8 +52,7 @@ export const createAuthenticator = (credentials: Credentials, nowMs: () => numbe
           return skewSeconds !== usedSkewSeconds;
         }
         if (!isInvalidToken(refused)) return false;
-        credentials.refuse(actor, usedVersion);
-        return true;
+        return credentials.refuse(actor, usedVersion) ?? true;
       },
     };
   };

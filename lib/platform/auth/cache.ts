@@ -5,6 +5,7 @@ import { secretFieldName } from '../../message/hidden.ts';
 import { readJson } from '../../message/json.ts';
 import { awsTroubleIn, errorName } from '../../runtime/aws/error.ts';
 import type { Actor } from '../client/authentication.ts';
+import type { RefusedCredential } from '../client/platform-error.ts';
 import {
   type Credential,
   type Credentials,
@@ -108,23 +109,30 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
       const entry = known && nowMs() < known.lookAgainAtMs ? known : await readOnce(name, actor);
       if (usableUntilMs(entry.credential) <= nowMs()) throw noToken(name, entry.credential);
       if (entry.refusedAtMs === undefined) return entry;
-      if (nowMs() - entry.refusedAtMs < refusedForMs) throw refused(name, entry.credential);
+      if (nowMs() - entry.refusedAtMs < refusedForMs) {
+        const { message, remedy } = refusedCredential(name, entry.credential.type);
+        throw new MessageFailure('credentials', message, { remedy });
+      }
       delete entry.refusedAtMs;
       return entry;
     },
     refuse: (actor, version) => {
-      const entry = entries.get(secretName(actor));
-      if (entry?.version !== version || entry.refusedAtMs !== undefined) return;
-      entry.refusedAtMs = nowMs();
-      entry.lookAgainAtMs = nowMs();
+      const name = secretName(actor);
+      const entry = entries.get(name);
+      if (entry?.version === version && entry.refusedAtMs === undefined) {
+        entry.refusedAtMs = nowMs();
+        entry.lookAgainAtMs = nowMs();
+      }
+      return refusedCredential(name, entry?.credential.type);
     },
   };
 };
 
-const refused = (name: string, { type }: Credential): MessageFailure =>
-  new MessageFailure('credentials', `The platform refuses the credential in the secret ${name}`, {
-    remedy: remedyOfRefusal(name, type),
-  });
+/** The same for the call that is refused and for those that are not sent after it: it is one cause. */
+const refusedCredential = (name: string, type: Credential['type'] | undefined): RefusedCredential => ({
+  message: `The platform refuses the credential in the secret ${name}`,
+  remedy: remedyOfRefusal(name, type),
+});
 
 export const remedyOfRefusal = (name: string, type: Credential['type'] | undefined): string =>
   `${type === 'oauth' ? 'Invoke token-refresh with {"force":true}: it reports whether a person must authorize again' : `Put a valid credential into the secret ${name}`}. Waiting messages then continue by themselves.`;

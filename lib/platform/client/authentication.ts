@@ -1,4 +1,4 @@
-import type { RefusedCall } from './platform-error.ts';
+import type { RefusedCall, RefusedCredential } from './platform-error.ts';
 import type { Request } from './request.ts';
 
 /** What authenticates a request: signatures in its query, or a token in a header. */
@@ -6,8 +6,11 @@ export type AuthParameters = { query: Record<string, string>; headers: Record<st
 
 export type Auth = {
   authenticate(request: { method: string; path: string }): Promise<AuthParameters>;
-  /** Corrects the clock, or drops the credential, after a refusal. True: send the call once more, with other parameters. */
-  correctAfter(refused: RefusedCall): boolean;
+  /**
+   * Corrects the clock, or drops the credential, after a refusal. False: to send the call once more would change nothing. After a
+   * refused credential: what to report if no other one is accepted.
+   */
+  correctAfter(refused: RefusedCall): boolean | RefusedCredential;
 };
 
 /** A platform user's id, or undefined for the service's own credential. */

@@ -175,11 +175,12 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
     };
 
     /** Whether the refusal corrected the clock or the credential, and the call may be sent again. */
-    const isCorrectedBy = (error: unknown): boolean =>
-      error instanceof PlatformError &&
-      error.refused !== undefined &&
-      auth.correctAfter(error.refused) &&
-      (operation.repeatable || !error.mayHaveActed);
+    const isCorrectedBy = (error: unknown): boolean => {
+      if (!(error instanceof PlatformError) || error.refused === undefined) return false;
+      const corrected = auth.correctAfter(error.refused);
+      if (typeof corrected === 'object') error.credential = corrected;
+      return corrected !== false && (operation.repeatable || !error.mayHaveActed);
+    };
 
     await waitForTurn();
     const parameters = await auth.authenticate(request);

@@ -39,10 +39,11 @@ export const problemsIn = (error: unknown): readonly MessageProblem[] =>
 
 const refusal = (error: PlatformError, refused: RefusedCall): Failure => {
   const kind = kindOfRefusal(error, refused);
+  const credential = kind === 'credentials' ? error.credential : undefined;
   return {
     kind,
-    message: messageOf(error, refused),
-    remedy: remedyFor(kind, error, refused),
+    message: credential?.message ?? messageOf(error, refused),
+    remedy: credential?.remedy ?? remedyFor(kind, error, refused),
     operation: error.call,
     status: refused.status,
     ...defined({

@@ -30,6 +30,9 @@ export type RefusedCall = {
  */
 type Form = 'error' | 'fault' | 'json' | 'shape' | 'text' | 'page' | 'redirect' | 'nothing';
 
+/** Which credential the platform refuses, and what to do about it. */
+export type RefusedCredential = { message: string; remedy: string };
+
 export type CallFacts = {
   operation: Operation<unknown>;
   /** `METHOD /path`, without query. */
@@ -51,6 +54,8 @@ export class PlatformError extends Error {
   readonly unexpected: boolean;
   /** It was not sent: its turn did not come in time, and may come after this many seconds. */
   readonly turnInSeconds: number | undefined;
+  /** The platform refused the credential itself; undefined also if it comes from no secret. */
+  credential: RefusedCredential | undefined;
 
   constructor(
     facts: CallFacts &

@@ -4,7 +4,10 @@ import { errorName } from '../aws/error.ts';
 import { type ItemTable, readItem, updateItem, writeInReserve } from '../aws/table-items.ts';
 import type { CallReport } from './call-report.ts';
 
-/** A cause that keeps messages waiting until a person acts. */
+/**
+ * The platform refuses changes that the service's credential signs, in every function. It may still answer reads, so that no probe finds
+ * it. What single messages wait for is in their records.
+ */
 export type Incident = z.infer<typeof incidentSchema>;
 
 const incidentSchema = z.object({
@@ -18,18 +21,11 @@ const incidentSchema = z.object({
   remedy: z.string(),
 });
 
-const keyOf = (subject: string): string => `incident/${subject}`;
-
-/** The platform refuses changes that the service's credential signs, in every function. It may still answer reads. */
-export const serviceCredential = 'service-credential';
-
-/** Any other incident concerns only the function that meets it. */
-export const incidentOf = (functionName: string, kind: 'credentials' | 'aws-refused'): string =>
-  `${functionName}/${kind}`;
+const key = 'incident/service-credential';
 
 /** @throws if the table cannot be read. */
-export const readIncident = async (access: ItemTable, subject: string): Promise<Incident | undefined> => {
-  const item = await readItem(access, keyOf(subject));
+export const readIncident = async (access: ItemTable): Promise<Incident | undefined> => {
+  const item = await readItem(access, key);
   return item && incidentSchema.parse(item);
 };
 
@@ -51,79 +47,64 @@ export type IncidentOptions = ItemTable & {
   warn(text: string, facts: Record<string, string>): void;
 };
 
-/** A container writes about one subject at most once in this time, in milliseconds. */
+/** A container writes the same at most once in this time, in milliseconds. */
 const restMs = 60_000;
 const hourSeconds = 3_600;
 
 /**
- * Records what keeps messages waiting until a person acts, so that others can see it. Without an incident, nothing is read or
- * written. An incident expires if no message has met it for longer than messages wait, as every waiting message meets it again.
- * An incident of the service's credential ends earlier: when a message succeeds in spite of it, in a container that has met it or
- * with a message that may have met it.
+ * Records that the service's credential is refused for changes, so that others can see it. Without an incident, nothing is read or
+ * written. It expires if no message has met it for longer than messages wait, as every waiting message meets it again. It ends earlier
+ * when a change succeeds, in a container that has met it or with a message that may have met it.
  */
 export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: IncidentOptions) => {
   const { nowMs } = options;
   const keptSeconds = Math.max(hourSeconds, 2 * maximumWaitSeconds);
-  const ownCredential = incidentOf(options.function, 'credentials');
-  const awsRefused = incidentOf(options.function, 'aws-refused');
-  const news = new Map<string, Failure | 'over'>();
-  const written = new Map<string, { isOver: boolean; atMs: number }>();
+  let news: Failure | 'over' | undefined;
+  let written: { isOver: boolean; atMs: number } | undefined;
 
-  const note = (subject: string, what: Failure | 'over'): void => {
-    const last = written.get(subject);
-    const isNew = last?.isOver !== (what === 'over') || nowMs() - last.atMs >= restMs;
-    if (isNew) news.set(subject, what);
-    else news.delete(subject);
+  const note = (what: Failure | 'over'): void => {
+    const isNew = written?.isOver !== (what === 'over') || nowMs() - written.atMs >= restMs;
+    news = isNew ? what : undefined;
   };
 
-  const write = async (subject: string, what: Failure | 'over', abortSignal: AbortSignal): Promise<void> => {
+  const write = async (what: Failure | 'over', abortSignal: AbortSignal): Promise<void> => {
     const now = nowMs();
     const access = { ...options, abortSignal };
     if (what === 'over') {
-      await updateItem(access, keyOf(subject), { set: { expires: Math.floor(now / 1000) }, onlyOpen: true });
+      await updateItem(access, key, { set: { expires: Math.floor(now / 1000) }, onlyOpen: true });
       return;
     }
     const { kind, message, remedy } = what;
     const expires = Math.ceil(now / 1000) + keptSeconds;
     const facts = { kind, message, remedy, function: options.function, lastMs: now, expires };
-    if (!(await updateItem(access, keyOf(subject), { set: facts, onlyOpen: true })))
-      await updateItem(access, keyOf(subject), { set: { ...facts, sinceMs: now } });
+    if (!(await updateItem(access, key, { set: facts, onlyOpen: true })))
+      await updateItem(access, key, { set: { ...facts, sinceMs: now } });
   };
 
-  const isOpen = (subject: string): boolean => written.get(subject)?.isOver === false;
-
-  const met = (failure: Failure, asService: boolean): void => {
-    const { kind, operation } = failure;
-    if (kind === 'aws-refused') note(awsRefused, failure);
-    if (kind !== 'credentials') return;
-    // Without a call: a container does not use a refused credential for a while.
-    const isOfChanges = isChange(operation) || (operation === undefined && isOpen(serviceCredential));
-    note(asService && isOfChanges ? serviceCredential : ownCredential, failure);
-  };
+  const isOpen = (): boolean => written?.isOver === false;
 
   return {
     heard: ({ outcome, failure, calls, asService, again }: Ending): void => {
-      if (failure) met(failure, asService);
-      // A success with another user's credential says nothing about the service's.
-      if (outcome !== 'done' || !asService) return;
-      const isOver = (each: string): void => {
-        if (again || isOpen(each)) note(each, 'over');
-      };
-      isOver(ownCredential);
-      if (calls.some(isTakenChange)) isOver(serviceCredential);
+      // Another user's credential says nothing about the service's.
+      if (!asService) return;
+      const { kind, operation } = failure ?? {};
+      // Without a call: a container does not use a refused credential for a while.
+      const isOfChanges = isChange(operation) || (operation === undefined && isOpen());
+      if (failure && kind === 'credentials' && isOfChanges) note(failure);
+      if (outcome === 'done' && calls.some(isTakenChange) && (again || isOpen())) note('over');
     },
     /** Call this at the end of an invocation: it writes the news. It never throws. */
     write: async (): Promise<void> => {
-      const all = [...news];
-      news.clear();
-      for (const [subject, what] of all) written.set(subject, { isOver: what === 'over', atMs: nowMs() });
-      await writeInReserve(
-        all.map(([subject, what]) => ({
-          write: (late) => write(subject, what, late),
-          failed: (error) =>
-            warn('an incident could not be written down', { subject, error: errorName(error) }),
-        })),
-      );
+      const what = news;
+      news = undefined;
+      if (what === undefined) return;
+      written = { isOver: what === 'over', atMs: nowMs() };
+      await writeInReserve([
+        {
+          write: (late) => write(what, late),
+          failed: (error) => warn('an incident could not be written down', { error: errorName(error) }),
+        },
+      ]);
     },
   };
 };

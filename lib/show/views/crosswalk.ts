@@ -1,7 +1,7 @@
-import type { MovedCodes, ShownName } from '../../operate/reviews/crosswalk/names.ts';
+import type { Held, MovedCodes, ShownName } from '../../operate/reviews/crosswalk/names.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import { ageOf } from './amounts.ts';
-import { part, table, text, type View } from './view.ts';
+import { type Block, part, table, text, type View } from './view.ts';
 
 const sourceText = { platform: 'the platform', file: 'the file in crosswalk/' } as const;
 
@@ -58,6 +58,16 @@ export const movedView = ({ moved, untold }: MovedCodes): View => {
     ...missing,
   ];
 };
+
+/** One problem of a file may hold several kinds of names. */
+export const heldView = (held: readonly Held[]): Block[] =>
+  [...Map.groupBy(held, ({ problem }) => problem)].flatMap(([problem, each]): Block[] => [
+    {
+      tone: 'warn',
+      text: `The crosswalk keeps what it had, for ${ageOf(Math.min(...each.map(({ sinceMs }) => sinceMs)))}: ${plain(problem)}`,
+    },
+    { tone: 'todo', text: 'Correct the source: the next fill takes it.' },
+  ]);
 
 export const acceptQuestion = ({ name, ids, was = [] }: ShownName): string =>
   `${name} stood for org unit ${idsText(was)}, and now stands for ${idsText(ids)}. Accept this move?`;

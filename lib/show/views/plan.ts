@@ -3,9 +3,11 @@ import type { Plan, PlannedGroup } from '../../operate/messages/replay/plan.ts';
 import type { ReplayResult } from '../../operate/messages/replay/replay.ts';
 import type { Canary, CauseCounts, ReplayCounts, RunOptions } from '../../operate/messages/replay/run.ts';
 import type { ConnectionReport } from '../../operate/stage/connection/check.ts';
+import type { PausedFunction } from '../../operate/stage/pause.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import { countOf, durationOf, numberOf } from './amounts.ts';
 import { causeOptions, causeText, groupTable, matchText, origin, remarksOnLetters } from './letters.ts';
+import { isPaused, pausedNotes } from './pause.ts';
 import {
   type Block,
   href,
@@ -181,11 +183,27 @@ export const resultNotes = ({ counts, backLater = 0 }: Ended): Note[] => {
   );
 };
 
-export const planView = (plan: Plan, report: ConnectionReport | undefined): View => [
+/** What is sent to a function that gets no messages stays on its queue. */
+const pausedView = (paused: readonly PausedFunction[]): View =>
+  paused.filter(isPaused).flatMap((each) => [
+    ...pausedNotes(each),
+    {
+      tone: 'warn',
+      text: `The letters of ${each.function} would wait on its queue, and their canary has no outcome until it is resumed.`,
+    },
+  ]);
+
+/** `paused`: the functions among those it would send to that get no messages. */
+export const planView = (
+  plan: Plan,
+  report: ConnectionReport | undefined,
+  paused: readonly PausedFunction[] = [],
+): View => [
   { heading: matchText(plan.matching) },
   ...planSections(plan, report).map(({ count, title, groups, notes }) =>
     section(`${numberOf(count)} ${title}`, groupTable(title, groups), ...notes),
   ),
+  part(...pausedView(paused)),
   part(
     ...(plan.unknownSource > 0 ? [{ command: 'letters list --kind unknown-source' }] : []),
     ...(plan.uncertain.length > 0

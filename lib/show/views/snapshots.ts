@@ -146,9 +146,9 @@ export const decidedText = ({ snapshot, outcome }: Decided, decision: string): s
 const isOrWas = (snapshot: SnapshotRecord): string =>
   snapshot.state === 'accepted' ? 'was sent' : snapshotState(snapshot);
 
-/** A snapshot that waits for a person, as `status` names it. */
-export const waitingSnapshotText = ({ id, droppedAt, why }: SnapshotRecord): string =>
-  `Snapshot ${id}, dropped ${ageOf(Date.parse(droppedAt))} ago, waits for approval${why ? `: ${plain(why)}` : '.'}`;
+/** A snapshot that waits for a person or is being imported, as `status` names it. */
+export const openSnapshotText = ({ id, droppedAt, state, why }: SnapshotRecord): string =>
+  `Snapshot ${id}, dropped ${ageOf(Date.parse(droppedAt))} ago, ${snapshotState({ state })}${why ? `: ${plain(why)}` : '.'}`;
 
 const linkTo = (id: string): Piece => ({ text: id, to: `/snapshots/${encodeURIComponent(id)}` });
 

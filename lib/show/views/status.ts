@@ -1,16 +1,16 @@
-import { needsDecision } from '../../message/failure.ts';
+import { type FailureKind, needsDecision, needsPerson } from '../../message/failure.ts';
 import type { Group } from '../../operate/messages/letters/groups.ts';
+import type { WaitingGroup } from '../../operate/messages/waiting/waiting.ts';
 import type { PaceStatus, QueueStatus, Status } from '../../operate/reviews/status.ts';
 import { type ConnectionReport, minuteOf, skewOf } from '../../operate/stage/connection/check.ts';
-import { isStopped, type PausedFunction } from '../../operate/stage/pause.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
-import type { Incident } from '../../runtime/telemetry/incidents.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
-import type { PauseRecord } from '../../runtime/telemetry/pauses.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
+import { heldView } from './crosswalk.ts';
 import { causeText, kindTone, remarksOnLetters } from './letters.ts';
+import { isPaused, pausedNotes, resumeForm } from './pause.ts';
 import { lastComparisonNote } from './reconcile.ts';
-import { waitingSnapshotText } from './snapshots.ts';
+import { openSnapshotText } from './snapshots.ts';
 import {
   type Block,
   type Cell,
@@ -85,12 +85,6 @@ const concernNotes = ({
   ),
 ];
 
-export const problemNotes = ({ problems }: Pick<ConnectionReport, 'problems'>): Note[] =>
-  problems.flatMap(({ what, remedy }): Note[] => [
-    { tone: 'bad', text: plain(what) },
-    { tone: 'todo', text: plain(remedy) },
-  ]);
-
 /** The platform's budget, and what is left of it. */
 const windowText = (window: PaceStatus['window']): string => {
   if (window === undefined) return 'The platform’s budget is not known.';
@@ -125,54 +119,14 @@ const paceView = ({ window, calls, sinceMs }: PaceStatus): View => {
 /** `12:05 UTC`. */
 const hourOf = (ms: number): string => `${new Date(ms).toISOString().slice(11, 16)} UTC`;
 
-/** If AWS cannot be asked, its record decides. */
-const isPaused = ({ state }: PausedFunction): boolean => state === undefined || isStopped(state);
-
 const pausesUnknown = 'It is not known whether functions are paused.';
-
-export const pausedText = (paused: PausedFunction): string => {
-  const { function: name, state, sinceMs, who, isFiltered } = paused;
-  if (isFiltered)
-    return plain(
-      `The event-source mapping of ${name} has a filter: messages that do not match it are deleted unseen. Remove the filter on AWS, then have the SIS send the missing messages again.`,
-    );
-  const since = sinceMs === undefined ? '' : ` since ${minuteOf(new Date(sinceMs).toISOString())}`;
-  const mapping = 'its event-source mapping';
-  if (who === undefined)
-    return plain(
-      `${name} is paused (${state})${since}: ${mapping} was changed on AWS, and no reason was recorded.`,
-    );
-  const byWhom = pauseText(paused);
-  return isPaused(paused)
-    ? plain(`${name} is paused (${state ?? 'as recorded; AWS could not be asked'}) ${byWhom}`)
-    : plain(
-        `${name} was paused ${byWhom}; but ${mapping} is ${state}. It was changed on AWS, or the change is not finished.`,
-      );
-};
-
-type Told = { [Fact in keyof PauseRecord]?: PauseRecord[Fact] | undefined };
-
-/** `since 2026-03-01 09:12 UTC by jane: the platform is moving`. */
-export const pauseText = ({ sinceMs = 0, who = '', reason = '' }: Told): string =>
-  plain(`since ${minuteOf(new Date(sinceMs).toISOString())} by ${who}: ${reason}`);
-
-/** What a function waits for until a person acts. */
-const incidentNotes = (incident: Incident): Note[] => {
-  const { function: name, kind, sinceMs, lastMs, message, remedy } = incident;
-  const since = minuteOf(new Date(sinceMs).toISOString());
-  return [
-    { tone: 'bad', text: plain(`${name} (${kind}) since ${since}, last ${ageOf(lastMs)} ago: ${message}`) },
-    { tone: 'todo', text: plain(remedy) },
-  ];
-};
 
 /** Why messages wait, as the functions report it. For functions without a report, the probe of the platform may have found the reason. */
 const waitingTexts = ({
   queues,
   connection,
-  incidents,
   waiting,
-}: Pick<Status, 'queues' | 'connection' | 'incidents' | 'waiting'>): string[] => {
+}: Pick<Status, 'queues' | 'connection' | 'waiting'>): string[] => {
   const count = queues.reduce((sum, { inFlight, delayed }) => sum + inFlight + delayed, 0);
   const told = waiting.reduce((sum, { messages, due, unknown }) => sum + messages - due - unknown, 0);
   const why =
@@ -180,9 +134,7 @@ const waitingTexts = ({
       ? 'The cause is not known, because the platform was not asked.'
       : connection.waitingFor
         ? `They wait (${connection.waitingFor.kind}): ${plain(connection.waitingFor.why)}.`
-        : incidents?.length
-          ? 'The known causes are listed above. All other messages are being handled, or are tried again within 30 minutes.'
-          : 'A probe of the platform found no cause: they are being handled, or are tried again within 30 minutes. If single calls are refused, the log of the function shows why.';
+        : 'A probe of the platform found no cause: they are being handled, or are tried again within 30 minutes. If single calls are refused, the log of the function shows why.';
   const others = Math.max(0, count - told);
   const flying = `${countOf(count, 'message is', 'messages are')} in flight.`;
   if (waiting.length === 0) return count === 0 ? ['Nothing waits.'] : [`${flying} ${why}`];
@@ -219,24 +171,15 @@ export const statusView = (status: Status): View => {
 };
 
 /** First what stops everything, then what only a person can decide, then the largest causes. */
-const firstOf = ({ letters: { groups }, ...status }: Status): View => {
-  const { connection, paused = [], incidents = [], snapshots = [], waiting } = status;
-  const comparison = lastComparisonNote(status.comparison);
-  const undecided = groups.reduce((sum, { kind, letters }) => sum + (needsDecision(kind) ? letters : 0), 0);
+const firstOf = ({ letters, ...status }: Status): View => {
+  const { connection, paused = [], waiting } = status;
+  const { groups } = letters;
+  const undecided = lettersOf(groups.filter(({ kind }) => needsDecision(kind)));
   const all: Block[] = [
-    ...(connection ? problemNotes(connection) : []),
-    ...incidents.flatMap(incidentNotes),
-    ...paused.flatMap((each) => [
-      { tone: 'bad' as const, text: pausedText(each) },
-      { lead: 'To resume', command: `resume ${each.function}` },
-    ]),
-    ...snapshots.flatMap((each): Block[] => [
-      { tone: 'warn', text: waitingSnapshotText(each), to: `/snapshots/${encodeURIComponent(each.id)}` },
-      { command: `snapshots show ${each.id}` },
-    ]),
-    ...(comparison === undefined || comparison.tone === 'good'
-      ? []
-      : [{ ...comparison, to: '/reconcile' }, { command: 'reconcile show' }]),
+    ...blockedView(waiting, connection?.problems ?? []),
+    ...paused.flatMap(pausedNotes),
+    ...reviewsView(status),
+    ...(isMoreQueued(letters) ? remarksOnLetters(letters) : []),
     ...(undecided === 0
       ? []
       : [
@@ -246,6 +189,7 @@ const firstOf = ({ letters: { groups }, ...status }: Status): View => {
           },
           { command: 'letters verify' },
         ]),
+    ...replayAllView(groups),
     ...groups
       .filter(({ kind }) => !needsDecision(kind))
       .slice(0, 3)
@@ -259,10 +203,133 @@ const firstOf = ({ letters: { groups }, ...status }: Status): View => {
       : [{ tone: 'unknown', text: 'Nothing, as far as is known. See “Platform”.' }];
 };
 
-const firstOfCause = ({ letters, kind, function: name, cause, remedy, ...why }: Group): Note[] => [
+const lettersOf = (groups: readonly Group[]): number => groups.reduce((sum, { letters }) => sum + letters, 0);
+
+/** What the probe found, and what messages wait for until a person acts: causes with the same remedy are one. */
+export const blockedView = (
+  waiting: readonly WaitingGroup[],
+  problems: ConnectionReport['problems'],
+): Block[] => {
+  const blocked = Map.groupBy(
+    waiting.filter(({ kind }) => needsPerson(kind as FailureKind)),
+    ({ remedy }) => remedy,
+  );
+  const found = Map.groupBy(problems, ({ remedy }) => remedy);
+  return [...new Set([...found.keys(), ...blocked.keys()])].flatMap((remedy): Block[] => {
+    const groups = blocked.get(remedy) ?? [];
+    const [group] = groups;
+    const told = found.get(remedy)?.map(({ what }) => what) ?? [group?.error ?? ''];
+    const what = plain(told.join('; ').replace(/\.$/, ''));
+    const mendedMs = groups.every((each) => each.mendedMs !== undefined) ? group?.mendedMs : undefined;
+    // A probe that still meets it knows better.
+    if (group && mendedMs !== undefined && !found.has(remedy)) return mendedView(groups, mendedMs);
+    const todo: Note = { tone: 'todo', text: plain(remedy) };
+    if (group === undefined) return [{ tone: 'bad', text: what }, todo];
+    return [
+      { tone: 'bad', to: waitingScreen(groups), text: `${what}. ${blockedText(groups)}` },
+      todo,
+      { lead: 'Once the cause is gone', command: wakeCommand(groups) },
+    ];
+  });
+};
+
+/** The secret was changed after the last try: the messages go on with their next one, or when they are woken. */
+const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): Block[] => [
+  {
+    tone: 'todo',
+    to: waitingScreen(groups),
+    text: `The secret of a refused credential was changed ${ageOf(mendedMs)} ago: wake what waits for it. ${blockedText(groups)}`,
+  },
+  { command: wakeCommand(groups) },
+];
+
+const functionsOf = (groups: readonly WaitingGroup[]): string[] => [
+  ...new Set(groups.map(({ function: name }) => name)),
+];
+
+const waitingScreen = (groups: readonly WaitingGroup[]): string =>
+  href('/waiting', { function: functionsOf(groups), kind: groups[0]?.kind });
+
+const wakeCommand = (groups: readonly WaitingGroup[]): string =>
+  `waiting wake --kind ${groups[0]?.kind} --function ${functionsOf(groups).join(' ')}`;
+
+/** `3 messages of grade-push wait for it (credentials), the oldest for 20 min; last tried 2 min ago`. */
+const blockedText = (groups: readonly WaitingGroup[]): string => {
+  const messages = groups.reduce((sum, group) => sum + group.messages, 0);
+  const oldest = ageOf(Math.min(...groups.map(({ oldestMs }) => oldestMs)));
+  const last = ageOf(Math.max(...groups.map(({ lastMs }) => lastMs)));
+  return `${countOf(messages, 'message')} of ${functionsOf(groups).join(', ')} ${messages === 1 ? 'waits' : 'wait'} for it (${groups[0]?.kind}), the oldest for ${oldest}; last tried ${last} ago`;
+};
+
+/** What is held, waits for a person or is at work elsewhere. */
+const reviewsView = ({
+  held = [],
+  atWork = [],
+  snapshots = [],
+  ...status
+}: Pick<Status, 'held' | 'atWork' | 'snapshots' | 'comparison' | 'comparing'>): Block[] => {
+  const comparison = lastComparisonNote(status.comparison);
+  return [
+    ...heldView(held),
+    ...snapshots.flatMap((each): Block[] => [
+      {
+        tone: each.state === 'waiting-for-approval' ? 'warn' : 'plain',
+        ...{ text: openSnapshotText(each), to: `/snapshots/${encodeURIComponent(each.id)}` },
+      },
+      { command: `snapshots show ${each.id}` },
+    ]),
+    ...(comparison === undefined || comparison.tone === 'good'
+      ? []
+      : [{ ...comparison, to: '/reconcile' }, { command: 'reconcile show' }]),
+    ...(status.comparing === undefined
+      ? []
+      : [
+          {
+            ...{ tone: 'plain' as const, to: '/reconcile' },
+            text: `The platform is being compared with what was sent, since ${ageOf(status.comparing.startedMs)}`,
+          },
+          { command: `reconcile show ${status.comparing.id}` },
+        ]),
+    ...atWork.flatMap(({ command, who, at, counts: { planned = 0 } }): Block[] => [
+      {
+        ...{ tone: 'plain' as const, to: '/runs' },
+        text: `${plain(command)} by ${plain(who)}${planned > 0 ? ` (${numberOf(planned)} planned)` : ''} began ${ageOf(Date.parse(at))} ago and has not ended. It is at work, or was cut off`,
+      },
+      { lead: 'To see whether it has ended', command: 'status' },
+    ]),
+  ];
+};
+
+const isMoreQueued = ({ listed, queued }: Status['letters']): boolean => queued > (listed ?? queued);
+
+/** The fewest causes for which one replay of all is quicker than one of each. */
+const severalCauses = 2;
+
+/** One replay tries each cause by itself. What it leaves to people is said before. */
+const replayAllView = (groups: readonly Group[]): Block[] => {
+  const isLeft = ({ kind }: Group): boolean =>
+    needsDecision(kind) || kind === 'unknown-source' || kind === 'unreadable';
+  const sent = groups.filter((each) => !isLeft(each));
+  if (sent.length < severalCauses) return [];
+  const left = [...Map.groupBy(groups.filter(isLeft), ({ kind }) => kind)].map(
+    ([kind, each]) => `${numberOf(lettersOf(each))} ${kind}`,
+  );
+  const leaves = left.length === 0 ? '' : ` It leaves ${left.join(', ')} to you.`;
+  const count = countOf(lettersOf(sent), 'letter');
+  return [
+    {
+      tone: 'todo',
+      text: `The quickest way: one replay of ${count} with ${numberOf(sent.length)} causes. Each cause is tried with a few letters first.${leaves}`,
+    },
+    { lead: 'To replay all causes', command: 'letters replay' },
+    { action: '/replay', isHarmless: true, buttons: [{ text: `Plan a replay of ${count}` }] },
+  ];
+};
+
+const firstOfCause = ({ letters, kind, function: name, cause, remedy, newestMs, ...why }: Group): Note[] => [
   {
     ...{ tone: kindTone(kind), to: `/causes#${cause}` },
-    text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}): ${causeText(why)}`,
+    text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(why)}`,
   },
   { tone: 'todo', text: remedy },
 ];
@@ -294,7 +361,7 @@ const queuesView = ({ queues, letters, paused }: Status): View => {
 
 const deliveryForm = (name: string, isStopped: boolean): Cell =>
   isStopped
-    ? { action: '/resume', hidden: { function: name }, buttons: [{ text: 'Resume' }] }
+    ? resumeForm(name, 'Resume')
     : {
         ...{ action: '/pause', hidden: { function: name }, summary: 'pause' },
         ...{ fields: [{ reason: 'required' }], buttons: [{ text: `Pause ${name}` }] },
@@ -321,7 +388,7 @@ const lettersSection = (letters: Status['letters']): Block => {
       },
       { empty: letters.unread === undefined ? 'There are no dead letters.' : '', hasBars: true },
     ),
-    ...remarksOnLetters(letters),
+    ...(isMoreQueued(letters) ? [] : remarksOnLetters(letters)),
     ...(kinds.length === 0
       ? []
       : [

@@ -41,7 +41,7 @@ export const localPlatform = () => {
     { operations, ...options }: Partial<PlatformOptions> & Pick<CallContext, 'operations'> = {},
   ): { platform: Platform; reports: CallReport[] } => {
     const given = typeof credential === 'number' ? keysOf(credential) : credential;
-    const credentials = { read: async () => ({ credential: given, version: '1' }), refuse: () => {} };
+    const credentials = { read: async () => ({ credential: given, version: '1' }), refuse: () => undefined };
     const client = createPlatformClient(
       { ...clientOptions(platform.url), ...options },
       createAuthenticator(credentials),

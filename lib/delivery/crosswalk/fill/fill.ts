@@ -6,6 +6,7 @@ import { waitForOlderExecutions } from '../../durable/older-executions.ts';
 import { enoughTime, inSteps, type Run as JobRun, jobOf } from '../../durable/run.ts';
 import type { JobServices } from '../../durable/services.ts';
 import { workThrough } from '../../durable/work-list.ts';
+import { type HeldNames, heldIn, heldKey } from '../held.ts';
 import { type CrosswalkSource, crosswalkSources } from '../kinds.ts';
 import { filledFolder, type MovedCodes, movedIn, movedKey } from '../moved.ts';
 import { compareListed, type Filled, type Filling, type Of, unwritten, writeBuckets } from './compare.ts';
@@ -235,6 +236,47 @@ const movedSoFar = async (source: CrosswalkSource, store: FillServices['store'])
   return movedIn(told);
 };
 
+/**
+ * Why the names of each kind and source stay as they were, if they do; without those that were not compared. Files that were not
+ * compared are those that were filled last.
+ */
+const checkedIn = ({
+  files,
+  fills,
+}: Pick<FillAnswer, 'files' | 'fills'>): Map<string, string | undefined> => {
+  const checked = new Map<string, string | undefined>();
+  for (const { key, names } of crosswalkFiles) {
+    const problem = files.find((file) => file.key === key)?.problem;
+    for (const kind of names)
+      checked.set(`${kind}/file`, problem && `${key} ${problem}. Its names stay as they were`);
+  }
+  for (const each of fills)
+    checked.set(`${each.kind}/${each.source}`, isHeld(each) ? heldText(each) : undefined);
+  return checked;
+};
+
+const heldText = ({ kind, source, removed, reassigned, names }: Filled): string => {
+  const changes = [
+    ...(removed > 0 ? [`${removed} would be removed`] : []),
+    ...(reassigned > 0 ? [`${reassigned} would stand for other ids`] : []),
+  ];
+  return `too many of ${names} names (${kind}, ${source}) would change: ${changes.join(' and ')}. All stay as they were. If this is right, invoke crosswalk-fill with {"acceptRemovals":true}`;
+};
+
+/** Records since when names are held. What was not compared is as it was. */
+const noteHeld = async (
+  checked: ReadonlyMap<string, string | undefined>,
+  store: FillServices['store'],
+): Promise<void> => {
+  const { held: before } = heldIn(await store.readJsonIfAny(heldKey));
+  const found = [...checked].flatMap(([of, problem]) => {
+    const sinceMs = before.find((each) => each.of === of)?.sinceMs ?? Date.now();
+    return problem === undefined ? [] : [{ of, problem, sinceMs }];
+  });
+  const held = [...before.filter(({ of }) => !checked.has(of)), ...found];
+  await store.writeJson(heldKey, { held } satisfies HeldNames);
+};
+
 /** A failure that lasts ends the fill; the next fill starts anew. */
 const unlessTooLong = async <Result>(untilMs: number, work: () => Promise<Result>): Promise<Result> => {
   try {
@@ -254,22 +296,12 @@ const tell = async (
   { files, fills }: Pick<FillAnswer, 'files' | 'fills'>,
   { observe, store }: FillServices,
 ): Promise<FillAnswer> => {
-  const problems: string[] = [];
-  for (const { key, problem, badRows } of files) {
-    if (problem !== undefined) problems.push(`${key} ${problem}. Its names stay as they were`);
+  for (const { key, badRows } of files)
     if (badRows > 0)
       observe.warn(`rows of ${key} cannot be used; ${reportKey} lists them`, { count: badRows });
-  }
-  for (const { kind, source, removed, reassigned, names, outcome } of fills) {
-    const changes = [
-      ...(removed > 0 ? [`${removed} would be removed`] : []),
-      ...(reassigned > 0 ? [`${reassigned} would stand for other ids`] : []),
-    ];
-    if (outcome === 'held')
-      problems.push(
-        `too many of ${names} names (${kind}, ${source}) would change: ${changes.join(' and ')}. All stay as they were. If this is right, invoke crosswalk-fill with {"acceptRemovals":true}`,
-      );
-  }
+  const checked = checkedIn({ files, fills });
+  await noteHeld(checked, store);
+  const problems = [...new Set([...checked.values()].flatMap((problem) => problem ?? []))];
   for (const problem of problems) observe.warn(`the crosswalk is not updated: ${problem}`);
   const moved = await Promise.all(crosswalkSources.map((source) => movedSoFar(source, store)));
   const movedCodes = moved.reduce((sum, { codes }) => sum + codes.length, 0);

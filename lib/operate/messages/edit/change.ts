@@ -1,6 +1,6 @@
 import { type Envelope, unwrapped } from '../../../message/envelope.ts';
 import { readJson, readJsonWithPlace } from '../../../message/json.ts';
-import { fieldOf } from '../../../message/message.ts';
+import { eventFields, fieldOf } from '../../../message/message.ts';
 import { maskedText } from '../../../runtime/privacy/platform-words.ts';
 import { maskedField } from '../../../runtime/privacy/shown-message.ts';
 import { RefusedError, UsageError } from '../../stage/command-errors.ts';
@@ -84,12 +84,13 @@ export const changedInEditor = async (
   return 'json' in after ? JSON.stringify(after.json) : saved;
 };
 
-/** @throws RefusedError if a path begins with a field of `data` that the event does not have. */
+/**
+ * Functions ignore an attribute that they do not know: a field outside of `data` would be sent, and change nothing.
+ * @throws RefusedError if a path begins with a field that the event does not have, and that no event has.
+ */
 const checkTop = (json: unknown, path: readonly string[]): void => {
   const [top = ''] = path;
-  const { data } = (json ?? {}) as { data?: unknown };
-  const isOfData = typeof data === 'object' && data !== null && Object.hasOwn(data, top);
-  if (!isOfData || Object.hasOwn(json as object, top)) return;
+  if (eventFields.has(top) || (typeof json === 'object' && json !== null && Object.hasOwn(json, top))) return;
   throw new RefusedError(`The message has no field ${top}. Did you mean data.${path.join('.')}?`);
 };
 

@@ -63,12 +63,20 @@ export const groupsOf = <Of extends DeskRecord>(
   };
 };
 
-const scopeOf = ({ function: name, kind, status }: DeskRecord): string =>
-  JSON.stringify([name, kind, status ?? null]);
+/** A refused credential: its remedy names the secret. Most messages that need it are not sent, and so have no answer. */
+const isOfSecret = ({ kind }: Pick<DeskRecord, 'kind'>): boolean => kind === 'credentials';
+
+const scopeOf = (record: DeskRecord): string => {
+  const { function: name, kind, status = null, remedy = '' } = record;
+  return JSON.stringify([name, kind, isOfSecret(record) ? numberless(withoutIds(remedy)) : status]);
+};
 
 /** Separate, so that the beginning of the platform's words is known. */
-const textOf = ({ error, words }: DeskRecord): string =>
-  words === undefined ? error : `${error} | ${words}`;
+const textOf = (record: DeskRecord): string => {
+  const { error, words } = record;
+  if (isOfSecret(record)) return '';
+  return words === undefined ? error : `${error} | ${words}`;
+};
 
 const newGroup = (record: DeskRecord, key: string): Group => {
   const { function: name, kind, remedy = '', atMs } = record;
@@ -85,14 +93,17 @@ const newGroup = (record: DeskRecord, key: string): Group => {
   };
 };
 
-const count = (group: Group, { atMs, remedy = '', words, required, kind, replays }: DeskRecord): void => {
+const count = (group: Group, record: DeskRecord): void => {
+  const { atMs, error, remedy = '', words, required, kind, replays } = record;
   group.letters += 1;
   group.oldestMs = Math.min(group.oldestMs, atMs);
   group.newestMs = Math.max(group.newestMs, atMs);
   if (replays >= replayedOften) group.replayedOften += 1;
+  if (group.error !== error) group.error = withoutIds(group.error);
   if (group.remedy !== remedy) group.remedy = withoutIds(remedy);
   const isNew =
     words !== undefined &&
+    !isOfSecret(record) &&
     group.words.length < maxWords &&
     group.words.every((each) => numberless(each) !== numberless(words));
   if (isNew) group.words.push(words);

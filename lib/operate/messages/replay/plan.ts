@@ -29,6 +29,11 @@ export type PlannedGroup = {
   letters: number;
 };
 
+/** The functions that the plan sends to. */
+export const functionsIn = ({ send }: Pick<Plan, 'send'>): string[] => [
+  ...new Set(send.flatMap(({ function: name }) => name || [])),
+];
+
 export type PlanOptions = {
   preflight: Preflight;
   includeUncertain: boolean;

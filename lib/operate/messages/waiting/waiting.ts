@@ -1,4 +1,3 @@
-import { withoutIds } from '../../../delivery/letters/letter-words.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { dispositions, type FailureKind } from '../../../message/failure.ts';
 import type { Target } from '../../stage/target.ts';
@@ -42,6 +41,10 @@ export type WaitingGroup = Pick<Group, 'function' | 'kind' | 'error' | 'remedy'>
   unknown: number;
   /** When the first of them was first received. */
   oldestMs: number;
+  /** When the last of them was tried. */
+  lastMs: number;
+  /** When the secret of a refused credential was changed, if that was after the last try; if it was looked up. */
+  mendedMs?: number;
   /** When the next of them is tried; undefined: none is hidden. */
   nextMs: number | undefined;
   /** The highest number of attempts among them. */
@@ -96,10 +99,9 @@ export const waitingGroups = (records: readonly DeskRecord[], nowMs: number): Wa
   const { groups, groupOf } = groupsOf(records);
   const members = Map.groupBy(records, groupOf);
   return groups.map((group) => {
-    const { function: name, kind } = group;
+    const { function: name, kind, error } = group;
     // An effect that the next try looks up needs no person yet.
     const remedy = dispositions[kind as FailureKind] === 'park' ? '' : group.remedy;
-    const error = withoutIds(group.error);
     const messages = members.get(group) ?? [];
     const counted = (wanted: Next) => messages.filter((each) => nextOf(each, nowMs) === wanted);
     const hidden = counted('later').flatMap(({ nextMs }) => nextMs ?? []);
@@ -109,6 +111,7 @@ export const waitingGroups = (records: readonly DeskRecord[], nowMs: number): Wa
       due: counted('due').length,
       unknown: counted('unknown').length,
       oldestMs: least(messages.map(sinceOf)) ?? nowMs,
+      lastMs: group.newestMs,
       nextMs: least(hidden),
       attempts: messages.reduce((most, { attempts }) => Math.max(most, attempts), 0),
     };

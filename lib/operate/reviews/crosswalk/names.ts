@@ -1,3 +1,4 @@
+import { type HeldNames, heldIn, heldKey } from '../../../delivery/crosswalk/held.ts';
 import {
   type CrosswalkKind,
   type CrosswalkSource,
@@ -94,6 +95,12 @@ export const listMoved = async (target: Target): Promise<MovedCodes> => {
     untold: lists.flatMap(({ source, told }) => (told === undefined ? [source] : [])),
   };
 };
+
+export type Held = HeldNames['held'][number];
+
+/** Names that stay as they were until a person has looked, as the last fill found them. */
+export const listHeld = async (target: Target): Promise<Held[]> =>
+  heldIn(await readJson(target, heldKey)).held;
 
 type Accepting = {
   code: string;

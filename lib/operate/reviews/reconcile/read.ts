@@ -99,6 +99,10 @@ export const listReports = async (
   return reports.flatMap((report) => report ?? []);
 };
 
+/** The run that is in progress; undefined: none is. */
+export const runningComparison = async (target: Target, signal: AbortSignal): Promise<Report | undefined> =>
+  (await listReports(target, { limit: 1, signal })).find(({ state }) => state === 'running');
+
 type Read = { report: Report; newer: Comparison['newer'] };
 
 /** @param given an id, or its beginning; undefined: the run that ended last. @throws RefusedError if none or more than one matches. */

@@ -112,12 +112,17 @@ export const listSnapshots = async (
   return { snapshots, accepted, acceptedTables, all: ids.length };
 };
 
-/** Those that wait for a person, oldest first. */
-export const waitingSnapshots = async (target: Target, signal: AbortSignal): Promise<SnapshotRecord[]> => {
+/** Those that wait for a person or are being imported, oldest first. */
+export const openSnapshots = async (target: Target, signal: AbortSignal): Promise<SnapshotRecord[]> => {
   // While one waits, later ones are not even compared.
   const { snapshots } = await listSnapshots(target, { limit: 10, signal });
   return snapshots
-    .filter(({ state, decided }) => state === 'waiting-for-approval' && decided === undefined)
+    .filter(
+      ({ state, decided }) =>
+        state === 'comparing' ||
+        state === 'sending' ||
+        (state === 'waiting-for-approval' && decided === undefined),
+    )
     .reverse();
 };
 

@@ -13,6 +13,8 @@ export type ConnectionReport = {
   reachable: boolean;
   /** For reading. Undefined: unknown, because the platform or Secrets Manager does not answer. */
   credentialAccepted: boolean | undefined;
+  /** Since when the service's secret holds its credential; undefined: unknown. */
+  credentialSinceMs?: number | undefined;
   /** For changes, which a probe must not try: what the functions met, by the ledger. Undefined: there is no ledger. */
   changes: Changes | undefined;
   /** What every message that the service signs would wait for now; undefined: the probe found nothing to wait for. */
@@ -70,6 +72,7 @@ export const checkConnection = async (connection: Connection): Promise<Connectio
     platform: connection.site.baseUrl,
     reachable: listed.value !== undefined || user.value !== undefined || answered(user.failure),
     credentialAccepted: accepted(user),
+    credentialSinceMs: credential?.sinceMs,
     changes,
     waitingFor: waitFor(user.failure) ?? waitForChanges(changes),
     clockSkewSeconds:

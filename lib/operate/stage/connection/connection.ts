@@ -18,7 +18,7 @@ import { createPace } from '../../../platform/client/pace/pace.ts';
 import { isTimestampOutOfRange } from '../../../platform/client/platform-error.ts';
 import { platformOptionsOf } from '../../../platform/client/platform-options.ts';
 import { type Settings, settingsFrom } from '../../../runtime/aws/settings.ts';
-import { type Incident, readIncident, serviceCredential } from '../../../runtime/telemetry/incidents.ts';
+import { type Incident, readIncident } from '../../../runtime/telemetry/incidents.ts';
 import { UsageError } from '../command-errors.ts';
 import { settingsProblem, type Target } from '../target.ts';
 
@@ -67,15 +67,13 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
     clientAs: (credential) =>
       createPlatformClient(
         site,
-        createAuthenticator({ read: async () => ({ credential, version: '' }), refuse: () => {} }),
+        createAuthenticator({ read: async () => ({ credential, version: '' }), refuse: () => undefined }),
       ),
     readSecret: createSecretReader({ client: secretsManager, prefix: settings.SECRET_PREFIX }),
     secretPrefix: settings.SECRET_PREFIX,
     refreshTokenDays: settings.REFRESH_TOKEN_DAYS,
     refusedChanges:
-      table === undefined
-        ? undefined
-        : () => readIncident({ dynamodb, table, nowMs: Date.now }, serviceCredential),
+      table === undefined ? undefined : () => readIncident({ dynamodb, table, nowMs: Date.now }),
     serviceCredential: async () => {
       try {
         const secret = await createSecretVersions(secretsManager).current(

@@ -11,7 +11,7 @@ const colours = {
   bad: 'red',
   unknown: 'yellow',
   warn: 'yellow',
-  todo: 'green',
+  todo: 'cyan',
   quiet: 'dim',
 } as const;
 

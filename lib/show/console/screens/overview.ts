@@ -1,12 +1,12 @@
+import { readFlow } from '../../../operate/messages/letters/flow.ts';
 import { type WakePlan, wakeMessages } from '../../../operate/messages/waiting/wake.ts';
-import { readAuditLog } from '../../../operate/stage/audit-log.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { pauseFunctions, resumeFunctions } from '../../../operate/stage/pause.ts';
 import { countOf } from '../../views/amounts.ts';
 import { hourly } from '../../views/hourly.ts';
 import { pauseView } from '../../views/pause.ts';
 import { statusView } from '../../views/status.ts';
-import { section } from '../../views/view.ts';
+import { type Block, section, type View } from '../../views/view.ts';
 import { wakePlanView, wokenNotes } from '../../views/waiting.ts';
 import { createKept } from '../cached-value.ts';
 import {
@@ -21,18 +21,31 @@ import {
   reasonIn,
 } from '../desk.ts';
 import { html } from '../html/html.ts';
+import type { Run } from '../runs.ts';
 
 const dayMs = 24 * 3_600_000;
 
 const lastDay = section('The last day', {
-  ...{ later: 'Letters by hour, and what was done about them', to: '/trends' },
+  ...{ later: 'Letters that arrived and left, by hour', to: '/trends' },
 });
+
+/** Runs of this console that do nothing until a person answers. */
+const askingView = (runs: readonly Run[]): View =>
+  runs
+    .filter(({ question }) => question !== undefined)
+    .map(
+      ({ id, title }): Block => ({
+        tone: 'todo',
+        text: `${title}: this run waits for your answer`,
+        to: `/runs/${id}`,
+      }),
+    );
 
 export const addOverview = (desk: Desk): void => {
   const { target, audit, integrations, runs, lists } = desk;
   const look = async () => {
     const { value, atMs } = await desk.status.get();
-    const part = () => htmlOf(desk, [...statusView(value), asOf(atMs)]);
+    const part = () => htmlOf(desk, [...askingView(runs.all()), ...statusView(value), asOf(atMs)]);
     return { version: atMs, part };
   };
   addScreen(
@@ -43,16 +56,16 @@ ${htmlOf(desk, [lastDay])}`,
   );
   addLive(desk, '/overview/live', look);
 
-  const readDeeds = () => readAuditLog(target, { sinceMs: Date.now() - dayMs, signal: desk.signal });
-  const deeds = createKept(readDeeds, { freshMs: 60_000 });
+  const readDay = async () => {
+    const { value: letters } = await lists.letters.get();
+    return readFlow(target, letters.all, { sinceMs: Date.now() - dayMs, signal: desk.signal });
+  };
+  const day = createKept(readDay, { freshMs: 60_000 });
   addScreen(desk, ['/trends', 'Trends'], async () => {
-    const [{ value: letters }, { value: log }] = await Promise.all([lists.letters.get(), deeds.get()]);
-    const right = log.commands.map(({ at, counts: { sent = 0, discarded = 0 }, command }) => ({
-      ...{ atMs: Date.parse(at), count: command.startsWith('letters ') ? sent + discarded : 0 },
-    }));
+    const { arrived, left } = (await day.get()).value;
     const chart = hourly('By hour, UTC', [
-      { name: 'became letters, and still are', tone: 'bad', events: letters.all },
-      { name: 'sent again or discarded', tone: 'good', events: right },
+      { name: 'became letters', tone: 'bad', events: arrived },
+      { name: 'sent again or discarded', tone: 'good', events: left },
     ]);
     return partOf(desk, [{ charts: [chart] }]);
   });

@@ -1,4 +1,6 @@
+import { functionsIn } from '../../../operate/messages/replay/plan.ts';
 import { replayLetters } from '../../../operate/messages/replay/replay.ts';
+import { pausedFunctions } from '../../../operate/stage/pause.ts';
 import { countOf } from '../../views/amounts.ts';
 import { groupTable, matchText } from '../../views/letters.ts';
 import { planView, resultView, runSentence } from '../../views/plan.ts';
@@ -38,7 +40,7 @@ export const beginReplay = (
       ...sendingHooks(at),
       audit,
       confirm: async (plan, report) => {
-        at.show('Plan', planView(plan, report));
+        at.show('Plan', planView(plan, report, await pausedFunctions(target, functionsIn(plan))));
         const count = plan.send.reduce((sum, { letters }) => sum + letters, 0);
         if (readOnly || count === 0) return false;
         const fields = [...sendingFields(options), { reason: 'optional' as const, value: options.reason }];

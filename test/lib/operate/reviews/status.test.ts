@@ -1,11 +1,15 @@
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { expect, test } from 'vitest';
+import { heldKey } from '../../../../lib/delivery/crosswalk/held.ts';
 import { statusOf } from '../../../../lib/operate/reviews/status.ts';
+import { createAudit } from '../../../../lib/operate/stage/audit.ts';
 import { linesOf } from '../../../../lib/show/cli/print/view.ts';
 import { statusView } from '../../../../lib/show/views/status.ts';
 import { localOffice } from '../../show/cli/local-office.ts';
 import { eventBody, functionNames, never, officesForTests } from '../../show/cli/office.ts';
 import { quietTerminal } from '../../show/cli/typed.ts';
+import { reportOf, writeRun } from './reconcile/runs.ts';
+import { putText } from './snapshots/waiting-import.ts';
 
 const offices = officesForTests();
 const local = localOffice({ functions: false });
@@ -42,7 +46,16 @@ test('letters and what waits may be those that somebody keeps in memory', async 
   const office = await offices.open();
   await office.park([{}]);
   const group = { function: 'grade-push', kind: 'throttled', error: '429', remedy: '' };
-  const waits = { ...group, messages: 2, due: 0, unknown: 0, oldestMs: 1, nextMs: undefined, attempts: 1 };
+  const waits = {
+    ...group,
+    messages: 2,
+    due: 0,
+    unknown: 0,
+    oldestMs: 1,
+    lastMs: 2,
+    nextMs: undefined,
+    attempts: 1,
+  };
   const kept = { groups: [], matching: 0, listed: 0, queued: 7 };
   const { letters, waiting } = await statusOf(office.target, {
     ...{ functions: functionNames, signal: never },
@@ -50,6 +63,22 @@ test('letters and what waits may be those that somebody keeps in memory', async 
   });
   expect(letters).toEqual({ ...kept, counts: { visible: 1, inFlight: 0, delayed: 0 } });
   expect(waiting).toEqual([waits]);
+});
+
+test('what the crosswalk holds, what operators have begun, and a comparison in progress belong to it', async () => {
+  const office = await offices.open();
+  const held = [{ of: 'userName/file', problem: 'crosswalk/users.csv is empty', sinceMs: 1 }];
+  const bucket = { s3: await office.target.s3(), bucket: office.bucket };
+  await putText(bucket, heldKey, JSON.stringify({ held }));
+  const running = await writeRun(bucket, reportOf({ state: 'running', startedMs: Date.now() }));
+  const audit = createAudit({ ...office.target, who: 'jack' }, () => {});
+  const { end } = await audit.begin({ command: 'letters replay', counts: { planned: 3 } });
+  const status = () => statusOf(office.target, { functions: [], signal: never });
+  const begun = async () => (await status()).atWork?.filter(({ who }) => who === 'jack');
+  expect(await status()).toMatchObject({ held, comparing: { id: running.id } });
+  expect(await begun()).toMatchObject([{ command: 'letters replay', counts: { planned: 3 } }]);
+  await end({ sent: 3 });
+  expect(await begun()).toEqual([]);
 });
 
 test('a function without a queue is left out, and a queue that may not be looked into has no oldest', async () => {

@@ -1,7 +1,7 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { createAudit } from '../../../../lib/operate/stage/audit.ts';
-import { type AuditedCommand, readAuditLog } from '../../../../lib/operate/stage/audit-log.ts';
+import { type AuditedCommand, openCommands, readAuditLog } from '../../../../lib/operate/stage/audit-log.ts';
 import { never, type Office, officesForTests } from '../../show/cli/office.ts';
 
 const offices = officesForTests();
@@ -48,6 +48,19 @@ test('what operators did is read, the newest first, with its counts, letters and
   ]);
   const [, replay] = await readBy(office, 'jane', { isWanted: (letter: string) => letter === 'b' });
   expect([replay?.meant, replay?.did]).toEqual([new Set(['b']), new Set(['b'])]);
+});
+
+test('of what operators did, only what has not ended is open', async () => {
+  const office = await offices.open();
+  const audit = as(office, 'jo');
+  const letters = Array.from({ length: 1_001 }, (_, at) => `letter-${at}`);
+  const { end } = await audit.begin({ command: 'letters discard' });
+  await audit.begin({ command: 'letters replay', counts: { planned: 1_001 }, letters });
+  await end({ discarded: 1 });
+  const open = await openCommands(office.target, never);
+  expect(open.filter(({ who }) => who === 'jo')).toMatchObject([
+    { command: 'letters replay', counts: { planned: 1_001 }, endedAt: undefined },
+  ]);
 });
 
 test('a command on very many letters is one, with all of them', async () => {

@@ -15,10 +15,11 @@ import {
   resumeFunctions,
 } from '../../../../lib/operate/stage/pause.ts';
 import { readPause, writePause } from '../../../../lib/runtime/telemetry/pauses.ts';
-import { pausedText } from '../../../../lib/show/views/status.ts';
+import { pausedText } from '../../../../lib/show/views/pause.ts';
 import { localOffice } from '../../show/cli/local-office.ts';
 import { eventBody, never, officesForTests } from '../../show/cli/office.ts';
 import { documentsIn, typed } from '../../show/cli/typed.ts';
+import { park } from '../../show/console/played.ts';
 
 const office = localOffice({ inProcess: ['grade-push'] });
 const offices = officesForTests();
@@ -134,6 +135,17 @@ describe('a function that is paused', () => {
     // Where the stack's description lies may need a line of its own.
     expect(out).toMatch(/^To resume: sis-relay resume enrollment-create --stack\s/m);
     expect(await stateOf('enrollment-remove')).toEqual(['Enabled']);
+  });
+
+  test('is told in the plan of a replay that would send to it, with the command that resumes it', async () => {
+    await park(office, [{ function: 'enrollment-create' }]);
+    const plan = async () => (await command('letters replay --dry-run')).out;
+    expect(await plan()).not.toMatch(/is paused/);
+    await command('pause enrollment-create --reason "the grade book is moved"');
+    expect(await plan()).toMatch(
+      /^✗ enrollment-create is paused .* by jane: the grade book is moved\nTo resume: sis-relay resume enrollment-create --stack \S+.*\nThe letters of enrollment-create would wait/m,
+    );
+    await command('letters discard --function enrollment-create --reason "a test" --yes');
   });
 
   test('is paused already for who pauses it again, and keeps who did it first and why', async () => {

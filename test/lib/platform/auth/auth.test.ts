@@ -41,7 +41,7 @@ describe('an authenticated call', () => {
         asked.push(actor);
         return { credential: { ...credential, userId: actor ?? 'service' }, version: '1' };
       },
-      refuse: () => {},
+      refuse: () => undefined,
     };
     const authenticate = createAuthenticator(credentials);
     expect((await authenticate('42').authenticate(request)).query.x_b).toBe('42');
@@ -62,7 +62,7 @@ describe('a credential', () => {
     [undefined, 'Bearer '],
   ])('with the token %s is a header, and no query', async (accessToken, authorization) => {
     const read = async () => ({ credential: { ...oauth, accessToken }, version: '1' });
-    const auth = createAuthenticator({ read, refuse: () => {} })(undefined);
+    const auth = createAuthenticator({ read, refuse: () => undefined })(undefined);
     expect(await auth.authenticate(request)).toEqual({ query: {}, headers: { authorization } });
   });
 

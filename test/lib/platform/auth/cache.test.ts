@@ -398,7 +398,9 @@ describe('a credential that the platform refuses', () => {
       );
     const send = (actor?: string) =>
       kindOf((actor === undefined ? platform : platformOf(actor)).call(operations.readOnce, { path }));
-    return { ...stand, accepted, requests, send };
+    const refusal = (): Promise<unknown> =>
+      platform.call(operations.readOnce, { path }).then(() => 'taken', failureOf);
+    return { ...stand, accepted, requests, send, refusal };
   };
 
   test('and that was changed is read once more, and the call sent once more', async () => {
@@ -470,13 +472,21 @@ describe('a credential that the platform refuses', () => {
     expect(stand.requests).toHaveLength(3);
   });
 
-  test('says whose secret it is, while it is not used', async () => {
+  test('says whose secret it is, where it is refused, while it is not used, and where its successor is refused', async () => {
     const stand = await withPlatform('the-next');
-    await stand.send();
-    const { kind, message, remedy } = failureOf(await failing(stand.credentials.read(undefined)));
-    expect(kind).toBe('credentials');
-    expect(message).toBe('The platform refuses the credential in the secret relay/service');
-    expect(remedy).toContain('relay/service');
+    const told = {
+      kind: 'credentials',
+      message: 'The platform refuses the credential in the secret relay/service',
+      remedy: expect.stringContaining('relay/service'),
+    };
+    const answer = { status: 403, title: 'Invalid token', operation: 'POST /svc/api/lp/1.49/things/1' };
+    expect(await stand.refusal()).toMatchObject({ ...told, ...answer });
+    const unasked = await stand.refusal();
+    expect(unasked).toMatchObject(told);
+    expect(unasked).not.toHaveProperty('status');
+    await stand.put(service, { ...credential, userKey: 'a-third' });
+    stand.clock.nowMs += 5 * secondMs;
+    expect(await stand.refusal()).toMatchObject({ ...told, ...answer });
   });
 
   test('keeps nobody else from sending', async () => {

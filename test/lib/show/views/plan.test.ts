@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Plan, PlannedGroup } from '../../../../lib/operate/messages/replay/plan.ts';
 import type { ReplayCounts } from '../../../../lib/operate/messages/replay/run.ts';
-import { endNote, planSections, resultNotes } from '../../../../lib/show/views/plan.ts';
+import { linesOf } from '../../../../lib/show/cli/print/view.ts';
+import { endNote, planSections, planView, resultNotes } from '../../../../lib/show/views/plan.ts';
+import { quietTerminal } from '../cli/typed.ts';
 
 const group = (kind: string, letters: number): PlannedGroup => ({
   ...{ function: 'grade-push', kind, letters, cause: '0a1b2c3d' },
@@ -56,6 +58,31 @@ test('what the probe cannot tell is said only where it reached the platform', ()
     planSections(plan({ send }), { reachable })[0]?.notes.map(({ text }) => text.split(' ', 3).join(' '));
   expect(notesWith(true)).toEqual(['Invalid messages are', 'The probe cannot']);
   expect(notesWith(false)).toEqual(['Invalid messages are']);
+});
+
+test('a function that is paused is told with the letters that would wait, and how it is resumed', () => {
+  const facts = {
+    at: '',
+    matching: 1,
+    oldestMs: 0,
+    listed: 1,
+    queued: 1,
+    limitReached: false,
+    replayedOften: 0,
+  };
+  const paused = { function: 'grade-push', state: 'Disabled', sinceMs: 0, who: 'jane', reason: 'a move' };
+  const send = [group('rejected', 1)];
+  const view = (...more: (typeof paused)[]) =>
+    linesOf(planView({ ...plan({ send }), ...facts }, undefined, more), { ...quietTerminal, width: 200 });
+  expect(view(paused)).toEqual(
+    expect.arrayContaining([
+      '✗ grade-push is paused (Disabled) since 1970-01-01 00:00 UTC by jane: a move',
+      'To resume: sis-relay resume grade-push',
+      'The letters of grade-push would wait on its queue, and their canary has no outcome until it is resumed.',
+    ]),
+  );
+  // A record of a pause that is over holds nothing back.
+  expect(view({ ...paused, state: 'Enabled' })).toEqual(view());
 });
 
 const counts: ReplayCounts = {

@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
+import type { Group } from '../../../../lib/operate/messages/letters/groups.ts';
+import type { Status } from '../../../../lib/operate/reviews/status.ts';
 import type { ConnectionReport } from '../../../../lib/operate/stage/connection/check.ts';
-import { connectionNotes, pausedText, problemNotes } from '../../../../lib/show/views/status.ts';
+import { linesOf } from '../../../../lib/show/cli/print/view.ts';
+import { pausedText } from '../../../../lib/show/views/pause.ts';
+import { blockedView, connectionNotes, statusView } from '../../../../lib/show/views/status.ts';
+import type { Block, Note } from '../../../../lib/show/views/view.ts';
+import { recordOf } from '../../operate/reviews/snapshots/waiting-import.ts';
+import { quietTerminal } from '../cli/typed.ts';
 
 const report = (more: Partial<ConnectionReport>): ConnectionReport => ({
   ...{ platform: 'https://lms.example.edu', reachable: true, credentialAccepted: true },
@@ -23,7 +30,7 @@ test('what is not well comes with what to do, and without control characters', (
     ...{ clockSkewSeconds: -12, authorizationDays: -1 },
     problems: [{ what: 'Refused\u001B[31m', remedy: 'Rotate\u0007it' }],
   });
-  const told = [...connectionNotes(refused), ...problemNotes(refused)];
+  const told = [...connectionNotes(refused), ...blockedView([], refused.problems)] as Note[];
   expect(told.map(({ tone, text }) => `${tone}: ${text}`)).toEqual([
     'bad: The platform does not answer: https://lms.example.edu',
     'unknown: It is not known whether it accepts the service’s credential',
@@ -48,4 +55,115 @@ test('who has paused a function, and why, is printed without control characters'
     reason: 'a\u0007b',
   };
   expect(pausedText(paused)).toBe('grade-push is paused (Disabled) since 1970-01-01 00:00 UTC by jane: a b');
+});
+
+const minutesAgo = (minutes: number): number => Date.now() - minutes * 60_000 - 100;
+const groupOf = (kind: string, letters: number, more: Partial<Group> = {}): Group => ({
+  ...{ cause: `${kind}-1`, function: 'grade-push', kind, error: 'It failed', words: [], remedy: 'Mend it.' },
+  ...{ letters, oldestMs: minutesAgo(60), newestMs: minutesAgo(3), grants: [], replayedOften: 0, ...more },
+});
+
+/** What is to be done first, as it is printed. */
+const firstOf = (groups: Group[], more: Partial<Status> = {}): string[] => {
+  const letters = groups.reduce((sum, group) => sum + group.letters, 0);
+  const counts = { visible: letters, inFlight: 0, delayed: 0 };
+  const [first] = statusView({
+    ...{ queues: [], paused: [], waiting: [], held: [], atWork: [], snapshots: [] },
+    ...{ comparison: undefined, comparing: undefined, connection: report({}) },
+    pace: { window: 'none', calls: [], sinceMs: 0 },
+    letters: { groups, counts, matching: letters, listed: letters, queued: letters },
+    ...more,
+  });
+  return linesOf([first as Block], { ...quietTerminal, width: 1_000 }).slice(1);
+};
+
+test('all is well, and says so, where there is nothing to do', () => {
+  expect(firstOf([])).toEqual(['✓ Nothing. All is well.']);
+});
+
+test('causes with one remedy are one entry, with all that wait for it, the last try and the command', () => {
+  const what = 'The platform refuses the credential in the secret relay/service';
+  const remedy = 'Put a valid credential into the secret relay/service.';
+  const waits = {
+    ...{ kind: 'credentials', error: what, remedy, due: 0, unknown: 0, nextMs: undefined, attempts: 2 },
+    ...{ oldestMs: minutesAgo(20), lastMs: minutesAgo(2) },
+  };
+  const waiting = [
+    { ...waits, function: 'grade-push', messages: 3 },
+    { ...waits, function: 'enrollment-create', messages: 1, lastMs: minutesAgo(1) },
+    // What heals by itself is nothing to do.
+    { ...waits, function: 'grade-push', kind: 'throttled', messages: 9, remedy: 'Do nothing.' },
+  ];
+  const connection = report({ problems: [{ what, remedy }] });
+  expect(firstOf([], { waiting, connection })).toEqual([
+    `✗ ${what}. 4 messages of grade-push, enrollment-create wait for it (credentials), the oldest for 20 min; last tried 1 min ago`,
+    `→ ${remedy}`,
+    'Once the cause is gone: sis-relay waiting wake --kind credentials --function grade-push enrollment-create',
+  ]);
+});
+
+test('a secret that was changed after the last try needs nothing more: what waits for it is woken', () => {
+  const what = 'The platform refuses the credential in the secret relay/users/301';
+  const remedy = 'Put a valid credential into the secret relay/users/301.';
+  const waits = {
+    ...{ function: 'submission-upload', kind: 'credentials', error: what, remedy, messages: 2, due: 0 },
+    ...{ unknown: 0, nextMs: undefined, attempts: 2, oldestMs: minutesAgo(20), lastMs: minutesAgo(9) },
+  };
+  expect(firstOf([], { waiting: [{ ...waits, mendedMs: minutesAgo(5) }] })).toEqual([
+    '→ The secret of a refused credential was changed 5 min ago: wake what waits for it. 2 messages of submission-upload wait for it (credentials), the oldest for 20 min; last tried 9 min ago',
+    'sis-relay waiting wake --kind credentials --function submission-upload',
+  ]);
+  // One of two is not put right, or the probe still meets it.
+  const waiting = [{ ...waits, mendedMs: minutesAgo(5) }, waits];
+  expect(firstOf([], { waiting })).toContain(`→ ${remedy}`);
+  const connection = report({ problems: [{ what, remedy }] });
+  expect(firstOf([], { waiting: waiting.slice(0, 1), connection })).toContain(`→ ${remedy}`);
+});
+
+test('what is held, waits for a person or is at work is told with its age and its command', () => {
+  const droppedAt = new Date(minutesAgo(30)).toISOString();
+  const snapshots = [
+    recordOf({ id: 'waits', droppedAt, state: 'waiting-for-approval', why: '6.2 % would be removed' }),
+    recordOf({ id: 'runs', droppedAt, state: 'sending' }),
+  ];
+  const held = ['userName', 'orgDefinedId'].map((kind) => ({
+    ...{ of: `${kind}/file`, problem: 'crosswalk/users.csv is empty', sinceMs: minutesAgo(40) },
+  }));
+  const command = { id: 'a', command: 'letters replay', who: 'joe', why: undefined, filter: undefined };
+  const atWork = [
+    { ...command, at: new Date(minutesAgo(4)).toISOString(), endedAt: undefined, counts: { planned: 5_000 } },
+  ];
+  const letters = {
+    groups: [],
+    matching: 0,
+    listed: 0,
+    queued: 2,
+    counts: { visible: 2, inFlight: 0, delayed: 0 },
+  };
+  expect(firstOf([], { snapshots, held, atWork, letters })).toEqual([
+    'The crosswalk keeps what it had, for 40 min: crosswalk/users.csv is empty',
+    '→ Correct the source: the next fill takes it.',
+    'Snapshot waits, dropped 30 min ago, waits for approval: 6.2 % would be removed',
+    'sis-relay snapshots show waits',
+    'Snapshot runs, dropped 30 min ago, is being sent.',
+    'sis-relay snapshots show runs',
+    'letters replay by joe (5,000 planned) began 4 min ago and has not ended. It is at work, or was cut off',
+    'To see whether it has ended: sis-relay status',
+    'SQS counts about 2 letters, but the lists have 0. The lists are corrected every 15 minutes.',
+    'To do it now: sis-relay letters reindex',
+  ]);
+});
+
+test('one replay of all causes is offered before them, with what it leaves to people', () => {
+  const [rejected, uncertain] = [groupOf('rejected', 3), groupOf('uncertain', 2)];
+  const cause = ['✗ 3 letters of grade-push (rejected), the newest 3 min old: It failed', '→ Mend it.'];
+  const decide = ['✗ 2 letters need your decision', 'sis-relay letters verify'];
+  expect(firstOf([rejected, uncertain])).toEqual([...decide, ...cause]);
+  const others = [groupOf('missing-scope', 4), groupOf('unknown-source', 1)];
+  expect(firstOf([rejected, uncertain, ...others]).slice(0, 6)).toEqual([
+    ...decide,
+    '→ The quickest way: one replay of 7 letters with 2 causes. Each cause is tried with a few letters first. It leaves 2 uncertain, 1 unknown-source to you.',
+    'To replay all causes: sis-relay letters replay',
+    ...cause,
+  ]);
 });

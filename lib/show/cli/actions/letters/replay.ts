@@ -1,4 +1,6 @@
+import { functionsIn } from '../../../../operate/messages/replay/plan.ts';
 import { type ReplayOptions, replayLetters } from '../../../../operate/messages/replay/replay.ts';
+import { pausedFunctions } from '../../../../operate/stage/pause.ts';
 import { canaryView, planView, resultView, runSentence } from '../../../views/plan.ts';
 import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';
@@ -24,8 +26,9 @@ export const act = async (context: CommandContext, given: Given): Promise<void> 
     confirm: async (plan, report) => {
       const count = plan.send.reduce((sum, { letters: each }) => sum + each, 0);
       const isOver = options.dryRun || count === 0 || signal.aborted;
-      print({ plan, connection: report }, () => [
-        ...planView(plan, report),
+      const paused = await pausedFunctions(target, functionsIn(plan));
+      print({ plan, connection: report, paused }, () => [
+        ...planView(plan, report, paused),
         ...(isOver ? [] : [text(runSentence(plan, options))]),
       ]);
       return !isOver && agreed(`Send ${count}?`);

@@ -41,6 +41,7 @@ describe('a change', () => {
     [() => changed(body, [changeFrom('data.userId.deep=7')]), /that could hold deep/],
     [() => changed(body, [removalOf('data.nothing')]), /has no field data.nothing/],
     [() => changed(body, [changeFrom('grade.points=3')]), /no field grade. Did you mean data.grade.points\?/],
+    [() => changed(body, [changeFrom('comments=Well')]), /no field comments. Did you mean data.comments\?/],
     [() => changed(body, [removalOf('userId')]), /no field userId. Did you mean data.userId\?/],
     [
       () => changed('{\n"a": 1\n"b": 2}', [changeFrom('a=1')]),

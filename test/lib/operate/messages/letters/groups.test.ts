@@ -42,6 +42,30 @@ test('a remedy that names somebody is told of all of them', async () => {
   ]);
 });
 
+test('a refused credential is one cause, by the secret that is to be changed, with or without an answer', async () => {
+  const office = await offices.open();
+  const failure = (secret: string, answer: object = {}) => ({
+    ...{
+      kind: 'credentials' as const,
+      message: `The platform refuses the credential in the secret ${secret}`,
+    },
+    ...{ remedy: `Put a valid credential into the secret ${secret}.`, ...answer },
+  });
+  await office.park([
+    { failure: failure('relay/service', { status: 403, title: 'Forbidden', detail: 'Invalid token' }) },
+    { failure: failure('relay/service') },
+    { failure: failure('relay/users/301') },
+  ]);
+  const { groups } = await groupLetters(office.target, {}, { signal: never });
+  expect(groups).toMatchObject([
+    {
+      ...{ letters: 2, words: [], remedy: 'Put a valid credential into the secret relay/service.' },
+      error: 'The platform refuses the credential in the secret relay/service',
+    },
+    { letters: 1, remedy: 'Put a valid credential into the secret relay/users/301.' },
+  ]);
+});
+
 test('a title with words of the messages is one cause, told without them', async () => {
   const office = await offices.open();
   const failure = { title: 'The name Jane is not allowed' };

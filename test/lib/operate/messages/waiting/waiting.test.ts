@@ -57,9 +57,9 @@ test('what waits is listed by cause, with since when, how often tried and the ne
   const nowMs = Date.now();
   const { groups, messages, matching } = await waiting();
   expect(matching).toBe(13);
-  // The first are refused by the platform, and the others need not ask it.
+  // The first are refused by the platform, and the others need not ask it: it is one cause.
   const refused = groups.filter(({ kind }) => kind === 'credentials');
-  expect(refused.reduce((sum, group) => sum + group.messages, 0)).toBe(12);
+  expect(refused.map((group) => group.messages)).toEqual([12]);
   expect(groups.filter(({ kind }) => kind !== 'credentials')).toMatchObject([
     { function: 'submission-upload', kind: 'unavailable', messages: 1, due: 0, unknown: 0, attempts: 1 },
   ]);
@@ -108,11 +108,18 @@ test('to a person it is told in a table, and nothing that matches is exit status
   });
 });
 
-test('status names every cause for which messages wait, and the incident beside them', async () => {
+test('status names every cause for which messages wait; a credential that the probe finds refused, too, is one entry', async () => {
   const { out } = await command('status');
+  const secret = 'the secret sis-relay/local/service';
+  const told = out.replace(/\s+/g, ' ');
+  expect(
+    told.split(`The platform refuses the credential in ${secret}. 12 messages of grade-push wait for it`),
+  ).toHaveLength(2);
+  expect(told).toMatch(
+    /wait for it \(credentials\), the oldest for <1 min; last tried <1 min ago → Put a valid credential into the secret sis-relay\/local\/service\. Waiting messages then continue by themselves\. Once the cause is gone: sis-relay waiting wake --kind credentials --function grade-push --stack/,
+  );
   expect(out).toMatch(/ \d+ {2}grade-push +credentials/);
   expect(out).toMatch(/ 1 {2}submission-upload +unavailable/);
-  expect(out).toMatch(/grade-push \(credentials\) since/);
   expect(out).not.toMatch(/being handled/);
 });
 
@@ -145,6 +152,9 @@ describe('once a cause is gone', () => {
     const credential = { type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: '100' };
     const { secrets } = office.stack().description;
     await office.controls().secret(secrets.service, { ...credential, userKey: newKey });
+    expect((await command('status')).out.replace(/\s+/g, ' ')).toMatch(
+      /→ The secret of a refused credential was changed <1 min ago: wake what waits for it\. 12 messages/,
+    );
     // A function that was just refused looks for a new secret after five seconds.
     time.pass(6_000);
     const woken = await command('waiting wake --kind credentials --yes --reason "the key is back"');

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decideSnapshot } from '../../../../../lib/operate/reviews/snapshots/decide.ts';
 import {
   listSnapshots,
+  openSnapshots,
   showSnapshot,
-  waitingSnapshots,
 } from '../../../../../lib/operate/reviews/snapshots/read.ts';
 import type { Target } from '../../../../../lib/operate/stage/target.ts';
 import {
@@ -49,7 +49,7 @@ describe('the list', () => {
     expect(snapshots).toEqual([newer, older]);
     expect({ accepted, all }).toEqual({ accepted: older.id, all: 3 });
     expect((await listSnapshots(target, { limit: 2, signal: never })).snapshots).toEqual([newer]);
-    expect(await waitingSnapshots(target, never)).toEqual([newer]);
+    expect(await openSnapshots(target, never)).toEqual([newer]);
   });
 });
 

@@ -193,21 +193,19 @@ describe('a key of the service that is refused for changes, and answered when it
   });
 });
 
-test('a learner’s own key that is refused is told with its function, and is nothing against the service’s', async () => {
+test('a learner’s own key that is refused is told with its secret and function, is nothing against the service’s, and is gone once it is put right', async () => {
   await office.controls().key(301, 'another');
   const eventId = await send('submission-upload', { userId: 301 });
   await met(eventId, 'waiting');
-  await until(async () => ((await status()).incidents ?? []).length > 0);
-  const { incidents, connection } = await status();
-  expect(connection?.changes).toEqual({ refused: 'no' });
-  expect(incidents).toMatchObject([
-    { function: 'submission-upload', kind: 'credentials', message: expect.stringContaining('403') },
-  ]);
+  await until(async () => (await status()).waiting.some(({ kind }) => kind === 'credentials'));
+  expect((await status()).connection?.changes).toEqual({ refused: 'no' });
   expect(await printed()).toMatch(
-    /submission-upload \(credentials\) since .* UTC, last .* ago: The platform answered POST/,
+    /✗ The platform refuses the credential in the secret sis-relay\/local\/users\/301\. 1 message of submission-upload waits for it \(credentials\), .* → Put a valid credential into the secret sis-relay\/local\/users\/301\./,
   );
   await office.controls().secret('sis-relay/local/users/301', { ...serviceKey('another'), userId: '301' });
   await met(eventId, 'done');
+  await until(async () => (await status()).waiting.length === 0);
+  expect(await printed()).not.toMatch(/users\/301/);
 });
 
 test('what AWS refuses a function is told in status, with the action, the resource and who must act', async () => {
@@ -220,9 +218,9 @@ test('what AWS refuses a function is told in status, with the action, the resour
   });
   const eventId = await send('grade-push', { grade: null });
   await met(eventId, 'waiting');
-  await until(async () => (await status()).incidents?.some(({ kind }) => kind === 'aws-refused'));
+  await until(async () => (await status()).waiting.some(({ kind }) => kind === 'aws-refused'));
   expect(await printed()).toMatch(
-    /grade-push \(aws-refused\) since .*AWS refuses sqs:SendMessage on the queue sis-relay-local-dead-letters \(AccessDenied\): an administrator .*→ Have an administrator/,
+    /AWS refuses sqs:SendMessage on the queue sis-relay-local-dead-letters \(AccessDenied\): an administrator .* 1 message of grade-push waits for it \(aws-refused\), .*→ Have an administrator/,
   );
   await met(eventId, 'parked');
 });

@@ -11,10 +11,15 @@ const narrow = {
 };
 const shown = (...view: View) => linesOf(view, narrow);
 
-test('notes have the colour of their tone, and an arrow before what is to be done', () => {
+test('notes have the colour of their tone; what is to be done has an arrow, and not the colour of what is done', () => {
   expect(
-    shown({ tone: 'bad', text: 'Broken' }, { tone: 'todo', text: 'Mend it' }, { tone: 'plain', text: 'So' }),
-  ).toEqual(['<red>✗ Broken</>', '<green>→ Mend it</>', 'So']);
+    shown(
+      { tone: 'bad', text: 'Broken' },
+      { tone: 'todo', text: 'Mend it' },
+      { tone: 'good', text: 'Mended' },
+      { tone: 'plain', text: 'So' },
+    ),
+  ).toEqual(['<red>✗ Broken</>', '<cyan>→ Mend it</>', '<green>✓ Mended</>', 'So']);
 });
 
 test('commands are printed as they are typed: in one line, or at the end of their sentence', () => {
