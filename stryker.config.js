@@ -1,4 +1,4 @@
-/** For `npm run mutate`. */
+/** For `npm run proofs -- --only mutate`. */
 export default {
   testRunner: 'vitest',
   plugins: ['@stryker-mutator/vitest-runner'],

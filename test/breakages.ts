@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { optionsOf } from './options.ts';
 
-// `npm run breakages`: breaks one thing after the other in a copy of the project, and expects the proof to fail each time.
-// `npm run breakages -- --chaos` does so with the destructive run, `--only <part of a title>` with these alone.
+// `npm run proofs -- --only breakages`: breaks one thing after the other in a copy of the project, and expects the proof to fail each time.
+// `npm run proofs -- --only breakages -- --chaos` does so with the destructive run, `--only <part of a title>` with these alone.
 
 /** What is run, and what it says where it fails because of what it saw: not where it cannot even start. */
 type Proof = { command: string[]; says: RegExp };
@@ -396,7 +396,7 @@ function lastOf(output: string): string {
 export const command = (args: string[]): void => {
   const values = optionsOf(
     { chaos: { type: 'boolean' }, only: { type: 'string', default: '' } },
-    { usage: 'npm run breakages -- --chaos --only words', args },
+    { usage: 'npm run proofs -- --only breakages -- --chaos --only words', args },
   );
   const chosen = breakages
     .filter(({ title }) => title.includes(values.only))

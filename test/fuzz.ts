@@ -3,10 +3,10 @@ import { fuzzMessages } from './fuzz/messages.ts';
 import { optionsOf } from './options.ts';
 import { peakBytes } from './peak-memory.ts';
 
-// `npm run fuzz -- --messages N --answers N --seed N`: so many messages and answers that nobody has seen yet, from a seed that
+// `npm run proofs -- --only fuzz`: so many messages and answers that nobody has seen yet, from a seed that
 // is said.
 
-const usage = 'npm run fuzz -- --messages N --answers N --seed N';
+const usage = 'npm run proofs -- --only fuzz --seed N -- --messages N --answers N';
 const values = optionsOf(
   {
     messages: { type: 'string', default: '1000000' },

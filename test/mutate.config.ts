@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** For `npm run mutate`, which says by which tests a change is to be seen. */
+/** For `npm run proofs -- --only mutate`, which says by which tests a change is to be seen. */
 export default defineConfig({
   test: {
     setupFiles: ['test/seed.ts'],

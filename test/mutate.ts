@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { optionsOf } from './options.ts';
 
-// `npm run mutate`: changes what decides a message's fate in one place after the other, and runs its unit tests each time. A change
-// that no test sees survives. `npm run mutate -- --only ledger` changes the files alone whose path holds that.
+// `npm run proofs -- --only mutate`: changes what decides a message's fate in one place after the other, and runs its unit tests each time. A change
+// that no test sees survives. `npm run proofs -- --only mutate -- --only ledger` changes the files alone whose path holds that.
 
 /** What is changed, and the tests that must see it: those of its room, so that a survivor says where a test is missing. */
 const groups: Record<string, { change: string[]; tests: string[] }> = {
@@ -43,7 +43,10 @@ const groups: Record<string, { change: string[]; tests: string[] }> = {
 const minScore = 95;
 const folder = resolve(import.meta.dirname, '../.stryker');
 
-const { only } = optionsOf({ only: { type: 'string' } }, { usage: 'npm run mutate -- --only ledger' });
+const { only } = optionsOf(
+  { only: { type: 'string' } },
+  { usage: 'npm run proofs -- --only mutate -- --only ledger' },
+);
 const chosen = Object.entries(groups).filter(([name]) => only === undefined || name.includes(only));
 if (chosen.length === 0) {
   console.error(`There is no group with ${only} in its name: ${Object.keys(groups).join(', ')}.`);

@@ -1,10 +1,10 @@
 import { plantAndFind, plantedKinds } from './effect/planted.ts';
 import { optionsOf } from './options.ts';
 
-const usage = 'npm run planted-faults -- --writes N --faults N --seed N';
+const usage = 'npm run proofs -- --only planted-faults --seed N -- --writes N --faults N';
 
 /**
- * `npm run planted-faults`: faults planted among writes on the local platform, and what the comparison finds. The exit status is 0 exactly
+ * `npm run proofs -- --only planted-faults`: faults planted among writes on the local platform, and what the comparison finds. The exit status is 0 exactly
  * if each is found in its class, and nothing else is.
  */
 export const command = async (args: string[]): Promise<void> => {

@@ -1,11 +1,11 @@
-import fc from 'fast-check';
-import { type History, histories } from './history/history.ts';
-import { live } from './history/live.ts';
+import { availableParallelism } from 'node:os';
+import { type Launch, launch } from './bench/processes.ts';
+import type { Chunk, Proved } from './history/prove-chunk.ts';
 import { optionsOf } from './options.ts';
 
-// `npm run prove -- --histories N --seed N`: as many histories as time allows, from a seed that is said.
+// As many histories as time allows, on all cores, from a seed that is said: `npm run proofs -- --only prove`.
 
-const usage = 'npm run prove -- --histories N --seed N';
+const usage = 'npm run proofs -- --only prove --seed N -- --histories N';
 const values = optionsOf(
   {
     histories: { type: 'string', default: '100000' },
@@ -20,32 +20,33 @@ if (!Number.isSafeInteger(asked) || !Number.isSafeInteger(seed) || asked < 1) {
   process.exit(2);
 }
 
-// Nobody reads the stacks of the errors that a history is made of.
-Error.stackTraceLimit = 0;
-
 const chunk = 10_000;
+const program: Launch = { program: new URL('history/prove-chunk.ts', import.meta.url) };
 const reached = new Map<string, number>();
+let begun = 0;
 console.log(`${asked} histories, from seed ${seed}`);
-for (let lived = 0; lived < asked; lived += chunk) {
-  const run = await fc.check(
-    fc.asyncProperty(histories, async (history) => {
-      const life = await live(history);
-      for (const each of life.reached) reached.set(each, (reached.get(each) ?? 0) + 1);
-      if (life.problems.length > 0) throw new Error(life.problems.join('; '));
-    }),
-    { numRuns: Math.min(chunk, asked - lived), seed: seed + lived },
-  );
-  if (run.failed) {
-    const [history] = run.counterexample as [History];
+
+/** Lives through one chunk after the other, until a history ends wrong in any process. */
+const work = async (): Promise<void> => {
+  const worker = launch<Chunk, Proved>(program);
+  while (begun < asked) {
+    const from = begun;
+    begun += chunk;
+    const one = { seed: seed + from, runs: Math.min(chunk, asked - from) };
+    const { reached: more, wrong } = await worker.ask(one);
+    for (const [what, times] of more) reached.set(what, (reached.get(what) ?? 0) + times);
+    if (wrong === undefined) continue;
     console.log(
-      `Wrong after ${lived + run.numRuns} histories (seed ${run.seed}), shrunk ${run.numShrinks} times:`,
+      `Wrong after ${from + wrong.after} histories (seed ${one.seed}), shrunk ${wrong.shrunk} times:`,
     );
-    console.log(`  ${(await live(history)).problems.join('\n  ')}`);
+    console.log(`  ${wrong.problems.join('\n  ')}`);
     console.log('To keep it, put it into test/history/kept.ts:');
-    console.log(JSON.stringify(history));
+    console.log(JSON.stringify(wrong.history));
     process.exit(1);
   }
-}
+  await worker.close();
+};
+await Promise.all(Array.from({ length: Math.min(availableParallelism(), Math.ceil(asked / chunk)) }, work));
 for (const [what, times] of [...reached].sort())
   console.log(`${what.padEnd(40)}${String(times).padStart(10)}`);
 console.log('All is well.');

@@ -7,13 +7,14 @@ import type { Asked } from './term-start/runner.ts';
 import type { Told } from './term-start/told.ts';
 import { ungated, type Variant, variants } from './term-start/variants.ts';
 
-const usage = 'npm run term-start -- --seed N --gate on|off --only <part of a variant’s name>, or --live';
+const usage =
+  'npm run proofs -- --only term-start -- --seed N --gate on|off --only <part of a variant’s name>, or --live';
 const runner: Launch = { program: new URL('term-start/runner.ts', import.meta.url) };
 /** More would take the time of each other. */
 const processes = 2;
 
 /**
- * `npm run term-start`: simulates the term start, and writes what test/README.md shows. `--gate off` shows what is seen where calls do
+ * `npm run proofs -- --only term-start`: simulates the term start, and writes what test/README.md shows. `--gate off` shows what is seen where calls do
  * not wait for their turn, and `--live` is a small one on the local stack. The exit status is 0 exactly if every floor holds, and without a gate some do not.
  */
 export const command = async (): Promise<void> => {

@@ -3,10 +3,10 @@ import { liveTerm, type NightResult } from './university/live.ts';
 import { term } from './university/nights.ts';
 import { heading, linesOf, summaryOf } from './university/report.ts';
 
-const usage = 'npm run university -- --students N --seed N';
+const usage = 'npm run proofs -- --only university --seed N -- --students N';
 
 /**
- * `npm run university`: a term of a student information system that drops an export each night. The exit status is 0 exactly if the
+ * `npm run proofs -- --only university`: a term of a student information system that drops an export each night. The exit status is 0 exactly if the
  * platform was what it must be after each night, by the messages that were needed, and the import was killed in both of its phases.
  */
 export const command = async (args: string[]): Promise<void> => {

@@ -641,7 +641,7 @@ test('a schedule fills org units and files, and classlists once a night; no even
 
 test('it is called as Lambda does', () => expect(handler).toBeTypeOf('function'));
 
-/** `npm run measure-crosswalk` measures the whole of what is promised; without it a small part. */
+/** The proof `measure-crosswalk` measures the whole of what is promised; without it a small part. */
 const measured = {
   orgUnits: Number(process.env.CROSSWALK_ORG_UNITS ?? 2_000),
   users: Number(process.env.CROSSWALK_USERS ?? 5_000),

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { wreak } from './chaos.ts';
 import { isWell, tableOf } from './chaos-table.ts';
 
-// `npm run chaos` does the same with as many messages as are asked for. This seed gives some of each kind.
+// The proof `chaos` does the same with as many messages as are asked for. This seed gives some of each kind.
 test('sixty messages come to their ends, whatever is killed, cut off and refused meanwhile', async ({
   signal,
 }) => {

@@ -185,9 +185,9 @@ function unexpected(
   ];
 }
 
-/** `npm run chaos -- --seed N --messages N` */
+/** `npm run proofs -- --only chaos` */
 export async function command(args: string[]): Promise<void> {
-  const usage = 'npm run chaos -- --seed N --messages N';
+  const usage = 'npm run proofs -- --only chaos --seed N -- --messages N';
   const values = optionsOf(
     {
       seed: { type: 'string', default: `${Date.now() % 100_000}` },
@@ -203,6 +203,8 @@ export async function command(args: string[]): Promise<void> {
   }
   const result = await wreak({ seed, messages, say: console.log });
   for (const line of tableOf(result)) console.log(line);
-  console.log(isWell(result) ? 'All is well.' : `Not all is well. Again: npm run chaos -- --seed ${seed}`);
+  console.log(
+    isWell(result) ? 'All is well.' : `Not all is well. Again: npm run proofs -- --only chaos --seed ${seed}`,
+  );
   process.exitCode = isWell(result) ? 0 : 1;
 }

@@ -5,7 +5,7 @@ import { histories } from '../../../history/history.ts';
 import { kept } from '../../../history/kept.ts';
 import { live } from '../../../history/live.ts';
 
-// `npm run prove` lives through as many histories as time allows; what it finds is kept in test/history/kept.ts.
+// The proof `prove` lives through as many histories as time allows; what it finds is kept in test/history/kept.ts.
 const lives = 1_600;
 
 describe('never twice, never stale, never lost', () => {

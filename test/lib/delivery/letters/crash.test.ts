@@ -9,7 +9,7 @@ import { listLetters } from '../../../../lib/operate/messages/letters/list.ts';
 import { type Moment, startDeadlyProxy } from '../../operate/messages/letters/deadly-proxy.ts';
 import { eventBody, never, type Office, officesForTests } from '../../show/cli/office.ts';
 
-/** `npm run crash-operators` asks for 200. */
+/** The proof `crash-operators` asks for 200. */
 const runs = Number(process.env.CRASH_RUNS ?? 3);
 const messages = 4;
 /** A message is received, recorded, parked and acknowledged; at the end the queue is empty. */

@@ -5,7 +5,7 @@ import { kinds, mondayOffice } from '../../operate/messages/letters/monday-offic
 import { launch, serveConsole, signIn } from './browser.ts';
 import { browserPath } from './browser-path.ts';
 
-/** Letters of each kind; `npm run monday` asks for 300. */
+/** Letters of each kind; the proof `monday` asks for 300. */
 const each = Number(process.env.LETTERS_PER_KIND ?? 2);
 
 const { office, ...monday } = mondayOffice(each);

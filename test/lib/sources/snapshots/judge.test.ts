@@ -17,7 +17,7 @@ import {
   withPerson,
 } from './judge.ts';
 
-/** `npm run judge-snapshots` is the long proof; without it, the same in small. */
+/** `judge-snapshots` is the long proof; without it, the same in small. */
 const [many, nights] = [process.env.JUDGED_UNIVERSITIES, process.env.JUDGED_NIGHTS].map(Number) as [
   number,
   number,

@@ -17,7 +17,7 @@ import { eventBody, type Office, officesForTests } from '../../../show/cli/offic
 import { typed } from '../../../show/cli/typed.ts';
 import { type Moment, startDeadlyProxy } from './deadly-proxy.ts';
 
-/** How often each command is killed; `npm run crash-operators` kills each 200 times. */
+/** How often each command is killed; the proof `crash-operators` kills each 200 times. */
 const runs = Number(process.env.CRASH_RUNS ?? 2);
 const lettersPerRun = 25;
 const leaseSeconds = 2;

@@ -7,7 +7,7 @@ import { sendAll } from '../../../../../lib/runtime/aws/sqs.ts';
 import { documentIn, typed } from '../../../show/cli/typed.ts';
 import { kinds, mondayOffice } from './monday-office.ts';
 
-/** Letters of each kind; `npm run monday` asks for 300. */
+/** Letters of each kind; the proof `monday` asks for 300. */
 const each = Number(process.env.LETTERS_PER_KIND ?? 6);
 
 const { office, attempts, usersOf, grade, ...monday } = mondayOffice(each);

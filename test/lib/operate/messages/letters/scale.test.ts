@@ -9,7 +9,7 @@ import { countsOf } from '../../../../../lib/operate/messages/letters/queue.ts';
 import { officesForTests } from '../../../show/cli/office.ts';
 import { openConsole } from '../../../show/console/attacker.ts';
 
-/** `npm run measure-letters` asks for 100,000. */
+/** The proof `measure-letters` asks for 100,000. */
 const letters = Number(process.env.SCALE_LETTERS ?? 1_000);
 
 const offices = officesForTests();

@@ -15,7 +15,7 @@ import { seed } from '../../../../seed.ts';
 import { localOffice } from '../../../show/cli/local-office.ts';
 import { eventBody, failureOf, never } from '../../../show/cli/office.ts';
 
-/** `npm run two-operators` asks for 3,000. */
+/** The proof `two-operators` asks for 3,000. */
 const letters = Number(process.env.OPERATED_LETTERS ?? 60);
 const kinds = [
   ...(['rejected', 'missing-scope', 'missing-permission', 'credentials', 'throttled'] as const),

@@ -1,0 +1,215 @@
+/** A proof that takes too long for `npm test`. */
+export type Proof = {
+  name: string;
+  /** What holds if it passes. */
+  claim: string;
+  /** What `node test/run.js` runs: settings, a file and its options. */
+  program: readonly string[];
+  /** How it takes the seed of the day. Without it, it always does the same. */
+  seed?: '--seed' | 'SEED';
+  /** Its usual time on two cores. */
+  minutes: number;
+  /** The lines of its output that the page shows. */
+  figures: RegExp;
+  /** The folders and files that it proves, and its own. If one has changed, the proof is stale. */
+  files: readonly string[];
+};
+
+const vitest = ['node_modules/vitest/vitest.mjs', 'run'];
+/** Everything between a queue and the platform. */
+const delivery = ['lib/delivery', 'lib/message', 'lib/platform', 'lib/runtime', 'functions'];
+const desk = [...delivery, 'lib/operate', 'lib/show'];
+const snapshots = ['lib/sources/snapshots', 'lib/sources/mapping', 'lib/runtime/files'];
+
+export const proofs: readonly Proof[] = [
+  {
+    name: 'prove',
+    claim:
+      'No generated history of duplicates, crashes, faults, letters (replayed, discarded, sent back by SQS’ own redrive), caches and restores ends with an effect that is lost, doubled or replaced by an older one',
+    program: ['test/prove.ts', '--histories', '1000000'],
+    seed: '--seed',
+    minutes: 40,
+    figures: /^\d+ histories, from seed \d+$/gm,
+    files: [...delivery, 'test/history', 'test/prove.ts'],
+  },
+  {
+    name: 'fuzz',
+    claim:
+      'Generated, also deeply nested, messages and answers go through all code that reads them: no error is taken for a success, and none ends the code',
+    program: ['test/fuzz.ts'],
+    seed: '--seed',
+    minutes: 15,
+    figures: /^\d+ (?:answers|messages), from seed \d+$|^\d+ s, .* of memory$/gm,
+    files: [...delivery, 'test/fuzz', 'test/fuzz.ts'],
+  },
+  {
+    name: 'planted-faults',
+    claim:
+      '`reconcile` finds each fault that is planted behind its back (rows removed and rolled back, false successes, swapped users, lost comments, what people changed), in its class, and nothing else',
+    program: ['test/planted-faults.ts'],
+    seed: '--seed',
+    minutes: 3,
+    figures: /^\d+ of \d+ found.*$/gm,
+    files: ['lib/scheduled', 'lib/delivery', 'lib/platform', 'test/effect', 'test/planted-faults.ts'],
+  },
+  {
+    name: 'chaos',
+    claim:
+      'While function processes at work are killed and parts of AWS fail, no effect on the local stack is lost, stale or doubled',
+    program: ['test/local/chaos.ts', '--messages', '2000'],
+    seed: '--seed',
+    minutes: 8,
+    figures: /^(?:All is well|Not all is well).*$/gm,
+    files: [...delivery, 'test/local'],
+  },
+  {
+    name: 'crash-operators',
+    claim:
+      'Replay, edit and discard are killed 200 times each, at every request, as is a function that parks: the lists are whole afterwards',
+    program: [
+      'CRASH_RUNS=200',
+      ...vitest,
+      ...['test/lib/operate/messages/letters/crash.test.ts', 'test/lib/delivery/letters/crash.test.ts'],
+    ],
+    seed: 'SEED',
+    minutes: 15,
+    figures: /^ *Tests .*$/gm,
+    files: desk,
+  },
+  {
+    name: 'two-operators',
+    claim:
+      '3,000 letters of ten kinds, replayed by two operators at once who are killed at random: none is lost, and none is sent twice',
+    program: [
+      ...['OPERATED_LETTERS=3000', ...vitest, 'test/lib/operate/messages/letters/two-operators.test.ts'],
+    ],
+    seed: 'SEED',
+    minutes: 10,
+    figures: /^ *Tests .*$/gm,
+    files: desk,
+  },
+  {
+    name: 'monday',
+    claim:
+      '3,000 letters of ten kinds, made by the real functions, are all put right: by the command, and by clicks in the console',
+    program: [
+      ...['LETTERS_PER_KIND=300', ...vitest, 'test/lib/operate/messages/letters/monday.test.ts'],
+      'test/lib/show/console/monday.test.ts',
+    ],
+    seed: 'SEED',
+    minutes: 10,
+    figures: /^ *Tests .*$/gm,
+    files: desk,
+  },
+  {
+    name: 'judge-snapshots',
+    claim:
+      '10,000 small universities, 30 nights of exports each, and 20,000 of tables: after each night the platform holds what the last export has, or a refusal or letter names the difference',
+    program: [
+      ...['JUDGED_UNIVERSITIES=10000', 'JUDGED_NIGHTS=30', ...vitest],
+      'test/lib/sources/snapshots/judge.test.ts',
+    ],
+    seed: 'SEED',
+    minutes: 12,
+    figures: /^ *Tests .*$/gm,
+    files: [...snapshots, 'test/lib/sources/snapshots'],
+  },
+  {
+    name: 'university',
+    claim: 'A university of 20,000 students lives a term of 22 nights, and the platform is right after each',
+    program: ['test/university.ts'],
+    seed: '--seed',
+    minutes: 15,
+    figures: /^\d+ nights, \d+ of \d+ right$/gm,
+    files: [...delivery, ...snapshots, 'test/university', 'test/university.ts'],
+  },
+  {
+    name: 'term-start',
+    claim: 'The calls of a term’s start share the platform’s budget evenly, and hardly one is refused',
+    program: ['test/term-start.ts'],
+    minutes: 3,
+    figures: /^All floors hold in \d+ of \d+ variants.*$/gm,
+    files: ['lib/platform/client', 'lib/delivery', 'test/term-start', 'test/term-start.ts'],
+  },
+  {
+    name: 'breakages',
+    claim: 'What decides a message’s fate is broken in one place after the other: a proof fails each time',
+    program: ['test/breakages.ts'],
+    minutes: 60,
+    figures: /^(?:All \d+ were seen|\d+ of \d+ were not seen)\.$/gm,
+    files: [...delivery, 'test/history', 'test/breakages.ts'],
+  },
+  {
+    name: 'mutate',
+    claim: 'The unit tests see at least 95 % of all changes to what decides a message’s fate',
+    program: ['test/mutate.ts'],
+    minutes: 60,
+    figures: /^.*\d+(?:\.\d+)? %.*$/gm,
+    files: [...delivery, 'test/lib/delivery', 'test/lib/message', 'test/lib/platform', 'test/mutate.ts'],
+  },
+  {
+    name: 'test-long',
+    claim: 'The tests that `npm test` leaves out pass',
+    program: ['test/all.ts', '--long'],
+    minutes: 12,
+    figures: /^\d+ passed, \d+ failed.*$/gm,
+    files: ['lib', 'functions', 'events', 'test', 'serverless.yml'],
+  },
+  {
+    name: 'measure-letters',
+    claim: '100,000 letters are listed, grouped, searched and shown within 128 MB',
+    program: ['SCALE_LETTERS=100000', ...vitest, 'test/lib/operate/messages/letters/scale.test.ts'],
+    minutes: 10,
+    figures: /^(?:console, )?[a-z][a-z -]*: [\d.]+ m?s.*$/gm,
+    files: ['lib/operate', 'lib/show', 'lib/runtime'],
+  },
+  {
+    name: 'measure-export',
+    claim: 'An export of 2,000 courses needs no more memory than its function has',
+    program: [
+      'EXPORT_ORG_UNITS=2000',
+      ...vitest,
+      'test/functions/course-export.test.ts',
+      '-t',
+      'MB of memory',
+    ],
+    minutes: 5,
+    figures: /^.*\d+ MB.*$/gm,
+    files: ['lib/scheduled', 'functions/course-export.ts', 'lib/platform'],
+  },
+  {
+    name: 'measure-crosswalk',
+    claim: 'The crosswalk is filled with 200,000 org units and 1,000,000 users within 900 MB',
+    program: [
+      ...['CROSSWALK_ORG_UNITS=200000', 'CROSSWALK_USERS=1000000', ...vitest],
+      ...['test/functions/crosswalk-fill.test.ts', '-t', 'MB of memory'],
+    ],
+    minutes: 6,
+    figures: /^.*\d+ MB.*$/gm,
+    files: ['lib/delivery/crosswalk', 'lib/scheduled', 'functions/crosswalk-fill.ts'],
+  },
+  {
+    name: 'measure-snapshots',
+    claim: '5,000,000 rows of an export are compared within 900 MB, in the first night and the next',
+    program: ['SNAPSHOT_ROWS=5000000', ...vitest, 'test/lib/sources/snapshots/scale.test.ts'],
+    minutes: 4,
+    figures: /^night \d of .*$/gm,
+    files: snapshots,
+  },
+  {
+    name: 'measure-reconcile',
+    claim: 'What a night reads of a ledger of 10,000,000 items is listed within 900 MB, and all of it',
+    program: ['RECONCILE_ITEMS=10000000', ...vitest, 'test/lib/scheduled/reconcile/scale.test.ts'],
+    minutes: 10,
+    figures: /^.*\d+ MB.*$/gm,
+    files: ['lib/scheduled/reconcile', 'lib/delivery/ledger', 'lib/runtime/files'],
+  },
+  {
+    name: 'bench',
+    claim: 'All floors of the benchmarks hold',
+    program: ['test/bench/bench.ts'],
+    minutes: 25,
+    figures: /^\d+ of \d+ floors hold.*$/gm,
+    files: [...delivery, 'test/bench'],
+  },
+];

@@ -1,0 +1,105 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { arch, cpus, platform } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type Proof, proofs } from './list.ts';
+
+/** The last run of a proof in its whole size. */
+export type Result = {
+  passed: boolean;
+  /** The lines of its output that have its figures. */
+  figures: string[];
+  seed?: number | undefined;
+  minutes: number;
+  /** ISO time of its end. */
+  at: string;
+  /** Undefined: what was proved is in no commit. */
+  commit?: string | undefined;
+  machine: string;
+};
+/** By the name of the proof. */
+export type Results = Readonly<Record<string, Result>>;
+export type State = 'passed' | 'failed' | 'stale' | 'never run';
+
+const root = resolve(import.meta.dirname, '../..');
+const file = join(root, 'test/proofs.json');
+
+export const readResults = (): Results => {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    throw new Error(`${file} cannot be read. Restore it with git, or delete it: then nothing is proved.`, {
+      cause: error,
+    });
+  }
+};
+
+/** Writes the results and their page, each in one step: whoever ends the process loses nothing that was proved. */
+export const writeResults = (results: Results): void => {
+  const sorted = Object.fromEntries(
+    proofs.flatMap(({ name }) => (results[name] ? [[name, results[name]]] : [])),
+  );
+  for (const [path, text] of [
+    [file, `${JSON.stringify(sorted, null, 2)}\n`],
+    [join(root, 'test/proofs.md'), pageOf(sorted)],
+  ] as const) {
+    writeFileSync(`${path}.new`, text);
+    renameSync(`${path}.new`, path);
+  }
+};
+
+const git = (...args: string[]) => spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+
+/** The commit that is checked out; undefined if the proof's files differ from it, or there is none. */
+export const commitOf = ({ files }: Proof): string | undefined => {
+  const head = git('rev-parse', '--short=10', 'HEAD');
+  const changed = git('status', '--porcelain', '--', ...files);
+  return head.status === 0 && changed.status === 0 && changed.stdout === '' ? head.stdout.trim() : undefined;
+};
+
+export const machine = `${platform()} ${arch()}, ${cpus().length} × ${cpus()[0]?.model.replace(/ Processor$/, '') ?? 'unknown'}`;
+
+/** A result counts as long as no file of its proof has changed since its commit. */
+export const stateOf = (proof: Proof, result: Result | undefined): State => {
+  if (result === undefined) return 'never run';
+  const { commit, passed } = result;
+  const isSame = commit !== undefined && git('diff', '--quiet', commit, '--', ...proof.files).status === 0;
+  if (!isSame) return 'stale';
+  return passed ? 'passed' : 'failed';
+};
+
+export const repeatOf = ({ name, seed: option }: Proof, seed: number | undefined): string => {
+  const command = `npm run proofs -- --only ${name}`;
+  return option === undefined || seed === undefined ? command : `${command} --seed ${seed}`;
+};
+
+const sizeOf = ({ program }: Proof): string =>
+  program.filter((word) => /^[A-Z_]+=/.test(word) || /^(?:--\w+|\d+)$/.test(word)).join(' ');
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+
+export const pageOf = (results: Results): string => {
+  const rows = proofs.map((proof) => {
+    const result = results[proof.name];
+    const cells = result
+      ? [
+          `${result.passed ? '' : '**failed** '}${result.figures.join('<br>')}`,
+          [sizeOf(proof), proof.seed && result.seed !== undefined ? `seed ${result.seed}` : '']
+            .filter(Boolean)
+            .join(', '),
+          `${result.at.slice(0, 10)}, ${result.minutes} min`,
+          `${result.commit ?? 'not committed'}, ${result.machine}`,
+        ]
+      : ['**never run**', sizeOf(proof), '', ''];
+    return `| ${[`\`${proof.name}\``, proof.claim, ...cells].map(cell).join(' | ')} |`;
+  });
+  return `# What was proved last
+
+Written by \`npm run proofs\`. \`npm run proofs -- --list\` shows which results are stale, because code that they prove has changed since.
+
+| proof | claim | result | size and seed | when, how long | commit, machine |
+|---|---|---|---|---|---|
+${rows.join('\n')}
+`;
+};
