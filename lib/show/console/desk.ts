@@ -7,7 +7,8 @@ import type { Audit } from '../../operate/stage/audit.ts';
 import { UsageError } from '../../operate/stage/command-errors.ts';
 import type { Integrations } from '../../operate/stage/integrations.ts';
 import type { Target } from '../../operate/stage/target.ts';
-import type { Block, View } from '../views/view.ts';
+import { countOf } from '../views/amounts.ts';
+import { type Block, href, type View } from '../views/view.ts';
 import type { Kept } from './cached-value.ts';
 import type { Session } from './guard.ts';
 import { type Html, html } from './html/html.ts';
@@ -154,6 +155,27 @@ export const chosenFrom = async (
   const letters = value.matching(filter);
   return { groups: value.groupsOf(letters), count: letters.length, given, filter };
 };
+
+/** What a run works on, and the screen that begins it again, for `runs.begin`. */
+export const runOn = (path: string, given: Given, { target: { who } }: Desk) => {
+  const { id = [], ...others } = given;
+  const filters = Object.entries(others).map(([name, values]) => `${name} ${values.join(', ')}`);
+  const ids = id.length > 3 ? [countOf(id.length, 'chosen letter')] : id.map((each) => each.slice(0, 8));
+  const about = [...filters, ...ids].join(' · ') || 'all letters';
+  return { about: `${about}, by ${who}`, again: href(path, given) };
+};
+
+/** For letters that no longer match: links to what became of them. */
+export const becameOf = ({ id: ids = [] }: Filter): View =>
+  ids.length === 0
+    ? []
+    : [
+        {
+          links: ids.slice(0, 3).map((id) => ({
+            ...{ text: `What became of ${id.slice(0, 8)}`, to: `/letters/${encodeURIComponent(id)}` },
+          })),
+        },
+      ];
 
 const idsOnly = (ids: readonly string[]): URLSearchParams =>
   new URLSearchParams(ids.map((id): [string, string] => ['id', id]));

@@ -7,9 +7,20 @@ import { editPlanView } from '../../views/changes.ts';
 import { groupTable, matchText } from '../../views/letters.ts';
 import { resultView } from '../../views/plan.ts';
 import { text } from '../../views/view.ts';
-import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, htmlOf, reasonIn } from '../desk.ts';
+import {
+  addScreen,
+  addVerb,
+  becameOf,
+  chosenFrom,
+  type Desk,
+  filterFrom,
+  htmlOf,
+  reasonIn,
+  runOn,
+} from '../desk.ts';
 import { checkbox, choice, hiddenFields, reasonField, textField } from '../html/forms.ts';
 import { type Html, html } from '../html/html.ts';
+import type { Work } from '../runs.ts';
 import { lookedText } from './replay.ts';
 import { rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
 
@@ -22,7 +33,7 @@ export const addEdit = (desk: Desk): void => {
   };
 
   addScreen(desk, ['/edit', 'Edit'], async (query) => {
-    const { groups, count, given } = await chosenFrom(desk, query);
+    const { groups, count, given, filter } = await chosenFrom(desk, query);
     const [name = '', ...others] = new Set(groups.map((group) => group.function));
     const fields = others.length === 0 ? fieldsOf(name) : new Map<string, Column>();
     const form = html`<form method="post" action="/edit" class="fields">${hiddenFields({ ...given, function: name })}
@@ -32,6 +43,7 @@ ${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the 
     const chosen = [
       text(`${matchText(count)}.`),
       groupTable('Letters by cause', groups, 'There is nothing to edit.'),
+      ...(count === 0 ? becameOf(filter) : []),
     ];
     return html`${htmlOf(desk, chosen)}${
       count === 0 || readOnly
@@ -43,15 +55,15 @@ ${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the 
   });
 
   addVerb(desk, '/edit', (form) => {
-    const { filter } = filterFrom(form);
+    const { filter, given } = filterFrom(form);
     const reason = reasonIn(form);
     if (Object.keys(filter).length === 0)
       throw new UsageError('Which letters? Choose some, or set a filter.');
     const changes = changesIn(form, fieldsOf(form.get('function') ?? ''));
     if (changes.length === 0) throw new UsageError('Nothing is changed. Fill in a field, or remove one.');
-    return runs.begin('Edit', async (at) => {
+    const work = async (at: Work): Promise<void> => {
       const options: Parameters<typeof editLetters>[1] = {
-        ...{ ...runDefaults, ...sendingHooks(at), filter, reason, audit },
+        ...{ ...runDefaults, filter, reason, audit, signal: at.signal },
         ...{ includeUncertain: form.get('includeUncertain') === 'yes', reveal: false, isOpened: false },
         change: async (body, problem) => {
           if (problem !== undefined) throw new RefusedError(problem);
@@ -65,8 +77,10 @@ ${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the 
           return answer !== undefined;
         },
       };
+      Object.assign(options, sendingHooks(at, options));
       at.show('Result', resultView(await editLetters(target, options)));
-    });
+    };
+    return runs.begin('Edit', work, runOn('/edit', given, desk));
   });
 };
 

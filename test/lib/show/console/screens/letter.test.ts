@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
+import { never, officesForTests } from '../../cli/office.ts';
+import { openConsole } from '../attacker.ts';
+
+const offices = officesForTests();
+
+test('the address of a letter that was dealt with shows what became of it, and who did it', async () => {
+  const office = await offices.open();
+  const [one = '', other = ''] = await office.park([{}, {}]);
+  await discardLetters(
+    { ...office.target, who: 'jane' },
+    {
+      ...{ filter: { id: [one] }, reason: 'on paper', dryRun: false, audit: office.audit, signal: never },
+      confirm: async () => true,
+    },
+  );
+  const ours = await openConsole({ ...office.target, who: 'ida' });
+  const gone = await ours.get(`/letters/${one}`);
+  expect(gone.status).toBe(200);
+  expect(gone.text).toMatch(/no longer a letter[\s\S]*discarded by jane: on paper/);
+  for (const screen of ['replay', 'discard', 'edit'])
+    expect((await ours.get(`/${screen}?id=${one}`)).text).toContain(
+      `<a class="button" href="/letters/${one}">`,
+    );
+  expect((await ours.get('/letters/00000000')).status).toBe(400);
+  expect((await ours.get(`/letters/${other}`)).text).toContain('a letter for');
+  await ours.close();
+});
+
+test('the list of runs tells them apart: on what, by whom, how they ended, and how to plan again', async () => {
+  const office = await offices.open();
+  const [one = '', other = ''] = await office.park([{}, {}]);
+  const ours = await openConsole({ ...office.target, who: 'ida' });
+  for (const id of [one, other]) {
+    const { headers } = await ours.post('/replay', { id });
+    const run = headers.location ?? '';
+    const asked = async (): Promise<string> => {
+      const { text } = await ours.get(run);
+      const [, question] = /name="question" value="([^"]+)"/.exec(text) ?? [];
+      return question ?? asked();
+    };
+    await ours.post(`${run}/answer`, {
+      question: await asked(),
+      answer: id === one ? 'no' : 'yes',
+      rate: '500',
+    });
+    if (id === one) expect((await ours.get(run)).text).toContain(`<a href="/replay?id=${id}">Plan again</a>`);
+  }
+  const { text } = await ours.get('/runs');
+  expect(text).toContain(`${one.slice(0, 8)}, by ida`);
+  expect(text).toContain(`${other.slice(0, 8)}, by ida`);
+  expect(text).toContain('Nothing was changed.');
+  await ours.close();
+});
