@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { stream } from 'hono/streaming';
+import type { LetterRecord } from '../../delivery/letters/record.ts';
 import { type Filter, filterSchema } from '../../operate/messages/letters/filter.ts';
 import type { Group } from '../../operate/messages/letters/groups.ts';
 import type { Status } from '../../operate/reviews/status.ts';
@@ -145,7 +146,7 @@ export const filterFrom = (query: URLSearchParams): { filter: Filter; given: Giv
 export const chosenFrom = async (
   { lists }: Desk,
   query: URLSearchParams,
-): Promise<{ groups: Group[]; count: number; given: Given; filter: Filter }> => {
+): Promise<{ letters: LetterRecord[]; groups: Group[]; count: number; given: Given; filter: Filter }> => {
   const ticked = query.getAll('selected');
   if (query.get('of') === 'selected' && ticked.length === 0)
     throw new UsageError('No letter is ticked. Tick some, or choose all that match.');
@@ -153,7 +154,7 @@ export const chosenFrom = async (
   const { filter, given } = filterFrom(asked);
   const { value } = await lists.letters.get();
   const letters = value.matching(filter);
-  return { groups: value.groupsOf(letters), count: letters.length, given, filter };
+  return { letters, groups: value.groupsOf(letters), count: letters.length, given, filter };
 };
 
 /** What a run works on, and the screen that begins it again, for `runs.begin`. */

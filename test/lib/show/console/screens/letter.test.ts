@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
-import { never, officesForTests } from '../../cli/office.ts';
+import { eventBody, never, officesForTests } from '../../cli/office.ts';
 import { openConsole } from '../attacker.ts';
 
 const offices = officesForTests();
@@ -51,5 +51,32 @@ test('the list of runs tells them apart: on what, by whom, how they ended, and h
   expect(text).toContain(`${one.slice(0, 8)}, by ida`);
   expect(text).toContain(`${other.slice(0, 8)}, by ida`);
   expect(text).toContain('Nothing was changed.');
+  await ours.close();
+});
+
+test('the form for one letter shows what its fields hold, and marks what fails; values are revealed with a reason', async () => {
+  const office = await offices.open();
+  const [id = ''] = await office.park([
+    {
+      body: eventBody('grade-push', { comments: 'well done', userId: 301 }),
+      failure: {
+        kind: 'invalid',
+        message: 'Not valid: data.comments: must be shorter; data.grade: is missing',
+      },
+    },
+  ]);
+  const ours = await openConsole(office.target);
+  const fieldIn = (page: string, path: string): string =>
+    page.split('<div class="field">').find((each) => each.includes(`name="set:${path}"`)) ?? '';
+  const masked = (await ours.get(`/edit?id=${id}`)).text;
+  expect(masked).toContain(`data-load="/letters/${id}/message"`);
+  expect(masked).not.toContain('now: ');
+  expect(fieldIn(masked, 'comments')).toContain('must be shorter');
+  expect(fieldIn(masked, 'grade.points')).toContain('is missing');
+  expect(fieldIn(masked, 'userId')).not.toContain('class="problem"');
+  expect((await ours.post('/edit/values', { id })).status).toBe(400);
+  const revealed = (await ours.post('/edit/values', { id, reason: 'a call' })).text;
+  expect(fieldIn(revealed, 'comments')).toContain('now: <bdi>well done</bdi>');
+  expect(revealed).toContain('name="reason" value="a call"');
   await ours.close();
 });
