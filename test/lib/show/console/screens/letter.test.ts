@@ -80,3 +80,24 @@ test('the form for one letter shows what its fields hold, and marks what fails; 
   expect(revealed).toContain('name="reason" value="a call"');
   await ours.close();
 });
+
+test('letters that need a decision are revealed together, for one reason, and each can be decided on', async () => {
+  const office = await offices.open();
+  const failure = { kind: 'uncertain' as const, remedy: 'Look for a grade with this comment.' };
+  const ids = await office.park(
+    ['well done', 'see me'].map((comments) => ({ body: eventBody('grade-push', { comments }), failure })),
+  );
+  await office.park([{ body: eventBody('grade-push', { comments: 'not to be seen' }) }]);
+  const ours = await openConsole(office.target);
+  expect((await ours.get('/uncertain')).text).not.toContain('well done');
+  expect((await ours.post('/uncertain/reveal')).status).toBe(400);
+  const { text } = await ours.post('/uncertain/reveal', { reason: 'a look at the platform' });
+  for (const told of ['well done', 'see me', 'Look for a grade with this comment.'])
+    expect(text).toContain(told);
+  expect(text).not.toContain('not to be seen');
+  for (const id of ids) expect(text).toContain(`name="id" value="${id}"`);
+  expect(text.match(/name="reason" value="a look at the platform"/g)).toHaveLength(2);
+  const audited = [...(await office.objects('audit/')).values()].join('');
+  expect(audited).toMatch(/letters show --reveal.*a look at the platform/);
+  await ours.close();
+});
