@@ -368,7 +368,9 @@ describe.concurrent('before anything is changed', () => {
     });
     expect(discarded).toMatchObject({
       status: 0,
-      out: expect.stringMatching(/2 letters were discarded\. Archived in:\n {2}s3:\/\//),
+      out: expect.stringMatching(
+        /2 letters were discarded\. Archived in:\n {2}s3:\/\/\S+\/\nTo restore them: .*letters import s3:/,
+      ),
     });
     const address = /s3:\S+/.exec(discarded.out)?.[0];
     const imported = await sisRelay(`letters import ${address} --yes ${stack}`);
