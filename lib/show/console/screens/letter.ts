@@ -1,17 +1,15 @@
 import { historyIn } from '../../../delivery/letters/history.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { compareWithOriginal } from '../../../operate/messages/edit/original.ts';
-import { findLetter, NoLetterError } from '../../../operate/messages/letters/find-letter.ts';
 import { showLetter } from '../../../operate/messages/letters/show.ts';
+import { letterOrTrace } from '../../../operate/messages/trace/letter-or-trace.ts';
 import { traceOf } from '../../../operate/messages/trace/trace.ts';
 import { ageOf } from '../../views/amounts.ts';
 import { firstAction, kindTone, letterView, subjectOf } from '../../views/letters.ts';
-import { timelineView, traceView } from '../../views/trace.ts';
+import { noLetterView, timelineView } from '../../views/trace.ts';
 import { type Block, badge, href, noteIf, section, text, type View } from '../../views/view.ts';
 import { addScreen, type Context, type Desk, formOf, htmlOf, partOf, reasonIn, render } from '../desk.ts';
 import { html } from '../html/html.ts';
-
-const noLetterNote = { tone: 'plain', text: 'This is no longer a letter. What became of it:' } as const;
 
 const asked = (context: Context) => ({ id: context.req.param('id') ?? '', signal: context.req.raw.signal });
 
@@ -19,16 +17,11 @@ export const addLetter = (desk: Desk): void => {
   const { app, target, audit, integrations } = desk;
   addScreen(desk, ['/letters/:id', 'Letter'], async (_, context) => {
     const { signal, ...given } = asked(context);
-    const traced = (id: string) =>
-      traceOf(target, id, { log: false, functions: [...integrations.keys()], signal });
-    const letter = await findLetter(target, given.id, signal).catch(async (error: unknown) => {
-      const trace = error instanceof NoLetterError ? await traced(given.id) : undefined;
-      if (trace === undefined || trace.events.length === 0) throw error;
-      return trace;
-    });
-    if ('events' in letter) return [noLetterNote, ...traceView(letter, false)];
-    const { id, record } = letter;
-    const trace = await traced(id);
+    const options = { functions: [...integrations.keys()], signal };
+    const found = await letterOrTrace(target, given.id, options);
+    if ('trace' in found) return noLetterView(found.trace);
+    const { id, record } = found.letter;
+    const trace = await traceOf(target, id, { ...options, log: false });
     return [
       ...recordView(id, record),
       section('What happened', ...timelineView(trace)),

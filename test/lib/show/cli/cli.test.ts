@@ -362,7 +362,7 @@ describe.concurrent('before anything is changed', () => {
 
   test('and then it is done, and said', async () => {
     const { office, stack } = await opened();
-    await office.park([{}, {}, { failure: { kind: 'invalid' } }]);
+    const [id = ''] = await office.park([{}, {}, { failure: { kind: 'invalid' } }]);
     const discarded = await sisRelay(`letters discard --kind rejected --reason "not ours" ${stack}`, {
       answers: ['y'],
     });
@@ -371,6 +371,10 @@ describe.concurrent('before anything is changed', () => {
       out: expect.stringMatching(
         /2 letters were discarded\. Archived in:\n {2}s3:\/\/\S+\/\nTo restore them: .*letters import s3:/,
       ),
+    });
+    expect(await sisRelay(`letters show ${id} ${stack}`)).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/no longer a letter[\s\S]*discarded by .*: not ours/),
     });
     const address = /s3:\S+/.exec(discarded.out)?.[0];
     const imported = await sisRelay(`letters import ${address} --yes ${stack}`);
