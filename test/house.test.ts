@@ -89,7 +89,7 @@ const rooms: Record<string, string> = {
   'show/cli':
     'show/console show/views operate/reviews operate/messages operate/stage scheduled/reconcile sources/snapshots delivery/crosswalk runtime/privacy message',
   'show/console':
-    'show/views operate/reviews operate/messages operate/stage sources/snapshots sources/mapping delivery/letters runtime/privacy message',
+    'show/views operate/reviews operate/messages operate/stage sources/mapping delivery/letters runtime/privacy message',
   'show/views':
     'operate/reviews operate/messages operate/stage scheduled/reconcile sources/snapshots runtime/telemetry runtime/privacy message',
   functions:

@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { stream } from 'hono/streaming';
+import type { LetterRecord } from '../../delivery/letters/record.ts';
 import { type Filter, filterSchema } from '../../operate/messages/letters/filter.ts';
 import type { Group } from '../../operate/messages/letters/groups.ts';
 import type { Status } from '../../operate/reviews/status.ts';
@@ -7,7 +8,8 @@ import type { Audit } from '../../operate/stage/audit.ts';
 import { UsageError } from '../../operate/stage/command-errors.ts';
 import type { Integrations } from '../../operate/stage/integrations.ts';
 import type { Target } from '../../operate/stage/target.ts';
-import type { Block, View } from '../views/view.ts';
+import { countOf } from '../views/amounts.ts';
+import { type Block, href, type View } from '../views/view.ts';
 import type { Kept } from './cached-value.ts';
 import type { Session } from './guard.ts';
 import { type Html, html } from './html/html.ts';
@@ -144,7 +146,7 @@ export const filterFrom = (query: URLSearchParams): { filter: Filter; given: Giv
 export const chosenFrom = async (
   { lists }: Desk,
   query: URLSearchParams,
-): Promise<{ groups: Group[]; count: number; given: Given; filter: Filter }> => {
+): Promise<{ letters: LetterRecord[]; groups: Group[]; count: number; given: Given; filter: Filter }> => {
   const ticked = query.getAll('selected');
   if (query.get('of') === 'selected' && ticked.length === 0)
     throw new UsageError('No letter is ticked. Tick some, or choose all that match.');
@@ -152,8 +154,29 @@ export const chosenFrom = async (
   const { filter, given } = filterFrom(asked);
   const { value } = await lists.letters.get();
   const letters = value.matching(filter);
-  return { groups: value.groupsOf(letters), count: letters.length, given, filter };
+  return { letters, groups: value.groupsOf(letters), count: letters.length, given, filter };
 };
+
+/** What a run works on, and the screen that begins it again, for `runs.begin`. */
+export const runOn = (path: string, given: Given, { target: { who } }: Desk) => {
+  const { id = [], ...others } = given;
+  const filters = Object.entries(others).map(([name, values]) => `${name} ${values.join(', ')}`);
+  const ids = id.length > 3 ? [countOf(id.length, 'chosen letter')] : id.map((each) => each.slice(0, 8));
+  const about = [...filters, ...ids].join(' · ') || 'all letters';
+  return { about: `${about}, by ${who}`, again: href(path, given) };
+};
+
+/** For letters that no longer match: links to what became of them. */
+export const becameOf = ({ id: ids = [] }: Filter): View =>
+  ids.length === 0
+    ? []
+    : [
+        {
+          links: ids.slice(0, 3).map((id) => ({
+            ...{ text: `What became of ${id.slice(0, 8)}`, to: `/letters/${encodeURIComponent(id)}` },
+          })),
+        },
+      ];
 
 const idsOnly = (ids: readonly string[]): URLSearchParams =>
   new URLSearchParams(ids.map((id): [string, string] => ['id', id]));

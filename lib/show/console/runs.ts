@@ -15,6 +15,10 @@ export type Question = {
 export type Run = {
   id: string;
   title: string;
+  /** What it works on. It stays out of the title, which browsers keep. */
+  about: string;
+  /** The address that begins it again. */
+  again: string | undefined;
   startedMs: number;
   /** By title, in the order in which they were first shown. */
   parts: Map<string, View>;
@@ -49,10 +53,14 @@ type RunsOptions = { signal: AbortSignal; sentence(error: unknown): string; onEn
 export const createRuns = ({ signal, sentence, onEnd }: RunsOptions) => {
   const runs = new Map<string, Run & { abort: AbortController; over: Promise<void> }>();
 
-  const begin = (title: string, work: (at: Work) => Promise<void>): Run => {
+  const begin = (
+    title: string,
+    work: (at: Work) => Promise<void>,
+    { about = '', again }: { about?: string; again?: string } = {},
+  ): Run => {
     const abort = new AbortController();
     const run: Run = {
-      ...{ id: newId(), title, startedMs: Date.now(), parts: new Map(), version: 0 },
+      ...{ id: newId(), title, about, again, startedMs: Date.now(), parts: new Map(), version: 0 },
       ...{ progress: undefined, question: undefined, ended: undefined, problem: undefined, stopped: false },
     };
     const tell = (news: Partial<Run>): void => void Object.assign(run, { ...news, version: run.version + 1 });

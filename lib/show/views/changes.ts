@@ -23,7 +23,10 @@ export const discardedView = ({ discarded, failed, left, archives, backLater }: 
           tone: 'good' as const,
           text: `${countOf(discarded, 'letter was', 'letters were')} discarded. Archived in:`,
         },
-        list(archives),
+        list(foldersOf(archives)),
+        ...foldersOf(archives).map((folder) => ({
+          ...{ lead: 'To restore them', command: `letters import ${folder}` },
+        })),
       ]),
   ...noteIf(
     failed.length > 0,
@@ -40,6 +43,11 @@ export const discardedView = ({ discarded, failed, left, archives, backLater }: 
     'plain',
     `${countOf(backLater, 'letter becomes', 'letters become')} visible again when the lease ends.`,
   ),
+];
+
+/** One discard writes many files into its folder. */
+const foldersOf = (addresses: readonly string[]): string[] => [
+  ...new Set(addresses.map((address) => address.slice(0, address.lastIndexOf('/') + 1))),
 ];
 
 export const exportedView = ({ exported, gone, limitReached }: Exported, file: string): View => [

@@ -108,26 +108,15 @@ export const about: Columns<Parameters<typeof subjectOf>[0]> = {
   'User · course · thing': (each) => subjectOf(each) || '–',
 };
 
+/** What distinguishes a cause: its id, as `--cause` takes it, and the whole text. */
+export const causeColumns = {
+  Cause: ({ cause }) => ({ text: cause, code: true }),
+  'What failed': (group) => ({ text: causeText(group), isWhole: true }),
+} satisfies Columns<Pick<PlannedGroup, 'cause' | 'error' | 'words'>>;
+
 /** One row per cause. */
 export const groupTable = (caption: string, groups: readonly PlannedGroup[], empty = ''): Block =>
-  table(
-    caption,
-    groups,
-    { Letters: ({ letters }) => letters, ...origin, 'What failed': causeText },
-    { empty },
-  );
-
-/** Options that select a cause. Security: a letter may contain anything, so none of its text appears in a command. */
-export const causeOptions = ({
-  function: name,
-  kind,
-  words: [told = ''],
-}: Pick<PlannedGroup, 'function' | 'kind' | 'words'>): string =>
-  [
-    ...(/^[\w-]+$/.test(name) ? [`--function ${name}`] : []),
-    `--kind ${kind}`,
-    ...(/^[A-Za-z .,:()/-]{4,80}$/.test(told) ? [`--error "${told}"`] : []),
-  ].join(' ');
+  table(caption, groups, { Letters: ({ letters }) => letters, ...origin, ...causeColumns }, { empty });
 
 /** The first action for letters of a kind; some kinds have none. */
 export const firstAction = (kind: string, which: { cause: string } | { id: string }): Block[] => {
@@ -141,7 +130,6 @@ export const groupsView = (found: Groups, name: string): View => {
   const [largest] = groups;
   if (largest === undefined || matching === 0)
     return [text(nothingText(found, name)), ...remarksOnLetters(found)];
-  const options = causeOptions({ ...largest, words: [] });
   return [
     { heading: `${name}: ${groupsText(found)}` },
     part(
@@ -151,6 +139,7 @@ export const groupsView = (found: Groups, name: string): View => {
         {
           Letters: ({ letters }) => letters,
           ...origin,
+          Cause: causeColumns.Cause,
           Oldest: ({ oldestMs }) => ({ sinceMs: oldestMs }),
           Newest: ({ newestMs }) => ({ sinceMs: newestMs }),
         },
@@ -158,10 +147,10 @@ export const groupsView = (found: Groups, name: string): View => {
       ),
     ),
     ...remarksOnLetters(found),
-    { lead: 'One by one', command: `letters list ${options}` },
+    { lead: 'One by one', command: `letters list --cause ${largest.cause}` },
     ...(largest.kind === 'unknown-source'
       ? []
-      : [{ lead: 'Send again', command: `letters replay ${options} --dry-run` }]),
+      : [{ lead: 'Send again', command: `letters replay --cause ${largest.cause} --dry-run` }]),
   ];
 };
 

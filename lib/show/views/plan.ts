@@ -1,12 +1,18 @@
 import { replayedOften } from '../../message/letter-kinds.ts';
 import type { Plan, PlannedGroup } from '../../operate/messages/replay/plan.ts';
 import type { ReplayResult } from '../../operate/messages/replay/replay.ts';
-import type { Canary, CauseCounts, ReplayCounts, RunOptions } from '../../operate/messages/replay/run.ts';
+import type {
+  Canary,
+  CauseCounts,
+  OutcomeCounts,
+  ReplayCounts,
+  RunOptions,
+} from '../../operate/messages/replay/run.ts';
 import type { ConnectionReport } from '../../operate/stage/connection/check.ts';
 import type { PausedFunction } from '../../operate/stage/pause.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import { countOf, durationOf, numberOf } from './amounts.ts';
-import { causeOptions, causeText, groupTable, matchText, origin, remarksOnLetters } from './letters.ts';
+import { causeColumns, groupTable, matchText, origin, remarksOnLetters } from './letters.ts';
 import { isPaused, pausedNotes } from './pause.ts';
 import {
   type Block,
@@ -64,11 +70,6 @@ export const planSections = (
 };
 
 const sendNotes = (send: PlannedGroup[], report: Pick<ConnectionReport, 'reachable'> | undefined): Note[] => [
-  ...noteIf(
-    send.some(({ kind }) => kind === 'invalid'),
-    'plain',
-    'Invalid messages are checked first. If their function would still refuse them, they stay letters.',
-  ),
   ...noteIf(
     send.some(({ kind }) => /^missing-(scope|permission)$/.test(kind)) && report?.reachable === true,
     'plain',
@@ -136,6 +137,26 @@ const canarySentence = ({ letters, cameBack, waits, undecided, seconds }: Canary
     ...(undecided > 0 ? [`${undecided} have no outcome yet`] : []),
   ];
   return `Canary of ${letters}: ${parts.join(', ')} (after ${Math.round(seconds)} s)`;
+};
+
+/** The outcomes so far, and about how long the sending of the rest takes. */
+export const outcomesText = (counts: OutcomeCounts, { rate }: Pick<RunOptions, 'rate'>): string => {
+  const { sent, through, cameBack, waits, unknown, setAside, notTried } = counts;
+  const parts = [
+    `${numberOf(through)} went through`,
+    ...(cameBack > 0 ? [`${numberOf(cameBack)} came back`] : []),
+    ...(waits > 0 ? [countOf(waits, 'waits', 'wait')] : []),
+    ...(unknown > 0 ? [countOf(unknown, 'has no outcome yet', 'have no outcome yet')] : []),
+  ];
+  const rest = [
+    ...(setAside > 0
+      ? [`${countOf(setAside, 'is', 'are')} set aside, because the canary of the cause failed`]
+      : []),
+    ...(notTried > 0
+      ? [`${countOf(notTried, 'was', 'were')} not sent yet (${durationOf(notTried / rate)})`]
+      : []),
+  ];
+  return `${[`Of ${numberOf(sent)} sent, ${parts.join(', ')}`, ...rest].join('; ')}.`;
 };
 
 type Ended = Pick<ReplayResult, 'stoppedBecause' | 'backLater'> & { counts: ReplayCounts };
@@ -252,9 +273,11 @@ export const resultView = ({
       Unknown: ({ unknown }) => unknown,
       'Not tried': ({ setAside, notTried }) => setAside + notTried,
       ...origin,
-      'What failed': causeText,
+      ...causeColumns,
     }),
-    ...byCause.flatMap(nextOf),
+    ...byCause.flatMap((cause) =>
+      nextOf(cause, { cameBackAs, isStopped: more.stoppedBecause !== undefined }),
+    ),
     section('They came back as:', groupTable('They came back as', cameBackAs), ...cameBackAs.map(todoOf)),
     section('They wait for:', groupTable('They wait for', waitFor)),
     ...resultNotes({ counts, ...more }),
@@ -263,12 +286,16 @@ export const resultView = ({
 
 const todoOf = ({ remedy }: { remedy: string }): Note => ({ tone: 'todo', text: remedy });
 
-const nextOf = (cause: CauseCounts): Block[] => {
-  const { cameBack, waits, unknown, setAside, notTried, function: name } = cause;
-  const options = causeOptions(cause);
-  const unknownText = `${numberOf(unknown)} of ${name} have no outcome yet: it may be paused, or fail`;
+const nextOf = (
+  { cameBack, waits, unknown, setAside, notTried, function: name, cause: id }: CauseCounts,
+  { cameBackAs, isStopped }: Pick<ReplayCounts, 'cameBackAs'> & { isStopped: boolean },
+): Block[] => {
+  const isThere = setAside > 0 || cameBackAs.some(({ cause }) => cause === id);
+  const unknownText = isStopped
+    ? `${numberOf(unknown)} of ${name} had no outcome yet when the run stopped`
+    : `${numberOf(unknown)} of ${name} have no outcome yet: it may be paused, or fail`;
   return [
-    ...(cameBack + setAside > 0 ? [{ command: `letters groups ${options}` }] : []),
+    ...(isThere ? [{ command: `letters groups --cause ${id}` }] : []),
     ...(waits > 0
       ? [
           {
@@ -278,6 +305,6 @@ const nextOf = (cause: CauseCounts): Block[] => {
         ]
       : []),
     ...(unknown > 0 ? [{ tone: 'warn' as const, to: '/', text: unknownText, command: 'status' }] : []),
-    ...(cameBack + setAside === 0 && notTried > 0 ? [{ command: `letters replay ${options}` }] : []),
+    ...(cameBack + setAside === 0 && notTried > 0 ? [{ command: `letters replay --cause ${id}` }] : []),
   ];
 };

@@ -1,6 +1,11 @@
 import type { Decided } from '../../operate/reviews/snapshots/decide.ts';
 import type { SnapshotDiff } from '../../operate/reviews/snapshots/diff.ts';
-import type { RefusedRow, ShownSnapshot, SnapshotList } from '../../operate/reviews/snapshots/read.ts';
+import type {
+  ProposedSnapshot,
+  RefusedRow,
+  ShownSnapshot,
+  SnapshotList,
+} from '../../operate/reviews/snapshots/read.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import { rowsTold } from '../../sources/snapshots/package/rows.ts';
 import { fileNameOf, isTable } from '../../sources/snapshots/request.ts';
@@ -200,13 +205,25 @@ const changeTable = ({ byKind, counts }: Pick<SnapshotRecord, 'byKind' | 'counts
     }),
   );
 
+/** Whom it would remove, in words. */
+const removedSection = ({ removed, byKind }: ProposedSnapshot): Block => {
+  if (removed.length === 0) return part();
+  const counted = Object.entries(byKind).flatMap(([kind, each]) =>
+    each.removed === 0 ? [] : [`${numberOf(each.removed)} ${plain(wordsOfKind[kind] ?? kind)}`],
+  );
+  return section(`It would remove ${counted.join(', ')}, such as:`, list(removed.map(plain)));
+};
+
+const wordsOfKind: Record<string, string> = { lineItems: 'line items' };
+
 /** Shown before a decision. */
-export const snapshotPlanView = (snapshot: SnapshotRecord): View => {
+export const snapshotPlanView = (snapshot: ProposedSnapshot): View => {
   const { id, key, droppedAt } = snapshot;
   return [
     { heading: `Snapshot ${id}: ${snapshotState(snapshot)}`, tone: snapshotTone(snapshot) },
     text(`${key}, dropped at ${droppedAt} (${ageOf(Date.parse(droppedAt))} ago); ${sentText(snapshot)}`),
     ...snapshotNotes(snapshot),
+    removedSection(snapshot),
     changeTable(snapshot),
   ];
 };

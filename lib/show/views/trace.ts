@@ -103,6 +103,12 @@ export const traceView = (trace: Trace, log: boolean): View =>
       ]
     : [...trace.messages.map(headOf), part(...timelineView(trace))];
 
+/** For the id of a letter that was dealt with. */
+export const noLetterView = (trace: Trace): View => [
+  { tone: 'plain', text: 'This is no longer a letter. What became of it:' },
+  ...traceView(trace, false),
+];
+
 /** The events in order of time. */
 export const timelineView = ({
   events,

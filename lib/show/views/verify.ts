@@ -1,4 +1,5 @@
 import { undecidedKinds } from '../../message/failure.ts';
+import type { LetterDetails } from '../../operate/messages/letters/show.ts';
 import type { Verified } from '../../operate/messages/verify/verify.ts';
 import { countOf, numberOf } from './amounts.ts';
 import { about, letterLink } from './letters.ts';
@@ -10,6 +11,7 @@ import {
   type Note,
   noteIf,
   part,
+  section,
   table,
   text,
   type View,
@@ -56,6 +58,19 @@ export const verifiedView = ({ letters, ...counts }: Verified, name: string): Vi
     ...allOf(letters, { found: 'absent', action: '/decide', act: (count) => `Send ${count} not found` }),
   ];
 };
+
+/** All that is needed to decide on letters: what to look for, and what each is about. `reason`: why they were revealed. */
+export const revealedView = (letters: readonly LetterDetails[], reason: string): View => [
+  ...noteIf(letters.length === 0, 'warn', 'None of these letters can be read now.'),
+  ...letters.map((letter) =>
+    section(
+      `${letter.function}, letter ${letter.id.slice(0, 8)}`,
+      { tone: 'todo', text: letter.remedy },
+      { document: letter.message, label: `Message of ${letter.id.slice(0, 8)}` },
+      decisionForm(letter.id, reason),
+    ),
+  ),
+];
 
 /** Contains the kinds: an old screen must not decide on a letter whose kind has changed since. */
 export const decisionForm = (id: string, reason = ''): Form => ({

@@ -11,8 +11,11 @@ export type Tone = 'good' | 'bad' | 'unknown' | 'warn' | 'todo' | 'plain' | 'qui
  */
 export type Note = { tone: Tone; text: string; command?: string; to?: string };
 
-/** `to`: the console's screen with details. `code`: a name as it is typed. `badge`: one of a few states or kinds. */
-export type Words = { text: string; tone?: Tone; to?: string; code?: true; badge?: true };
+/**
+ * `to`: the console's screen with details. `code`: a name as it is typed. `badge`: one of a few states or kinds. `isWhole`: in the last
+ * column of a table, it is wrapped where others are cut.
+ */
+export type Words = { text: string; tone?: Tone; to?: string; code?: true; badge?: true; isWhole?: true };
 
 export type Piece = string | number | undefined | Words;
 

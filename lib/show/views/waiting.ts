@@ -1,7 +1,8 @@
+import { dispositions, type FailureKind } from '../../message/failure.ts';
 import type { Waiting, WaitingGroup, WaitingMessage } from '../../operate/messages/waiting/waiting.ts';
 import type { WakePlan, Woken } from '../../operate/messages/waiting/wake.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
-import { kindTone, subjectOf } from './letters.ts';
+import { about, kindTone } from './letters.ts';
 import {
   type Block,
   badge,
@@ -84,7 +85,7 @@ export const waitingView = ({ groups, messages, matching }: Waiting, name: strin
         Kind: ({ kind }) => badge(kind, kindTone(kind)),
         Tries: ({ attempts }) => attempts,
         Next: nextText,
-        About: (message) => subjectOf(message) || '–',
+        ...about,
       }),
     ),
     ...(messages.length < matching
@@ -96,9 +97,13 @@ export const waitingView = ({ groups, messages, matching }: Waiting, name: strin
   ];
 };
 
+/** Waking can help only if a person can remove the cause, and if the queue hides some of the messages until their next try. */
+const canBeWoken = ({ kind, nextMs }: Pick<WaitingGroup, 'kind' | 'nextMs'>): boolean =>
+  dispositions[kind as FailureKind] === 'wait' && nextMs !== undefined;
+
 /** The commands for each kind of cause, the largest cause first. */
 export const wakeCommands = (groups: readonly WaitingGroup[]): Block[] =>
-  [...new Set(groups.map(({ kind }) => kind))].map((kind) => ({
+  [...new Set(groups.filter(canBeWoken).map(({ kind }) => kind))].map((kind) => ({
     ...{ lead: 'Once the cause is gone', command: `waiting wake --kind ${kind}` },
   }));
 
@@ -119,10 +124,15 @@ export const waitingGroupTable = (
       'Next try': nextOfGroup,
     },
     {
-      under: ({ function: name, kind, error, remedy }) => [
+      under: ({ function: name, kind, error, remedy, nextMs }) => [
         text({ text: error, to: href('/waiting', { function: name, kind }) }),
         ...noteIf(remedy !== '', 'todo', remedy),
-        ...(isPlan ? [] : [wakeForm({ function: name, kind })]),
+        ...noteIf(
+          !isPlan && dispositions[kind as FailureKind] !== 'wait',
+          'quiet',
+          'It ends by itself. To wake them changes nothing.',
+        ),
+        ...(!isPlan && canBeWoken({ kind, nextMs }) ? [wakeForm({ function: name, kind })] : []),
       ],
     },
   );

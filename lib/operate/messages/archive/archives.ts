@@ -1,36 +1,47 @@
 import { bucketOf, dayOf, objectsSince } from '../../stage/audit-log.ts';
 import type { Target } from '../../stage/target.ts';
 
-/** Letters that an operator took out of the queue, or the original of an edited letter. */
+/** What one command put into the bucket: letters that it took out of the queue, or the originals of letters that it edited. */
 export type Archive = {
+  /** The beginning of the addresses of its files; of discarded letters, `letters import` takes it. */
   address: string;
   what: 'discarded' | 'edited';
+  /** When the last of its files was written. */
   at: string;
+  files: number;
   bytes: number;
 };
 
-/** The newest ones; older ones are not listed. */
-const maxArchives = 1_000;
 const dayMs = 24 * 3_600_000;
 
 /** The archives since then, newest first. @throws if the bucket cannot be read. */
 export const listArchives = async (
   target: Target,
   { sinceMs, signal }: { sinceMs: number; signal: AbortSignal },
-): Promise<{ archives: Archive[]; isWhole: boolean }> => {
+): Promise<Archive[]> => {
   const bucket = await bucketOf(target);
   const client = await target.s3();
-  const found: Archive[] = [];
+  const found = new Map<string, Archive>();
   const list = async (what: Archive['what']): Promise<void> => {
     // An archive's name has the day on which its command began, and the command may have run past midnight.
     const objects = objectsSince({ client, bucket }, what, dayOf(sinceMs - dayMs), signal);
-    for await (const { Key, LastModified, Size: bytes = 0 } of objects)
-      if (LastModified !== undefined && LastModified.getTime() >= sinceMs)
-        found.push({ address: `s3://${bucket}/${Key}`, what, at: LastModified.toISOString(), bytes });
+    for await (const { Key, LastModified, Size = 0 } of objects) {
+      if (LastModified === undefined || LastModified.getTime() < sinceMs) continue;
+      const address = `s3://${bucket}/${commandOf(Key)}`;
+      const at = LastModified.toISOString();
+      const { files, bytes, ...known } = found.get(address) ?? { address, what, at, files: 0, bytes: 0 };
+      found.set(address, {
+        ...{ ...known, files: files + 1, bytes: bytes + Size },
+        ...(at > known.at && { at }),
+      });
+    }
   };
   await Promise.all([list('discarded'), list('edited')]);
-  const archives = found.sort(
+  return [...found.values()].sort(
     (one, other) => Date.parse(other.at) - Date.parse(one.at) || (one.address < other.address ? 1 : -1),
   );
-  return { archives: archives.slice(0, maxArchives), isWhole: found.length <= maxArchives };
 };
+
+/** What the keys of one command begin with. Originals whose names do not show their command are taken together by day. */
+const commandOf = (key: string): string =>
+  /^edited\/[\d-]+\/\d{6}-[0-9a-f]{8}-/.exec(key)?.[0] ?? /^[^/]+\/.+\//.exec(key)?.[0] ?? key;

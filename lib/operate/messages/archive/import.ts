@@ -181,15 +181,21 @@ async function* lettersIn(lines: AsyncIterable<string>): AsyncGenerator<Line> {
   }
 }
 
-/** An object, as in `s3://bucket/key`. Undefined if the address names no object. */
+/** An object, as in `s3://bucket/key`, or all below `s3://bucket/folder/`. Undefined if the address names neither. */
 export const objectInput = (address: string, target: Target): Input | undefined => {
   const [, Bucket, Key] = /^s3:\/\/([^/]+)\/(.+)$/.exec(address) ?? [];
   if (Bucket === undefined) return undefined;
   const read = async function* (): AsyncGenerator<Uint8Array> {
-    const { GetObjectCommand } = await import('@aws-sdk/client-s3');
-    const s3 = await target.s3();
-    const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key }));
-    yield* (Body ?? []) as AsyncIterable<Uint8Array>;
+    const { GetObjectCommand, paginateListObjectsV2 } = await import('@aws-sdk/client-s3');
+    const client = await target.s3();
+    const keys: string[] = [];
+    if (Key?.endsWith('/'))
+      for await (const { Contents = [] } of paginateListObjectsV2({ client }, { Bucket, Prefix: Key }))
+        keys.push(...Contents.flatMap((object) => object.Key ?? []));
+    for (const each of keys.length === 0 ? [Key] : keys) {
+      const { Body } = await client.send(new GetObjectCommand({ Bucket, Key: each }));
+      yield* (Body ?? []) as AsyncIterable<Uint8Array>;
+    }
   };
   return {
     name: address,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { needsDecision } from '../../../message/failure.ts';
 import { problemOf } from '../../../message/json.ts';
 import { draftOf, FileNotice } from '../../../message/message.ts';
@@ -101,11 +102,12 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
     begun ??= await begin();
 
     const toSend = letters.filter(({ id }) => edits.has(id));
+    const name = originalsName();
     const prepare = async (letter: Letter) => {
       const edit = edits.get(letter.id);
       if (edit === undefined || edit.before !== letter.body)
         return { problem: 'it was changed in the meantime' };
-      const original = await archived(target, letter);
+      const original = await archive(target, `${name}-${letter.id}.jsonl`, letterLine(letter));
       originals[letter.id] = original;
       return { letter: { ...letter, body: edit.body }, sending: { why: reason, original } };
     };
@@ -138,10 +140,10 @@ const maybeDone =
 const maybeOlder =
   'Something newer may have been done after this message. Check the platform. If something newer is there, discard the letter. If not, pass --include-uncertain to send it.';
 
-const archived = (target: Target, letter: Letter): Promise<string> => {
-  const at = new Date().toISOString();
-  const name = `${letter.id}-${at.slice(11, 19).replaceAll(':', '')}`;
-  return archive(target, `edited/${at.slice(0, 10)}/${name}.jsonl`, letterLine(letter));
+/** The beginning of the names of one command's originals: the console lists them as one. */
+const originalsName = (): string => {
+  const [day = '', time = ''] = new Date().toISOString().split('T');
+  return `edited/${day}/${time.slice(0, 8).replaceAll(':', '')}-${randomUUID().slice(0, 8)}`;
 };
 
 type Planning = { options: EditOptions; letters: Selected[]; edits: Map<string, Edit> };

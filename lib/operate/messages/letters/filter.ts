@@ -35,7 +35,7 @@ export const filterSchema = z
     /** The id of a group. `lettersMatching` distinguishes causes. */
     cause: z
       .string()
-      .regex(/^[0-9a-f]{8}$/, 'must be 8 hex digits: the `cause` of a group in `letters groups --json`')
+      .regex(/^[0-9a-f]{8}$/, 'must be 8 hex digits: the id of a cause in `letters groups`')
       .optional(),
     kind: z
       .array(z.enum(letterKinds as [LetterKind, ...LetterKind[]], `must be one of ${letterKinds.join(', ')}`))

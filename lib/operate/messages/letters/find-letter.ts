@@ -2,9 +2,11 @@ import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
 import { type Selected, selectLetters } from './selection.ts';
 
+export class NoLetterError extends RefusedError {}
+
 /**
  * Finds one letter in the lists, by its id, the beginning of its id, or the whole id of its event.
- * @throws RefusedError if none or more than one matches.
+ * @throws NoLetterError if none matches. @throws RefusedError if more than one matches.
  */
 export const findLetter = async (target: Target, id: string, signal: AbortSignal): Promise<Selected> => {
   if (id.length < 4)
@@ -13,7 +15,7 @@ export const findLetter = async (target: Target, id: string, signal: AbortSignal
   // A whole id names one letter, but it may also be the beginning of other ids.
   const [letter, ...others] = letters.filter((each) => each.id === id).concat(letters);
   if (letter === undefined)
-    throw new RefusedError(
+    throw new NoLetterError(
       `There is no letter ${id}. \`letters list\` shows the letters, and \`trace ${id}\` what is known about this one.`,
     );
   if (letter.id !== id && others.length > 0)

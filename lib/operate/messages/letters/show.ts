@@ -11,7 +11,7 @@ import { RefusedError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
 import { findLetter, goneBecause } from './find-letter.ts';
 import type { Letter } from './letter.ts';
-import { withLetters } from './selection.ts';
+import { selectLetters, withLetters } from './selection.ts';
 import type { ReadOptions } from './session.ts';
 
 export type LetterDetails = Pick<
@@ -57,6 +57,29 @@ export const showLetter = async (
     return detailsOf(letter, { reveal });
   } finally {
     await audited?.end({ revealed });
+  }
+};
+
+/** Reveals letters together, for one reason. They stay in the queue; those that cannot be received are left out. */
+export const revealLetters = async (
+  target: Target,
+  { ids, reason, audit, ...options }: ReadOptions & { ids: string[]; reason: string; audit: Audit },
+): Promise<LetterDetails[]> => {
+  const { letters } = await selectLetters(target, { filter: { id: ids } }, options.signal);
+  const { end } = await audit.begin({ command: 'letters show --reveal', reason, letters: ids });
+  const details: LetterDetails[] = [];
+  try {
+    await withLetters(target, { ...options, letters }, async (inHand) => {
+      for (const letter of inHand.letters)
+        details.push(detailsOf(await inHand.read(letter), { reveal: true }));
+      return {};
+    });
+    return details;
+  } finally {
+    await end(
+      { revealed: details.length },
+      details.map(({ id }) => id),
+    );
   }
 };
 

@@ -5,7 +5,7 @@ import { integrationNamed } from '../../stage/integrations.ts';
 import type { Target } from '../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
 import type { Letter } from '../letters/letter.ts';
-import { selectLetters, withLetters } from '../letters/selection.ts';
+import { type Selected, selectLetters, withLetters } from '../letters/selection.ts';
 import type { ReadOptions } from '../letters/session.ts';
 import { type Plan, planReplay } from './plan.ts';
 import { runPreflight } from './preflight.ts';
@@ -43,8 +43,9 @@ export type ReplayResult = {
 };
 
 /**
- * Replays letters: makes a plan from the lists, sends a canary of each cause, awaits its outcome, then sends the rest. Nothing is
- * received from the queue before the plan is confirmed. Each letter is deleted after its message was sent (send-and-delete.ts).
+ * Replays letters: makes a plan from the lists, sends a canary of each cause, awaits its outcome, then sends the rest. Before the plan is
+ * confirmed, only invalid letters are received from the queue, and given back. Each letter is deleted after its message was sent
+ * (send-and-delete.ts).
  */
 export const replayLetters = async (
   target: Target,
@@ -54,7 +55,11 @@ export const replayLetters = async (
   const { signal } = hooks;
   const selection = await selectLetters(target, options, signal);
   const probed = options.probe ? target : { ...target, platform: async () => undefined };
-  const { preflight, report } = await runPreflight(probed, selection);
+  const [{ preflight: probe, report }, refused] = await Promise.all([
+    runPreflight(probed, selection),
+    stillInvalidAmong(target, selection.letters, hooks),
+  ]);
+  const preflight = (letter: Selected) => (refused.has(letter) ? refusedBecause(letter) : probe(letter));
   const { plan, toSend } = planReplay(selection, { ...options, preflight });
   const confirmed = await hooks.confirm(plan, report);
   if (options.dryRun) return { plan, report, ended: 'planned' };
@@ -89,6 +94,27 @@ export const replayLetters = async (
   } finally {
     await end(counts, sentIds);
   }
+};
+
+const refusedBecause = ({ group: { remedy } }: Selected) => ({
+  ...{ why: 'their functions would still refuse their messages', todo: remedy },
+});
+
+/** The invalid letters that would be refused again. What cannot be received is checked when it is sent. */
+const stillInvalidAmong = async (
+  target: Target,
+  letters: readonly Selected[],
+  options: ReadOptions,
+): Promise<Set<Selected>> => {
+  const refused = new Set<Selected>();
+  const invalid = letters.filter(({ record }) => record.kind === 'invalid');
+  if (invalid.length > 0)
+    await withLetters(target, { ...options, letters: invalid }, async (inHand) => {
+      for (const letter of inHand.letters)
+        if ((await problemWith(await inHand.read(letter))) !== undefined) refused.add(letter);
+      return {};
+    });
+  return refused;
 };
 
 /** Checks only messages that were invalid: their function may accept them since a later version. */

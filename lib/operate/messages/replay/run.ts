@@ -33,7 +33,7 @@ export type Canary = {
   seconds: number;
 };
 
-export type ReplayCounts = Omit<CauseCounts, 'cause' | 'function' | 'kind' | 'error' | 'words'> & {
+export type ReplayCounts = OutcomeCounts & {
   byCause: CauseCounts[];
   /** The causes for which letters came back or messages wait. */
   cameBackAs: Group[];
@@ -64,7 +64,11 @@ export type RunHooks = {
   /** Decides whether causes continue if the outcome of their canary is unknown; default: they do not. */
   continueUndecided?(canary: Canary): Promise<boolean>;
   onSent?(sent: number, of: number): void;
+  /** Called every second while it works, and at its end. */
+  onOutcomes?(counts: OutcomeCounts): void;
 };
+
+export type OutcomeCounts = Omit<CauseCounts, 'cause' | 'function' | 'kind' | 'error' | 'words'>;
 
 type Parts = {
   inHand: InHand;
@@ -75,6 +79,7 @@ type Parts = {
   prepare(letter: Letter): Promise<{ letter: Letter; sending: Sending } | { problem: string }>;
 };
 
+const tellMs = 1_000;
 /** If SQS refuses this many messages in a row, the replay stops. */
 const maxFailuresInARow = 20;
 
@@ -194,6 +199,8 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
   };
 
   const perform = async (): Promise<string | undefined> => {
+    const tell = (): void => hooks.onOutcomes?.(countsOf(all));
+    const telling = setInterval(tell, tellMs);
     try {
       const { rest, stop } =
         options.canary > 0 ? await sendCanary() : { rest: inHand.letters, stop: undefined };
@@ -208,7 +215,9 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
       await settled(inHand.letters);
       return why;
     } finally {
+      clearInterval(telling);
       await outcomes.stop();
+      tell();
     }
   };
 

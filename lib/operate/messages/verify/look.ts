@@ -43,7 +43,7 @@ export const whyNotLookedUp = (
   if (integration.verify === undefined)
     return 'looking it up does not decide this: `letters show` says what to do';
   if (integration.verify.look === undefined)
-    return 'no call of the platform shows it: look for it on the platform yourself (`letters show` says for what)';
+    return 'no call of the platform shows it: look for it on the platform yourself (`letters show --reveal` shows for what)';
   return undefined;
 };
 

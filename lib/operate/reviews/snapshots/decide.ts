@@ -5,14 +5,14 @@ import { RefusedError } from '../../stage/command-errors.ts';
 import { lambdaOf } from '../../stage/lambda-client.ts';
 import { restAfter } from '../../stage/poll-delay.ts';
 import type { Target } from '../../stage/target.ts';
-import { readSnapshot } from './read.ts';
+import { type ProposedSnapshot, readSnapshot, withRemoved } from './read.ts';
 
 export type DecisionOptions = {
   decision: Decision['decision'];
   reason?: string | undefined;
   audit: Audit;
   signal: AbortSignal;
-  confirm(snapshot: SnapshotRecord): Promise<boolean>;
+  confirm(snapshot: ProposedSnapshot): Promise<boolean>;
   /** Maximum time to wait until the import has recorded the decision. */
   patienceMs?: number;
 };
@@ -38,7 +38,8 @@ export const decideSnapshot = async (
   const { id, callbackId } = snapshot;
   if (callbackId === undefined)
     throw new RefusedError(`Snapshot ${id} is not ready for a decision yet. Try again in a few seconds.`);
-  if (!(await confirm(snapshot)) || signal.aborted) return { snapshot, outcome: 'not agreed' };
+  if (!(await confirm(await withRemoved(target, snapshot))) || signal.aborted)
+    return { snapshot, outcome: 'not agreed' };
 
   const command = `snapshots ${verbOf[decision]}`;
   const { end } = await audit.begin({

@@ -1,10 +1,13 @@
 import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { subjectIn } from '../../../delivery/letters/subject.ts';
 import { jsonIn } from '../../../message/json.ts';
 import { unlessError } from '../../../runtime/aws/error.ts';
 import { fileNameOf, isTable, snapshotsPrefix } from '../../../sources/snapshots/request.ts';
 import {
   acceptedKeyOf,
   type Counts,
+  changesKey,
   recordKey,
   recordsPrefix,
   reportKey,
@@ -13,6 +16,7 @@ import {
 } from '../../../sources/snapshots/state/record.ts';
 import { bucketOf } from '../../stage/audit-log.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
+import { linesIn } from '../../stage/lines.ts';
 import type { Target } from '../../stage/target.ts';
 
 export type SnapshotList = {
@@ -29,7 +33,13 @@ export type SnapshotList = {
 /** A row that was not used, or that is reported for another reason. */
 export type RefusedRow = { file: string; line: string; column: string; problem: string };
 
-export type ShownSnapshot = SnapshotRecord & {
+/** What a person decides on. */
+export type ProposedSnapshot = SnapshotRecord & {
+  /** Whom it would remove from where, by the SIS' names, as in `s1234567 · MATH-101`: the first ones, if it waits for approval. */
+  removed: string[];
+};
+
+export type ShownSnapshot = ProposedSnapshot & {
   isAccepted: boolean;
   /** The first rows of its report. */
   refusedRows: RefusedRow[];
@@ -159,16 +169,47 @@ export const showSnapshot = async (
 ): Promise<ShownSnapshot> => {
   const record = await readSnapshot(target, given, signal);
   const access = await opened(target);
-  const [accepted, body] = await Promise.all([
+  const [accepted, body, proposed] = await Promise.all([
     acceptedIn(access, record.key),
     bodyOf(access, reportKey(record.id)),
+    withRemoved(target, record),
   ]);
   return {
-    ...record,
+    ...proposed,
     isAccepted: accepted === record.id,
     refusedRows: body ? await firstRows(body) : [],
     report: body && `s3://${access.bucket}/${reportKey(record.id)}`,
   };
+};
+
+/** Only this many of its changes are searched for removals: a large file has millions. */
+const maxSearched = 500_000;
+
+/** Adds a sample of the removals that wait for approval. */
+export const withRemoved = async (target: Target, record: SnapshotRecord): Promise<ProposedSnapshot> => {
+  const isOpen = record.state === 'waiting-for-approval' && record.counts.removed > 0;
+  const body = isOpen ? await bodyOf(await opened(target), changesKey(record.id)) : undefined;
+  return { ...record, removed: body ? await removedIn(body) : [] };
+};
+
+const removedIn = async (body: Readable): Promise<string[]> => {
+  const unpacked = body.pipe(createGunzip());
+  const removed: string[] = [];
+  let searched = 0;
+  for await (const line of linesIn(unpacked)) {
+    const { sequence } = Object(jsonIn(line)) as { sequence?: unknown };
+    // Removals are older than creations of the same snapshot: their sequence is odd.
+    if (Number(sequence) % 2 === 1) removed.push(nameOf(line));
+    searched += 1;
+    if (removed.length >= maxRows || searched >= maxSearched) break;
+  }
+  body.destroy();
+  return removed;
+};
+
+const nameOf = (event: string): string => {
+  const { named, user, orgUnit } = subjectIn(event);
+  return named ?? [user, orgUnit].filter((each) => each !== undefined).join(' · ');
 };
 
 /** The first rows of a report. */

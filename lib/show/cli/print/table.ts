@@ -1,11 +1,15 @@
 import { createRequire } from 'node:module';
 import { stripVTControlCharacters } from 'node:util';
 
-type Column = { title: string; right?: boolean };
+/** `whole`: in the last column, cells are wrapped, not cut. */
+type Column = { title: string; right?: boolean; whole?: boolean };
 
 type Layout = { width: number; paint?: (text: string, at: { row: number; column: number }) => string };
 
-/** Rows in aligned columns, no wider than `width`; the first line is the header. The widest columns are cut first. */
+/**
+ * Rows in aligned columns, no wider than `width`; the first is the header. The widest columns are cut first. A row has line breaks if its
+ * last cell is wrapped.
+ */
 export const tableOf = (
   columns: readonly Column[],
   rows: readonly string[][],
@@ -14,12 +18,27 @@ export const tableOf = (
   const header = columns.map(({ title }) => title);
   const widths = columns.map((_, at) => Math.max(...[header, ...rows].map((row) => widthOf(row[at] ?? ''))));
   const room = width - gap.length * (columns.length - 1);
+  const isWrapped = columns.at(-1)?.whole === true;
+  if (isWrapped) {
+    const last = widths.pop() ?? 0;
+    const left = room - widths.reduce((sum, each) => sum + each, 0);
+    widths.push(Math.min(last, Math.max(left, minWrapped)));
+  }
   let limit = Math.min(room, Math.max(...widths));
   while (limit > 8 && widths.reduce((sum, each) => sum + Math.min(each, limit), 0) > room) limit -= 1;
-  const line = (row: string[], at: number): string =>
+  const line = (row: string[], at: number): string => {
+    if (!isWrapped || at < 0) return lineOf(row, at);
+    const indent = ' '.repeat(
+      widths.slice(0, -1).reduce((sum, each) => sum + Math.min(each, limit) + gap.length, 0),
+    );
+    const [first = '', ...others] = wrapped(row.at(-1) ?? '', Math.min(widths.at(-1) ?? 0, limit));
+    return [lineOf([...row.slice(0, -1), first], at), ...others.map((each) => indent + each)].join('\n');
+  };
+  const lineOf = (row: string[], at: number): string =>
     columns
       .map(({ right }, column) => {
-        const text = truncated(row[column] ?? '', limit);
+        const isLast = isWrapped && column === columns.length - 1;
+        const text = isLast ? (row[column] ?? '') : truncated(row[column] ?? '', limit);
         const left = ' '.repeat(Math.max(0, Math.min(widths[column] ?? 0, limit) - widthOf(text)));
         const painted = at < 0 || paint === undefined ? text : paint(text, { row: at, column });
         return right ? left + painted : painted + left;
@@ -30,6 +49,8 @@ export const tableOf = (
 };
 
 const gap = '  ';
+/** Other columns are cut before a wrapped one becomes narrower than this. */
+const minWrapped = 36;
 
 /** Width in terminal columns: a CJK character or an emoji takes two, a combining mark or a colour code none. */
 export const widthOf = (text: string): number =>

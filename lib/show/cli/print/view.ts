@@ -117,6 +117,8 @@ const isRight = (cell: Cell): boolean =>
   typeof cell === 'number' ||
   (typeof cell === 'object' && !isList(cell) && ('sinceMs' in cell || 'count' in cell));
 
+const isWhole = (cell: Cell): boolean => typeof cell === 'object' && 'isWhole' in cell;
+
 const cellText = (cell: Cell): string => {
   if (typeof cell !== 'object') return textOf(cell);
   if (isList(cell)) return cell.map(textOf).join(' ');
@@ -133,14 +135,15 @@ const tableLines = ({ titles, rows }: Table, terminal: Shown): string[] => {
   const columns = titles.flatMap((title, at) => {
     const cells = rows.map((row) => row.cells[at]);
     if (cells.some(isForConsole)) return [];
-    return { title: textOf(title), right: cells.some(isRight), cells };
+    return { title: textOf(title), right: cells.some(isRight), whole: cells.some(isWhole), cells };
   });
   const texts = rows.map((_, row) => columns.map(({ cells }) => cellText(cells[row])));
   const [header = '', ...lines] = tableOf(columns, texts, {
     width,
     paint: (text, { row, column }) => toned(toneOf(columns[column]?.cells[row]), text, terminal),
   });
-  if (rows.every(({ under }) => under === undefined)) return [style('dim', header), ...lines];
+  if (rows.every(({ under }) => under === undefined))
+    return [style('dim', header), ...lines.flatMap((line) => line.split('\n'))];
   const indent =
     Math.max(...[columns[0]?.title ?? '', ...texts.map(([first = '']) => first)].map(widthOf)) + 2;
   const each = rows.map(({ under = [] }, at) => [

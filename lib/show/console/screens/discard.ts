@@ -4,12 +4,12 @@ import { countOf } from '../../views/amounts.ts';
 import { discardedView, discardPlanView } from '../../views/changes.ts';
 import { groupTable, matchText } from '../../views/letters.ts';
 import { text } from '../../views/view.ts';
-import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, reasonIn } from '../desk.ts';
-import type { Run } from '../runs.ts';
+import { addScreen, addVerb, becameOf, chosenFrom, type Desk, filterFrom, reasonIn, runOn } from '../desk.ts';
+import type { Run, Work } from '../runs.ts';
 
 export const addDiscard = (desk: Desk): void => {
   addScreen(desk, ['/discard', 'Discard'], async (query) => {
-    const { groups, count, given } = await chosenFrom(desk, query);
+    const { groups, count, given, filter } = await chosenFrom(desk, query);
     const isAll = Object.keys(given).length === 0;
     const all = { checkbox: 'all', label: 'All letters', isRequired: true };
     return [
@@ -19,24 +19,26 @@ export const addDiscard = (desk: Desk): void => {
         fields: [...(isAll ? [all] : []), { reason: 'required' }],
       },
       groupTable('Letters by cause', groups, 'There is nothing to discard.'),
+      ...(count === 0 ? becameOf(filter) : []),
     ];
   });
   addVerb(desk, '/discard', (form) => beginDiscard(desk, form));
 };
 
 /** `isAgreed`: a single letter, which the operator has seen and chosen. */
-export const beginDiscard = ({ target, audit, runs }: Desk, form: URLSearchParams, isAgreed = false): Run => {
-  const { filter } = filterFrom(form);
+export const beginDiscard = (desk: Desk, form: URLSearchParams, isAgreed = false): Run => {
+  const { target, audit, runs } = desk;
+  const { filter, given } = filterFrom(form);
   const reason = reasonIn(form);
   if (Object.keys(filter).length === 0 && form.get('all') !== 'yes')
     throw new UsageError('Which letters? Choose some, or set a filter.');
-  return runs.begin('Discard', async (at) => {
+  const work = async (at: Work): Promise<void> => {
     const discarded = await discardLetters(target, {
       ...{ filter, reason, dryRun: false, audit, signal: at.signal },
       onProgress: at.progress('Taking letters'),
       onDiscarded: at.progress('Discarded'),
       confirm: async (plan) => {
-        at.show('Plan', discardPlanView(plan));
+        at.show('Plan', [...discardPlanView(plan), ...(plan.letters === 0 ? becameOf(filter) : [])]);
         if (plan.letters === 0 || isAgreed) return isAgreed;
         const question = `They are archived, then deleted from the queue. Reason: ${reason}`;
         return (
@@ -45,5 +47,6 @@ export const beginDiscard = ({ target, audit, runs }: Desk, form: URLSearchParam
       },
     });
     at.show('Result', discardedView(discarded));
-  });
+  };
+  return runs.begin('Discard', work, runOn('/discard', given, desk));
 };

@@ -1,5 +1,7 @@
+import { eventIn } from '../../../message/envelope.ts';
 import { type Change, changed } from '../../../operate/messages/edit/change.ts';
 import { editLetters } from '../../../operate/messages/edit/edit.ts';
+import { type LetterDetails, showLetter } from '../../../operate/messages/letters/show.ts';
 import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
 import { type Column, type Columns, columnsOf, typed } from '../../../sources/mapping/columns.ts';
 import { countOf } from '../../views/amounts.ts';
@@ -7,9 +9,22 @@ import { editPlanView } from '../../views/changes.ts';
 import { groupTable, matchText } from '../../views/letters.ts';
 import { resultView } from '../../views/plan.ts';
 import { text } from '../../views/view.ts';
-import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, htmlOf, reasonIn } from '../desk.ts';
+import {
+  addScreen,
+  addVerb,
+  becameOf,
+  chosenFrom,
+  type Desk,
+  filterFrom,
+  formOf,
+  htmlOf,
+  reasonIn,
+  render,
+  runOn,
+} from '../desk.ts';
 import { checkbox, choice, hiddenFields, reasonField, textField } from '../html/forms.ts';
-import { type Html, html } from '../html/html.ts';
+import { type Html, html, said } from '../html/html.ts';
+import type { Work } from '../runs.ts';
 import { lookedText } from './replay.ts';
 import { rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
 
@@ -21,17 +36,31 @@ export const addEdit = (desk: Desk): void => {
     return new Map(integration && [...columnsOf(integration)].filter(([path]) => !path.endsWith('.*')));
   };
 
-  addScreen(desk, ['/edit', 'Edit'], async (query) => {
-    const { groups, count, given } = await chosenFrom(desk, query);
+  /** `revealed`: why the values of a single letter are revealed. */
+  const screenOf = async (
+    query: URLSearchParams,
+    revealed?: { reason: string; signal: AbortSignal },
+  ): Promise<Html> => {
+    const { letters, groups, count, given, filter } = await chosenFrom(desk, query);
     const [name = '', ...others] = new Set(groups.map((group) => group.function));
     const fields = others.length === 0 ? fieldsOf(name) : new Map<string, Column>();
-    const form = html`<form method="post" action="/edit" class="fields">${hiddenFields({ ...given, function: name })}
-<p>A field that you leave empty stays as it is. The letters' values are personal, so they are not shown here. Before anything is sent, you see the changes.</p>
-<fieldset><legend>Fields of ${name}</legend>${[...fields].map(([path, column]) => fieldOf(path, column))}</fieldset>
-${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the difference</button></form>`;
+    const [id] = letters.length === 1 ? letters.map(({ message }) => message) : [];
+    const values =
+      id === undefined || revealed === undefined
+        ? undefined
+        : valuesOf(await showLetter(target, { id, reveal: true, audit, ...revealed }));
+    const isHidden = id !== undefined && values === undefined;
+    const path = `/letters/${encodeURIComponent(id ?? '')}/message`;
+    const later = { later: 'Show the message without personal data', to: path };
+    const problems = problemsIn(groups.map(({ error }) => error));
+    const form = html`${isHidden ? htmlOf(desk, [later]) : ''}<form method="post" action="/edit" class="fields">${hiddenFields({ ...given, function: name })}
+<p>A field that you leave empty stays as it is. Before anything is sent, you see the changes.</p>
+<fieldset><legend>Fields of ${name}</legend>${[...fields].map(([path, column]) => fieldOf(path, column, { value: values?.(path), problem: problems(path) }))}</fieldset>
+${reasonField(true, revealed?.reason)}${checkbox('includeUncertain', lookedText)}<button>Show the difference</button>${isHidden ? html` <button formaction="/edit/values">Reveal the values</button>` : ''}</form>`;
     const chosen = [
       text(`${matchText(count)}.`),
       groupTable('Letters by cause', groups, 'There is nothing to edit.'),
+      ...(count === 0 ? becameOf(filter) : []),
     ];
     return html`${htmlOf(desk, chosen)}${
       count === 0 || readOnly
@@ -40,18 +69,25 @@ ${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the 
           ? form
           : html`<p class="warn">Only letters of one function of this deployment can be edited together: <a href="/letters">choose them</a>.</p>`
     }`;
+  };
+  addScreen(desk, ['/edit', 'Edit'], (query) => screenOf(query));
+  desk.app.post('/edit/values', async (context) => {
+    const form = await formOf(context);
+    const { signal } = context.req.raw;
+    const content = await screenOf(form, { reason: reasonIn(form), signal });
+    return render(desk, context, { title: 'Edit', content });
   });
 
   addVerb(desk, '/edit', (form) => {
-    const { filter } = filterFrom(form);
+    const { filter, given } = filterFrom(form);
     const reason = reasonIn(form);
     if (Object.keys(filter).length === 0)
       throw new UsageError('Which letters? Choose some, or set a filter.');
     const changes = changesIn(form, fieldsOf(form.get('function') ?? ''));
     if (changes.length === 0) throw new UsageError('Nothing is changed. Fill in a field, or remove one.');
-    return runs.begin('Edit', async (at) => {
+    const work = async (at: Work): Promise<void> => {
       const options: Parameters<typeof editLetters>[1] = {
-        ...{ ...runDefaults, ...sendingHooks(at), filter, reason, audit },
+        ...{ ...runDefaults, filter, reason, audit, signal: at.signal },
         ...{ includeUncertain: form.get('includeUncertain') === 'yes', reveal: false, isOpened: false },
         change: async (body, problem) => {
           if (problem !== undefined) throw new RefusedError(problem);
@@ -65,16 +101,40 @@ ${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the 
           return answer !== undefined;
         },
       };
+      Object.assign(options, sendingHooks(at, options));
       at.show('Result', resultView(await editLetters(target, options)));
-    });
+    };
+    return runs.begin('Edit', work, runOn('/edit', given, desk));
   });
 };
 
-const fieldOf = (path: string, { types, choices }: Column): Html => {
+/** The values of a revealed message, as text, by the names of fields. */
+const valuesOf = ({ message }: LetterDetails): ((path: string) => string) => {
+  const { data } = Object(eventIn(JSON.stringify(message))) as { data?: unknown };
+  return (path) => {
+    const value = path.split('.').reduce<unknown>((at, part) => Object(at)[part], data);
+    if (value === undefined) return 'not set';
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  };
+};
+
+/** What these errors say of a field, or of what holds it. */
+const problemsIn = (errors: readonly string[]): ((path: string) => string | undefined) => {
+  const problems = errors.flatMap((error) =>
+    [...error.matchAll(/\bdata\.([\w.[\]-]+): ([^;]+)/g)].map(([, field = '', problem]) => ({
+      ...{ field: field.replace(/\[(\d+)\]/g, '.$1'), problem },
+    })),
+  );
+  return (path) => problems.find(({ field }) => field === path || path.startsWith(`${field}.`))?.problem;
+};
+
+type Now = { value: string | undefined; problem: string | undefined };
+
+const fieldOf = (path: string, { types, choices }: Column, { value, problem }: Now): Html => {
   const options = types.has('boolean') ? [...choices, 'true', 'false'] : choices;
   const name = `set:${path}`;
   return html`<div class="field">${options.length > 0 ? choice(name, path, { options, none: 'stays' }) : textField(name, path)}
-<label class="check"><input type="checkbox" name="unset" value="${path}" aria-label="Remove ${path}"> remove</label></div>`;
+<label class="check"><input type="checkbox" name="unset" value="${path}" aria-label="Remove ${path}"> remove</label>${value === undefined ? '' : html` <span class="quiet">now: ${said(value)}</span>`}${problem === undefined ? '' : html` <span class="problem">${said(problem)}</span>`}</div>`;
 };
 
 /** The field's type decides how a value is read: `7` is a number for points, and a text for a comment. */

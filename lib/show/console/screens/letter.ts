@@ -1,12 +1,12 @@
 import { historyIn } from '../../../delivery/letters/history.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { compareWithOriginal } from '../../../operate/messages/edit/original.ts';
-import { findLetter } from '../../../operate/messages/letters/find-letter.ts';
 import { showLetter } from '../../../operate/messages/letters/show.ts';
+import { letterOrTrace } from '../../../operate/messages/trace/letter-or-trace.ts';
 import { traceOf } from '../../../operate/messages/trace/trace.ts';
 import { ageOf } from '../../views/amounts.ts';
 import { firstAction, kindTone, letterView, subjectOf } from '../../views/letters.ts';
-import { timelineView } from '../../views/trace.ts';
+import { noLetterView, timelineView } from '../../views/trace.ts';
 import { type Block, badge, href, noteIf, section, text, type View } from '../../views/view.ts';
 import { addScreen, type Context, type Desk, formOf, htmlOf, partOf, reasonIn, render } from '../desk.ts';
 import { html } from '../html/html.ts';
@@ -17,8 +17,11 @@ export const addLetter = (desk: Desk): void => {
   const { app, target, audit, integrations } = desk;
   addScreen(desk, ['/letters/:id', 'Letter'], async (_, context) => {
     const { signal, ...given } = asked(context);
-    const { id, record } = await findLetter(target, given.id, signal);
-    const trace = await traceOf(target, id, { log: false, functions: [...integrations.keys()], signal });
+    const options = { functions: [...integrations.keys()], signal };
+    const found = await letterOrTrace(target, given.id, options);
+    if ('trace' in found) return noLetterView(found.trace);
+    const { id, record } = found.letter;
+    const trace = await traceOf(target, id, { ...options, log: false });
     return [
       ...recordView(id, record),
       section('What happened', ...timelineView(trace)),

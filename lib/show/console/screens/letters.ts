@@ -10,8 +10,8 @@ import { href, table } from '../../views/view.ts';
 import { addScreen, clock, type Desk, filterFrom, formOf, type Given, htmlOf } from '../desk.ts';
 import { choice, hiddenFields, textField } from '../html/forms.ts';
 import { type Html, html } from '../html/html.ts';
+import { pageOf } from '../pages.ts';
 
-const perPage = 100;
 /** A request may have 16 KB of headers. */
 const maxAddress = 8_000;
 
@@ -22,12 +22,8 @@ export const addLetters = (desk: Desk): void => {
     const { value, atMs } = await desk.lists.letters.get();
     const sort = query.get('sort') ?? 'oldest';
     const found = sorted(value, filter, sort);
-    const pages = Math.max(1, Math.ceil(found.length / perPage));
-    const number = Math.min(pages, Math.max(1, Math.floor(Number(query.get('page')) || 1)));
-    const shown = found.slice((number - 1) * perPage, number * perPage);
     const address = (to: Record<string, string | number>) => href('/letters', { ...given, sort, ...to });
-    const link = (text: string, to: Record<string, string | number>): Html =>
-      html`<a href="${address(to)}">${text}</a>`;
+    const { shown, pager } = pageOf(found, query.get('page'), (page) => address({ page }));
     const sortedBy = (text: string, by: string) => ({ text, to: address({ sort: by }) });
     const titles = {
       Age: sortedBy('Age', sort === 'oldest' ? 'newest' : 'oldest'),
@@ -48,12 +44,7 @@ ${query.has('unheld') ? html`<p class="warn">No letter’s error contains that t
 <form method="get" data-selection>${hiddenFields(given)}
 ${desk.readOnly || found.length === 0 ? '' : actions(found.length)}
 ${htmlOf(desk, [letters])}</form>
-${
-  pages === 1
-    ? ''
-    : html`<nav class="pager" aria-label="Pages">${number > 1 ? html`${link('First', {})} ${link('Previous', { page: number - 1 })}` : ''}
-<span>Page ${number} of ${numberOf(pages)}</span> ${number < pages ? html`${link('Next', { page: number + 1 })} ${link('Last', { page: pages })}` : ''}</nav>`
-}`;
+${htmlOf(desk, pager)}`;
   });
 
   // Privacy: a search text may be a name. Only conditions that the lists contain, which name no person, go into the address.

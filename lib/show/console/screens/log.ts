@@ -12,11 +12,11 @@ import { countOf, numberOf } from '../../views/amounts.ts';
 import { leftOutView, outdatedView, problemView } from '../../views/changes.ts';
 import { traceLink } from '../../views/letters.ts';
 import { timeText } from '../../views/trace.ts';
-import { type Block, noteIf, section, table, text } from '../../views/view.ts';
+import { type Block, type Columns, href, noteIf, section, table, text } from '../../views/view.ts';
 import { addScreen, addVerb, type Desk } from '../desk.ts';
+import { pageOf } from '../pages.ts';
 
 const dayMs = 24 * 3_600_000;
-const maxShown = 500;
 
 export const addLog = (desk: Desk): void => {
   const { target, audit, runs } = desk;
@@ -24,7 +24,18 @@ export const addLog = (desk: Desk): void => {
     const days = Math.min(90, Math.max(1, Math.floor(Number(query.get('days')) || 7)));
     const options = { sinceMs: Date.now() - days * dayMs, signal: context.req.raw.signal };
     const reads = [readAuditLog(target, options), listArchives(target, options)] as const;
-    const [log, { archives }] = await Promise.all(reads);
+    const [log, archives] = await Promise.all(reads);
+    const page = <Row>(name: string, rows: readonly Row[]) =>
+      pageOf(rows, query.get(name), (number) => href('/log', { days, [name]: number }));
+    const commands = page('commands', log.commands);
+    const discarded = page(
+      'discarded',
+      archives.filter(({ what }) => what === 'discarded'),
+    );
+    const edited = page(
+      'edited',
+      archives.filter(({ what }) => what === 'edited'),
+    );
     return [
       {
         ...{ action: '/log', isSearch: true, buttons: [{ text: 'Show' }] },
@@ -37,12 +48,29 @@ export const addLog = (desk: Desk): void => {
           'warn',
           'The log is too long to be read completely. These are its newest days.',
         ),
-        commandTable(log.commands.slice(0, maxShown)),
+        commandTable(commands.shown),
+        ...commands.pager,
       ),
       section(
-        'Archives',
-        text('What was discarded, and what edited letters were before.'),
-        archiveTable(archives.slice(0, maxShown)),
+        'Discarded letters',
+        table(
+          'Discarded letters',
+          discarded.shown,
+          {
+            ...archiveColumns,
+            Restore: ({ address }) => ({
+              ...{ action: '/restore', hidden: { address }, buttons: [{ text: 'Restore' }] },
+            }),
+          },
+          { empty: 'No letter was discarded.' },
+        ),
+        ...discarded.pager,
+      ),
+      section(
+        'Edited letters',
+        text('What edited letters were before. The screen of a letter shows its original.'),
+        table('Edited letters', edited.shown, archiveColumns, { empty: 'No letter was edited.' }),
+        ...edited.pager,
       ),
     ];
   });
@@ -50,8 +78,8 @@ export const addLog = (desk: Desk): void => {
   addVerb(desk, '/restore', async (form) => {
     const address = form.get('address') ?? '';
     const input = objectInput(address, target);
-    const isArchive =
-      address.startsWith(`s3://${await target.bucket()}/discarded/`) && !address.includes('/../');
+    const folder = `s3://${await target.bucket()}/discarded/`;
+    const isArchive = address.startsWith(folder) && address !== folder && !address.includes('/../');
     if (input === undefined || !isArchive)
       throw new RefusedError('Only files under discarded/ in the bucket of this deployment can be restored.');
     return runs.begin('Restore', async (at) => {
@@ -79,22 +107,13 @@ export const addLog = (desk: Desk): void => {
   });
 };
 
-const archiveTable = (archives: readonly Archive[]): Block =>
-  table(
-    'Archives',
-    archives,
-    {
-      When: ({ at }) => timeText(at),
-      What: ({ what }) => what,
-      Address: ({ address }) => ({ text: address, code: true }),
-      Bytes: ({ bytes }) => bytes,
-      Restore: ({ address, what }) =>
-        what === 'discarded'
-          ? { action: '/restore', hidden: { address }, buttons: [{ text: 'Restore' }] }
-          : '',
-    },
-    { empty: 'Nothing was archived.' },
-  );
+/** One row a command. */
+const archiveColumns: Columns<Archive> = {
+  When: ({ at }) => timeText(at),
+  Address: ({ address }) => ({ text: address, code: true }),
+  Files: ({ files }) => files,
+  Bytes: ({ bytes }) => bytes,
+};
 
 const commandTable = (commands: readonly AuditedCommand[]): Block =>
   table(

@@ -5,8 +5,8 @@ import { countOf } from '../../views/amounts.ts';
 import { groupTable, matchText } from '../../views/letters.ts';
 import { planView, resultView, runSentence } from '../../views/plan.ts';
 import { text } from '../../views/view.ts';
-import { addScreen, addVerb, chosenFrom, type Desk, filterFrom } from '../desk.ts';
-import type { Run } from '../runs.ts';
+import { addScreen, addVerb, becameOf, chosenFrom, type Desk, filterFrom, runOn } from '../desk.ts';
+import type { Run, Work } from '../runs.ts';
 import { rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
 
 export const lookedText =
@@ -14,7 +14,7 @@ export const lookedText =
 
 export const addReplay = (desk: Desk): void => {
   addScreen(desk, ['/replay', 'Replay'], async (query) => {
-    const { groups, count, given } = await chosenFrom(desk, query);
+    const { groups, count, given, filter } = await chosenFrom(desk, query);
     return [
       text(`${matchText(count)}. A replay starts with a plan. Nothing is sent before you agree to it.`),
       {
@@ -22,6 +22,7 @@ export const addReplay = (desk: Desk): void => {
         fields: [{ checkbox: 'includeUncertain', label: lookedText }],
       },
       groupTable('Letters by cause', groups, 'There is nothing to replay.'),
+      ...(count === 0 ? becameOf(filter) : []),
     ];
   });
   addVerb(desk, '/replay', (form) =>
@@ -30,17 +31,22 @@ export const addReplay = (desk: Desk): void => {
 };
 
 export const beginReplay = (
-  { target, audit, runs, readOnly }: Desk,
+  desk: Desk,
   form: URLSearchParams,
   chosen: { includeUncertain: boolean; reason?: string | undefined },
 ): Run => {
-  const options = { ...runDefaults, ...filterFrom(form), ...chosen, dryRun: readOnly, probe: true };
-  return runs.begin('Replay', async (at) => {
+  const { target, audit, runs, readOnly } = desk;
+  const { filter, given } = filterFrom(form);
+  const options = { ...runDefaults, filter, ...chosen, dryRun: readOnly, probe: true };
+  const work = async (at: Work): Promise<void> => {
     const result = await replayLetters(target, options, {
-      ...sendingHooks(at),
+      ...sendingHooks(at, options),
       audit,
       confirm: async (plan, report) => {
-        at.show('Plan', planView(plan, report, await pausedFunctions(target, functionsIn(plan))));
+        at.show('Plan', [
+          ...planView(plan, report, await pausedFunctions(target, functionsIn(plan))),
+          ...(plan.matching === 0 ? becameOf(options.filter) : []),
+        ]);
         const count = plan.send.reduce((sum, { letters }) => sum + letters, 0);
         if (readOnly || count === 0) return false;
         const fields = [...sendingFields(options), { reason: 'optional' as const, value: options.reason }];
@@ -55,5 +61,6 @@ export const beginReplay = (
       },
     });
     at.show('Result', resultView(result));
-  });
+  };
+  return runs.begin('Replay', work, runOn('/replay', given, desk));
 };

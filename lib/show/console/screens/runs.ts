@@ -1,6 +1,6 @@
 import { RefusedError } from '../../../operate/stage/command-errors.ts';
 import { numberOf } from '../../views/amounts.ts';
-import { table } from '../../views/view.ts';
+import { table, type View } from '../../views/view.ts';
 import { addLive, addScreen, addVerb, type Context, clock, type Desk, htmlOf } from '../desk.ts';
 import { fieldOf, hiddenFields } from '../html/forms.ts';
 import { type Html, html, said } from '../html/html.ts';
@@ -21,8 +21,10 @@ export const addRuns = (desk: Desk): void => {
       runs.all(),
       {
         Run: ({ id, title }) => ({ text: title, to: `/runs/${id}` }),
+        'Works on': ({ about }) => about || '–',
         Begun: ({ startedMs }) => clock(startedMs),
         State: stateOf,
+        Result: ({ problem, parts }) => problem ?? firstText(parts.get('Result')),
       },
       { empty: 'Nothing was started in this console yet.' },
     ),
@@ -57,14 +59,24 @@ const stateOf = ({ ended, question, stopped }: Run): string => {
   return question ? 'waits for your answer' : stopped ? 'is stopping' : 'is in progress';
 };
 
+/** The first sentence of a view: a result begins with how the run ended. */
+const firstText = (view: View = []): string => {
+  const [first] = view;
+  if (first === undefined) return '–';
+  if ('tone' in first && 'text' in first) return first.text;
+  return 'text' in first
+    ? first.text.map((each) => (typeof each === 'object' ? each.text : each)).join('')
+    : '–';
+};
+
 const contentOf = (run: Run, desk: Desk): Html => {
-  const { id, parts, progress, question, ended, problem } = run;
-  return html`<p role="status" class="state ${ended ?? ''}">This run ${stateOf(run)}.${
+  const { id, about, again, parts, progress, question, ended, problem } = run;
+  return html`${about === '' ? '' : html`<p class="quiet">${said(about)}</p>`}<p role="status" class="state ${ended ?? ''}">This run ${stateOf(run)}.${
     progress ? html` ${progress.what} ${numberOf(progress.done)} of about ${numberOf(progress.of)}` : ''
   }</p>${progress ? html`<progress max="${Math.max(1, progress.of)}" value="${progress.done}" aria-label="${progress.what}"></progress>` : ''}
 ${problem === undefined ? '' : html`<p class="problem" role="alert">${said(problem)}</p>`}
 ${question ? questionOf(id, question) : ''}${[...parts].toReversed().map(([title, part]) => html`<section><h2>${title}</h2>${htmlOf(desk, part, 3)}</section>`)}
-${ended ? html`<p><a href="/causes">Causes</a> · <a href="/letters">Letters</a></p>` : question ? '' : html`<form method="post" action="/runs/${id}/stop"><button>Stop</button></form>`}`;
+${ended ? html`<p>${again === undefined ? '' : html`<a href="${again}">Plan again</a> · `}<a href="/causes">Causes</a> · <a href="/letters">Letters</a></p>` : question ? '' : html`<form method="post" action="/runs/${id}/stop"><button>Stop</button></form>`}`;
 };
 
 const questionOf = (run: string, { id, text, act, fields }: NonNullable<Run['question']>): Html =>

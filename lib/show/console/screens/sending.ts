@@ -1,10 +1,9 @@
 import type { RunHooks, RunOptions } from '../../../operate/messages/replay/run.ts';
-import { canaryView } from '../../views/plan.ts';
-import type { Field } from '../../views/view.ts';
+import { canaryView, outcomesText } from '../../views/plan.ts';
+import { type Field, text } from '../../views/view.ts';
 import type { Answer, Work } from '../runs.ts';
 
 /** Rates that the forms offer, in messages per second. */
-
 const rates = [5, 20, 50, 200, 500];
 
 /** The command's defaults, except the rate, which the form requests with the plan. */
@@ -16,15 +15,19 @@ export const sendingFields = ({ rate }: RunOptions): Field[] => [
 
 export const rateIn = ({ rate }: Answer): number => rates.find((each) => String(each) === rate) ?? 5;
 
-/** Shows the progress of a run. */
-export const sendingHooks = (at: Work): RunHooks & { onProgress(done: number, of: number): void } => ({
+/** Shows the progress of a run. `options`: its rate may change until it begins to send. */
+export const sendingHooks = (
+  at: Work,
+  options: Pick<RunOptions, 'rate'>,
+): RunHooks & { onProgress(done: number, of: number): void } => ({
   signal: at.signal,
   onProgress: at.progress('Taking letters'),
   onSent: at.progress('Sent'),
+  onOutcomes: (counts) => at.show('Outcomes', [text(outcomesText(counts, options))]),
   onCanary: (canary) => canary.letters > 0 && at.show('Canary', canaryView(canary)),
   continueUndecided: async () => {
-    const text =
+    const question =
       'Some letters of the canary have no outcome yet. Send the rest of their causes all the same?';
-    return (await at.ask({ text, act: 'Send them' })) !== undefined;
+    return (await at.ask({ text: question, act: 'Send them' })) !== undefined;
   },
 });

@@ -1,7 +1,10 @@
 import { decideSnapshot } from '../../../operate/reviews/snapshots/decide.ts';
-import { listSnapshots, showSnapshot } from '../../../operate/reviews/snapshots/read.ts';
+import {
+  listSnapshots,
+  type ProposedSnapshot,
+  showSnapshot,
+} from '../../../operate/reviews/snapshots/read.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
-import type { SnapshotRecord } from '../../../sources/snapshots/state/record.ts';
 import { countOf } from '../../views/amounts.ts';
 import { decidedText, snapshotListView, snapshotPlanView, snapshotView } from '../../views/snapshots.ts';
 import { addScreen, addVerb, type Desk, reasonIn } from '../desk.ts';
@@ -26,7 +29,7 @@ export const addSnapshots = (desk: Desk): void => {
     const isApproval = decision === 'approved';
     const verb = isApproval ? 'Approve' : 'Reject';
     return runs.begin(`${verb} a snapshot`, async (at) => {
-      const confirm = async (snapshot: SnapshotRecord): Promise<boolean> => {
+      const confirm = async (snapshot: ProposedSnapshot): Promise<boolean> => {
         at.show('Plan', snapshotPlanView(snapshot));
         const act = isApproval ? `Approve, and send ${countOf(snapshot.of, 'message')}` : verb;
         const text = `${isApproval ? 'All' : 'None'} of its changes are sent. Reason: ${reason}`;

@@ -1,15 +1,17 @@
 import { needsDecision } from '../../../message/failure.ts';
+import { revealLetters } from '../../../operate/messages/letters/show.ts';
 import { verifyLetters } from '../../../operate/messages/verify/verify.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { countOf } from '../../views/amounts.ts';
 import { about, groupTable, letterLink, origin } from '../../views/letters.ts';
-import { decisionForm, verifiedView } from '../../views/verify.ts';
+import { decisionForm, revealedView, verifiedView } from '../../views/verify.ts';
 import { table, text } from '../../views/view.ts';
-import { addScreen, addVerb, type Desk, filterFrom, reasonIn } from '../desk.ts';
+import { addScreen, addVerb, type Desk, filterFrom, formOf, reasonIn, render } from '../desk.ts';
 import { beginDiscard } from './discard.ts';
 import { beginReplay } from './replay.ts';
 
 const maxShown = 100;
+const maxRevealed = 20;
 
 export const addUncertain = (desk: Desk): void => {
   const { target, runs, lists } = desk;
@@ -34,6 +36,11 @@ export const addUncertain = (desk: Desk): void => {
         tone: 'quiet',
         text: 'This changes nothing. Outdated letters cannot be looked up: compare them with what the platform holds.',
       },
+      {
+        ...{ action: '/uncertain/reveal', hidden: given, fields: [{ reason: 'required' }] },
+        summary: `Reveal ${letters.length > maxRevealed ? `the oldest ${maxRevealed}` : 'them'} to decide`,
+        buttons: [{ text: 'Reveal' }],
+      },
       groupTable('What needs a decision', groups),
       table('Letters that need a decision', letters.slice(0, maxShown), {
         Letter: ({ message }) => letterLink(message),
@@ -53,6 +60,16 @@ export const addUncertain = (desk: Desk): void => {
       const verified = await verifyLetters(target, { filter: { id }, signal: at.signal, onLooked });
       at.show('What is there', verifiedView(verified, desk.name));
     });
+  });
+
+  desk.app.post('/uncertain/reveal', async (context) => {
+    const form = await formOf(context);
+    const reason = reasonIn(form);
+    const { letters } = await undecidedAmong(form);
+    const ids = letters.slice(0, maxRevealed).map(({ message }) => message);
+    const { signal } = context.req.raw;
+    const revealed = await revealLetters(target, { ids, reason, audit: desk.audit, signal });
+    return render(desk, context, { title: 'Uncertain, revealed', content: revealedView(revealed, reason) });
   });
 
   // A person has seen these letters and chosen, so the decision is carried out after the plan of a replay.

@@ -227,7 +227,7 @@ describe.concurrent('an answer', () => {
     const { status, out, err } = await sisRelay(`letters groups ${stack}`);
     expect({ status, err }).toEqual({ status: 0, err: '' });
     expect(out).toMatch(
-      / {6}2 {2}grade-push {2}rejected +<1 min +<1 min\n {9}404 Not Found\n {9}→ Correct what the platform names, then replay\./,
+      / {6}2 {2}grade-push {2}rejected +[0-9a-f]{8} +<1 min +<1 min\n {9}404 Not Found\n {9}→ Correct what the platform names, then replay\./,
     );
     expect(await sisRelay(`letters groups --kind unknown-source ${stack}`)).toMatchObject({
       status: 1,
@@ -417,7 +417,7 @@ describe.concurrent('before anything is changed', () => {
     await office.park([{}, {}]);
     const declined = await sisRelay(`letters replay --no-probe ${stack}`, { answers: ['no'] });
     expect(declined).toMatchObject({ status: 1, asked: ['Send 2? [y/N] '] });
-    expect(declined.out).toMatch(/will be sent[\s\S]*grade-push +rejected +404 Not Found/);
+    expect(declined.out).toMatch(/will be sent[\s\S]*grade-push +rejected +[0-9a-f]{8} +404 Not Found/);
     const nobody = await sisRelay(`letters discard --kind rejected --reason r ${stack}`);
     expect(nobody).toMatchObject({
       status: 1,
@@ -428,13 +428,19 @@ describe.concurrent('before anything is changed', () => {
 
   test('and then it is done, and said', async () => {
     const { office, stack } = await opened();
-    await office.park([{}, {}, { failure: { kind: 'invalid' } }]);
+    const [id = ''] = await office.park([{}, {}, { failure: { kind: 'invalid' } }]);
     const discarded = await sisRelay(`letters discard --kind rejected --reason "not ours" ${stack}`, {
       answers: ['y'],
     });
     expect(discarded).toMatchObject({
       status: 0,
-      out: expect.stringMatching(/2 letters were discarded\. Archived in:\n {2}s3:\/\//),
+      out: expect.stringMatching(
+        /2 letters were discarded\. Archived in:\n {2}s3:\/\/\S+\/\nTo restore them: .*letters import s3:/,
+      ),
+    });
+    expect(await sisRelay(`letters show ${id} ${stack}`)).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/no longer a letter[\s\S]*discarded by .*: not ours/),
     });
     const address = /s3:\S+/.exec(discarded.out)?.[0];
     const imported = await sisRelay(`letters import ${address} --yes ${stack}`);
@@ -647,10 +653,9 @@ test.concurrent('what to type next has the deployment that was given, and nothin
   const { office, stack } = await opened();
   const [id = ''] = await office.park([{}]);
   const groups = (await sisRelay(`letters groups ${stack}`)).out.replace(/\s+/g, ' ');
-  expect(groups).toContain(`sis-relay letters list --function grade-push --kind rejected ${stack} `);
-  expect(groups).toContain(
-    `sis-relay letters replay --function grade-push --kind rejected --dry-run ${stack} `,
-  );
+  const [, cause = ''] = /rejected ([0-9a-f]{8}) /.exec(groups) ?? [];
+  expect(groups).toContain(`sis-relay letters list --cause ${cause} ${stack} `);
+  expect(groups).toContain(`sis-relay letters replay --cause ${cause} --dry-run ${stack} `);
   const list = (await sisRelay(`letters list ${stack}`)).out.replace(/\s+/g, ' ');
   expect(list).toContain(`sis-relay letters show ${id.slice(0, 8)} ${stack} `);
   const status = (await sisRelay(`status ${stack}`)).out.replace(/\s+/g, ' ');

@@ -2,7 +2,14 @@ import { expect, test } from 'vitest';
 import type { Plan, PlannedGroup } from '../../../../lib/operate/messages/replay/plan.ts';
 import type { ReplayCounts } from '../../../../lib/operate/messages/replay/run.ts';
 import { linesOf } from '../../../../lib/show/cli/print/view.ts';
-import { endNote, planSections, planView, resultNotes } from '../../../../lib/show/views/plan.ts';
+import {
+  endNote,
+  outcomesText,
+  planSections,
+  planView,
+  resultNotes,
+  resultView,
+} from '../../../../lib/show/views/plan.ts';
 import { quietTerminal } from '../cli/typed.ts';
 
 const group = (kind: string, letters: number): PlannedGroup => ({
@@ -53,11 +60,11 @@ test('what needs a decision says what sends it, and what is not from here is onl
 });
 
 test('what the probe cannot tell is said only where it reached the platform', () => {
-  const send = [group('invalid', 1), group('missing-permission', 1)];
+  const send = [group('missing-permission', 1)];
   const notesWith = (reachable: boolean) =>
     planSections(plan({ send }), { reachable })[0]?.notes.map(({ text }) => text.split(' ', 3).join(' '));
-  expect(notesWith(true)).toEqual(['Invalid messages are', 'The probe cannot']);
-  expect(notesWith(false)).toEqual(['Invalid messages are']);
+  expect(notesWith(true)).toEqual(['The probe cannot']);
+  expect(notesWith(false)).toEqual([]);
 });
 
 test('a function that is paused is told with the letters that would wait, and how it is resumed', () => {
@@ -108,4 +115,22 @@ test('a result tells what there is to tell, with the number of letters', () => {
     },
     { tone: 'plain', text: '1 letter becomes visible again by itself when its lease ends' },
   ]);
+});
+
+test('a run at work tells its outcomes, and how long the rest takes', () => {
+  const more = { sent: 9, through: 5, cameBack: 2, waits: 1, unknown: 1, notTried: 600 };
+  expect(outcomesText({ ...counts, ...more }, { rate: 5 })).toBe(
+    'Of 9 sent, 5 went through, 2 came back, 1 waits, 1 has no outcome yet; 600 were not sent yet (2 min).',
+  );
+});
+
+test('what had no outcome when a person stopped the run is not put down to the function', () => {
+  const cause = { ...group('rejected', 1), ...counts, unknown: 1, sent: 1 };
+  const toldOf = (stoppedBecause?: string) =>
+    JSON.stringify(
+      resultView({ counts: { ...counts, byCause: [cause] }, ended: 'stopped', stoppedBecause, backLater: 0 }),
+    );
+  expect(toldOf('it was interrupted')).toContain('had no outcome yet when the run stopped');
+  expect(toldOf('it was interrupted')).not.toContain('paused');
+  expect(toldOf()).toContain('it may be paused');
 });

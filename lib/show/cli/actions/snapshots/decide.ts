@@ -1,4 +1,5 @@
 import { type DecisionOptions, decideSnapshot } from '../../../../operate/reviews/snapshots/decide.ts';
+import type { ProposedSnapshot } from '../../../../operate/reviews/snapshots/read.ts';
 import type { SnapshotRecord } from '../../../../sources/snapshots/state/record.ts';
 import { countOf } from '../../../views/amounts.ts';
 import { decidedText, snapshotPlanView } from '../../../views/snapshots.ts';
@@ -12,7 +13,7 @@ const actOf =
   (decision: Decision) =>
   async (context: CommandContext, id: string, { reason }: { reason?: string }): Promise<void> => {
     const { target, audit, signal, isJson, print, agreed, withProgress, finish } = context;
-    const confirm = async (snapshot: SnapshotRecord): Promise<boolean> => {
+    const confirm = async (snapshot: ProposedSnapshot): Promise<boolean> => {
       if (!isJson) print(undefined, () => snapshotPlanView(snapshot));
       return agreed(questionOf(snapshot, decision));
     };

@@ -29,6 +29,6 @@ Examples:
   sis-relay letters replay --until 2026-01-31T09:30Z --rate 50 --yes
   sis-relay letters replay --id 3f0c91aa --include-uncertain
 
-Nothing is taken from the queue before you agree. Letters that arrive later are left alone. A letter
-is deleted only after its message was sent, so a crash loses nothing: at worst it leaves a second
-copy, which the ledger recognizes. Ctrl-C stops after the requests in progress.`;
+Before you agree, only invalid letters are read, and given back. Letters that arrive later are left
+alone. A letter is deleted only after its message was sent, so a crash loses nothing: at worst it
+leaves a second copy, which the ledger recognizes. Ctrl-C stops after the requests in progress.`;

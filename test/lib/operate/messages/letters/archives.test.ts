@@ -2,6 +2,7 @@ import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { type Archive, listArchives } from '../../../../../lib/operate/messages/archive/archives.ts';
 import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
+import { importLetters, linesOf, objectInput } from '../../../../../lib/operate/messages/archive/import.ts';
 import { editLetters } from '../../../../../lib/operate/messages/edit/edit.ts';
 import { never, officesForTests } from '../../../show/cli/office.ts';
 
@@ -17,9 +18,9 @@ const opened = async (name: string) => {
   return { office, put, target: { ...office.target, bucket: async () => name } };
 };
 
-test('what was discarded and what was edited is listed, the newest first, with its size', async () => {
+test('each discard and each edit is listed once, the newest first, with its size', async () => {
   const { office, target, put } = await opened('archives');
-  const [one = '', other = ''] = await office.park([{}, {}]);
+  const [one = '', ...others] = await office.park([{}, {}, {}, {}]);
   const common = { reason: 'a test', audit: office.audit, signal: never, confirm: async () => true };
   const { archives: discarded } = await discardLetters(target, {
     ...{ ...common, filter: { id: [one] }, dryRun: false },
@@ -27,40 +28,46 @@ test('what was discarded and what was edited is listed, the newest first, with i
   // S3 tells times to the second.
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   const { originals } = await editLetters(target, {
-    ...{ ...common, filter: { id: [other] }, includeUncertain: false, reveal: false, isOpened: false },
+    ...{ ...common, filter: { id: others }, includeUncertain: false, reveal: false, isOpened: false },
     ...{ canary: 0, rate: 500, stopAfter: 5, waitSeconds: 0.1 },
     change: async (body) => body.replace('"points":8.5', '"points":7'),
   });
   await put('audit/2026/01/31/none.json');
-  const { archives, isWhole } = await listArchives(target, {
-    sinceMs: Date.now() - hourMs,
-    signal: never,
+  const archives = await listArchives(target, { sinceMs: Date.now() - hourMs, signal: never });
+  const archive = (what: Archive['what'], files: number) => ({
+    ...{ what, files, address: expect.any(String), bytes: expect.any(Number) },
+    at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
   });
-  expect(isWhole).toBe(true);
-  const archive = (what: Archive['what'], address = '') => ({
-    ...{ address, what, at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) },
-    bytes: expect.any(Number),
-  });
-  expect(archives).toEqual([archive('edited', originals[other]), archive('discarded', discarded[0])]);
-  expect(archives[0]?.bytes).toBeGreaterThan(100);
+  expect(archives).toEqual([archive('edited', 3), archive('discarded', 1)]);
+  const [edits, discard] = archives.map(({ address }) => address);
+  for (const original of Object.values(originals)) expect(original.startsWith(edits ?? '-')).toBe(true);
+  expect(discarded[0]?.startsWith(discard ?? '-')).toBe(true);
+  expect(archives[0]?.bytes).toBeGreaterThan(300);
   const later = await listArchives(target, { sinceMs: Date.now() + hourMs, signal: never });
-  expect(later).toEqual({ archives: [], isWhole: true });
+  expect(later).toEqual([]);
 });
 
-test('of more than a thousand the list says that it is not whole', { tags: ['long'] }, async () => {
-  const { target, put } = await opened('many-archives');
+test('a discard of many files stays in the list beside many edits, and is restored as one', async () => {
+  const { office, target, put } = await opened('many-archives');
   const today = new Date().toISOString().slice(0, 10);
-  for (let from = 0; from < 1_001; from += 50)
-    await Promise.all(
-      Array.from({ length: Math.min(50, 1_001 - from) }, (_, at) =>
-        put(`edited/${today}/letter-${from + at}-090000.jsonl`),
-      ),
-    );
-  const { archives, isWhole } = await listArchives(target, {
-    sinceMs: Date.now() - 100 * 24 * hourMs,
-    signal: never,
+  const ids = await office.park(Array.from({ length: 101 }, () => ({})));
+  const { archives: files } = await discardLetters(target, {
+    ...{ filter: { id: ids }, reason: 'a test', dryRun: false, audit: office.audit, signal: never },
+    confirm: async () => true,
   });
-  expect([archives.length, isWhole]).toEqual([1_000, false]);
+  expect(files).toHaveLength(2);
+  for (let at = 0; at < 40; at += 1) await put(`edited/${today}/090000-0a1b2c3d-letter-${at}.jsonl`);
+  for (let at = 0; at < 3; at += 1) await put(`edited/${today}/letter-${at}-090000.jsonl`);
+  const archives = await listArchives(target, { sinceMs: Date.now() - hourMs, signal: never });
+  const lines = archives.map(({ what, files: count }) => `${what} ${count}`).sort();
+  expect(lines).toEqual(['discarded 2', 'edited 3', 'edited 40']);
+  const { address = '' } = archives.find(({ what }) => what === 'discarded') ?? {};
+  const input = objectInput(address, target);
+  const { imported } = await importLetters(target, {
+    ...{ lines: () => linesOf(input ?? expect.fail(address)), audit: office.audit, signal: never },
+    dryRun: false,
+  });
+  expect(imported).toBe(101);
 });
 
 test('without a bucket nothing is listed', async () => {

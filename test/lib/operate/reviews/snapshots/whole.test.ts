@@ -61,6 +61,7 @@ test('a file under snapshots/ is imported; one that removes too much waits, and 
   expect(await type('status')).toMatch(new RegExp(`Snapshot ${id}, dropped .* ago, waits for approval`));
   const shown = await type(`snapshots show ${id}`);
   expect(shown).toContain(`snapshots approve ${id}`);
+  expect(shown).toMatch(/It would remove 2 enrollments, such as:\n( {2}\S+ · \S+\n){2}/);
   const approved = await json(`snapshots approve ${id} --yes`);
   expect(approved).toMatchObject({ outcome: 'done', decided: { decision: 'approved' } });
   const second = await newest('accepted');

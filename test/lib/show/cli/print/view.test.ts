@@ -76,6 +76,24 @@ test('a table has the colours of its cells, no column for the console, and its w
   expect(shown(table('Letters', [], columns, { empty: 'None.' }))).toEqual(['<dim>None.</>']);
 });
 
+test('a cell that is shown whole is wrapped under itself, so that two causes with the same beginning differ', () => {
+  const causes = [
+    'Not authorized for orgUnitId 2002, variable Grades',
+    'Not authorized for orgUnitId 2002, variable Users',
+  ];
+  const columns = {
+    Letters: () => 1,
+    'What failed': (cause: string) => ({ text: cause, isWhole: true as const }),
+  };
+  expect(shown(table('Causes', causes, columns))).toEqual([
+    '<dim>Letters  What failed</>',
+    '      1  Not authorized for orgUnitId',
+    '         2002, variable Grades',
+    '      1  Not authorized for orgUnitId',
+    '         2002, variable Users',
+  ]);
+});
+
 test('what is under a row stands below the second column', () => {
   const under = (name: string): View => [{ quote: `${name} ${'word '.repeat(8)}`.trim() }];
   expect(

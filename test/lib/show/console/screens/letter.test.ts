@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest';
+import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
+import { eventBody, never, officesForTests } from '../../cli/office.ts';
+import { openConsole } from '../attacker.ts';
+
+const offices = officesForTests();
+
+test('the address of a letter that was dealt with shows what became of it, and who did it', async () => {
+  const office = await offices.open();
+  const [one = '', other = ''] = await office.park([{}, {}]);
+  await discardLetters(
+    { ...office.target, who: 'jane' },
+    {
+      ...{ filter: { id: [one] }, reason: 'on paper', dryRun: false, audit: office.audit, signal: never },
+      confirm: async () => true,
+    },
+  );
+  const ours = await openConsole({ ...office.target, who: 'ida' });
+  const gone = await ours.get(`/letters/${one}`);
+  expect(gone.status).toBe(200);
+  expect(gone.text).toMatch(/no longer a letter[\s\S]*discarded by jane: on paper/);
+  for (const screen of ['replay', 'discard', 'edit'])
+    expect((await ours.get(`/${screen}?id=${one}`)).text).toContain(
+      `<a class="button" href="/letters/${one}">`,
+    );
+  expect((await ours.get('/letters/00000000')).status).toBe(400);
+  expect((await ours.get(`/letters/${other}`)).text).toContain('a letter for');
+  await ours.close();
+});
+
+test('the list of runs tells them apart: on what, by whom, how they ended, and how to plan again', async () => {
+  const office = await offices.open();
+  const [one = '', other = ''] = await office.park([{}, {}]);
+  const ours = await openConsole({ ...office.target, who: 'ida' });
+  for (const id of [one, other]) {
+    const { headers } = await ours.post('/replay', { id });
+    const run = headers.location ?? '';
+    const asked = async (): Promise<string> => {
+      const { text } = await ours.get(run);
+      const [, question] = /name="question" value="([^"]+)"/.exec(text) ?? [];
+      return question ?? asked();
+    };
+    await ours.post(`${run}/answer`, {
+      question: await asked(),
+      answer: id === one ? 'no' : 'yes',
+      rate: '500',
+    });
+    if (id === one) expect((await ours.get(run)).text).toContain(`<a href="/replay?id=${id}">Plan again</a>`);
+  }
+  const { text } = await ours.get('/runs');
+  expect(text).toContain(`${one.slice(0, 8)}, by ida`);
+  expect(text).toContain(`${other.slice(0, 8)}, by ida`);
+  expect(text).toContain('Nothing was changed.');
+  await ours.close();
+});
+
+test('the form for one letter shows what its fields hold, and marks what fails; values are revealed with a reason', async () => {
+  const office = await offices.open();
+  const [id = ''] = await office.park([
+    {
+      body: eventBody('grade-push', { comments: 'well done', userId: 301 }),
+      failure: {
+        kind: 'invalid',
+        message: 'Not valid: data.comments: must be shorter; data.grade: is missing',
+      },
+    },
+  ]);
+  const ours = await openConsole(office.target);
+  const fieldIn = (page: string, path: string): string =>
+    page.split('<div class="field">').find((each) => each.includes(`name="set:${path}"`)) ?? '';
+  const masked = (await ours.get(`/edit?id=${id}`)).text;
+  expect(masked).toContain(`data-load="/letters/${id}/message"`);
+  expect(masked).not.toContain('now: ');
+  expect(fieldIn(masked, 'comments')).toContain('must be shorter');
+  expect(fieldIn(masked, 'grade.points')).toContain('is missing');
+  expect(fieldIn(masked, 'userId')).not.toContain('class="problem"');
+  expect((await ours.post('/edit/values', { id })).status).toBe(400);
+  const revealed = (await ours.post('/edit/values', { id, reason: 'a call' })).text;
+  expect(fieldIn(revealed, 'comments')).toContain('now: <bdi>well done</bdi>');
+  expect(revealed).toContain('name="reason" value="a call"');
+  await ours.close();
+});
+
+test('letters that need a decision are revealed together, for one reason, and each can be decided on', async () => {
+  const office = await offices.open();
+  const failure = { kind: 'uncertain' as const, remedy: 'Look for a grade with this comment.' };
+  const ids = await office.park(
+    ['well done', 'see me'].map((comments) => ({ body: eventBody('grade-push', { comments }), failure })),
+  );
+  await office.park([{ body: eventBody('grade-push', { comments: 'not to be seen' }) }]);
+  const ours = await openConsole(office.target);
+  expect((await ours.get('/uncertain')).text).not.toContain('well done');
+  expect((await ours.post('/uncertain/reveal')).status).toBe(400);
+  const { text } = await ours.post('/uncertain/reveal', { reason: 'a look at the platform' });
+  for (const told of ['well done', 'see me', 'Look for a grade with this comment.'])
+    expect(text).toContain(told);
+  expect(text).not.toContain('not to be seen');
+  for (const id of ids) expect(text).toContain(`name="id" value="${id}"`);
+  expect(text.match(/name="reason" value="a look at the platform"/g)).toHaveLength(2);
+  const audited = [...(await office.objects('audit/')).values()].join('');
+  expect(audited).toMatch(/letters show --reveal.*a look at the platform/);
+  await ours.close();
+});

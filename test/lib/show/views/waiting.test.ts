@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import type { WaitingGroup } from '../../../../lib/operate/messages/waiting/waiting.ts';
+import { waitingGroupTable, wakeCommands } from '../../../../lib/show/views/waiting.ts';
+
+const group = (kind: string, more: Partial<WaitingGroup> = {}): WaitingGroup => ({
+  ...{ function: 'grade-push', kind, error: 'An older message about the same was sent', remedy: '' },
+  ...{
+    messages: 1,
+    due: 0,
+    unknown: 0,
+    oldestMs: Date.now(),
+    lastMs: Date.now(),
+    nextMs: Date.now() + 60_000,
+    attempts: 1,
+  },
+  ...more,
+});
+
+test.each([
+  ['the platform refuses the credential', group('credentials'), true],
+  ['an older message has its turn', group('busy'), false],
+  ['all of them are due already', group('credentials', { nextMs: undefined, due: 1 }), false],
+])('to wake what waits is offered only where that can help: %s', (_, waiting, isOffered) => {
+  expect(wakeCommands([waiting])).toHaveLength(isOffered ? 1 : 0);
+  expect(JSON.stringify(waitingGroupTable([waiting])).includes('"/wake"')).toBe(isOffered);
+});
