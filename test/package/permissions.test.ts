@@ -588,6 +588,7 @@ async function operate(): Promise<AwsCall[]> {
     await command('crosswalk accept BIO-101 --yes');
     await command('letters groups');
     await decide(command);
+    await command('crosswalk fill');
     await command('reconcile show');
     await command(`reconcile report --html ${join(folder, 'report.html')}`);
     const waiting = await messageThatWaits();

@@ -40,6 +40,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   };
   let done = true;
   let document: unknown;
+  let started: Command | undefined;
   const cli: Cli = {
     terminal,
     finish: (isDone) => {
@@ -55,8 +56,8 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     )
     .version(version(), '-v, --version', 'print the version')
     .configureOutput({
-      writeOut: terminal.out,
-      writeErr: terminal.err,
+      writeOut: (text) => terminal.out(startedSo(text, terminal)),
+      writeErr: (text) => terminal.err(startedSo(text, terminal)),
       getOutHelpWidth: () => terminal.width,
       getErrHelpWidth: () => terminal.width,
     })
@@ -65,6 +66,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     .showHelpAfterError('(see --help)')
     .helpCommand(false)
     .hook('preAction', (_program, command) => {
+      started = command;
       checkPlace(command.optsWithGlobals());
       checkFunctions(command);
     })
@@ -111,7 +113,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const isInterrupted = terminal.signal.aborted && error instanceof Error && error.name === 'AbortError';
-    if (!isInterrupted) terminal.err(await toldError(error, program.opts(), terminal.width));
+    if (!isInterrupted) terminal.err(await toldError(error, started ?? program, terminal));
     return statusUnlessInterrupted(error instanceof UsageError ? 2 : 1);
   } finally {
     if (document !== undefined) terminal.out(`${printableJson(document)}\n`);
@@ -133,14 +135,23 @@ const checkFunctions = (command: Command): void => {
   if (unknown !== undefined) throw new UsageError(unknownName('function', unknown, known));
 };
 
-const toldError = async (error: unknown, given: object, width: number): Promise<string> => {
-  const [{ errorSentence }, { wrapped }] = await Promise.all([
+const toldError = async (error: unknown, command: Command, terminal: Terminal): Promise<string> => {
+  const [{ errorSentence }, { wrapped }, { asTyped }, { terminalFor }] = await Promise.all([
     import('./print/error-sentence.ts'),
     import('./print/table.ts'),
+    import('./print/typed-commands.ts'),
+    import('./command-context.ts'),
   ]);
-  const lines = errorSentence(error, given).split('\n');
-  return `${lines.flatMap((line) => wrapped(line, width)).join('\n')}\n`;
+  const told = asTyped(errorSentence(error, command.optsWithGlobals()), terminalFor(command, terminal));
+  return `${told
+    .split('\n')
+    .flatMap((line) => wrapped(line, terminal.width))
+    .join('\n')}\n`;
 };
+
+/** Usage and examples, as they are typed here. */
+const startedSo = (text: string, { command }: Terminal): string =>
+  text.replace(/(?<=^ {2}|^Usage: |\| )sis-relay (?=\w)/gm, command(''));
 
 const examples = `
 Examples:

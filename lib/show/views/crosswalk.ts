@@ -1,25 +1,30 @@
-import type { MovedCodes, ShownName } from '../../operate/reviews/crosswalk/names.ts';
+import type { FillResult } from '../../operate/reviews/crosswalk/fill.ts';
+import type { MovedCode, MovedCodes, ShownName } from '../../operate/reviews/crosswalk/names.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import { ageOf } from './amounts.ts';
-import { part, table, text, type View } from './view.ts';
+import { type Form, part, table, text, type View } from './view.ts';
 
 const sourceText = { platform: 'the platform', file: 'the file in crosswalk/' } as const;
 
 const idsText = (ids: readonly number[]): string => ids.join(' and ');
 
-type Asked = { kind: keyof typeof whatText; name: string };
+type Asked = { kind: keyof typeof nameLabels; name: string };
 
-const whatText = {
+/** As a person chooses them. */
+export const nameLabels = {
   orgUnitCode: 'org unit with the code',
   userName: 'user with the name',
   orgDefinedId: 'user with the OrgDefinedId',
 } as const;
 
+export const kindLabelled = (label: string): Asked['kind'] | undefined =>
+  (Object.keys(nameLabels) as Asked['kind'][]).find((kind) => nameLabels[kind] === label);
+
 export const nameView = (shown: readonly ShownName[], { kind, name }: Asked): View =>
   shown.length === 0
     ? [
         text(
-          `The crosswalk knows no ${whatText[kind]} ${plain(name)}. Names are exact, upper and lower case included.`,
+          `The crosswalk knows no ${nameLabels[kind]} ${plain(name)}. Names are exact, upper and lower case included.`,
         ),
       ]
     : shown.map((each) => text(nameText(each)));
@@ -51,12 +56,41 @@ export const movedView = ({ moved, untold }: MovedCodes): View => {
         Is: ({ ids }) => idsText(ids),
         Age: ({ sinceMs }) => ({ sinceMs }),
         By: ({ source }) => source,
+        Decide: ({ code }: MovedCode) => ({
+          ...{ action: '/crosswalk-accept', hidden: { code }, fields: [{ reason: 'optional' }] },
+          buttons: [{ text: 'Accept the move' }],
+        }),
       }),
     ),
     text('Messages with these codes are parked.'),
     { lead: 'Accept one', command: 'crosswalk accept <code>' },
     ...missing,
   ];
+};
+
+export const filledView = ({ outcome, message }: FillResult): View =>
+  outcome === 'filled'
+    ? [{ tone: 'good', text: message }]
+    : [
+        { tone: 'warn', text: plain(message) },
+        { tone: 'todo', text: 'Find out why the sources lack these names, and correct them.' },
+        {
+          lead: 'If the sources are right',
+          command: 'crosswalk fill --accept-removals --reason "…"',
+        },
+      ];
+
+export const fillForm: Form = {
+  action: '/crosswalk-fill',
+  fields: [
+    { checkbox: 'classlists', label: 'Also read users from the classlists of all courses' },
+    {
+      checkbox: 'acceptRemovals',
+      label: 'Remove what the sources lack, however much it is: I have checked the sources',
+    },
+    { reason: 'optional' },
+  ],
+  buttons: [{ text: 'Fill now' }],
 };
 
 export const acceptQuestion = ({ name, ids, was = [] }: ShownName): string =>

@@ -1,5 +1,6 @@
 import { type Change, changed } from '../../../operate/messages/edit/change.ts';
 import { editLetters } from '../../../operate/messages/edit/edit.ts';
+import { runDefaults } from '../../../operate/messages/replay/run-defaults.ts';
 import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
 import { type Column, type Columns, columnsOf, typed } from '../../../sources/mapping/columns.ts';
 import { countOf } from '../../views/amounts.ts';
@@ -11,7 +12,7 @@ import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, htmlOf, reasonIn
 import { checkbox, choice, hiddenFields, reasonField, textField } from '../html/forms.ts';
 import { type Html, html } from '../html/html.ts';
 import { lookedText } from './replay.ts';
-import { rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
+import { rateIn, sendingFields, sendingHooks } from './sending.ts';
 
 export const addEdit = (desk: Desk): void => {
   const { target, audit, runs, integrations, readOnly } = desk;
@@ -25,10 +26,10 @@ export const addEdit = (desk: Desk): void => {
     const { groups, count, given } = await chosenFrom(desk, query);
     const [name = '', ...others] = new Set(groups.map((group) => group.function));
     const fields = others.length === 0 ? fieldsOf(name) : new Map<string, Column>();
-    const form = html`<form method="post" action="/edit" class="fields">${hiddenFields({ ...given, function: name })}
+    const form = html`<form method="post" action="/edit" class="fields" tabindex="-1" autofocus aria-label="Edit">${hiddenFields({ ...given, function: name })}
 <p>A field that you leave empty stays as it is. The letters' values are personal, so they are not shown here. Before anything is sent, you see the changes.</p>
 <fieldset><legend>Fields of ${name}</legend>${[...fields].map(([path, column]) => fieldOf(path, column))}</fieldset>
-${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the difference</button></form>`;
+${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the difference in ${countOf(count, 'letter')}</button></form>`;
     const chosen = [
       text(`${matchText(count)}.`),
       groupTable('Letters by cause', groups, 'There is nothing to edit.'),
@@ -59,7 +60,7 @@ ${reasonField(true)}${checkbox('includeUncertain', lookedText)}<button>Show the 
         },
         confirm: async (plan) => {
           at.show('Difference', editPlanView(plan));
-          const act = `Send ${countOf(plan.letters, 'letter')} so`;
+          const act = `Send ${countOf(plan.letters, 'letter')} like this`;
           const answer = await at.ask({ text: `Reason: ${reason}`, act, fields: sendingFields(options) });
           if (answer !== undefined) options.rate = rateIn(answer);
           return answer !== undefined;

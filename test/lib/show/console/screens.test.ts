@@ -183,6 +183,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
     [
       'outcomes',
       async () => {
+        await page.getByLabel('Leave out 1 row').check();
         await page.getByRole('button', { name: 'Send 1 message' }).click();
         await page.getByRole('heading', { name: 'Outcomes' }).waitFor();
       },
@@ -420,7 +421,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       }
       await open.locator('.lost').waitFor({ state: 'detached' });
       await own.stop();
-      await open.getByText('This page has lost its console').waitFor();
+      await open.getByText('This console has ended').waitFor();
       await open.context().close();
       await gates.shut();
     });
