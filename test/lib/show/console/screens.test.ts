@@ -363,7 +363,17 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       await still.getByLabel('Token').fill(new URL(own.url).hash.replace('#token=', ''));
       await still.getByRole('button', { name: 'Sign in' }).click();
       const heading = still.getByRole('heading', { level: 1 });
-      for (const name of ['Overview', 'Causes', 'Letters', 'Uncertain', 'Publish', 'Trace', 'Log', 'Runs', 'Crosswalk']) {
+      for (const name of [
+        'Overview',
+        'Causes',
+        'Letters',
+        'Uncertain',
+        'Publish',
+        'Trace',
+        'Log',
+        'Runs',
+        'Crosswalk',
+      ]) {
         await still.getByRole('link', { name, exact: true }).first().click();
         expect(await heading.textContent()).toBe(name);
       }
