@@ -279,6 +279,9 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await park(office, [enrollment(414)]);
     const own = await serveConsole(office.file);
     const other = await (await browser.newContext()).newPage();
+    // The printed address, in a tab that shows this console already: only what is behind its # differs.
+    await other.goto(`${own.origin}/`);
+    await other.getByRole('heading', { name: 'Sign in' }).waitFor();
     await other.goto(own.url);
     await other.getByRole('heading', { name: 'Overview' }).waitFor();
     await other.goto(`${own.origin}/replay?user=414`);
