@@ -46,6 +46,8 @@ type Known = {
   execution: DurableExecution;
   functionArn: string;
   status: Status;
+  /** Once it has ended. */
+  result?: InvokeResult;
   stop(): void;
   /** It need not wait longer: a callback was answered, or it has ended. */
   wake: AbortController;
@@ -111,6 +113,7 @@ export async function startDurableExecutions({
       throw Object.assign(new Error(`There is no execution ${about}`), {
         ...{ name: 'ResourceNotFoundException', status: 404 },
       });
+    if (verb === '') return send({ ...summaryOf(found), ...resultOf(found) });
     if (verb === 'state') {
       const all = found.execution.state(searchParams.get('CheckpointToken') ?? '');
       return send(page(all, Number(searchParams.get('Marker') ?? 0)));
@@ -238,6 +241,7 @@ export async function startDurableExecutions({
       const carried = carry(it, invoke).catch((error: unknown) => failed('ServiceException', String(error)));
       const result = await Promise.race([carried, stopped.promise]);
       clearTimeout(timer);
+      it.result = result;
       if (it.status === 'RUNNING') it.status = result.ok ? 'SUCCEEDED' : 'FAILED';
       return result;
     },
@@ -325,6 +329,11 @@ const summaryOf = ({ execution, functionArn, status }: Known) => ({
   Status: status,
   StartTimestamp: execution.root.StartTimestamp,
 });
+
+const resultOf = ({ result }: Known) =>
+  result?.ok === false
+    ? { Error: { ErrorType: result.error.errorType, ErrorMessage: result.error.errorMessage } }
+    : { Result: JSON.stringify(result?.payload) };
 
 /** As Lambda's API writes times; an event has them as text. */
 function inSeconds(this: Record<string, unknown>, name: string, value: unknown): unknown {

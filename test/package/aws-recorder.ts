@@ -127,6 +127,7 @@ const callOf: Record<Service, Reader> = {
       'durable-executions checkpoint': 'CheckpointDurableExecution',
       'durable-executions state': 'GetDurableExecutionState',
       'functions durable-executions': 'ListDurableExecutionsByFunction',
+      'durable-executions ': 'GetDurableExecution',
     };
     const named = decodeURIComponent(about);
     return {

@@ -588,6 +588,9 @@ async function operate(): Promise<AwsCall[]> {
     await command('crosswalk accept BIO-101 --yes');
     await command('letters groups');
     await decide(command);
+    // The platform has no code of these: they are held, which is no success.
+    expect(await run(['crosswalk', 'fill'], terminal), out).toBe(1);
+    expect(out).toContain('would change');
     await command('reconcile show');
     await command(`reconcile report --html ${join(folder, 'report.html')}`);
     const waiting = await messageThatWaits();

@@ -49,7 +49,8 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   };
   let done = true;
   let document: unknown;
-  const program = programOf({
+  let started: Command | undefined;
+  const cli: Cli = {
     terminal,
     finish: (isDone) => {
       done = isDone;
@@ -57,6 +58,9 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     collect: (next) => {
       document = isRecord(document) && isRecord(next) ? { ...document, ...next } : next;
     },
+  };
+  const program = programOf(cli, (command) => {
+    started = command;
   });
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -64,7 +68,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const isInterrupted = terminal.signal.aborted && error instanceof Error && error.name === 'AbortError';
-    if (!isInterrupted) terminal.err(await toldError(error, program.opts(), terminal.width));
+    if (!isInterrupted) terminal.err(await toldError(error, started ?? program, terminal));
     return statusUnlessInterrupted(error instanceof UsageError ? 2 : 1);
   } finally {
     if (document !== undefined) terminal.out(`${printableJson(document)}\n`);
@@ -72,15 +76,15 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
 };
 
 /** Every command with its options. */
-export const programOf = (cli: Cli): Command => {
+export const programOf = (cli: Cli, onStart?: (command: Command) => void): Command => {
   const program = new Command('sis-relay')
     .description(
       'Shows, corrects and replays dead letters, publishes messages, and shows the state of a deployment.',
     )
     .version(version(), '-v, --version', 'print the version')
     .configureOutput({
-      writeOut: cli.terminal.out,
-      writeErr: cli.terminal.err,
+      writeOut: (text) => cli.terminal.out(startedSo(text, cli.terminal)),
+      writeErr: (text) => cli.terminal.err(startedSo(text, cli.terminal)),
       getOutHelpWidth: () => cli.terminal.width,
       getErrHelpWidth: () => cli.terminal.width,
     })
@@ -89,6 +93,7 @@ export const programOf = (cli: Cli): Command => {
     .showHelpAfterError('(see --help)')
     .helpCommand(false)
     .hook('preAction', (_program, command) => {
+      onStart?.(command);
       checkPlace(command.optsWithGlobals());
       checkFunctions(command);
     })
@@ -147,14 +152,23 @@ const checkFunctions = (command: Command): void => {
   if (unknown !== undefined) throw new UsageError(unknownName('function', unknown, known));
 };
 
-const toldError = async (error: unknown, given: object, width: number): Promise<string> => {
-  const [{ errorSentence }, { wrapped }] = await Promise.all([
+const toldError = async (error: unknown, command: Command, terminal: Terminal): Promise<string> => {
+  const [{ errorSentence }, { wrapped }, { asTyped }, { terminalFor }] = await Promise.all([
     import('./print/error-sentence.ts'),
     import('./print/table.ts'),
+    import('./print/typed-commands.ts'),
+    import('./command-context.ts'),
   ]);
-  const lines = errorSentence(error, given).split('\n');
-  return `${lines.flatMap((line) => wrapped(line, width)).join('\n')}\n`;
+  const told = asTyped(errorSentence(error, command.optsWithGlobals()), terminalFor(command, terminal));
+  return `${told
+    .split('\n')
+    .flatMap((line) => wrapped(line, terminal.width))
+    .join('\n')}\n`;
 };
+
+/** Usage and examples, as they are typed here. */
+const startedSo = (text: string, { command }: Terminal): string =>
+  text.replace(/(?<=^ {2}|^Usage: |\| )sis-relay (?=\w)/gm, command(''));
 
 const examples = `
 Examples:

@@ -52,12 +52,15 @@ export type CommandContext = Cli & {
   besideData(): CommandContext;
 };
 
+/** Its commands to type next name the same deployment. */
+export const terminalFor = (command: Command, terminal: Terminal): Terminal => ({
+  ...terminal,
+  command: (words) => [terminal.command(words), ...optionsGiven(command)].join(' '),
+});
+
 export const contextOf = (cli: Cli, command: Command): CommandContext => {
   const { finish } = cli;
-  const terminal = {
-    ...cli.terminal,
-    command: (words: string) => [cli.terminal.command(words), ...optionsGiven(command)].join(' '),
-  };
+  const terminal = terminalFor(command, cli.terminal);
   const { json: isJson = false, yes = false } = command.optsWithGlobals();
   let target: Target | undefined;
   const targetOnce = (): Target => {

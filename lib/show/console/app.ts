@@ -7,6 +7,7 @@ import { guard, safeNext, signIn } from './guard.ts';
 import { html, said } from './html/html.ts';
 import { bare } from './page.ts';
 import { addCauses } from './screens/causes.ts';
+import { addCrosswalk } from './screens/crosswalk.ts';
 import { addDiscard } from './screens/discard.ts';
 import { addEdit } from './screens/edit.ts';
 import { addLetter } from './screens/letter.ts';
@@ -19,6 +20,7 @@ import { addReplay } from './screens/replay.ts';
 import { addRuns } from './screens/runs.ts';
 import { addSnapshots } from './screens/snapshots.ts';
 import { addTrace } from './screens/trace.ts';
+import { addTransfer } from './screens/transfer.ts';
 import { addUncertain } from './screens/uncertain.ts';
 
 type AppOptions = {
@@ -51,7 +53,9 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, sentence, onUse }: A
       maxSize,
       onError: (context) => problem(context, 413, `A form can have at most ${maxSize / 1024} KB.`),
     });
-  app.use((context, next) => limit(context.req.path === '/publish' ? fileBytes : formBytes)(context, next));
+  app.use((context, next) =>
+    limit(/^\/(publish|import)$/.test(context.req.path) ? fileBytes : formBytes)(context, next),
+  );
   app.use(async (context, next) => {
     const form = context.req.method === 'POST' ? context.req.formData() : undefined;
     await form?.catch(() => {
@@ -76,13 +80,17 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, sentence, onUse }: A
     // Security: another site may link here, with any token after the address of any screen.
     if (session.isSignedIn(context)) return context.redirect('/', 303);
     return context.html(
-      signIn(next, 'This token is wrong, or was used before. Start the console again to get a new one.'),
+      signIn(
+        next,
+        'This token is wrong, or was used before. Press Enter in the terminal of the console to get another address.',
+      ),
       403,
     );
   });
   for (const add of [
     ...[addOverview, addCauses, addLetters, addLetter, addReplay, addDiscard],
-    ...[addEdit, addUncertain, addPublish, addSnapshots, addReconcile, addTrace, addLog, addRuns],
+    ...[addEdit, addUncertain, addPublish, addSnapshots, addReconcile, addCrosswalk, addTrace],
+    ...[addLog, addTransfer, addRuns],
   ])
     add(desk);
   addLive(desk, '/live', async () => ({ version: 0, part: () => html`` }));

@@ -32,9 +32,14 @@ export type ConsoleOptions = {
 export type Console = {
   /** Contains the token that admits one browser. */
   url: string;
+  /** An address for one more browser; the one before, if it was not used, admits nobody any more. */
+  newUrl(): string;
   /** Resolves to the reason when the console has ended and its running work is finished. */
   ended: Promise<'interrupted' | 'unused'>;
 };
+
+/** Each ticked letter is in the address of the screen for it: room for more than a thousand. */
+const maxHeaderSize = 60 * 1024;
 
 /** After the console ends, open pages ask for the results of their runs this long. */
 const lastNewsMs = 500;
@@ -105,7 +110,8 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
     if (options.signal.aborted) end('interrupted');
     else options.signal.addEventListener('abort', () => end('interrupted'), { once: true });
   });
-  return { url: `http://${host}/#token=${session.token}`, ended };
+  const urlWith = (token: string): string => `http://${host}/#token=${token}`;
+  return { url: urlWith(session.token), newUrl: () => urlWith(session.newToken()), ended };
 };
 
 const refusing: Audit = {
@@ -122,7 +128,7 @@ const listening = async (asked: number): Promise<{ servers: Server[]; port: numb
   const servers: Server[] = [];
   let port = asked;
   for (const address of ['127.0.0.1', '::1']) {
-    const server = createServer().listen(port, address);
+    const server = createServer({ maxHeaderSize }).listen(port, address);
     const refusal = await once(server, 'listening').then(
       () => servers.push(server) && undefined,
       ({ code }: NodeJS.ErrnoException) => code,

@@ -82,14 +82,24 @@ type Shown = { version: number; part(): Html };
 /** Time between two looks; the longer one after a failure. */
 const [restMs, troubleMs] = [250, 3_000];
 
-/** Adds a part of a page that renews itself. The stream only reports that something changed; its end shows that the console is gone. */
-export const addLive = ({ app }: Desk, path: string, look: (context: Context) => Promise<Shown>): void =>
+/**
+ * Adds a part of a page that renews itself. The stream only reports that something changed, and `end` before
+ * the console ends by itself. Its end shows that the console is gone.
+ */
+export const addLive = (
+  { app, signal }: Desk,
+  path: string,
+  look: (context: Context) => Promise<Shown>,
+): void =>
   void app.get(path, async (context) => {
     if (context.req.query('part')) return context.html((await look(context)).part());
     return stream(context, async (out) => {
       // Written at once: browsers repeat a request whose answer has not begun.
       await out.write('\n');
+      let isEndTold = false;
       for (let told: number | undefined; !out.aborted; await out.sleep(told === -1 ? troubleMs : restMs)) {
+        if (signal.aborted && !isEndTold) await out.write('end\n');
+        isEndTold = signal.aborted;
         const { version } = await look(context).catch(() => ({ version: -1 }));
         if (told !== undefined && told !== version) await out.write('\n');
         told = version;
@@ -102,8 +112,11 @@ type Begin = (form: URLSearchParams, context: Context) => Run | Promise<Run>;
 /** Adds a form that begins a run; the answer is the run's screen. */
 export const addVerb = ({ app }: Desk, path: string, begin: Begin): void =>
   void app.post(path, async (context) => {
-    const { id } = await begin(await formOf(context), context);
-    return context.redirect(`/runs/${id}`, 303);
+    const form = await formOf(context);
+    const { id } = await begin(form, context);
+    // The run's own page renews itself: it stays, so that the browser's way back is not longer.
+    const isThere = form.get('live') === 'yes' && context.req.path.startsWith(`/runs/${id}/`);
+    return isThere ? context.body(null, 204) : context.redirect(`/runs/${id}`, 303);
   });
 
 /** The reason that a form gives. @throws UsageError if it gives none. */

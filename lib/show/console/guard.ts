@@ -4,9 +4,11 @@ import { getCookie, setCookie } from 'hono/cookie';
 import { type Html, html } from './html/html.ts';
 import { bare } from './page.ts';
 
-/** Admits one browser: the first that shows the token of the printed address. */
+/** Admits one browser for each token: the first that shows the token of a printed address. */
 export type Session = {
-  token: string;
+  readonly token: string;
+  /** The one before admits nobody any more. */
+  newToken(): string;
   /** Pages and answers contain it, requests do not: a process that takes the port later does not learn it. */
   proof: string;
   /** Signs this browser in. False: the token is wrong, or was used before. */
@@ -18,12 +20,22 @@ const cookie = 'sis-relay-console';
 const secret = (): string => randomBytes(32).toString('base64url');
 
 export const createSession = (): Session => {
-  const [token, key, proof] = [secret(), secret(), secret()];
+  const [key, proof] = [secret(), secret()];
+  let token = secret();
   let isUsed = false;
   return {
-    ...{ token, proof },
+    proof,
+    get token() {
+      return token;
+    },
+    newToken: () => {
+      isUsed = false;
+      token = secret();
+      return token;
+    },
     exchange: (context, given) => {
-      if (isUsed || !isSame(given, token)) return false;
+      // Somebody may paste the whole address.
+      if (isUsed || !isSame(given.trim().replace(/^.*#token=/, ''), token)) return false;
       isUsed = true;
       setCookie(context, cookie, key, { httpOnly: true, sameSite: 'Strict', path: '/' });
       return true;
@@ -55,7 +67,8 @@ export const headers = {
 const publicRoutes = new Set(['GET /console.css', 'GET /console.js', 'GET /icon.svg', 'POST /session']);
 
 /** Requests that change nothing but what a screen shows. */
-const harmlessPosts = /^\/(session|letters\/search|replay|uncertain|publish|runs\/[\w-]+\/(answer|stop))$/;
+const harmlessPosts =
+  /^\/(session|letters\/search|replay|uncertain|publish|crosswalk|runs\/[\w-]+\/(answer|stop))$/;
 
 type GuardOptions = {
   host: string;
@@ -130,9 +143,9 @@ export const signIn = (next: string, problem = ''): Html =>
   bare(
     'Sign in',
     html`<main class="sign-in"><h1>Sign in</h1>${problem === '' ? '' : html`<p class="problem" role="alert">${problem}</p>`}
-<p>Open the address that <code>sis-relay console</code> printed. It works once, in one browser. To get a new address, start the console again.</p>
+<p>Open the address that <code>sis-relay console</code> printed. It works once, in one browser. To get another address, press Enter in the terminal of the console.</p>
 <form method="post" action="/session"><input type="hidden" name="next" value="${next}">
-<label>Token <input name="token" type="password" autocomplete="off" required></label><button>Sign in</button></form></main>`,
+<label>Token or whole address <input name="token" type="password" autocomplete="off" required></label><button>Sign in</button></form></main>`,
   );
 
 /** A path of this console. It contains nothing that a browser takes for another site, or that a header cannot hold. */

@@ -9,6 +9,7 @@ const screens = [
   'Publish',
   'Snapshots',
   'Reconcile',
+  'Crosswalk',
   'Trace',
   'Log',
   'Runs',
@@ -22,9 +23,9 @@ export const page = ({ title, path, name, who, readOnly, proof }: Frame, content
     `${title} · ${name}`,
     html`<header class="head"><a class="skip" href="#main">To the content</a>
 <p class="stage"><span class="unseen">Stage </span>${name}${readOnly ? html` <span class="badge warn">read only</span>` : ''}</p>
-<nav aria-label="Screens"><ul>${screens.map((screen, at) => tab(screen, { to: at === 0 ? '/' : `/${screen.toLowerCase()}`, path }))}</ul></nav></header>
+<nav aria-label="Screens"><ul>${screens.map((screen, at) => tab(screen, { to: at === 0 ? '/' : `/${screen.toLowerCase()}`, path, key: at + 1 }))}</ul></nav></header>
 <main id="main" tabindex="-1"><h1>${title}</h1>${content}</main>
-<footer><p>You are ${who}; every change is written to the audit log. The console ends by itself when it is not used.</p></footer>`,
+<footer><p>You are ${who}; every change is written to the audit log. The console ends by itself when it is not used. With your browser’s access key (in Chrome and Edge Alt, on a Mac Control and Option, in Firefox also Shift), 1 to 9 lead to the first screens.</p></footer>`,
     proof,
   );
 
@@ -35,7 +36,7 @@ export const bare = (title: string, body: Html, proof = ''): Html => html`<!doct
 <link rel="stylesheet" href="/console.css"><link rel="icon" href="/icon.svg"><script type="module" src="/console.js"></script></head>
 <body>${body}</body></html>`;
 
-const tab = (screen: string, { to, path }: { to: string; path: string }): Html => {
+const tab = (screen: string, { to, path, key }: { to: string; path: string; key: number }): Html => {
   const isHere = path === to || (to !== '/' && path.startsWith(`${to}/`));
-  return html`<li><a href="${to}"${isHere ? html` aria-current="page"` : ''}>${screen}</a></li>`;
+  return html`<li><a href="${to}"${key < 10 ? html` accesskey="${key}"` : ''}${isHere ? html` aria-current="page"` : ''}>${screen}</a></li>`;
 };

@@ -4,6 +4,7 @@ import type { Exported } from '../../operate/messages/archive/export.ts';
 import type { Imported, Outdated } from '../../operate/messages/archive/import.ts';
 import type { Difference } from '../../operate/messages/edit/change.ts';
 import type { Edited, EditPlan } from '../../operate/messages/edit/edit.ts';
+import type { Reindexed } from '../../operate/messages/letters/reindex.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import { countOf, numberOf } from './amounts.ts';
 import { groupTable, matchText, remarksOnLetters } from './letters.ts';
@@ -48,6 +49,17 @@ export const discardedView = ({ discarded, failed, left, archives, backLater }: 
 /** One discard writes many files into its folder. */
 const foldersOf = (addresses: readonly string[]): string[] => [
   ...new Set(addresses.map((address) => address.slice(0, address.lastIndexOf('/') + 1))),
+];
+
+export const reindexedView = ({ letters, added, removed, kept, whole }: Reindexed): View => [
+  text(
+    `${countOf(letters, 'letter was', 'letters were')} read from the queue: ${numberOf(added)} added to the lists, ${numberOf(removed)} removed from them.`,
+  ),
+  ...noteIf(
+    !whole,
+    'warn',
+    `Another operator has some letters in hand. The ${numberOf(kept)} that could not be read stay listed. Run this again later.`,
+  ),
 ];
 
 export const exportedView = ({ exported, gone, limitReached }: Exported, file: string): View => [

@@ -1,25 +1,30 @@
-import type { Held, MovedCodes, ShownName } from '../../operate/reviews/crosswalk/names.ts';
+import type { FillResult } from '../../operate/reviews/crosswalk/fill.ts';
+import type { Held, MovedCode, MovedCodes, ShownName } from '../../operate/reviews/crosswalk/names.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import { ageOf } from './amounts.ts';
-import { type Block, part, table, text, type View } from './view.ts';
+import { type Block, type Form, part, table, text, type View } from './view.ts';
 
 const sourceText = { platform: 'the platform', file: 'the file in crosswalk/' } as const;
 
 const idsText = (ids: readonly number[]): string => ids.join(' and ');
 
-type Asked = { kind: keyof typeof whatText; name: string };
+type Asked = { kind: keyof typeof nameLabels; name: string };
 
-const whatText = {
+/** As a person chooses them. */
+export const nameLabels = {
   orgUnitCode: 'org unit with the code',
   userName: 'user with the name',
   orgDefinedId: 'user with the OrgDefinedId',
 } as const;
 
+export const kindLabelled = (label: string): Asked['kind'] | undefined =>
+  (Object.keys(nameLabels) as Asked['kind'][]).find((kind) => nameLabels[kind] === label);
+
 export const nameView = (shown: readonly ShownName[], { kind, name }: Asked): View =>
   shown.length === 0
     ? [
         text(
-          `The crosswalk knows no ${whatText[kind]} ${plain(name)}. Names are exact, upper and lower case included.`,
+          `The crosswalk knows no ${nameLabels[kind]} ${plain(name)}. Names are exact, upper and lower case included.`,
         ),
       ]
     : shown.map((each) => text(nameText(each)));
@@ -51,6 +56,10 @@ export const movedView = ({ moved, untold }: MovedCodes): View => {
         Is: ({ ids }) => idsText(ids),
         Age: ({ sinceMs }) => ({ sinceMs }),
         By: ({ source }) => source,
+        Decide: ({ code }: MovedCode) => ({
+          ...{ action: '/crosswalk-accept', hidden: { code }, fields: [{ reason: 'optional' }] },
+          buttons: [{ text: 'Accept the move' }],
+        }),
       }),
     ),
     text('Messages with these codes are parked.'),
@@ -59,15 +68,45 @@ export const movedView = ({ moved, untold }: MovedCodes): View => {
   ];
 };
 
+const whatIsHeld: Block[] = [
+  {
+    tone: 'todo',
+    text: 'Find out why the sources differ so much, and correct them: the next fill takes that.',
+  },
+  { lead: 'If the sources are right', command: 'crosswalk fill --accept-removals --reason "…"' },
+];
+
 /** One problem of a file may hold several kinds of names. */
-export const heldView = (held: readonly Held[]): Block[] =>
-  [...Map.groupBy(held, ({ problem }) => problem)].flatMap(([problem, each]): Block[] => [
+export const heldView = (held: readonly Held[]): Block[] => {
+  const problems = [...Map.groupBy(held, ({ problem }) => problem)];
+  return [
+    ...problems.map(
+      ([problem, each]): Block => ({
+        tone: 'warn',
+        text: `The crosswalk keeps what it had, for ${ageOf(Math.min(...each.map(({ sinceMs }) => sinceMs)))}: ${plain(problem)}`,
+      }),
+    ),
+    ...(problems.length > 0 ? whatIsHeld : []),
+  ];
+};
+
+export const filledView = ({ outcome, message }: FillResult): View =>
+  outcome === 'filled'
+    ? [{ tone: 'good', text: message }]
+    : [{ tone: 'warn', text: plain(message) }, ...whatIsHeld];
+
+export const fillForm: Form = {
+  action: '/crosswalk-fill',
+  fields: [
+    { checkbox: 'classlists', label: 'Also read users from the classlists of all courses' },
     {
-      tone: 'warn',
-      text: `The crosswalk keeps what it had, for ${ageOf(Math.min(...each.map(({ sinceMs }) => sinceMs)))}: ${plain(problem)}`,
+      checkbox: 'acceptRemovals',
+      label: 'Remove what the sources lack, however much it is: I have checked the sources',
     },
-    { tone: 'todo', text: 'Correct the source: the next fill takes it.' },
-  ]);
+    { reason: 'optional' },
+  ],
+  buttons: [{ text: 'Fill now' }],
+};
 
 export const acceptQuestion = ({ name, ids, was = [] }: ShownName): string =>
   `${name} stood for org unit ${idsText(was)}, and now stands for ${idsText(ids)}. Accept this move?`;

@@ -12,7 +12,7 @@ import {
   badge,
   type Columns,
   href,
-  type Note,
+  list,
   noteIf,
   type Piece,
   part,
@@ -47,16 +47,36 @@ const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
   return kind === 'unreadable' ? `${error}. ${failure.message}` : failure.message;
 };
 
-const adviceNotes = (group: Pick<Group, 'remedy' | 'grants' | 'replayedOften'>): Note[] => {
+const maxGrants = 50;
+
+const adviceOf = (group: Pick<Group, 'kind' | 'remedy' | 'grants' | 'replayedOften'>): Block[] => {
   const often = countOf(group.replayedOften, 'letter was', 'letters were');
   return [
     { tone: 'todo', text: plain(group.remedy) },
-    ...noteIf(group.grants.length > 1, 'plain', plain(`Scopes to ask for: ${group.grants.join(', ')}`)),
+    ...grantsView(group),
     ...noteIf(
       group.replayedOften > 0,
       'warn',
       `${often} replayed ${replayedOften} times or more: find the cause first.`,
     ),
+  ];
+};
+
+/** One on a line, to hand on. */
+const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>): Block[] => {
+  if (grants.length < 2) return [];
+  const isScope = kind === 'missing-scope';
+  return [
+    { tone: 'plain', text: isScope ? 'Scopes to ask for:' : 'Secrets to create:' },
+    list(grants.slice(0, maxGrants).map((each) => ({ text: each, code: true }))),
+    ...(grants.length > maxGrants
+      ? [
+          {
+            tone: 'plain' as const,
+            text: `… and ${numberOf(grants.length - maxGrants)} more: \`letters groups --json\` lists all.`,
+          },
+        ]
+      : []),
   ];
 };
 
@@ -84,6 +104,7 @@ export const remarksOnLetters = ({ listed, queued, limitReached }: Counted): Blo
           `SQS counts about ${countOf(queued, 'letter')}, but the lists have ${numberOf(listed)}. The lists are corrected every 15 minutes.`,
         ),
         { lead: 'To do it now', command: 'letters reindex' },
+        { action: '/reindex', buttons: [{ text: 'Correct the lists now' }] },
       ]),
 ];
 
@@ -159,7 +180,7 @@ const causeView = (group: Group): View => {
   return [
     text(error),
     ...words.map((each, at) => (at < maxWords - 1 ? { quote: each } : text('… and more'))),
-    ...adviceNotes(group),
+    ...adviceOf(group),
     ...firstAction(kind, { cause }),
     {
       links: [

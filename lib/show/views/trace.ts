@@ -1,9 +1,10 @@
+import type { messagesAbout } from '../../operate/messages/trace/by-subject.ts';
 import type { TraceEvent } from '../../operate/messages/trace/event.ts';
 import type { Trace, TracedMessage } from '../../operate/messages/trace/trace.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
-import { countOf } from './amounts.ts';
-import { subjectOf } from './letters.ts';
-import { type Block, part, text, type View } from './view.ts';
+import { countOf, numberOf } from './amounts.ts';
+import { about, origin, subjectOf, traceLink } from './letters.ts';
+import { type Block, part, table, text, type View } from './view.ts';
 
 const outcomeText = ({ outcome, presumed }: Pick<TracedMessage, 'outcome' | 'presumed'>): string =>
   presumed ? 'sent, and presumed done' : outcomes[outcome];
@@ -108,6 +109,32 @@ export const noLetterView = (trace: Trace): View => [
   { tone: 'plain', text: 'This is no longer a letter. What became of it:' },
   ...traceView(trace, false),
 ];
+type About = Awaited<ReturnType<typeof messagesAbout>>;
+
+/** Messages about a user or a course. */
+export const aboutView = ({ messages, isWhole }: About): View => {
+  const [first] = messages;
+  return [
+    recordTable(messages, 'Nothing is known. A message that was done at its first try leaves no record.'),
+    ...(isWhole ? [] : [{ more: `The newest ${numberOf(messages.length)}` }]),
+    ...(first === undefined ? [] : [{ lead: 'All of one', command: `trace ${first.message.slice(0, 8)}` }]),
+  ];
+};
+
+export const recordTable = (records: About['messages'], empty: string): Block =>
+  table(
+    'Messages',
+    records,
+    {
+      Message: ({ message }) => traceLink(message),
+      Age: ({ firstMs, atMs }) => ({ sinceMs: firstMs ?? atMs }),
+      State: ({ state }) => state,
+      ...origin,
+      ...about,
+      Error: ({ error }) => error,
+    },
+    { empty },
+  );
 
 /** The events in order of time. */
 export const timelineView = ({

@@ -25,7 +25,7 @@ export type Cell =
   | { sinceMs: number | undefined }
   | { count: number; of: number }
   | Form
-  | { tick: string }
+  | { tick: string; isTicked?: boolean }
   | readonly Words[];
 
 export type Field =
@@ -43,6 +43,8 @@ export type Form = {
   buttons: readonly { text: string; value?: string }[];
   /** A read-only console shows it, too. */
   isHarmless?: true;
+  /** What the screen is for: the focus begins there. */
+  isMain?: true;
   /** The text that opens the form. */
   summary?: string;
   /** The form changes nothing, and its fields go into the address. */

@@ -17,7 +17,16 @@ export type Made = {
   columns: ReadonlyMap<string, string>;
 };
 
-export type Problem = { column: string; problem: string };
+/** `value`: the one that a mapping's `values` lack. It comes from the SIS' file, so no log may contain it. */
+export type Problem = { column: string; problem: string; value?: string };
+
+const maxValue = 40;
+
+/** The problem with its value, for whoever sent the file. */
+export const problemWithValue = ({ problem, value }: Problem): string =>
+  value === undefined
+    ? problem
+    : problem.replace('a value that', () => `the value ${JSON.stringify(value.slice(0, maxValue))}, which`);
 
 /** As in `grade: must be a number; student: is no id`. */
 export const problemsText = (problems: readonly Problem[]): string =>
@@ -48,12 +57,12 @@ const all = (
   wanted: Wanted[],
   { given, only }: { given: Given; only: number | undefined },
 ): MadeOrProblems => {
-  const problems = new Map<string, string>();
+  const problems = new Map<string, Problem>();
   const events = wanted
     .filter(({ message, at }) => (only === undefined || at === only) && isFor(message, given))
     .map((each) => make(each, given, problems));
   if (problems.size === 0) return { events };
-  return { problems: [...problems].map(([column, problem]) => ({ column, problem })) };
+  return { problems: [...problems.values()] };
 };
 
 const isFor = ({ resource, operations, when }: MappedMessage, given: Given): boolean => {
@@ -66,13 +75,17 @@ const isFor = ({ resource, operations, when }: MappedMessage, given: Given): boo
   return when.every(([column, values]) => values.has(textOf(valueIn(given, column))));
 };
 
-const make = ({ message, event, at }: Wanted, given: Given, problems: Map<string, string>): Made => {
+const make = ({ message, event, at }: Wanted, given: Given, problems: Map<string, Problem>): Made => {
   const data: Record<string, unknown> = {};
   for (const field of event.fields) {
     const { path, from } = field;
-    const { value, problem } = fieldIn(field, given);
+    const { value, problem, unlisted } = fieldIn(field, given);
+    const column = from ?? path;
     if (problem !== undefined)
-      problems.set(from ?? path, problem.replace('values', `messages[${at}].data.${path}.values`));
+      problems.set(column, {
+        ...{ column, problem: problem.replace('values', `messages[${at}].data.${path}.values`) },
+        ...(unlisted !== undefined && { value: unlisted }),
+      });
     else if (value !== undefined) put(data, path.split('.'), value);
   }
   const time = message.time === undefined ? undefined : valueIn(given, message.time);
@@ -96,7 +109,7 @@ export const columnsBehind = (
 const fieldIn = (
   { types, from, values, otherwise }: Field,
   given: Given,
-): { value?: unknown; problem?: string } => {
+): { value?: unknown; problem?: string; unlisted?: string } => {
   const told = from === undefined ? undefined : valueIn(given, from);
   if (told === undefined) return { value: otherwise };
   if (typeof told === 'object') return { problem: 'is an object or a list. Name the field within it' };
@@ -104,7 +117,10 @@ const fieldIn = (
   // null is a value: it removes a setting.
   if (value !== undefined) return { value };
   if (otherwise !== undefined) return { value: otherwise };
-  return { problem: 'has a value that the mapping does not name. Add it to values, or give a default there' };
+  return {
+    problem: 'has a value that the mapping does not name. Add it to values, or give a default there',
+    unlisted: textOf(told),
+  };
 };
 
 /** Undefined if it is not given: an empty cell without quotes, or null. */

@@ -260,7 +260,7 @@ const heldText = ({ kind, source, removed, reassigned, names }: Filled): string 
     ...(removed > 0 ? [`${removed} would be removed`] : []),
     ...(reassigned > 0 ? [`${reassigned} would stand for other ids`] : []),
   ];
-  return `too many of ${names} names (${kind}, ${source}) would change: ${changes.join(' and ')}. All stay as they were. If this is right, invoke crosswalk-fill with {"acceptRemovals":true}`;
+  return `too many of ${names} names (${kind}, ${source}) would change: ${changes.join(' and ')}. All stay as they were`;
 };
 
 /** Records since when names are held. What was not compared is as it was. */

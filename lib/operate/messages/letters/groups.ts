@@ -19,7 +19,7 @@ export type Group = {
   letters: number;
   oldestMs: number;
   newestMs: number;
-  /** Scopes to request. */
+  /** Scopes to request, or secrets to create. */
   grants: string[];
   /** Letters that were replayed five times or more. */
   replayedOften: number;
@@ -29,6 +29,8 @@ export type Group = {
 const maxGroups = 200;
 
 export const maxWords = 3;
+
+const maxGrants = 500;
 
 /**
  * Groups records by function, kind, and the platform's words without their varying parts; the largest group comes first. Varying parts
@@ -107,9 +109,13 @@ const count = (group: Group, record: DeskRecord): void => {
     group.words.length < maxWords &&
     group.words.every((each) => numberless(each) !== numberless(words));
   if (isNew) group.words.push(words);
-  if (kind !== 'missing-scope' || required === undefined) return;
-  if (!group.grants.includes(required) && group.grants.length < 20) group.grants.push(required);
+  const grant = kind === 'missing-scope' ? required : secretIn({ kind, remedy });
+  if (grant !== undefined && !group.grants.includes(grant) && group.grants.length < maxGrants)
+    group.grants.push(grant);
 };
+
+const secretIn = ({ kind, remedy }: { kind: string; remedy: string }): string | undefined =>
+  kind === 'missing-credential' ? /^Create the secret ([\w/.@+=-]+)/.exec(remedy)?.[1] : undefined;
 
 const numberless = (text: string): string => text.replace(/\d+/g, '');
 

@@ -33,6 +33,32 @@ export const badRows = async (
   return found;
 };
 
+/** A valid row: the fields of its message. */
+export type GoodRow = { line: number; function: string; cells: Map<string, string> };
+
+/** Reads the first rows of which the check of a file reported no problem, as far as it reported all problems. */
+export const goodRows = async (
+  source: Source,
+  {
+    problems,
+    invalid,
+    limit,
+    integrations,
+  }: Pick<Published, 'problems' | 'invalid'> & { limit: number; integrations: Integrations },
+): Promise<GoodRow[]> => {
+  const bad = new Set(problems.map(({ line }) => line));
+  const lastKnown = problems.length < invalid ? (problems.at(-1)?.line ?? 0) : Number.POSITIVE_INFINITY;
+  const found: GoodRow[] = [];
+  const rows = await openRows(source, integrations);
+  for await (const { line, body } of rows()) {
+    if (line > lastKnown || found.length >= limit) break;
+    if (body === undefined || bad.has(line)) continue;
+    const { type = '' } = (eventIn(body) ?? {}) as { type?: string };
+    found.push({ line, function: type.replace(/^sis\.(.+)\.v1$/, '$1'), cells: cellsIn(body) });
+  }
+  return found;
+};
+
 /** `data.grade.points: must be …; data.userId: …`, by column. */
 const columnsNamedIn = (problem: string): Map<string, string> =>
   new Map(

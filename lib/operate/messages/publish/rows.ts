@@ -8,7 +8,7 @@ import { readJson, readJsonWithPlace } from '../../../message/json.ts';
 import { messageType } from '../../../message/message.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from '../../../sources/mapping/columns.ts';
-import { eventsOf, type Made, problemsText } from '../../../sources/mapping/events.ts';
+import { eventsOf, type Made, problemsText, problemWithValue } from '../../../sources/mapping/events.ts';
 import { columnsIn, type Mapping, readMapping } from '../../../sources/mapping/mapping.ts';
 import { UsageError } from '../../stage/command-errors.ts';
 import type { Input } from '../../stage/input.ts';
@@ -46,6 +46,11 @@ export const openMapping = async (file: string, integrations: Integrations): Pro
       error.code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read: ${error.code}.`,
     );
   });
+  return mappingIn(file, content, integrations);
+};
+
+/** @throws UsageError that lists everything that is wrong with it. */
+export const mappingIn = (file: string, content: string, integrations: Integrations): Mapping => {
   const read = readMapping(withoutMark(content), integrations);
   if ('mapping' in read) return read.mapping;
   throw new UsageError(
@@ -229,7 +234,10 @@ const mappedRows = (mapping: Mapping, defaultsFor: DefaultsFor): Reading => {
     },
     rows: (line, cells) => {
       const { events, problems } = eventsOf(cells, mapping);
-      if (problems) return [{ line, problem: problemsText(problems) }];
+      if (problems) {
+        const told = problems.map((each) => ({ ...each, problem: problemWithValue(each) }));
+        return [{ line, problem: problemsText(told) }];
+      }
       if (events.length === 0) return [{ line, skipped: true }];
       return events.map(({ function: name, at, data, time, columns }) => {
         const { id, ...defaults } = defaultsFor(line, name);

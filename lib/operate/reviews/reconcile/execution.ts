@@ -4,12 +4,18 @@ import { lambdaOf } from '../../stage/lambda-client.ts';
 import { restAfter } from '../../stage/poll-delay.ts';
 import type { Target } from '../../stage/target.ts';
 
-const functionNameOf = ({ prefix }: Target): string => `${prefix}reconcile`;
+/** A function whose executions operators start. */
+type Started = 'reconcile' | 'crosswalk-fill';
 
 /** Starts the function; the same name starts nothing twice. @throws RefusedError if there is no such function. */
-export const startExecution = async (target: Target, name: string, request: object): Promise<void> => {
+export const startExecution = async (
+  target: Target,
+  name: string,
+  request: object,
+  started: Started = 'reconcile',
+): Promise<void> => {
   const { lambda, sdk } = await lambdaOf(target);
-  const functionName = functionNameOf(target);
+  const functionName = `${target.prefix}${started}`;
   const invoke = new sdk.InvokeCommand({
     ...{ FunctionName: `${functionName}:durable`, InvocationType: 'Event', DurableExecutionName: name },
     Payload: Buffer.from(JSON.stringify(request)),
@@ -28,7 +34,7 @@ export const startExecution = async (target: Target, name: string, request: obje
 export const endOf = async (target: Target, name: string): Promise<string | undefined> => {
   const { lambda, sdk } = await lambdaOf(target);
   const list = new sdk.ListDurableExecutionsByFunctionCommand({
-    FunctionName: functionNameOf(target),
+    FunctionName: `${target.prefix}reconcile`,
     DurableExecutionName: name,
   });
   // The right to invoke a function does not include the right to list its executions.
@@ -36,6 +42,36 @@ export const endOf = async (target: Target, name: string): Promise<string | unde
   lambda.destroy();
   const its = answer?.DurableExecutions?.find(({ DurableExecutionName }) => DurableExecutionName === name);
   return ends[its?.Status ?? ''];
+};
+
+/** The result of an execution, as JSON; undefined: it has not ended. @throws RefusedError if it has ended without success. */
+export const resultOf = async (
+  target: Target,
+  name: string,
+  started: Started,
+): Promise<string | undefined> => {
+  const { lambda, sdk } = await lambdaOf(target);
+  try {
+    const { DurableExecutions = [] } = await lambda.send(
+      new sdk.ListDurableExecutionsByFunctionCommand({
+        FunctionName: `${target.prefix}${started}`,
+        DurableExecutionName: name,
+      }),
+    );
+    const its = DurableExecutions.find(({ DurableExecutionName }) => DurableExecutionName === name);
+    if (its?.DurableExecutionArn === undefined || its.Status === 'RUNNING') return undefined;
+    const { DurableExecutionArn } = its;
+    const { Result, Error: error } = await lambda.send(
+      new sdk.GetDurableExecutionCommand({ DurableExecutionArn }),
+    );
+    if (its.Status === 'SUCCEEDED') return Result ?? '';
+    const why = error?.ErrorMessage === undefined ? '' : `: ${error.ErrorMessage}`;
+    throw new RefusedError(
+      `The execution ${name} of ${target.prefix}${started}: ${ends[its.Status ?? ''] ?? 'it has ended'}${why}`,
+    );
+  } finally {
+    lambda.destroy();
+  }
 };
 
 const ends: Record<string, string> = {

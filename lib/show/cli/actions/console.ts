@@ -10,14 +10,16 @@ export const act = async (
   { target, terminal, signal, isJson, finish, sentence }: CommandContext,
   { port, open, readOnly, idle }: Given,
 ): Promise<void> => {
-  const { url, ended } = await startConsole(target, {
+  const { url, newUrl, ended } = await startConsole(target, {
     ...{ port, readOnly, signal, idleMs: idle * 60_000 },
     sentence,
     say: (line) => terminal.err(`${line}\n`),
   });
   terminal.out(isJson ? `${printableJson({ url })}\n` : `The console is at ${url}\n`);
+  using enter = terminal.onEnter(() => terminal.out(`For another browser: ${newUrl()}\n`));
+  const more = enter === undefined ? '' : ' Press Enter for the address for another browser.';
   terminal.err(
-    'The address works once, in one browser: Chrome, Edge or Firefox. Safari cannot open it. Press Ctrl-C to end the console.\n',
+    `The address works once, in one browser: Chrome, Edge or Firefox. Safari cannot open it.${more} Press Ctrl-C to end the console.\n`,
   );
   const opened = open && !isJson ? await openInBrowser(url) : undefined;
   const why = await ended;

@@ -1,17 +1,30 @@
+import { messagesAbout } from '../../../operate/messages/trace/by-subject.ts';
 import { traceOf } from '../../../operate/messages/trace/trace.ts';
+import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { integrationNames } from '../../../operate/stage/function-names.ts';
-import { traceView } from '../../views/trace.ts';
+import { aboutView, traceView } from '../../views/trace.ts';
 import type { CommandContext } from '../command-context.ts';
 
 export const act = async (
   { target, filter, signal, print, withProgress, finish }: CommandContext,
-  id: string,
-  { log }: { log: boolean },
+  id: string | undefined,
+  { log, limit }: { log: boolean; limit: number },
 ): Promise<void> => {
-  const functions = integrationNames();
-  const trace = await withProgress('Reading', () =>
-    traceOf(target, id, { log, functions, sinceMs: filter.since, signal }),
-  );
-  print(trace, () => traceView(trace, log));
-  finish(trace.events.length > 0);
+  const { user, orgUnit, since: sinceMs } = filter;
+  if (id !== undefined && (user ?? orgUnit) !== undefined)
+    throw new UsageError('Pass the id of a message, or --user and --org-unit, not both.');
+  if (id !== undefined) {
+    const functions = integrationNames();
+    const trace = await withProgress('Reading', () =>
+      traceOf(target, id, { log, functions, sinceMs, signal }),
+    );
+    print(trace, () => traceView(trace, log));
+    return finish(trace.events.length > 0);
+  }
+  if ((user ?? orgUnit) === undefined)
+    throw new UsageError('Which message? Pass its id, or --user or --org-unit for all about one of these.');
+  const subject = { ...(user !== undefined && { user }), ...(orgUnit !== undefined && { orgUnit }) };
+  const found = await withProgress('Reading', () => messagesAbout(target, subject, { limit, signal }));
+  print(found, () => aboutView(found));
+  finish(found.messages.length > 0);
 };

@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { action } from '../action.ts';
 import type { Cli } from '../command-context.ts';
-import { reasonText } from '../options.ts';
+import { reasonText, wholeNumber } from '../options.ts';
 
 export const addCrosswalk = (program: Command, cli: Cli): void => {
   const crosswalk = program
     .command('crosswalk')
-    .description('shows which org units and users of the platform the SIS’ names stand for')
+    .description('shows and fills what the SIS’ names stand for: org units and users of the platform')
     .addHelpText('after', examples);
   crosswalk
     .command('show')
@@ -29,6 +29,19 @@ export const addCrosswalk = (program: Command, cli: Cli): void => {
     .option('--yes', 'do not ask')
     .addHelpText('after', examples)
     .action(action(cli, () => import('../actions/crosswalk/accept.ts')));
+  crosswalk
+    .command('fill')
+    .description('fills the crosswalk now, and waits for the result')
+    .option(
+      '--classlists',
+      'also read users from the classlists of all courses, if there is no file of users',
+    )
+    .option('--accept-removals', 'remove what the sources lack, however much it is: you have checked them')
+    .option('--reason <text>', 'why, for the audit log', reasonText)
+    .option('--wait <minutes>', 'wait at most n minutes for the result', wholeNumber(0, 900), 15)
+    .option('--yes', 'do not ask')
+    .addHelpText('after', examples)
+    .action(action(cli, () => import('../actions/crosswalk/fill.ts')));
 };
 
 const examples = `
@@ -37,6 +50,8 @@ Examples:
   sis-relay crosswalk show --user-name lena.learner
   sis-relay crosswalk moved
   sis-relay crosswalk accept MATH-101 --reason "copied for the new term"
+  sis-relay crosswalk fill
+  sis-relay crosswalk fill --accept-removals --reason "the old courses are gone"
 
 Messages may use these names instead of the platform's ids. The function crosswalk-fill reads them by schedule from
 the platform's lists, and from crosswalk/users.csv and crosswalk/org-units.csv in the bucket. Messages with a code

@@ -31,6 +31,8 @@ export type Terminal = {
   width: number;
   /** Undefined if there is no terminal to ask on. */
   ask(question: string): Promise<string | undefined>;
+  /** Acts whenever Enter is pressed, until it is disposed of. Undefined if there is no terminal to press it on. */
+  onEnter(act: () => void): Disposable | undefined;
   /** Opens a text in the operator's editor; returns the saved text. */
   edit(text: string): Promise<string>;
   /** Aborted by Ctrl-C, with the exit status as the reason; a second Ctrl-C ends the process at once. */
@@ -134,6 +136,12 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
       } finally {
         lines.close();
       }
+    },
+    onEnter: (act) => {
+      if (!stdin.isTTY) return undefined;
+      const lines = createInterface({ input: stdin, output: stderr });
+      lines.on('SIGINT', () => onSignal('SIGINT')).on('line', act);
+      return { [Symbol.dispose]: () => lines.close() };
     },
     edit: async (text) => {
       const { namedEditor } = await import('../../../operate/stage/target.ts');

@@ -3,6 +3,7 @@ import { ageOf, numberOf, shareText } from '../../views/amounts.ts';
 import type { Block, Cell, Note, Piece, Table, Tone, View, Words } from '../../views/view.ts';
 import { tableOf, truncated, widthOf, wrapped } from './table.ts';
 import type { Terminal } from './terminal.ts';
+import { asTyped } from './typed-commands.ts';
 
 type Shown = Pick<Terminal, 'style' | 'width' | 'command'>;
 
@@ -61,7 +62,7 @@ const linesOfBlock = (block: Block, terminal: Shown): string[] => {
 
 /** A command that does not fit after its sentence gets its own line, so that it can be copied. */
 const noteLines = ({ tone, text, command }: Note, terminal: Shown): string[] => {
-  const sentence = `${marks[tone]}${plain(text)}`;
+  const sentence = `${marks[tone]}${asTyped(plain(text), terminal)}`;
   const hint = command === undefined ? '' : plain(terminal.command(command));
   const whole = hint === '' ? sentence : `${sentence}: ${hint}`;
   const lines =
@@ -95,12 +96,16 @@ const documentLines = (value: unknown): string[] =>
 const factLines = (facts: readonly (readonly [label: string, value: Piece])[], terminal: Shown): string[] => {
   const room = Math.max(...facts.map(([label]) => widthOf(label))) + 2;
   return facts.flatMap(([label, value]) =>
-    wrapped(textOf(value), terminal.width - room).map(
+    wrapped(factText(value, terminal), terminal.width - room).map(
       (line, at) =>
         terminal.style('dim', (at === 0 ? label : '').padEnd(room)) + toned(toneOf(value), line, terminal),
     ),
   );
 };
+
+/** Only what is to be done names commands: facts may be the words of others. */
+const factText = (value: Piece, terminal: Shown): string =>
+  toneOf(value) === 'todo' ? asTyped(textOf(value), terminal) : textOf(value);
 
 const textOf = (piece: Piece): string => {
   if (piece === undefined) return '–';

@@ -1,7 +1,8 @@
 // The functions that a page cannot have without a script: sign in by the address, show changes, load slow parts, count ticked boxes.
 
-const token = new URLSearchParams(location.hash.slice(1)).get('token');
-if (token !== null) {
+const signIn = () => {
+  const token = new URLSearchParams(location.hash.slice(1)).get('token');
+  if (token === null) return;
   // The token works once; it must not stay in the browser's history either.
   const next = location.pathname + location.search;
   history.replaceState(null, '', next);
@@ -10,7 +11,10 @@ if (token !== null) {
     form.append(Object.assign(document.createElement('input'), { type: 'hidden', name, value }));
   document.body.append(form);
   form.submit();
-}
+};
+signIn();
+// The printed address is opened in a tab that shows this console already.
+addEventListener('hashchange', signIn);
 
 const controls = 'a, button, summary, input, select, textarea';
 
@@ -43,12 +47,16 @@ const replaceContent = (element, markup) => {
   const open = new Set([...element.querySelectorAll('details[open] > summary')].map(keyOf));
   const typed = new Map(all().flatMap((each) => (isGiven(each) ? [[keyOf(each), each.value]] : [])));
   const key = focused && keyOf(focused);
+  const isFree = focused === element || document.activeElement === document.body;
+  const isForQuestion = focused?.matches('.question') || (isFree && !element.querySelector('.question'));
   element.innerHTML = markup;
   for (const each of all()) {
     if (each.matches('summary')) each.parentElement.open = open.has(keyOf(each));
     if (typed.has(keyOf(each))) each.value = typed.get(keyOf(each));
   }
-  if (focused) (all().find((each) => keyOf(each) === key) ?? element).focus({ preventScroll: true });
+  const question = isForQuestion && element.querySelector('.question');
+  if (question) question.focus();
+  else if (focused) (all().find((each) => keyOf(each) === key) ?? element).focus({ preventScroll: true });
   begin(element);
 };
 
@@ -71,6 +79,7 @@ const { proof } = document.documentElement.dataset;
 /** False: it is unknown whether the port is still the console's, so no click or form may leave this page. */
 let isThere = true;
 let isLost = false;
+let isEnding = false;
 for (const name of ['click', 'auxclick', 'submit'])
   addEventListener(name, (event) => isThere || event.preventDefault(), { capture: true });
 
@@ -78,7 +87,9 @@ const lose = () => {
   isLost = true;
   isThere = false;
   tell(
-    'This page has lost its console, so its links and buttons do nothing. If the console still runs, reload the page. If not, close the page, start the console again, and open the address that it prints.',
+    isEnding
+      ? 'This console has ended, so the links and buttons of this page do nothing. To go on, start the console again, and open the address that it prints.'
+      : 'This page has lost its console, so its links and buttons do nothing. If the console still runs, reload the page. If not, close the page, start the console again, and open the address that it prints.',
   );
 };
 
@@ -116,8 +127,10 @@ const follow = async (element, signal) => {
     const reader = (await fetchProven(element?.dataset.live ?? '/live', signal)).body.getReader();
     isThere = !(isLost || signal.aborted);
     let renewed = Promise.resolve();
-    for (let news = await reader.read(); !news.done; news = await reader.read())
+    for (let news = await reader.read(); !news.done; news = await reader.read()) {
+      isEnding ||= new TextDecoder().decode(news.value).includes('end');
       if (element) renewed = renewed.then(() => renew(element, signal));
+    }
   } catch {
     // The stream has ended, whatever the reason.
   }
@@ -144,6 +157,11 @@ const live = (element) => {
   };
   if (element) {
     element.tabIndex = -1;
+    // An answer leaves this page where it is, and the page renews itself, unless somebody types in it.
+    element.addEventListener('formdata', ({ formData }) => {
+      formData.set('live', 'yes');
+      element.focus({ preventScroll: true });
+    });
     element.addEventListener('focusout', ({ relatedTarget }) => {
       if (held.has(element) && !element.contains(relatedTarget)) replaceContent(element, held.get(element));
     });
@@ -176,24 +194,37 @@ const load = async (element) => {
   else element.removeAttribute('aria-busy');
 };
 
+/** A tick chooses the ticked letters; without one, nothing is chosen. */
 const select = (form) => {
   const all = form.querySelector('[data-all]');
-  const boxes = [...form.querySelectorAll('[name=selected]')];
-  const count = form.querySelector('[data-selected]');
-  if (!all || !count) return;
-  all.hidden = false;
+  const ofTicked = form.querySelector('[name=of][value=selected]');
+  if (!all || !ofTicked) return;
+  const boxes = [...form.querySelectorAll('[type=checkbox][name=selected]')];
+  const elsewhere = form.querySelectorAll('[type=hidden][name=selected]').length;
+  const here = () => boxes.filter((each) => each.checked).length;
   const tell = () => {
-    const ticked = boxes.filter((each) => each.checked).length;
-    count.textContent = String(ticked);
-    all.checked = ticked === boxes.length;
-    form.querySelector(`[name=of][value=${ticked > 0 ? 'selected' : 'matching'}]`).checked = true;
+    const ticked = String(here() + elsewhere);
+    all.checked = here() === boxes.length;
+    form.querySelector('[data-ticked]').textContent = ticked;
+    const of = form.querySelector('[name=of]:checked');
+    const chosen = of === ofTicked ? ticked : (of?.dataset.number ?? '');
+    for (const each of form.querySelectorAll('[data-chosen]')) each.textContent = chosen;
   };
+  const choose = () => {
+    ofTicked.checked = here() + elsewhere > 0;
+    tell();
+  };
+  all.hidden = false;
   all.addEventListener('change', () => {
     for (const each of boxes) each.checked = all.checked;
-    tell();
+    choose();
   });
-  for (const each of boxes) each.addEventListener('change', tell);
-  tell();
+  for (const each of boxes) each.addEventListener('change', choose);
+  for (const each of form.querySelectorAll('[name=of]')) each.addEventListener('change', tell);
+  if (here() + elsewhere > 0) choose();
+  else tell();
+  // A browser that goes back sets the boxes as they were left.
+  addEventListener('pageshow', tell);
 };
 
 const begin = (element) => {

@@ -47,11 +47,12 @@ export const formOf = ({ summary, ...form }: Form): Html =>
     ? closedForm(form)
     : html`<details><summary>${summary}</summary>${closedForm(form)}</details>`;
 
-const closedForm = ({ action, hidden = {}, fields = [], buttons, isSearch }: Form): Html => {
+const closedForm = ({ action, hidden = {}, fields = [], buttons, isSearch, isMain }: Form): Html => {
   // A form with only a button is shown inline.
   const kind = fields.length === 0 ? html` class="inline"` : '';
   const how = isSearch ? html`method="get" class="filter" role="search"` : html`method="post"${kind}`;
-  return html`<form ${how} action="${action}">${hiddenFields(hidden)}${fields.map(fieldOf)}${buttons.map(
+  const focus = isMain ? html` tabindex="-1" autofocus aria-label="${buttons[0]?.text ?? ''}"` : '';
+  return html`<form ${how} action="${action}"${focus}>${hiddenFields(hidden)}${fields.map(fieldOf)}${buttons.map(
     ({ text, value }) =>
       html`<button${value === undefined ? '' : html` name="decision" value="${value}"`}>${text}</button> `,
   )}</form>`;

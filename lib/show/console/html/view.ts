@@ -97,11 +97,13 @@ const cellOf = (cell: Cell, showing: Showing): Html | string => {
   if ('sinceMs' in cell) return cell.sinceMs === undefined ? '–' : ageOf(cell.sinceMs);
   if ('count' in cell) return shareText(cell);
   if ('tick' in cell)
-    return html`<input type="checkbox" name="selected" value="${cell.tick}" aria-label="Tick ${cell.tick.slice(0, 8)}">`;
+    return html`<input type="checkbox" name="selected" value="${cell.tick}"${cell.isTicked ? html` checked` : ''} aria-label="Tick ${cell.tick.slice(0, 8)}">`;
   return 'action' in cell ? formIn(cell, showing) : pieceOf(cell, showing);
 };
 
 const tickAll = html`<input type="checkbox" data-all aria-label="Tick all letters of this page" hidden>`;
+
+const labelOf = (title: string | Words = ''): string => plain(typeof title === 'string' ? title : title.text);
 
 const numberClass = (isRight = false): Html | string => (isRight ? html` class="number"` : '');
 
@@ -119,8 +121,9 @@ const tableOf = (given: Table, showing: Showing): Html => {
     const isTicked = rows.some(({ cells }) => isTick(cells[at]));
     return html`<th scope="col"${numberClass(isRight[at])}>${isTicked ? tickAll : pieceOf(title, showing)}</th>`;
   });
+  // A small screen shows each row as a list, with the titles before the cells.
   const td = (cell: Cell, at: number): Html =>
-    html`<td${numberClass(isRight[at])}>${cellOf(cell, showing)}${at === drawn ? bar(Number(cell) / most) : ''}</td>`;
+    html`<td${numberClass(isRight[at])} data-title="${labelOf(titles[at])}">${cellOf(cell, showing)}${at === drawn ? bar(Number(cell) / most) : ''}</td>`;
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption class="unseen">${caption}</caption><thead><tr>${head}</tr></thead>
 <tbody>${rows.map(({ cells }) => html`<tr>${cells.map(td)}</tr>`)}</tbody></table></div>`;

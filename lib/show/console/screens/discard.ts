@@ -15,7 +15,12 @@ export const addDiscard = (desk: Desk): void => {
     return [
       text(`${matchText(count)}. Each is archived first. You can restore it from the log.`),
       {
-        ...{ action: '/discard', hidden: given, buttons: [{ text: 'Plan' }] },
+        ...{
+          action: '/discard',
+          hidden: given,
+          isMain: true,
+          buttons: [{ text: `Plan to discard ${countOf(count, 'letter')}` }],
+        },
         fields: [...(isAll ? [all] : []), { reason: 'required' }],
       },
       groupTable('Letters by cause', groups, 'There is nothing to discard.'),

@@ -2,6 +2,7 @@ import { eventIn } from '../../../message/envelope.ts';
 import { type Change, changed } from '../../../operate/messages/edit/change.ts';
 import { editLetters } from '../../../operate/messages/edit/edit.ts';
 import { type LetterDetails, showLetter } from '../../../operate/messages/letters/show.ts';
+import { runDefaults } from '../../../operate/messages/replay/run-defaults.ts';
 import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
 import { type Column, type Columns, columnsOf, typed } from '../../../sources/mapping/columns.ts';
 import { countOf } from '../../views/amounts.ts';
@@ -26,7 +27,7 @@ import { checkbox, choice, hiddenFields, reasonField, textField } from '../html/
 import { type Html, html, said } from '../html/html.ts';
 import type { Work } from '../runs.ts';
 import { lookedText } from './replay.ts';
-import { rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
+import { rateIn, sendingFields, sendingHooks } from './sending.ts';
 
 export const addEdit = (desk: Desk): void => {
   const { target, audit, runs, integrations, readOnly } = desk;
@@ -53,10 +54,10 @@ export const addEdit = (desk: Desk): void => {
     const path = `/letters/${encodeURIComponent(id ?? '')}/message`;
     const later = { later: 'Show the message without personal data', to: path };
     const problems = problemsIn(groups.map(({ error }) => error));
-    const form = html`${isHidden ? htmlOf(desk, [later]) : ''}<form method="post" action="/edit" class="fields">${hiddenFields({ ...given, function: name })}
+    const form = html`${isHidden ? htmlOf(desk, [later]) : ''}<form method="post" action="/edit" class="fields" tabindex="-1" autofocus aria-label="Edit">${hiddenFields({ ...given, function: name })}
 <p>A field that you leave empty stays as it is. Before anything is sent, you see the changes.</p>
 <fieldset><legend>Fields of ${name}</legend>${[...fields].map(([path, column]) => fieldOf(path, column, { value: values?.(path), problem: problems(path) }))}</fieldset>
-${reasonField(true, revealed?.reason)}${checkbox('includeUncertain', lookedText)}<button>Show the difference</button>${isHidden ? html` <button formaction="/edit/values">Reveal the values</button>` : ''}</form>`;
+${reasonField(true, revealed?.reason)}${checkbox('includeUncertain', lookedText)}<button>Show the difference in ${countOf(count, 'letter')}</button>${isHidden ? html` <button formaction="/edit/values">Reveal the values</button>` : ''}</form>`;
     const chosen = [
       text(`${matchText(count)}.`),
       groupTable('Letters by cause', groups, 'There is nothing to edit.'),
@@ -95,7 +96,7 @@ ${reasonField(true, revealed?.reason)}${checkbox('includeUncertain', lookedText)
         },
         confirm: async (plan) => {
           at.show('Difference', editPlanView(plan));
-          const act = `Send ${countOf(plan.letters, 'letter')} so`;
+          const act = `Send ${countOf(plan.letters, 'letter')} like this`;
           const answer = await at.ask({ text: `Reason: ${reason}`, act, fields: sendingFields(options) });
           if (answer !== undefined) options.rate = rateIn(answer);
           return answer !== undefined;

@@ -3,28 +3,40 @@ import { letterKinds } from '../../../message/letter-kinds.ts';
 import type { Snapshot } from '../../../operate/messages/letters/cached-list.ts';
 import type { Filter } from '../../../operate/messages/letters/filter.ts';
 import { factsOf } from '../../../operate/messages/letters/list.ts';
+import { reindexLetters } from '../../../operate/messages/letters/reindex.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { countOf, numberOf } from '../../views/amounts.ts';
+import { reindexedView } from '../../views/changes.ts';
 import { letterColumns, subjectOf } from '../../views/letters.ts';
 import { href, table } from '../../views/view.ts';
-import { addScreen, clock, type Desk, filterFrom, formOf, type Given, htmlOf } from '../desk.ts';
+import { addScreen, addVerb, clock, type Desk, filterFrom, formOf, type Given, htmlOf } from '../desk.ts';
 import { choice, hiddenFields, textField } from '../html/forms.ts';
 import { type Html, html } from '../html/html.ts';
-import { pageOf } from '../pages.ts';
 
-/** A request may have 16 KB of headers. */
+const perPage = 100;
+/** Longer addresses are a burden to browsers. */
 const maxAddress = 8_000;
 
 export const addLetters = (desk: Desk): void => {
-  const { app } = desk;
+  const { app, target, runs } = desk;
   addScreen(desk, ['/letters', 'Letters'], async (query) => {
     const { filter, given } = filterFrom(query);
     const { value, atMs } = await desk.lists.letters.get();
     const sort = query.get('sort') ?? 'oldest';
     const found = sorted(value, filter, sort);
-    const address = (to: Record<string, string | number>) => href('/letters', { ...given, sort, ...to });
-    const { shown, pager } = pageOf(found, query.get('page'), (page) => address({ page }));
-    const sortedBy = (text: string, by: string) => ({ text, to: address({ sort: by }) });
+    const pages = Math.max(1, Math.ceil(found.length / perPage));
+    const number = Math.min(pages, Math.max(1, Math.floor(Number(query.get('page')) || 1)));
+    const shown = found.slice((number - 1) * perPage, number * perPage);
+    const ids = new Set(found.map(({ message }) => message));
+    const ticked = new Set(query.getAll('selected')).intersection(ids);
+    const onPage = new Set(shown.map(({ message }) => message));
+    const elsewhere = [...ticked.difference(onPage)];
+    const sortedBy = (text: string, by: string) => ({
+      ...{ text, to: href('/letters', { ...given, sort: by, selected: [...ticked] }) },
+    });
+    // A button sends the ticks of this page and of the others.
+    const toPage = (text: string, to: number): Html =>
+      html`<button formaction="/letters" formnovalidate name="page" value="${to}">${text}</button>`;
     const titles = {
       Age: sortedBy('Age', sort === 'oldest' ? 'newest' : 'oldest'),
       Function: sortedBy('Function', 'function'),
@@ -35,17 +47,28 @@ export const addLetters = (desk: Desk): void => {
     const letters = table(
       'Letters',
       shown.map(factsOf),
-      { Tick: ({ id }) => ({ tick: id }), ...letterColumns },
+      { Tick: ({ id }) => ({ tick: id, isTicked: ticked.has(id) }), ...letterColumns },
       { empty: 'No letter matches.', titles },
     );
     return html`${filterForm(given, desk)}
 ${query.has('unheld') ? html`<p class="warn">No letter’s error contains that text, so the letters are not filtered by it.</p>` : ''}
 <p role="status">${numberOf(found.length)} of ${countOf(value.all.length, 'letter')}, as of ${clock(atMs)}.</p>
-<form method="get" data-selection>${hiddenFields(given)}
-${desk.readOnly || found.length === 0 ? '' : actions(found.length)}
-${htmlOf(desk, [letters])}</form>
-${htmlOf(desk, pager)}`;
+<form method="get" data-selection>${hiddenFields({ ...given, sort, selected: elsewhere })}
+${desk.readOnly || found.length === 0 ? '' : actions(found.length, elsewhere.length)}
+${htmlOf(desk, [letters])}${
+  pages === 1
+    ? ''
+    : html`<nav class="pager" aria-label="Pages">${number > 1 ? html`${toPage('First', 1)} ${toPage('Previous', number - 1)}` : ''}
+<span>Page ${number} of ${numberOf(pages)}</span> ${number < pages ? html`${toPage('Next', number + 1)} ${toPage('Last', pages)}` : ''}</nav>`
+}</form>`;
   });
+
+  addVerb(desk, '/reindex', () =>
+    runs.begin('Correct the lists', async (at) => {
+      const options = { signal: at.signal, onProgress: at.progress('Reading letters') };
+      at.show('Result', reindexedView(await reindexLetters(target, options)));
+    }),
+  );
 
   // Privacy: a search text may be a name. Only conditions that the lists contain, which name no person, go into the address.
   app.post('/letters/search', async (context) => {
@@ -89,19 +112,27 @@ const ordered = (letters: LetterRecord[], keyOf: (letter: LetterRecord) => strin
     .sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
     .map(({ letter }) => letter);
 
-const actions = (matching: number): Html => html`<fieldset class="actions"><legend>Do with</legend>
-<label><input type="radio" name="of" value="selected" required> those ticked <output data-selected></output></label>
-<label><input type="radio" name="of" value="matching" required> all ${numberOf(matching)} that match</label>
-<button formaction="/replay">Replay</button> <button formaction="/edit">Edit</button> <button formaction="/discard">Discard</button></fieldset>`;
+/** Nothing is preset. The script writes on each button how many letters are chosen. */
+const actions = (matching: number, elsewhere: number): Html => {
+  const act = (text: string, to: string): Html =>
+    html`<button formaction="${to}">${text} <span data-chosen></span></button> `;
+  return html`<fieldset class="actions"><legend>Do with</legend>
+<label><input type="radio" name="of" value="selected" required> those ticked <output data-ticked></output>${
+    elsewhere > 0 ? html` <span class="quiet">(${numberOf(elsewhere)} on other pages)</span>` : ''
+  }</label>
+<label><input type="radio" name="of" value="matching" data-number="${numberOf(matching)}" required> all ${numberOf(matching)} that match</label>
+${act('Replay', '/replay')}${act('Edit', '/edit')}${act('Discard', '/discard')}${act('Export', '/export')}</fieldset>`;
+};
 
 const filterForm = (given: Given, { integrations }: Desk): Html => {
   const field = (name: string, label: string, hint = ''): Html =>
     textField(name, label, { value: given[name]?.join(', '), hint });
   const select = (name: string, label: string, options: readonly string[]): Html =>
     choice(name, label, { options, none: 'any', chosen: given[name] ?? [] });
-  return html`<form method="post" action="/letters/search" class="filter" role="search">
+  return html`<details class="fold"${Object.keys(given).length > 0 ? html` open` : ''}><summary>Filter</summary>
+<form method="post" action="/letters/search" class="filter" role="search">
 ${select('function', 'Function', [...integrations.keys()])}${select('kind', 'Kind', letterKinds)}
 ${field('error', 'Error holds', 'not found')}${field('status', 'Status', '403, 5xx')}${field('user', 'User', 'id')}${field('orgUnit', 'Course', 'id')}
 ${field('since', 'Since', '36h')}${field('until', 'Until', '2h')}${field('minReplays', 'Replays, at least')}${given.cause ? field('cause', 'Cause') : ''}
-<button>Filter</button> <a href="/letters">All</a></form>`;
+<button>Filter</button> <a href="/letters">All</a></form></details>`;
 };

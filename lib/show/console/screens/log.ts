@@ -1,25 +1,20 @@
 import { type Archive, listArchives } from '../../../operate/messages/archive/archives.ts';
-import {
-  type Imported,
-  importLetters,
-  linesOf,
-  type Outdated,
-  objectInput,
-} from '../../../operate/messages/archive/import.ts';
+import { objectInput } from '../../../operate/messages/archive/import.ts';
 import { type AuditedCommand, readAuditLog } from '../../../operate/stage/audit-log.ts';
 import { RefusedError } from '../../../operate/stage/command-errors.ts';
-import { countOf, numberOf } from '../../views/amounts.ts';
-import { leftOutView, outdatedView, problemView } from '../../views/changes.ts';
+import { numberOf } from '../../views/amounts.ts';
 import { traceLink } from '../../views/letters.ts';
 import { timeText } from '../../views/trace.ts';
-import { type Block, type Columns, href, noteIf, section, table, text } from '../../views/view.ts';
-import { addScreen, addVerb, type Desk } from '../desk.ts';
+import { type Block, type Columns, href, noteIf, section, table, text, type View } from '../../views/view.ts';
+import { addScreen, addVerb, type Desk, htmlOf } from '../desk.ts';
+import { html } from '../html/html.ts';
 import { pageOf } from '../pages.ts';
+import { beginImport } from './transfer.ts';
 
 const dayMs = 24 * 3_600_000;
 
 export const addLog = (desk: Desk): void => {
-  const { target, audit, runs } = desk;
+  const { target } = desk;
   addScreen(desk, ['/log', 'Log'], async (query, context) => {
     const days = Math.min(90, Math.max(1, Math.floor(Number(query.get('days')) || 7)));
     const options = { sinceMs: Date.now() - days * dayMs, signal: context.req.raw.signal };
@@ -36,7 +31,7 @@ export const addLog = (desk: Desk): void => {
       'edited',
       archives.filter(({ what }) => what === 'edited'),
     );
-    return [
+    const content: View = [
       {
         ...{ action: '/log', isSearch: true, buttons: [{ text: 'Show' }] },
         fields: [{ field: 'days', label: 'Days back', value: days }],
@@ -73,6 +68,7 @@ export const addLog = (desk: Desk): void => {
         ...edited.pager,
       ),
     ];
+    return html`${htmlOf(desk, content)}${desk.readOnly ? '' : importForm}`;
   });
 
   addVerb(desk, '/restore', async (form) => {
@@ -82,30 +78,12 @@ export const addLog = (desk: Desk): void => {
     const isArchive = address.startsWith(folder) && address !== folder && !address.includes('/../');
     if (input === undefined || !isArchive)
       throw new RefusedError('Only files under discarded/ in the bucket of this deployment can be restored.');
-    return runs.begin('Restore', async (at) => {
-      const onSent = at.progress('Restored');
-      const outdated: Outdated[] = [];
-      const importing = (dryRun: boolean): Promise<Imported> =>
-        importLetters(target, {
-          ...{ lines: () => linesOf(input), dryRun, audit, signal: at.signal, onSent },
-          onOutdated: (found) => outdated.splice(0, outdated.length, ...found),
-        });
-      const checked = await importing(true);
-      const { letters, stillLetters = 0, problems } = checked;
-      const left = letters - stillLetters;
-      at.show('Plan', [
-        text(`${countOf(left, 'letter')} can be restored.`),
-        ...leftOutView(checked),
-        ...outdatedView(outdated),
-        ...problemView(problems),
-      ]);
-      if (left === 0 || problems.length > 0) return;
-      if (!(await at.ask({ text: 'Put them back?', act: `Restore ${countOf(left, 'letter')}` }))) return;
-      const { imported, problems: failed } = await importing(false);
-      at.show('Result', [text(`${countOf(imported, 'letter')} restored.`), ...problemView(failed)]);
-    });
+    return beginImport(desk, input, 'Restore');
   });
 };
+
+const importForm = html`<section><h2>Letters of a file</h2><form method="post" action="/import" enctype="multipart/form-data">
+<label>A file of an export or an archive <input type="file" name="file" required accept=".jsonl"></label> <button>Check</button></form></section>`;
 
 /** One row a command. */
 const archiveColumns: Columns<Archive> = {

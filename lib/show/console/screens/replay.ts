@@ -1,5 +1,6 @@
 import { functionsIn } from '../../../operate/messages/replay/plan.ts';
 import { replayLetters } from '../../../operate/messages/replay/replay.ts';
+import { runDefaults } from '../../../operate/messages/replay/run-defaults.ts';
 import { pausedFunctions } from '../../../operate/stage/pause.ts';
 import { countOf } from '../../views/amounts.ts';
 import { groupTable, matchText } from '../../views/letters.ts';
@@ -7,7 +8,7 @@ import { planView, resultView, runSentence } from '../../views/plan.ts';
 import { text } from '../../views/view.ts';
 import { addScreen, addVerb, becameOf, chosenFrom, type Desk, filterFrom, runOn } from '../desk.ts';
 import type { Run, Work } from '../runs.ts';
-import { rateIn, runDefaults, sendingFields, sendingHooks } from './sending.ts';
+import { rateIn, sendingFields, sendingHooks } from './sending.ts';
 
 export const lookedText =
   'Also send letters that are uncertain or outdated: I have checked what the platform holds';
@@ -18,7 +19,13 @@ export const addReplay = (desk: Desk): void => {
     return [
       text(`${matchText(count)}. A replay starts with a plan. Nothing is sent before you agree to it.`),
       {
-        ...{ action: '/replay', hidden: given, isHarmless: true, buttons: [{ text: 'Make the plan' }] },
+        ...{
+          action: '/replay',
+          hidden: given,
+          isHarmless: true,
+          isMain: true,
+          buttons: [{ text: `Make the plan for ${countOf(count, 'letter')}` }],
+        },
         fields: [{ checkbox: 'includeUncertain', label: lookedText }],
       },
       groupTable('Letters by cause', groups, 'There is nothing to replay.'),

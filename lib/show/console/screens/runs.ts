@@ -80,5 +80,5 @@ ${ended ? html`<p>${again === undefined ? '' : html`<a href="${again}">Plan agai
 };
 
 const questionOf = (run: string, { id, text, act, fields }: NonNullable<Run['question']>): Html =>
-  html`<form method="post" action="/runs/${run}/answer" class="question">${hiddenFields({ question: id })}<p>${said(text)}</p>${fields?.map(fieldOf) ?? ''}
-<div class="actions"><button name="answer" value="yes" class="main">${act}</button> <button name="answer" value="no">Do nothing</button></div></form>`;
+  html`<form method="post" action="/runs/${run}/answer" class="question" tabindex="-1" autofocus aria-label="Question">${hiddenFields({ question: id })}<p>${said(text)}</p>${fields?.map(fieldOf) ?? ''}
+<div class="actions"><button name="answer" value="yes" class="main">${act}</button> <button name="answer" value="no" formnovalidate>Do nothing</button></div></form>`;

@@ -1,4 +1,5 @@
 import type { RunHooks, RunOptions } from '../../../operate/messages/replay/run.ts';
+import { runDefaults } from '../../../operate/messages/replay/run-defaults.ts';
 import { canaryView, outcomesText } from '../../views/plan.ts';
 import { type Field, text } from '../../views/view.ts';
 import type { Answer, Work } from '../runs.ts';
@@ -6,14 +7,12 @@ import type { Answer, Work } from '../runs.ts';
 /** Rates that the forms offer, in messages per second. */
 const rates = [5, 20, 50, 200, 500];
 
-/** The command's defaults, except the rate, which the form requests with the plan. */
-export const runDefaults: RunOptions = { canary: 5, waitSeconds: 60, rate: 50, stopAfter: 5 };
-
 export const sendingFields = ({ rate }: RunOptions): Field[] => [
   { choice: 'rate', label: 'Messages a second', options: rates.map(String), chosen: [String(rate)] },
 ];
 
-export const rateIn = ({ rate }: Answer): number => rates.find((each) => String(each) === rate) ?? 5;
+export const rateIn = ({ rate }: Answer): number =>
+  rates.find((each) => String(each) === rate) ?? runDefaults.rate;
 
 /** Shows the progress of a run. `options`: its rate may change until it begins to send. */
 export const sendingHooks = (

@@ -1,11 +1,8 @@
-import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { matches } from '../../../operate/messages/letters/filter.ts';
 import { messagesAbout } from '../../../operate/messages/trace/by-subject.ts';
 import { traceOf } from '../../../operate/messages/trace/trace.ts';
-import { numberOf } from '../../views/amounts.ts';
-import { about, origin, traceLink } from '../../views/letters.ts';
-import { traceView } from '../../views/trace.ts';
-import { type Block, type Form, table, text, type View } from '../../views/view.ts';
+import { aboutView, recordTable, traceView } from '../../views/trace.ts';
+import { type Form, text, type View } from '../../views/view.ts';
 import { waitText } from '../../views/waiting.ts';
 import { addScreen, type Desk, filterFrom } from '../desk.ts';
 
@@ -25,11 +22,7 @@ export const addTrace = (desk: Desk): void => {
       const functions = [...integrations.keys()];
       if (id !== '') return traceView(await traceOf(target, id, { log, functions, signal }), log);
       if (Object.keys(subject).length === 0) return [];
-      const { messages, isWhole } = await messagesAbout(target, subject, { limit: maxMessages, signal });
-      return [
-        recordTable(messages, 'Nothing is known. A message that was done at its first try leaves no record.'),
-        ...(isWhole ? [] : [{ more: `These are the newest ${numberOf(messages.length)}` }]),
-      ];
+      return aboutView(await messagesAbout(target, subject, { limit: maxMessages, signal }));
     };
     const search: Form = {
       ...{ action: '/trace', isSearch: true, buttons: [{ text: 'Trace' }] },
@@ -56,18 +49,3 @@ export const addTrace = (desk: Desk): void => {
     ];
   });
 };
-
-const recordTable = (records: readonly DeskRecord[], empty: string): Block =>
-  table(
-    'Messages',
-    records,
-    {
-      Message: ({ message }) => traceLink(message),
-      Age: ({ firstMs, atMs }) => ({ sinceMs: firstMs ?? atMs }),
-      State: ({ state }) => state,
-      ...origin,
-      ...about,
-      Error: ({ error }) => error,
-    },
-    { empty },
-  );

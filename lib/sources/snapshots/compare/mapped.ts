@@ -11,7 +11,14 @@ import { problemsIn } from '../../../platform/client/failure-of.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { readTable, rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import type { Cell } from '../../mapping/columns.ts';
-import { eventsOf, type Made, type Problem, problemsByColumn, removalsOf } from '../../mapping/events.ts';
+import {
+  eventsOf,
+  type Made,
+  type Problem,
+  problemsByColumn,
+  problemWithValue,
+  removalsOf,
+} from '../../mapping/events.ts';
 import { columnsIn } from '../../mapping/mapping.ts';
 import { instantMsIn, isId } from '../package/cells.ts';
 import type { SnapshotMapping } from '../package/mapping-file.ts';
@@ -343,8 +350,8 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
         problems.push(...take({ row, line, at, message }, context, taken));
       // Several messages may read the same column.
       const told = new Map(problems.map((each) => [`${each.column}${separator}${each.problem}`, each]));
-      for (const { column, problem } of told.values())
-        taken.problems.push([context.file, String(line), column, problem]);
+      for (const each of told.values())
+        taken.problems.push([context.file, String(line), each.column, problemWithValue(each)]);
       if (taken.made.length + taken.unmade.length === before) withoutMessage += 1;
     }
     for (const [table, rows] of Object.entries(taken)) if (rows.length > 0) await sets.add(table, rows);

@@ -59,6 +59,36 @@ describe('help', () => {
   });
 });
 
+test('what is to be typed next is told as it was started: in help, hints and errors', async () => {
+  const said = { out: '', err: '' };
+  const terminal = {
+    ...quietTerminal,
+    command: (words: string) => `npx sis-relay ${words}`,
+    out: (text: string) => {
+      said.out += text;
+    },
+    err: (text: string) => {
+      said.err += text;
+    },
+  };
+  await run(['publish', '--help'], terminal);
+  expect(said.out).toMatch(/^Usage: npx sis-relay publish /);
+  expect(said.out).toContain('\n  npx sis-relay publish messages.jsonl --valid-only\n');
+  expect(said.out).toContain('./export-grades | npx sis-relay publish - --format csv');
+  expect(said.out.replaceAll('npx sis-relay', '')).not.toContain('sis-relay publish');
+  const { stack } = await opened();
+  await run(['letters', 'show', '3f0c91aa', ...stack.split(' ')], terminal);
+  const lines = said.err.split('\n');
+  expect(
+    lines.some((line) => line.includes(`\`npx sis-relay letters list ${stack}\``)),
+    said.err,
+  ).toBe(true);
+  expect(
+    lines.some((line) => line.includes(`\`npx sis-relay trace 3f0c91aa ${stack}\``)),
+    said.err,
+  ).toBe(true);
+});
+
 describe('whoever asks wrongly is told how to ask, with status 2', () => {
   test.each([
     ['', /^Usage:/],

@@ -24,10 +24,14 @@ const processAtTerminal = () => {
     err += piece;
   });
   const process = Object.assign(new EventEmitter(), streams, { env: {} }) as unknown as NodeJS.Process;
+  let out = '';
+  streams.stdout.on('data', (piece) => {
+    out += piece;
+  });
   const asked = async (question: RegExp): Promise<void> => {
-    while (!question.test(err)) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (!question.test(err + out)) await new Promise((resolve) => setTimeout(resolve, 10));
   };
-  return { process, keys: streams.stdin, asked, err: () => err };
+  return { process, keys: streams.stdin, asked, err: () => err, out: () => out };
 };
 
 test.each([
@@ -79,4 +83,20 @@ test('an edit that is declined is not recorded', async () => {
   expect(await status).toBe(1);
   expect(err()).toMatch(/Nothing was changed/);
   expect(err()).not.toMatch(/Recorded/);
+});
+
+test('Enter prints an address for another browser, as long as the console runs', async () => {
+  const office = await offices.open();
+  const file = join(folder, `${office.target.prefix}stack.json`);
+  writeFileSync(file, JSON.stringify(office.description()));
+  const { process, keys, asked, out, err } = processAtTerminal();
+  const status = run(['console', '--port', '0', '--no-open', '--stack', file], terminalOf(process));
+  await Promise.race([asked(/Press Enter for the address/), status.then(() => expect.fail(err()))]);
+  keys.write('\r');
+  await asked(/For another browser: http:/);
+  const [first, second] = [...out().matchAll(/http:\/\/(\S+)\/#token=(\S+)/g)];
+  expect(second?.[1]).toBe(first?.[1]);
+  expect(second?.[2]).not.toBe(first?.[2]);
+  keys.write('\u0003');
+  expect(await status).toBe(130);
 });

@@ -19,6 +19,7 @@ export const quietTerminal: Terminal = {
   ...{ isLive: false, width: 100, signal: new AbortController().signal },
   style: (_, text) => text,
   ask: async () => undefined,
+  onEnter: () => undefined,
   edit: async (text) => text,
   command: (words) => `sis-relay ${words}`,
 };

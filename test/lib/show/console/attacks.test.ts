@@ -573,6 +573,14 @@ describe('no right to come in', () => {
       for (let time = 0; time < 3; time += 1) expectRefused(await ours.exchange(ours.token), [403]);
     });
   });
+  test('a new token, which another browser shows in its address, uses up the one before', async () => {
+    const { session, exchange } = signingIn();
+    const before = session.token;
+    const token = session.newToken();
+    expect([(await exchange(before)).status, (await exchange(token)).status]).toEqual([403, 303]);
+    const address = ` http://localhost:1/#token=${session.newToken()}\n`;
+    expect([(await exchange(address)).status, (await exchange(address)).status]).toEqual([303, 403]);
+  });
   test('the token by twenty at once: one comes in', async () => {
     const { session, exchange } = signingIn();
     const answers = await Promise.all(Array.from({ length: 20 }, () => exchange(session.token)));
@@ -777,7 +785,7 @@ describe('what comes with every kind of answer', () => {
     },
   );
   test('no screen has a script, style, form or frame in its markup that the policy would have to allow', async () => {
-    for (const path of reading.filter((each) => !/live|\.|:id\/original|^\/runs\//.test(each))) {
+    for (const path of reading.filter((each) => !/live|\.|:id\/original|^\/(runs|exports)\//.test(each))) {
       const answer = await ours.get(pathOf(path));
       expect([path, answer.status, foreignIn(answer.text)]).toEqual([path, 200, []]);
     }
@@ -1288,6 +1296,7 @@ describe('--read-only', () => {
     '/replay',
     '/uncertain',
     '/publish',
+    '/crosswalk',
     '/runs/:id/answer',
     '/runs/:id/stop',
   ];

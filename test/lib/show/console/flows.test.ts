@@ -57,6 +57,13 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await reach(target);
     await page.keyboard.press(key);
   };
+  /** The focus begins at what the screen is for. */
+  const pressSoon = async (target: Locator): Promise<void> => {
+    await target.waitFor();
+    for (let pressed = 0; pressed < 2; pressed += 1) await page.keyboard.press('Tab');
+    expect(await isFocused(target)).toBe(true);
+    await page.keyboard.press('Enter');
+  };
   const write = async (target: Locator, text: string): Promise<void> => {
     await reach(target);
     await page.keyboard.type(text);
@@ -87,15 +94,14 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
   };
   // Not a test's own, so that any of them can be run alone.
   beforeAll(async () => {
-    const token = new URL(served.url).hash.replace('#token=', '');
     await page.goto(`${served.origin}/letters`);
-    await write(page.getByLabel('Token'), token);
+    await write(page.getByLabel('Token'), served.url);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Letters' }).waitFor();
     // Before, every page is refused.
     problems.length = 0;
   });
-  test('whoever has the token signs in by typing it', async () => {
+  test('whoever has the printed address signs in by pasting it', async () => {
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Letters');
   });
 
@@ -113,17 +119,21 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await page.keyboard.type('grade-push');
     await press(button('Filter'));
     await page.getByText(`5 of ${letters.length} letters`).waitFor();
+    expect(await page.getByRole('radio', { checked: true }).count(), 'nothing is preset').toBe(0);
     for (const userId of [401, 402])
       await press(
         page.getByRole('row', { name: new RegExp(`${userId} · 2001`) }).getByRole('checkbox'),
         'Space',
       );
-    await press(button('Replay'));
+    await press(button('Replay 2'));
     await page.getByText('2 letters match.').waitFor();
-    await press(button('Make the plan'));
+    await pressSoon(button('Make the plan for 2 letters'));
     await write(page.getByLabel('Reason'), 'the course is open');
     await press(button('Send 2 letters'));
     await ended();
+    // An answer adds no page to the way back.
+    await page.goBack();
+    expect(new URL(page.url()).pathname).toBe('/replay');
     expect([await pointsOf(401), await pointsOf(402), await pointsOf(403)]).toEqual([[8.5], [8.5], []]);
     expect(await lettersOf(403)).toHaveLength(1);
   });
@@ -152,7 +162,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await press(button('Show the difference'));
     await page.getByText('data.gradeObjectId').waitFor();
     expect(await page.locator('main').textContent()).toMatch(/- 5999.*\+ 5001/s);
-    await press(button('Send 1 letter so'));
+    await press(button('Send 1 letter like this'));
     await ended();
     expect(await pointsOf(404)).toEqual([8.5]);
     expect(await lettersOf(404)).toEqual([]);
@@ -206,7 +216,11 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
         .nth(at ?? -1)
         .textContent(),
     ).toBe('grade.points');
-    await press(button('Send 1 message, and leave 1 out'));
+    await page.getByRole('region', { name: 'Valid rows' }).waitFor();
+    await press(button('Send 1 message'));
+    expect(await isFocused(page.getByLabel('Leave out 1 row')), 'it must be agreed to').toBe(true);
+    await page.keyboard.press('Space');
+    await press(button('Send 1 message'));
     await page.getByText('1 done.').waitFor();
     await ended();
     expect(await pointsOf(403)).toEqual([7]);
@@ -265,6 +279,9 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await park(office, [enrollment(414)]);
     const own = await serveConsole(office.file);
     const other = await (await browser.newContext()).newPage();
+    // The printed address, in a tab that shows this console already: only what is behind its # differs.
+    await other.goto(`${own.origin}/`);
+    await other.getByRole('heading', { name: 'Sign in' }).waitFor();
     await other.goto(own.url);
     await other.getByRole('heading', { name: 'Overview' }).waitFor();
     await other.goto(`${own.origin}/replay?user=414`);
@@ -281,6 +298,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await own.stop();
     await other.getByText('This run ended').waitFor();
     await other.getByText('it was interrupted').waitFor();
+    await other.getByText('This console has ended').waitFor();
     await other.context().close();
   });
 });

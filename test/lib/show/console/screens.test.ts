@@ -183,6 +183,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
     [
       'outcomes',
       async () => {
+        await page.getByLabel('Leave out 1 row').check();
         await page.getByRole('button', { name: 'Send 1 message' }).click();
         await page.getByRole('heading', { name: 'Outcomes' }).waitFor();
       },
@@ -205,6 +206,8 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
         await page.getByText(`Snapshot ${snapshot} is approved.`).waitFor();
       },
     ],
+    ['crosswalk', () => go('/crosswalk')],
+    ['export', () => go('/export?kind=outdated')],
     ['comparison', () => go('/reconcile')],
     ['findings', () => go(`/reconcile/${group}`)],
     [
@@ -360,7 +363,17 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       await still.getByLabel('Token').fill(new URL(own.url).hash.replace('#token=', ''));
       await still.getByRole('button', { name: 'Sign in' }).click();
       const heading = still.getByRole('heading', { level: 1 });
-      for (const name of ['Overview', 'Causes', 'Letters', 'Uncertain', 'Publish', 'Trace', 'Log', 'Runs']) {
+      for (const name of [
+        'Overview',
+        'Causes',
+        'Letters',
+        'Uncertain',
+        'Publish',
+        'Trace',
+        'Log',
+        'Runs',
+        'Crosswalk',
+      ]) {
         await still.getByRole('link', { name, exact: true }).first().click();
         expect(await heading.textContent()).toBe(name);
       }
@@ -420,7 +433,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       }
       await open.locator('.lost').waitFor({ state: 'detached' });
       await own.stop();
-      await open.getByText('This page has lost its console').waitFor();
+      await open.getByText('This console has ended').waitFor();
       await open.context().close();
       await gates.shut();
     });

@@ -223,7 +223,10 @@ describe.skipIf(browserPath() === undefined)('in a browser', { tags: ['long'] },
       // It comes into sight again, and asks who is there.
       await turn(hidden, false);
       for (const page of isSilent ? [overview, form] : [overview, form, hidden])
-        await page.locator('.lost').filter({ hasText: 'This page has lost its console' }).waitFor();
+        await page
+          .locator('.lost')
+          .filter({ hasText: /This (page has lost its console|console has ended)/ })
+          .waitFor();
       const link = (page: Page) => page.getByRole('link', { name: 'Log', exact: true });
       for (const page of [overview, form, hidden]) await link(page).click();
       await link(overview).press('Enter');

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
 import type { Cell } from '../../../../lib/sources/mapping/columns.ts';
-import { eventsOf, problemsByColumn, removalsOf } from '../../../../lib/sources/mapping/events.ts';
+import {
+  eventsOf,
+  problemsByColumn,
+  problemWithValue,
+  removalsOf,
+} from '../../../../lib/sources/mapping/events.ts';
 import { columnsIn, readMapping } from '../../../../lib/sources/mapping/mapping.ts';
 
 const functions = await loadIntegrations();
@@ -80,7 +85,7 @@ describe('a row', () => {
     });
   });
 
-  test('leaves out what is not given; a value that the mapping does not name is told, and not repeated', () => {
+  test('leaves out what is not given; a value that the mapping does not name is apart from its problem, as no log may have it', () => {
     const mapping = mappingOf([enrollment]);
     expect(eventsOf(row({ ...cells, LOGIN: '', ROLE: '' }), mapping)).toMatchObject({
       events: [{ data: { orgUnitCode: 'MATH-101' } }],
@@ -91,9 +96,14 @@ describe('a row', () => {
           column: 'ROLE',
           problem:
             'has a value that the mapping does not name. Add it to messages[0].data.roleId.values, or give a default there',
+          value: 'secret',
         },
       ],
     });
+    const [problem] = eventsOf(row({ ...cells, ROLE: `$&"${'x'.repeat(100)}` }), mapping).problems ?? [];
+    expect(problem && problemWithValue(problem)).toBe(
+      `has the value "$&\\"${'x'.repeat(37)}", which the mapping does not name. Add it to messages[0].data.roleId.values, or give a default there`,
+    );
   });
 
   test('has null where the mapping names that for its value, and the default for one that it does not name', () => {

@@ -1,4 +1,5 @@
 import type { RunHooks, RunOptions } from '../../../../operate/messages/replay/run.ts';
+import { runDefaults } from '../../../../operate/messages/replay/run-defaults.ts';
 import { isYes } from '../../command-context.ts';
 import type { Terminal } from '../../print/terminal.ts';
 
@@ -11,7 +12,14 @@ export type GivenRun = Omit<RunOptions, 'waitSeconds'> & {
 };
 
 export const runOptionsOf = (
-  { canary, canaryWait, wait = canaryWait ?? 60, rate: asked, stopAfter, continueUndecided }: GivenRun,
+  {
+    canary,
+    canaryWait,
+    wait = canaryWait ?? runDefaults.waitSeconds,
+    rate: asked,
+    stopAfter,
+    continueUndecided,
+  }: GivenRun,
   { terminal, isJson }: { terminal: Terminal; isJson: boolean },
 ): RunOptions & Required<Pick<RunHooks, 'continueUndecided'>> => ({
   ...{ canary, waitSeconds: wait, rate: asked, stopAfter },

@@ -1,5 +1,6 @@
 import { discardLetters } from '../../../../operate/messages/archive/discard.ts';
 import { type ReplayResult, replayLetters } from '../../../../operate/messages/replay/replay.ts';
+import { runDefaults } from '../../../../operate/messages/replay/run-defaults.ts';
 import { verifyLetters } from '../../../../operate/messages/verify/verify.ts';
 import { countOf } from '../../../views/amounts.ts';
 import { discardedView } from '../../../views/changes.ts';
@@ -68,7 +69,7 @@ const replayAbsentOnes = async (
   const options = {
     ...{ filter: { id: ids, kind: ['uncertain' as const] }, reason: 'verify: not found on the platform' },
     ...{ includeUncertain: true, dryRun: false, probe: true },
-    ...{ canary: 5, waitSeconds: 60, rate: 5, stopAfter: 5 },
+    ...runDefaults,
   };
   const result: ReplayResult = await replayLetters(target, options, {
     ...{ audit, signal, onSent: sending.show },

@@ -25,7 +25,7 @@ export const addEdit = (letters: Command, cli: Cli): void => {
     .option('--reveal', 'show old values unmasked; the audit log records this', false)
     .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
     .option('--yes', 'make the changes without asking');
-  addFilterOptions(addRunOptions(command, { rate: 20, wait: '--wait' }))
+  addFilterOptions(addRunOptions(command, '--wait'))
     .addHelpText('after', examples)
     .action(action(cli, () => import('../../actions/letters/edit.ts')));
 };

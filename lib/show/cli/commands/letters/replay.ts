@@ -17,7 +17,7 @@ export const addReplay = (letters: Command, cli: Cli): void => {
     )
     .option('--no-probe', 'do not probe the platform first for what cannot succeed yet')
     .option('--reason <text>', 'why, kept with the message and in the audit log', reasonText);
-  addFilterOptions(addRunOptions(command, { rate: 5, wait: '--canary-wait' }))
+  addFilterOptions(addRunOptions(command, '--canary-wait'))
     .addHelpText('after', examples)
     .action(action(cli, () => import('../../actions/letters/replay.ts')));
 };

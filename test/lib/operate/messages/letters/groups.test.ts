@@ -28,18 +28,19 @@ test('letters are counted by function, kind and error, the most first, each grou
   expect(groups[0]).toMatchObject({ grants: ['grades:gradevalues:write'], remedy: missingScope.remedy });
 });
 
-test('a remedy that names somebody is told of all of them', async () => {
+test('a remedy that names somebody is told of all of them, with the secrets that are missing', async () => {
   const office = await offices.open();
   const failure = (user: number) => ({
     kind: 'missing-credential' as const,
     message: `There is no secret sis-relay/users/${user}`,
     remedy: `Create the secret sis-relay/users/${user}, then replay.`,
   });
-  await office.park([{ failure: failure(301) }, { failure: failure(302) }]);
+  await office.park([301, 302, 302].map((user) => ({ failure: failure(user) })));
   const { groups } = await groupLetters(office.target, {}, { signal: never });
   expect(groups).toMatchObject([
-    { letters: 2, remedy: 'Create the secret sis-relay/users/<id>, then replay.' },
+    { letters: 3, remedy: 'Create the secret sis-relay/users/<id>, then replay.' },
   ]);
+  expect(groups[0]?.grants.toSorted()).toEqual(['sis-relay/users/301', 'sis-relay/users/302']);
 });
 
 test('a refused credential is one cause, by the secret that is to be changed, with or without an answer', async () => {

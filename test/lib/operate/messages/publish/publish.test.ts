@@ -468,7 +468,7 @@ describe('a table with columns of its own', () => {
         {
           line: 2,
           problem:
-            'ROLE: has a value that the mapping does not name. Add it to messages[0].data.roleId.values, or give a default there',
+            'ROLE: has the value "T", which the mapping does not name. Add it to messages[0].data.roleId.values, or give a default there',
         },
         {
           line: 3,

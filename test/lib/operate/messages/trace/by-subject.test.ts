@@ -1,9 +1,14 @@
-import { expect, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
 import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
 import { messagesAbout } from '../../../../../lib/operate/messages/trace/by-subject.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../../../temporary-folder.ts';
 import { eventBody, never, officesForTests } from '../../../show/cli/office.ts';
+import { documentIn, typed } from '../../../show/cli/typed.ts';
 
 const offices = officesForTests();
+afterAll(removeTemporaryFolders);
 
 test('messages about a user or a course are told, ended ones too, the newest first', async () => {
   const office = await offices.open();
@@ -37,6 +42,27 @@ test('messages about a user or a course are told, ended ones too, the newest fir
   const [discarded] = (await messagesAbout(office.target, { user: '301' }, { limit: 1, signal: never }))
     .messages;
   expect(discarded).toMatchObject({ state: 'discarded', by: 'a test', why: 'a test', user: '301' });
+
+  const file = join(temporaryFolder(), 'stack.json');
+  writeFileSync(file, JSON.stringify(office.description()));
+  const trace = (options: string) => typed(`trace ${options} --stack ${file}`);
+  const { messages } = documentIn<{ messages: { message: string }[] }>(
+    (await trace('--user 301 --org-unit 2001 --json')).out,
+  );
+  expect(messages.map(({ message }) => message)).toEqual([first, last]);
+  const { status, out } = await trace('--user 301 --limit 2');
+  expect({ status, rows: out.match(/^[0-9a-f]{8} /gm)?.length }).toEqual({ status: 0, rows: 2 });
+  expect(out).toContain('The newest 2: a higher --limit shows more.');
+  expect(out).toContain(`All of one: sis-relay trace ${first.slice(0, 8)} --stack ${file}`);
+  expect(await trace('--user 999')).toMatchObject({
+    status: 1,
+    out: expect.stringContaining('Nothing is known'),
+  });
+  expect(await trace('')).toMatchObject({ status: 2, err: expect.stringContaining('Which message?') });
+  expect(await trace('3f0c91aa --user 301')).toMatchObject({
+    status: 2,
+    err: expect.stringContaining('not both'),
+  });
 });
 
 test('about nobody and nothing is refused, and so is a deployment without a table', async () => {

@@ -66,6 +66,54 @@ beforeEach(() => {
   });
 });
 
+describe('crosswalk fill', () => {
+  const fill = (options: string, more = {}) =>
+    typed(`crosswalk fill ${options} --stack ${office.file}`, more);
+  const endingAs = (end: object): void => {
+    const { executions } = office.stack();
+    executions.serve((name, event, execution) => {
+      invoked.push([name, event]);
+      const functionArn = `arn:aws:lambda:us-east-1:000000000000:function:${name}`;
+      const options = { functionArn, executionTimeoutMs: 60_000, name: execution };
+      return executions.run(event, options, async () => ({ ok: true, payload: end }));
+    });
+  };
+  const succeeded = (result: object) => ({ Status: 'SUCCEEDED', Result: JSON.stringify(result) });
+
+  test('has it filled now, and tells the result', async () => {
+    endingAs(succeeded({ outcome: 'filled', message: 'The crosswalk is filled.' }));
+    const before = await objectsUnder('audit/');
+    expect(await fill('--classlists')).toMatchObject({ status: 0, out: '✓ The crosswalk is filled.\n' });
+    expect(invoked).toEqual([['crosswalk-fill', { classlists: true, acceptRemovals: false }]]);
+    expect(await audited('crosswalk fill', before)).toMatchObject([{}, { counts: { started: 1 } }]);
+  });
+
+  test('is no success where names are held, and names the next command', async () => {
+    endingAs(succeeded({ outcome: 'held', message: 'too many of 10 names would change.' }));
+    const { status, out } = await fill('');
+    expect(status).toBe(1);
+    expect(out).toContain('too many of 10 names would change.');
+    expect(out).toContain('sis-relay crosswalk fill --accept-removals --reason "…" --stack');
+  });
+
+  test('is no success where its execution fails', async () => {
+    endingAs({ Status: 'FAILED', Error: { ErrorType: 'Error', ErrorMessage: 'no list' } });
+    const { status, err } = await fill('');
+    expect({ status, err: err.replace(/\s+/g, ' ') }).toEqual({
+      status: 1,
+      err: expect.stringContaining('it failed: no list'),
+    });
+  });
+
+  test('removes names only after it was agreed', async () => {
+    endingAs(succeeded({ outcome: 'filled', message: 'The crosswalk is filled.' }));
+    expect((await fill('--accept-removals', { answers: ['n'] })).status).toBe(1);
+    expect(invoked).toEqual([]);
+    expect((await fill('--accept-removals --reason gone', { answers: ['y'] })).status).toBe(0);
+    expect(invoked).toEqual([['crosswalk-fill', { classlists: false, acceptRemovals: true }]]);
+  });
+});
+
 describe('show', () => {
   test('is refused where nothing was ever compared', async () => {
     const { status, err } = await type('show');

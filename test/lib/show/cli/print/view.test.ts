@@ -45,6 +45,31 @@ test('a command that does not fit behind its sentence has a line of its own, and
   ]);
 });
 
+test('a command that a sentence names is one that can be typed here, and is not wrapped', () => {
+  expect(
+    shown(
+      {
+        tone: 'todo',
+        text: 'Accept it (`sis-relay crosswalk accept <code>`), see `status`, leave `this` and `sis-relay`.',
+      },
+      {
+        facts: [
+          ['What to do', { text: 'See `letters groups`', tone: 'todo' }],
+          ['In its words', '`letters groups`'],
+        ],
+      },
+    ),
+  ).toEqual([
+    '<green>→ Accept it</>',
+    '<green>  (`sis-relay crosswalk accept <code> --local`),</>',
+    '<green>  see `sis-relay status --local`, leave</>',
+    '<green>  `this` and `sis-relay`.</>',
+    '<dim>What to do    </><green>See</>',
+    '<dim>              </><green>`sis-relay letters groups --local`</>',
+    '<dim>In its words  </>`letters groups`',
+  ]);
+});
+
 test('parts are set apart by empty lines, and a part of nothing is not there', () => {
   expect(
     shown(

@@ -1,0 +1,9 @@
+import type { Terminal } from './terminal.ts';
+
+const commands =
+  'status|letters|waiting|trace|pause|resume|publish|snapshots|reconcile|crosswalk|scopes|console|auth-url';
+const named = new RegExp(`\`(?:sis-relay (?!<)|(?=(?:${commands})(?: |\`)))([^\`]+)\``, 'g');
+
+/** A command that a sentence names in backquotes, as it is typed here. */
+export const asTyped = (text: string, { command }: Pick<Terminal, 'command'>): string =>
+  text.includes('`') ? text.replace(named, (_, words: string) => `\`${command(words)}\``) : text;

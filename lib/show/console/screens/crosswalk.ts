@@ -1,0 +1,82 @@
+import { awaitFill, startFill } from '../../../operate/reviews/crosswalk/fill.ts';
+import { acceptMove, listHeld, listMoved, showName } from '../../../operate/reviews/crosswalk/names.ts';
+import { UsageError } from '../../../operate/stage/command-errors.ts';
+import {
+  acceptedView,
+  acceptQuestion,
+  filledView,
+  fillForm,
+  heldView,
+  kindLabelled,
+  movedView,
+  nameLabels,
+  nameView,
+} from '../../views/crosswalk.ts';
+import { section, text, type View } from '../../views/view.ts';
+import { addScreen, addVerb, type Desk, formOf, render } from '../desk.ts';
+
+const patienceMs = 15 * 60_000;
+
+export const addCrosswalk = (desk: Desk): void => {
+  const { app, target, audit, runs } = desk;
+  addScreen(desk, ['/crosswalk', 'Crosswalk'], async () => [
+    section('Codes that have moved', ...movedView(await listMoved(target))),
+    section('What a name stands for', {
+      ...{ action: '/crosswalk', isHarmless: true, buttons: [{ text: 'Show' }] },
+      fields: [
+        { choice: 'kind', label: 'Look for the', options: Object.values(nameLabels) },
+        { field: 'name', label: 'Name' },
+      ],
+    }),
+    section(
+      'Fill',
+      text('The function crosswalk-fill reads the platform’s lists and the university’s files by schedule.'),
+      ...heldView(await listHeld(target)),
+      fillForm,
+    ),
+  ]);
+
+  // Privacy: a user's name does not go into an address.
+  app.post('/crosswalk', async (context) => {
+    const form = await formOf(context);
+    const name = form.get('name')?.trim() ?? '';
+    const kind = kindLabelled(form.get('kind') ?? '');
+    if (name === '' || kind === undefined) throw new UsageError('Which name?');
+    const content: View = [
+      ...nameView(await showName(target, { kind, name }), { kind, name }),
+      { links: [{ text: 'Back to the crosswalk', to: '/crosswalk' }] },
+    ];
+    return render(desk, context, { title: 'A name', content });
+  });
+
+  addVerb(desk, '/crosswalk-accept', (form) => {
+    const code = form.get('code') ?? '';
+    const reason = form.get('reason')?.trim() || undefined;
+    return runs.begin('Accept a move', async (at) => {
+      const accepted = await acceptMove(target, {
+        ...{ code, reason, audit },
+        confirm: async (moved) =>
+          (await at.ask({ text: acceptQuestion(moved), act: 'Accept the move' })) !== undefined,
+      });
+      if (accepted) at.show('Result', acceptedView(accepted));
+    });
+  });
+
+  addVerb(desk, '/crosswalk-fill', (form) => {
+    const [classlists, acceptRemovals] = ['classlists', 'acceptRemovals'].map(
+      (name) => form.get(name) === 'yes',
+    );
+    const reason = form.get('reason')?.trim() || undefined;
+    return runs.begin('Fill the crosswalk', async (at) => {
+      const id = await startFill(target, {
+        ...{ classlists: classlists ?? false, acceptRemovals: acceptRemovals ?? false, reason, audit },
+      });
+      at.show('Result', [text('The fill has started.')]);
+      const filled = await awaitFill(target, id, { signal: at.signal, patienceMs });
+      at.show(
+        'Result',
+        filled ? filledView(filled) : [text('The fill is still running. Its function continues by itself.')],
+      );
+    });
+  });
+};
