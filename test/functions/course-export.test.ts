@@ -533,7 +533,7 @@ describe('what cannot be had for a while is had later', () => {
     const restore = await rotated('rotated', async () => {
       expect(new Set((await requests()).map((each) => each.slice(-3)))).toEqual(new Set(['403']));
       expect(refusals('credentials')).toBeGreaterThan(0);
-      expect(logged().join('')).toMatch(/waits: /);
+      expect(logged().join('')).toContain('waits: The platform refuses the credential in the secret');
     });
     const exported = await invoke({ orgUnitIds: [2001, 2002] });
     expect(exported).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 2 } });

@@ -68,32 +68,22 @@ export const movedView = ({ moved, untold }: MovedCodes): View => {
   ];
 };
 
-const whatIsHeld: Block[] = [
-  {
-    tone: 'todo',
-    text: 'Find out why the sources differ so much, and correct them: the next fill takes that.',
-  },
-  { lead: 'If the sources are right', command: 'crosswalk fill --accept-removals --reason "…"' },
-];
+const correctSource: Block = { tone: 'todo', text: 'Correct the source: the next fill takes it.' };
 
 /** One problem of a file may hold several kinds of names. */
-export const heldView = (held: readonly Held[]): Block[] => {
-  const problems = [...Map.groupBy(held, ({ problem }) => problem)];
-  return [
-    ...problems.map(
-      ([problem, each]): Block => ({
-        tone: 'warn',
-        text: `The crosswalk keeps what it had, for ${ageOf(Math.min(...each.map(({ sinceMs }) => sinceMs)))}: ${plain(problem)}`,
-      }),
-    ),
-    ...(problems.length > 0 ? whatIsHeld : []),
-  ];
-};
+export const heldView = (held: readonly Held[]): Block[] =>
+  [...Map.groupBy(held, ({ problem }) => problem)].flatMap(([problem, each]): Block[] => [
+    {
+      tone: 'warn',
+      text: `The crosswalk keeps what it had, for ${ageOf(Math.min(...each.map(({ sinceMs }) => sinceMs)))}: ${plain(problem)}`,
+    },
+    correctSource,
+  ]);
 
 export const filledView = ({ outcome, message }: FillResult): View =>
   outcome === 'filled'
     ? [{ tone: 'good', text: message }]
-    : [{ tone: 'warn', text: plain(message) }, ...whatIsHeld];
+    : [{ tone: 'warn', text: plain(message) }, correctSource];
 
 export const fillForm: Form = {
   action: '/crosswalk-fill',

@@ -60,7 +60,7 @@ test('a command that a sentence names is one that can be typed here, and is not 
       },
     ),
   ).toEqual([
-    '<green>→ Accept it</>',
+    '<cyan>→ Accept it</>',
     '<green>  (`sis-relay crosswalk accept <code> --local`),</>',
     '<green>  see `sis-relay status --local`, leave</>',
     '<green>  `this` and `sis-relay`.</>',
