@@ -193,7 +193,7 @@ describe('for an operator', () => {
     const { plan } = await handler({ dryRun: true }, context);
     const { out } = await typed(`letters replay --dry-run --json --stack ${office.file}`);
     expect(documentsIn(out)[0]?.plan).toEqual({ ...plan, at: expect.any(String) });
-    expect(plan.send.map(({ kind }) => kind).sort()).toEqual(['invalid', 'rejected']);
+    expect(plan.send.map(({ kind }) => kind)).toEqual(['rejected']);
   });
 
   test('it has each option of the command', async () => {

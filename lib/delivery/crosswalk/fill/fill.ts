@@ -260,7 +260,7 @@ const heldText = ({ kind, source, removed, reassigned, names }: Filled): string 
     ...(removed > 0 ? [`${removed} would be removed`] : []),
     ...(reassigned > 0 ? [`${reassigned} would stand for other ids`] : []),
   ];
-  return `too many of ${names} names (${kind}, ${source}) would change: ${changes.join(' and ')}. All stay as they were. If the sources are right: sis-relay crosswalk fill --accept-removals`;
+  return `too many of ${names} names (${kind}, ${source}) would change: ${changes.join(' and ')}. All stay as they were. If the sources are right: \`sis-relay crosswalk fill --accept-removals\``;
 };
 
 /** Records since when names are held. What was not compared is as it was. */

@@ -1,8 +1,7 @@
 import type { Terminal } from './terminal.ts';
 
-const commands =
-  'status|letters|waiting|trace|pause|resume|publish|snapshots|reconcile|crosswalk|scopes|console|auth-url';
-const named = new RegExp(`\`(?:sis-relay (?!<)|(?=(?:${commands})(?: |\`)))([^\`]+)\``, 'g');
+const named =
+  /`(?:sis-relay (?!<)|(?=(?:status|letters|waiting|trace|pause|resume|publish|check-message|snapshots|reconcile|crosswalk|scopes|console|auth-url)(?: |`)))([^`]+)`/g;
 
 /** A command that a sentence names in backquotes, as it is typed here. */
 export const asTyped = (text: string, { command }: Pick<Terminal, 'command'>): string =>

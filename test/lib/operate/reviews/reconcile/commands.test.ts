@@ -90,7 +90,7 @@ describe('crosswalk fill', () => {
 
   test('is no success where names are held, and names the next command', async () => {
     const message =
-      'too many would change. If the sources are right: sis-relay crosswalk fill --accept-removals';
+      'too many would change. If the sources are right: `sis-relay crosswalk fill --accept-removals`';
     endingAs(succeeded({ outcome: 'held', message }));
     const { status, out } = await fill('');
     expect(status).toBe(1);

@@ -61,11 +61,11 @@ test('a command that a sentence names is one that can be typed here, and is not 
     ),
   ).toEqual([
     '<cyan>→ Accept it</>',
-    '<green>  (`sis-relay crosswalk accept <code> --local`),</>',
-    '<green>  see `sis-relay status --local`, leave</>',
-    '<green>  `this` and `sis-relay`.</>',
-    '<dim>What to do    </><green>See</>',
-    '<dim>              </><green>`sis-relay letters groups --local`</>',
+    '<cyan>  (`sis-relay crosswalk accept <code> --local`),</>',
+    '<cyan>  see `sis-relay status --local`, leave</>',
+    '<cyan>  `this` and `sis-relay`.</>',
+    '<dim>What to do    </><cyan>See</>',
+    '<dim>              </><cyan>`sis-relay letters groups --local`</>',
     '<dim>In its words  </>`letters groups`',
   ]);
 });
