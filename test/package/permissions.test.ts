@@ -623,7 +623,7 @@ async function operate(): Promise<AwsCall[]> {
       await command(`auth-url --callback https://localhost/done --returned ${file} --yes`);
     }
     for (const said of [discarded, edited])
-      await command(`letters import ${/s3:\S+\.jsonl/.exec(said)?.[0]} --yes`);
+      await command(`letters import ${/s3:\S+(?:\.jsonl|\/(?=\s))/.exec(said)?.[0]} --yes`);
     const snapshot = await putSnapshot();
     await command('snapshots list');
     await command(`snapshots show ${snapshot}`);

@@ -174,7 +174,7 @@ export const proofs: readonly Proof[] = [
       'MB of memory',
     ],
     minutes: 5,
-    figures: /^.*\d+ MB.*$/gm,
+    figures: /^(?! *✓).*\d+ MB.*$/gm,
     files: ['lib/scheduled', 'functions/course-export.ts', 'lib/platform'],
   },
   {
@@ -185,7 +185,7 @@ export const proofs: readonly Proof[] = [
       ...['test/functions/crosswalk-fill.test.ts', '-t', 'MB of memory'],
     ],
     minutes: 6,
-    figures: /^.*\d+ MB.*$/gm,
+    figures: /^(?! *✓).*\d+ MB.*$/gm,
     files: ['lib/delivery/crosswalk', 'lib/scheduled', 'functions/crosswalk-fill.ts'],
   },
   {
@@ -201,7 +201,7 @@ export const proofs: readonly Proof[] = [
     claim: 'What a night reads of a ledger of 10,000,000 items is listed within 900 MB, and all of it',
     program: ['RECONCILE_ITEMS=10000000', ...vitest, 'test/lib/scheduled/reconcile/scale.test.ts'],
     minutes: 10,
-    figures: /^.*\d+ MB.*$/gm,
+    figures: /^(?! *✓).*\d+ MB.*$/gm,
     files: ['lib/scheduled/reconcile', 'lib/delivery/ledger', 'lib/runtime/files'],
   },
   {
