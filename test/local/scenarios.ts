@@ -280,7 +280,7 @@ const refusedChanges: Scenario = {
     await controls.settings({ invalidTokenReads: 'refuse' });
   },
   waits: 1,
-  waitsFor: { kind: 'credentials', says: /PUT \S+\/values\/428 with 403/ },
+  waitsFor: { kind: 'credentials', says: /refuses the credential in the secret sis-relay/ },
   outcomes: ['done'],
   requests: { path: /values\/428$/, are: ['GET 404', 'PUT 403', 'GET 404', 'PUT 200'] },
   holds: gradeHeld(428, 7),
