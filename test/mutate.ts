@@ -36,7 +36,24 @@ const groups: Record<string, { change: string[]; tests: string[] }> = {
     change: [
       ...['platform-error', 'json-error', 'parse-refusal', 'check-answer', 'receive-answer', 'not-found'],
     ].map((name) => `lib/platform/client/${name}.ts`),
-    tests: ['test/lib/platform/client/*.test.ts', 'test/lib/platform/client/client.test.ts'],
+    tests: ['test/lib/platform/client/*.test.ts'],
+  },
+  pace: {
+    change: ['lib/platform/client/pace/*.ts'],
+    tests: ['test/lib/platform/client/pace/*.test.ts'],
+  },
+  privacy: { change: ['lib/runtime/privacy/*.ts'], tests: ['test/lib/runtime/privacy/*.test.ts'] },
+  reconcile: {
+    change: ['classes', 'choose-writes', 'keys', 'selection', 'sis-values', 'upper-bound'].map(
+      (name) => `lib/scheduled/reconcile/${name}.ts`,
+    ),
+    tests: ['classes', 'choose-writes', 'keys', 'selection', 'sis-values', 'upper-bound'].map(
+      (name) => `test/lib/scheduled/reconcile/${name}.test.ts`,
+    ),
+  },
+  snapshots: {
+    change: ['lib/sources/snapshots/compare/*.ts'],
+    tests: ['test/lib/sources/snapshots/compare/*.test.ts'],
   },
 };
 
