@@ -1,11 +1,15 @@
+import { rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadIntegrations } from '../../../../../lib/operate/stage/integrations.ts';
+import { openSetEngine } from '../../../../../lib/runtime/files/tables/engine.ts';
 import { examine } from '../../../../../lib/sources/snapshots/examine.ts';
 import { rowsTold } from '../../../../../lib/sources/snapshots/package/rows.ts';
+import { stateKey } from '../../../../../lib/sources/snapshots/state/record.ts';
 import { removeTemporaryFolders } from '../../../../temporary-folder.ts';
 import { filled } from '../../../delivery/crosswalk/filled.ts';
-import { type Body, dropMs, importedOf, newHeld, newImports, startMs } from '../imports.ts';
+import { type Body, dropMs, importDropped, importedOf, newHeld, newImports, startMs } from '../imports.ts';
 import { changed, csvOf, enrollment, entriesOfSis, result, type Sis, smallSis, zipOf } from '../sis.ts';
 
 afterAll(removeTemporaryFolders);
@@ -571,4 +575,36 @@ test('an export that takes too long to compare fails with what to do, and sends 
     expect.stringMatching(/^snapshot-records\/[^/]+$/),
     expect.stringMatching(/record\.json$/),
   ]);
+});
+
+const doubled: [string, string, string][] = [
+  [
+    'enrollments',
+    `SELECT * REPLACE ('109' AS value) FROM was WHERE kind = '2' AND b = 'ada'`,
+    '2 enrollments',
+  ],
+  ['names', `SELECT * REPLACE ('zoe' AS value) FROM was WHERE kind = 'N' AND key = 'u-ada'`, '1 names'],
+  ['line items', `FROM was WHERE kind = '1' AND key = 'l-talk'`, '1 line items'],
+];
+
+test('a state that has something twice is refused by what it has', async () => {
+  const { drop, bucket } = newImports();
+  const zip = await zipOf(entriesOfSis(smallSis()));
+  const { id } = await drop(zip);
+  const path = bucket.at(stateKey(id));
+  await rename(path, `${path}.whole`);
+  for (const [what, more, count] of doubled) {
+    {
+      using sets = await openSetEngine({ folder: dirname(path), threads: 1 });
+      await sets.run(`CREATE VIEW was AS FROM read_parquet('${path}.whole');
+        COPY (FROM was UNION ALL BY NAME ${more}) TO '${path}' (FORMAT parquet)`);
+    }
+    const { examined } = await importDropped(bucket, {
+      ...{ key: 'snapshots/export.zip', droppedMs: Date.UTC(2026, 11, 1) },
+      content: await zipOf([...entriesOfSis(smallSis()), { name: 'readme.txt', content: what }]),
+    });
+    expect(examined.is === 'over' && examined.message).toBe(
+      `The state of the last accepted snapshot has ${count} twice. Restore the object ${stateKey(id)} from an earlier version`,
+    );
+  }
 });
