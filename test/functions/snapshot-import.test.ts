@@ -445,24 +445,6 @@ describe('a table with a mapping', () => {
     expect((await recordOf(again)).counts).toEqual({ ...unchanged, unchanged: 9 });
     expect(logged().join('\n')).not.toMatch(/\bada\b|BIO-101|cmd/);
   });
-
-  test('fails without a key in its mapping, and is imported once that is there; a file of another kind starts nothing', async () => {
-    const { key: _, ...message } = mapping.messages[0] ?? {};
-    const keyless = JSON.stringify({ messages: [message] });
-    await put('snapshot-mappings/registrations.json', keyless);
-    const answer = await drop('BIO-101;ada;S');
-    expect(answer).toMatchObject({
-      outcome: 'failed',
-      message: expect.stringContaining('messages[0].key: is missing. Give the columns'),
-    });
-    logged().splice(0);
-    await put('snapshot-mappings/registrations.json', JSON.stringify(mapping));
-    expect(await invoke({ key: 'snapshots/registrations.json' })).toEqual({
-      ...{ outcome: 'ignored', message: 'The file is neither a zip nor a CSV file.' },
-    });
-    expect(logged().join('')).toBe('');
-    expect(await invoke({ key: table })).toMatchObject({ outcome: 'accepted', id: answer.id });
-  });
 });
 
 /** The function in a process of its own. */

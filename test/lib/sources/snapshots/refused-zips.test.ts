@@ -45,7 +45,16 @@ test.each<[string, ZipEntry[], string]>([
     [users, ...within('old/', { ...users, name: 'classes.csv' })],
     'The zip has "users.csv" at its top, but "classes.csv" in the folder "old/". Put all files of the export into one place, and leave out the others',
   ],
-  ['a table twice', [users, users], 'The zip has "users.csv" twice. Remove one of them'],
+  [
+    'a table twice, in two cases',
+    [users, { ...users, name: 'Users.csv' }],
+    'The zip has "Users.csv" twice. Remove one of them',
+  ],
+  [
+    'an export in two folders',
+    [...within('a/', users), ...within('b/', users)],
+    'The zip has an export in two folders, "a/" and "b/". Make one zip for each',
+  ],
   [
     'a way out',
     within('../', users),

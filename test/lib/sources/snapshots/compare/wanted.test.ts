@@ -52,13 +52,6 @@ describe('a table', () => {
   // Nothing is removed in the last night: then times hold that rows give.
   const cases: { title: string; rows: Record<number, string[]>; expected: (told: Told) => void }[] = [
     {
-      title: 'whose row is missing for a night enrolls again, though the row has the time that it had',
-      rows: { 1: [timed('ada'), timed('ben')], 4: [timed('ben')], 5: [timed('ada'), timed('ben')] },
-      expected: ({ held }) => {
-        expect([held(4), held(5)]).toEqual([['ben 110'], ['ada 110', 'ben 110']]);
-      },
-    },
-    {
       title: 'whose user registers again between the export and its drop is enrolled',
       rows: {
         ...{ 1: [timed('ada'), timed('ben')], 4: [timed('ben')] },
@@ -429,32 +422,12 @@ test('rows that cannot be used are told by file, line and column, and leave what
     ]
   `);
   expect(bodies).toEqual([]);
-  expect(record.byKind).toMatchInlineSnapshot(`
-    {
-      "enrollments": {
-        "created": 0,
-        "refused": 8,
-        "removed": 0,
-        "unchanged": 5,
-        "updated": 0,
-      },
-      "lineItems": {
-        "created": 0,
-        "refused": 5,
-        "removed": 0,
-        "unchanged": 2,
-        "updated": 0,
-      },
-      "results": {
-        "created": 0,
-        "pending": 1,
-        "refused": 4,
-        "removed": 1,
-        "unchanged": 0,
-        "updated": 0,
-      },
-    }
-  `);
+  const none = { created: 0, updated: 0, removed: 0 };
+  expect(record.byKind).toEqual({
+    enrollments: { ...none, unchanged: 5, refused: 8 },
+    lineItems: { ...none, unchanged: 2, refused: 5 },
+    results: { ...none, removed: 1, unchanged: 0, refused: 4, pending: 1 },
+  });
   expect(record.unknownRoles).toEqual([['"=cmd()"', 1]]);
 });
 
