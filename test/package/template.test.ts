@@ -1,14 +1,15 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { functionIdOf, idOf } from '../../lib/operate/stage/template/cloudformation.ts';
 import { checkNames } from '../../lib/operate/stage/template/template.ts';
 import { checkAddresses, checkStage } from '../../package.config.ts';
 import { anchorsIn } from '../documents.ts';
 import { tableKeys } from '../local/table-keys.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { deploy } from './cloudformation.ts';
+import { deploy, type Template } from './cloudformation.ts';
 import { mistakes } from './mistakes.ts';
-import { copyProject, type Packaged, serverless } from './packaged.ts';
+import { copyProject, type Packaged, packageProject, serverless } from './packaged.ts';
 import { packagedProject } from './packages.ts';
 import { brokenRules, rules } from './rules.ts';
 
@@ -110,6 +111,28 @@ test('serverless.yml without one of the functions is not packaged', { tags: ['lo
   const file = join(project, 'serverless.yml');
   await writeFile(file, (await readFile(file, 'utf8')).replace('  org-unit-move: {}\n', ''));
   await expect(serverless(project, ['package'])).rejects.toThrow('functions/org-unit-move.ts has no entry');
+});
+
+test('functions that are off have no resource, right or alarm, and the others all of theirs', {
+  tags: ['long'],
+}, async () => {
+  const project = temporaryFolder();
+  await mkdir(join(project, 'stages'));
+  const off = ['submission-upload', 'crosswalk-fill', 'snapshot-import', 'change-poll', 'token-refresh'];
+  await writeFile(join(project, 'stages/local.yml'), `off: ${off}\n`);
+  const { template } = await packageProject(project, { code: false });
+  expect(await brokenRules(template, quick)).toEqual({});
+  const { Files, ...others } = template.Resources;
+  const ids = off.map((name) => `${functionIdOf(name)}|${idOf(name)}(Queue|Role)|-local-${name}`);
+  expect(JSON.stringify({ ...others, Outputs: template.Outputs })).not.toMatch(new RegExp(ids.join('|')));
+  const kept = (types: Template) =>
+    Object.keys(types.Resources).filter((id) => /^GradeDashpush|^gradepush/.test(id));
+  expect(kept(template)).toEqual(kept(packaged.template));
+});
+
+test.each(['grade-pish', 'connection-check'])('%s cannot be off', { tags: ['long'] }, async (name) => {
+  const packaging = serverless(await copyProject(temporaryFolder()), ['package', `--param=off=${name}`]);
+  await expect(packaging).rejects.toThrow(`off: There is no function ${name}`);
 });
 
 test('settings that no function would take are not packaged', { tags: ['long'] }, async () => {
