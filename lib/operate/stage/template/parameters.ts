@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { unknownName } from '../nearest.ts';
 
 type Value = string | number | boolean;
@@ -66,4 +67,28 @@ const valueProblem = (name: string, value: unknown, usual: Value | undefined): s
   // What is off by default is an empty text, and may be a number such as 5000.
   const isFitting = typeof value === typeof usual || (usual === '' && typeof value === 'number');
   return isFitting ? undefined : `${name} must be ${kinds[typeof usual]}, and is ${JSON.stringify(value)}`;
+};
+
+/**
+ * What is wrong with the name of a stage. Names of queues are allowed by what they begin with, so that `prod` would reach into a
+ * stage `prod-2`; and a bucket's name has room for no more.
+ */
+export const stageProblem = (stage: string): string | undefined =>
+  /^[a-z0-9]{1,19}$/.test(stage)
+    ? undefined
+    : `The name of the stage, ${stage}, must have at most 19 characters, all lower-case letters or digits`;
+
+/** Names that belong to nobody. */
+const isExample = (name: string): boolean => /(^|[.@])example(\.(com|edu|net|org))?$/.test(name);
+
+/** What is wrong with the platform's address or the alarms' mail address. `examples`: may it belong to nobody? */
+export const addressProblem = (
+  name: 'platformUrl' | 'alarmEmail',
+  value: string,
+  { examples }: { examples: boolean },
+): string | undefined => {
+  if (name === 'alarmEmail' && !z.email().safeParse(value).success)
+    return `alarmEmail: ${value} is not a mail address`;
+  const host = name === 'alarmEmail' ? value : (URL.parse(value)?.hostname ?? '');
+  return examples || !isExample(host) ? undefined : `${name}: ${value} is an example address`;
 };

@@ -85,11 +85,11 @@ export const createTemplate = async (
 };
 
 /** What keeps letters and the connection in order belongs to every stage. */
-const always = ['dead-letter-replay', 'connection-check'];
+export const alwaysOn = ['dead-letter-replay', 'connection-check'];
 
 /** @throws Error naming what is no function, or cannot be off. */
 const offIn = ({ off }: Options, functions: Record<string, Stanza>): string[] => {
-  const names = Object.keys(functions).filter((name) => !always.includes(name));
+  const names = Object.keys(functions).filter((name) => !alwaysOn.includes(name));
   const unknown = itemsOf(off).find((name) => !names.includes(name));
   if (unknown !== undefined) throw new Error(`off: ${unknownName('function', unknown, names)}`);
   return itemsOf(off);
