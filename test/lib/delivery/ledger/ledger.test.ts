@@ -447,6 +447,22 @@ describe('what was done of a field, and a later claim of it that was not', () =>
     expect(await told(container(), digested('2'))).toBe('isolate');
     expect(await standing()).toBeUndefined();
   });
+
+  test('is not known where the function died on a claim that replaced one that is presumed done', async () => {
+    await attempt(container(), digested('1'), 'done');
+    pass(settled);
+    await attempt(container(), digested('2'), 'unknown');
+    pass(second);
+    await attempt(container(), digested('2'), 'done');
+    pass(settled);
+    await attempt(container(), messageAt('4', { fields: ['grade'] }), 'done');
+    pass(hiddenMs);
+    const both = { ...digested('3'), fields: ['whole', 'grade'] };
+    await attempt(container(), both);
+    pass(leaseMs);
+    expect(await told(container(), both)).toBe('isolate');
+    expect(await standing()).toBeUndefined();
+  });
 });
 
 describe('a message that must not be sent twice', () => {
