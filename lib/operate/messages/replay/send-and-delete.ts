@@ -15,7 +15,7 @@ import {
 import { sendAll } from '../../../runtime/aws/sqs.ts';
 import type { Target } from '../../stage/target.ts';
 import type { Letter } from '../letters/letter.ts';
-import { deskOf, endRecords } from '../letters/records.ts';
+import { deskOf, endRecords } from '../letters/list.ts';
 import type { Session } from '../letters/session.ts';
 import { leaseEnded } from '../letters/visibility-lease.ts';
 
