@@ -10,7 +10,7 @@ import {
   resendResultKey,
   resendResultSchema,
 } from '../../../scheduled/reconcile/record.ts';
-import { deskOf, recordsMatching } from '../../messages/letters/records.ts';
+import { readListing } from '../../messages/letters/list.ts';
 import type { Audit } from '../../stage/audit.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
@@ -125,10 +125,8 @@ export const resendFindings = async (target: Target, options: ResendOptions): Pr
 /** The newest letter of each resource. */
 const lettersOf = async (target: Target, signal: AbortSignal): Promise<Map<string, string>> => {
   if (target.deskTable === undefined) return new Map();
-  const { records } = await recordsMatching(deskOf(target), 'letter', { filter: {}, signal });
+  const { all } = await readListing(target, 'letter', { filter: {}, signal });
   return new Map(
-    records
-      .sort((one, other) => one.atMs - other.atMs)
-      .flatMap(({ resource, message }) => (resource === undefined ? [] : [[resource, message]])),
+    all.flatMap(({ resource, message }) => (resource === undefined ? [] : [[resource, message]])),
   );
 };
