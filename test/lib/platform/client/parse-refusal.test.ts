@@ -246,7 +246,9 @@ describe('an answer that is no success', () => {
       'x-request-id': 'r'.repeat(4_000),
     });
     const { title, detail, type, requestId } = told;
-    expect([title, detail, type, requestId].map((text) => text?.length)).toEqual([200, 2_000, 100, 200]);
+    expect([title, detail, type, requestId].map((text) => String(text).length)).toEqual([
+      200, 2_000, 100, 200,
+    ]);
   });
 
   test('names no scope that its own limit has cut', () => {
