@@ -94,6 +94,8 @@ const expectAllRefused = async (folder: string, file: string): Promise<void> => 
     .trimEnd()
     .split('\n');
   expect(report).toHaveLength(100_002);
+  const places = report.slice(1, -1).map((row) => Number(row.split('","')[1]));
+  expect(places).toEqual(places.toSorted((one, other) => one - other));
   expect(report.at(-1)).toMatch(/^"","","","and \d+ more"$/);
 };
 
