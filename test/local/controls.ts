@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { platformsHere } from './platform/control-here.ts';
+import { platformsHere } from './platform/server.ts';
 import type { StackDescription } from './stack.ts';
 
 export type PlatformRequest = {
