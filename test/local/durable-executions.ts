@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DurableExecutionClient } from '@aws/durable-execution-sdk-js';
-import { tellDate } from './date-header.ts';
 import {
   awsQuotas,
   type CallbackAnswer,
@@ -16,6 +14,7 @@ import {
 } from './durable-execution.ts';
 import { createEventSourceMappings } from './event-source-mappings.ts';
 import type { InvokeResult } from './lambda-runtime-api.ts';
+import { listening, tellDate } from './listening.ts';
 
 export type DurableOptions = {
   /** As an event source or a person would name it: without a version. */
@@ -80,7 +79,7 @@ export async function startDurableExecutions({
       response.end(JSON.stringify({ Type: 'User', message }));
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { url, close } = await listening(server);
 
   async function answer(request: IncomingMessage, response: ServerResponse) {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://lambda');
@@ -174,7 +173,7 @@ export async function startDurableExecutions({
   }
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
 
     mappings,
 
@@ -248,10 +247,7 @@ export async function startDurableExecutions({
 
     async close(): Promise<void> {
       for (const it of known.values()) if (it.status === 'RUNNING') it.stop();
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
+      await close();
     },
   };
 
