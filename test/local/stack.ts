@@ -58,7 +58,6 @@ export type StackOptions = {
   functionTimeoutMs?: number;
   visibilitySeconds?: number;
   containersPerFunction?: number;
-  freeze?: boolean;
   durable?: Parameters<typeof startDurableExecutions>[0];
   /** Which function S3 invokes for new objects of the bucket. */
   notified?: Notified;
@@ -256,7 +255,6 @@ async function startFunctions(description: StackDescription, options: FunctionsO
     taskRoot = root,
     functionTimeoutMs = 20_000,
     containersPerFunction = 2,
-    freeze = false,
     onLog,
     executions,
   } = options;
@@ -278,7 +276,6 @@ async function startFunctions(description: StackDescription, options: FunctionsO
   ]);
   return startLambda({
     functions: Object.fromEntries(functions),
-    freeze,
     executions,
     ...(onLog && { onLog }),
   });
