@@ -4,7 +4,6 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DurableExecutionClient } from '@aws/durable-execution-sdk-js';
 import {
-  awsQuotas,
   type CallbackAnswer,
   type DurableExecution,
   newExecution,
@@ -34,7 +33,6 @@ export type OnCheckpoint = (
 type Options = {
   /** So many operations are told at a time; few, so that there is more than one page of them. */
   pageSize?: number;
-  quotas?: Partial<typeof awsQuotas>;
   onCheckpoint?: OnCheckpoint;
   /** How it waits; default: as long as it takes. */
   pause?(ms: number, signal: AbortSignal): Promise<unknown>;
@@ -60,7 +58,6 @@ export type DurableExecutions = Awaited<ReturnType<typeof startDurableExecutions
  */
 export async function startDurableExecutions({
   pageSize = 20,
-  quotas,
   onCheckpoint,
   pause = (ms, signal) => sleep(ms, undefined, { signal }),
 }: Options = {}) {
@@ -221,7 +218,7 @@ export async function startDurableExecutions({
       invoke: (event: object) => Promise<InvokeResult>,
     ): Promise<InvokeResult> {
       const arn = `${functionArn}:1/durable-execution/${name}/${randomUUID()}`;
-      const execution = newExecution(arn, JSON.stringify(event ?? {}), { ...awsQuotas, ...quotas });
+      const execution = newExecution(arn, JSON.stringify(event ?? {}));
       const stopped = Promise.withResolvers<InvokeResult>();
       const it: Known = {
         execution,
