@@ -89,10 +89,15 @@ const changesShape = z.strictObject({
     .default([]),
   enrollments: z.array(z.strictObject({ ...enrollmentKey, roleId: id.optional() })).default([]),
 });
+/** Of rows that are there: what is not named stays as it is, also when the row was modified last. */
+export type PlatformChanges = z.input<typeof changesShape>;
+
 const removalsShape = z.strictObject({
   gradeValues: z.array(z.strictObject(gradeValueKey)).default([]),
   enrollments: z.array(z.strictObject(enrollmentKey)).default([]),
 });
+
+export type PlatformRemovals = z.input<typeof removalsShape>;
 
 // What cannot be changed must not pass for changed.
 const gradeValueOf = ({ tables }: State, key: { gradeObjectId: number; userId: number }) =>

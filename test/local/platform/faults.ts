@@ -12,7 +12,7 @@ type Effect = {
   truncate?: true;
   endless?: true;
 };
-type Fault = {
+type WaitingFault = {
   given: Record<string, unknown>;
   fits(method: string, path: string): boolean;
   happens(): boolean;
@@ -22,7 +22,7 @@ type Fault = {
 
 /** The misfortunes in wait: each request meets the first one that fits it and has times left. */
 export function faultList() {
-  const faults: Fault[] = [];
+  const faults: WaitingFault[] = [];
   return {
     add: (given: unknown) => void faults.push(parseFault(given)),
     clear: () => void faults.splice(0),
@@ -73,7 +73,9 @@ const faultShape = z.strictObject({
   seed: z.number().default(1),
 });
 
-function parseFault(value: unknown): Fault {
+export type Fault = z.input<typeof faultShape>;
+
+function parseFault(value: unknown): WaitingFault {
   const { match, then, times, probability, seed } = bind(faultShape, value);
   const random = randomFrom(seed);
   return {
