@@ -390,6 +390,44 @@ const misfortunes: Scenario[] = [
   },
 ];
 
+/** What befalls AWS itself, so one after the other. */
+// The SDK tries each call again by itself, so that one fault alone would not be noticed.
+export const outages: Scenario[] = [
+  {
+    title: 'a dead-letter queue that takes nothing for a while',
+    ...ofGrade(431, []),
+    bodies: [event('grade-push', { ...gradeOf(431, 0), grade: null })],
+    prepare: (controls) =>
+      controls.awsFault('sqs', {
+        action: 'SendMessage',
+        name: 'sis-relay-local-dead-letters',
+        times: 6,
+        status: 500,
+      }),
+    waits: 1,
+    letter: { kind: 'invalid', says: /cannot clear a grade/ },
+  },
+  {
+    title: 'a ledger that cannot be written: nothing is sent unprotected',
+    ...ofGrade(432, ['PUT 200'], 6),
+    bodies: [gradeEvent(432, 6)],
+    prepare: (controls) => controls.awsFault('dynamodb', { action: 'UpdateItem', times: 3, status: 500 }),
+    waits: 1,
+  },
+  {
+    title: 'a ledger that may not be written: nothing is sent, and who must act is told',
+    ...ofGrade(438, ['PUT 200'], 6),
+    bodies: [gradeEvent(438, 6)],
+    prepare: (controls) =>
+      controls.awsFault('dynamodb', { action: 'UpdateItem', times: 2, type: 'AccessDeniedException' }),
+    waits: 1,
+    waitsFor: {
+      kind: 'aws-refused',
+      says: /AWS refuses dynamodb:UpdateItem on the table sis-relay-local-ledger-by-resource .* an administrator/,
+    },
+  },
+];
+
 /** All of them: those of one act may happen at once. What changes the world for everybody comes last. */
 export const acts = async (): Promise<Scenario[][]> => [await examples(), misfortunes, [rotation], [clock]];
 
