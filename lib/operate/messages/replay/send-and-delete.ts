@@ -91,10 +91,9 @@ export const messageFor = ({ body, attributes, replays, failure }: DeadLetter, d
   };
   const asked = { ...counted, [receiptAttribute]: text('yes') };
   const history = deed && withDeed(historyIn(before?.StringValue), deed, failure?.firstAt);
-  const choices = [
-    ...(history ? [{ ...asked, [historyAttribute]: text(history) }, asked] : []),
-    counted,
-  ].map((own) => beside(carried, own));
+  const choices = [...(history ? [{ ...asked, [historyAttribute]: text(history) }, asked] : []), counted].map(
+    (own) => beside(carried, own),
+  );
   return { body, attributes: fitting(body, [...choices, counted], maxMessageBytes) };
 };
 

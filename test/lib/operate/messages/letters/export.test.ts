@@ -48,7 +48,7 @@ describe('an export', () => {
 });
 
 describe('an import', () => {
-  test('brings back exactly the letters of an export', async () => {
+  test('brings back exactly the letters of an export, under their ids', async () => {
     const office = await offices.open();
     await office.park([
       {
@@ -65,17 +65,21 @@ describe('an import', () => {
     const { lines } = await exported(office);
     const core = (messages: Awaited<ReturnType<Office['take']>>) =>
       messages
-        .map(({ Body, MessageAttributes }) => ({ Body, MessageAttributes }))
+        .map(({ Body, MessageAttributes: { letterId: _, ...attributes } = {} }) => ({ Body, attributes }))
         .sort((a, b) => `${a.Body}`.localeCompare(`${b.Body}`));
     const before = core(await office.take(office.deadLetters.url));
     expect(await imported(office, lines)).toEqual({ letters: 3, imported: 3, problems: [] });
-    expect(core(await office.take(office.deadLetters.url))).toEqual(before);
+    const after = await office.take(office.deadLetters.url);
+    expect(core(after)).toEqual(before);
+    expect(after.map(({ MessageAttributes }) => MessageAttributes?.letterId?.StringValue).sort()).toEqual(
+      lines.map((line) => JSON.parse(line).id).sort(),
+    );
   });
 
   const text = { type: 'String', text: 'of the producer' };
   test.each([
-    ['that has no attributes', {}, 1],
-    ['whose producer calls something else its source', { source: text }, 1],
+    ['that has no attributes', {}, 2],
+    ['whose producer calls something else its source', { source: text }, 2],
     ['that has ten attributes', Object.fromEntries([...'abcdefghij'].map((name) => [name, text])), 10],
   ])('keeps the source of a letter %s, where SQS moved it and would no longer tell it', async (...given) => {
     const [, attributes, count] = given;
@@ -128,6 +132,7 @@ describe('an import', () => {
       '4 holds U+D83D, a character that SQS does not accept',
       '5 is larger than 1 MiB, the most that SQS accepts',
       '6 has more than 10 attributes, the most that SQS accepts',
+      '7 is larger than 1 MiB, the most that SQS accepts',
     ]);
     expect(await office.take(office.deadLetters.url)).toEqual([]);
   });
