@@ -12,26 +12,7 @@ import { readListing } from '../letters/list.ts';
 export type Next = 'later' | 'due' | 'unknown';
 
 /** A waiting message, by its function's last report. */
-export type WaitingMessage = Pick<
-  DeskRecord,
-  | 'function'
-  | 'kind'
-  | 'error'
-  | 'remedy'
-  | 'status'
-  | 'operation'
-  | 'firstMs'
-  | 'nextMs'
-  | 'attempts'
-  | 'replays'
-  | 'eventId'
-  | 'user'
-  | 'orgUnit'
-  | 'named'
-  | 'thing'
-  | 'resource'
-  | 'waits'
-> & { id: string; next: Next };
+export type WaitingMessage = ReturnType<typeof factsOf>;
 
 /** Messages of one function that wait for the same cause. */
 export type WaitingGroup = Pick<Group, 'function' | 'kind' | 'error' | 'remedy'> & {
@@ -129,7 +110,7 @@ const least = (times: readonly number[]): number | undefined =>
 
 const sinceOf = ({ firstMs, atMs }: DeskRecord): number => firstMs ?? atMs;
 
-const factsOf = (record: DeskRecord, nowMs: number): WaitingMessage => {
+const factsOf = (record: DeskRecord, nowMs: number) => {
   const { message: id, function: name, kind, error, remedy, status, operation, firstMs, nextMs } = record;
   const { attempts, replays, eventId, user, orgUnit, thing, named, resource, waits } = record;
   return {

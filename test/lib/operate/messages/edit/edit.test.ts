@@ -1,25 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { editLetters } from '../../../../../lib/operate/messages/edit/edit.ts';
 import { RefusedError } from '../../../../../lib/operate/stage/command-errors.ts';
-import { eventBody, failureOf, never, type Office, officesForTests } from '../../../show/cli/office.ts';
+import { eventBody, failureOf, type Office, officesForTests } from '../../../show/cli/office.ts';
+import { editAt } from '../operator.ts';
 
 const offices = officesForTests();
 
-const edit = (office: Office, id: string, options: Partial<Parameters<typeof editLetters>[1]> = {}) =>
-  editLetters(office.target, {
-    ...{ canary: 5, rate: 500, stopAfter: 5 },
-    ...{
-      filter: { id: [id] },
-      audit: office.audit,
-      reason: 'points above the maximum',
-      includeUncertain: false,
-      reveal: true,
-      isOpened: false,
-      waitSeconds: 5,
-      signal: never,
-    },
-    change: async (body) => body.replace('"points":8.5', '"points":7'),
-    confirm: async () => true,
+const edit = (office: Office, id: string, options: Parameters<typeof editAt>[1] = {}) =>
+  editAt(office, {
+    ...{ filter: { id: [id] }, reason: 'points above the maximum', reveal: true, waitSeconds: 5 },
     ...options,
   });
 
