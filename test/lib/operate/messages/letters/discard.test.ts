@@ -67,20 +67,15 @@ describe('a discarded letter', () => {
 });
 
 describe('nothing is discarded', () => {
-  test('where the archive cannot be written', async () => {
+  test.each([
+    ['the archive cannot be written', 'no-such-bucket', /bucket/],
+    ['there is no bucket to archive it in', undefined, 'Pass --bucket'],
+  ])('where %s', async (_, bucket, reason) => {
     const office = await offices.open();
     await office.park([{}, {}]);
-    const broken = { ...office, target: { ...office.target, bucket: async () => 'no-such-bucket' } };
-    await expect(discardFrom(broken)).rejects.toThrow(/bucket/);
+    const broken = { ...office, target: { ...office.target, bucket: async () => bucket } };
+    await expect(discardFrom(broken)).rejects.toThrow(reason);
     expect(await office.take(office.deadLetters.url)).toHaveLength(2);
-  });
-
-  test('where there is no bucket to archive it in', async () => {
-    const office = await offices.open();
-    await office.park([{}]);
-    const none = { ...office, target: { ...office.target, bucket: async () => undefined } };
-    await expect(discardFrom(none)).rejects.toThrow('Pass --bucket');
-    expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });
 
   test('in a dry run, nor where it is not confirmed', async () => {
