@@ -7,12 +7,10 @@ import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
 import { deskOf, findLetter, NoLetterError } from '../letters/list.ts';
 import { nextOf } from '../waiting/waiting.ts';
-import { commandsOn } from './audit-entries.ts';
-import { type Chain, findChains, tailOf } from './chains.ts';
+import { type Chain, eventsOfChain, findChains, tailOf } from './chains.ts';
+import { type Claim, claimsOf, commandsOn } from './claims-and-commands.ts';
 import { happenings, type TraceEvent } from './event.ts';
 import { loggedOf } from './function-log.ts';
-import { type Claim, claimsOf } from './ledger-claims.ts';
-import { eventsOfChain } from './record-events.ts';
 
 /** `parked`: it is a letter. `replayed`, `edited`: nothing newer is known. */
 export type Outcome = Exclude<State, 'letter'> | 'parked' | 'unknown';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createQueues } from '../../../../../lib/delivery/handle/queues.ts';
-import { createLetterStore } from '../../../../../lib/delivery/letters/oversized-letters.ts';
+import { createLetterStore } from '../../../../../lib/delivery/letters/letter-file.ts';
 import { groupLetters, listLetters } from '../../../../../lib/operate/messages/letters/list.ts';
 import { reindexLetters } from '../../../../../lib/operate/messages/letters/reindex.ts';
 import { showLetter } from '../../../../../lib/operate/messages/letters/show.ts';
