@@ -24,7 +24,7 @@ const groups: Record<string, { change: string[]; tests: string[] }> = {
   delivery: {
     change: [
       ...['lib/delivery/handle/*.ts', '!lib/delivery/handle/services.ts', 'lib/message/backoff.ts'],
-      ...['letter-file', 'oversized-letters'].map((name) => `lib/delivery/letters/${name}.ts`),
+      'lib/delivery/letters/letter-file.ts',
     ],
     tests: ['test/lib/delivery/handle/*.test.ts', 'test/lib/message/backoff.test.ts'],
   },

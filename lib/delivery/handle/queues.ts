@@ -5,7 +5,7 @@ import { errorName } from '../../runtime/aws/error.ts';
 import { chunksOf } from '../../runtime/aws/parallel.ts';
 import { hide, maxEntries } from '../../runtime/aws/sqs.ts';
 import { type DeadLetter, nowhere, pointerTo, sqsMessageOf } from '../letters/dead-letter.ts';
-import type { KeepWhole } from '../letters/oversized-letters.ts';
+import type { KeepWhole } from '../letters/letter-file.ts';
 
 /** A message of the function's own queue to deliver again later. */
 export type Delay = { messageId: string; receiptHandle: string; seconds: number };

@@ -4,29 +4,31 @@ import { errorName } from '../../runtime/aws/error.ts';
 import { writeInReserve } from '../../runtime/aws/table-items.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import { recordsOf } from './read-records.ts';
-import type { DeskTable } from './record.ts';
+import type { DeskRecord, DeskTable } from './record.ts';
 import type { Subject } from './subject.ts';
 import { type Change, writeRecord } from './write-record.ts';
 
+type Recorded =
+  | 'message'
+  | 'remedy'
+  | 'status'
+  | 'operation'
+  | 'attempts'
+  | 'replays'
+  | 'eventId'
+  | 'history';
+
 /** The outcome of one receipt of a message. */
-export type Ended = {
-  message: string;
+export type Ended = Pick<DeskRecord, Recorded> & {
   outcome: Exclude<Outcome, 'parked'>;
   /** Kind of the failure, or of the wait without a failure. Undefined: it blocks nothing. */
   kind: string | undefined;
   reason: string;
-  remedy: string | undefined;
-  status: number | undefined;
-  operation: string | undefined;
-  /** Number of receipts. */
-  attempts: number;
-  replays: number;
   firstMs: number;
   /** When SQS delivers it again, and the handle to do so earlier. */
   waits: { nextMs: number; handle: string } | undefined;
   /** SQS' id of the message that this one is a copy of. */
   copyOf: string | undefined;
-  eventId: string | undefined;
   /**
    * Its key in the ledger. A function, because most outcomes are not written, and the message is parsed for it only if they are.
    */
@@ -34,7 +36,6 @@ export type Ended = {
   body: string;
   /** What its ids of the SIS stood for. */
   ids: PlatformIds | undefined;
-  history: string | undefined;
   /** Its sender asks for a record in any case. */
   isAsked: boolean;
 };

@@ -5,7 +5,7 @@ import { recordsOf } from './read-records.ts';
 import type { DeskRecord, DeskTable } from './record.ts';
 
 /** The outcome of a message that was sent; `unknown`: no function has recorded one yet. */
-export type Fate = 'through' | 'came back' | 'waits' | 'unknown';
+export type Fate = 'through' | 'cameBack' | 'waits' | 'unknown';
 
 export type Outcomes = {
   /** By SQS' ids, messages that were sent with the attribute `receipt`. */
@@ -75,7 +75,7 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
     const state = records.get(message)?.state;
     if (state === undefined) return 'unknown';
     if (state === 'waiting') return 'waits';
-    return state === 'letter' ? 'came back' : 'through';
+    return state === 'letter' ? 'cameBack' : 'through';
   };
   /** Waiting does not heal it, so nothing waits for it. */
   const isStuck = (message: string): boolean =>
@@ -90,7 +90,7 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
     settled: async (messages, { waitSeconds, signal }) => {
       const startedMs = Date.now();
       for (;;) {
-        const left = messages.filter((each) => !['through', 'came back'].includes(fateOf(each)));
+        const left = messages.filter((each) => !['through', 'cameBack'].includes(fateOf(each)));
         const isOver = signal.aborted || Date.now() - startedMs >= waitSeconds * 1000;
         if (left.every(isStuck) || isOver) return left.length;
         await sleep(50);

@@ -40,6 +40,20 @@ export const states = [
 ] as const;
 export type State = (typeof states)[number];
 
+/** Facts that a record may lack. */
+const texts = [
+  // The platform's words, without ids and personal data; the missing scope or permission; `METHOD /path` of the call that failed.
+  ...(['words', 'remedy', 'required', 'operation'] as const),
+  // What it is about, by the platform's ids, as in `grade object 5001`; `named`: by those of the SIS; `resource`: in the ledger.
+  ...(['eventId', 'user', 'orgUnit', 'thing', 'named', 'resource'] as const),
+  // What operators did to it before, as JSON; who ended it, why, and the id under which its message continued.
+  ...(['history', 'by', 'why', 'as'] as const),
+  // Only for a message that waits: SQS' handle to deliver it earlier.
+  'handle',
+] as const;
+// When SQS first delivered it, when its letter was written, and when it is tried next.
+const numbers = ['status', 'firstMs', 'writtenMs', 'nextMs'] as const;
+
 export type DeskRecord = {
   message: string;
   state: State;
@@ -49,42 +63,16 @@ export type DeskRecord = {
   function: string;
   /** Kind of the failure or the letter; for a message that waits without a failure, why it waits. */
   kind: string;
-  /** What failed, in a few words, and the platform's words, both without ids and personal data. */
+  /** What failed, in a few words, without ids and personal data. */
   error: string;
-  words: string | undefined;
-  remedy: string | undefined;
-  status: number | undefined;
-  /** The missing scope or permission. */
-  required: string | undefined;
-  /** `METHOD /path` of the call that failed. */
-  operation: string | undefined;
-  /** When SQS first delivered it, and the number of receipts so far. */
-  firstMs: number | undefined;
+  /** Number of receipts so far. */
   attempts: number;
   replays: number;
-  eventId: string | undefined;
-  /** The user and the org unit it is about, by the platform's ids. */
-  user: string | undefined;
-  orgUnit: string | undefined;
-  /** As in `grade object 5001`. */
-  thing: string | undefined;
-  /** The SIS' ids, if the message gives them. */
-  named: string | undefined;
-  /** When its letter was written, even if that has been dealt with. */
-  writtenMs: number | undefined;
-  /** Its key in the ledger. */
-  resource: string | undefined;
-  /** Only for a message that waits: when it is tried next, and SQS' handle to deliver it earlier. */
-  nextMs: number | undefined;
-  handle: string | undefined;
-  /** What operators did to it before, as JSON; the letter carries the same. */
-  history: string | undefined;
-  /** Who ended it, why, and the id under which its message continued. */
-  by: string | undefined;
-  why: string | undefined;
-  as: string | undefined;
   waits: Wait[];
-};
+} & Optional;
+
+type Optional = Record<(typeof texts)[number], string | undefined> &
+  Record<(typeof numbers)[number], number | undefined>;
 
 export type Wait = { kind: string; firstMs: number; lastMs: number; count: number };
 
@@ -118,32 +106,15 @@ export const recordIn = (item: Attributes, nowMs: number): DeskRecord | undefine
     const { first, last, count } = waitNames(kind);
     return [{ kind, firstMs: number(first) ?? 0, lastMs: number(last) ?? 0, count: number(count) ?? 0 }];
   });
+  const optional = [
+    ...texts.map((name) => [name, text(name)]),
+    ...numbers.map((name) => [name, number(name)]),
+  ];
   return {
+    ...(Object.fromEntries(optional) as Optional),
     ...{ message, state: state as State, atMs: number('atMs') ?? 0 },
-    function: text('function') ?? '',
-    kind: text('kind') ?? '',
-    error: text('error') ?? '',
-    words: text('words'),
-    remedy: text('remedy'),
-    status: number('status'),
-    required: text('required'),
-    operation: text('operation'),
-    firstMs: number('firstMs'),
-    attempts: number('attempts') ?? 0,
-    replays: number('replays') ?? 0,
-    eventId: text('eventId'),
-    user: text('user'),
-    orgUnit: text('orgUnit'),
-    thing: text('thing'),
-    named: text('named'),
-    writtenMs: number('writtenMs'),
-    resource: text('resource'),
-    nextMs: number('nextMs'),
-    handle: text('handle'),
-    history: text('history'),
-    by: text('by'),
-    why: text('why'),
-    as: text('as'),
+    ...{ function: text('function') ?? '', kind: text('kind') ?? '', error: text('error') ?? '' },
+    ...{ attempts: number('attempts') ?? 0, replays: number('replays') ?? 0 },
     waits: waits.sort((one, other) => one.firstMs - other.firstMs),
   };
 };

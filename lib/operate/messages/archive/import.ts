@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { isTooOld } from '../../../delivery/ledger/rules.ts';
-import { endRecord } from '../../../delivery/letters/write-record.ts';
 import { jsonIn } from '../../../message/json.ts';
 import { type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
@@ -11,8 +11,8 @@ import type { Input } from '../../stage/input.ts';
 import { linesIn } from '../../stage/lines.ts';
 import type { Target } from '../../stage/target.ts';
 import { stillLetters } from '../letters/in-hand.ts';
-import { createLetterReader, type Letter } from '../letters/letter.ts';
-import { idIn, letterIn } from '../letters/letter-line.ts';
+import { createLetterReader } from '../letters/letter.ts';
+import { idIn, letterIn, withId } from '../letters/letter-line.ts';
 import { deskOf } from '../letters/list.ts';
 import { listLetter } from '../letters/reindex.ts';
 
@@ -60,7 +60,7 @@ export const importLetters = async (
   const count = result.letters - still.size - repeated.length;
   if (dryRun || count === 0) return result;
 
-  const importing = await importerOf(target, { begunMs, who: target.who });
+  const importing = await importerOf(target, begunMs);
   const { end } = await audit.begin({ command: 'letters import', counts: { letters: count } });
   const send = async (batch: Line[]): Promise<void> => {
     const { taken, others, failures } = await importing(batch);
@@ -109,21 +109,13 @@ const checkAll = async (
 type Sent = { taken: number; others: number; failures: Map<number, string> };
 
 /**
- * Sends lines as letters. A letter that names its own id is listed before it is sent, as when it was parked: of two people who import
- * it at the same time, one succeeds. The other letters get their ids from SQS.
+ * Sends lines as letters. Each is listed before it is sent, as when it was parked: of two people who import it at the same time, one
+ * succeeds.
  */
-const importerOf = async (
-  target: Target,
-  { begunMs, who }: { begunMs: number; who: string },
-): Promise<(batch: Line[]) => Promise<Sent>> => {
+const importerOf = async (target: Target, begunMs: number): Promise<(batch: Line[]) => Promise<Sent>> => {
   const queue = { sqs: await target.sqs(), url: await target.deadLetterQueueUrl() };
   const desk = deskOf(target);
   const read = createLetterReader(target);
-  const letterAs = ({ letter }: Line, MessageId: string): Promise<Letter> =>
-    read({
-      ...{ MessageId, Body: letter?.body ?? '', MessageAttributes: letter?.attributes ?? {} },
-      Attributes: { SentTimestamp: String(Date.now()) },
-    });
   // An older entry in the lists is about a letter that has left the queue.
   const notSince = {
     text: '(attribute_not_exists(#state) OR #state <> :letter OR #at < :begun)',
@@ -131,25 +123,18 @@ const importerOf = async (
     values: { ':letter': 'letter', ':begun': begunMs },
   };
   return async (batch) => {
-    const ready: Line[] = [];
-    await inParallel(batch, async (line) => {
-      const { letterId } = line.letter?.attributes ?? {};
-      const isNamed = letterId?.StringValue !== undefined;
-      if (!isNamed || (await listLetter(desk, await letterAs(line, ''), notSince))) ready.push(line);
+    const ready: { number: number; letter: Outgoing }[] = [];
+    await inParallel(batch, async ({ number, letter }) => {
+      if (letter === undefined) return;
+      const message = { Body: letter.body, MessageAttributes: letter.attributes };
+      const Attributes = { SentTimestamp: String(Date.now()) };
+      if (await listLetter(desk, await read({ ...message, Attributes }), notSince))
+        ready.push({ number, letter });
     });
-    const { failures, messageIds } = await sendAll(
+    const { failures } = await sendAll(
       queue,
-      ready.flatMap(({ letter }) => letter ?? []),
+      ready.map(({ letter }) => letter),
     );
-    await inParallel(ready.entries(), async ([at, line]) => {
-      const id = messageIds[at];
-      if (id === undefined || line.letter?.attributes.letterId !== undefined) return;
-      const letter = await letterAs(line, id);
-      await listLetter(desk, letter);
-      if (line.id === undefined) return;
-      // This record shows that the same file is imported again.
-      await endRecord(desk, { ...letter, message: line.id }, { state: 'discarded', by: who, as: id });
-    });
     return {
       taken: ready.length - failures.size,
       others: batch.length - ready.length,
@@ -171,9 +156,10 @@ async function* lettersIn(lines: AsyncIterable<string>): AsyncGenerator<Line> {
     number += 1;
     if (line.trim() === '') continue;
     try {
-      const letter = letterIn(line);
-      const problem = sqsProblem(letter);
-      const id = letter.attributes.letterId?.StringValue ?? idIn(line);
+      const given = letterIn(line);
+      const id = given.attributes.letterId?.StringValue ?? idIn(line);
+      const letter = withId(given, id ?? randomUUID());
+      const problem = sqsProblem(given) ?? sqsProblem(letter);
       yield problem === undefined ? { number, id, letter, problem: '' } : { number, problem };
     } catch (error) {
       yield { number, problem: error instanceof Error ? error.message : String(error) };

@@ -3,10 +3,10 @@ import { maskedBody } from '../../../runtime/privacy/shown-message.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
 import { goneBecause, withLetters } from '../letters/in-hand.ts';
+import { type Bucket, readIn } from '../letters/letter.ts';
 import { bodyIn } from '../letters/letter-line.ts';
 import { findLetter } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
-import { type Bucket, readIn } from '../letters/stored-message.ts';
 import { type Difference, differences } from './change.ts';
 
 /** The message of a letter before an edit, whole and unmasked. `missing`: why it cannot be fetched. */

@@ -24,6 +24,12 @@ export type Group = {
   replayedOften: number;
 };
 
+export type GroupCause = ReturnType<typeof causeIn>;
+
+export const causeIn = ({ cause, function: name, kind, error, words }: Group) => ({
+  ...{ cause, function: name, kind, error, words },
+});
+
 /** Further causes are counted as `other errors`, so that the groups fit the screen. */
 const maxGroups = 200;
 

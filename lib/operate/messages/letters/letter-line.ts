@@ -1,8 +1,8 @@
 import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
-import { ownOf, pointerBody } from '../../../delivery/letters/dead-letter.ts';
+import { beside, carriedOf, ownOf, pointerBody } from '../../../delivery/letters/dead-letter.ts';
 import { lineOf, type WholeLetter, wholeIn } from '../../../delivery/letters/letter-file.ts';
 import { jsonIn } from '../../../message/json.ts';
-import { maxAttributes, type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
+import { type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
 import { isRedriven, type Letter } from './letter.ts';
 
 /** A letter as one line of a file. */
@@ -48,14 +48,21 @@ export const bodyIn = (line: string): string | undefined => {
 /** The letter that a line holds, as SQS accepts it. @throws Error which says what is wrong with the line. */
 export const letterIn = (line: string): Outgoing => {
   const { body, source, attributes } = asTaken(wholeIn(line));
-  if (source === '' || attributes.source?.StringValue === source) return { body, attributes };
-  // SQS names the source of a letter that it moved, but not of one that is sent. So the source becomes an attribute, without which no
-  // replay is possible. If the producer set ten attributes, the last one is dropped; a replay would drop it, too.
-  const { source: _, ...others } = attributes;
-  const carried = Object.entries(others).slice(0, maxAttributes - 1);
-  const told: MessageAttributeValue = { DataType: 'String', StringValue: source };
-  return { body, attributes: { ...Object.fromEntries(carried), source: told } };
+  // SQS names the source of a letter that it moved, but not of one that is sent; without it no replay is possible.
+  return { body, attributes: source === '' ? attributes : withOwn(attributes, { source: textOf(source) }) };
 };
+
+/** The letter under its id of before. */
+export const withId = ({ body, attributes }: Outgoing, id: string): Outgoing => ({
+  body,
+  attributes: withOwn(attributes, { letterId: textOf(id) }),
+});
+
+/** If the producer set ten attributes, the last ones are dropped; a replay would drop them, too. */
+const withOwn = (attributes: Outgoing['attributes'], own: Outgoing['attributes']) =>
+  beside(carriedOf(attributes), { ...ownOf(attributes), ...own });
+
+const textOf = (value: string): MessageAttributeValue => ({ DataType: 'String', StringValue: value });
 
 /** The whole message if SQS accepts it as a letter now, else a pointer to it, as before. */
 const asTaken = (letter: WholeLetter): WholeLetter => {

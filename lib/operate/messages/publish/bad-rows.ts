@@ -1,5 +1,6 @@
 import { eventIn } from '../../../message/envelope.ts';
 import type { Integrations } from '../../stage/integrations.ts';
+import { functionOf } from './check.ts';
 import type { Published } from './publish.ts';
 import { openRows, type Source } from './rows.ts';
 
@@ -11,24 +12,21 @@ export type BadRow = {
   wrong: Map<string, string>;
 };
 
+type Checked = Pick<Published, 'problems'> & { limit: number; integrations: Integrations };
+
 /** Reads the first rows that the check of a file reported, with their cells. */
 export const badRows = async (
   source: Source,
-  {
-    problems,
-    limit,
-    integrations,
-  }: Pick<Published, 'problems'> & { limit: number; integrations: Integrations },
+  { problems, limit, integrations }: Checked,
 ): Promise<BadRow[]> => {
   const byLine = new Map(problems.slice(0, limit).map(({ line, problem }) => [line, problem]));
   const found: BadRow[] = [];
-  if (byLine.size === 0) return found;
   const rows = await openRows(source, integrations);
   for await (const { line, body = '' } of rows()) {
+    if (found.length === byLine.size) break;
     const problem = byLine.get(line);
     if (problem !== undefined)
       found.push({ line, problem, cells: cellsIn(body), wrong: columnsNamedIn(problem) });
-    if (found.length === byLine.size) break;
   }
   return found;
 };
@@ -39,12 +37,7 @@ export type GoodRow = { line: number; function: string; cells: Map<string, strin
 /** Reads the first rows of which the check of a file reported no problem, as far as it reported all problems. */
 export const goodRows = async (
   source: Source,
-  {
-    problems,
-    invalid,
-    limit,
-    integrations,
-  }: Pick<Published, 'problems' | 'invalid'> & { limit: number; integrations: Integrations },
+  { problems, invalid, limit, integrations }: Checked & Pick<Published, 'invalid'>,
 ): Promise<GoodRow[]> => {
   const bad = new Set(problems.map(({ line }) => line));
   const lastKnown = problems.length < invalid ? (problems.at(-1)?.line ?? 0) : Number.POSITIVE_INFINITY;
@@ -53,8 +46,8 @@ export const goodRows = async (
   for await (const { line, body } of rows()) {
     if (line > lastKnown || found.length >= limit) break;
     if (body === undefined || bad.has(line)) continue;
-    const { type = '' } = (eventIn(body) ?? {}) as { type?: string };
-    found.push({ line, function: type.replace(/^sis\.(.+)\.v1$/, '$1'), cells: cellsIn(body) });
+    const { type } = (eventIn(body) ?? {}) as { type?: unknown };
+    found.push({ line, function: functionOf(type), cells: cellsIn(body) });
   }
   return found;
 };

@@ -79,7 +79,9 @@ const check = async (
   const held = 'json' in read ? unwrapped(read.json) : read;
   if ('problem' in held) return { problems: [{ problem: held.problem }] };
   if (!('event' in held)) return { problems: [{ problem: 'is a notice of S3, not an event' }] };
-  const integration = await integrationOf(functionOf(held.event));
+  const integration = await integrationOf(
+    functionOf((held.event as { type?: unknown } | null | undefined)?.type),
+  );
   if (integration === undefined) {
     const problem = [`must be one of ${types()}`, ifNoType ?? []].flat().join('; ');
     return { problems: [{ field: 'type', problem }] };
@@ -111,11 +113,8 @@ const check = async (
     : { problems: [{ problem }] };
 };
 
-/** By its type; empty if it has none. */
-const functionOf = (event: unknown): string => {
-  const type = (event as { type?: unknown } | null | undefined)?.type;
-  const [, name = ''] = /^sis\.(.+)\.v1$/.exec(typeof type === 'string' ? type : '') ?? [];
-  return name;
-};
+/** The function of a message's type; empty if it is none. */
+export const functionOf = (type: unknown): string =>
+  /^sis\.(.+)\.v1$/.exec(typeof type === 'string' ? type : '')?.[1] ?? '';
 
 const types = (): string => integrationNames().map(messageType).join(', ');

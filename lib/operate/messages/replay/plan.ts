@@ -1,5 +1,6 @@
 import { needsDecision } from '../../../message/failure.ts';
 import { replayedOften } from '../../../message/letter-kinds.ts';
+import { causeIn, type GroupCause } from '../letters/groups.ts';
 import type { Selected, Selection } from '../letters/list.ts';
 import type { Preflight } from './preflight.ts';
 
@@ -20,14 +21,7 @@ export type Plan = Pick<Selection, 'listed' | 'queued' | 'limitReached'> & {
   replayedOften: number;
 };
 
-export type PlannedGroup = {
-  cause: string;
-  function: string;
-  kind: string;
-  error: string;
-  words: string[];
-  letters: number;
-};
+export type PlannedGroup = GroupCause & { letters: number };
 
 /** The functions that the plan sends to. */
 export const functionsIn = ({ send }: Pick<Plan, 'send'>): string[] => [
@@ -80,8 +74,5 @@ export const planReplay = (
 
 const grouped = (letters: Selected[]): PlannedGroup[] =>
   [...Map.groupBy(letters, ({ group }) => group)]
-    .map(([{ cause, function: name, kind, error, words }, each]) => ({
-      ...{ cause, function: name, kind, error, words },
-      letters: each.length,
-    }))
+    .map(([group, each]) => ({ ...causeIn(group), letters: each.length }))
     .sort((one, other) => other.letters - one.letters);

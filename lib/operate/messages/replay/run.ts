@@ -1,14 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fate, watchOutcomes } from '../../../delivery/letters/outcomes.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
-import { type Group, groupsOf } from '../letters/groups.ts';
+import { causeIn, type Group, type GroupCause, groupsOf } from '../letters/groups.ts';
 import type { InHand } from '../letters/in-hand.ts';
 import type { Letter } from '../letters/letter.ts';
 import { deskOf, type Selected } from '../letters/list.ts';
-import { paced } from './paced.ts';
 import { type Sending, sendAndDelete } from './send-and-delete.ts';
 
 /** The results for the letters of one cause. */
-export type CauseCounts = Pick<Group, 'cause' | 'function' | 'kind' | 'error' | 'words'> & {
+export type CauseCounts = GroupCause & {
   sent: number;
   /** Done, or not sent to the platform because the same or a newer change was done before. */
   through: number;
@@ -68,7 +68,7 @@ export type RunHooks = {
   onOutcomes?(counts: OutcomeCounts): void;
 };
 
-export type OutcomeCounts = Omit<CauseCounts, 'cause' | 'function' | 'kind' | 'error' | 'words'>;
+export type OutcomeCounts = Omit<CauseCounts, keyof GroupCause>;
 
 type Parts = {
   inHand: InHand<Selected>;
@@ -172,7 +172,7 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
     const fates = Map.groupBy(tried, fateOf);
     const result: Canary = {
       letters: tried.length,
-      cameBack: groupsOf(recordsWith(tried, 'came back')).groups,
+      cameBack: groupsOf(recordsWith(tried, 'cameBack')).groups,
       waits: groupsOf(recordsWith(tried, 'waits')).groups,
       undecided: fates.get('unknown')?.length ?? 0,
       seconds: (Date.now() - startedMs) / 1000,
@@ -181,7 +181,7 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
     const groupsWith = (...of: Fate[]) =>
       new Set(of.flatMap((fate) => fates.get(fate) ?? []).map(({ group }) => group));
     const good = groupsWith('through');
-    const bad = groupsWith('came back', 'waits');
+    const bad = groupsWith('cameBack', 'waits');
     const unknown = groupsWith('unknown');
     const rest = inHand.letters.filter((letter) => !chosen.has(letter));
     const isOpen = ({ group }: Selected) => unknown.has(group) && !good.has(group) && !bad.has(group);
@@ -225,16 +225,10 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
 
   const countsOf = (letters: Selected[]) => {
     const counts = { sent: 0, through: 0, cameBack: 0, waits: 0, unknown: 0, setAside: 0, notTried: 0 };
-    const names = {
-      through: 'through',
-      'came back': 'cameBack',
-      waits: 'waits',
-      unknown: 'unknown',
-    } as const;
     for (const letter of letters)
       if (sent.has(letter.id)) {
         counts.sent += 1;
-        counts[names[fateOf(letter)]] += 1;
+        counts[fateOf(letter)] += 1;
       } else if (setAside.has(letter)) counts.setAside += 1;
       else if (!stillInvalid.has(letter.id) && !isFailed(letter.id)) counts.notTried += 1;
     return counts;
@@ -246,12 +240,9 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
     counts: (): ReplayCounts => ({
       ...countsOf(all),
       byCause: [...Map.groupBy(all, ({ group }) => group)]
-        .map(([{ cause, function: name, kind, error, words }, letters]) => ({
-          ...{ cause, function: name, kind, error, words },
-          ...countsOf(letters),
-        }))
+        .map(([group, letters]) => ({ ...causeIn(group), ...countsOf(letters) }))
         .sort((one, other) => other.sent - one.sent),
-      cameBackAs: groupsOf(recordsWith(all, 'came back')).groups,
+      cameBackAs: groupsOf(recordsWith(all, 'cameBack')).groups,
       waitFor: groupsOf(recordsWith(all, 'waits')).groups,
       gone: gone.size,
       stillInvalid: stillInvalid.size,
@@ -277,4 +268,37 @@ const canaryOf = (letters: Selected[], size: number): Selected[] => {
     groups.flatMap((each) => each[at] ?? []),
   );
   return inTurn.flat().slice(0, Math.max(size, groups.length));
+};
+
+type Pace<Item> = {
+  /** Items per second. */
+  rate: number;
+  signal: AbortSignal;
+  /** Asked before each batch: true if no more may begin. */
+  stop(): boolean;
+  work(batch: Item[]): Promise<void>;
+};
+
+/** Batches in flight, so that a slow answer does not reduce the pace. */
+const parallel = 8;
+
+/** Processes items at an even pace, at most ten at a time. Finishes what has begun, also when it stops. */
+export const paced = async <Item>(items: Item[], { rate, signal, stop, work }: Pace<Item>): Promise<void> => {
+  const size = Math.min(10, Math.max(1, Math.round(rate / 5)));
+  const underWay = new Set<Promise<void>>();
+  const errors: unknown[] = [];
+  let dueMs = performance.now();
+  for (let from = 0; from < items.length && errors.length === 0; from += size) {
+    await sleep(Math.max(0, dueMs - performance.now()), undefined, { signal }).catch(() => {});
+    if (signal.aborted || stop()) break;
+    const batch = work(items.slice(from, from + size))
+      .catch((error: unknown) => void errors.push(error))
+      .finally(() => underWay.delete(batch));
+    underWay.add(batch);
+    // After a pause, such as a machine's sleep, it continues at the same pace and does not catch up.
+    dueMs = Math.max(dueMs + (size / rate) * 1000, performance.now() - 1000);
+    if (underWay.size >= parallel) await Promise.race(underWay);
+  }
+  await Promise.all(underWay);
+  if (errors.length > 0) throw errors[0];
 };

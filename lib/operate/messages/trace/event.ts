@@ -1,29 +1,19 @@
+/**
+ * What happens to a message, in the order of events in the same millisecond.
+ * From the desk's table: `received`, `waited` (it no longer does), `waits`, `letter`, what operators did to the letter, and how it ended.
+ * From the ledger: `claimed` (its call was about to be sent), `overtaken` (another message has claimed the resource since).
+ * From the audit log: `woken`, and `command` for any other. From the functions' log: `attempt`, and `logged` for any other line.
+ */
+export const happenings = [
+  ...(['received', 'claimed', 'waited', 'waits', 'attempt', 'logged', 'letter', 'command', 'woken'] as const),
+  ...(['edited', 'replayed', 'discarded', 'done', 'duplicate', 'superseded', 'overtaken'] as const),
+] as const;
+
 /** Something that happened to a message at a known time. */
 export type TraceEvent = {
   /** As in `2026-01-31T09:30:00.000Z`. */
   at: string;
-  /**
-   * From the desk's table: `received`, `waited` (it no longer does), `waits`, `letter`, what operators did to the letter, and how it ended.
-   * From the ledger: `claimed` (its call was about to be sent), `overtaken` (another message has claimed the resource since).
-   * From the audit log: `woken`, and `command` for any other. From the functions' log: `attempt`, and `logged` for any other line.
-   */
-  what:
-    | 'received'
-    | 'waited'
-    | 'waits'
-    | 'letter'
-    | 'replayed'
-    | 'edited'
-    | 'discarded'
-    | 'done'
-    | 'duplicate'
-    | 'superseded'
-    | 'claimed'
-    | 'overtaken'
-    | 'woken'
-    | 'command'
-    | 'attempt'
-    | 'logged';
+  what: (typeof happenings)[number];
   /** SQS' id, which is also the id of its letter. */
   message?: string | undefined;
   function?: string | undefined;

@@ -7,12 +7,10 @@ import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
 import { deskOf, findLetter, NoLetterError } from '../letters/list.ts';
 import { nextOf } from '../waiting/waiting.ts';
-import { commandsOn } from './audit-entries.ts';
-import { type Chain, findChains, tailOf } from './chains.ts';
-import type { TraceEvent } from './event.ts';
+import { type Chain, eventsOfChain, findChains, tailOf } from './chains.ts';
+import { type Claim, claimsOf, commandsOn } from './claims-and-commands.ts';
+import { happenings, type TraceEvent } from './event.ts';
 import { loggedOf } from './function-log.ts';
-import { type Claim, claimsOf } from './ledger-claims.ts';
-import { eventsOfChain } from './record-events.ts';
 
 /** `parked`: it is a letter. `replayed`, `edited`: nothing newer is known. */
 export type Outcome = Exclude<State, 'letter'> | 'parked' | 'unknown';
@@ -169,15 +167,10 @@ const isTold = ({ command, message }: TraceEvent, told: readonly TraceEvent[]): 
         (what === 'discarded' && command === 'letters discard')),
   );
 
-/** The order of events in the same millisecond. */
-const order: TraceEvent['what'][] = [
-  ...['received', 'claimed', 'waited', 'waits', 'attempt', 'logged', 'letter', 'command', 'woken'],
-  ...['edited', 'replayed', 'discarded', 'done', 'duplicate', 'superseded', 'overtaken'],
-] as TraceEvent['what'][];
-
 const inOrder = (events: readonly TraceEvent[]): TraceEvent[] => {
   const ordered = events.toSorted(
-    (one, other) => one.at.localeCompare(other.at) || order.indexOf(one.what) - order.indexOf(other.what),
+    (one, other) =>
+      one.at.localeCompare(other.at) || happenings.indexOf(one.what) - happenings.indexOf(other.what),
   );
   // The send is recorded after the message was sent: its function may have been quicker.
   for (const sending of ordered.filter(({ as }) => as !== undefined)) {

@@ -12,26 +12,7 @@ import { readListing } from '../letters/list.ts';
 export type Next = 'later' | 'due' | 'unknown';
 
 /** A waiting message, by its function's last report. */
-export type WaitingMessage = Pick<
-  DeskRecord,
-  | 'function'
-  | 'kind'
-  | 'error'
-  | 'remedy'
-  | 'status'
-  | 'operation'
-  | 'firstMs'
-  | 'nextMs'
-  | 'attempts'
-  | 'replays'
-  | 'eventId'
-  | 'user'
-  | 'orgUnit'
-  | 'named'
-  | 'thing'
-  | 'resource'
-  | 'waits'
-> & { id: string; next: Next };
+export type WaitingMessage = ReturnType<typeof factsOf>;
 
 /** Messages of one function that wait for the same cause. */
 export type WaitingGroup = Pick<Group, 'function' | 'kind' | 'error' | 'remedy'> & {
@@ -129,7 +110,7 @@ const least = (times: readonly number[]): number | undefined =>
 
 const sinceOf = ({ firstMs, atMs }: DeskRecord): number => firstMs ?? atMs;
 
-const factsOf = (record: DeskRecord, nowMs: number): WaitingMessage => {
+const factsOf = (record: DeskRecord, nowMs: number) => {
   const { message: id, function: name, kind, error, remedy, status, operation, firstMs, nextMs } = record;
   const { attempts, replays, eventId, user, orgUnit, thing, named, resource, waits } = record;
   return {
@@ -137,4 +118,37 @@ const factsOf = (record: DeskRecord, nowMs: number): WaitingMessage => {
     next: nextOf(record, nowMs),
     ...{ attempts, replays, eventId, user, orgUnit, thing, named, resource, waits },
   };
+};
+
+/** As the functions name the secret of a refused credential, if it is a single one. */
+const secretIn = /^The platform refuses the credential in the secret ([^\s<>]+)$/;
+
+/**
+ * Tells of causes that are refused credentials whether their secret was changed after the last try: then they may be gone, though
+ * messages still wait for their next try. `serviceSinceMs`: since when the service's secret holds what it holds.
+ */
+export const withMended = (
+  target: Target,
+  groups: readonly WaitingGroup[],
+  serviceSinceMs: number | undefined,
+): Promise<WaitingGroup[]> =>
+  Promise.all(
+    groups.map(async (group) => {
+      const [, name] = secretIn.exec(group.error) ?? [];
+      if (name === undefined) return group;
+      const changedMs = name.endsWith('/service') ? serviceSinceMs : await changedMsOf(target, name);
+      return changedMs !== undefined && changedMs > group.lastMs ? { ...group, mendedMs: changedMs } : group;
+    }),
+  );
+
+/** Undefined if the operator may not ask. */
+const changedMsOf = async (target: Target, name: string): Promise<number | undefined> => {
+  const { DescribeSecretCommand } = await import('@aws-sdk/client-secrets-manager');
+  const asked = new DescribeSecretCommand({ SecretId: name });
+  try {
+    const { LastChangedDate } = await (await target.secretsManager()).send(asked);
+    return LastChangedDate?.getTime();
+  } catch {
+    return undefined;
+  }
 };

@@ -15,8 +15,7 @@ import {
   type LetterFailure,
   letterOf,
 } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { wholeIn } from '../../../../lib/delivery/letters/letter-file.ts';
-import { createLetterStore, type KeepWhole } from '../../../../lib/delivery/letters/oversized-letters.ts';
+import { createLetterStore, type KeepWhole, wholeIn } from '../../../../lib/delivery/letters/letter-file.ts';
 import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
 
 const { sqs, s3, fault, clearFaults, createQueue, createBucket } = queuesAndFilesForTests();

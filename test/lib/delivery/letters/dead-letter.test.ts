@@ -18,7 +18,7 @@ import { dispositions, type FailureKind } from '../../../../lib/message/failure.
 import { maxBytes, maxMessageBytes } from '../../../../lib/message/sqs-limits.ts';
 import { anyCharacter } from '../../../any-character.ts';
 import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
-import { runs, seed } from '../../../seed.ts';
+import { runs } from '../../../seed.ts';
 
 const { sqs, createQueue } = queuesAndFilesForTests();
 let queueUrl: string;
@@ -191,18 +191,6 @@ describe('a letter', () => {
       }),
       { numRuns: runs(300) },
     );
-  });
-
-  test('is taken by SQS however little room its body leaves', async () => {
-    const rooms = [0, 1, 120, 400, 4_000];
-    for (const [at, any] of fc.sample(anyLetter, { numRuns: rooms.length, seed }).entries()) {
-      // The local SQS counts binary values as the base64 in which they travel.
-      const texts = Object.entries(any.attributes).filter(([, { BinaryValue }]) => !BinaryValue);
-      const written = lastWords({ ...any, attributes: Object.fromEntries(texts) }, rooms[at] ?? 0);
-      const read = await throughSqs(written);
-      expect(read.body === written.body).toBe(true);
-      expect(read.failure?.kind ?? written.failure?.kind).toBe(written.failure?.kind);
-    }
   });
 
   test('is within the limits of SQS whatever it says, and however much', () => {
@@ -397,51 +385,5 @@ describe('a message that is read as a letter', () => {
     ['many', 0],
   ])('with %j replays has had %i', (text, replays) => {
     expect(read({ replays: text }).replays).toBe(replays);
-  });
-
-  test('is never a reason to throw, and can always be written again', () => {
-    const words = fc.oneof(
-      hostile,
-      fc.json(),
-      anyFailure.map((each) => JSON.stringify(each)),
-      fc
-        .tuple(
-          anyFailure,
-          fc.dictionary(fc.constantFrom(...Object.keys(failure), '__proto__'), fc.jsonValue()),
-        )
-        .map(([good, bad]) => JSON.stringify({ ...good, ...bad })),
-    );
-    const attribute = fc.record(
-      { DataType: hostile, StringValue: words, BinaryValue: fc.uint8Array({ maxLength: 20 }) },
-      { requiredKeys: [] },
-    );
-    const message = fc.record(
-      {
-        Body: fc.oneof(hostile, fc.json()),
-        MessageAttributes: fc.dictionary(
-          fc.oneof(
-            fc.constantFrom('failure', 'kind', 'source', 'replays', 'whole', '__proto__', 'toString'),
-            hostile,
-          ),
-          attribute,
-          { maxKeys: 14, noNullPrototype: true },
-        ),
-        Attributes: fc.dictionary(fc.constantFrom('DeadLetterQueueSourceArn', 'SentTimestamp'), hostile),
-      },
-      { requiredKeys: [] },
-    );
-    fc.assert(
-      fc.property(message, (given) => {
-        const first = letterOf(given as Parameters<typeof letterOf>[0]);
-        expect(Number.isSafeInteger(first.replays) && first.replays >= 0).toBe(true);
-        expect(first.body).toBe(given.Body ?? '');
-        const { MessageBody, MessageAttributes } = sqsMessageOf(first);
-        const again = letterOf({ Body: MessageBody, MessageAttributes });
-        expect(again.body).toBe(first.body);
-        expect(again.failure).toEqual(inJson(first.failure));
-        expect(Object.keys(MessageAttributes).length).toBeLessThanOrEqual(10);
-      }),
-      { numRuns: runs(1_000) },
-    );
   });
 });

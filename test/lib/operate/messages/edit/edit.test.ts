@@ -1,25 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { editLetters } from '../../../../../lib/operate/messages/edit/edit.ts';
 import { RefusedError } from '../../../../../lib/operate/stage/command-errors.ts';
-import { eventBody, failureOf, never, type Office, officesForTests } from '../../../show/cli/office.ts';
+import { eventBody, failureOf, type Office, officesForTests } from '../../../show/cli/office.ts';
+import { editAt } from '../operator.ts';
 
 const offices = officesForTests();
 
-const edit = (office: Office, id: string, options: Partial<Parameters<typeof editLetters>[1]> = {}) =>
-  editLetters(office.target, {
-    ...{ canary: 5, rate: 500, stopAfter: 5 },
-    ...{
-      filter: { id: [id] },
-      audit: office.audit,
-      reason: 'points above the maximum',
-      includeUncertain: false,
-      reveal: true,
-      isOpened: false,
-      waitSeconds: 5,
-      signal: never,
-    },
-    change: async (body) => body.replace('"points":8.5', '"points":7'),
-    confirm: async () => true,
+const edit = (office: Office, id: string, options: Parameters<typeof editAt>[1] = {}) =>
+  editAt(office, {
+    ...{ filter: { id: [id] }, reason: 'points above the maximum', reveal: true, waitSeconds: 5 },
     ...options,
   });
 
@@ -55,14 +43,6 @@ describe('an edited message', () => {
     const kept = (await office.objects('edited/')).get(original.replace(`s3://${office.bucket}/`, ''));
     expect(JSON.parse(kept ?? '')).toMatchObject({ id, body });
     expect(await office.take(office.deadLetters.url)).toHaveLength(1);
-  });
-
-  test('that goes through is told so', async () => {
-    const office = await offices.open();
-    const [id = ''] = await office.park([{}]);
-    const worker = office.work('grade-push');
-    expect(await edit(office, id)).toMatchObject({ ended: 'done', counts: { sent: 1, through: 1 } });
-    await worker.stop();
   });
 
   test('that fails again is a letter with its story, and why it came back is told', async () => {
@@ -130,17 +110,6 @@ describe('a message is sent only when its function would take it', () => {
     const [id = ''] = await office.park([{}]);
     const broken = { ...office, target: { ...office.target, bucket: async () => undefined } };
     await expect(edit(broken, id)).rejects.toThrow('Pass --bucket');
-    expect(await office.take(office.deadLetters.url)).toHaveLength(1);
-  });
-
-  test('not where the queue does not take it', async () => {
-    const office = await offices.open();
-    const [id = ''] = await office.park([{}]);
-    const name = office.queueOf('grade-push').url.split('/').at(-1);
-    await office.fault({ action: 'SendMessageBatch', name, failedEntries: 1 });
-    const { counts } = await edit(office, id);
-    expect(counts).toMatchObject({ sent: 0, failed: [{ id, reason: 'InternalError' }] });
-    await office.clearFaults();
     expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });
 });

@@ -1,8 +1,8 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { editLetters } from '../../../../../lib/operate/messages/edit/edit.ts';
 import { comparedWith, originalOf } from '../../../../../lib/operate/messages/edit/original.ts';
-import { eventBody, never, type Office, officesForTests } from '../../../show/cli/office.ts';
+import { eventBody, type Office, officesForTests } from '../../../show/cli/office.ts';
+import { editAt } from '../operator.ts';
 
 const offices = officesForTests();
 const put = async ({ target, bucket }: Office, Key: string, Body: string) => {
@@ -14,12 +14,7 @@ test('the original of an edited letter is read back to the byte', async () => {
   const office = await offices.open();
   const body = `${eventBody()} `;
   const [id = ''] = await office.park([{ body }]);
-  const { originals } = await editLetters(office.target, {
-    ...{ filter: { id: [id] }, audit: office.audit, reason: 'typo', includeUncertain: false, reveal: false },
-    ...{ isOpened: false, canary: 0, rate: 500, stopAfter: 5, waitSeconds: 0.1, signal: never },
-    change: async (text) => text.replace('"points":8.5', '"points":7'),
-    confirm: async () => true,
-  });
+  const { originals } = await editAt(office, { filter: { id: [id] } });
   expect(await originalOf(office.target, originals[id] ?? '')).toEqual({ body });
 });
 

@@ -1,10 +1,9 @@
 import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { type Archive, listArchives } from '../../../../../lib/operate/messages/archive/archives.ts';
-import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
 import { importLetters, linesOf, objectInput } from '../../../../../lib/operate/messages/archive/import.ts';
-import { editLetters } from '../../../../../lib/operate/messages/edit/edit.ts';
 import { never, officesForTests } from '../../../show/cli/office.ts';
+import { discardFrom, editAt } from '../operator.ts';
 
 const offices = officesForTests();
 const hourMs = 3_600_000;
@@ -21,17 +20,10 @@ const opened = async (name: string) => {
 test('each discard and each edit is listed once, the newest first, with its size', async () => {
   const { office, target, put } = await opened('archives');
   const [one = '', ...others] = await office.park([{}, {}, {}, {}]);
-  const common = { reason: 'a test', audit: office.audit, signal: never, confirm: async () => true };
-  const { archives: discarded } = await discardLetters(target, {
-    ...{ ...common, filter: { id: [one] }, dryRun: false },
-  });
+  const { archives: discarded } = await discardFrom({ ...office, target }, { filter: { id: [one] } });
   // S3 tells times to the second.
   await new Promise((resolve) => setTimeout(resolve, 1_100));
-  const { originals } = await editLetters(target, {
-    ...{ ...common, filter: { id: others }, includeUncertain: false, reveal: false, isOpened: false },
-    ...{ canary: 0, rate: 500, stopAfter: 5, waitSeconds: 0.1 },
-    change: async (body) => body.replace('"points":8.5', '"points":7'),
-  });
+  const { originals } = await editAt({ ...office, target }, { filter: { id: others } });
   await put('audit/2026/01/31/none.json');
   const archives = await listArchives(target, { sinceMs: Date.now() - hourMs, signal: never });
   const archive = (what: Archive['what'], files: number) => ({
@@ -51,10 +43,7 @@ test('a discard of many files stays in the list beside many edits, and is restor
   const { office, target, put } = await opened('many-archives');
   const today = new Date().toISOString().slice(0, 10);
   const ids = await office.park(Array.from({ length: 101 }, () => ({})));
-  const { archives: files } = await discardLetters(target, {
-    ...{ filter: { id: ids }, reason: 'a test', dryRun: false, audit: office.audit, signal: never },
-    confirm: async () => true,
-  });
+  const { archives: files } = await discardFrom({ ...office, target }, { filter: { id: ids } });
   expect(files).toHaveLength(2);
   for (let at = 0; at < 40; at += 1) await put(`edited/${today}/090000-0a1b2c3d-letter-${at}.jsonl`);
   for (let at = 0; at < 3; at += 1) await put(`edited/${today}/letter-${at}-090000.jsonl`);

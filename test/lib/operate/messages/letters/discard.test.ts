@@ -1,16 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
-import { importLetters } from '../../../../../lib/operate/messages/archive/import.ts';
-import { never, type Office, officesForTests } from '../../../show/cli/office.ts';
+import { type Office, officesForTests } from '../../../show/cli/office.ts';
+import { discardFrom, importInto } from '../operator.ts';
 
 const offices = officesForTests();
 
-const discard = (office: Office, options: Partial<Parameters<typeof discardLetters>[1]> = {}) =>
-  discardLetters(office.target, {
-    ...{ filter: {}, reason: 'a test', dryRun: false, audit: office.audit, signal: never },
-    confirm: async () => true,
-    ...options,
-  });
 const archived = async (office: Office, addresses: string[]) => {
   const objects = await office.objects('discarded/');
   return addresses
@@ -25,7 +18,7 @@ describe('a discarded letter', () => {
       { body: 'the body', failure: { kind: 'rejected' } },
       { failure: { kind: 'unavailable' } },
     ]);
-    const { discarded, failed, archives } = await discard(office, { filter: { kind: ['rejected'] } });
+    const { discarded, failed, archives } = await discardFrom(office, { filter: { kind: ['rejected'] } });
     expect({ discarded, failed }).toEqual({ discarded: 1, failed: [] });
     expect(JSON.parse(await archived(office, archives))).toMatchObject({
       kind: 'rejected',
@@ -49,17 +42,14 @@ describe('a discarded letter', () => {
       before.map(({ Body = '', MessageAttributes = {} }) => ({ MessageBody: Body, MessageAttributes })),
     );
     await office.list();
-    const { archives } = await discard(office);
-    const text = await archived(office, archives);
-    await importLetters(office.target, {
-      lines: async function* () {
-        yield* text.split('\n');
-      },
-      ...{ dryRun: false, audit: office.audit, signal: never },
-    });
+    const { archives } = await discardFrom(office);
+    await importInto(office, (await archived(office, archives)).split('\n'));
     const after = await office.take(office.deadLetters.url);
     const core = (messages: typeof after) =>
-      messages.map(({ Body, MessageAttributes }) => ({ Body, MessageAttributes }));
+      messages.map(({ Body, MessageAttributes: { letterId: _, ...attributes } = {} }) => ({
+        Body,
+        attributes,
+      }));
     expect(core(after)).toEqual(core(before));
   });
 
@@ -67,7 +57,7 @@ describe('a discarded letter', () => {
     const office = await offices.open();
     await office.send(office.deadLetters.url, [{ MessageBody: 'garbage \u{1F600}' }]);
     await office.list();
-    const { discarded, archives } = await discard(office);
+    const { discarded, archives } = await discardFrom(office);
     expect(discarded).toBe(1);
     expect(JSON.parse(await archived(office, archives))).toMatchObject({
       kind: 'unknown-source',
@@ -77,27 +67,22 @@ describe('a discarded letter', () => {
 });
 
 describe('nothing is discarded', () => {
-  test('where the archive cannot be written', async () => {
+  test.each([
+    ['the archive cannot be written', 'no-such-bucket', /bucket/],
+    ['there is no bucket to archive it in', undefined, 'Pass --bucket'],
+  ])('where %s', async (_, bucket, reason) => {
     const office = await offices.open();
     await office.park([{}, {}]);
-    const broken = { ...office, target: { ...office.target, bucket: async () => 'no-such-bucket' } };
-    await expect(discard(broken)).rejects.toThrow(/bucket/);
+    const broken = { ...office, target: { ...office.target, bucket: async () => bucket } };
+    await expect(discardFrom(broken)).rejects.toThrow(reason);
     expect(await office.take(office.deadLetters.url)).toHaveLength(2);
-  });
-
-  test('where there is no bucket to archive it in', async () => {
-    const office = await offices.open();
-    await office.park([{}]);
-    const none = { ...office, target: { ...office.target, bucket: async () => undefined } };
-    await expect(discard(none)).rejects.toThrow('Pass --bucket');
-    expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });
 
   test('in a dry run, nor where it is not confirmed', async () => {
     const office = await offices.open();
     await office.park([{}]);
-    expect(await discard(office, { dryRun: true })).toMatchObject({ discarded: 0, plan: { letters: 1 } });
-    expect(await discard(office, { confirm: async () => false })).toMatchObject({ discarded: 0 });
+    expect(await discardFrom(office, { dryRun: true })).toMatchObject({ discarded: 0, plan: { letters: 1 } });
+    expect(await discardFrom(office, { confirm: async () => false })).toMatchObject({ discarded: 0 });
     expect(office.audited).toEqual([]);
     expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });
@@ -107,7 +92,7 @@ test('that is interrupted ends after what is under way, and knows how many are l
   const office = await offices.open();
   await office.park(Array.from({ length: 120 }, () => ({})));
   const interrupted = new AbortController();
-  const { discarded, left } = await discard(office, {
+  const { discarded, left } = await discardFrom(office, {
     signal: interrupted.signal,
     onDiscarded: () => interrupted.abort(),
   });
@@ -120,7 +105,7 @@ test('letters that cannot be deleted are named, and stay', async () => {
   await office.park(Array.from({ length: 12 }, () => ({})));
   const name = office.deadLetters.url.split('/').at(-1);
   await office.fault({ action: 'DeleteMessageBatch', name, failedEntries: 1, times: 6 });
-  const { discarded, failed } = await discard(office);
+  const { discarded, failed } = await discardFrom(office);
   expect([discarded, failed.length]).toEqual([10, 2]);
   expect(await office.take(office.deadLetters.url)).toHaveLength(2);
 });

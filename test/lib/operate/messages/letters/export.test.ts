@@ -1,36 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { exportLetters } from '../../../../../lib/operate/messages/archive/export.ts';
-import { importLetters } from '../../../../../lib/operate/messages/archive/import.ts';
-import { never, type Office, officesForTests } from '../../../show/cli/office.ts';
+import { type Office, officesForTests } from '../../../show/cli/office.ts';
+import { exportFrom, importInto } from '../operator.ts';
 
 const offices = officesForTests();
-
-const exported = async (office: Office, filter = {}, limit?: number) => {
-  const lines: string[] = [];
-  const write = async (line: string) => void lines.push(line);
-  const found = await exportLetters(office.target, {
-    filter,
-    limit,
-    reason: 'a test',
-    audit: office.audit,
-    signal: never,
-    write,
-  });
-  return { ...found, lines };
-};
-const imported = (office: Office, lines: string[], dryRun = false) =>
-  importLetters(office.target, {
-    lines: async function* () {
-      yield* lines;
-    },
-    ...{ dryRun, audit: office.audit, signal: never },
-  });
 
 describe('an export', () => {
   test('has every letter that matches as a line, and leaves them where they are', async () => {
     const office = await offices.open();
     await office.park([{}, {}, { failure: { kind: 'invalid' } }]);
-    const { lines, exported: count } = await exported(office, { kind: ['rejected'] });
+    const { lines, exported: count } = await exportFrom(office, { filter: { kind: ['rejected'] } });
     expect(count).toBe(2);
     expect(lines.map((line) => JSON.parse(line).kind)).toEqual(['rejected', 'rejected']);
     expect(await office.take(office.deadLetters.url)).toHaveLength(3);
@@ -42,13 +20,13 @@ describe('an export', () => {
   test('ends at its limit', async () => {
     const office = await offices.open();
     await office.park(Array.from({ length: 25 }, () => ({})));
-    expect((await exported(office, {}, 3)).lines).toHaveLength(3);
+    expect((await exportFrom(office, { limit: 3 })).lines).toHaveLength(3);
     expect(await office.take(office.deadLetters.url)).toHaveLength(25);
   });
 });
 
 describe('an import', () => {
-  test('brings back exactly the letters of an export', async () => {
+  test('brings back exactly the letters of an export, under their ids', async () => {
     const office = await offices.open();
     await office.park([
       {
@@ -62,26 +40,30 @@ describe('an import', () => {
       { MessageBody: 'garbage', MessageAttributes: { failure: { DataType: 'Number', StringValue: '1' } } },
     ]);
     await office.list();
-    const { lines } = await exported(office);
+    const { lines } = await exportFrom(office);
     const core = (messages: Awaited<ReturnType<Office['take']>>) =>
       messages
-        .map(({ Body, MessageAttributes }) => ({ Body, MessageAttributes }))
+        .map(({ Body, MessageAttributes: { letterId: _, ...attributes } = {} }) => ({ Body, attributes }))
         .sort((a, b) => `${a.Body}`.localeCompare(`${b.Body}`));
     const before = core(await office.take(office.deadLetters.url));
-    expect(await imported(office, lines)).toEqual({ letters: 3, imported: 3, problems: [] });
-    expect(core(await office.take(office.deadLetters.url))).toEqual(before);
+    expect(await importInto(office, lines)).toEqual({ letters: 3, imported: 3, problems: [] });
+    const after = await office.take(office.deadLetters.url);
+    expect(core(after)).toEqual(before);
+    expect(after.map(({ MessageAttributes }) => MessageAttributes?.letterId?.StringValue).sort()).toEqual(
+      lines.map((line) => JSON.parse(line).id).sort(),
+    );
   });
 
   const text = { type: 'String', text: 'of the producer' };
   test.each([
-    ['that has no attributes', {}, 1],
-    ['whose producer calls something else its source', { source: text }, 1],
+    ['that has no attributes', {}, 2],
+    ['whose producer calls something else its source', { source: text }, 2],
     ['that has ten attributes', Object.fromEntries([...'abcdefghij'].map((name) => [name, text])), 10],
   ])('keeps the source of a letter %s, where SQS moved it and would no longer tell it', async (...given) => {
     const [, attributes, count] = given;
     const office = await offices.open();
     const source = office.queueOf('grade-push').arn;
-    await imported(office, [JSON.stringify({ body: 'b', attributes, source })]);
+    await importInto(office, [JSON.stringify({ body: 'b', attributes, source })]);
     const [message] = await office.take(office.deadLetters.url);
     expect(message?.MessageAttributes).toMatchObject({ source: { DataType: 'String', StringValue: source } });
     expect(Object.keys(message?.MessageAttributes ?? {})).toHaveLength(count);
@@ -97,7 +79,7 @@ describe('an import', () => {
       '{"body":7}',
       JSON.stringify({ body: 'b', attributes: { x: { type: 'Binary', base64: '!' } }, source: '' }),
     ];
-    const { imported: count, problems } = await imported(office, lines);
+    const { imported: count, problems } = await importInto(office, lines);
     expect(count).toBe(0);
     expect(problems.map(({ line, problem }) => `${line} ${problem}`)).toEqual([
       '2 is not JSON',
@@ -120,7 +102,7 @@ describe('an import', () => {
       line('b', Object.fromEntries([...'abcdefghijk'].map((name) => [name, text('x')]))),
       line('b'.repeat(1_048_576)),
     ];
-    const { imported: count, problems } = await imported(office, lines);
+    const { imported: count, problems } = await importInto(office, lines);
     expect(count).toBe(0);
     expect(problems.map(({ line: at, problem }) => `${at} ${problem}`)).toEqual([
       '2 holds U+0000, a character that SQS does not accept',
@@ -128,6 +110,7 @@ describe('an import', () => {
       '4 holds U+D83D, a character that SQS does not accept',
       '5 is larger than 1 MiB, the most that SQS accepts',
       '6 has more than 10 attributes, the most that SQS accepts',
+      '7 is larger than 1 MiB, the most that SQS accepts',
     ]);
     expect(await office.take(office.deadLetters.url)).toEqual([]);
   });
@@ -137,7 +120,7 @@ describe('an import', () => {
     const name = office.deadLetters.url.split('/').at(-1);
     await office.fault({ action: 'SendMessageBatch', name, failedEntries: 1 });
     const lines = ['a', 'b', 'c'].map((body) => JSON.stringify({ body, attributes: {}, source: '' }));
-    expect(await imported(office, lines)).toEqual({
+    expect(await importInto(office, lines)).toEqual({
       letters: 3,
       imported: 2,
       problems: [{ line: 1, problem: 'SQS refused it: InternalError' }],
@@ -148,7 +131,7 @@ describe('an import', () => {
   test('can be tried without sending anything', async () => {
     const office = await offices.open();
     const lines = [JSON.stringify({ body: 'b', attributes: {}, source: '' })];
-    expect(await imported(office, lines, true)).toMatchObject({ letters: 1, imported: 0 });
+    expect(await importInto(office, lines, true)).toMatchObject({ letters: 1, imported: 0 });
     expect(office.audited).toEqual([]);
   });
 });

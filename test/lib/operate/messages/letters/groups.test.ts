@@ -76,17 +76,6 @@ test('a title with words of the messages is one cause, told without them', async
   expect(groups).toMatchObject([{ letters: 2, error: expect.not.stringMatching(/Jane/) }]);
 });
 
-test('only letters that match are counted', async () => {
-  const office = await offices.open();
-  await office.park([{ failure: missingScope }, { failure: {} }, { failure: null }]);
-  await office.send(office.deadLetters.url, [{ MessageBody: 'garbage' }]);
-  await office.list();
-  const kinds = async (filter: object) =>
-    (await groupLetters(office.target, filter, { signal: never })).groups.map(({ kind }) => kind).sort();
-  expect(await kinds({})).toEqual(['missing-scope', 'no-details', 'rejected', 'unknown-source']);
-  expect(await kinds({ kind: ['unknown-source', 'no-details'] })).toEqual(['no-details', 'unknown-source']);
-});
-
 test('letters replayed five times are called out, and the platform’s words come without personal ones', async () => {
   const office = await offices.open();
   const body = eventBody('grade-push', { comments: 'Dear Jane' });

@@ -40,16 +40,6 @@ const parkTwo = (office: Office) =>
     {},
   ]);
 
-test('what is a letter still is left out, and said', async () => {
-  const { office, file, relay } = await opened();
-  await parkTwo(office);
-  await relay(`letters export --to ${file} --reason r`);
-  const said = await relay(`letters import ${file} --yes`);
-  expect(said.err).toContain('2 of 2 letters are in the dead-letter queue already, and are left out.');
-  expect(said).toMatchObject({ status: 1, out: '0 letters can be imported.\n' });
-  expect(await office.take(office.deadLetters.url)).toHaveLength(2);
-});
-
 test('the others of a file are imported, as they were, into the queue and the lists at once', async () => {
   const { office, file, relay, listedIds } = await opened();
   await parkTwo(office);
@@ -79,9 +69,9 @@ test('imported twice, a file makes no letter twice, whether they tell their ids 
   expect(await listedIds()).toEqual([]);
   expect(importedIn((await relay(`letters import ${file} --yes --json`)).out)).toMatchObject({ imported: 2 });
   expect(await listedIds()).toHaveLength(2);
-  expect(importedIn((await relay(`letters import ${file} --yes --json`)).out)).toMatchObject({
-    ...{ imported: 0, stillLetters: 2 },
-  });
+  const said = await relay(`letters import ${file} --yes`);
+  expect(said.err).toContain('2 of 2 letters are in the dead-letter queue already, and are left out.');
+  expect(said).toMatchObject({ status: 1, out: '0 letters can be imported.\n' });
   expect(await office.take(office.deadLetters.url)).toHaveLength(2);
 });
 

@@ -4,7 +4,6 @@ import {
   ReceiveMessageCommand,
 } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from 'vitest';
-import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
 import { withLetters } from '../../../../../lib/operate/messages/letters/in-hand.ts';
 import {
   findLetters,
@@ -16,6 +15,7 @@ import {
 import { showLetter } from '../../../../../lib/operate/messages/letters/show.ts';
 import { createAudit } from '../../../../../lib/operate/stage/audit.ts';
 import { eventBody, never, type Office, officesForTests } from '../../../show/cli/office.ts';
+import { discardFrom } from '../operator.ts';
 
 const offices = officesForTests();
 const idsOf = async ({ target }: Office, filter: object) =>
@@ -154,10 +154,10 @@ test('letters that were dealt with have arrived all the same, and left when that
     return [arrived.length, left.reduce((sum, { count }) => sum + count, 0)];
   };
   expect(await flow()).toEqual([3, 0]);
-  await discardLetters(office.target, {
-    ...{ filter: { kind: ['invalid'] }, reason: 'a test', dryRun: false, signal: never },
-    ...{ audit: createAudit(office.target, () => {}), confirm: async () => true },
-  });
+  await discardFrom(
+    { ...office, audit: createAudit(office.target, () => {}) },
+    { filter: { kind: ['invalid'] } },
+  );
   expect(await flow()).toEqual([3, 2]);
   // What was written before then has not arrived since.
   expect((await flow(Date.now() + 1))[0]).toBe(0);

@@ -1,16 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { createQueues } from '../../../../../lib/delivery/handle/queues.ts';
-import { createLetterStore } from '../../../../../lib/delivery/letters/oversized-letters.ts';
-import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
-import { exportLetters } from '../../../../../lib/operate/messages/archive/export.ts';
-import { importLetters } from '../../../../../lib/operate/messages/archive/import.ts';
-import { editLetters } from '../../../../../lib/operate/messages/edit/edit.ts';
+import { createLetterStore } from '../../../../../lib/delivery/letters/letter-file.ts';
 import { groupLetters, listLetters } from '../../../../../lib/operate/messages/letters/list.ts';
 import { reindexLetters } from '../../../../../lib/operate/messages/letters/reindex.ts';
 import { showLetter } from '../../../../../lib/operate/messages/letters/show.ts';
-import { replayLetters } from '../../../../../lib/operate/messages/replay/replay.ts';
 import type { Target } from '../../../../../lib/operate/stage/target.ts';
 import { eventBody, failureOf, never, type Office, officesForTests } from '../../../show/cli/office.ts';
+import { discardFrom, editAt, exportFrom, importInto, replayFrom } from '../operator.ts';
 
 const offices = officesForTests();
 const trace = { DataType: 'String', StringValue: 't' };
@@ -47,14 +43,7 @@ const lettersOf = async (target: Target) => {
   return (await listLetters(target, { filter: {}, limit: 10 }, { signal: never })).letters;
 };
 const replay = (office: Office, target = office.target) =>
-  replayLetters(
-    target,
-    {
-      ...{ filter: {}, dryRun: false, includeUncertain: false, probe: false, canary: 0, waitSeconds: 0 },
-      ...{ rate: 500, stopAfter: 5 },
-    },
-    { audit: office.audit, signal: never, confirm: async () => true },
-  );
+  replayFrom({ ...office, target }, { probe: false });
 
 describe('a letter that says where its message lies', () => {
   test('is one like any other to whoever lists, groups and shows letters', async () => {
@@ -103,10 +92,8 @@ describe('a letter that says where its message lies', () => {
   test('is edited as it is whole', async () => {
     const office = await offices.open();
     await parkWhole(office, eventBody('grade-push', {}, { id: 'event-2', extension: 'ä' }));
-    await editLetters(office.target, {
-      ...{ filter: { id: ['event-2'] }, canary: 1, rate: 20, stopAfter: 5 },
-      ...{ audit: office.audit, reason: 'shorter', includeUncertain: false, reveal: false },
-      ...{ isOpened: false, waitSeconds: 0, signal: never, confirm: async () => true },
+    await editAt(office, {
+      filter: { id: ['event-2'] },
       change: async (body) => JSON.stringify({ ...JSON.parse(body), extension: undefined }),
     });
     const [sent] = await office.take(office.queueOf('grade-push').url);
@@ -119,30 +106,17 @@ describe('a letter that says where its message lies', () => {
     const [small, large] = [eventBody(), eventBody('grade-push', {}, { extension: '€'.repeat(400_000) })];
     await parkWhole(office, small);
     const address = await parkWhole(office, large);
-    const lines: string[] = [];
-    const write = async (line: string) => void lines.push(line);
-    await exportLetters(office.target, {
-      filter: {},
-      reason: 'r',
-      audit: office.audit,
-      signal: never,
-      write,
-    });
+    const { lines } = await exportFrom(office);
     const bodies = lines.map((line) => JSON.parse(line).body);
     expect(bodies.sort()).toEqual([small, large].sort());
-    await discardLetters(office.target, {
-      ...{ filter: {}, reason: 'r', dryRun: false, audit: office.audit, signal: never },
-      confirm: async () => true,
-    });
+    await discardFrom(office);
     const archived = [...(await office.objects('discarded/')).values()].join('');
     expect(archived.includes(JSON.stringify(small)) && archived.includes(JSON.stringify(large))).toBe(true);
 
-    const imported = await importLetters(office.target, {
-      lines: async function* () {
-        yield* archived.split('\n').filter((line) => line.includes(office.target.prefix));
-      },
-      ...{ dryRun: false, audit: office.audit, signal: never },
-    });
+    const imported = await importInto(
+      office,
+      archived.split('\n').filter((line) => line.includes(office.target.prefix)),
+    );
     expect(imported).toMatchObject({ imported: 2, problems: [] });
     expect((await lettersOf(office.target)).map(({ kind, words }) => [kind, words])).toEqual([
       ['rejected', '••• has no grade object 5001'],
@@ -197,17 +171,10 @@ describe('a letter whose message is not where it should be', () => {
       counts: { sent: 1 },
     });
     expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
-    await expect(
-      editLetters(target, {
-        ...{ filter: { id: ['event-3'] }, canary: 1, rate: 20, stopAfter: 5 },
-        ...{ audit: office.audit, reason: 'r', includeUncertain: false, reveal: false },
-        ...{ isOpened: false, waitSeconds: 0, signal: never, confirm: async () => true },
-        change: async () => eventBody(),
-      }),
-    ).rejects.toThrow(/There is nothing to edit: its message cannot be fetched/);
-    const lines: string[] = [];
-    const write = async (line: string) => void lines.push(line);
-    await exportLetters(target, { filter: {}, reason: 'r', audit: office.audit, signal: never, write });
+    await expect(editAt({ ...office, target }, { filter: { id: ['event-3'] } })).rejects.toThrow(
+      /There is nothing to edit: its message cannot be fetched/,
+    );
+    const { lines } = await exportFrom({ ...office, target });
     expect(lines.map((line) => JSON.parse(line).attributes.whole)).toEqual([
       { type: 'String', text: address },
     ]);
@@ -215,12 +182,7 @@ describe('a letter whose message is not where it should be', () => {
 
     // What was exported without its message still says where it lies.
     await office.take(office.deadLetters.url);
-    await importLetters(office.target, {
-      lines: async function* () {
-        yield* lines;
-      },
-      ...{ dryRun: false, audit: office.audit, signal: never },
-    });
+    await importInto(office, lines);
     expect(await lettersOf(office.target)).toMatchObject([{ kind: 'rejected', eventId: 'event-3' }]);
   });
 

@@ -1,9 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Listed } from '../../../../../lib/operate/messages/letters/list.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../../../temporary-folder.ts';
-import { eventBody, type Office, officesForTests } from '../../../show/cli/office.ts';
+import { eventBody, officesForTests } from '../../../show/cli/office.ts';
 import { documentIn, typed } from '../../../show/cli/typed.ts';
 
 const offices = officesForTests();
@@ -36,9 +36,6 @@ const opened = async (levels: number, failure: object | null = { detail }) => {
   };
   return { office, relay, body, deepId: ids[1] ?? '', firstId: ids[0] ?? '' };
 };
-const lettersLeft = async (office: Office) =>
-  (await office.take(office.deadLetters.url)).map(({ Body = '' }) => Body.length).sort((a, b) => a - b);
-
 const levels = 10_000;
 
 describe(`a letter whose message is nested ${levels} levels deep`, () => {
@@ -71,14 +68,6 @@ describe(`a letter whose message is nested ${levels} levels deep`, () => {
     expect((await relay(`letters show ${firstId}`)).status).toBe(0);
   });
 
-  test('stays where it is when all are replayed, by a person and by the schedule', async () => {
-    const { office, relay, body } = await opened(levels);
-    const { out } = await relay('letters replay --no-probe --yes --canary 0 --canary-wait 1 --json');
-    expect(documentIn(out)).toMatchObject({ plan: { notYet: [{ kind: 'unreadable', letters: 1 }] } });
-    expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(2);
-    expect(await lettersLeft(office)).toEqual([body.length]);
-  });
-
   test('is mended by hand', async () => {
     const { office, relay, deepId } = await opened(levels);
     const refused = await relay(`letters edit ${deepId} --reason r --set data.userId=1 --yes`);
@@ -90,18 +79,6 @@ describe(`a letter whose message is nested ${levels} levels deep`, () => {
     await relay(`letters edit ${deepId} --reason r --yes --wait 1`, { edit });
     const [sent] = await office.take(office.queueOf('grade-push').url);
     expect(JSON.parse(sent?.Body ?? '')).toMatchObject({ id: 'deep-event', extension: 1 });
-  });
-
-  test('is exported and imported, and discarded', async () => {
-    const { office, relay, body, deepId } = await opened(levels);
-    const file = join(folder, `${deepId}.jsonl`);
-    await relay(`letters export --kind unreadable --to ${file} --reason r`);
-    expect(JSON.parse(readFileSync(file, 'utf8')).body).toBe(body);
-    const { out } = await relay('letters discard --kind unreadable --reason r --yes --json');
-    expect(documentIn(out)).toMatchObject({ result: { discarded: 1 } });
-    expect(await lettersLeft(office)).toHaveLength(2);
-    expect((await relay(`letters import ${file} --yes`)).status).toBe(0);
-    expect(await lettersLeft(office)).toEqual([body.length]);
   });
 });
 

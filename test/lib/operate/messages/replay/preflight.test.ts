@@ -107,33 +107,6 @@ describe('a letter cannot succeed yet', () => {
     expect((await office.controls().requests()).every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  test('while the service’s secret does not even ask for the scope', async () => {
-    const required = 'grades:gradevalues:write';
-    await park('grade-push', { kind: 'missing-scope', status: 403, title: 'Not Authorized', required });
-    const secret = {
-      ...{ type: 'oauth', grant: 'client_credentials', tokenUrl: 'https://auth.example.edu/token' },
-      ...{
-        clientId: 'local-client',
-        clientSecret: 'local-client-secret',
-        scopes: ['grades:gradeobjects:read'],
-      },
-      accessToken: 'none',
-    };
-    await office.controls().secret('sis-relay/local/service', secret);
-    const { notYet } = await plan();
-    // The token is not the platform's, so that the credential as a whole stands in the way first.
-    expect(notYet).toEqual([['the platform refuses the service’s credential', 1]]);
-    await office.controls().secret('sis-relay/local/service', {
-      ...{
-        type: 'id-key',
-        appId: 'local-app',
-        appKey: 'local-app-key',
-        userId: '100',
-        userKey: 'local-key-100',
-      },
-    });
-  });
-
   test('in a group that the platform’s path would lead astray: nothing but plain paths of its API is asked for', async () => {
     const failure = { kind: 'missing-permission', status: 403, required: 'X' } as const;
     await park('grade-push', { ...failure, operation: 'PUT /etc/passwd' });

@@ -5,14 +5,11 @@ import { watchOutcomes } from '../../../../../lib/delivery/letters/outcomes.ts';
 import { writeRecord } from '../../../../../lib/delivery/letters/write-record.ts';
 import { countsOf } from '../../../../../lib/operate/messages/letters/queue.ts';
 import type { Plan } from '../../../../../lib/operate/messages/replay/plan.ts';
-import {
-  type ReplayHooks,
-  type ReplayOptions,
-  replayLetters,
-} from '../../../../../lib/operate/messages/replay/replay.ts';
+import type { ReplayHooks, ReplayOptions } from '../../../../../lib/operate/messages/replay/replay.ts';
 import type { Canary } from '../../../../../lib/operate/messages/replay/run.ts';
 import { messageFor } from '../../../../../lib/operate/messages/replay/send-and-delete.ts';
 import { eventBody, never, type Office, officesForTests } from '../../../show/cli/office.ts';
+import { replayFrom } from '../operator.ts';
 
 const offices = officesForTests();
 
@@ -23,27 +20,11 @@ const replay = async (
 ) => {
   const plans: Plan[] = [];
   const canaries: Canary[] = [];
-  const result = await replayLetters(
-    office.target,
-    {
-      filter: {},
-      dryRun: false,
-      includeUncertain: false,
-      probe: true,
-      canary: 0,
-      waitSeconds: 0,
-      rate: 500,
-      stopAfter: 5,
-      ...options,
-    },
-    {
-      audit: office.audit,
-      signal: never,
-      confirm: async (plan) => plans.push(plan) > 0,
-      onCanary: (canary) => canaries.push(canary),
-      ...hooks,
-    },
-  );
+  const result = await replayFrom(office, options, {
+    confirm: async (plan) => plans.push(plan) > 0,
+    onCanary: (canary) => canaries.push(canary),
+    ...hooks,
+  });
   return { ...result, plans, canaries };
 };
 
@@ -140,20 +121,6 @@ describe('what is sent', () => {
     expect((await replay(office, { limit: 2 })).counts).toMatchObject({ sent: 2 });
     expect(await lettersLeft(office)).toHaveLength(1);
   });
-
-  test('only letters of one cause, where another differs from it in words alone', async () => {
-    const office = await offices.open();
-    const first = { body: 'first', failure: { detail: 'User not found' } };
-    const second = { body: 'second', failure: { detail: 'Role not found' } };
-    await office.park([first, second, first, second, first]);
-    const { plan } = await replay(office, { dryRun: true });
-    const causeOf = (word: string) => plan.send.find(({ words }) => words[0]?.startsWith(word))?.cause ?? '';
-    expect(causeOf('Role')).not.toBe(causeOf('User'));
-    const { counts } = await replay(office, { filter: { cause: causeOf('Role') } });
-    expect(counts).toMatchObject({ sent: 2, byCause: [{ cause: causeOf('Role'), sent: 2 }] });
-    expect(await bodiesIn(office)).toEqual(['second', 'second']);
-    expect((await lettersLeft(office)).map(({ Body }) => Body)).toEqual(['first', 'first', 'first']);
-  });
 });
 
 describe('the plan', () => {
@@ -180,24 +147,19 @@ describe('the plan', () => {
     expect(await lettersLeft(office)).toHaveLength(7);
   });
 
-  test.each(['uncertain', 'outdated'] as const)(
-    'letters that are %s are sent only where that is asked for, and say so to the ledger',
-    async (kind) => {
-      const office = await offices.open();
-      await office.park(many(2, { kind }));
-      expect(await replay(office)).toMatchObject({ ended: 'nothing' });
-      expect((await replay(office, { includeUncertain: true })).counts).toMatchObject({ sent: 2 });
-      const sent = await office.take(office.queueOf('grade-push').url);
-      expect(sent.map(({ MessageAttributes }) => MessageAttributes?.kind?.StringValue)).toEqual([kind, kind]);
-    },
-  );
-
-  test('of a kind that nobody must decide on, the ledger is told nothing', async () => {
+  test.each([
+    ['uncertain', ['history', 'kind', 'receipt', 'replays']],
+    ['outdated', ['history', 'kind', 'receipt', 'replays']],
+    ['unavailable', ['history', 'receipt', 'replays']],
+  ] as const)('letters that are %s are sent with %j', async (kind, names) => {
     const office = await offices.open();
-    await office.park(many(1, { kind: 'unavailable' }));
-    await replay(office, { includeUncertain: true });
-    const [sent] = await office.take(office.queueOf('grade-push').url);
-    expect(Object.keys(sent?.MessageAttributes ?? {}).sort()).toEqual(['history', 'receipt', 'replays']);
+    await office.park(many(2, { kind }));
+    if (kind !== 'unavailable') expect(await replay(office)).toMatchObject({ ended: 'nothing' });
+    expect((await replay(office, { includeUncertain: true })).counts).toMatchObject({ sent: 2 });
+    for (const { MessageAttributes = {} } of await office.take(office.queueOf('grade-push').url)) {
+      expect(Object.keys(MessageAttributes).sort()).toEqual(names);
+      if (kind !== 'unavailable') expect(MessageAttributes.kind?.StringValue).toBe(kind);
+    }
   });
 
   test('messages that their own function would refuse again are not planned, and are left where they are', async () => {
@@ -271,18 +233,6 @@ describe('the canary', () => {
     expect(await lettersLeft(office)).toHaveLength(40);
   });
 
-  test('that comes back is told of without what is personal in the platform’s words', async () => {
-    const office = await offices.open();
-    const body = eventBody('grade-push', { comments: 'Jane Doe is late' });
-    await office.park([{ body }, { body }]);
-    const words = { title: 'Refused: Jane Doe is late', detail: 'Jane Doe must not be named' };
-    const worker = office.work('grade-push', () => words);
-    const result = await replay(office, { waitSeconds: long, canary: 2, stopAfter: 1 });
-    await worker.stop();
-    expect(result.counts).toMatchObject({ cameBack: 2, cameBackAs: [{ letters: 2 }] });
-    expect(JSON.stringify(result)).not.toMatch(/Jane|Doe/);
-  });
-
   test('has one of each group in turn, and a group whose own comes back is set aside', async () => {
     const office = await offices.open();
     await office.park([...many(10, { title: 'Broken' }), ...many(10, { title: 'Mended' })]);
@@ -328,19 +278,6 @@ describe('the canary', () => {
       { continueUndecided: async () => true },
     );
     expect(second).toMatchObject({ ended: 'done', counts: { sent: 4, unknown: 4 } });
-  });
-
-  test('on a queue that holds many others is known all the same', async () => {
-    const office = await offices.open();
-    const { url } = office.queueOf('grade-push');
-    const others = Array.from({ length: 20 }, (_, at) => ({ MessageBody: `${at}`, DelaySeconds: 900 }));
-    await office.send(url, others);
-    await office.park(many(8));
-    const worker = office.work('grade-push');
-    const { ended, counts, canaries } = await replay(office, { canary: 5, waitSeconds: long });
-    await worker.stop();
-    expect(canaries).toMatchObject([{ letters: 5, cameBack: [], undecided: 0 }]);
-    expect({ ended, counts }).toMatchObject({ ended: 'done', counts: { sent: 8, through: 8 } });
   });
 
   test('has at least one letter of each cause, however many there are', async () => {

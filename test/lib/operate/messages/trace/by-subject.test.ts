@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
 import { messagesAbout } from '../../../../../lib/operate/messages/trace/trace.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../../../temporary-folder.ts';
 import { eventBody, never, officesForTests } from '../../../show/cli/office.ts';
 import { documentIn, typed } from '../../../show/cli/typed.ts';
+import { discardFrom } from '../operator.ts';
 
 const offices = officesForTests();
 afterAll(removeTemporaryFolders);
@@ -24,10 +24,7 @@ test('messages about a user or a course are told, ended ones too, the newest fir
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   const [first = '', second, third, , last] = ids;
-  await discardLetters(office.target, {
-    ...{ filter: { id: [first] }, reason: 'a test', dryRun: false, audit: office.audit, signal: never },
-    confirm: async () => true,
-  });
+  await discardFrom(office, { filter: { id: [first] } });
   const about = async (what: object, limit = 100) => {
     const { messages, isWhole } = await messagesAbout(office.target, what, { limit, signal: never });
     return [messages.map(({ message }) => message), isWhole];

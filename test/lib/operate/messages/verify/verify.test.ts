@@ -164,13 +164,6 @@ test('at a terminal each letter has its line, and it is asked once for each of t
   expect(said.out).toMatch(/6 found: it was done/);
 });
 
-test('without a terminal and without an option it only tells', async () => {
-  const said = await typed(`letters verify --user 401 --stack ${office.file}`);
-  expect(said.status).toBe(0);
-  expect(said.err).not.toContain('Recorded');
-  expect(await submissionsOf(401)).toBe(1);
-});
-
 test('a letter that is outdated, or of another kind, is not told so', async () => {
   const said = await typed(`letters verify --kind rejected --stack ${office.file}`);
   expect([said.status, said.err]).toEqual([2, expect.stringContaining('uncertain or outdated')]);

@@ -75,6 +75,7 @@ test('what waits is listed by cause, with since when, how often tried and the ne
     waits: [{ kind: 'credentials', count: 1 }],
   });
   expect(JSON.stringify(messages)).not.toContain('handle');
+  expect(await waiting('--limit 2')).toMatchObject({ matching: 13, messages: [{}, {}] });
 });
 
 test('what to type once a cause is gone names every kind that waits, the largest first', async () => {
@@ -82,17 +83,6 @@ test('what to type once a cause is gone names every kind that waits, the largest
     expect((await command(line)).out).toMatch(
       /^Once the cause is gone: \S.* waiting wake --kind credentials --stack .*\n.* waiting wake --kind unavailable /m,
     );
-});
-
-test('a filter says which, and --limit how many are named', async () => {
-  const counts = async (filter: string) => (await waiting(filter)).matching;
-  expect(await counts('--kind unavailable')).toBe(1);
-  expect(await counts('--status 503')).toBe(1);
-  expect(await counts('--function grade-push --user 803')).toBe(1);
-  expect(await counts(`--id ${grades[3]?.slice(0, 8)} event-4`)).toBe(2);
-  expect(await counts('--org-unit 9999')).toBe(0);
-  expect(await counts('--error whoami')).toBe(1);
-  expect(await waiting('--limit 2')).toMatchObject({ matching: 13, messages: [{}, {}] });
 });
 
 test('to a person it is told in a table, and nothing that matches is exit status 1', async () => {
