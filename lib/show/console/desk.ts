@@ -179,17 +179,5 @@ export const runOn = (path: string, given: Given, { target: { who } }: Desk) => 
   return { about: `${about}, by ${who}`, again: href(path, given) };
 };
 
-/** For letters that no longer match: links to what became of them. */
-export const becameOf = ({ id: ids = [] }: Filter): View =>
-  ids.length === 0
-    ? []
-    : [
-        {
-          links: ids.slice(0, 3).map((id) => ({
-            ...{ text: `What became of ${id.slice(0, 8)}`, to: `/letters/${encodeURIComponent(id)}` },
-          })),
-        },
-      ];
-
 const idsOnly = (ids: readonly string[]): URLSearchParams =>
   new URLSearchParams(ids.map((id): [string, string] => ['id', id]));

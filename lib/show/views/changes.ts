@@ -88,6 +88,10 @@ export const problemView = (problems: readonly { line: number; problem: string }
   ...(problems.length > maxShown ? [text(`… and ${countOf(problems.length - maxShown, 'line')} more`)] : []),
 ];
 
+/** The number of letters of a file that can be imported. */
+export const importableIn = ({ letters, stillLetters = 0, repeated = [] }: Imported): number =>
+  letters - stillLetters - repeated.length;
+
 /** Letters of a file that are not imported. */
 export const leftOutView = ({ letters, stillLetters = 0, repeated = [] }: Imported): View => [
   ...problemView(

@@ -80,10 +80,14 @@ export const heldView = (held: readonly Held[]): Block[] =>
     correctSource,
   ]);
 
-export const filledView = ({ outcome, message }: FillResult): View =>
-  outcome === 'filled'
+/** Undefined: it has not ended. */
+export const filledView = (result: FillResult | undefined): View => {
+  if (result === undefined) return [text('The fill is still running. Its function continues by itself.')];
+  const { outcome, message } = result;
+  return outcome === 'filled'
     ? [{ tone: 'good', text: message }]
     : [{ tone: 'warn', text: plain(message) }, correctSource];
+};
 
 export const fillForm: Form = {
   action: '/crosswalk-fill',
@@ -99,7 +103,7 @@ export const fillForm: Form = {
 };
 
 export const acceptQuestion = ({ name, ids, was = [] }: ShownName): string =>
-  `${name} stood for org unit ${idsText(was)}, and now stands for ${idsText(ids)}. Accept this move?`;
+  `${name} stood for org unit ${idsText(was)}, and now stands for ${idsText(ids)}.`;
 
 export const acceptedView = ({ name, ids }: ShownName): View => [
   text(`${name} stands for org unit ${idsText(ids)} from now on.`),

@@ -1,5 +1,6 @@
 import { needsDecision } from '../../message/failure.ts';
 import { replayedOften } from '../../message/letter-kinds.ts';
+import type { Filter } from '../../operate/messages/letters/filter.ts';
 import { type Group, type Groups, maxWords } from '../../operate/messages/letters/groups.ts';
 import type { LetterFacts, Listed } from '../../operate/messages/letters/list.ts';
 import type { Found } from '../../operate/messages/letters/records.ts';
@@ -116,6 +117,18 @@ export const letterLink = (id: string): Piece => ({
   text: id.slice(0, 8),
   to: `/letters/${encodeURIComponent(id)}`,
 });
+
+/** For letters that no longer match: links to what became of them. */
+export const becameOf = ({ id: ids = [] }: Filter): View =>
+  ids.length === 0
+    ? []
+    : [
+        {
+          links: ids.slice(0, 3).map((id) => ({
+            ...{ text: `What became of ${id.slice(0, 8)}`, to: `/letters/${encodeURIComponent(id)}` },
+          })),
+        },
+      ];
 
 export const traceLink = (id: string) => ({ text: id.slice(0, 8), to: href('/trace', { id }) });
 

@@ -4,10 +4,10 @@ import { operationOverrides } from '../../../operate/stage/target.ts';
 import { section, text, type View } from '../../views/view.ts';
 import type { CommandContext } from '../command-context.ts';
 
-export const act = async ({ print }: CommandContext, names: string[]): Promise<void> => {
-  const scopes = neededScopes(await loadFunctions(), { names, overrides: operationOverrides() });
-  const { signedByUsers: _, ...document } = scopes;
-  print(document, () => scopesView(scopes));
+export const scopes = async ({ print }: CommandContext, names: string[]): Promise<void> => {
+  const needed = neededScopes(await loadFunctions(), { names, overrides: operationOverrides() });
+  const { signedByUsers: _, ...document } = needed;
+  print(document, () => scopesView(needed));
 };
 
 const scopesView = ({ functions, signedByUsers, service, users }: NeededScopes): View => [

@@ -1,11 +1,10 @@
-import { discardLetters } from '../../../operate/messages/archive/discard.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
+import { discard } from '../../verbs/discard.ts';
 import { countOf } from '../../views/amounts.ts';
-import { discardedView, discardPlanView } from '../../views/changes.ts';
-import { groupTable, matchText } from '../../views/letters.ts';
+import { becameOf, groupTable, matchText } from '../../views/letters.ts';
 import { text } from '../../views/view.ts';
-import { addScreen, addVerb, becameOf, chosenFrom, type Desk, filterFrom, reasonIn, runOn } from '../desk.ts';
-import type { Run, Work } from '../runs.ts';
+import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, reasonIn, runOn } from '../desk.ts';
+import type { Run } from '../runs.ts';
 
 export const addDiscard = (desk: Desk): void => {
   addScreen(desk, ['/discard', 'Discard'], async (query) => {
@@ -32,26 +31,10 @@ export const addDiscard = (desk: Desk): void => {
 
 /** `isAgreed`: a single letter, which the operator has seen and chosen. */
 export const beginDiscard = (desk: Desk, form: URLSearchParams, isAgreed = false): Run => {
-  const { target, audit, runs } = desk;
   const { filter, given } = filterFrom(form);
   const reason = reasonIn(form);
   if (Object.keys(filter).length === 0 && form.get('all') !== 'yes')
     throw new UsageError('Which letters? Choose some, or set a filter.');
-  const work = async (at: Work): Promise<void> => {
-    const discarded = await discardLetters(target, {
-      ...{ filter, reason, dryRun: false, audit, signal: at.signal },
-      onProgress: at.progress('Taking letters'),
-      onDiscarded: at.progress('Discarded'),
-      confirm: async (plan) => {
-        at.show('Plan', [...discardPlanView(plan), ...(plan.letters === 0 ? becameOf(filter) : [])]);
-        if (plan.letters === 0 || isAgreed) return isAgreed;
-        const question = `They are archived, then deleted from the queue. Reason: ${reason}`;
-        return (
-          (await at.ask({ text: question, act: `Discard ${countOf(plan.letters, 'letter')}` })) !== undefined
-        );
-      },
-    });
-    at.show('Result', discardedView(discarded));
-  };
-  return runs.begin('Discard', work, runOn('/discard', given, desk));
+  const options = { filter, reason, dryRun: false, isAgreed };
+  return desk.runs.begin('Discard', (at) => discard(at, options), runOn('/discard', given, desk));
 };

@@ -8,7 +8,7 @@ import {
 import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
 import type { Input } from '../../../operate/stage/input.ts';
 import { countOf } from '../../views/amounts.ts';
-import { exportedView, leftOutView, outdatedView, problemView } from '../../views/changes.ts';
+import { exportedView, importableIn, leftOutView, outdatedView, problemView } from '../../views/changes.ts';
 import { groupTable, matchText } from '../../views/letters.ts';
 import { text } from '../../views/view.ts';
 import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, reasonIn } from '../desk.ts';
@@ -89,15 +89,14 @@ export const beginImport = ({ target, audit, runs }: Desk, input: Input, title: 
         onOutdated: (found) => outdated.splice(0, outdated.length, ...found),
       });
     const checked = await importing(true);
-    const { letters, stillLetters = 0, repeated = [], problems } = checked;
-    const left = letters - stillLetters - repeated.length;
+    const left = importableIn(checked);
     at.show('Plan', [
       text(`${countOf(left, 'letter')} can be restored.`),
       ...leftOutView(checked),
       ...outdatedView(outdated),
-      ...problemView(problems),
+      ...problemView(checked.problems),
     ]);
-    if (left === 0 || problems.length > 0) return;
+    if (left === 0 || checked.problems.length > 0) return;
     if (!(await at.ask({ text: 'Put them back?', act: `Restore ${countOf(left, 'letter')}` }))) return;
     const { imported, problems: failed } = await importing(false);
     at.show('Result', [text(`${countOf(imported, 'letter')} restored.`), ...problemView(failed)]);

@@ -446,7 +446,7 @@ describe.concurrent('before anything is changed', () => {
     const { office, stack } = await opened();
     await office.park([{}, {}]);
     const declined = await sisRelay(`letters replay --no-probe ${stack}`, { answers: ['no'] });
-    expect(declined).toMatchObject({ status: 1, asked: ['Send 2? [y/N] '] });
+    expect(declined).toMatchObject({ status: 1, asked: ['Send 2 letters? [y/N] '] });
     expect(declined.out).toMatch(/will be sent[\s\S]*grade-push +rejected +[0-9a-f]{8} +404 Not Found/);
     const nobody = await sisRelay(`letters discard --kind rejected --reason r ${stack}`);
     expect(nobody).toMatchObject({
@@ -535,7 +535,7 @@ describe.concurrent('before anything is changed', () => {
         return texts.length === 1 ? text.replace(' 8.5', ' "many"') : text.replace('"many"', '6');
       },
     });
-    expect(typed.asked).toEqual(['Open it again? [Y/n] ', 'Send it like this? [y/N] ']);
+    expect(typed.asked).toEqual(['Open it again? [Y/n] ', 'Send 1 letter like this? [y/N] ']);
     expect(typed.err).toMatch(/data\.grade\.points: must be a number/);
     const points = (await office.take(office.queueOf('grade-push').url)).map(
       ({ Body = '' }) => JSON.parse(Body).data.grade.points,
@@ -864,7 +864,7 @@ describe.concurrent('nothing that a terminal obeys is printed, whoever wrote it'
     const said: string[] = [];
     const plainly = guarded({
       ...quietTerminal,
-      ...{ out: (text: string) => said.push(text), err: (text: string) => said.push(text) },
+      ...{ out: (text: string) => said.push(text), line: (text: string) => said.push(text) },
       ...{ isLive: true, width: 100, signal: never },
       style: (format, text) => styleText(format, text, { validateStream: false }),
       ask: async (question) => {
@@ -874,9 +874,9 @@ describe.concurrent('nothing that a terminal obeys is printed, whoever wrote it'
       edit: async (text) => text,
     });
     plainly.out(`${plainly.style('red', 'red')} \u001B[5mblinking\u001B[0m\n`);
-    plainly.err(`\r\u001B[KReading \u001B[5m1\r`);
+    plainly.line(`Reading \u001B[5m1\r`);
     plainly.ask('Who? \u001B[2J');
-    expect(said).toEqual(['\u001B[31mred\u001B[39m blinking\n', '\r\u001B[KReading 1 ', 'Who? ']);
+    expect(said).toEqual(['\u001B[31mred\u001B[39m blinking\n', 'Reading 1 ', 'Who? ']);
   });
 });
 

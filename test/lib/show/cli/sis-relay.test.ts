@@ -23,7 +23,7 @@ import { temporaryFolder } from '../../../temporary-folder.ts';
 const root = resolve(import.meta.dirname, '../../../..');
 const project = temporaryFolder();
 const [kept, temporary] = [join(project, '.cache'), join(project, 'tmp')];
-const statusFile = 'lib/show/cli/commands/status.ts';
+const statusFile = 'lib/show/cli/commands/messages.ts';
 
 beforeAll(() => {
   for (const part of ['lib', 'functions', 'package.json'])
@@ -92,8 +92,8 @@ describe('what is kept of the sources', () => {
     const file = 'lib/show/cli/actions/scopes.ts';
     change(
       file,
-      'const scopes =',
-      "if (names.length === 1) throw new TypeError('broken');\n  const scopes =",
+      'const needed =',
+      "if (names.length === 1) throw new TypeError('broken');\n  const needed =",
     );
     const line =
       readFileSync(join(project, file), 'utf8')
@@ -108,7 +108,10 @@ describe('what is kept of the sources', () => {
   test('is no matter where a source cannot be compiled: that is said, and the next is right', isLong, () => {
     sisRelay('status --help');
     change(statusFile, 'export const', 'export konst');
-    expect(sisRelay('status --help')).toMatchObject({ status: 1, err: expect.stringContaining('status.ts') });
+    expect(sisRelay('status --help')).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('messages.ts'),
+    });
     change(statusFile, 'export konst', 'export const');
     expect(sisRelay('status --help').status).toBe(0);
   });
@@ -216,7 +219,7 @@ describe('a command loads what it needs:', () => {
     const { status, urls } = loadedBy('letters list');
     expect(status).toBe(2);
     expect(urls.filter((url) => url.includes('/actions/'))).toEqual([
-      expect.stringContaining('letters/list.ts'),
+      expect.stringContaining('letters/lists.ts'),
     ]);
     expect(packagesOf(urls)).toContain('zod');
     expect(
