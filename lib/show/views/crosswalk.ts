@@ -71,14 +71,16 @@ export const movedView = ({ moved, untold }: MovedCodes): View => {
 const correctSource: Block = { tone: 'todo', text: 'Correct the source: the next fill takes it.' };
 
 /** One problem of a file may hold several kinds of names. */
-export const heldView = (held: readonly Held[]): Block[] =>
-  [...Map.groupBy(held, ({ problem }) => problem)].flatMap(([problem, each]): Block[] => [
-    {
-      tone: 'warn',
-      text: `The crosswalk keeps what it had, for ${ageOf(Math.min(...each.map(({ sinceMs }) => sinceMs)))}: ${plain(problem)}`,
-    },
-    correctSource,
-  ]);
+export const heldView = (held: readonly Held[]): View =>
+  [...Map.groupBy(held, ({ problem }) => problem)].flatMap(
+    ([problem, each]): View => [
+      {
+        tone: 'warn',
+        text: `The crosswalk keeps what it had, for ${ageOf(Math.min(...each.map(({ sinceMs }) => sinceMs)))}: ${plain(problem)}`,
+      },
+      correctSource,
+    ],
+  );
 
 /** Undefined: it has not ended. */
 export const filledView = (result: FillResult | undefined): View => {

@@ -57,23 +57,19 @@ const publishedView = (published: Published, { dryRun }: { dryRun: boolean }): V
   const { valid, invalid, sent, messages, problems } = published;
   return [
     ...problemView(problems),
-    ...publishedNotes(published).map((note) =>
-      note.tone === 'warn'
-        ? { ...note, text: `${note.text} Pass --now to give each message the current time.` }
-        : note,
-    ),
+    ...publishedNotes(published, ' Pass --now to give each message the current time.'),
     list(
       shortened(
         messages.map(({ line, function: name, eventId }) => `line ${line}: ${name} ${eventId}`),
         '--json prints the ids of all',
       ),
     ),
-    ...(sent === 0 && !dryRun && invalid > 0 && valid > 0
-      ? [
-          text(
-            'Nothing was sent, because not all messages are valid. Correct the file, or pass --valid-only to send the valid ones.',
-          ),
-        ]
-      : []),
+    sent === 0 &&
+      !dryRun &&
+      invalid > 0 &&
+      valid > 0 &&
+      text(
+        'Nothing was sent, because not all messages are valid. Correct the file, or pass --valid-only to send the valid ones.',
+      ),
   ];
 };

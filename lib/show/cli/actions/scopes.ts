@@ -19,6 +19,6 @@ const scopesView = ({ functions, signedByUsers, service, users }: NeededScopes):
         : { facts: scopes.map(({ scope, operations }) => [scope, operations.join(', ')] as const) },
     ),
   ),
-  ...(service === '' ? [] : [section('The service’s client, for all of these', text(service))]),
-  ...(users === '' ? [] : [section('The client for the credentials of users', text(users))]),
+  service !== '' && section('The service’s client, for all of these', text(service)),
+  users !== '' && section('The client for the credentials of users', text(users)),
 ];

@@ -24,8 +24,8 @@ export const linesOf = (view: View, terminal: Shown): string[] => {
   const lines: string[] = [];
   let isApart = false;
   for (const block of view) {
-    const own = linesOfBlock(block, terminal);
-    if (own.length === 0) continue;
+    const own = block ? linesOfBlock(block, terminal) : [];
+    if (!block || own.length === 0) continue;
     if (lines.length > 0 && (isApart || 'part' in block)) lines.push('');
     lines.push(...own);
     isApart = 'part' in block;

@@ -5,7 +5,7 @@ import { RefusedError } from '../../../operate/stage/command-errors.ts';
 import { numberOf } from '../../views/amounts.ts';
 import { traceLink } from '../../views/letters.ts';
 import { timeText } from '../../views/trace.ts';
-import { type Block, type Columns, href, noteIf, section, table, text, type View } from '../../views/view.ts';
+import { type Block, type Columns, href, section, table, text, type View } from '../../views/view.ts';
 import { addScreen, addVerb, type Desk, htmlOf } from '../desk.ts';
 import { html } from '../html/html.ts';
 import { pageOf } from '../pages.ts';
@@ -38,11 +38,10 @@ export const addLog = (desk: Desk): void => {
       },
       section(
         'What was done',
-        ...noteIf(
-          !log.isWhole,
-          'warn',
-          'The log is too long to be read completely. These are its newest days.',
-        ),
+        !log.isWhole && {
+          tone: 'warn',
+          text: 'The log is too long to be read completely. These are its newest days.',
+        },
         commandTable(commands.shown),
         ...commands.pager,
       ),

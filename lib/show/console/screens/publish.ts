@@ -83,9 +83,7 @@ const validGrid = (rows: readonly GoodRow[], valid: number): View => [
       ]),
     ),
   }),
-  ...(valid > rows.length
-    ? [{ more: `The first ${numberOf(rows.length)} of ${countOf(valid, 'valid message')}` }]
-    : []),
+  valid > rows.length && { more: `The first ${numberOf(rows.length)} of ${countOf(valid, 'valid message')}` },
 ];
 
 /** The invalid rows as a table with the file's own columns; each problem is shown at its cell. */
@@ -107,8 +105,6 @@ const gridOf = (rows: readonly BadRow[], invalid: number): View => {
       ...Object.fromEntries(columns),
       Problem: ({ problem }) => problem,
     }),
-    ...(invalid > rows.length
-      ? [{ more: `The first ${numberOf(rows.length)} of ${numberOf(invalid)}` }]
-      : []),
+    invalid > rows.length && { more: `The first ${numberOf(rows.length)} of ${numberOf(invalid)}` },
   ];
 };

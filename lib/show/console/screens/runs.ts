@@ -61,8 +61,8 @@ const stateOf = ({ ended, question, stopped }: Run): string => {
 
 /** The first sentence of a view: a result begins with how the run ended. */
 const firstText = (view: View = []): string => {
-  const [first] = view;
-  if (first === undefined) return '–';
+  const first = view.find((block) => block);
+  if (!first) return '–';
   if ('tone' in first && 'text' in first) return first.text;
   return 'text' in first
     ? first.text.map((each) => (typeof each === 'object' ? each.text : each)).join('')

@@ -55,7 +55,7 @@ export const addTransfer = (desk: Desk): void => {
       if (result.exported > 0) files.set(id, lines.join(''));
       at.show('Result', [
         ...exportedView(result, 'a file'),
-        ...(result.exported > 0 ? [{ links: [{ text: 'Save the file', to: `/exports/${id}` }] }] : []),
+        result.exported > 0 && { links: [{ text: 'Save the file', to: `/exports/${id}` }] },
       ]);
     });
     return run;

@@ -13,9 +13,9 @@ test.each([
 ])('page %s begins with row %i and has %i rows', (asked, first, count, names) => {
   const { shown, pager } = paged(asked);
   expect([shown[0], shown.length]).toEqual([first, count]);
-  expect(pager.flatMap((block) => ('links' in block ? block.links.map(({ text }) => text) : []))).toEqual(
-    names,
-  );
+  expect(
+    pager.flatMap((block) => (block && 'links' in block ? block.links.map(({ text }) => text) : [])),
+  ).toEqual(names);
 });
 
 test('a list of one page has no links', () => {
