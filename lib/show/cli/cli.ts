@@ -12,7 +12,7 @@ import { addLetters } from './commands/letters.ts';
 import { addMessages } from './commands/messages.ts';
 import { addCrosswalk, addReconcile, addSnapshots } from './commands/reviews.ts';
 import { checkPlace, globalOptions } from './options.ts';
-import { guarded, type Terminal } from './print/terminal.ts';
+import { asTyped, guarded, type Terminal } from './print/terminal.ts';
 
 /** What a script may rely on. */
 export const exitCodes = {
@@ -106,10 +106,9 @@ const checkFunctions = (command: Command): void => {
 };
 
 const toldError = async (error: unknown, command: Command, terminal: Terminal): Promise<string> => {
-  const [{ errorSentence }, { wrapped }, { asTyped }, { terminalFor }] = await Promise.all([
+  const [{ errorSentence }, { wrapped }, { terminalFor }] = await Promise.all([
     import('./print/error-sentence.ts'),
     import('./print/table.ts'),
-    import('./print/typed-commands.ts'),
     import('./command-context.ts'),
   ]);
   const told = asTyped(errorSentence(error, command.optsWithGlobals()), terminalFor(command, terminal));

@@ -9,11 +9,10 @@ import { printableJson } from '../../runtime/privacy/printable.ts';
 import type { Operator } from '../verbs/operator.ts';
 import { text, type View } from '../views/view.ts';
 import { globalOptions, optionOf } from './options.ts';
-import { type Print, printOf, textOfLines } from './print/document.ts';
 import { errorSentence } from './print/error-sentence.ts';
 import { createBar, createProgress } from './print/progress.ts';
 import type { Terminal } from './print/terminal.ts';
-import { linesOf } from './print/view.ts';
+import { linesOf, type Print, printOf, textOfLines } from './print/view.ts';
 
 /** What all commands share. */
 export type Cli = {

@@ -12,8 +12,8 @@ import { loadIntegrations } from '../../operate/stage/integrations.ts';
 import type { Target } from '../../operate/stage/target.ts';
 import { createApp } from './app.ts';
 import { createKept } from './cached-value.ts';
+import { createLists, type Lists } from './desk.ts';
 import { createSession, headers } from './guard.ts';
-import { createLists, type Lists } from './lists.ts';
 import { createRuns } from './runs.ts';
 
 export type ConsoleOptions = {

@@ -45,6 +45,13 @@ export type Terminal = {
   command(words: string): string;
 };
 
+const named =
+  /`(?:sis-relay (?!<)|(?=(?:status|letters|waiting|trace|pause|resume|publish|check-message|snapshots|reconcile|crosswalk|scopes|console|auth-url)(?: |`)))([^`]+)`/g;
+
+/** A command that a sentence names in backquotes, as it is typed here. */
+export const asTyped = (text: string, { command }: Pick<Terminal, 'command'>): string =>
+  text.includes('`') ? text.replace(named, (_, words: string) => `\`${command(words)}\``) : text;
+
 /** The exit statuses of shells: 128 plus the number of the signal. */
 const exitStatuses = { SIGINT: 130, SIGTERM: 143 } as const;
 

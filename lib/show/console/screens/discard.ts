@@ -1,30 +1,19 @@
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { discard } from '../../verbs/discard.ts';
-import { countOf } from '../../views/amounts.ts';
-import { becameOf, groupTable, matchText } from '../../views/letters.ts';
-import { text } from '../../views/view.ts';
-import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, reasonIn, runOn } from '../desk.ts';
+import type { Field } from '../../views/view.ts';
+import { addChosen, addVerb, type Desk, filterFrom, reasonIn, runOn } from '../desk.ts';
 import type { Run } from '../runs.ts';
 
 export const addDiscard = (desk: Desk): void => {
-  addScreen(desk, ['/discard', 'Discard'], async (query) => {
-    const { groups, count, given, filter } = await chosenFrom(desk, query);
-    const isAll = Object.keys(given).length === 0;
-    const all = { checkbox: 'all', label: 'All letters', isRequired: true };
-    return [
-      text(`${matchText(count)}. Each is archived first. You can restore it from the log.`),
-      {
-        ...{
-          action: '/discard',
-          hidden: given,
-          isMain: true,
-          buttons: [{ text: `Plan to discard ${countOf(count, 'letter')}` }],
-        },
-        fields: [...(isAll ? [all] : []), { reason: 'required' }],
-      },
-      groupTable('Letters by cause', groups, 'There is nothing to discard.'),
-      ...(count === 0 ? becameOf(filter) : []),
-    ];
+  addChosen(desk, {
+    ...{ path: '/discard', title: 'Discard', empty: 'There is nothing to discard.' },
+    sentence: 'Each is archived first. You can restore it from the log.',
+    form: (letters, given) => {
+      const isAll = Object.keys(given).length === 0;
+      const all = { checkbox: 'all', label: 'All letters', isRequired: true };
+      const fields: Field[] = [...(isAll ? [all] : []), { reason: 'required' }];
+      return { fields, buttons: [{ text: `Plan to discard ${letters}` }] };
+    },
   });
   addVerb(desk, '/discard', (form) => beginDiscard(desk, form));
 };

@@ -8,8 +8,7 @@ import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { countOf, numberOf } from '../../views/amounts.ts';
 import { outcomesView, publishedNotes } from '../../views/publish.ts';
 import { type Cell, table, text, type View } from '../../views/view.ts';
-import { addScreen, addVerb, type Desk } from '../desk.ts';
-import { fileIn } from '../file-in.ts';
+import { addScreen, addVerb, type Desk, fileIn } from '../desk.ts';
 import { checkbox, choice } from '../html/forms.ts';
 import { html } from '../html/html.ts';
 

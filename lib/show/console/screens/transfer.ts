@@ -9,10 +9,8 @@ import { RefusedError, UsageError } from '../../../operate/stage/command-errors.
 import type { Input } from '../../../operate/stage/input.ts';
 import { countOf } from '../../views/amounts.ts';
 import { exportedView, importableIn, leftOutView, outdatedView, problemView } from '../../views/changes.ts';
-import { groupTable, matchText } from '../../views/letters.ts';
 import { text } from '../../views/view.ts';
-import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, reasonIn } from '../desk.ts';
-import { fileIn } from '../file-in.ts';
+import { addChosen, addVerb, type Desk, fileIn, filterFrom, reasonIn } from '../desk.ts';
 import type { Run } from '../runs.ts';
 
 /** An export is kept in memory until it is saved. */
@@ -20,16 +18,10 @@ const maxExportBytes = 64 * 1024 * 1024;
 
 export const addTransfer = (desk: Desk): void => {
   const { app, target, audit, runs } = desk;
-  addScreen(desk, ['/export', 'Export'], async (query) => {
-    const { groups, count, given } = await chosenFrom(desk, query);
-    return [
-      text(`${matchText(count)}. The file holds personal data, unmasked. The letters stay in the queue.`),
-      {
-        ...{ action: '/export', hidden: given, isMain: true, fields: [{ reason: 'required' }] },
-        buttons: [{ text: `Export ${countOf(count, 'letter')}` }],
-      },
-      groupTable('Letters by cause', groups, 'There is nothing to export.'),
-    ];
+  addChosen(desk, {
+    ...{ path: '/export', title: 'Export', empty: 'There is nothing to export.' },
+    sentence: 'The file holds personal data, unmasked. The letters stay in the queue.',
+    form: (letters) => ({ fields: [{ reason: 'required' }], buttons: [{ text: `Export ${letters}` }] }),
   });
 
   const files = new Map<string, string>();
