@@ -27,6 +27,8 @@ export type Cli = {
 export type CommandContext = Cli &
   Operator & {
     isJson: boolean;
+    /** The options that name a deployment, as typed. */
+    readonly targetOptions: TargetOptions;
     /** Undefined: no option names a deployment. The `target` that the options name @throws UsageError then. */
     readonly targetIfNamed: Target | undefined;
     /** The name of the deployment, as in `sis-relay-prod`. */
@@ -84,6 +86,9 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
     say: (view) => terminal.err(textOfLines(linesOf(view, terminal))),
     get target() {
       return targetOnce();
+    },
+    get targetOptions() {
+      return targetOptionsOf(command);
     },
     get targetIfNamed() {
       return isNamed(targetOptionsOf(command)) ? targetOnce() : undefined;

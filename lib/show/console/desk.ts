@@ -1,10 +1,9 @@
 import type { Context, Hono } from 'hono';
 import { stream } from 'hono/streaming';
 import type { DeskRecord, LetterRecord } from '../../delivery/letters/record.ts';
-import { type Snapshot, snapshotOf } from '../../operate/messages/letters/cached-list.ts';
 import { type Filter, filterSchema } from '../../operate/messages/letters/filter.ts';
 import type { Group } from '../../operate/messages/letters/groups.ts';
-import { findLetters } from '../../operate/messages/letters/records.ts';
+import { type Found, findLetters } from '../../operate/messages/letters/list.ts';
 import { findWaiting } from '../../operate/messages/waiting/waiting.ts';
 import type { Status } from '../../operate/reviews/status.ts';
 import type { Audit } from '../../operate/stage/audit.ts';
@@ -22,13 +21,13 @@ import { shown } from './html/view.ts';
 import { page } from './page.ts';
 import type { Run, Runs } from './runs.ts';
 
-export type Lists = { letters: Kept<Snapshot>; waiting: Kept<DeskRecord[]> };
+export type Lists = { letters: Kept<Found>; waiting: Kept<DeskRecord[]> };
 
 /** Changes in the desk's table become visible after at most this many milliseconds. */
 const freshMs = 2_000;
 
 export const createLists = (target: Target, signal: AbortSignal): Lists => ({
-  letters: createKept(async () => snapshotOf(await findLetters(target, {}, signal)), { freshMs }),
+  letters: createKept(() => findLetters(target, {}, signal), { freshMs }),
   waiting: createKept(() => findWaiting(target, {}, signal), { freshMs }),
 });
 
@@ -188,7 +187,7 @@ export const chosenFrom = async (
   const { filter, given } = filterFrom(asked);
   const { value } = await lists.letters.get();
   const letters = value.matching(filter);
-  return { letters, groups: value.groupsOf(letters), count: letters.length, given, filter };
+  return { letters, groups: value.groupsOf(letters).groups, count: letters.length, given, filter };
 };
 
 type ChosenScreen = {

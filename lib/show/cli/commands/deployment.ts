@@ -28,6 +28,18 @@ export const addDeployment = (program: Command, cli: Cli): void => {
     .addHelpText('after', examples.authUrl)
     .action(action(cli, () => import('../actions/auth-url.ts'), 'authUrl'));
   program
+    .command('init')
+    .description('asks for the settings of a new stage, and writes its file')
+    .option('--stages <folder>', 'folder of the stages’ files, as in ../our-relay/stages', 'stages')
+    .option('--platform-url <url>', 'scheme, host and port of the learning platform')
+    .option('--alarm-email <address>', 'who gets the alarms')
+    .option('--lp-version <version>', 'version of the platform’s API lp')
+    .option('--le-version <version>', 'version of the platform’s API le')
+    .option('--off <functions>', 'functions that are not to be deployed, separated by commas')
+    .option('--check', 'ask the platform whether it answers, has these versions and accepts the credential')
+    .addHelpText('after', examples.init)
+    .action(action(cli, () => import('../actions/init.ts'), 'init'));
+  program
     .command('console')
     .description('opens the console in a browser on this machine; it has your rights on AWS')
     .option('--port <n>', 'port on this machine; 0: any free port', wholeNumber(0, 65_535), 4747)
@@ -59,6 +71,15 @@ Open the address in a browser as that user. Then copy the address that the brows
 no page needs to exist there. It holds the user’s key, so never put it on a command line. The
 platform’s address comes from the stack of the stage, or from PLATFORM_URL. The application’s id
 and key must be in the service’s secret.`,
+  init: `
+Examples:
+  sis-relay init
+  sis-relay init --stage prod --region eu-west-1 --check
+  sis-relay init --stage prod --stages ../our-relay/stages
+
+It asks for each setting that no option gives, and checks the answer. The file has only settings
+that differ from stage to stage; add others by hand. serverless.yml reads stages/<stage>.yml; for
+another folder, set SIS_RELAY_STAGES. Git ignores stages/, so no update conflicts with it.`,
   console: `
 Examples:
   sis-relay console --stage prod

@@ -1,8 +1,7 @@
 import type { LetterRecord } from '../../../delivery/letters/record.ts';
 import { letterKinds } from '../../../message/letter-kinds.ts';
-import type { Snapshot } from '../../../operate/messages/letters/cached-list.ts';
 import type { Filter } from '../../../operate/messages/letters/filter.ts';
-import { factsOf } from '../../../operate/messages/letters/list.ts';
+import { type Found, factsOf } from '../../../operate/messages/letters/list.ts';
 import { reindexLetters } from '../../../operate/messages/letters/reindex.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { countOf, numberOf } from '../../views/amounts.ts';
@@ -31,8 +30,8 @@ export const addLetters = (desk: Desk): void => {
   const { app, target, runs } = desk;
   addScreen(desk, ['/causes', 'Causes'], async () => {
     const { value, atMs } = await desk.lists.letters.get();
-    const { groups, all, queued } = value;
-    const found = { groups, queued, matching: all.length, listed: all.length };
+    const { groupsOf, all, queued } = value;
+    const found = { groups: groupsOf(all).groups, queued, matching: all.length, listed: all.length };
     return [...groupsView(found, desk.name), asOf(atMs)];
   });
   addScreen(desk, ['/letters', 'Letters'], async (query) => {
@@ -103,7 +102,7 @@ const by: Record<string, (letter: LetterRecord) => string | number> = {
   replays: ({ replays }) => -replays,
 };
 
-const sorted = (letters: Snapshot, filter: Filter, sort: string): LetterRecord[] => {
+const sorted = (letters: Found, filter: Filter, sort: string): LetterRecord[] => {
   const found = letters.matching(filter);
   const keyOf = Object.hasOwn(by, sort) ? by[sort] : undefined;
   if (keyOf === undefined) return found;

@@ -1,4 +1,4 @@
-import { readFlow } from '../../../operate/messages/letters/flow.ts';
+import { readFlow } from '../../../operate/messages/letters/list.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { changeDeliveries, wake } from '../../verbs/deliveries.ts';
 import { hourly } from '../../views/hourly.ts';

@@ -1,5 +1,5 @@
 import { changed, changedInEditor, changeFrom, removalOf } from '../../../../operate/messages/edit/change.ts';
-import { findLetter } from '../../../../operate/messages/letters/find-letter.ts';
+import { findLetter } from '../../../../operate/messages/letters/list.ts';
 import type { ReplayOptions } from '../../../../operate/messages/replay/replay.ts';
 import type { RunOptions } from '../../../../operate/messages/replay/run.ts';
 import { RefusedError, UsageError } from '../../../../operate/stage/command-errors.ts';
