@@ -639,38 +639,23 @@ describe('script in what others write', () => {
   const archived = `discarded/${new Date().toISOString().slice(0, 10)}-${encodeURIComponent('x').slice(0, 1)}`;
   const put = async (Key: string, Body: string) =>
     (await hostile.target.s3()).send(new PutObjectCommand({ Bucket: hostile.bucket, Key, Body }));
+  /** What each of these names, with the first word before it. */
+  const evils = (what: string, names: string): Record<string, string> =>
+    Object.fromEntries(names.split(' ').map((name) => [name, evil(`${what}-${name}`)]));
   const failure = (kind: 'rejected' | 'uncertain') => ({
-    ...failureOf(evil('failureFunction'), 'rejected'),
-    ...{ kind, message: evil('failureMessage'), remedy: evil('remedy'), title: evil('title') },
-    ...{ detail: evil('detail'), operation: evil('operation'), required: evil('required') },
-    ...{ firstAt: evil('firstAt'), lastAt: evil('lastAt') },
+    ...failureOf('', 'rejected'),
+    ...evils('failure', 'function message remedy title detail operation required firstAt lastAt'),
+    kind,
   });
-  const history = JSON.stringify({
-    deeds: [
-      {
-        ...{ what: 'edited', at: evil('deedAt'), by: evil('deedBy'), why: evil('deedWhy') },
-        ...{ letter: evil('deedLetter'), kind: evil('deedKind'), original: evil('original') },
-      },
-    ],
-  });
+  const deed = { what: 'edited', ...evils('deed', 'at by why letter kind original') };
+  const history = JSON.stringify({ deeds: [deed] });
   const controls = '\0\u0007\u001B[31m\u009B31m\u2066\u200F\u061C';
   const facts = (kind: string) => ({
-    ...{
-      function: evil('recordFunction') + controls,
-      kind: kind + (kind.length > 20 ? controls : ''),
-      error: evil('error'),
-      words: evil('words') + controls,
-    },
-    ...{ remedy: evil('recordRemedy'), required: evil('recordRequired'), operation: evil('recordOperation') },
-    ...{
-      eventId: evil('eventId'),
-      user: evil('user'),
-      orgUnit: evil('orgUnit'),
-      thing: evil('thing') + controls,
-    },
-    ...{ resource: evil('resource'), history, by: evil('by'), why: evil('why'), as: evil('as') },
-    ...{ writtenMs: Date.now(), atMs: Date.now(), firstMs: Date.now(), nextMs: Date.now(), replays: 9 },
-    ...{ attempts: 1, handle: evil('handle') },
+    ...evils('record', 'error remedy required operation eventId user orgUnit resource by why as handle'),
+    ...{ function: evil('record-function') + controls, words: evil('record-words') + controls },
+    ...{ thing: evil('record-thing') + controls, kind: kind + (kind.length > 20 ? controls : ''), history },
+    ...{ writtenMs: Date.now(), atMs: Date.now(), firstMs: Date.now(), nextMs: Date.now() },
+    ...{ replays: 9, attempts: 1 },
   });
 
   beforeAll(async () => {
@@ -699,9 +684,9 @@ describe('script in what others write', () => {
     await writeRecord(desk, 'ended-message', { state: 'discarded', facts: facts('rejected') });
     const now = new Date().toISOString();
     const line = {
-      ...{ audit: 'begin', id: evil('auditId'), at: now, who: evil('who'), command: evil('command') },
-      ...{ reason: evil('reason'), filter: { [evil('filter')]: evil('filterValue') } },
-      ...{ counts: { [evil('count')]: 1 }, letters: [evil('auditLetter'), 'ended-message', id] },
+      ...{ audit: 'begin', at: now, ...evils('audit', 'id who command reason') },
+      ...{ filter: evils('audit', 'filter'), counts: { [evil('count')]: 1 } },
+      letters: [evil('auditLetter'), 'ended-message', id],
     };
     await put(`audit/${now.slice(0, 10).replaceAll('-', '/')}/x-begin.json`, JSON.stringify(line));
     await put(`${archived}/${evil('key')}.jsonl`, JSON.stringify({ letter: evil('archived') }));
@@ -719,18 +704,10 @@ describe('script in what others write', () => {
     const of = (path: string, name: string): string =>
       path.replace(/:\w+/, encodeURIComponent(name)).replace(/live$/, 'live?part=yes');
     const q = encodeURIComponent(evil('query'));
-    const names = [
-      'id',
-      'function',
-      'kind',
-      'status',
-      'error',
-      'user',
-      'orgUnit',
-      'since',
-      'until',
-      'cause',
-    ].concat(...['minReplays', 'sort', 'page', 'days', 'unheld', 'run', 'log']);
+    const names =
+      'id function kind status error user orgUnit since until cause minReplays sort page days unheld run log'.split(
+        ' ',
+      );
     const queries = [`id=${id}`, 'user=301', names.map((name) => `${name}=${q}`).join('&')];
     const screens = reading.filter((path) => !/\.\w+$/.test(path));
     const looksAt = async (): Promise<void> => {
@@ -817,7 +794,7 @@ describe('script in what others write', () => {
   test('all that others write was shown as text, so that this proves something', () => {
     const all = [...pages.values()].map((page) => read(page).text).join('\n');
     const shown =
-      'failureFunction remedy title detail attribute comments fieldName bodyId deedBy deedWhy error words recordFunction recordRemedy user orgUnit thing by why who command reason count key operator column cell jsonField kind waitKind query'.split(
+      'failure-function failure-remedy failure-title failure-detail attribute comments fieldName bodyId deed-by deed-why record-error record-words record-function record-remedy record-user record-orgUnit record-thing record-by record-why audit-who audit-command audit-reason count key operator column cell jsonField kind waitKind query reason'.split(
         ' ',
       );
     expect(shown.filter((field) => !new RegExp(`${field}\\\\?"`).test(all))).toEqual([]);
