@@ -9,35 +9,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeRecord } from '../../../../lib/delivery/letters/write-record.ts';
 import { groupIdOf } from '../../../../lib/operate/reviews/reconcile/groups.ts';
 import { errorSentence } from '../../../../lib/show/cli/print/error-sentence.ts';
-import { createApp } from '../../../../lib/show/console/app.ts';
-import type { Desk } from '../../../../lib/show/console/desk.ts';
 import { createSession } from '../../../../lib/show/console/guard.ts';
 import { findingOf, reportOf, writeRun } from '../../operate/reviews/reconcile/runs.ts';
 import { recordOf, writeSnapshot } from '../../operate/reviews/snapshots/waiting-import.ts';
 import { eventBody, failureOf, functionNames, type Office, officesForTests } from '../cli/office.ts';
-import { type Answer, type Opened, openConsole, read, send, sendRaw } from './attacker.ts';
+import { type Answer, appWith, type Opened, openConsole, read, send, sendRaw } from './attacker.ts';
 
 const offices = officesForTests();
 
 const boundary = '----WebKitFormBoundary0123456789abcdef';
 
-/** The console without what it shows: its routes, and how a browser signs in. */
-const signingIn = () => {
-  const session = createSession();
-  const host = '0123456789abcdef.localhost:1';
-  const desk = { integrations: new Map(), session, signal: new AbortController().signal };
-  const app = createApp(desk as unknown as Desk, { host, sentence: String, onUse: () => {} });
-  const exchange = (token: string, next = '/') =>
-    app.request(`http://${host}/session`, {
-      method: 'POST',
-      headers: { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },
-      body: new URLSearchParams({ token, next }),
-    });
-  return { session, app, exchange };
-};
-
 /** Every route that the console has, so that a new one is attacked, too. */
-const routes = signingIn()
+const routes = appWith()
   .app.routes.filter(({ method }) => method !== 'ALL')
   .map(({ method, path }) => ({ method, path }));
 const changing = routes.flatMap(({ method, path }) => (method === 'GET' ? [] : [path]));
@@ -412,7 +395,7 @@ describe('no right to come in', () => {
       }
   });
   const otherCookie = async (): Promise<string> => {
-    const { session, exchange } = signingIn();
+    const { session, exchange } = appWith();
     return (await exchange(session.token)).headers.get('set-cookie')?.split(';')[0] ?? '';
   };
   const wrong: [what: string, headers: (at: Opened) => object | Promise<object>][] = [
@@ -447,7 +430,7 @@ describe('no right to come in', () => {
     expect((await send(ours.port, inQuery)).status).toBe(401);
   });
   test('a new token, which another browser shows in its address, uses up the one before', async () => {
-    const { session, exchange } = signingIn();
+    const { session, exchange } = appWith();
     const before = session.token;
     const token = session.newToken();
     expect([(await exchange(before)).status, (await exchange(token)).status]).toEqual([403, 303]);
@@ -455,7 +438,7 @@ describe('no right to come in', () => {
     expect([(await exchange(address)).status, (await exchange(address)).status]).toEqual([303, 403]);
   });
   test('guessed tokens do not use the real one up, which lets one of twenty in', async () => {
-    const { session, exchange } = signingIn();
+    const { session, exchange } = appWith();
     for (const guess of ['', ' ', 'A'.repeat(43), 'undefined', '\0', '🦉', 'x'.repeat(100_000)]) {
       const guessed = await exchange(guess);
       expect([guessed.status, guessed.headers.get('set-cookie')]).toEqual([403, null]);
@@ -491,12 +474,12 @@ describe('sent away after signing in', () => {
     ...['/\u2028', '/ü', '@evil.example', '.evil.example', '', '/\u007F', '/a\\b', '/%5C\\evil.example'],
   ];
   test.each(elsewhere)('next is %j', async (next) => {
-    const { session, exchange } = signingIn();
+    const { session, exchange } = appWith();
     const { status, headers } = await exchange(session.token, next);
     expect([status, headers.get('location')]).toEqual([303, '/']);
   });
   test('next is a screen of ours, for whoever has the token alone', async () => {
-    const { session, exchange } = signingIn();
+    const { session, exchange } = appWith();
     const next = '/letters?kind=rejected&error=a%20b';
     expect((await exchange(session.token, next)).headers.get('location')).toBe(next);
     // As where another site leads to a screen with a token behind its address: the script sends it.
