@@ -276,8 +276,9 @@ describe.concurrent('an answer', () => {
       })),
     );
     for (const command of ['groups', 'list', 'replay --dry-run', 'discard --all --reason r --dry-run']) {
-      const { out } = await sisRelay(`letters ${command} ${stack}`);
+      const { out, asked } = await sisRelay(`letters ${command} ${stack}`);
       expect(out.split('\n').filter((line) => line.length > 100 && !line.includes(folder))).toEqual([]);
+      expect(asked).toEqual([]);
     }
   });
 
