@@ -1,7 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
@@ -12,6 +10,7 @@ import { handler } from '../../functions/change-poll.ts';
 import { createDynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
 import { createPlace } from '../../lib/sources/changes/position.ts';
 import { refusedKeyOf } from '../../lib/sources/changes/services.ts';
+import { type Moment, startDeadlyProxy } from '../lib/operate/messages/letters/deadly-proxy.ts';
 import { mapping, registration, startChanges } from '../lib/sources/changes/changes.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
@@ -109,8 +108,6 @@ describe('the last id', () => {
   });
 });
 
-type Moment = { at: number; when: 'before' | 'after' };
-
 /** Every call that a run makes, in its order. */
 const calls = [
   'the mapping is read',
@@ -122,19 +119,22 @@ const calls = [
   'the last id is stored',
 ];
 const moments = calls.flatMap((call, at) =>
-  (['before', 'after'] as const).map((when) => ({ moment: `${when} ${call}`, at, when })),
+  (['before', 'unanswered'] as const).map((when): [string, Moment] => [
+    `${when === 'before' ? 'before' : 'after'} ${call}`,
+    { request: at + 1, at: when },
+  ]),
 );
 
 describe('a run that dies', () => {
-  test.each(moments)('$moment loses no change', { tags: ['long'] }, async ({ at, when }) => {
-    const name = `killed-${at}-${when}`;
+  test.each(moments)('%s loses no change', { tags: ['long'] }, async (_, moment) => {
+    const name = `killed-${moment.request}-${moment.at}`;
     const wanted = Array.from({ length: 11 }, (_, each) => `${name}-${each}`);
     const bad = `${name}-bad`;
     changes.has([
       ...wanted.map((id) => registration(id, { operation: 'deleted' })),
       registration(bad, { content: { status: 'registered' } }),
     ]);
-    expect(await run(name, { at, when })).toBeUndefined();
+    expect(await run(name, moment)).toBeUndefined();
     expect(await run(name)).toMatchObject({ outcome: 'done' });
     const found = await taken();
     expect([...new Set(found)].sort()).toEqual([...wanted].sort());
@@ -161,64 +161,26 @@ async function taken(): Promise<string[]> {
 }
 
 /** One invocation in a process of its own, killed at a moment: then there is no summary. */
-async function run(name: string, moment?: Moment): Promise<unknown> {
-  let child: ChildProcess | undefined;
-  let count = 0;
-  const kill = (at: number, when: Moment['when']): boolean => {
-    if (moment === undefined || at !== moment.at || when !== moment.when) return false;
-    child?.kill('SIGKILL');
-    return true;
-  };
+async function run(name: string, moment: Moment = { request: 1_000, at: 'before' }): Promise<unknown> {
+  let kill = () => {};
+  const { sqs, dynamodb, secretsManager } = stack.description;
+  const servers = { queues: sqs, tables: dynamodb, secrets: secretsManager };
+  const proxy = await startDeadlyProxy(servers, moment, () => kill());
   const own: Record<string, string> = {
     ...settingsOf(stack.description, 'change-poll'),
     ...{ ...settings(), CHANGES_NAME: name },
   };
-  const servers = await Promise.all(
-    ['S3', 'SQS', 'DYNAMODB', 'SECRETS_MANAGER'].map(async (service) => {
-      const variable = `AWS_ENDPOINT_URL_${service}`;
-      const server = await passing(own[variable] ?? '', () => count++, kill);
-      return { server, variable };
-    }),
-  );
-  const env = Object.fromEntries(
-    servers.map(({ server, variable }) => [
-      variable,
-      `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ]),
-  );
+  for (const service of ['S3', 'SQS', 'DYNAMODB', 'SECRETS_MANAGER'])
+    own[`AWS_ENDPOINT_URL_${service}`] = proxy.url;
   // The client of SQS goes by the address of a queue.
-  const queue = own.DEAD_LETTER_QUEUE_URL?.replace(stack.description.sqs, `${env.AWS_ENDPOINT_URL_SQS}`);
-  child = spawn(process.execPath, [join(import.meta.dirname, '../lib/sources/changes/process.ts')], {
-    env: { PATH: process.env.PATH, ...own, ...env, DEAD_LETTER_QUEUE_URL: queue },
+  own.DEAD_LETTER_QUEUE_URL = own.DEAD_LETTER_QUEUE_URL?.replace(sqs, proxy.url) ?? '';
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../lib/sources/changes/process.ts')], {
+    env: { PATH: process.env.PATH, ...own },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const [out] = await Promise.all([buffer(child.stdout!), once(child, 'close')]);
-  for (const { server } of servers) {
-    server.closeAllConnections();
-    server.close();
-  }
+  kill = () => child.kill('SIGKILL');
+  const [out] = await Promise.all([buffer(child.stdout), once(child, 'close')]);
+  await proxy.close();
   const told = `${out}`.split('\n').find((line) => line.startsWith('{"summary"'));
   return told && JSON.parse(told).summary;
-}
-
-/** Passes calls on, and counts them; a connection that is only opened is none. */
-async function passing(
-  upstream: string,
-  next: () => number,
-  kill: (at: number, when: Moment['when']) => boolean,
-) {
-  const server = createServer(async (request, response) => {
-    const body = await buffer(request);
-    const isCall = request.headers.authorization !== undefined;
-    const number = isCall ? next() : -1;
-    if (kill(number, 'before')) return void request.socket.destroy();
-    const { host, connection, 'content-length': _, expect: __, ...headers } = request.headers;
-    const sent = { method: request.method!, headers: headers as Record<string, string> };
-    const answer = await fetch(upstream + request.url, body.length > 0 ? { ...sent, body } : sent);
-    const text = Buffer.from(await answer.arrayBuffer());
-    if (kill(number, 'after')) return void request.socket.destroy();
-    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' }).end(text);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return server;
 }

@@ -140,6 +140,9 @@ describe('org units', () => {
     ]);
     await controls.settings({ pageSize: 20 });
     await controls.fault({ status: 503 }, { path: 'orgstructure/$', times: 1 });
+    // Some of them meet the pace; the last step is repeated.
+    const refusal = { type: 'AccessDeniedException', status: 400 };
+    await controls.awsFault('dynamodb', { action: 'UpdateItem', times: 9, ...refusal });
     const answer = await fill();
     expect(answer).toMatchObject({
       outcome: 'filled',

@@ -155,14 +155,14 @@ describe('the platform replaces a whole value, so', () => {
     return { comments, privateComments };
   };
 
-  test('with both comments given, nothing is read', async () => {
+  test.each([
+    ['Well done 🎉\n"<b>"', 'Late by a day'],
+    ['', ''],
+  ])('with both comments given, nothing is read: %j and %j', async (comments, privateComments) => {
     await earlier('old', 'old, private');
-    const data = { ...message, comments: 'Well done 🎉\n"<b>"', privateComments: 'Late by a day' };
+    const data = { ...message, comments, privateComments };
     expect(await relay.deliver(data)).toMatchObject({ outcomes: ['done'], requests: ['PUT 200'] });
-    expect(await held()).toEqual({
-      comments: comment('Well done 🎉\n"<b>"'),
-      privateComments: comment('Late by a day'),
-    });
+    expect(await held()).toEqual({ comments: comment(comments), privateComments: comment(privateComments) });
   });
 
   test.each([
@@ -180,12 +180,6 @@ describe('the platform replaces a whole value, so', () => {
     });
     expect(await held()).toEqual({ comments: comment(comments), privateComments: comment(privateComments) });
     expect(await values()).toMatchObject([{ pointsNumerator: 5 }]);
-  });
-
-  test('empty comments, both given, clear both and read nothing', async () => {
-    await earlier('old', 'old, private');
-    expect(await relay.deliver(message)).toMatchObject({ requests: ['PUT 200'] });
-    expect(await held()).toEqual({ comments: comment(''), privateComments: comment('') });
   });
 
   test('where there is no value yet, there is nothing to keep', async () => {
@@ -232,16 +226,6 @@ describe('the platform replaces a whole value, so', () => {
       operation: `GET ${valuePath}`,
     });
     expect(await values()).toMatchObject([{ pointsNumerator: 1, writes: 0 }]);
-  });
-
-  test('half of a 404 is read again', async () => {
-    const { privateComments: _, ...partial } = message;
-    await relay.controls().fault({ truncate: true }, { method: 'GET', path: 'values/301$' });
-    const { outcomes, requests } = await relay.deliver(partial);
-    expect([outcomes, requests]).toEqual([
-      ['waiting', 'done'],
-      ['GET 404', 'GET 404', 'PUT 200'],
-    ]);
   });
 
   test.each([

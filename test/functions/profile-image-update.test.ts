@@ -68,12 +68,6 @@ describe('the size of an image', () => {
 });
 
 describe('a profile image', () => {
-  test('takes the place of the one before it', async () => {
-    await relay.deliver(image(await relay.putFile('images/first', await picture('portrait.png'))));
-    await relay.deliver(image(await relay.putFile('images/second', await picture('portrait.jpg'))));
-    expect(await images()).toMatchObject([{ userId: 301, contentType: 'image/jpeg', writes: 2 }]);
-  });
-
   test('is opened and sent anew after a clock that was off, and once more when it is right again', async () => {
     const bytes = await picture('portrait.png');
     const uri = await relay.putFile('images/clock', bytes);

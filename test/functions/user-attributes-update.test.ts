@@ -17,24 +17,15 @@ const text = '6d0b3e5c-5a0b-4c9e-9b6f-0c8f3a1d2e01';
 const creation = { field: { name: 'Cohort', description: 'The year of entry', dataTypeId: text } };
 
 describe('the attributes of a user', () => {
-  test('are those of the message, in the place of all that there were', async () => {
-    expect(await relay.deliver({ userId: 301, attributes: [campus] })).toMatchObject({
-      outcomes: ['done'],
-      requests: ['PUT 200'],
-      letters: [],
+  test.each([
+    ['one', [campus]],
+    ['several, of several values or none', [pronouns, { attributeId: 'clubs', value: [] }]],
+    ['none', []],
+  ])('are those of the message, in the place of all that there were: %s', async (_, attributes) => {
+    expect(await relay.deliver({ userId: 301, attributes })).toMatchObject({
+      ...{ outcomes: ['done'], requests: ['PUT 200'], letters: [] },
     });
-    expect(await attributesOf(301)).toEqual({ userId: 301, attributes: [campus], writes: 1 });
-  });
-
-  test('can be several, of several values or none', async () => {
-    const clubs = { attributeId: 'clubs', value: [] };
-    await relay.deliver({ userId: 303, attributes: [pronouns, clubs] });
-    expect(await attributesOf(303)).toMatchObject({ attributes: [pronouns, clubs] });
-  });
-
-  test('are cleared where the message has none', async () => {
-    await relay.deliver({ userId: 301, attributes: [] });
-    expect(await attributesOf(301)).toMatchObject({ attributes: [] });
+    expect(await attributesOf(301)).toEqual({ userId: 301, attributes, writes: 1 });
   });
 
   test('may not be told by the letter of a refusal', async () => {

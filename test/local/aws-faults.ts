@@ -31,16 +31,16 @@ export type Fault = z.infer<typeof FaultSchema>;
 export function faultList() {
   let active: { fault: Fault; left: number; until: number }[] = [];
   return {
-    /** Answers what is wrong with the fault, or null when it is in force from now on. */
-    add(json: string): string | null {
-      const parsed = FaultSchema.safeParse(parseJson(json));
-      if (!parsed.success) return z.prettifyError(parsed.error);
-      const { times = Number.POSITIVE_INFINITY, forMs = Number.POSITIVE_INFINITY } = parsed.data;
-      active.push({ fault: parsed.data, left: times, until: Date.now() + forMs });
-      return null;
-    },
-    clear() {
-      active = [];
+    /** Answers `POST` and `DELETE /_local/faults`. */
+    control(method: string | undefined, json: string, response: ServerResponse): void {
+      if (method === 'DELETE') active = [];
+      else {
+        const { data, error } = FaultSchema.safeParse(parseJson(json));
+        if (error) return void response.writeHead(400).end(z.prettifyError(error));
+        const { times = Number.POSITIVE_INFINITY, forMs = Number.POSITIVE_INFINITY } = data;
+        active.push({ fault: data, left: times, until: Date.now() + forMs });
+      }
+      response.writeHead(204).end();
     },
     isAny: (): boolean => active.length > 0,
     /** The oldest fault that this call meets; it counts as having happened. */

@@ -3,8 +3,8 @@ import { CreateQueueCommand, type QueueAttributeName, type SQSClient } from '@aw
 import { buildApp } from 'fauxqs';
 import { traced } from '../../lib/runtime/aws/error.ts';
 import { type Fault, faultList, refusalOf, suffer } from './aws-faults.ts';
-import { tellDate } from './date-header.ts';
 import { withoutHttp } from './files-here.ts';
+import { tellDate } from './listening.ts';
 import { tellOfObjects } from './object-notices.ts';
 import {
   acceptEveryPlane,
@@ -121,13 +121,13 @@ function acceptFaults(app: App) {
   const list = faultList();
   const met = new WeakMap<Request, Fault>();
 
-  app.post('/_local/faults', async (request, reply) => {
-    const problem = list.add(String(request.body));
-    return reply.code(problem ? 400 : 204).send(problem ?? undefined);
-  });
-  app.delete('/_local/faults', async (_request, reply) => {
-    list.clear();
-    return reply.code(204).send();
+  app.route({
+    method: ['POST', 'DELETE'],
+    url: '/_local/faults',
+    handler: (request, reply) => {
+      reply.hijack();
+      list.control(request.method, String(request.body), reply.raw);
+    },
   });
   app.addHook('preHandler', async (request, reply) => {
     if (request.url.startsWith('/_local/')) return;

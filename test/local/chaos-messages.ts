@@ -24,10 +24,10 @@ export type Message = {
 export type Random = () => number;
 
 /** As many versions as a thing has at most. */
-const versions = 8;
+export const versions = 8;
 const course = 2001;
 const learner = 110;
-const submitters = Array.from({ length: 10 }, (_, at) => 6_001 + at);
+export const submitters = Array.from({ length: 10 }, (_, at) => 6_001 + at);
 const roleOf = (version: number): number => 1_000 + version;
 
 /** So many files of different sizes there are to hand in: by name and size the function knows its own again. */
@@ -37,26 +37,18 @@ export const sizes = 97;
 export const imageOf = (picture: Buffer, version: number): Buffer =>
   Buffer.concat([picture, Buffer.from(`version ${version}`)]);
 
-/** What must be on the platform, and in Secrets Manager, for all messages to be possible. */
-export const chaosSeed = (messages: number) => {
-  const users = Array.from({ length: messages }, (_, at) => ({ userId: 10_000 + at }));
+/** What must be on the platform for all messages to be possible. */
+export function chaosSeed(messages: number) {
+  const userIds = [...Array.from({ length: messages }, (_, at) => 10_000 + at), ...submitters];
   return {
-    submitters,
-    versions,
-    platform: {
-      roles: range(versions).map((version) => ({ roleId: roleOf(version), name: `Role ${version}` })),
-      users: [...users, ...submitters.map((userId) => ({ userId }))],
-      enrollments: [...users, ...submitters.map((userId) => ({ userId }))].map(({ userId }) => ({
-        orgUnitId: course,
-        userId,
-        roleId: learner,
-      })),
-    },
+    roles: range(versions).map((version) => ({ roleId: roleOf(version), name: `Role ${version}` })),
+    users: userIds.map((userId) => ({ userId })),
+    enrollments: userIds.map((userId) => ({ orgUnitId: course, userId, roleId: learner })),
   };
-};
+}
 
 /** What a kind of message changes: a creation and a removal of one enrollment are versions of the same thing. */
-const thingOf = (kind: Kind, name: string | number): string => `${kind.replace(/-.*/, '')} ${name}`;
+const thingOf = (kind: Kind, name: unknown): string => `${kind.replace(/-.*/, '')} ${name}`;
 
 /** Messages of all kinds: things of one to eight versions each. */
 export function plan(count: number, random: Random, bucket: string): Message[] {
@@ -82,7 +74,9 @@ function messageOf(
 ): Message {
   const id = randomUUID();
   const userId = 10_000 + thing;
-  const upload = (name: string) => `s3://${bucket}/${name}`;
+  const fileOf = (name: string, type: string) => ({
+    ...{ uri: `s3://${bucket}/chaos/${name}`, contentType: type },
+  });
   const data = {
     'grade-push': {
       orgUnitId: course,
@@ -95,17 +89,10 @@ function messageOf(
     'enrollment-create': { orgUnitId: course, userId, roleId: roleOf(version) },
     'enrollment-remove': { orgUnitId: course, userId },
     'submission-upload': {
-      orgUnitId: course,
-      folderId: 7_001,
-      userId: submitters[thing % submitters.length],
-      files: [
-        { uri: upload(`chaos/${thing % sizes}.pdf`), name: `${id}.pdf`, contentType: 'application/pdf' },
-      ],
+      ...{ orgUnitId: course, folderId: 7_001, userId: submitters[thing % submitters.length] },
+      files: [{ ...fileOf(`${thing % sizes}.pdf`, 'application/pdf'), name: `${id}.pdf` }],
     },
-    'profile-image-update': {
-      userId,
-      file: { uri: upload(`chaos/${version}.png`), contentType: 'image/png' },
-    },
+    'profile-image-update': { userId, file: fileOf(`${version}.png`, 'image/png') },
   }[kind];
   const time = new Date(anHourAgoMs + version * 60_000).toISOString();
   const body = JSON.stringify({ specversion: '1.0', id, source: '/sis', type: `sis.${kind}.v1`, time, data });
@@ -144,7 +131,7 @@ export function judge(
 
 /** An enrollment that is not there: whichever of its removals was done. */
 function removed(thing: string, all: Message[], { enrollments = [] }: PlatformState): number[] {
-  if (enrollments.some(({ userId }) => thing === thingOf('enrollment-remove', Number(userId)))) return [];
+  if (enrollments.some(({ userId }) => thing === thingOf('enrollment-remove', userId))) return [];
   return all.flatMap(({ kind, version }) => (kind === 'enrollment-remove' ? [version] : []));
 }
 
@@ -152,43 +139,30 @@ function removed(thing: string, all: Message[], { enrollments = [] }: PlatformSt
 function versionsIn(state: PlatformState, picture: Buffer): Map<string, number[]> {
   const held = new Map<string, number[]>();
   const add = (thing: string, version: number) => held.set(thing, [...(held.get(thing) ?? []), version]);
-  const images = new Map(
-    range(versions).map((version) => [
-      createHash('sha256').update(imageOf(picture, version)).digest('hex'),
-      version,
-    ]),
-  );
+  const digestOf = (version: number) => createHash('sha256').update(imageOf(picture, version)).digest('hex');
+  const digests = range(versions).map(digestOf);
   for (const { userId, pointsNumerator, gradeObjectId } of state.gradeValues ?? [])
-    if (gradeObjectId === 5_001) add(thingOf('grade-push', Number(userId)), Number(pointsNumerator));
+    if (gradeObjectId === 5_001) add(thingOf('grade-push', userId), Number(pointsNumerator));
   for (const { userId, roleId } of state.enrollments ?? [])
-    if (Number(roleId) >= 1_000) add(thingOf('enrollment-create', Number(userId)), Number(roleId) - 1_000);
+    if (Number(roleId) >= 1_000) add(thingOf('enrollment-create', userId), Number(roleId) - 1_000);
   for (const id of handedIn(state)) add(thingOf('submission-upload', id), 0);
-  for (const { userId, sha256, file } of state.profileImages ?? [])
-    add(
-      thingOf('profile-image-update', Number(userId)),
-      images.get(String(sha256 ?? (file as Row)?.sha256)) ?? -1,
-    );
+  for (const { userId, sha256 } of state.profileImages ?? [])
+    add(thingOf('profile-image-update', userId), digests.indexOf(String(sha256)));
   return held;
 }
 
-type Row = Record<string, unknown>;
+const range = (length: number): number[] => Array.from({ length }, (_, at) => at);
 
-function range(length: number): number[] {
-  return Array.from({ length }, (_, at) => at);
-}
-
-export function pick<Value>(values: readonly Value[], random: Random): Value {
-  return values[Math.floor(random() * values.length)] as Value;
-}
+export const pick = <Value>(values: readonly Value[], random: Random): Value =>
+  values[Math.floor(random() * values.length)] as Value;
 
 /** In any order, one in twenty twice; those about one thing come so close to each other that they meet. */
 export function inTurmoil(messages: Message[], random: Random): Message[] {
   const near = 40;
   return messages
     .flatMap((message, at) =>
-      (random() < 0.05 ? [message, message] : [message]).map((copy) => ({ copy, at })),
+      (random() < 0.05 ? [message, message] : [message]).map((copy) => ({ copy, at: at + random() * near })),
     )
-    .map(({ copy, at }) => ({ copy, at: at + random() * near }))
     .sort((a, b) => a.at - b.at)
     .map(({ copy }) => copy);
 }

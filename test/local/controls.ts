@@ -1,46 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { platformsHere } from './platform/control-here.ts';
+import type { PlatformChanges, PlatformRemovals } from './platform/control.ts';
+import type { Fault } from './platform/faults.ts';
+import { platformsHere } from './platform/server.ts';
+import type { World } from './platform/world.ts';
 import type { StackDescription } from './stack.ts';
 
-export type PlatformRequest = {
-  at: string;
-  method: string;
-  path: string;
-  userId: number | null;
-  status: number | null;
-};
+export type PlatformRequest = Omit<World['requests'][number], 'queryNames'>;
 
 /** In place of an answer, or done to it. */
-export type Effect =
-  | { status: number; headers?: Record<string, string>; body?: unknown; when?: 'before' | 'after' }
-  | { delayMs: number }
-  | { reset: 'before' | 'after' }
-  | { truncate: true }
-  | { endless: true };
+export type Effect = Fault['then'];
 
 /** `path` is a regular expression; `times` is 1 unless given. */
-type FaultOptions = { method?: string; path?: string; times?: number; probability?: number; seed?: number };
+type FaultOptions = NonNullable<Fault['match']> & Pick<Fault, 'times' | 'probability' | 'seed'>;
 
-type GradeValueKey = { gradeObjectId: number; userId: number };
-type EnrollmentKey = { orgUnitId: number; userId: number };
-type CommentChange = { content: string; type: 'Text' | 'Html' };
-type GradeValueChange = GradeValueKey & {
-  pointsNumerator?: number;
-  pass?: boolean;
-  value?: string;
-  text?: string;
-  comments?: CommentChange;
-  privateComments?: CommentChange;
-  lastModified?: string;
-};
-
-/** Of rows that are there: what is not named stays as it is, also when the row was modified last. */
-type PlatformChanges = {
-  gradeValues?: GradeValueChange[];
-  enrollments?: (EnrollmentKey & { roleId?: number })[];
-};
 type AwsService = 'sqs' | 's3' | 'secretsManager' | 'dynamodb';
-type PlatformRemovals = { gradeValues?: GradeValueKey[]; enrollments?: EnrollmentKey[] };
 
 export type PlatformState = Record<string, Record<string, unknown>[]>;
 

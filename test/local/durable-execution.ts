@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 /** What AWS allows an execution. */
-export const awsQuotas = { operations: 3_000, resultBytes: 256 * 1024, writtenBytes: 100 * 1024 ** 2 };
+const quotas = { operations: 3_000, resultBytes: 256 * 1024, writtenBytes: 100 * 1024 ** 2 };
 
 export type Update = {
   Id: string;
@@ -57,7 +57,7 @@ const isOver = ({ Status }: Operation): boolean =>
   ['SUCCEEDED', 'FAILED', 'CANCELLED', 'TIMED_OUT'].includes(Status);
 
 /** The records of one execution: what it did, what waits until when, and which call may go on with it. */
-export function newExecution(arn: string, input: string, quotas = awsQuotas) {
+export function newExecution(arn: string, input: string) {
   const operations = new Map<string, Operation>();
   const root: Operation = {
     ...{ Id: randomUUID(), Type: 'EXECUTION', Status: 'STARTED', StartTimestamp: new Date() },
@@ -106,8 +106,7 @@ export function newExecution(arn: string, input: string, quotas = awsQuotas) {
     const known = operations.get(Id);
     refuseUnless(ParentId === undefined || operations.get(ParentId)?.Type === 'CONTEXT', 'Invalid parent');
     refuseUnless(known === undefined || known.Type === Type, `Invalid type ${Type} of ${Id}`);
-    const allowed = transitions[Type]?.[Action];
-    refuseUnless(allowed?.includes(known?.Status) === true, `Invalid ${Action} of ${known?.Status} ${Type}`);
+    refuseUnless(known === undefined || !isOver(known), `Invalid ${Action} of ${known?.Status} ${Type}`);
     count(update);
     const before = known ?? {
       Id,
@@ -127,7 +126,6 @@ export function newExecution(arn: string, input: string, quotas = awsQuotas) {
   return {
     arn,
     root,
-    /** What it was asked for, and what it has used of what it may. */
     used: () => ({ operations: counted, bytes: writtenBytes }),
     operations: (): Operation[] => [...operations.values()],
 
@@ -215,21 +213,6 @@ function dueMsOf(operation: Operation, deadlines: ReadonlyMap<string, number>): 
   if (Type === 'WAIT' && Status === 'STARTED') return WaitDetails?.ScheduledEndTimestamp.getTime();
   return Status === 'PENDING' ? StepDetails?.NextAttemptTimestamp?.getTime() : undefined;
 }
-
-type Statuses = (Operation['Status'] | undefined)[];
-
-/** Of which status an operation may be for each action; `undefined` where it is new. */
-const transitions: Partial<Record<Update['Type'], Partial<Record<Update['Action'], Statuses>>>> = {
-  STEP: {
-    START: [undefined, 'READY'],
-    SUCCEED: [undefined, 'STARTED', 'READY'],
-    FAIL: [undefined, 'STARTED', 'READY'],
-    RETRY: [undefined, 'STARTED', 'READY'],
-  },
-  CONTEXT: { START: [undefined], SUCCEED: ['STARTED'], FAIL: ['STARTED'] },
-  WAIT: { START: [undefined], CANCEL: ['STARTED'] },
-  CALLBACK: { START: [undefined], CANCEL: ['STARTED'] },
-};
 
 function stateAfter(update: Update, { StepDetails }: Operation): Partial<Operation> {
   const { Type, Action, ContextOptions, StepOptions, WaitOptions } = update;

@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DurableExecutionClient } from '@aws/durable-execution-sdk-js';
-import { tellDate } from './date-header.ts';
 import {
-  awsQuotas,
   type CallbackAnswer,
   type DurableExecution,
   newExecution,
@@ -16,6 +13,7 @@ import {
 } from './durable-execution.ts';
 import { createEventSourceMappings } from './event-source-mappings.ts';
 import type { InvokeResult } from './lambda-runtime-api.ts';
+import { listening, tellDate } from './listening.ts';
 
 export type DurableOptions = {
   /** As an event source or a person would name it: without a version. */
@@ -35,7 +33,6 @@ export type OnCheckpoint = (
 type Options = {
   /** So many operations are told at a time; few, so that there is more than one page of them. */
   pageSize?: number;
-  quotas?: Partial<typeof awsQuotas>;
   onCheckpoint?: OnCheckpoint;
   /** How it waits; default: as long as it takes. */
   pause?(ms: number, signal: AbortSignal): Promise<unknown>;
@@ -61,7 +58,6 @@ export type DurableExecutions = Awaited<ReturnType<typeof startDurableExecutions
  */
 export async function startDurableExecutions({
   pageSize = 20,
-  quotas,
   onCheckpoint,
   pause = (ms, signal) => sleep(ms, undefined, { signal }),
 }: Options = {}) {
@@ -80,7 +76,7 @@ export async function startDurableExecutions({
       response.end(JSON.stringify({ Type: 'User', message }));
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { url, close } = await listening(server);
 
   async function answer(request: IncomingMessage, response: ServerResponse) {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://lambda');
@@ -174,7 +170,7 @@ export async function startDurableExecutions({
   }
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
 
     mappings,
 
@@ -222,7 +218,7 @@ export async function startDurableExecutions({
       invoke: (event: object) => Promise<InvokeResult>,
     ): Promise<InvokeResult> {
       const arn = `${functionArn}:1/durable-execution/${name}/${randomUUID()}`;
-      const execution = newExecution(arn, JSON.stringify(event ?? {}), { ...awsQuotas, ...quotas });
+      const execution = newExecution(arn, JSON.stringify(event ?? {}));
       const stopped = Promise.withResolvers<InvokeResult>();
       const it: Known = {
         execution,
@@ -248,10 +244,7 @@ export async function startDurableExecutions({
 
     async close(): Promise<void> {
       for (const it of known.values()) if (it.status === 'RUNNING') it.stop();
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
+      await close();
     },
   };
 

@@ -32,52 +32,30 @@ const inFolder = () => `events/enrollment-create/${randomUUID()} ü+1.jsonl`;
 const bucket = () => relay.description().bucket;
 const enrolled = () => relay.rows('enrollments');
 
-describe('an event takes effect', () => {
-  const wraps: [string, (each: object) => string][] = [
-    ['in SNS', (each) => inTopic(JSON.stringify(each))],
-    ['in EventBridge', (each) => onBus(each)],
-    ['in EventBridge within SNS', (each) => inTopic(onBus(each))],
-    ['in SNS within EventBridge', (each) => onBus(JSON.parse(inTopic(JSON.stringify(each))))],
-  ];
-  test.each(wraps)('%s, once', async (_, wrapped) => {
-    const own = event(303);
-    expect(await endOf(wrapped(own))).toMatchObject({ outcome: 'done', letters: [] });
-    await ended(own.id).toBe('done');
-    expect(await enrolled()).toContainEqual(expect.objectContaining({ orgUnitId: 2001, userId: 303 }));
-    // However it is wrapped, it is the same event.
-    expect(await endOf(JSON.stringify(own))).toMatchObject({ outcome: 'duplicate' });
-  });
-  test.each(wraps)('%s; one that is refused is a letter with the body byte for byte', async (_, wrapped) => {
-    const body = ` ${wrapped(event(999_999))}\n`;
-    expect(await endOf(body)).toMatchObject({ outcome: 'parked', letters: [{ body }] });
-    const invalid = wrapped(event(303, { data: { orgUnitId: 2001 } }));
-    const message = expect.stringContaining('The message is not valid: data.userId: is missing');
-    expect(await endOf(invalid)).toMatchObject({
-      ...{ outcome: 'parked', letters: [{ body: invalid, failure: { kind: 'invalid', message } }] },
-    });
-  });
-  test('not of an envelope that holds none', async () => {
-    const body = inTopic('Dear Ann Lee');
-    expect(await endOf(body)).toMatchObject({
-      outcome: 'parked',
-      reason: 'The message is not valid: the body is a notification of SNS whose Message is not JSON',
-      letters: [{ body, failure: { kind: 'invalid' } }],
-    });
+test('an event takes effect within EventBridge within SNS, and is the same event as without them', async () => {
+  const own = event(303);
+  expect(await endOf(inTopic(onBus(own)))).toMatchObject({ outcome: 'done', letters: [] });
+  expect(await enrolled()).toContainEqual(expect.objectContaining({ orgUnitId: 2001, userId: 303 }));
+  expect(await endOf(JSON.stringify(own))).toMatchObject({ outcome: 'duplicate' });
+});
+
+test('one that is refused is a letter with the body byte for byte', async () => {
+  const body = ` ${inTopic(onBus(event(999_999)))}\n`;
+  expect(await endOf(body)).toMatchObject({ outcome: 'parked', letters: [{ body }] });
+  const invalid = inTopic(onBus(event(303, { data: { orgUnitId: 2001 } })));
+  const message = expect.stringContaining('The message is not valid: data.userId: is missing');
+  expect(await endOf(invalid)).toMatchObject({
+    ...{ outcome: 'parked', letters: [{ body: invalid, failure: { kind: 'invalid', message } }] },
   });
 });
 
 describe('a file of events', () => {
   const three = () => [301, 302, 303].map((userId) => event(userId));
-  test.each([
-    [
-      'JSON Lines',
-      (events: object[]) => `\uFEFF${events.map((each) => JSON.stringify(each)).join('\r\n')}\n`,
-    ],
-    ['a list', (events: object[]) => JSON.stringify(events, null, 2)],
-  ])('of %s is sent to the queue, event by event', async (_, written) => {
+  test('is sent to the queue, event by event', async () => {
     const events = three();
     const key = inFolder();
-    await relay.putFile(key, written(events));
+    const lines = events.map((each) => JSON.stringify(each)).join('\r\n');
+    await relay.putFile(key, `\uFEFF${lines}\n`);
     const priority = { DataType: 'String', StringValue: 'bulk' };
     const end = await endOf(noticeOf({ bucket: bucket(), key }), { priority });
     expect(end).toMatchObject({ outcome: 'done' });
@@ -124,68 +102,58 @@ describe('a file of events', () => {
     await ended(good[0]?.id ?? '').toBe('done');
   });
 
-  test.each<[string, () => Promise<{ bucket?: string; key: string }>, RegExp, string]>([
+  const own = 'events/enrollment-create/';
+  const tooMany = `${JSON.stringify(event(303))}\n`.repeat(51);
+
+  test.each<[string, { bucket?: string; key?: string; file?: string | Buffer }, RegExp, string]>([
     [
       'of another bucket',
-      async () => ({ bucket: 'other', key: inFolder() }),
+      { bucket: 'other' },
       /not under events\/enrollment-create\/ of this stage/,
       'rejected',
     ],
     [
       'of another function',
-      async () => ({ key: 'events/grade-push/1.jsonl' }),
+      { key: 'events/grade-push/1.jsonl' },
       /not under events\/enrollment-create\//,
       'rejected',
     ],
-    [
-      'that is not there',
-      async () => ({ key: inFolder() }),
-      /does not exist, or may not be read \(S3 answered 404\)/,
-      'invalid',
-    ],
+    ['that is not there', {}, /does not exist, or may not be read \(S3 answered 404\)/, 'invalid'],
     [
       'that leads elsewhere',
-      async () => ({ key: 'events/enrollment-create/../../other/key' }),
+      { key: `${own}../../other/key` },
       /segment that consists only of periods/,
       'invalid',
     ],
     [
       'that is something else',
-      async () => {
-        const key = inFolder();
-        await relay.putFile(key, 'course;user\nMATH;ann\n');
-        return { key };
-      },
-      /neither JSON Lines nor a JSON array of events/,
+      { file: 'course;user\nMATH;ann\n' },
+      /neither JSON Lines nor a JSON array/,
       'rejected',
     ],
     [
       'that is too large',
-      async () => {
-        const key = inFolder();
-        await relay.putFile(key, Buffer.alloc(5_000_001, ' '));
-        return { key };
-      },
-      /has 5000001 bytes; the limit is 5000000/,
+      { file: Buffer.alloc(5_000_001, ' ') },
+      /5000001 bytes; the limit is 5000000/,
       'invalid',
     ],
     [
       'of too many events',
-      async () => {
-        const key = inFolder();
-        await relay.putFile(key, `${JSON.stringify(event(303))}\n`.repeat(51));
-        return { key };
-      },
+      { file: tooMany },
       /holds more than 50 events\. Only the first 50 were sent/,
       'rejected',
     ],
-  ])('%s is a letter that tells what to do', async (_, file, message, kind) => {
-    const notice = noticeOf({ bucket: bucket(), ...(await file()) });
-    const { outcome, letters } = await endOf(notice);
-    expect(outcome).toBe('parked');
-    const failure = { kind, message: expect.stringMatching(message), remedy: expect.stringMatching(/./) };
-    expect(letters).toMatchObject([{ body: notice, failure }]);
-  });
+  ])(
+    '%s is a letter that tells what to do',
+    async (_, { key = inFolder(), file, ...place }, message, kind) => {
+      if (file !== undefined) await relay.putFile(key, file);
+      const notice = noticeOf({ bucket: bucket(), key, ...place });
+      const { outcome, letters } = await endOf(notice);
+      expect(outcome).toBe('parked');
+      const failure = { kind, message: expect.stringMatching(message), remedy: expect.stringMatching(/./) };
+      expect(letters).toMatchObject([{ body: notice, failure }]);
+    },
+  );
 
   test.each(['[]', ' \n'])('without events (%j) is done', async (text) => {
     const key = inFolder();

@@ -7,7 +7,6 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { SQSEvent, SQSMessageAttribute, SQSRecord, SQSRecordAttributes } from 'aws-lambda';
-import { Consumer } from 'sqs-consumer';
 import type { InvokeResult } from './lambda.ts';
 
 export type QueueMapping = {
@@ -22,75 +21,57 @@ export type QueueMapping = {
   onError?(error: Error): void;
 };
 
+/** SQS hands out at most so many messages at once, and deletes as many. */
+const maxOfSqs = 10;
+/** Before a queue that could not be read is asked again. */
+const pauseMs = 200;
+
 /** Brings a queue's messages to a function, and takes those away that it is done with, as Lambda does for SQS. */
 export function mapQueue(mapping: QueueMapping): { stop(): Promise<void> } {
-  const consumers = Array.from({ length: mapping.pollers }, () => poller(mapping));
-  for (const consumer of consumers) consumer.start();
+  const { batchSize, onError = (error) => console.error(error) } = mapping;
+  let isOver = false;
+  /** Until nothing is waiting, or an event is full: Lambda would wait for more, up to its batching window. */
+  const batch = async (): Promise<Message[]> => {
+    // A poll that is broken off takes the messages along that it was about to bring, so stop waits for it: keep it short.
+    const all = await receive(mapping, { most: batchSize, waitSeconds: 1 });
+    for (let more = all; more.length === maxOfSqs && all.length < batchSize; all.push(...more))
+      more = await receive(mapping, { most: batchSize - all.length }).catch((error) => {
+        onError(error);
+        return [];
+      });
+    return all;
+  };
+  const poll = async (): Promise<void> => {
+    while (!isOver) {
+      const messages = await batch().catch(async (error) => {
+        onError(error);
+        await sleep(pauseMs);
+        return [];
+      });
+      if (messages.length > 0) await settle(mapping, messages).catch(onError);
+    }
+  };
+  const polls = Array.from({ length: mapping.pollers }, poll);
   return {
     /** Done when the batches in flight are. */
     async stop() {
-      for (const consumer of consumers) consumer.stop();
-      while (consumers.some(({ status }) => status.isPolling)) await sleep(10);
+      isOver = true;
+      await Promise.all(polls);
     },
   };
 }
 
-/** SQS hands out at most so many messages at once, and deletes as many. */
-const maxOfSqs = 10;
-
-function poller(mapping: QueueMapping): Consumer {
-  const { sqs, queueUrl, batchSize, onError = (error) => console.error(error) } = mapping;
-  let failed = false;
-  const consumer = Consumer.create({
-    sqs,
-    queueUrl,
-    batchSize: Math.min(batchSize, maxOfSqs),
-    // A poll that is broken off takes the messages along that it was about to bring, so stop waits for it: keep it short.
-    waitTimeSeconds: 1,
-    messageAttributeNames: ['All'],
-    messageSystemAttributeNames: ['All'],
-    // sqs-consumer tells of a message that could not be deleted, but does not try again.
-    shouldDeleteMessages: false,
-    async handleMessageBatch(messages) {
-      await settle(mapping, await gathered(mapping, messages)).catch(onError);
-      return undefined;
-    },
-    authenticationErrorTimeout: 0,
-    async preReceiveMessageCallback() {
-      if (failed) await sleep(pauseMs);
-      failed = false;
-    },
-  });
-  consumer.on('error', (error) => {
-    failed = true;
-    onError(error);
-  });
-  return consumer;
-}
-
-/** Before a queue that could not be read is asked again, which sqs-consumer does at once. */
-const pauseMs = 200;
-
-/** A batch larger than SQS hands out at once, as far as there is more. Lambda would wait for more, up to its batching window. */
-async function gathered(mapping: QueueMapping, received: Message[]): Promise<Message[]> {
-  const { sqs, queueUrl: QueueUrl, batchSize, onError = (error) => console.error(error) } = mapping;
-  const all = [...received];
-  for (let last = received; last.length === maxOfSqs && all.length < batchSize; all.push(...last)) {
-    const receive = new ReceiveMessageCommand({
-      QueueUrl,
-      MaxNumberOfMessages: Math.min(maxOfSqs, batchSize - all.length),
-      MessageAttributeNames: ['All'],
-      MessageSystemAttributeNames: ['All'],
-    });
-    last = await sqs.send(receive).then(
-      ({ Messages = [] }) => Messages,
-      (error) => {
-        onError(error);
-        return [];
-      },
-    );
-  }
-  return all;
+async function receive(
+  { sqs, queueUrl: QueueUrl }: QueueMapping,
+  { most, waitSeconds = 0 }: { most: number; waitSeconds?: number },
+): Promise<Message[]> {
+  const { Messages = [] } = await sqs.send(
+    new ReceiveMessageCommand({
+      ...{ QueueUrl, MaxNumberOfMessages: Math.min(maxOfSqs, most), WaitTimeSeconds: waitSeconds },
+      ...{ MessageAttributeNames: ['All'], MessageSystemAttributeNames: ['All'] },
+    }),
+  );
+  return Messages;
 }
 
 async function settle(mapping: QueueMapping, messages: Message[]) {

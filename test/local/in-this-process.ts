@@ -3,16 +3,21 @@ import { createJobStore } from '../../lib/delivery/durable/store.ts';
 import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import { createServices, type Services } from '../../lib/delivery/handle/services.ts';
 import type { Outcome } from '../../lib/message/failure.ts';
-import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
+import { integrationNamed } from '../../lib/operate/stage/integrations.ts';
 import { settingsFrom } from '../../lib/runtime/aws/settings.ts';
 import { createObserve, type MessageReport } from '../../lib/runtime/telemetry/observe.ts';
 import type { Lambda } from './lambda.ts';
-import { type Stack, type StackDescription, settingsOf } from './stack.ts';
+import { type Stack, type StackDescription, settingsAsDeployed, settingsOf } from './stack.ts';
 
 type Hearing = {
   onLog?: ((functionName: string, line: string) => void) | undefined;
+  onReport?(report: MessageReport): void;
   /** After the invocation in which a message came to its end. */
   onEnd?(messageId: string, outcome: Outcome): void;
+  /** What a container has in place of its own. */
+  change?(services: Services): Partial<Services>;
+  /** With the waits of a deployment, which are longer. */
+  asDeployed?: boolean;
 };
 
 /** As long as Lambda lets any of them run: an attempt that might not end in the time that is left is not begun. */
@@ -26,39 +31,50 @@ export const jobServicesHere = ({ s3, executions, description }: Stack, bucket =
 
 /**
  * The functions that a queue triggers, in this process, each in one container: for who needs what they do, and not the process
- * that each of them has, which takes a second to start. They log nothing, but to who asks for it.
+ * that each of them has, which takes a second to start. They log nothing, but to who asks for it. One that is recycled is begun
+ * anew with the next of its messages, and knows nothing of what was done before.
  */
 export const inThisProcess = (
   description: StackDescription,
   settings: Record<string, string> = {},
-  { onLog, onEnd = () => {} }: Hearing = {},
+  { onLog, onReport, onEnd, change, asDeployed = false }: Hearing = {},
 ): Lambda => {
   const handlers = new Map<string, ReturnType<typeof handlerOf>>();
   const started: Services[] = [];
-  const level = onLog === undefined ? 'silent' : 'info';
 
   const start = async (name: string) => {
-    const integration = (await loadIntegrations()).get(name);
+    const integration = await integrationNamed(name);
     if (integration === undefined) throw new Error(`${name} is not triggered by a queue`);
-    const environment = { ...settingsOf(description, name), LOG_LEVEL: 'silent', ...settings };
-    // The SDK's clients read them by themselves.
-    for (const [key, value] of Object.entries(environment))
-      if (key.startsWith('AWS_')) process.env[key] = value;
+    const local = (asDeployed ? settingsAsDeployed : settingsOf)(description, name);
+    const environment = { ...local, LOG_LEVEL: 'silent', ...settings };
+    // The SDK's clients read them by themselves, some of them with their first call.
+    const useEnvironment = () => {
+      for (const [key, value] of Object.entries(environment))
+        if (key.startsWith('AWS_')) process.env[key] = value;
+    };
+    useEnvironment();
     const services = createServices(name, settingsFrom(environment));
     started.push(services);
-    const observe = createObserve({
-      ...{ function: name, level, namespace: 'sis-relay' },
-      write: (line) => onLog?.(name, line),
-    });
+    const observe =
+      onLog === undefined
+        ? services.observe
+        : createObserve({
+            ...{ function: name, level: 'info', namespace: 'sis-relay' },
+            write: (line) => onLog(name, line),
+          });
     let ended: MessageReport[] = [];
     const message = (report: MessageReport) => {
       observe.message(report);
+      onReport?.(report);
       if (report.outcome !== 'waiting') ended.push(report);
     };
-    const handle = handlerOf(integration, () => ({ ...services, observe: { ...observe, message } }));
+    const own = { ...services, observe: { ...observe, message } };
+    const changed = { ...own, ...change?.(own) };
+    const handle = handlerOf(integration, () => changed);
     const handler: typeof handle = async (event, given) => {
+      useEnvironment();
       const answer = await handle(event, given);
-      for (const { messageId, outcome } of ended) onEnd(messageId, outcome);
+      for (const { messageId, outcome } of ended) onEnd?.(messageId, outcome);
       ended = [];
       return answer;
     };

@@ -7,24 +7,20 @@ import {
   SendMessageBatchCommand,
   SendMessageCommand,
 } from '@aws-sdk/client-sqs';
-import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../lib/delivery/handle/integration.ts';
-import type { Queues } from '../../lib/delivery/handle/queues.ts';
-import { createServices, type Services } from '../../lib/delivery/handle/services.ts';
+import type { Services } from '../../lib/delivery/handle/services.ts';
 import { type DeadLetter, type LetterFailure, letterOf } from '../../lib/delivery/letters/dead-letter.ts';
 import { parseMessage } from '../../lib/message/message.ts';
 import { messageFor } from '../../lib/operate/messages/replay/send-and-delete.ts';
 import { failureOf } from '../../lib/platform/client/failure-of.ts';
 import { createDynamoDb, type DynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
-import { settingsFrom } from '../../lib/runtime/aws/settings.ts';
 import type { MessageReport } from '../../lib/runtime/telemetry/observe.ts';
 import { localClient } from './aws.ts';
 import { controlsOf, type PlatformRequest } from './controls.ts';
-import { mapQueue } from './event-source-mapping.ts';
+import { inThisProcess } from './in-this-process.ts';
 import { passingTime } from './passing-time.ts';
-import { type Stack, settingsAsDeployed, startStack } from './stack.ts';
+import { type Stack, startStack } from './stack.ts';
 
 /** What became of one message. */
 export type MessageResult = {
@@ -57,11 +53,6 @@ export function parked({
   return { ...(failure as LetterFailure), requests };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what each takes for its data is its own affair.
-type AnyIntegration = Integration<any>;
-
-type Settings = () => Record<string, string> | Promise<Record<string, string>>;
-
 /**
  * A function in this process, fed from its real queue, for a test file. Before each test the platform is as it was at its
  * start, and the ledger is empty; each message is newer than the one before it. Beside it stand others, each with its own
@@ -70,8 +61,8 @@ type Settings = () => Record<string, string> | Promise<Record<string, string>>;
  */
 export function functionForTests<Data>(
   integration: Integration<Data>,
-  settings: Settings = () => ({}),
-  beside: readonly AnyIntegration[] = [],
+  settings: () => Record<string, string> = () => ({}),
+  beside: readonly { name: string }[] = [],
 ) {
   const { name } = integration;
   const time = passingTime();
@@ -80,10 +71,6 @@ export function functionForTests<Data>(
   const reports: MessageReport[] = [];
   let stack: Stack;
   let dynamodb: DynamoDb;
-  /** The container of each function that is handed messages; where there is none, a new one is, with the next of them. */
-  const containers = new Map<string, ReturnType<typeof handlerOf>>();
-  const started: Services[] = [];
-  let stop = async () => {};
   /** What a test does while its message waits for the first time. */
   let meanwhile: (() => unknown) | undefined;
   /** How many requests the platform has got, and letters were written, until now. */
@@ -107,75 +94,42 @@ export function functionForTests<Data>(
     return known;
   };
 
-  beforeAll(async () => {
-    stack = await startStack({ functions: false, visibilitySeconds: 720 });
-    dynamodb = createDynamoDb(localClient(stack.description.dynamodb));
-    const stops = [await begin(integration)];
-    for (const each of beside) stops.push(await begin(each));
-    stop = async () => {
-      await Promise.all(stops.map((end) => end()));
-      for (const { platform } of started) await platform.close();
-      await stack.close();
-    };
-  });
-
-  /** Feeds a function from its queue; answers what ends that. */
-  const begin = async (begun: AnyIntegration): Promise<() => Promise<void>> => {
-    const environment = {
-      ...settingsAsDeployed(stack.description, begun.name),
-      LOG_LEVEL: 'silent',
-      ...(await settings()),
-    };
-    // The SDK's clients read them by themselves, some of them with their first call: a file may test several functions.
-    const useEnvironment = () => {
-      for (const [key, value] of Object.entries(environment))
-        if (key.startsWith('AWS_')) process.env[key] = value;
-    };
-    let ended: string[] = [];
-    const message = (report: MessageReport) => {
-      reports.push(report);
-      progressOf(report.messageId).outcomes.push(report.outcome);
-      if (report.reason !== undefined) progressOf(report.messageId).reasons.push(report.reason);
-      if (report.outcome !== 'waiting') ended.push(report.messageId);
-    };
-    const startContainer = () => {
-      const services = createServices(begun.name, settingsFrom(environment));
-      started.push(services);
-      const delay: Queues['delay'] = async (waiting) => {
-        await services.queues.delay(waiting);
+  const change = ({ queues }: Services): Partial<Services> => ({
+    queues: {
+      ...queues,
+      delay: async (waiting) => {
+        await queues.delay(waiting);
         if (waiting.length === 0) return;
         const [act, shortest] = [meanwhile, Math.min(...waiting.map(({ seconds }) => seconds))];
         meanwhile = undefined;
         await act?.();
         time.pass(shortest * 1000);
-      };
-      const park: Queues['park'] = (letter) => {
-        written += 1;
-        return services.queues.park(letter);
-      };
-      const queues = { ...services.queues, delay, park };
-      const own = { queues, observe: { ...services.observe, message } };
-      return handlerOf(begun, () => ({ ...services, ...own }));
-    };
-    const mapping = mapQueue({
-      sqs: stack.sqs,
-      queueUrl: queueUrlOf(begun.name),
-      queueArn: queueArnOf(begun.name),
-      batchSize: 10,
-      pollers: 1,
-      invoke: async (event) => {
-        const context = { getRemainingTimeInMillis: () => 120_000 } as Context;
-        useEnvironment();
-        const handler = containers.get(begun.name) ?? startContainer();
-        containers.set(begun.name, handler);
-        const payload = await handler(event, context);
-        for (const messageId of ended) progressOf(messageId).end.resolve();
-        ended = [];
-        return { ok: true, payload };
       },
-    });
-    return () => mapping.stop();
+      park: (letter) => {
+        written += 1;
+        return queues.park(letter);
+      },
+    },
+  });
+  const onReport = (report: MessageReport): void => {
+    reports.push(report);
+    const { outcomes, reasons } = progressOf(report.messageId);
+    outcomes.push(report.outcome);
+    if (report.reason !== undefined) reasons.push(report.reason);
   };
+  const onEnd = (messageId: string): void => progressOf(messageId).end.resolve();
+
+  beforeAll(async () => {
+    stack = await startStack({
+      functions: [name, ...beside.map((each) => each.name)],
+      lambda: (description) =>
+        inThisProcess(description, settings(), { change, onReport, onEnd, asDeployed: true }),
+      ...{ visibilitySeconds: 720, containersPerFunction: 1 },
+    });
+    dynamodb = createDynamoDb(localClient(stack.description.dynamodb));
+  });
+  afterAll(() => stack.close());
+
   const controls = () => controlsOf(stack.description);
   /** Else a test's unanswered call would keep the next one's message waiting. */
   const forget = async (): Promise<void> => {
@@ -188,7 +142,6 @@ export function functionForTests<Data>(
     requested = 0;
     await forget();
   });
-  afterAll(() => stop());
 
   const takeLetters = async (): Promise<DeadLetter[]> => {
     if (written === 0) return [];
@@ -267,7 +220,7 @@ export function functionForTests<Data>(
     },
     /** What comes from now on is another container's, which knows nothing of what was done before. */
     inAnotherContainer: () => {
-      containers.clear();
+      for (const { name: each } of [integration, ...beside]) void stack.lambda?.recycle(each);
     },
     deliverTogether,
     /** Of each attempt at each message of the file, in their order. */

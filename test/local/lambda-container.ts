@@ -22,8 +22,6 @@ export type FunctionConfiguration = {
 export type ContainerOptions = {
   name: string;
   configuration: FunctionConfiguration;
-  /** Stops the process between two invocations, as Lambda does: no timer fires and no socket is read meanwhile. */
-  freeze: boolean;
   watchdog: Watchdog;
   onLog(line: string): void;
 };
@@ -44,7 +42,7 @@ const initTimeoutMs = 10_000;
 const memoryLookMs = 100;
 
 /** One process that runs a function's invocations one after the other, and the Runtime API that it alone speaks to. */
-export function startContainer({ name, configuration, freeze, watchdog, onLog }: ContainerOptions) {
+export function startContainer({ name, configuration, watchdog, onLog }: ContainerOptions) {
   const {
     env,
     timeoutMs,
@@ -80,7 +78,6 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
       if (invocation?.delivered)
         settle(invocation.result ?? failure('Runtime.InvalidResponse', 'no answer was given'));
       if (invocation) deliver(invocation);
-      else if (freeze) running?.signal('SIGSTOP');
     },
     onResult(id, result) {
       if (invocation?.id === id) invocation.result ??= result;
@@ -95,7 +92,6 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
     next.delivered = true;
     endAfter(timeoutMs);
     if (configuration.memoryMb !== undefined) watchMemory(configuration.memoryMb);
-    if (freeze) running?.signal('SIGCONT');
     api.deliver({ id: next.id, event: next.event, deadlineMs: Date.now() + timeoutMs, arn });
   }
 
@@ -138,12 +134,6 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
     return { ok: false, error: { errorType, errorMessage } };
   }
 
-  function signal(signal: NodeJS.Signals) {
-    running?.signal(signal);
-    // A stopped process meets its signal when it goes on.
-    if (freeze && signal !== 'SIGSTOP') running?.signal('SIGCONT');
-  }
-
   function end() {
     if (running?.pid === undefined) onEnd('Error: the container was ended before it ran');
     else running.signal('SIGKILL');
@@ -160,7 +150,7 @@ export function startContainer({ name, configuration, freeze, watchdog, onLog }:
       return invocation !== undefined;
     },
     ended: ended.promise,
-    signal,
+    signal: (signal: NodeJS.Signals) => running?.signal(signal),
     end,
     /** One at a time. */
     invoke(event: unknown): Promise<InvokeResult> {

@@ -76,7 +76,7 @@ export type Watchdog = ReturnType<typeof startWatchdog>;
 
 /**
  * Ends the processes, and removes their temporary files, when this one is gone, even by SIGKILL: their connection tells the
- * most of them, but one that is stopped, or in an endless loop, would never notice.
+ * most of them, but one in an endless loop would never notice.
  */
 export function startWatchdog() {
   const temporary = mkdtempSync(join(tmpdir(), 'sis-relay-lambda-'));

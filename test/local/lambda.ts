@@ -9,8 +9,6 @@ export type { InvokeResult } from './lambda-runtime-api.ts';
 type LambdaOptions = {
   functions: Record<string, FunctionConfiguration>;
   onLog?(functionName: string, line: string): void;
-  /** Processes are stopped (SIGSTOP) between two invocations, as on AWS: no timer fires, no socket is read meanwhile. */
-  freeze?: boolean;
   /** What carries on the executions of those functions that are durable. */
   executions?: DurableExecutions;
 };
@@ -28,12 +26,7 @@ type Pool = {
 export type Lambda = Awaited<ReturnType<typeof startLambda>>;
 
 /** AWS Lambda on this machine: each concurrent invocation of a function has a process of its own, kept for the next. */
-export async function startLambda({
-  functions,
-  onLog = () => {},
-  freeze = false,
-  executions,
-}: LambdaOptions) {
+export async function startLambda({ functions, onLog = () => {}, executions }: LambdaOptions) {
   const watchdog = startWatchdog();
   const pools = new Map(
     Object.entries(functions).map(([name, configuration]) => [name, newPool(configuration)]),
@@ -50,7 +43,6 @@ export async function startLambda({
     const container = startContainer({
       name,
       configuration,
-      freeze,
       watchdog,
       onLog: (line) => onLog(name, line),
     });
@@ -97,7 +89,7 @@ export async function startLambda({
       const candidates = living(pool);
       const chosen = candidates[Math.floor(Math.random() * candidates.length)];
       // Its end is known some milliseconds later only, and an invocation that came until then would end with it.
-      if (chosen && signal !== 'SIGSTOP' && signal !== 'SIGCONT') pool.retired.add(chosen);
+      if (chosen && signal !== 'SIGSTOP') pool.retired.add(chosen);
       chosen?.signal(signal);
       return chosen?.pid;
     },

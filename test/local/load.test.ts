@@ -2,94 +2,16 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { GetQueueAttributesCommand, SendMessageBatchCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, expect, test } from 'vitest';
-import { waitLimitMs } from '../limits.ts';
 import { localClient } from './aws.ts';
-import { controlsOf, type Effect } from './controls.ts';
+import { controlsOf } from './controls.ts';
 import { createFollower } from './play.ts';
 import { event } from './scenarios.ts';
 import { type Stack, startStack } from './stack.ts';
 
 let stack: Stack;
 afterEach(() => stack.close());
-
-const lengthOf = async (url: string | undefined): Promise<number> => {
-  const AttributeNames = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'] as const;
-  const command = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: [...AttributeNames] });
-  const { Attributes = {} } = await stack.sqs.send(command);
-  return AttributeNames.reduce((sum, name) => sum + Number(Attributes[name]), 0);
-};
-
-test('400 grades all arrive while a fifth of the requests fails', async () => {
-  stack = await startStack({
-    functions: ['grade-push'],
-    containersPerFunction: 4,
-    visibilitySeconds: 30,
-    settings: { WAIT_MAXIMUM_SECONDS: '2' },
-  });
-  const controls = controlsOf(stack.description);
-  const users = Array.from({ length: 400 }, (_, at) => 10_001 + at);
-  await controls.seed({ users: users.map((userId) => ({ userId })) });
-  const effects: Effect[] = [
-    { status: 503 },
-    { reset: 'before' },
-    { reset: 'after' },
-    { truncate: true },
-    { delayMs: 2_000 },
-  ];
-  const probability = 1 - 0.8 ** (1 / effects.length);
-  const times = 1_000_000;
-  for (const [at, effect] of effects.entries())
-    await controls.fault(effect, { path: '/values/', times, probability, seed: at + 1 });
-
-  // Every third message leaves a comment out, so that it is read first; every seventh grade is 0.
-  const grades = users.map((userId, at) => ({
-    userId,
-    points: at % 7 === 0 ? 0 : at / 8,
-    comments: `comment ${at}`,
-    ...(at % 3 === 0 ? {} : { privateComments: `private ${at}` }),
-  }));
-  const bodies = grades.map(({ points, ...rest }) =>
-    event('grade-push', {
-      orgUnitId: 2001,
-      gradeObjectId: 5001,
-      grade: { type: 'numeric', points },
-      ...rest,
-    }),
-  );
-  const QueueUrl = stack.description.queues['grade-push'];
-  for (let from = 0; from < bodies.length; from += 10) {
-    const Entries = bodies.slice(from, from + 10).map((MessageBody, at) => ({ Id: String(at), MessageBody }));
-    await stack.sqs.send(new SendMessageBatchCommand({ QueueUrl, Entries }));
-  }
-  await expect.poll(() => lengthOf(QueueUrl), { timeout: waitLimitMs, interval: 250 }).toBe(0);
-
-  const held = (await controls.state()).gradeValues ?? [];
-  const told = held.map(({ userId, pointsNumerator, comments, privateComments }) => ({
-    ...{ userId, points: pointsNumerator, comments, privateComments },
-  }));
-  const text = (content = '') => ({ content, type: 'Text' });
-  const sent = grades.map(({ comments, privateComments, ...grade }) => ({
-    ...{ ...grade, comments: text(comments), privateComments: text(privateComments) },
-  }));
-  const byUser = (one: { userId: unknown }, other: { userId: unknown }) =>
-    Number(one.userId) - Number(other.userId);
-  expect(told.sort(byUser)).toEqual(sent);
-  expect(await lengthOf(stack.description.deadLetters)).toBe(0);
-
-  const requests = await controls.requests();
-  const refused = requests.filter(
-    ({ method, status }) =>
-      status !== null && status >= 400 && status < 500 && !(method === 'GET' && status === 404),
-  );
-  expect(refused).toEqual([]);
-  const faults = (await controls.faults()).map(({ left }) => times - left);
-  const share = faults.reduce((sum, met) => sum + met, 0) / requests.length;
-  expect(Math.min(...faults)).toBeGreaterThan(8);
-  expect(share).toBeGreaterThan(0.15);
-  expect(share).toBeLessThan(0.25);
-});
 
 const megabyte = 1_000_000;
 

@@ -32,29 +32,6 @@ test.each([60, 80, 120])(
   },
 );
 
-test('each message has a line, and why, where the platform’s answer does not tell; how to go on is said once', () => {
-  const { screen, shown } = opened();
-  const operation = 'PUT /grades/1';
-  screen.log('grade-push', line({ outcome: 'done', operation, status: 200 }));
-  screen.log('grade-push', line({ outcome: 'waiting', waitSeconds: 4, reason: 'it must wait' }));
-  for (const eventId of ['e-2', 'e-3'])
-    screen.log(
-      'grade-push',
-      line({ outcome: 'parked', eventId, status: 404, operation, reason: 'not said' }),
-    );
-  const messages = [{ messageId: 'm-8' }, { messageId: 'm-9', eventId: 'e-9' }];
-  screen.log(
-    'grade-push',
-    JSON.stringify({ outcome: 'done', function: 'grade-push', messages, messageId: undefined }),
-  );
-  const text = shown();
-  expect(text).toMatch(/^\d\d:\d\d:\d\d {2}done +e-1\n +grade-push · PUT \/grades\/1 → 200$/m);
-  expect(text).toMatch(/^\d\d:\d\d:\d\d {2}waits 4 s +e-1\n.*\n +it must wait$/m);
-  expect(text).not.toContain('not said');
-  expect(text.match(/letters groups --local/g)).toHaveLength(1);
-  for (const id of ['m-8', 'e-9']) expect(text).toMatch(new RegExp(`done +${id}$`, 'm'));
-});
-
 test('of other lines only trouble is shown, in words, and controls nobody’s terminal', () => {
   const { screen, shown } = opened();
   shown();

@@ -12,8 +12,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { letterOf } from '../../lib/delivery/letters/dead-letter.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { controlsOf } from './controls.ts';
-import { report } from './play-program.ts';
-import { program } from './program.ts';
+import { program, report } from './play-program.ts';
 import { event } from './scenarios.ts';
 import { createScreen } from './screen.ts';
 import type { StackDescription } from './stack.ts';
@@ -258,15 +257,6 @@ describe('npm run local', () => {
     });
     expect(await readFile(stackFile(), 'utf8')).toBe(other?.said.out);
   });
-
-  test('says which option there is', isLong, async () => {
-    const stack = local('--functions=none');
-    expect(await stack.ended).toEqual([2, null]);
-    const err = expect.stringMatching(
-      /^Option '--functions' does not take an argument\. The one option is --no-functions: .*\n$/,
-    );
-    expect(stack.said).toEqual({ out: '', err });
-  });
 });
 
 describe('npm start', () => {
@@ -287,20 +277,6 @@ describe('npm start', () => {
     expect(said.out).not.toMatch(/\u001b/);
   });
 
-  test(
-    'invokes what has no queue: the schedule’s functions, and a replay of what was parked',
-    isLong,
-    async () => {
-      const { said, ended } = start('a replay:');
-      expect(await ended).toEqual([0, null]);
-      expect(said.out).toMatch(/^Functions without a queue are invoked: dead-letter-replay\.$/m);
-      expect(said.out).toMatch(
-        / parked +an unknown grade object .*\n.* done +a replay: .*dead-letter-replay · sent: 1, came back: 0$/m,
-      );
-      expect(last(said.out)).toMatch(/^✓ 2 of 2 scenarios ended as they must/);
-    },
-  );
-
   test('plays every function', async () => {
     const played = (await program()).map(({ step }) => step.function);
     const files = await readdir(join(project, 'functions'));
@@ -317,56 +293,26 @@ describe('npm start', () => {
     expect(said).toContain(`✗ ${step?.title}: how it ended: ["parked"] and not ["done"]`);
     expect(last(said)).toMatch(/^✗ 0 of 1 scenario ended as they must/);
   });
-
-  const heading = 'sis-relay, all of it on this machine\n';
-
-  test.each([
-    ['--fast', '', /^npm start takes no options\./],
-    // It says what it is before it has loaded what it plays.
-    ['no such misfortune', heading, /^There is no scenario whose title holds “no such misfortune”\.$/m],
-  ])('with %s says what it takes', isLong, async (word, out, says) => {
-    const { said, ended } = start(word);
-    expect(await ended).toEqual([2, null]);
-    expect(said).toEqual({ out, err: expect.stringMatching(says) });
-  });
 });
 
 describe('a node below 24, called directly', () => {
-  const refused = async (line: string) => {
+  test('ends npm start with a sentence that says what to run', async ({ skip }) => {
     const node = await oldNode();
-    if (node === undefined) return undefined;
-    const [, ...words] = line.split(' ');
+    if (node === undefined) return skip('there is no node below 24 on this machine');
+    const [, ...words] = scripts.start?.split(' ') ?? [];
     const { said, ended } = run(node, ...words);
-    const [status] = await ended;
-    return { status, ...said };
-  };
-  const told = {
-    status: 1,
-    out: '',
-    err: expect.stringMatching(
+    expect(await ended).toEqual([1, null]);
+    const err = expect.stringMatching(
       /^sis-relay needs Node 24 or newer, but this is Node v\d+\.\d+\.\d+\. Run `npm .*`: on Linux, macOS and Windows \(x64\) they use the Node that the project brings\.\n$/,
-    ),
-  };
-  const none = 'there is no node below 24 on this machine';
-
-  test('npm start ends with a sentence that says what to run', async ({ skip }) => {
-    const answer = await refused(scripts.start ?? '');
-    if (answer === undefined) return skip(none);
-    expect(answer).toEqual(told);
+    );
+    expect(said).toEqual({ out: '', err });
   });
 
-  test.for(Object.entries(scripts).filter(([, line]) => line.includes('test/run.js')))(
-    'npm run %s does so, too',
-    isLong,
-    async ([, line], { skip }) => {
-      const answer = await refused(line);
-      if (answer === undefined) return skip(none);
-      expect(answer).toEqual(told);
-    },
-  );
-
-  test('no npm script needs more of a shell than every shell has', () => {
-    for (const line of Object.values(scripts)) expect(line).not.toMatch(/^(exec |\w+=)|[';|$]/);
+  test('is met by every script that runs a program of the project, and none needs more than every shell has', () => {
+    for (const line of Object.values(scripts)) {
+      expect(line).not.toMatch(/^(exec |\w+=)|[';|$]/);
+      expect(line).toMatch(/^(node test\/run\.js .*|serverless package|biome .*)$/);
+    }
   });
 });
 

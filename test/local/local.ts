@@ -1,5 +1,5 @@
 import { constants, createWriteStream } from 'node:fs';
-import { access, link, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { access, link, mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { optionsOf } from '../options.ts';
 import { createLocalScreen } from './local-screen.ts';
@@ -69,26 +69,13 @@ async function writeDescription(): Promise<string | undefined> {
   try {
     for (;;) {
       if (await isLinked(draft, file)) return undefined;
-      const found = await readDescription();
-      const other = await platformIn(found);
+      const other = await platformIn(await readDescription());
       if (other !== undefined) return other;
-      await takeAway(found);
+      // It is what is left of a stack that was killed.
+      await rm(file, { force: true });
     }
   } finally {
     await rm(draft, { force: true });
-  }
-}
-
-/** What is left of a stack that was killed; not what another one, that is just starting, has put into its place meanwhile. */
-async function takeAway(found: string): Promise<void> {
-  const aside = `${file}.${process.pid}.old`;
-  try {
-    await rename(file, aside);
-    if ((await readFile(aside, 'utf8')).trim() !== found) await isLinked(aside, file);
-  } catch {
-    // It is gone already.
-  } finally {
-    await rm(aside, { force: true });
   }
 }
 

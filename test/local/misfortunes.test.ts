@@ -1,12 +1,8 @@
 // @module-tag long
-import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { DeadLetter } from '../../lib/delivery/letters/dead-letter.ts';
-import { waitLimitMs } from '../limits.ts';
-import { controlsOf, type PlatformRequest } from './controls.ts';
+import { controlsOf } from './controls.ts';
 import { collectLetters, createFollower, play } from './play.ts';
 import {
-  acts,
   event,
   gradeOf,
   keyOf,
@@ -16,58 +12,7 @@ import {
   secretOf,
   submissionOf,
 } from './scenarios.ts';
-import { type Stack, type StackOptions, startStack } from './stack.ts';
-
-const program = await acts();
-// The last acts change the clock and a key for everybody.
-const [quiet, upheavals] = [program.slice(0, 2), program.slice(2)];
-
-/** What befalls AWS itself, so one after the other. */
-// The SDK tries each call again by itself, so that one fault alone would not be noticed.
-const outages: Scenario[] = [
-  {
-    title: 'a dead-letter queue that takes nothing for a while',
-    function: 'grade-push',
-    bodies: [event('grade-push', { ...gradeOf(431, 0), grade: null })],
-    prepare: (controls) =>
-      controls.awsFault('sqs', {
-        action: 'SendMessage',
-        name: 'sis-relay-local-dead-letters',
-        times: 6,
-        status: 500,
-      }),
-    waits: 1,
-    outcomes: ['parked'],
-    letter: { kind: 'invalid', says: /cannot clear a grade/ },
-    requests: { path: /values\/431$/, are: [] },
-    holds: { table: 'gradeValues', where: { userId: 431 }, rows: [] },
-  },
-  {
-    title: 'a ledger that cannot be written: nothing is sent unprotected',
-    function: 'grade-push',
-    bodies: [event('grade-push', gradeOf(432, 6))],
-    prepare: (controls) => controls.awsFault('dynamodb', { action: 'UpdateItem', times: 3, status: 500 }),
-    waits: 1,
-    outcomes: ['done'],
-    requests: { path: /values\/432$/, are: ['PUT 200'] },
-    holds: { table: 'gradeValues', where: { userId: 432 }, rows: [{ pointsNumerator: 6, writes: 1 }] },
-  },
-  {
-    title: 'a ledger that may not be written: nothing is sent, and who must act is told',
-    function: 'grade-push',
-    bodies: [event('grade-push', gradeOf(438, 6))],
-    prepare: (controls) =>
-      controls.awsFault('dynamodb', { action: 'UpdateItem', times: 2, type: 'AccessDeniedException' }),
-    waits: 1,
-    waitsFor: {
-      kind: 'aws-refused',
-      says: /AWS refuses dynamodb:UpdateItem on the table sis-relay-local-ledger-by-resource .* an administrator/,
-    },
-    outcomes: ['done'],
-    requests: { path: /values\/438$/, are: ['PUT 200'] },
-    holds: { table: 'gradeValues', where: { userId: 438 }, rows: [{ pointsNumerator: 6, writes: 1 }] },
-  },
-];
+import { startStack } from './stack.ts';
 
 /** Without a ledger nobody knows what an attempt without an outcome has done. */
 const withoutLedger: Scenario[] = [
@@ -79,7 +24,6 @@ const withoutLedger: Scenario[] = [
       await controls.secret(secretOf(436, description), keyOf(436));
       await controls.fault({ reset: 'after' }, { method: 'POST', path: 'folders/7436' });
     },
-    outcomes: ['parked'],
     letter: { kind: 'uncertain', says: /If not, replay it/ },
     requests: { path: /whoami$|folders\/7436/, userId: 436, are: ['GET 200', 'POST null'] },
     holds: { table: 'submissions', where: { userId: 436 }, rows: [{ folderId: 7436 }] },
@@ -92,7 +36,6 @@ const withoutLedger: Scenario[] = [
       await controls.secret(secretOf(440, description), keyOf(440));
       await controls.fault({ status: 503 }, { method: 'GET', path: 'folders/7440' });
     },
-    outcomes: ['parked'],
     letter: { kind: 'uncertain', says: /the submissions there could not be read/ },
     requests: { path: /whoami$|folders\/7440/, userId: 440, are: ['GET 200', 'POST 200', 'GET 503'] },
     holds: { table: 'submissions', where: { userId: 440 }, rows: [{ folderId: 7440 }] },
@@ -107,80 +50,29 @@ const withoutLedger: Scenario[] = [
   },
 ];
 
-/** A stack with functions in processes of their own, on which scenarios are played; all that came of them. */
-async function playOn(program: Scenario[][], options: StackOptions = {}) {
-  const follower = createFollower();
-  const stack = await startStack({ ...scenarioStack, ...options, onLog: follower.onLog });
-  await controlsOf(stack.description).seed(scenarioSeed);
-  const letters = collectLetters(stack);
-  const problems = new Map<Scenario, string[]>();
-  const perform = async (scenario: Scenario) =>
-    problems.set(scenario, await play(scenario, { stack, follower, letters }));
-  for (const act of program) await Promise.all(act.map(perform));
-  return { stack, follower, problems, letters, requests: await controlsOf(stack.description).requests() };
-}
-
-const lengthOf = async ({ sqs }: Stack, url: string | undefined): Promise<number> => {
-  const AttributeNames = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'] as const;
-  const command = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: [...AttributeNames] });
-  const { Attributes = {} } = await sqs.send(command);
-  return AttributeNames.reduce((sum, name) => sum + Number(Attributes[name]), 0);
-};
-
-const claims =
-  (request: PlatformRequest) =>
-  ({ requests }: Scenario): boolean =>
-    requests?.path.test(request.path) === true && request.userId === (requests.userId ?? request.userId);
-
-let usual: Awaited<ReturnType<typeof playOn>>;
-let unprotected: typeof usual;
-let written: DeadLetter[];
+let options: Parameters<typeof play>[1];
+const problems = new Map<Scenario, string[]>();
 
 beforeAll(async () => {
-  [usual, unprotected] = await Promise.all([
-    playOn([...quiet, ...outages.map((outage) => [outage]), ...upheavals]),
-    playOn([withoutLedger], { settings: { LEDGER_TABLE: '' } }),
-  ]);
-  written = await usual.letters.end();
+  const follower = createFollower();
+  const stack = await startStack({
+    ...{ ...scenarioStack, onLog: follower.onLog },
+    settings: { ...scenarioStack.settings, LEDGER_TABLE: '' },
+  });
+  await controlsOf(stack.description).seed(scenarioSeed);
+  options = { stack, follower, letters: collectLetters(stack) };
+  await Promise.all(
+    withoutLedger.map(async (scenario) => problems.set(scenario, await play(scenario, options))),
+  );
 });
-
 afterAll(async () => {
-  await unprotected.letters.end();
-  await Promise.all([usual.stack.close(), unprotected.stack.close()]);
-});
-
-describe('through SQS and processes of their own, each message ends as it must', () => {
-  test.each([...program.flat(), ...outages])('$title', (scenario) => {
-    expect(usual.problems.get(scenario)).toEqual([]);
-  });
-
-  test('no request was made that no scenario accounts for', () => {
-    const scenarios = [...program.flat(), ...outages];
-    const theirs =
-      /\/values\/\d+$|\/mysubmissions\/$|\/enrollments\/(orgUnits\/.*)?$|\/profile\/user\/\d+\/image$/;
-    const stray = usual.requests.filter(
-      (request) => theirs.test(request.path) && !scenarios.some(claims(request)),
-    );
-    expect(stray).toEqual([]);
-  });
-
-  test('each parked message has its one letter, and nothing else has one', () => {
-    const parked = [...program.flat(), ...outages].filter(({ letter }) => letter);
-    const bodies = parked.map((scenario) => scenario.bodies.at(-1)).sort();
-    expect(written.map(({ body }) => body).sort()).toEqual(bodies);
-  });
-
-  test('nothing is left on a queue', async () => {
-    const urls = Object.values(usual.stack.description.queues);
-    await expect
-      .poll(() => Promise.all(urls.map((url) => lengthOf(usual.stack, url))), { timeout: waitLimitMs })
-      .toEqual(urls.map(() => 0));
-  });
+  await options.letters.end();
+  await options.stack.close();
 });
 
 describe('without a ledger', () => {
   test.each(withoutLedger)('$title', (scenario) => {
-    expect(unprotected.problems.get(scenario)).toEqual([]);
+    expect(problems.get(scenario)).toEqual([]);
   });
 });
 
@@ -209,10 +101,9 @@ describe('a scenario that ends otherwise than expected is told', () => {
       [/the platform’s gradeValues: \[\]/],
     ],
   ])('%s', async (_, wrong, told) => {
-    const { stack, follower } = unprotected;
     const bodies = [event('grade-push', { ...gradeOf(440, 0), grade: null })];
-    const { letters } = unprotected;
-    const problems = await play({ ...good, bodies, ...wrong }, { stack, follower, letters });
-    expect(problems).toEqual(told.map((pattern) => expect.stringMatching(pattern)));
+    expect(await play({ ...good, bodies, ...wrong }, options)).toEqual(
+      told.map((pattern) => expect.stringMatching(pattern)),
+    );
   });
 });

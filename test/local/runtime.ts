@@ -73,24 +73,18 @@ function contextOf(headers: IncomingMessage['headers']) {
   };
 }
 
-/** `folder/file.exported.name`: the file may be a source or a bundle. */
+/** `folder/file.exported`: the file may be a source or a bundle. */
 async function load(): Promise<Handler> {
-  const [, path, exported] = /^((?:.*\/)?[^./]+)\.(.+)$/.exec(handlerName) ?? [];
-  if (!path || !exported) throw named('Runtime.MalformedHandlerName', `${handlerName} is not file.export`);
+  const [, path = '', exported = ''] = /^(.*)\.(\w+)$/.exec(handlerName) ?? [];
   const stem = resolve(taskRoot, path);
-  const file = ['.mjs', '.js', '.cjs', '.ts']
-    .map((extension) => stem + extension)
-    .find((name) => existsSync(name));
+  const file = ['.mjs', '.js', '.ts'].map((extension) => stem + extension).find((name) => existsSync(name));
   if (!file) throw named('Runtime.ImportModuleError', `there is no file ${stem}`);
-  const module: unknown = await import(pathToFileURL(file).href).catch((error: NodeJS.ErrnoException) => {
+  const module = await import(pathToFileURL(file).href).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ERR_MODULE_NOT_FOUND') throw named('Runtime.ImportModuleError', error.message);
     if (error instanceof SyntaxError) throw named('Runtime.UserCodeSyntaxError', error.message);
     throw error;
   });
-  const handler = exported
-    .split('.')
-    .reduce((value, name) => (value as Record<string, unknown>)?.[name], module);
-  if (typeof handler === 'function') return handler as Handler;
+  if (typeof module[exported] === 'function') return module[exported];
   throw named('Runtime.HandlerNotFound', `${file} exports no function ${exported}`);
 }
 

@@ -58,19 +58,11 @@ export type StackOptions = {
   functionTimeoutMs?: number;
   visibilitySeconds?: number;
   containersPerFunction?: number;
-  freeze?: boolean;
   durable?: Parameters<typeof startDurableExecutions>[0];
-  /** Which function S3 invokes for new objects of the bucket. */
-  notified?: Notified;
+  /** Whether S3 invokes snapshot-import for new objects; default: yes. */
+  notices?: boolean;
   onLog?(functionName: string, line: string): void;
   onError?(error: Error): void;
-};
-
-type Notified = { function: string; prefix: string; suffixes: readonly string[] };
-
-/** As serverless.yml has it, though by EventBridge: the function ignores what is neither a zip nor a table. */
-const snapshotImport: Notified = {
-  ...{ function: 'snapshot-import', prefix: 'snapshots/', suffixes: [''] },
 };
 
 const prefix = 'sis-relay/local';
@@ -148,14 +140,12 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       : (options.lambda?.(description, options.settings) ??
         (await startFunctions(description, { ...options, executions })));
   if (lambda) executions.serve(lambda.invoke);
-  const { notified = snapshotImport } = options;
-  if (lambda && (await eventNames()).includes(notified.function))
+  // As serverless.yml has it, though by EventBridge: the function ignores what is neither a zip nor a table.
+  if (lambda && options.notices !== false)
     aws.onObject((notice) => {
-      const { key } = notice.s3.object;
-      const isWanted =
-        key.startsWith(notified.prefix) && notified.suffixes.some((each) => key.endsWith(each));
-      if (notice.s3.bucket.name !== bucket || !isWanted) return;
-      lambda.invoke(notified.function, { Records: [notice] }).catch(onError);
+      const { bucket: told, object } = notice.s3;
+      if (told.name === bucket && object.key.startsWith('snapshots/'))
+        lambda.invoke('snapshot-import', { Records: [notice] }).catch(onError);
     });
   const polled = typeof functions === 'boolean' ? queues.map(({ name }) => name) : functions;
   // Each of them holds a connection all the time: with those of a shared client they would keep it from all others.
@@ -256,7 +246,6 @@ async function startFunctions(description: StackDescription, options: FunctionsO
     taskRoot = root,
     functionTimeoutMs = 20_000,
     containersPerFunction = 2,
-    freeze = false,
     onLog,
     executions,
   } = options;
@@ -278,7 +267,6 @@ async function startFunctions(description: StackDescription, options: FunctionsO
   ]);
   return startLambda({
     functions: Object.fromEntries(functions),
-    freeze,
     executions,
     ...(onLog && { onLog }),
   });

@@ -1,14 +1,12 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import dynalite from 'dynalite';
 import { request } from 'undici';
 import { localRegion } from './aws.ts';
 import { faultList, refusalOf, suffer } from './aws-faults.ts';
-import { tellDate } from './date-header.ts';
+import { listening, tellDate } from './listening.ts';
 import { rememberExpressions } from './parsed-expressions.ts';
 import { tableKeys } from './table-keys.ts';
 
@@ -40,7 +38,7 @@ export async function startTables(
   server.removeAllListeners('request');
   server.on('request', async (asked: IncomingMessage, response: ServerResponse) => {
     tellDate(response);
-    if (asked.url === '/_local/faults') return void control(asked, response);
+    if (asked.url === '/_local/faults') return faults.control(asked.method, await text(asked), response);
     const action = `${asked.headers['x-amz-target']}`.split('.').at(-1) ?? '';
     const fault = faults.take(action, table);
     if (fault && !(await suffer(fault, response))) return;
@@ -53,28 +51,11 @@ export async function startTables(
     response.writeHead(refusal.status, { 'content-type': 'application/x-amz-json-1.0' }).end(body);
   });
 
-  async function control(asked: IncomingMessage, response: ServerResponse) {
-    if (asked.method === 'DELETE') faults.clear();
-    const problem = asked.method === 'POST' ? faults.add(await text(asked)) : null;
-    response.writeHead(problem ? 400 : 204).end(problem ?? undefined);
-  }
-
-  // As with AWS, a client ends an idle connection first.
-  server.keepAliveTimeout = 60_000;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await listening(server);
   await addLedgerTable(url, table);
   if (crosswalkTable !== undefined) await addCrosswalkTable(url, crosswalkTable);
   if (deskTable !== undefined) await addDeskTable(url, deskTable);
-  return {
-    url,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { url, close };
 }
 
 type Asked = { ReturnValuesOnConditionCheckFailure?: string };

@@ -18,6 +18,8 @@ type RunServices = {
 export type Run<Services = RunServices> = {
   services: Services;
   engine: Engine;
+  /** A step that is repeated after a failure that waiting can help, and after a crash. */
+  step<Result>(name: string, work: () => Promise<Result>): Promise<Result>;
   /** Prefix of the objects that only this execution needs. */
   folder: string;
   /** Time that the invocation had when it began. */
@@ -59,7 +61,10 @@ export const jobOf = <Request, Result, Services extends RunServices>({
       observe.flush();
     });
     const folder = `${prefix}${engine.executionArn.split('/').at(-1)}/`;
-    const run: Run<Services> = { services, engine, folder, wholeMs };
+    const run: Run<Services> = {
+      ...{ services, engine, folder, wholeMs },
+      step: (name, work) => engine.step(name, { work, backoff: services.limits.backoff }),
+    };
     try {
       return await work(request, run);
     } catch (error) {

@@ -46,7 +46,6 @@ import { UnusableSnapshot } from './unusable.ts';
 type Services = Pick<SnapshotServices, 'integrations'> & {
   store: ComparisonStore;
   limits: Pick<SnapshotServices['limits'], 'eventsPerPart' | 'compareMs'>;
-  /** Called with the progress, from 0 to 1. */
   onProgress?: OnProgress;
   isTrial?: boolean;
 };
@@ -60,7 +59,6 @@ export type Examined =
       id: string;
       /** Why a person must look at it first. */
       reasons: string[];
-      /** Number of parts to send. */
       parts: number;
       /** The snapshot that it was compared with; undefined: none was accepted before. */
       against?: string | undefined;
@@ -332,7 +330,6 @@ const settingsOf = async (store: ComparisonStore) => {
   throw new UnusableSnapshot(`${settingsKey} in the bucket is not valid: ${problems.join('; ')}`);
 };
 
-/** Parses an event as its function does. */
 const eventCheck =
   (integrations: ReadonlyMap<string, Integration<unknown>>, droppedMs: number): EventCheck =>
   (functionName, body) => {

@@ -1,6 +1,6 @@
-import type { Engine, Job } from '../../delivery/durable/job.ts';
+import type { Job } from '../../delivery/durable/job.ts';
 import { waitForOlderExecutions } from '../../delivery/durable/older-executions.ts';
-import { jobOf } from '../../delivery/durable/run.ts';
+import { jobOf, type Run } from '../../delivery/durable/run.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { type Examined, examine, lastAccepted, planOf } from './examine.ts';
 import { rowsTold } from './package/rows.ts';
@@ -23,7 +23,6 @@ export type ImportAnswer = {
   outcome: string;
   message: string;
   id?: string;
-  /** Key of its record. */
   record?: string;
 };
 
@@ -35,13 +34,12 @@ export const importJob = (services: () => Promise<SnapshotServices>): Job<string
     ...{ requestIn: keyIn, whatOf: () => 'the import of a snapshot', services },
     executions: () => executionsPrefix,
     work: async (key, run) => {
-      const { engine, services: world } = run;
-      const progress: Progress = {};
-      run.failed = (error) => fail(progress.id, error, world);
-      await waitForOlderExecutions(engine, { running: world.running, backoff: world.limits.backoff });
-      const answer = await importFile(engine, { world, progress, key });
+      const { engine, services } = run;
+      run.failed = (error) => fail(undefined, error, services);
+      await waitForOlderExecutions(engine, { running: services.running, backoff: services.limits.backoff });
+      const answer = await importFile(run, key);
       const { id } = answer;
-      return id === undefined ? answer : { ...answer, record: world.store.addressOf(recordKey(id)) };
+      return id === undefined ? answer : { ...answer, record: services.store.addressOf(recordKey(id)) };
     },
   });
   return {
@@ -53,44 +51,37 @@ export const importJob = (services: () => Promise<SnapshotServices>): Job<string
   };
 };
 
-/** What is known so far, for the report of a failure. */
-type Progress = { id?: string };
-type World = { world: SnapshotServices; progress: Progress; key: string };
+type ImportRun = Run<SnapshotServices>;
 
-const importFile = async (engine: Engine, given: World): Promise<ImportAnswer> => {
-  const { world, progress, key } = given;
-  const { store, limits } = world;
-  const { backoff } = limits;
-  const { dropped, startedAt } = await engine.step('begin', {
-    work: async () => ({ dropped: (await store.find(key)) ?? null, startedAt: new Date().toISOString() }),
-    backoff,
-  });
+const importFile = async (run: ImportRun, key: string): Promise<ImportAnswer> => {
+  const { services, step } = run;
+  const { dropped, startedAt } = await step('begin', async () => ({
+    dropped: (await services.store.find(key)) ?? null,
+    startedAt: new Date().toISOString(),
+  }));
   if (dropped === null) return { outcome: 'replaced', message: 'The file was deleted in the meantime.' };
-  await finishLast(engine, given);
-  const examined = await engine.step('compare', {
-    work: () => examine(dropped, { services: world, startedAt }),
-    backoff,
-  });
+  await finishLast(run, key);
+  const examined = await step('compare', () => examine(dropped, { services, startedAt }));
   if (examined.is === 'over') {
     const { is: _, ...answer } = examined;
-    await tell(answer.outcome, engine, world);
+    await tell(answer.outcome, run);
     return answer;
   }
-  progress.id = examined.id;
-  if (examined.reasons.length > 0 && !(await isApproved(examined, engine, world))) {
-    await tell('rejected', engine, world);
+  run.failed = (error) => fail(examined.id, error, services);
+  if (examined.reasons.length > 0 && !(await isApproved(examined, run))) {
+    await tell('rejected', run);
     return { outcome: 'rejected', message: 'Nothing was sent.', id: examined.id };
   }
-  return send(examined, engine, given);
+  return send(examined, run, key);
 };
 
 type ToBeSent = Extract<Examined, { is: 'to be sent' }>;
 
 const isApproved = async (
   { id, reasons }: ToBeSent,
-  engine: Engine,
-  { store, limits, observe }: SnapshotServices,
+  { engine, services, step }: ImportRun,
 ): Promise<boolean> => {
+  const { store, limits, observe } = services;
   const { approvalSeconds: timeoutSeconds, backoff } = limits;
   const answer = await engine.approval('approval', {
     ...{ timeoutSeconds, backoff, answerIn: (given) => decision.parse(given) },
@@ -101,108 +92,87 @@ const isApproved = async (
       observe.flush();
     },
   });
-  await engine.step('decided', {
-    work: () => {
-      if (answer?.decision === 'approved')
-        return change(store, id, { callbackId: undefined, decided: answer });
-      const endedAt = new Date().toISOString();
-      const over = { state: 'rejected', callbackId: undefined, endedAt } as const;
-      if (answer !== undefined) return change(store, id, { ...over, decided: answer });
-      const why = `${reasons.join('; ')}. It was not approved or rejected within ${Math.round(timeoutSeconds / 3_600)} hours`;
-      return change(store, id, { ...over, why });
-    },
-    backoff,
+  await step('decided', () => {
+    if (answer?.decision === 'approved') return change(store, id, { callbackId: undefined, decided: answer });
+    const endedAt = new Date().toISOString();
+    const over = { state: 'rejected', callbackId: undefined, endedAt } as const;
+    if (answer !== undefined) return change(store, id, { ...over, decided: answer });
+    const why = `${reasons.join('; ')}. It was not approved or rejected within ${Math.round(timeoutSeconds / 3_600)} hours`;
+    return change(store, id, { ...over, why });
   });
   return answer?.decision === 'approved';
 };
 
-const send = async (examined: ToBeSent, engine: Engine, { world, key }: World): Promise<ImportAnswer> => {
-  const { store, limits } = world;
-  const { backoff } = limits;
+const send = async (examined: ToBeSent, run: ImportRun, key: string): Promise<ImportAnswer> => {
+  const { store } = run.services;
   const { id, parts, against, accepted } = examined;
-  const isStill = await engine.step('begin to send', {
-    work: async () => {
-      const last = await lastAccepted(store, key);
-      if (last?.id !== against && last?.id !== id) return false;
-      await change(store, id, { state: 'sending', sendingAt: new Date().toISOString(), why: undefined });
-      // From here on the platform has some of it. If this import ends early, the next one finishes it first, and is compared with
-      // it.
-      await store.writeJson(acceptedKeyOf(key), { ...accepted, sending: true } satisfies AcceptedSnapshot);
-      return true;
-    },
-    backoff,
+  const isStill = await run.step('begin to send', async () => {
+    const last = await lastAccepted(store, key);
+    if (last?.id !== against && last?.id !== id) return false;
+    await change(store, id, { state: 'sending', sendingAt: new Date().toISOString(), why: undefined });
+    // From here on the platform has some of it. If this import ends early, the next one finishes it first, and is compared with
+    // it.
+    await store.writeJson(acceptedKeyOf(key), { ...accepted, sending: true } satisfies AcceptedSnapshot);
+    return true;
   });
   if (!isStill) {
-    await engine.step('superseded', {
-      work: async () => {
-        const why = 'another snapshot was accepted in the meantime';
-        await change(store, id, { state: 'superseded', why, endedAt: new Date().toISOString() });
-      },
-      backoff,
+    await run.step('superseded', async () => {
+      const why = 'another snapshot was accepted in the meantime';
+      await change(store, id, { state: 'superseded', why, endedAt: new Date().toISOString() });
     });
-    await tell('superseded', engine, world);
+    await tell('superseded', run);
     return { outcome: 'superseded', message: 'Another snapshot was accepted in the meantime.', id };
   }
-  return sendAll({ id, parts, accepted }, engine, { world, key });
+  return sendAll({ id, parts, accepted }, run, key);
 };
 
 /** Finishes a snapshot whose import ended while it was being sent. */
-const finishLast = async (engine: Engine, { world, key }: Pick<World, 'world' | 'key'>): Promise<void> => {
-  const { store, limits, observe } = world;
-  const last = await engine.step('what is left of the last one', {
-    work: async () => {
-      const last = await lastAccepted(store, key);
-      if (!last?.sending) return null;
-      const { sending: _, ...accepted } = last;
-      const { id } = accepted;
-      observe.warn(`the rest of the snapshot ${id} is sent now`);
-      const { parts } = await planOf(store, id);
-      return { id, parts: parts.length, accepted };
-    },
-    backoff: limits.backoff,
+const finishLast = async (run: ImportRun, key: string): Promise<void> => {
+  const { store, observe } = run.services;
+  const last = await run.step('what is left of the last one', async () => {
+    const last = await lastAccepted(store, key);
+    if (!last?.sending) return null;
+    const { sending: _, ...accepted } = last;
+    const { id } = accepted;
+    observe.warn(`the rest of the snapshot ${id} is sent now`);
+    const { parts } = await planOf(store, id);
+    return { id, parts: parts.length, accepted };
   });
-  if (last !== null) await sendAll(last, engine, { world, key });
+  if (last !== null) await sendAll(last, run, key);
 };
 
 type Sending = Pick<ToBeSent, 'id' | 'parts' | 'accepted'>;
 
 const sendAll = async (
   { id, parts, accepted }: Sending,
-  engine: Engine,
-  { world, key }: Pick<World, 'world' | 'key'>,
+  { engine, services, step }: ImportRun,
+  key: string,
 ): Promise<ImportAnswer> => {
-  const { store, limits, observe } = world;
-  const { backoff } = limits;
+  const { store, limits, observe } = services;
   for (const stretch of stretchesOf(parts)) {
-    const pauseSeconds = await engine.step(`send ${stretch.from + 1} to ${stretch.to}`, {
-      work: async () => {
-        await sendStretch(id, stretch, world);
-        const { parts } = await planOf(store, id);
-        const sent = parts.slice(0, stretch.to).reduce((sum, { lines }) => sum + lines, 0);
-        await change(store, id, { sent });
-        // A wait shorter than the invocation's remaining time would end within it.
-        const leftMs = engine.leftMs();
-        return leftMs > limits.reserveMs ? 0 : Math.ceil(leftMs / 1_000) + 1;
-      },
-      backoff,
+    const pauseSeconds = await step(`send ${stretch.from + 1} to ${stretch.to}`, async () => {
+      await sendStretch(id, stretch, services);
+      const { parts } = await planOf(store, id);
+      const sent = parts.slice(0, stretch.to).reduce((sum, { lines }) => sum + lines, 0);
+      await change(store, id, { sent });
+      // A wait shorter than the invocation's remaining time would end within it.
+      const leftMs = engine.leftMs();
+      return leftMs > limits.reserveMs ? 0 : Math.ceil(leftMs / 1_000) + 1;
     });
     if (pauseSeconds > 0) await engine.wait('until the next invocation', pauseSeconds);
   }
-  return engine.step('accept', {
-    work: async () => {
-      await store.writeJson(acceptedKeyOf(key), accepted);
-      const { counts, sent, ...told } = await change(store, id, {
-        ...{ state: 'accepted', endedAt: new Date().toISOString(), why: undefined },
-      });
-      countOutcome('accepted', observe);
-      for (const [change, count = 0] of Object.entries(counts))
-        observe.count('SnapshotRows', { change }, count);
-      observe.info(`the snapshot ${id} is accepted`, { count: sent });
-      observe.flush();
-      const message = [`${sent} events were sent.`, ...(sent === 0 ? rowsTold(told) : [])].join(' ');
-      return { outcome: 'accepted', message, id };
-    },
-    backoff,
+  return step('accept', async () => {
+    await store.writeJson(acceptedKeyOf(key), accepted);
+    const { counts, sent, ...told } = await change(store, id, {
+      ...{ state: 'accepted', endedAt: new Date().toISOString(), why: undefined },
+    });
+    countOutcome('accepted', observe);
+    for (const [change, count = 0] of Object.entries(counts))
+      observe.count('SnapshotRows', { change }, count);
+    observe.info(`the snapshot ${id} is accepted`, { count: sent });
+    observe.flush();
+    const message = [`${sent} events were sent.`, ...(sent === 0 ? rowsTold(told) : [])].join(' ');
+    return { outcome: 'accepted', message, id };
   });
 };
 
@@ -226,15 +196,12 @@ const countOutcome = (outcome: string, { count }: SnapshotServices['observe']): 
   for (const each of outcomes) count('SnapshotImports', { outcome: each }, each === outcome ? 1 : 0);
 };
 
-const tell = (outcome: string, engine: Engine, { observe, limits }: SnapshotServices): Promise<void> =>
-  engine.step('tell', {
-    backoff: limits.backoff,
-    work: async () => {
-      if (!outcomes.includes(outcome)) return;
-      countOutcome(outcome, observe);
-      (outcome === 'failed' ? observe.warn : observe.info)('the import of a snapshot is over', { outcome });
-      observe.flush();
-    },
+const tell = (outcome: string, { services: { observe }, step }: ImportRun): Promise<void> =>
+  step('tell', async () => {
+    if (!outcomes.includes(outcome)) return;
+    countOutcome(outcome, observe);
+    (outcome === 'failed' ? observe.warn : observe.info)('the import of a snapshot is over', { outcome });
+    observe.flush();
   });
 
 const fail = async (id: string | undefined, error: unknown, world: SnapshotServices): Promise<void> => {

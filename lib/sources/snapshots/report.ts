@@ -5,15 +5,20 @@ const maxReported = 100_000;
 
 /** Writes the table `problems` for people, in the order of the files. Each cell is quoted as `cell` quotes it. */
 export const writeReport = (sets: SetEngine, path: string): Promise<void> => {
-  const text = (name: string): string =>
-    `CASE WHEN regexp_matches("${name}", '^[=+@\\t\\r-]') THEN '''' ELSE '' END || coalesce("${name}", '') AS "${name}"`;
+  const cells = { file: 'p.file', line: 'CAST(p.line AS VARCHAR)', column: 'p.col', problem: 'p.problem' };
+  const quoted = Object.entries(cells).map(
+    ([name, cell]) =>
+      `CASE WHEN regexp_matches(${cell}, '^[=+@\\t\\r-]') THEN '''' ELSE '' END || coalesce(${cell}, '') AS "${name}"`,
+  );
+  const order = 'p.file, p.line NULLS LAST, p.col, p.problem';
   // To sort all of them needs more memory than the comparison, if no row can be used.
   return sets.run(`
     COPY (
-      SELECT ${['file', 'line', 'column', 'problem'].map(text).join(', ')} FROM (
-        SELECT file, CAST(line AS VARCHAR) AS line, col AS "column", problem
-          FROM (FROM problems ORDER BY file, line NULLS LAST, col, problem LIMIT ${maxReported})
-        UNION ALL SELECT '', '', '', 'and ' || (count(*) - ${maxReported}) || ' more' FROM problems HAVING count(*) > ${maxReported})
+      SELECT ${quoted.join(', ')} FROM (
+        SELECT false AS is_last, * FROM (FROM problems p ORDER BY ${order} LIMIT ${maxReported})
+        UNION ALL
+        SELECT true, NULL, NULL, NULL, 'and ' || (count(*) - ${maxReported}) || ' more' FROM problems HAVING count(*) > ${maxReported}) p
+      ORDER BY p.is_last, ${order}
     ) TO ${quotedText(path)} (FORMAT csv, HEADER, FORCE_QUOTE *)`);
 };
 

@@ -1,53 +1,53 @@
-import { authenticate } from './auth/authentication.ts';
-import { authorize, organizationId } from './auth/roles.ts';
+import { authenticate, authorize } from './auth/authentication.ts';
 import type { Answer } from './http/answer.ts';
-import type { Arrival } from './http/arrival.ts';
 import { jsonBody } from './http/body.ts';
 import { methodNotAllowed, missingScope, notFound } from './http/refusal.ts';
-import { type Call, type Match, matcher, type Route } from './route.ts';
+import { type Arrival, type Call, type Match, matcher, type Route } from './route.ts';
 import { assessmentRoutes } from './routes/assessments.ts';
-import { classlistRoutes } from './routes/classlists.ts';
 import { configurationVariableRoutes } from './routes/configuration-variables.ts';
 import { contentRoutes } from './routes/content.ts';
-import { demographicsRoutes } from './routes/demographics.ts';
-import { dropboxFolderRoutes } from './routes/dropbox-folders.ts';
+import { dropboxRoutes } from './routes/dropbox.ts';
 import { ePortfolioRoutes } from './routes/e-portfolio.ts';
 import { enrollmentRoutes } from './routes/enrollments.ts';
-import { gradeObjectRoutes } from './routes/grade-objects.ts';
-import { gradeValueRoutes } from './routes/grade-values.ts';
-import { groupRoutes } from './routes/groups.ts';
+import { gradeRoutes } from './routes/grades.ts';
 import { ltiLinkRoutes } from './routes/lti-links.ts';
-import { newsRoutes } from './routes/news.ts';
 import { orgUnitRoutes } from './routes/org-units.ts';
-import { profileImageRoutes } from './routes/profile-images.ts';
-import { quizAttemptRoutes } from './routes/quiz-attempts.ts';
-import { submissionRoutes } from './routes/submissions.ts';
-import { userAttributeRoutes } from './routes/user-attributes.ts';
 import { userRoutes } from './routes/users.ts';
-import { isListed } from './versions.ts';
+import { organizationId } from './state.ts';
 import type { World } from './world.ts';
 
 export const routes: Route[] = [
   ...assessmentRoutes,
-  ...classlistRoutes,
   ...configurationVariableRoutes,
   ...contentRoutes,
-  ...demographicsRoutes,
-  ...dropboxFolderRoutes,
+  ...dropboxRoutes,
   ...ePortfolioRoutes,
   ...enrollmentRoutes,
-  ...gradeObjectRoutes,
-  ...gradeValueRoutes,
-  ...groupRoutes,
+  ...gradeRoutes,
   ...ltiLinkRoutes,
-  ...newsRoutes,
   ...orgUnitRoutes,
-  ...profileImageRoutes,
-  ...quizAttemptRoutes,
-  ...submissionRoutes,
-  ...userAttributeRoutes,
   ...userRoutes,
 ];
+
+/** What the platform lists; it knows no path of another version. */
+export const versions = [
+  { ProductCode: 'lp', LatestVersion: '1.52', SupportedVersions: ['1.9', '1.12', '1.22', '1.49', '1.52'] },
+  {
+    ProductCode: 'le',
+    LatestVersion: '1.92',
+    SupportedVersions: ['1.9', '1.12', '1.22', '1.52', '1.82', '1.92'],
+  },
+  { ProductCode: 'eP', LatestVersion: '2.5', SupportedVersions: ['2.5'] },
+];
+
+const listed = new Set(
+  versions.flatMap(({ ProductCode, SupportedVersions }) =>
+    SupportedVersions.map((version) => `${ProductCode}/${version}`),
+  ),
+);
+
+/** Whether what follows the API root begins with a component in a version of it that is listed. */
+const isListed = (apiPath: string): boolean => listed.has(apiPath.split('/', 2).join('/'));
 
 const matched = routes.map((route) => ({ route, match: matcher(route) }));
 
@@ -55,7 +55,8 @@ const matched = routes.map((route) => ({ route, match: matcher(route) }));
 export async function answerApiCall(arrival: Arrival, world: World): Promise<Answer> {
   const { user, covers } = authenticate(arrival, world);
   const { route, ids, texts } = findRoute(arrival, world);
-  const call = { ...arrival, world, state: world.state, caller: user, ids, texts, json: once(arrival) };
+  const { tables } = world.state;
+  const call = { ...arrival, world, tables, caller: user, ids, texts, json: once(arrival) };
   if (route.scope !== null && !covers(route.scope)) throw missingScope(route.scope);
   await checkRole(route, call);
   return route.handle(call);
@@ -79,9 +80,9 @@ function findRoute({ method, path }: Arrival, { site }: World): Match & { route:
 
 async function checkRole(route: Route, call: Call) {
   const orgUnitId = (await route.where?.(call)) ?? call.ids.orgUnitId ?? organizationId;
-  if (call.state.tables.orgUnits.get(orgUnitId) === undefined) throw notFound('Org unit');
+  if (call.tables.orgUnits.get(orgUnitId) === undefined) throw notFound('Org unit');
   if (route.permission === null || route.own?.(call) === true) return;
-  authorize(call.state, call.caller.userId, { orgUnitId, permission: route.permission });
+  authorize(call.world.state, call.caller.userId, { orgUnitId, permission: route.permission });
 }
 
 function once({ request }: Arrival): () => Promise<unknown> {

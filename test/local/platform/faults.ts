@@ -1,26 +1,18 @@
 // biome-ignore-all lint/suspicious/noThenProperty: a fault's own word; nothing awaits these objects
+import * as z from 'zod';
 import { type Answer, json, text, withHeaders } from './http/answer.ts';
-import {
-  anything,
-  boolean,
-  type Check,
-  exactly,
-  number,
-  oneOf,
-  optional,
-  or,
-  record,
-  string,
-} from './http/bind.ts';
-import { badRequest } from './http/refusal.ts';
+import { bind, record } from './http/bind.ts';
 
-type Effect =
-  | { kind: 'answer'; answer: Answer; when: 'before' | 'after' }
-  | { kind: 'delay'; delayMs: number }
-  | { kind: 'reset'; when: 'before' | 'after' }
-  | { kind: 'truncate' }
-  | { kind: 'endless' };
-type Fault = {
+/** What befalls a request: of these, what is there. */
+type Effect = {
+  answer?: Answer;
+  when?: 'before' | 'after';
+  delayMs?: number;
+  reset?: 'before' | 'after';
+  truncate?: true;
+  endless?: true;
+};
+type WaitingFault = {
   given: Record<string, unknown>;
   fits(method: string, path: string): boolean;
   happens(): boolean;
@@ -30,7 +22,7 @@ type Fault = {
 
 /** The misfortunes in wait: each request meets the first one that fits it and has times left. */
 export function faultList() {
-  const faults: Fault[] = [];
+  const faults: WaitingFault[] = [];
   return {
     add: (given: unknown) => void faults.push(parseFault(given)),
     clear: () => void faults.splice(0),
@@ -44,54 +36,63 @@ export function faultList() {
   };
 }
 
-const faultShape = exactly({
-  match: optional(exactly({ method: optional(string), path: optional(string) })),
-  then: record,
-  times: or(number, 1),
-  probability: or(number, 1),
-  seed: or(number, 1),
+const when = z.enum(['before', 'after']);
+const answerShape = z
+  .strictObject({
+    status: z.number(),
+    headers: z.record(z.string(), z.coerce.string()).default({}),
+    body: z.unknown().optional(),
+    when: when.default('before'),
+  })
+  .transform(({ status, headers, body = '', when }): Effect => {
+    const answer =
+      typeof body === 'string' ? text(status, 'text/plain; charset=UTF-8', body) : json(body, status);
+    return { answer: withHeaders(withoutDefaults(answer, headers), headers), when };
+  });
+
+const faultShape = z.strictObject({
+  match: z
+    .strictObject({
+      method: z.string().toUpperCase().optional(),
+      path: z
+        .string()
+        .refine(isExpression, 'it must be a regular expression')
+        .transform((source) => new RegExp(source))
+        .optional(),
+    })
+    .default({}),
+  then: z.union([
+    answerShape,
+    z.strictObject({ delayMs: z.number() }),
+    z.strictObject({ reset: when }),
+    z.strictObject({ truncate: z.literal(true) }),
+    z.strictObject({ endless: z.literal(true) }),
+  ]),
+  times: z.number().default(1),
+  probability: z.number().default(1),
+  seed: z.number().default(1),
 });
 
-function parseFault(value: unknown): Fault {
-  const { match, times, probability, seed, ...given } = faultShape(value, '');
-  const method = match?.method?.toUpperCase();
-  const path = match?.path === undefined ? undefined : expression(match.path);
+export type Fault = z.input<typeof faultShape>;
+
+function parseFault(value: unknown): WaitingFault {
+  const { match, then, times, probability, seed } = bind(faultShape, value);
   const random = randomFrom(seed);
   return {
-    given: record(value, ''),
-    fits: (givenMethod, givenPath) =>
-      (method === undefined || method === givenMethod) && (path === undefined || path.test(givenPath)),
+    given: bind(record, value),
+    fits: (method, path) => (match.method ?? method) === method && match.path?.test(path) !== false,
     happens: () => probability >= 1 || random() < probability,
-    effect: effectOf(given.then),
+    effect: then,
     left: times,
   };
 }
 
-const headers: Check<Record<string, string>> = (value, where) =>
-  Object.fromEntries(Object.entries(record(value, where)).map(([name, one]) => [name, String(one)]));
-
-const flag = or(boolean, false);
-
-function effectOf(then: Record<string, unknown>): Effect {
-  if ('status' in then) {
-    const shape = exactly({
-      ...{ status: number, headers: or(headers, {}), body: or(anything, '') },
-      when: or(oneOf('before', 'after'), 'before'),
-    });
-    const { status, headers: given, body, when } = shape(then, 'then');
-    const answer =
-      typeof body === 'string' ? text(status, 'text/plain; charset=UTF-8', body) : json(body, status);
-    return { kind: 'answer', answer: withHeaders(withoutDefaults(answer, given), given), when };
+function isExpression(source: string): boolean {
+  try {
+    return new RegExp(source) instanceof RegExp;
+  } catch {
+    return false;
   }
-  if ('delayMs' in then) return { kind: 'delay', ...exactly({ delayMs: number })(then, 'then') };
-  if ('reset' in then) {
-    return { kind: 'reset', when: exactly({ reset: oneOf('before', 'after') })(then, 'then').reset };
-  }
-  const { truncate, endless } = exactly({ truncate: flag, endless: flag })(then, 'then');
-  if (truncate !== endless) return { kind: truncate ? 'truncate' : 'endless' };
-  throw badRequest(
-    'then must be one of {status, headers?, body?, when?}, {delayMs}, {reset}, {truncate: true}, {endless: true}',
-  );
 }
 
 /** Header names are case-insensitive: a given content-type takes the place of the default one. */
@@ -99,14 +100,6 @@ function withoutDefaults(answer: Answer, given: Record<string, string>): Answer 
   const names = new Set(Object.keys(given).map((name) => name.toLowerCase()));
   const kept = Object.entries(answer.headers).filter(([name]) => !names.has(name.toLowerCase()));
   return { ...answer, headers: Object.fromEntries(kept) };
-}
-
-function expression(source: string): RegExp {
-  try {
-    return new RegExp(source);
-  } catch {
-    throw badRequest('match.path must be a regular expression');
-  }
 }
 
 /** A small generator of reproducible randomness (mulberry32): the same seed gives the same misfortunes. */

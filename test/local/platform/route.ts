@@ -1,14 +1,17 @@
+import type { IncomingMessage } from 'node:http';
 import type { Permission } from './auth/permissions.ts';
 import type { Answer } from './http/answer.ts';
-import type { Arrival } from './http/arrival.ts';
-import type { State, User } from './state.ts';
+import { notFound } from './http/refusal.ts';
+import type { Row, State } from './state.ts';
 import type { World } from './world.ts';
+
+export type Arrival = { request: IncomingMessage; method: string; path: string; query: URLSearchParams };
 
 /** One call that was matched to its route, with the user it comes from. */
 export type Call<Name extends string = string> = Arrival & {
   world: World;
-  state: State;
-  caller: User;
+  tables: State['tables'];
+  caller: Row<'users'>;
   ids: Record<Name, number>;
   texts: Record<Name, string>;
   /** The body, read and parsed once, however often it is asked for. */
@@ -16,28 +19,37 @@ export type Call<Name extends string = string> = Arrival & {
 };
 
 /**
- * One operation. In `path`, `{…Id}` is a positive integer, another `{name}` any one segment, and `[/]` a slash
- * that may be left out. A caller needs the scope if it comes with a token, and always the permission: in the org
- * unit that `where` names (else the path's `orgUnitId`, else the organization), unless `own` says it is theirs.
+ * A caller needs the scope if it comes with a token, and always the permission: in the org unit that `where` names (else the
+ * path's `orgUnitId`, else the organization), unless `own` says it is theirs.
  */
-export type Route<Name extends string = string> = {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  component: 'lp' | 'le' | 'eP';
-  path: string;
+type Needs<Name extends string> = {
   scope: string | null;
   permission: Permission | null;
   where?(call: Call<Name>): number | Promise<number>;
   own?(call: Call<Name>): boolean;
-  handle(call: Call<Name>): Answer | Promise<Answer>;
+};
+type Handle<Name extends string> = (call: Call<Name>) => Answer | Promise<Answer>;
+
+export type Route = Needs<string> & {
+  method: string;
+  component: string;
+  path: string;
+  handle: Handle<string>;
 };
 
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | NamesIn<Rest>
   : never;
 
-/** Gives a route's functions the names in its own path. */
-export function route<const Path extends string>(one: Route<NamesIn<Path>> & { path: Path }): Route {
-  return one;
+/**
+ * One operation, such as `GET le/{orgUnitId}/grades/`: `{…Id}` is a positive integer, another `{name}` any one segment, and
+ * `[/]` a slash that may be left out.
+ */
+export function route<
+  const Address extends `${'GET' | 'POST' | 'PUT' | 'DELETE'} ${'lp' | 'le' | 'eP'}/${string}`,
+>(address: Address, needs: Needs<NamesIn<Address>>, handle: Handle<NamesIn<Address>>): Route {
+  const [, method = '', component = '', path = ''] = /^(\w+) (\w+)\/(.*)$/.exec(address) ?? [];
+  return { method, component, path, ...needs, handle };
 }
 
 export type Match = { ids: Record<string, number>; texts: Record<string, string> };
@@ -70,6 +82,19 @@ function decoded(segment: string): string {
   }
 }
 
-export function ownPath({ ids, caller }: Call<'userId'>): boolean {
-  return ids.userId === caller.userId;
+export const ownPath = ({ ids, caller }: Call<'userId'>): boolean => ids.userId === caller.userId;
+
+/** What is there; all else is not found. */
+export function found<Found>(row: Found | undefined, what: string): Found {
+  if (row === undefined) throw notFound(what);
+  return row;
+}
+
+/** A row of the org unit that the path names. */
+export function foundIn<Found extends { orgUnitId: number }>(
+  { ids }: Call<'orgUnitId'>,
+  row: Found | undefined,
+  what: string,
+): Found {
+  return found(row?.orgUnitId === ids.orgUnitId ? row : undefined, what);
 }

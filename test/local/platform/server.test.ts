@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noThenProperty: a fault’s own word; nothing awaits these objects
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { errorAnswer } from './http/error-answer.ts';
+import { errorAnswer } from './http/refusal.ts';
 import { type LocalPlatform, startPlatform } from './server.ts';
 import { callsAs, control } from './signed-call.ts';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,12 +9,17 @@ import { claimedUserId } from './auth/authentication.ts';
 import { tokenPath } from './auth/authorization-server.ts';
 import type { App } from './auth/signing.ts';
 import { answerControl, controlRoot } from './control.ts';
-import { platformsHere } from './control-here.ts';
 import { send, sendHalf, sendWithoutEnd } from './http/answer.ts';
-import { type Arrival, arrivalOf } from './http/arrival.ts';
 import { wholeBody } from './http/body.ts';
+import type { Arrival } from './route.ts';
 import { answerTo } from './site.ts';
 import { freshWorld, type World } from './world.ts';
+
+/** The platforms of this process, by address: whoever is in it needs no HTTP to control them, which takes most of the time. */
+export const platformsHere = new Map<
+  string,
+  (method: string, name: string, body: string) => { status: number; text: string }
+>();
 
 export type LocalPlatform = {
   url: string;
@@ -90,6 +95,12 @@ export async function startPlatform(
   return { url, tokenUrl: `${url}${tokenPath}`, close };
 }
 
+/** The path is kept as it was sent: it is what the caller signed. */
+function arrivalOf(request: IncomingMessage): Arrival {
+  const [path = '', ...query] = (request.url ?? '').split('?');
+  return { request, method: request.method ?? '', path, query: new URLSearchParams(query.join('?')) };
+}
+
 /** The caller went away, or the world was reset under its request. */
 function isDeparture(error: unknown, socket: Socket): boolean {
   return socket.destroyed || (error instanceof Error && error.name === 'AbortError');
@@ -100,24 +111,29 @@ async function answerWithFaults(
   { world, response }: { world: World; response: ServerResponse },
 ) {
   const { socket } = arrival.request;
-  const logged = world.requests.begin(arrival, claimedUserId(arrival, world));
-  const fault = world.faults.take(arrival.method, arrival.path);
-  if (fault?.kind === 'answer' && fault.when === 'before') {
+  const { method, path, query } = arrival;
+  const logged = {
+    ...{ at: new Date().toISOString(), method, path, queryNames: [...new Set(query.keys())] },
+    ...{ userId: claimedUserId(arrival, world), status: null as number | null },
+  };
+  world.requests.push(logged);
+  const fault = world.faults.take(method, path) ?? {};
+  if (fault.answer && fault.when === 'before') {
     logged.status = fault.answer.status;
     return send(response, fault.answer);
   }
-  if (fault?.kind === 'endless') {
+  if (fault.endless) {
     logged.status = 200;
     return sendWithoutEnd(response);
   }
-  if (fault?.kind === 'reset' && fault.when === 'before') return void socket.resetAndDestroy();
-  if (fault?.kind === 'delay') await delay(fault.delayMs, undefined, { signal: world.end.signal });
+  if (fault.reset === 'before') return void socket.resetAndDestroy();
+  if (fault.delayMs) await delay(fault.delayMs, undefined, { signal: world.end.signal });
   // Nobody waits any more, as after a client's timeout: the request was never handled.
   if (socket.destroyed) return;
 
   const usual = await answerTo(arrival, world);
-  const answer = fault?.kind === 'answer' ? fault.answer : usual;
-  if (fault?.kind === 'reset') return void socket.resetAndDestroy();
+  if (fault.reset) return void socket.resetAndDestroy();
+  const answer = fault.answer ?? usual;
   logged.status = answer.status;
-  await (fault?.kind === 'truncate' ? sendHalf(response, answer) : send(response, answer));
+  await (fault.truncate ? sendHalf(response, answer) : send(response, answer));
 }

@@ -1,11 +1,9 @@
-import { answerApiCall } from './api.ts';
+import { answerApiCall, versions } from './api.ts';
 import { tokenPath } from './auth/authorization-server.ts';
-import { answerTokenEntry } from './auth/sign-in.ts';
+import { answerTokenEntry } from './auth/signing.ts';
 import { type Answer, json, text, withHeaders } from './http/answer.ts';
-import type { Arrival } from './http/arrival.ts';
-import { errorAnswer } from './http/error-answer.ts';
-import { problem } from './http/refusal.ts';
-import { versions } from './versions.ts';
+import { errorAnswer, problem } from './http/refusal.ts';
+import type { Arrival } from './route.ts';
 import type { World } from './world.ts';
 
 /** What the platform answers to a request, whatever happens; throws only if the caller went away. */

@@ -68,15 +68,12 @@ export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest,
     ...{ requestIn, whatOf: () => 'the fill of the crosswalk', services },
     executions: () => `${stateFolder}executions/`,
     work: async (request, run) => {
-      const { engine, services } = run;
+      const { engine, services, step } = run;
       const { observe, running, limits } = services;
       // Counted before its turn comes, so that a long wait for others does not look like a missing run.
-      await engine.step('begin', {
-        backoff: limits.backoff,
-        work: async () => {
-          observe.count('CrosswalkRuns', { function: 'crosswalk-fill' }, 1);
-          observe.flush();
-        },
+      await step('begin', async () => {
+        observe.count('CrosswalkRuns', { function: 'crosswalk-fill' }, 1);
+        observe.flush();
       });
       await waitForOlderExecutions(engine, { running, backoff: limits.backoff });
       return fillAll({ ...run, request });
@@ -84,9 +81,8 @@ export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest,
   });
 
 const fillAll = async (run: Run): Promise<FillAnswer> => {
-  const { engine, services } = run;
-  const { backoff } = services.limits;
-  const looked = await engine.step('look at the files', { work: () => lookAtFiles(services), backoff });
+  const { services, step } = run;
+  const looked = await step('look at the files', () => lookAtFiles(services));
   for (const of of looked.unwritten) await write(run, of, 'finish');
   const { files, fills } = looked.isChanged ? await fillFromFiles(run, looked) : noFiles();
   const hasUsers = looked.etags[crosswalkFiles[0].key] !== undefined;
@@ -96,7 +92,7 @@ const fillAll = async (run: Run): Promise<FillAnswer> => {
     ...(await fill(run, 'org units', [{ kind: 'orgUnitCode', source: 'platform', parts, isWhole: true }])),
   );
   if (courses.length > 0) fills.push(...(await fillFromClasslists(run, courses)));
-  return engine.step('tell', { work: () => tell({ files, fills }, services), backoff });
+  return step('tell', () => tell({ files, fills }, services));
 };
 
 type FilesLooked = {
@@ -110,36 +106,27 @@ type FromFiles = Pick<FillAnswer, 'files' | 'fills'>;
 const noFiles = (): FromFiles => ({ files: [], fills: [] });
 
 const fillFromFiles = async (run: Run, { etags }: FilesLooked): Promise<FromFiles> => {
-  const { engine, services, request } = run;
-  const { store, limits } = services;
-  const { backoff } = limits;
+  const { services, request, step } = run;
   await enoughTime(run, 'before the files are compared');
-  const compared = await engine.step('compare the files', {
-    work: () => compareFiles({ ...services, etags, acceptRemovals: request.acceptRemovals }),
-    backoff,
-  });
+  const compared = await step('compare the files', () =>
+    compareFiles({ ...services, etags, acceptRemovals: request.acceptRemovals }),
+  );
   await writeAll(run, 'files', compared.fills);
   if (areUsable(compared))
-    await engine.step('note which files were filled', {
-      work: () => store.writeJson(filesKey, { etags }),
-      backoff,
-    });
+    await step('note which files were filled', () => services.store.writeJson(filesKey, { etags }));
   return compared;
 };
 
 /** A schedule asks for them once a night, even if the night's fill failed. */
-const areClasslistsDue = async ({ request, engine, services }: Run): Promise<boolean> => {
+const areClasslistsDue = async ({ request, services, step }: Run): Promise<boolean> => {
   if (!request.isScheduled) return request.classlists;
   const { store, limits } = services;
-  return engine.step('are classlists due', {
-    work: async () => {
-      const told = (await store.readJsonIfAny(classlistsKey)) as { readMs: number } | undefined;
-      const night = new Date();
-      night.setUTCHours(limits.classlistsHour, 0, 0, 0);
-      if (night.getTime() > Date.now()) night.setUTCDate(night.getUTCDate() - 1);
-      return (told?.readMs ?? 0) < night.getTime();
-    },
-    backoff: limits.backoff,
+  return step('are classlists due', async () => {
+    const told = (await store.readJsonIfAny(classlistsKey)) as { readMs: number } | undefined;
+    const night = new Date();
+    night.setUTCHours(limits.classlistsHour, 0, 0, 0);
+    if (night.getTime() > Date.now()) night.setUTCDate(night.getUTCDate() - 1);
+    return (told?.readMs ?? 0) < night.getTime();
   });
 };
 
@@ -161,11 +148,10 @@ type AllListed = { parts: string[]; courses: number[] };
 
 /** Lists all org units in steps; each continues where the one before stopped. */
 const listAllOrgUnits = async (run: Run, { wantsCourses }: { wantsCourses: boolean }): Promise<AllListed> => {
-  const { engine, services, folder } = run;
-  const { backoff, maxWaitMs } = services.limits;
+  const { services, folder } = run;
   const all: AllListed = { parts: [], courses: [] };
   const begins = new Set<string>();
-  const untilMs = await engine.step('until when', { work: async () => Date.now() + maxWaitMs, backoff });
+  const untilMs = await run.step('until when', async () => Date.now() + services.limits.maxWaitMs);
   const keyOf = (at: number): string => `${folder}org-units-${at}.gz`;
   await inSteps<CallInput, OrgUnitsListed>(run, {
     ...{ name: 'org units', from: {} },
@@ -188,20 +174,16 @@ const listAllOrgUnits = async (run: Run, { wantsCourses }: { wantsCourses: boole
 
 /** Fills users from the classlists of these courses. What cannot be read removes nothing. */
 const fillFromClasslists = async (run: Run, courses: number[]): Promise<Filled[]> => {
-  const { engine, services, folder } = run;
-  const { backoff } = services.limits;
-  const startedMs = await engine.step('begin with the classlists', { work: async () => Date.now(), backoff });
+  const { services, folder, step } = run;
+  const startedMs = await step('begin with the classlists', async () => Date.now());
   const list = classlistList(folder, services);
   const { keys, failed, hidden } = await workThrough(courses, list, { run, startedMs });
-  await engine.step('the classlists', {
-    work: async () => {
-      const { observe, store } = services;
-      if (failed < courses.length) await store.writeJson(classlistsKey, { readMs: Date.now() });
-      if (failed > 0) observe.warn('classlists could not be read, so no user is removed', { count: failed });
-      if (hidden > 0) observe.info('names in classlists are hidden by privacy settings', { count: hidden });
-      observe.flush();
-    },
-    backoff,
+  await step('the classlists', async () => {
+    const { observe, store } = services;
+    if (failed < courses.length) await store.writeJson(classlistsKey, { readMs: Date.now() });
+    if (failed > 0) observe.warn('classlists could not be read, so no user is removed', { count: failed });
+    if (hidden > 0) observe.info('names in classlists are hidden by privacy settings', { count: hidden });
+    observe.flush();
   });
   if (failed === courses.length && failed > 0) throw new Error('No classlist could be read');
   const isWhole = failed === 0;
@@ -216,25 +198,20 @@ const fill = async (
   name: string,
   listings: Parameters<typeof compareListed>[0],
 ): Promise<Filled[]> => {
-  const { engine, services, request } = run;
+  const { services, request, step } = run;
   await enoughTime(run, `before the ${name} are compared`);
-  const fills = await engine.step(`compare the ${name}`, {
-    work: () => compareListed(listings, { ...services, acceptRemovals: request.acceptRemovals }),
-    backoff: services.limits.backoff,
-  });
+  const fills = await step(`compare the ${name}`, () =>
+    compareListed(listings, { ...services, acceptRemovals: request.acceptRemovals }),
+  );
   await writeAll(run, name, fills);
   return fills;
 };
 
 const writeAll = async (run: Run, name: string, fills: Filled[]): Promise<void> => {
-  const { engine, services } = run;
   for (const each of fills) if (each.outcome === 'changed') await write(run, each);
-  await engine.step(`note the ${name}`, {
-    work: async () => {
-      for (const { kind, source, names } of fills.filter((each) => !isHeld(each)))
-        await services.table.noteFill(`${kind}/${source}`, { filledMs: Date.now(), names });
-    },
-    backoff: services.limits.backoff,
+  await run.step(`note the ${name}`, async () => {
+    for (const { kind, source, names } of fills.filter((each) => !isHeld(each)))
+      await run.services.table.noteFill(`${kind}/${source}`, { filledMs: Date.now(), names });
   });
 };
 

@@ -2,7 +2,7 @@ import { type FileName, fileNames, type Modes } from '../package/manifest.ts';
 import type { Package } from '../package/package.ts';
 import type { Read } from '../package/reading.ts';
 import type { FileRead } from '../state/accepted.ts';
-import type { SnapshotRecord } from '../state/record.ts';
+import type { Counts, SnapshotRecord } from '../state/record.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { type Comparison, noCounts } from './comparison.ts';
 import { compareExport, type UnknownRoles } from './oneroster.ts';
@@ -133,38 +133,28 @@ export const withRemovals = (
 ): Pick<Outcome, 'reasons' | 'removals'> => {
   if (isFirst) return { reasons: [] };
   const limit = settings.maxRemovalsPercent;
+  const percentOf = (kind: string, count: number): number =>
+    (100 * count) / Math.max(acceptedCounts[kind] ?? 0, 1);
+  const addReason = (kind: string, count: number, what: string): number =>
+    reasons.push(`${count} of ${acceptedCounts[kind] ?? 0} ${kind} would ${what}`);
   let share = 0;
   for (const [kind, { removed }] of Object.entries(byKind)) {
-    if (removed === 0) continue;
-    const accepted = acceptedCounts[kind] ?? 0;
-    const percent = (100 * removed) / Math.max(accepted, 1);
-    share = Math.max(share, percent);
-    if (percent > limit) reasons.push(`${removed} of ${accepted} ${kind} would be removed`);
+    share = Math.max(share, percentOf(kind, removed));
+    if (percentOf(kind, removed) > limit) addReason(kind, removed, 'be removed');
   }
   // A column of names that is shifted by a row removes nothing, but moves everything to other users.
-  for (const [kind, moved] of Object.entries(movedCounts)) {
-    const accepted = acceptedCounts[kind] ?? 0;
-    if ((100 * moved) / Math.max(accepted, 1) > limit)
-      reasons.push(`${moved} of ${accepted} ${kind} would move to other users or org units`);
-  }
-  for (const [kind, changed] of Object.entries(changedCounts)) {
-    const accepted = acceptedCounts[kind] ?? 0;
-    if (changed >= minChanges && (100 * changed) / Math.max(accepted, 1) > settings.maxChangesPercent)
-      reasons.push(`${changed} of ${accepted} ${kind} would be changed`);
-  }
+  for (const [kind, moved] of Object.entries(movedCounts))
+    if (percentOf(kind, moved) > limit) addReason(kind, moved, 'move to other users or org units');
+  for (const [kind, changed] of Object.entries(changedCounts))
+    if (changed >= minChanges && percentOf(kind, changed) > settings.maxChangesPercent)
+      addReason(kind, changed, 'be changed');
   return { reasons, removals: { share: Math.ceil(share * 100) / 100, limit } };
 };
 
 export const totals = ({ byKind }: Comparison): Pick<Outcome, 'counts' | 'byKind'> => {
   const counts = noCounts();
-  for (const each of Object.values(byKind)) {
-    counts.created += each.created;
-    counts.updated += each.updated;
-    counts.removed += each.removed;
-    counts.unchanged += each.unchanged;
-    counts.refused += each.refused;
-    if (each.held !== undefined) counts.held = (counts.held ?? 0) + each.held;
-    if (each.pending !== undefined) counts.pending = (counts.pending ?? 0) + each.pending;
-  }
+  for (const each of Object.values(byKind))
+    for (const [name, count] of Object.entries(each) as [keyof Counts, number][])
+      counts[name] = (counts[name] ?? 0) + count;
   return { counts, byKind };
 };

@@ -243,7 +243,9 @@ const loadWanted = async ({ comparison, mapping, integrations }: Context): Promi
           function: message?.function ?? '',
           data,
         });
-        const thing = thingIfAny(body, integrations.get(message?.function ?? ''), droppedMs);
+        const thing = unlessRefused(integrations.get(message?.function ?? ''), (integration) =>
+          thingOf(body, { integration, nowMs: droppedMs }),
+        );
         const { template, a, b } = thing ?? { template: row, a: null, b: null };
         return [
           ...[kind, message?.function ?? '', template, a, b, JSON.stringify(data)],
@@ -276,13 +278,13 @@ type AcceptedRow = { data: object; atMs?: number; sentMs?: number; removed?: Sen
 
 const numberText = (value: number | undefined): string | null => (value === undefined ? null : String(value));
 
-const thingIfAny = (
-  body: string,
+/** Undefined: the function would refuse it, or there is none. */
+const unlessRefused = <Result>(
   integration: Integration<unknown> | undefined,
-  nowMs: number,
-): Thing | undefined => {
+  read: (integration: Integration<unknown>) => Result,
+): Result | undefined => {
   try {
-    return integration && thingOf(body, { integration, nowMs });
+    return integration && read(integration);
   } catch {
     return undefined;
   }
@@ -475,7 +477,11 @@ const keepEmptied = async ({ mapping, integrations, comparison }: Context): Prom
     const name = mapping.messages[Number.parseInt(kind, 36)]?.function ?? '';
     const [now, before] = data.map((text) => {
       const body = eventOf(ofAnyNight(comparison), { kind, key: '', function: name, data: JSON.parse(text) });
-      return fieldsIfAny(body, integrations.get(name), droppedMs);
+      // The names by which its message is ordered; none for a field that is ordered with the whole.
+      return unlessRefused(integrations.get(name), (integration) => {
+        const message = draftOf(body, integration, droppedMs).message(standInIds);
+        return integration.fields?.(message.data, message);
+      });
     });
     if (now === undefined || before === undefined || isDeepStrictEqual(now, before))
       await sets.run('DELETE FROM last_values WHERE kind = $1 AND field = $2', [kind, field]);
@@ -504,20 +510,6 @@ const keepLastValues = `
     FROM (SELECT key, line, any_value(was_key) AS was_key, any_value(was_template) AS was_template,
         string_agg(',' || to_json(field) || ':' || value, '' ORDER BY field) AS more FROM last_values GROUP BY key, line) l
     WHERE claims.key = l.key AND claims.line = l.line`;
-
-/** The names by which its message is ordered; none for a field that is ordered with the whole. */
-const fieldsIfAny = (
-  body: string,
-  integration: Integration<unknown> | undefined,
-  nowMs: number,
-): readonly string[] | undefined => {
-  try {
-    const message = integration && draftOf(body, integration, nowMs).message(standInIds);
-    return message && integration.fields?.(message.data, message);
-  } catch {
-    return undefined;
-  }
-};
 
 /** A mapping may list its fields in another order than before. */
 const leaveSame = async ({ sets }: Comparison): Promise<void> => {

@@ -97,23 +97,13 @@ export type Kind = {
   older?: string;
 };
 
-export const addKinds = async ({ sets }: Comparison, kinds: readonly Kind[]): Promise<void> => {
-  await sets.add(
+const kindFields = ['kind', 'grp', 'function', 'file', 'column', 'twice', 'differs', 'older'] as const;
+
+export const addKinds = ({ sets }: Comparison, kinds: readonly Kind[]): Promise<void> =>
+  sets.add(
     'kinds',
-    kinds.map((each) => [
-      ...[
-        each.kind,
-        each.grp,
-        each.function,
-        each.file,
-        each.column,
-        each.twice,
-        each.differs,
-        each.older ?? null,
-      ],
-    ]),
+    kinds.map((each) => kindFields.map((field) => each[field] ?? null)),
   );
-};
 
 const dayMs = 24 * 3_600_000;
 

@@ -18,7 +18,6 @@ export const mappingKeysOf = (key: string): [own: string, ofAll: string] => [
 /** A message is identified by one character, in the state and in the ids of its events. */
 const maxMessages = 36;
 
-/** @throws UnusableSnapshot if there is none, or if it is unusable. */
 export const mappingFor = async (
   key: string,
   { store, integrations, functions }: Mapped,

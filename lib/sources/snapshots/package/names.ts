@@ -14,7 +14,6 @@ type Named = {
   letter: 'c' | 'u';
   /** The column or the template, as in the settings. */
   setting: string;
-  /** The setting that an error proposes. */
   key: string;
   parts: NamePart[];
 };

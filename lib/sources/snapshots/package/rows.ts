@@ -113,7 +113,6 @@ export const refusedStill = (grp: FileName, { read, a }: { read: string; a?: str
     SELECT '${grp}.csv', NULL, NULL, 'rows of earlier exports that are refused still: ' || count(*) || '. Each is read again once a bulk file or a delta has it'
     FROM refused WHERE grp = '${grp}' AND NOT is_here HAVING count(*) > 0;`;
 
-/** The fate of a row that has a problem. */
 export const fateOfProblem = `coalesce(problem[3], 'refused')`;
 
 const words: Record<RowFate, string> = {

@@ -4,7 +4,6 @@ import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import { UnusableSnapshot } from '../unusable.ts';
 
 export type ZipLimits = {
-  /** Maximum unpacked size of one file. */
   maxBytes: number;
   /** Maximum ratio of unpacked to packed size, for larger files than `freeBytes`. */
   maxRatio: number;

@@ -4,7 +4,6 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { collectGarbage } from '../../../runtime/files/tables/garbage.ts';
 
-/** A piece of a file that can be unpacked by itself. */
 export type Part = { bytes: number; lines: number };
 
 export type PackedLines = Awaited<ReturnType<typeof createPackedLines>>;

@@ -6,7 +6,6 @@ export const recordsPrefix = 'snapshot-records/';
 export const recordKey = (id: string): string => `${recordsPrefix}${id}/record.json`;
 /** `{ id }` of the last accepted zip. */
 export const acceptedKey = `${recordsPrefix}accepted.json`;
-/** The same for each table. */
 export const acceptedTablesPrefix = `${recordsPrefix}accepted/`;
 /** The same for what a file is compared with: a table with the last one of its own name, a zip with the last zip. */
 export const acceptedKeyOf = (key: string): string =>
@@ -23,7 +22,6 @@ export const partsKey = (id: string): string => `${recordsPrefix}${id}/parts.jso
 export const stateKey = (id: string): string => `${recordsPrefix}${id}/state.parquet`;
 /** The state of versions before 1.2: lines of a kind, a key and a value as JSON, packed by gzip. */
 export const linesKey = (id: string): string => `${recordsPrefix}${id}/state.gz`;
-/** The key of an accepted snapshot's state. */
 export const stateKeyOf = ({ id, holds }: Pick<AcceptedSnapshot, 'id' | 'holds'>): string =>
   holds === 'tables' ? stateKey(id) : linesKey(id);
 
@@ -47,7 +45,6 @@ export const acceptedSnapshot = z.object({
 });
 export type AcceptedSnapshot = z.output<typeof acceptedSnapshot>;
 
-/** `compared.json`. */
 export const comparedDelta = z.object({ id: z.string(), against: z.string(), lost: z.string().optional() });
 
 const counted = z.number().int().nonnegative();
@@ -126,7 +123,6 @@ export const snapshotRecord = z.object({
   counts,
   /** By kind: `lineItems`, `enrollments`, `results`, or a function's name if a mapping made them. */
   byKind: z.record(z.string(), counts),
-  /** By file. */
   rows: z.record(z.string(), rowCounts).optional(),
   /** Why it waits or failed, in plain English. */
   why: z.string().optional(),
@@ -141,7 +137,6 @@ export const snapshotRecord = z.object({
       z.record(z.string(), counted).transform((roles) => Object.entries(roles)),
     ])
     .optional(),
-  /** Set while it waits for approval. */
   callbackId: z.string().optional(),
   /** Number of events that are on their queues. */
   sent: counted,

@@ -23,7 +23,6 @@ export type SnapshotNow = Pick<AcceptedSnapshot, 'id' | 'holds'> & {
   isSending: boolean;
   /** By the kinds of its lines. */
   functions: ReadonlyMap<string, SeenFunction>;
-  /** For a zip: the field that identifies users. */
   userField?: UserField | undefined;
 };
 

@@ -16,7 +16,6 @@ export type ComparisonStore = Pick<
   'download' | 'open' | 'etagOf' | 'textIfAny' | 'readJson' | 'readJsonIfAny' | 'writeJson' | 'uploadFile'
 >;
 
-/** Larger files are refused. */
 const maxBytes = 2 * 1024 ** 3;
 
 /** The bucket that receives the files and keeps the records. */

@@ -39,7 +39,7 @@ beforeAll(async () => {
     functions: ['grade-push', 'enrollment-create', 'enrollment-remove'],
     ...{ lambda: inThisProcess, settings: short, durable: { pause: async (ms) => time.pass(ms) } },
     // The test imports itself.
-    notified: { function: '', prefix: '', suffixes: [] },
+    notices: false,
   });
   const { description } = stack;
   controls = controlsOf(description);

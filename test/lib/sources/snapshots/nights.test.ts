@@ -231,22 +231,6 @@ const bulks: University[] = [
     expected: ({ held }) => expect(held(2)).toContain('BIO-101/Essay ada 19'),
   },
   {
-    title: 'in which two line items swap their titles has the grades of each under its title',
-    exports: () => {
-      const titles = (one: string, other: string) =>
-        renamedItems({ 'l-1': one, 'l-2': other }, { 'l-1': '5', 'l-2': '9' });
-      return { 1: titles('HW1', 'HW2'), 2: titles('HW2', 'HW1') };
-    },
-    expected: ({ held, sent, refused }) => {
-      expect(refused(2)).toEqual([]);
-      expect(held(2).filter((each) => each.includes('/'))).toEqual([
-        'BIO-101/HW1 ada 9',
-        'BIO-101/HW2 ada 5',
-      ]);
-      expect(sent(3)).toEqual([]);
-    },
-  },
-  {
     title: 'that changes a maximum does not say what the new grades are out of',
     exports: ({ lineItems, results }) => {
       const next = { lineItems: changed(lineItems, 'l-essay', { resultValueMax: '40' }) };
@@ -678,27 +662,7 @@ const objects: University[] = [
     },
   },
   {
-    title:
-      'that takes the title of one that is gone leaves its own to another, then or later, and nothing is renamed',
-    exports: () => {
-      const results = [result('2', 'ada', '3'), result('3', 'ada', '9')];
-      return {
-        1: { lineItems: [item('1', 'HW1'), item('2', 'HW2'), item('3', 'HW3')], results },
-        3: { lineItems: [item('2', 'HW1'), item('3', 'HW3')], results },
-        9: { lineItems: [item('2', 'HW1'), item('3', 'HW2')], results },
-      };
-    },
-    expected: ({ bodies, held, refused }) => {
-      for (const night of [3, 9]) {
-        expect(refused(night)).toEqual([]);
-        expect(itemsIn(bodies(night)).filter((each) => each.startsWith('update'))).toEqual([]);
-      }
-      expect(gradesIn(held(3))).toEqual(['BIO-101/HW1 ada 3', 'BIO-101/HW2 ada 3', 'BIO-101/HW3 ada 9']);
-      expect(gradesIn(held(9))).toEqual(['BIO-101/HW1 ada 3', 'BIO-101/HW2 ada 9', 'BIO-101/HW3 ada 9']);
-    },
-  },
-  {
-    title: 'that takes the title of one that is gone leaves its own to another in the same night, too',
+    title: 'that takes the title of one that is gone leaves its own to another in the same night',
     exports: () => {
       const results = [result('2', 'ada', '3'), result('3', 'ada', '9')];
       return {

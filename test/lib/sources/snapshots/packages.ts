@@ -49,68 +49,36 @@ export type Tables = Record<string, Rows>;
 /** A package as the standard has it, with a value in every column that anybody reads. */
 export const standardTables = (mode: Mode): Tables => {
   const status = mode === 'delta' ? { status: 'active', dateLastModified: '2026-09-02T08:00:00.000Z' } : {};
-  const row = (values: Record<string, string>) => ({ ...status, ...values });
-  const class_ = (id: string, code: string) =>
-    row({
-      sourcedId: id,
-      title: `Class ${code}`,
-      classCode: code,
-      courseSourcedId: 'k-1',
-      classType: 'scheduled',
-      schoolSourcedId: 'o-1',
-      termSourcedIds: 't-1',
-    });
-  const user = (id: string, username: string, role: string) =>
-    row({
-      sourcedId: id,
-      username,
-      enabledUser: 'true',
-      givenName: 'G',
-      familyName: 'F',
-      role,
-      orgSourcedIds: 'o-1',
-      identifier: `I${id}`,
-      primaryOrgSourcedId: 'o-1',
-    });
-  const enrollment = (id: string, user: string, role: string) =>
-    row({
-      sourcedId: id,
-      classSourcedId: 'c-1',
-      userSourcedId: user,
-      schoolSourcedId: 'o-1',
-      role,
-      primary: 'false',
-      beginDate: '2026-01-01',
-      endDate: '2027-12-31',
+  const rows = (header: string, ...lines: string[]): Rows =>
+    lines.map((line) => {
+      const cells = line.split(',');
+      const values = header.split(',').map((column, at): [string, string] => [column, cells[at] ?? '']);
+      return { ...status, ...Object.fromEntries(values) };
     });
   return {
-    classes: [class_('c-1', 'BIO'), class_('c-2', 'ART')],
-    users: [user('u-1', 'ada', 'student'), user('u-2', 'tess', 'teacher')],
-    lineItems: [
-      row({
-        sourcedId: 'l-1',
-        title: 'Essay',
-        classSourcedId: 'c-1',
-        resultValueMin: '0',
-        resultValueMax: '20',
-        categorySourcedId: 'g-1',
-        assignDate: '2026-09-01',
-        dueDate: '2026-10-01',
-      }),
-    ],
-    enrollments: [enrollment('e-1', 'u-1', 'student'), enrollment('e-2', 'u-2', 'teacher')],
-    results: [
-      row({
-        sourcedId: 'r-1',
-        lineItemSourcedId: 'l-1',
-        studentSourcedId: 'u-1',
-        scoreStatus: 'fully graded',
-        score: '17',
-        scoreDate: '2026-10-02',
-        comment: 'Good',
-        textScore: 'B',
-      }),
-    ],
+    classes: rows(
+      'sourcedId,title,classCode,courseSourcedId,classType,schoolSourcedId,termSourcedIds',
+      'c-1,Class BIO,BIO,k-1,scheduled,o-1,t-1',
+      'c-2,Class ART,ART,k-1,scheduled,o-1,t-1',
+    ),
+    users: rows(
+      'sourcedId,username,enabledUser,givenName,familyName,role,orgSourcedIds,identifier,primaryOrgSourcedId',
+      'u-1,ada,true,G,F,student,o-1,Iu-1,o-1',
+      'u-2,tess,true,G,F,teacher,o-1,Iu-2,o-1',
+    ),
+    lineItems: rows(
+      'sourcedId,title,classSourcedId,resultValueMin,resultValueMax,categorySourcedId,assignDate,dueDate',
+      'l-1,Essay,c-1,0,20,g-1,2026-09-01,2026-10-01',
+    ),
+    enrollments: rows(
+      'sourcedId,classSourcedId,userSourcedId,schoolSourcedId,role,primary,beginDate,endDate',
+      'e-1,c-1,u-1,o-1,student,false,2026-01-01,2027-12-31',
+      'e-2,c-1,u-2,o-1,teacher,false,2026-01-01,2027-12-31',
+    ),
+    results: rows(
+      'sourcedId,lineItemSourcedId,studentSourcedId,scoreStatus,score,scoreDate,comment,textScore',
+      'r-1,l-1,u-1,fully graded,17,2026-10-02,Good,B',
+    ),
   };
 };
 

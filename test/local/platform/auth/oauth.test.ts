@@ -31,25 +31,6 @@ const clientCredentials = (scope?: string) =>
 
 describe('client credentials', () => {
   test.each([
-    ['Basic', {}, { Authorization: basic }],
-    ['the form', { client_id: 'local-client', client_secret: 'local-client-secret' }, {}],
-  ])('by %s give an opaque token for the client’s user', async (_, form, headers) => {
-    const answer = await ask(
-      { grant_type: 'client_credentials', ...form },
-      headers as Record<string, string>,
-    );
-    expect(answer).toEqual({
-      ...{ status: 200, token_type: 'Bearer', expires_in: 3600, scope: '*:*:*' },
-      access_token: expect.stringMatching(/^[\w-]{43}$/),
-    });
-    expect(await jsonOf(await get(whoami, answer.access_token))).toMatchObject({ Identifier: '100' });
-    expect(await platform.requests()).toMatchObject([
-      { path: '/core/connect/token' },
-      { userId: 100, status: 200 },
-    ]);
-  });
-
-  test.each([
     ['invalid_client', 401, { client_id: 'local-client', client_secret: 'wrong' }, {}],
     ['unsupported_grant_type', 400, { grant_type: 'password' }, { Authorization: basic }],
     ['invalid_scope', 400, { scope: 'one' }, { Authorization: basic }],
@@ -135,16 +116,6 @@ describe('private_key_jwt', () => {
       ...more,
     });
 
-  test.each([
-    ['RS256', 'r', rsa.privateKey],
-    ['ES256', 'e', ec.privateKey],
-  ])('%s proves the client, and there is no refresh token', async (alg, kid, key) => {
-    const answer = await present(await assertion({ alg, kid, key }));
-    expect(answer).toMatchObject({ status: 200, expires_in: 3600 });
-    expect(answer).not.toHaveProperty('refresh_token');
-    expect(await jsonOf(await get(whoami, answer.access_token))).toMatchObject({ Identifier: '200' });
-  });
-
   test('an assertion is good once', async () => {
     const one = await assertion();
     expect(await present(one)).toMatchObject({ status: 200 });
@@ -172,17 +143,6 @@ describe('private_key_jwt', () => {
 
 describe('calls with a token', () => {
   const topicFile = '/svc/api/le/1.82/2001/content/topics/8101/file';
-  const expectInvalidToken = async (response: Response) => {
-    expect(response.status).toBe(401);
-    expect((await jsonOf(response)).type).toMatch(/#invalid-token$/);
-  };
-
-  test('an expired one is a 401', async () => {
-    const { access_token } = await clientCredentials();
-    await platform.control('POST oauth/expire');
-    await expectInvalidToken(await get(whoami, access_token));
-    expect(await overview()).toMatchObject({ accessTokens: 0 });
-  });
 
   test('a missing scope is named', async () => {
     const { access_token } = await clientCredentials('grades:gradevalues:read');

@@ -1,9 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { type Answer, bare } from '../http/answer.ts';
 import { invalidToken, timestampOutOfRange } from '../http/refusal.ts';
-import type { State, User } from '../state.ts';
+import type { Arrival } from '../route.ts';
+import type { Row, State } from '../state.ts';
+import type { World } from '../world.ts';
 
 export type App = { appId: string; appKey: string };
-type Signed = { method: string; path: string; query: URLSearchParams };
 /** `lenient`: a signature that is wrong is let pass. */
 type Verifier = { app: App; state: State; nowSeconds: number; lenient: boolean };
 
@@ -20,7 +22,10 @@ export function baseString(method: string, path: string, timestamp: string): str
 }
 
 /** The user whose keys signed the call; refuses a clock too far off before it looks at the signatures. */
-export function verifySignature(signed: Signed, { app, state, nowSeconds, lenient }: Verifier): User {
+export function verifySignature(
+  signed: Arrival,
+  { app, state, nowSeconds, lenient }: Verifier,
+): Row<'users'> {
   const [appId, userId, appSignature, userSignature, timestamp] = ['x_a', 'x_b', 'x_c', 'x_d', 'x_t'].map(
     (name) => only(signed.query.getAll(name)),
   ) as [string, string, string, string, string];
@@ -29,11 +34,10 @@ export function verifySignature(signed: Signed, { app, state, nowSeconds, lenien
 
   const signerId = signerOf(userId, state);
   const user = signerId === undefined ? undefined : state.tables.users.get(signerId);
-  const userKey = signerId === undefined ? undefined : state.userKeys.get(signerId);
-  if (appId !== app.appId || user === undefined || userKey === undefined) throw invalidToken();
+  if (appId !== app.appId || user === undefined) throw invalidToken();
 
   const data = baseString(signed.method, decodable(signed.path), timestamp);
-  const isGood = same(appSignature, sign(app.appKey, data)) && same(userSignature, sign(userKey, data));
+  const isGood = same(appSignature, sign(app.appKey, data)) && same(userSignature, sign(user.userKey, data));
   if (!isGood && !lenient) throw invalidToken();
   return user;
 }
@@ -60,4 +64,25 @@ function decodable(path: string): string {
   } catch {
     throw invalidToken();
   }
+}
+
+/** The ID/key entry: sends the signed-in user back to the callback, with the user's id and key in its query. */
+export function answerTokenEntry({ request, query }: Arrival, world: World): Answer {
+  const { settings, state, site } = world;
+  const callback = callbackOf(query.get('x_target'));
+  const userKey = state.tables.users.get(settings.signedInUserId)?.userKey;
+  const signed = same(query.get('x_b') ?? '', sign(site.app.appKey, query.get('x_target') ?? ''));
+  if (callback === null || query.get('x_a') !== site.app.appId || !signed || userKey === undefined) {
+    const targetUrl = encodeURIComponent(request.url ?? '');
+    return bare(302, { Location: `/${site.segment}/error/404/log?targetUrl=${targetUrl}` });
+  }
+  const [keyId] = [...state.keyIds].find(([, userId]) => userId === settings.signedInUserId) ?? [];
+  callback.searchParams.set('x_a', keyId ?? String(settings.signedInUserId));
+  callback.searchParams.set('x_b', userKey);
+  return bare(302, { Location: callback.href });
+}
+
+function callbackOf(target: string | null): URL | null {
+  const url = URL.parse(target ?? '');
+  return url !== null && /^https?:$/.test(url.protocol) ? url : null;
 }

@@ -1,7 +1,7 @@
 import { type Answer, bare, json, text, withHeaders } from './answer.ts';
 
 /** Thrown to end a call with an error of the platform; the answer's links need the address of the docs. */
-export class Refusal extends Error {
+class Refusal extends Error {
   readonly answer: (docsUrl: string) => Answer;
 
   constructor(message: string, answer: (docsUrl: string) => Answer) {
@@ -86,3 +86,13 @@ export const timestampOutOfRange = (serverSeconds: number) =>
 export const bareServerError = () => refusalOf(bare(500));
 
 const refusalOf = (answer: Answer) => new Refusal(`status ${answer.status}`, () => answer);
+
+/** What is no refusal is a bug of the local platform, which must not pass for one of its client. */
+export function errorAnswer(
+  error: unknown,
+  { docsUrl, onBug }: { docsUrl: string; onBug(error: unknown): void },
+): Answer {
+  if (error instanceof Refusal) return error.answer(docsUrl);
+  onBug(error);
+  return text(500, 'text/plain', `The local platform is broken: ${String(error)}`);
+}

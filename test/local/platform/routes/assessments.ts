@@ -1,29 +1,39 @@
 import { json } from '../http/answer.ts';
-import { invalidParameters, notFound } from '../http/refusal.ts';
-import { route } from '../route.ts';
+import { invalidParameters } from '../http/refusal.ts';
+import { linkedPage } from '../paging.ts';
+import { found, foundIn, route } from '../route.ts';
 
-const idNames = ['objectId', 'rubricId', 'userId'] as const;
-const wordNames = ['assessmentType', 'objectType'] as const;
+const idNames = ['objectId', 'rubricId', 'userId'];
+const wordNames = ['assessmentType', 'objectType'];
 
 export const assessmentRoutes = [
-  route({
-    method: 'GET',
-    component: 'le',
-    path: '{orgUnitId}/assessment',
-    scope: 'core:*:*',
-    permission: 'SeeAssessments',
-    handle({ ids, query, state: { tables } }) {
+  route(
+    'GET le/{orgUnitId}/assessment',
+    { scope: 'core:*:*', permission: 'SeeAssessments' },
+    ({ ids, query, tables }) => {
+      const value = (name: string): string => query.get(name) ?? '';
       const wrong = [
-        ...idNames.filter((name) => !/^[1-9]\d{0,14}$/.test(query.get(name) ?? '')),
-        ...wordNames.filter((name) => !/^\w+$/.test(query.get(name) ?? '')),
+        ...idNames.filter((name) => !/^[1-9]\d{0,14}$/.test(value(name))),
+        ...wordNames.filter((name) => !/^\w+$/.test(value(name))),
       ];
       if (wrong.length > 0) throw invalidParameters(`Missing or wrong: ${wrong.join(', ')}`);
-      if (tables.users.get(Number(query.get('userId'))) === undefined)
-        throw invalidParameters('Wrong: userId');
-      const names = [...wordNames, ...idNames];
-      const found = tables.assessments.get(ids.orgUnitId, ...names.map((name) => query.get(name) ?? ''));
-      if (found === undefined) throw notFound('Assessment');
-      return json(found.assessment);
+      if (tables.users.get(value('userId')) === undefined) throw invalidParameters('Wrong: userId');
+      const key = [...wordNames, ...idNames].map(value);
+      return json(found(tables.assessments.get(ids.orgUnitId, ...key), 'Assessment').assessment);
     },
-  }),
+  ),
+
+  route(
+    'GET le/{orgUnitId}/quizzes/{quizId}/attempts/',
+    { scope: 'quizzing:attempts:read', permission: 'SeeQuizAttempts' },
+    (call) => {
+      const { quizId } = foundIn(call, call.tables.quizzes.get(call.ids.quizId), 'Quiz');
+      const rows = call.tables.quizAttempts.where('quizId', quizId);
+      const out = ({ attemptId, userId, attemptNumber, score, started, completed }: (typeof rows)[0]) => ({
+        ...{ AttemptId: attemptId, QuizId: quizId, UserId: userId, AttemptNumber: attemptNumber },
+        ...{ Score: score, Started: started, Completed: completed },
+      });
+      return linkedPage(call, { rows, idOf: ({ attemptId }) => attemptId, out });
+    },
+  ),
 ];

@@ -1,59 +1,34 @@
 import { json, ok } from '../http/answer.ts';
-import { object } from '../http/bind.ts';
-import { bindingError, notFound } from '../http/refusal.ts';
-import { type Call, route } from '../route.ts';
-import type { ConfigurationVariable } from '../state.ts';
+import { bind, record } from '../http/bind.ts';
+import { bindingError } from '../http/refusal.ts';
+import { type Call, found, route } from '../route.ts';
+import type { Row } from '../state.ts';
 
-const path = 'configVariables/{variable}';
+const path = 'lp/configVariables/{variable}';
+const reads = { scope: 'core:*:*', permission: 'SeeConfiguration' } as const;
 
 export const configurationVariableRoutes = [
-  route({
-    method: 'GET',
-    component: 'lp',
-    path: `${path}/definition`,
-    scope: 'core:*:*',
-    permission: 'SeeConfiguration',
-    handle: (call) => json(definitionOut(variableOf(call))),
-  }),
+  route(`GET ${path}/definition`, reads, (call) => json(definitionOut(variableOf(call)))),
 
-  route({
-    method: 'GET',
-    component: 'lp',
-    path: `${path}/values`,
-    scope: 'core:*:*',
-    permission: 'SeeConfiguration',
-    handle: (call) => json({ OrgValue: variableOf(call).orgValue }),
-  }),
+  route(`GET ${path}/values`, reads, (call) => json({ OrgValue: variableOf(call).orgValue })),
 
-  route({
-    method: 'PUT',
-    component: 'lp',
-    path: `${path}/values/org`,
-    scope: 'core:*:*',
-    permission: 'ManageConfiguration',
-    async handle(call) {
-      const { OrgValue } = object({ OrgValue: (value) => value })(await call.json(), '');
-      if (OrgValue === undefined) throw bindingError('OrgValue must be present');
-      const variable = variableOf(call);
-      call.state.tables.configurationVariables.put({
-        ...variable,
-        orgValue: OrgValue,
-        writes: variable.writes + 1,
-      });
-      return ok;
-    },
+  route(`PUT ${path}/values/org`, { scope: 'core:*:*', permission: 'ManageConfiguration' }, async (call) => {
+    const { OrgValue } = bind(record, await call.json());
+    if (OrgValue === undefined) throw bindingError('OrgValue must be present');
+    const variable = variableOf(call);
+    const { configurationVariables } = call.tables;
+    configurationVariables.put({ ...variable, orgValue: OrgValue, writes: variable.writes + 1 });
+    return ok;
   }),
 ];
 
-function variableOf({ texts, state }: Call<'variable'>): ConfigurationVariable {
-  const variable = state.tables.configurationVariables.get(texts.variable);
-  if (variable === undefined) throw notFound('Configuration variable');
-  return variable;
-}
+const variableOf = ({ texts, tables }: Call<'variable'>): Row<'configurationVariables'> =>
+  found(tables.configurationVariables.get(texts.variable), 'Configuration variable');
 
-function definitionOut({ configId, canEditSystemValue, defaultValue, ...variable }: ConfigurationVariable) {
+function definitionOut({ configId, name, scope, ...rest }: Row<'configurationVariables'>) {
   return {
-    ...{ ConfigId: configId, Name: variable.name, Scope: variable.scope, Description: variable.description },
-    ...{ DataType: variable.dataType, DefaultValue: defaultValue, CanEditSystemValue: canEditSystemValue },
+    ...{ ConfigId: configId, Name: name, Scope: scope, Description: rest.description },
+    ...{ DataType: rest.dataType, DefaultValue: rest.defaultValue },
+    CanEditSystemValue: rest.canEditSystemValue,
   };
 }

@@ -4,12 +4,11 @@ import type { AddressInfo } from 'node:net';
 /** When a process dies: at its so many-th request, before it arrives, after it was answered, or after it has its answer. */
 export type Moment = { request: number; at: 'before' | 'unanswered' | 'answered' };
 
-/** Queues and files are one server, tables another. */
-type Servers = { queues: string; tables: string };
+/** Queues and files are one server, tables and secrets others. */
+type Servers = { queues: string; tables: string; secrets?: string };
 
 /** Stands between a process and AWS, and calls `kill` at a moment that no process could choose by itself. */
 export async function startDeadlyProxy(servers: Servers, { request: number, at }: Moment, kill: () => void) {
-  const targets = { queues: new URL(servers.queues), tables: new URL(servers.tables) };
   let requests = 0;
 
   const forward = (incoming: IncomingMessage, response: ServerResponse): void => {
@@ -21,8 +20,9 @@ export async function startDeadlyProxy(servers: Servers, { request: number, at }
       return;
     }
     const { method, url: path, headers } = incoming;
-    const isTable = /^DynamoDB_/.test(String(headers['x-amz-target']));
-    const target = isTable ? targets.tables : targets.queues;
+    const [service] = String(headers['x-amz-target']).split(/[_.]/);
+    const other = service === 'DynamoDB' ? servers.tables : service === 'secretsmanager' && servers.secrets;
+    const target = new URL(other || servers.queues);
     const outgoing = request(
       { host: target.hostname, port: target.port, method, path, headers },
       (answer) => {

@@ -184,6 +184,12 @@ describe('a row that cannot be used', () => {
     expect(next.record?.counts).toMatchObject({ unchanged: 3, removed: 1 });
   });
 
+  test('is told in cells that are no formula of a spreadsheet', async () => {
+    useMapping([{ ...enrollment, key: ['-ID'], when: {} }]);
+    const { report } = await drop(`-ID,${header}\n,BIO,ada,S,active\n`, 'snapshots/=1.csv');
+    expect(report).toEqual([`"'=1.csv","2","'-ID","must be one line, and not empty"`]);
+  });
+
   test('as it lacks cells makes no removal of what is missing', async () => {
     await drop(tableOf('BIO,ada,S,active', 'BIO,ben,S,active'));
     const { sent, report, record } = await drop(tableOf('BIO,ada,T,active', 'BIO,ben'));

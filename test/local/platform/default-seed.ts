@@ -1,6 +1,5 @@
-import { everything, instructorPermissions, learnerPermissions } from '../auth/permissions.ts';
-import { organizationId } from '../auth/roles.ts';
-import type { Seed } from './sow.ts';
+import { everything, instructorPermissions, learnerPermissions } from './auth/permissions.ts';
+import { organizationId } from './state.ts';
 
 const administrator = 101;
 const instructor = 109;
@@ -11,7 +10,7 @@ const tinyPng =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 /** A small site: one organization, two courses, a service user, an instructor and three learners. */
-export const defaultSeed: Seed = {
+export const defaultSeed = {
   roles: [
     { roleId: administrator, name: 'Administrator', permissions: everything },
     { roleId: instructor, name: 'Instructor', permissions: instructorPermissions },
@@ -125,3 +124,6 @@ export const defaultSeed: Seed = {
     },
   ],
 };
+
+/** An OAuth client of the service user, allowed whatever the user's roles allow. */
+export const defaultClient = { clientId: 'local-client', clientSecret: 'local-client-secret', userId: 100 };
