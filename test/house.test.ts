@@ -87,9 +87,10 @@ describe('one name everywhere', () => {
  */
 const rooms: Record<string, string> = {
   'show/cli':
-    'show/console show/views operate/reviews operate/messages operate/stage scheduled/reconcile sources/snapshots delivery/crosswalk runtime/privacy message',
+    'show/console show/verbs show/views operate/reviews operate/messages operate/stage scheduled/reconcile sources/snapshots delivery/crosswalk runtime/privacy message',
   'show/console':
-    'show/views operate/reviews operate/messages operate/stage sources/mapping delivery/letters runtime/privacy message',
+    'show/verbs show/views operate/reviews operate/messages operate/stage sources/mapping delivery/letters runtime/privacy message',
+  'show/verbs': 'show/views operate/reviews operate/messages operate/stage',
   'show/views':
     'operate/reviews operate/messages operate/stage scheduled/reconcile sources/snapshots runtime/telemetry runtime/privacy message',
   functions:

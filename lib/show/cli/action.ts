@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import type { Cli, CommandContext } from './command-context.ts';
 
-/** What a file of `actions/` exports. `act` receives the arguments as typed, then the options. */
-type Action = { act(context: CommandContext, ...typed: never[]): Promise<void> };
+/** Receives the arguments as typed, then the options. */
+type Action = (context: CommandContext, ...typed: never[]) => Promise<void>;
 
-/** A command's code is loaded when the command runs, so that none waits for the dependencies of others. */
+/** The code of a command, in a file of `actions/`, is loaded when it runs: none waits for the dependencies of others. */
 export const action =
-  (cli: Cli, load: () => Promise<Action>) =>
+  <Name extends string>(cli: Cli, load: () => Promise<Record<Name, Action>>, name: Name) =>
   async (...typed: unknown[]): Promise<void> => {
     const command = typed.pop() as Command;
-    const [{ contextOf }, { act }] = await Promise.all([import('./command-context.ts'), load()]);
-    await act(contextOf(cli, command), ...(typed as never[]));
+    const [{ contextOf }, actions] = await Promise.all([import('./command-context.ts'), load()]);
+    await actions[name](contextOf(cli, command), ...(typed as never[]));
   };

@@ -5,33 +5,14 @@ import { integrationNames } from '../../operate/stage/function-names.ts';
 import { unknownName } from '../../operate/stage/nearest.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
 import type { Cli } from './command-context.ts';
-import { addAuthUrl } from './commands/auth-url.ts';
-import { addCheckMessage } from './commands/check-message.ts';
 import { addCompletion } from './commands/completion.ts';
-import { addConsole } from './commands/console.ts';
-import { addCrosswalk } from './commands/crosswalk.ts';
+import { addDeployment } from './commands/deployment.ts';
 import { addHelp } from './commands/help.ts';
-import { addInit } from './commands/init.ts';
-import { addDiscard } from './commands/letters/discard.ts';
-import { addEdit } from './commands/letters/edit.ts';
-import { addExport } from './commands/letters/export.ts';
-import { addGroups } from './commands/letters/groups.ts';
-import { addImport } from './commands/letters/import.ts';
-import { addList } from './commands/letters/list.ts';
-import { addReindex } from './commands/letters/reindex.ts';
-import { addReplay } from './commands/letters/replay.ts';
-import { addShow } from './commands/letters/show.ts';
-import { addVerify } from './commands/letters/verify.ts';
-import { addPause, addResume } from './commands/pause.ts';
-import { addPublish } from './commands/publish.ts';
-import { addReconcile } from './commands/reconcile.ts';
-import { addScopes } from './commands/scopes.ts';
-import { addSnapshots } from './commands/snapshots.ts';
-import { addStatus } from './commands/status.ts';
-import { addTrace } from './commands/trace.ts';
-import { addWaiting } from './commands/waiting.ts';
+import { addLetters } from './commands/letters.ts';
+import { addMessages } from './commands/messages.ts';
+import { addCrosswalk, addReconcile, addSnapshots } from './commands/reviews.ts';
 import { checkPlace, globalOptions } from './options.ts';
-import { guarded, type Terminal } from './print/terminal.ts';
+import { asTyped, guarded, type Terminal } from './print/terminal.ts';
 
 /** What a script may rely on. */
 export const exitCodes = {
@@ -72,6 +53,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     if (!isInterrupted) terminal.err(await toldError(error, started ?? program, terminal));
     return statusUnlessInterrupted(error instanceof UsageError ? 2 : 1);
   } finally {
+    terminal.line('');
     if (document !== undefined) terminal.out(`${printableJson(document)}\n`);
   }
 };
@@ -100,40 +82,9 @@ export const programOf = (cli: Cli, onStart?: (command: Command) => void): Comma
     })
     .addHelpText('after', examples);
   for (const option of globalOptions()) program.addOption(option);
-  const letters = program
-    .command('letters')
-    .description('the letters in the dead-letter queue')
-    .addHelpText('after', letterExamples);
   for (const add of [
-    addGroups,
-    addList,
-    addShow,
-    addReplay,
-    addVerify,
-    addEdit,
-    addDiscard,
-    addExport,
-    addImport,
-    addReindex,
-  ])
-    add(letters, cli);
-  for (const add of [
-    ...[
-      addStatus,
-      addWaiting,
-      addTrace,
-      addPause,
-      addResume,
-      addPublish,
-      addCheckMessage,
-      addSnapshots,
-      addReconcile,
-      addCrosswalk,
-      addScopes,
-      addAuthUrl,
-      addInit,
-    ],
-    ...[addConsole, addCompletion, addHelp],
+    ...[addLetters, addMessages, addSnapshots, addReconcile, addCrosswalk],
+    ...[addDeployment, addCompletion, addHelp],
   ])
     add(program, cli);
   return program;
@@ -155,10 +106,9 @@ const checkFunctions = (command: Command): void => {
 };
 
 const toldError = async (error: unknown, command: Command, terminal: Terminal): Promise<string> => {
-  const [{ errorSentence }, { wrapped }, { asTyped }, { terminalFor }] = await Promise.all([
+  const [{ errorSentence }, { wrapped }, { terminalFor }] = await Promise.all([
     import('./print/error-sentence.ts'),
     import('./print/table.ts'),
-    import('./print/typed-commands.ts'),
     import('./command-context.ts'),
   ]);
   const told = asTyped(errorSentence(error, command.optsWithGlobals()), terminalFor(command, terminal));
@@ -187,10 +137,3 @@ Exit status:
   ${Object.entries(exitCodes)
     .map(([code, meaning]) => `${code} ${meaning}`)
     .join(', ')}.`;
-
-const letterExamples = `
-Examples:
-  sis-relay letters groups                          start here
-  sis-relay letters list --kind rejected --since 2d
-  sis-relay letters show 3f0c91aa
-  sis-relay letters replay --function grade-push --dry-run`;

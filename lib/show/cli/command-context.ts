@@ -1,18 +1,18 @@
 import type { Command } from 'commander';
 import { type Filter, filterSchema } from '../../operate/messages/letters/filter.ts';
-import { type Audit, checkAudit, createAudit } from '../../operate/stage/audit.ts';
+import { checkAudit, createAudit } from '../../operate/stage/audit.ts';
 import { readCaller } from '../../operate/stage/caller.ts';
 import { RefusedError, UsageError } from '../../operate/stage/command-errors.ts';
 import { readStack } from '../../operate/stage/stack-outputs.ts';
 import { isNamed, type Target, type TargetOptions, targetFrom } from '../../operate/stage/target.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
-import type { View } from '../views/view.ts';
+import type { Operator } from '../verbs/operator.ts';
+import { text, type View } from '../views/view.ts';
 import { globalOptions, optionOf } from './options.ts';
-import { type Print, printOf, textOfLines } from './print/document.ts';
 import { errorSentence } from './print/error-sentence.ts';
-import { createBar, createProgress, type Progress } from './print/progress.ts';
+import { createBar, createProgress } from './print/progress.ts';
 import type { Terminal } from './print/terminal.ts';
-import { linesOf } from './print/view.ts';
+import { linesOf, type Print, printOf, textOfLines } from './print/view.ts';
 
 /** What all commands share. */
 export type Cli = {
@@ -23,36 +23,32 @@ export type Cli = {
   collect(document: unknown): void;
 };
 
-/** What one command works with, as typed; its options are checked when they are read. */
-export type CommandContext = Cli & {
-  signal: AbortSignal;
-  isJson: boolean;
-  /** The options that name a deployment, as typed. */
-  readonly targetOptions: TargetOptions;
-  /** The deployment that the options name. @throws UsageError if they name none. */
-  readonly target: Target;
-  /** Undefined: no option names a deployment. */
-  readonly targetIfNamed: Target | undefined;
-  /** The filter that the options give. @throws UsageError naming the option that is wrong. */
-  readonly filter: Filter;
-  /** Call it before letters are read for a change. @throws if the audit log could not be written. */
-  checkAudit(): Promise<void>;
-  /** The audit log of the target. When a change begins, the command prints where it is recorded. */
-  readonly audit: Audit;
-  print: Print;
-  /** Prints to standard error. */
-  say(view: View): void;
-  /** Asks for confirmation of a change; --yes confirms. @throws RefusedError if there is no terminal to ask on. */
-  agreed(question: string): Promise<boolean>;
-  /** Shows progress in a line, which is cleared at the end. */
-  withProgress<Value>(what: string, work: (show: Progress['show']) => Promise<Value>): Promise<Value>;
-  /** Shows progress as a bar, by a share from 0 to 1; only on a terminal. */
-  withBar<Value>(what: string, work: (show: (share: number) => void) => Promise<Value>): Promise<Value>;
-  /** Describes an error. */
-  sentence(error: unknown): string;
-  /** For a command that writes data to standard output: everything else goes to standard error. */
-  besideData(): CommandContext;
-};
+/** What one command works with, as typed; its options are checked when they are read. The operator sits at the terminal. */
+export type CommandContext = Cli &
+  Operator & {
+    isJson: boolean;
+    /** The options that name a deployment, as typed. */
+    readonly targetOptions: TargetOptions;
+    /** Undefined: no option names a deployment. The `target` that the options name @throws UsageError then. */
+    readonly targetIfNamed: Target | undefined;
+    /** The name of the deployment, as in `sis-relay-prod`. */
+    readonly name: string;
+    /** The filter that the options give. @throws UsageError naming the option that is wrong. */
+    readonly filter: Filter;
+    /** Call it before letters are read for a change. @throws if the audit log could not be written. */
+    checkAudit(): Promise<void>;
+    print: Print;
+    /** Prints to standard error. */
+    say(view: View): void;
+    /** Asks for confirmation of a change; --yes confirms. @throws RefusedError if there is no terminal to ask on. */
+    agreed(question: string): Promise<boolean>;
+    /** Shows progress as a bar, by a share from 0 to 1; only on a terminal. */
+    bar(what: string): (share: number) => void;
+    /** Describes an error. */
+    sentence(error: unknown): string;
+    /** For a command that writes data to standard output: everything else goes to standard error. */
+    besideData(): CommandContext;
+  };
 
 /** Its commands to type next name the same deployment. */
 export const terminalFor = (command: Command, terminal: Terminal): Terminal => ({
@@ -69,56 +65,59 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
     target ??= targetOf(command, (sentence) => terminal.err(`${sentence}\n`));
     return target;
   };
+  const print = printOf({ ...cli, terminal }, { json: isJson });
+  const show: Operator['show'] = (_, content, document) => {
+    if (!isJson || document !== undefined) print(document, () => content);
+  };
+  const agreed = async (question: string): Promise<boolean> => {
+    if (yes) return true;
+    const answer = isJson ? undefined : await terminal.ask(`${question} [y/N] `);
+    if (answer === undefined)
+      throw new RefusedError(
+        'Nothing was changed: this needs confirmation, and there is no terminal to ask on. Pass --yes to confirm.',
+      );
+    if (isYes(answer)) return true;
+    terminal.err('Nothing was changed.\n');
+    return false;
+  };
   return {
     ...cli,
-    ...{ terminal, finish, signal: terminal.signal, isJson },
+    ...{ terminal, finish, signal: terminal.signal, isJson, print, show, agreed },
     say: (view) => terminal.err(textOfLines(linesOf(view, terminal))),
-    print: printOf({ ...cli, terminal }, { json: isJson }),
-    get targetOptions() {
-      return targetOptionsOf(command);
-    },
     get target() {
       return targetOnce();
     },
+    get targetOptions() {
+      return targetOptionsOf(command);
+    },
     get targetIfNamed() {
       return isNamed(targetOptionsOf(command)) ? targetOnce() : undefined;
+    },
+    get name() {
+      return targetOnce().prefix.slice(0, -1);
     },
     get filter() {
       return filterOf(command);
     },
     checkAudit: () => checkAudit(targetOnce()),
+    /** When a change begins, it prints where it is recorded. */
     get audit() {
       return createAudit(targetOnce(), ({ moment, id, who }) => {
         if (moment === 'begin') terminal.err(`Recorded as ${id} by ${who}.\n`);
       });
     },
-    agreed: async (question) => {
-      if (yes) return true;
-      const answer = isJson ? undefined : await terminal.ask(`${question} [y/N] `);
-      if (answer === undefined)
-        throw new RefusedError(
-          'Nothing was changed: this needs confirmation, and there is no terminal to ask on. Pass --yes to confirm.',
-        );
-      if (isYes(answer)) return true;
-      terminal.err('Nothing was changed.\n');
-      return false;
+    renew: () => {},
+    progress: (what) => createProgress(terminal, what),
+    bar: (what) => createBar(terminal, what),
+    ask: async ({ text: sentence, act, isOptional = false }) => {
+      if (sentence !== undefined) show('', [text(sentence)]);
+      if (!isOptional) return (await agreed(`${act}?`)) ? {} : undefined;
+      const answer = isJson ? undefined : await terminal.ask(`${act}? [y/N] `);
+      return isYes(answer ?? '') ? {} : undefined;
     },
-    withProgress: (what, work) => whileShown(createProgress(terminal, what), work),
-    withBar: (what, work) => whileShown(createBar(terminal, what), work),
     sentence: (error) => errorSentence(error, command.optsWithGlobals()),
     besideData: () => contextOf(besideData(cli), command),
   };
-};
-
-const whileShown = async <Show, Value>(
-  { show, end }: { show: Show; end(): void },
-  work: (show: Show) => Promise<Value>,
-): Promise<Value> => {
-  try {
-    return await work(show);
-  } finally {
-    end();
-  }
 };
 
 const besideData = (cli: Cli): Cli => ({

@@ -6,7 +6,6 @@ import { addLive, type Context, type Desk, formOf, render } from './desk.ts';
 import { guard, safeNext, signIn } from './guard.ts';
 import { html, said } from './html/html.ts';
 import { bare } from './page.ts';
-import { addCauses } from './screens/causes.ts';
 import { addCrosswalk } from './screens/crosswalk.ts';
 import { addDiscard } from './screens/discard.ts';
 import { addEdit } from './screens/edit.ts';
@@ -88,7 +87,7 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, sentence, onUse }: A
     );
   });
   for (const add of [
-    ...[addOverview, addCauses, addLetters, addLetter, addReplay, addDiscard],
+    ...[addOverview, addLetters, addLetter, addReplay, addDiscard],
     ...[addEdit, addUncertain, addPublish, addSnapshots, addReconcile, addCrosswalk, addTrace],
     ...[addLog, addTransfer, addRuns],
   ])

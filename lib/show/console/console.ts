@@ -12,8 +12,8 @@ import { loadIntegrations } from '../../operate/stage/integrations.ts';
 import type { Target } from '../../operate/stage/target.ts';
 import { createApp } from './app.ts';
 import { createKept } from './cached-value.ts';
+import { createLists, type Lists } from './desk.ts';
 import { createSession, headers } from './guard.ts';
-import { createLists, type Lists } from './lists.ts';
 import { createRuns } from './runs.ts';
 
 export type ConsoleOptions = {
@@ -66,17 +66,17 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   const functions = [...integrations.keys()];
   const readStatus = () => statusOf(target, { functions, signal, lists: listsOf(lists) });
   const status = createKept(readStatus, { freshMs: 10_000 });
-  const runs = createRuns({
-    ...{ signal, sentence },
-    onEnd: () => {
-      for (const kept of [lists.letters, lists.waiting, status]) kept.changed();
-    },
-  });
   const audit = readOnly
     ? refusing
     : createAudit(target, ({ moment, command, id, who }) => {
         if (moment === 'begin') options.say(`${command}: recorded as ${id} by ${who}.`);
       });
+  const runs = createRuns({
+    ...{ target, audit, signal, sentence },
+    onEnd: () => {
+      for (const kept of [lists.letters, lists.waiting, status]) kept.changed();
+    },
+  });
   const name = target.prefix.slice(0, -1);
   const desk = { target, name, readOnly, integrations, audit, signal, lists, status, runs, session };
   let usedMs = Date.now();

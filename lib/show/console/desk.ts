@@ -1,22 +1,35 @@
 import type { Context, Hono } from 'hono';
 import { stream } from 'hono/streaming';
-import type { LetterRecord } from '../../delivery/letters/record.ts';
+import type { DeskRecord, LetterRecord } from '../../delivery/letters/record.ts';
 import { type Filter, filterSchema } from '../../operate/messages/letters/filter.ts';
 import type { Group } from '../../operate/messages/letters/groups.ts';
+import { type Found, findLetters } from '../../operate/messages/letters/list.ts';
+import { findWaiting } from '../../operate/messages/waiting/waiting.ts';
 import type { Status } from '../../operate/reviews/status.ts';
 import type { Audit } from '../../operate/stage/audit.ts';
 import { UsageError } from '../../operate/stage/command-errors.ts';
+import { type Input, inputOf } from '../../operate/stage/input.ts';
 import type { Integrations } from '../../operate/stage/integrations.ts';
 import type { Target } from '../../operate/stage/target.ts';
 import { countOf } from '../views/amounts.ts';
-import { type Block, href, type View } from '../views/view.ts';
-import type { Kept } from './cached-value.ts';
+import { becameOf, groupTable, matchText } from '../views/letters.ts';
+import { type Block, type Form, href, text, type View } from '../views/view.ts';
+import { createKept, type Kept } from './cached-value.ts';
 import type { Session } from './guard.ts';
 import { type Html, html } from './html/html.ts';
 import { shown } from './html/view.ts';
-import type { Lists } from './lists.ts';
 import { page } from './page.ts';
 import type { Run, Runs } from './runs.ts';
+
+export type Lists = { letters: Kept<Found>; waiting: Kept<DeskRecord[]> };
+
+/** Changes in the desk's table become visible after at most this many milliseconds. */
+const freshMs = 2_000;
+
+export const createLists = (target: Target, signal: AbortSignal): Lists => ({
+  letters: createKept(() => findLetters(target, {}, signal), { freshMs }),
+  waiting: createKept(() => findWaiting(target, {}, signal), { freshMs }),
+});
 
 /** What the screens share. */
 export type Desk = {
@@ -134,6 +147,13 @@ export const formOf = async (context: Context): Promise<URLSearchParams> =>
     ),
   );
 
+/** A file of a form. Undefined: none was chosen, or it is empty. */
+export const fileIn = async (context: Context, field: string): Promise<Input | undefined> => {
+  const file = (await context.req.formData()).get(field);
+  if (!(file instanceof File) || file.size === 0) return undefined;
+  return inputOf(file.name, Buffer.from(await file.arrayBuffer()));
+};
+
 /** The conditions of a filter as given, for links and forms. */
 export type Given = Record<string, string[]>;
 
@@ -170,6 +190,28 @@ export const chosenFrom = async (
   return { letters, groups: value.groupsOf(letters).groups, count: letters.length, given, filter };
 };
 
+type ChosenScreen = {
+  path: string;
+  title: string;
+  /** What the verb does. */
+  sentence: string;
+  /** Shown if no letter is chosen. */
+  empty: string;
+  form(letters: string, given: Given): Omit<Form, 'action' | 'hidden'>;
+};
+
+/** Adds the screen of a verb for chosen letters: their causes, and the form that begins it. */
+export const addChosen = (desk: Desk, { path, title, sentence, empty, form }: ChosenScreen): void =>
+  addScreen(desk, [path, title], async (query) => {
+    const { groups, count, given, filter } = await chosenFrom(desk, query);
+    return [
+      text(`${matchText(count)}. ${sentence}`),
+      { action: path, hidden: given, isMain: true, ...form(countOf(count, 'letter'), given) },
+      groupTable('Letters by cause', groups, empty),
+      ...(count === 0 ? becameOf(filter) : []),
+    ];
+  });
+
 /** What a run works on, and the screen that begins it again, for `runs.begin`. */
 export const runOn = (path: string, given: Given, { target: { who } }: Desk) => {
   const { id = [], ...others } = given;
@@ -178,18 +220,6 @@ export const runOn = (path: string, given: Given, { target: { who } }: Desk) => 
   const about = [...filters, ...ids].join(' · ') || 'all letters';
   return { about: `${about}, by ${who}`, again: href(path, given) };
 };
-
-/** For letters that no longer match: links to what became of them. */
-export const becameOf = ({ id: ids = [] }: Filter): View =>
-  ids.length === 0
-    ? []
-    : [
-        {
-          links: ids.slice(0, 3).map((id) => ({
-            ...{ text: `What became of ${id.slice(0, 8)}`, to: `/letters/${encodeURIComponent(id)}` },
-          })),
-        },
-      ];
 
 const idsOnly = (ids: readonly string[]): URLSearchParams =>
   new URLSearchParams(ids.map((id): [string, string] => ['id', id]));

@@ -1,15 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Field, View } from '../views/view.ts';
-
-/** An operator's answer: the fields of the question's form. */
-export type Answer = { [field: string]: string | undefined };
-
-export type Question = {
-  text: string;
-  /** The text of the button that agrees. */
-  act: string;
-  fields?: readonly Field[] | undefined;
-};
+import type { Answer, Operator, Question } from '../verbs/operator.ts';
+import type { View } from '../views/view.ts';
 
 /** A verb in progress: it shows a plan, asks, and reports its progress and its result. */
 export type Run = {
@@ -32,15 +23,6 @@ export type Run = {
   version: number;
 };
 
-/** What a verb reports while it works. */
-export type Work = {
-  signal: AbortSignal;
-  show(title: string, content: View): void;
-  progress(what: string): (done: number, of: number) => void;
-  /** Undefined: it was declined. */
-  ask(question: Question): Promise<Answer | undefined>;
-};
-
 export type Runs = ReturnType<typeof createRuns>;
 
 /** Older runs that have ended are dropped. */
@@ -48,14 +30,17 @@ const maxRuns = 100;
 
 const newId = (): string => randomUUID().slice(0, 8);
 
-type RunsOptions = { signal: AbortSignal; sentence(error: unknown): string; onEnd(): void };
+type RunsOptions = Pick<Operator, 'target' | 'audit' | 'signal'> & {
+  sentence(error: unknown): string;
+  onEnd(): void;
+};
 
-export const createRuns = ({ signal, sentence, onEnd }: RunsOptions) => {
+export const createRuns = ({ target, audit, signal, sentence, onEnd }: RunsOptions) => {
   const runs = new Map<string, Run & { abort: AbortController; over: Promise<void> }>();
 
   const begin = (
     title: string,
-    work: (at: Work) => Promise<void>,
+    work: (at: Operator) => Promise<unknown>,
     { about = '', again }: { about?: string; again?: string } = {},
   ): Run => {
     const abort = new AbortController();
@@ -64,9 +49,9 @@ export const createRuns = ({ signal, sentence, onEnd }: RunsOptions) => {
       ...{ progress: undefined, question: undefined, ended: undefined, problem: undefined, stopped: false },
     };
     const tell = (news: Partial<Run>): void => void Object.assign(run, { ...news, version: run.version + 1 });
-    const at: Work = {
-      signal: AbortSignal.any([signal, abort.signal]),
-      show: (title, content) => tell({ parts: run.parts.set(title, content) }),
+    const show = (title: string, content: View): void => tell({ parts: run.parts.set(title, content) });
+    const at: Operator = {
+      ...{ target, audit, signal: AbortSignal.any([signal, abort.signal]), show, renew: show },
       progress: (what) => (done, of) => tell({ progress: { what, done, of } }),
       ask: (question) => {
         if (at.signal.aborted) return Promise.resolve(undefined);

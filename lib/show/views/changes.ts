@@ -8,7 +8,7 @@ import type { Reindexed } from '../../operate/messages/letters/reindex.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import { countOf, numberOf } from './amounts.ts';
 import { groupTable, matchText, remarksOnLetters } from './letters.ts';
-import { type Block, list, type Note, noteIf, type Piece, part, text, type View } from './view.ts';
+import { list, type Piece, part, text, type View } from './view.ts';
 
 export const discardPlanView = (plan: DiscardPlan): View => [
   { heading: matchText(plan.letters) },
@@ -29,21 +29,18 @@ export const discardedView = ({ discarded, failed, left, archives, backLater }: 
           ...{ lead: 'To restore them', command: `letters import ${folder}` },
         })),
       ]),
-  ...noteIf(
-    failed.length > 0,
-    'bad',
-    `${countOf(failed.length, 'letter')} could not be discarded (${failed[0]?.reason}).`,
-  ),
-  ...noteIf(
-    left > 0,
-    'warn',
-    `Stopped: it was interrupted. ${countOf(left, 'letter was', 'letters were')} not discarded.`,
-  ),
-  ...noteIf(
-    backLater > 0,
-    'plain',
-    `${countOf(backLater, 'letter becomes', 'letters become')} visible again when the lease ends.`,
-  ),
+  failed.length > 0 && {
+    tone: 'bad',
+    text: `${countOf(failed.length, 'letter')} could not be discarded (${failed[0]?.reason}).`,
+  },
+  left > 0 && {
+    tone: 'warn',
+    text: `Stopped: it was interrupted. ${countOf(left, 'letter was', 'letters were')} not discarded.`,
+  },
+  backLater > 0 && {
+    tone: 'plain',
+    text: `${countOf(backLater, 'letter becomes', 'letters become')} visible again when the lease ends.`,
+  },
 ];
 
 /** One discard writes many files into its folder. */
@@ -55,11 +52,10 @@ export const reindexedView = ({ letters, added, removed, kept, whole }: Reindexe
   text(
     `${countOf(letters, 'letter was', 'letters were')} read from the queue: ${numberOf(added)} added to the lists, ${numberOf(removed)} removed from them.`,
   ),
-  ...noteIf(
-    !whole,
-    'warn',
-    `Another operator has some letters in hand. The ${numberOf(kept)} that could not be read stay listed. Run this again later.`,
-  ),
+  !whole && {
+    tone: 'warn',
+    text: `Another operator has some letters in hand. The ${numberOf(kept)} that could not be read stay listed. Run this again later.`,
+  },
 ];
 
 export const exportedView = ({ exported, gone, limitReached }: Exported, file: string): View => [
@@ -70,8 +66,8 @@ export const exportedView = ({ exported, gone, limitReached }: Exported, file: s
         ),
       ]
     : [text(`${gone === 0 ? 'No letter matches, so nothing' : 'Nothing'} was written to ${file}.`)]),
-  ...noteIf(gone > 0, 'warn', `${goneText(gone)} Run the same command again later.`),
-  ...(limitReached ? [{ more: 'These are as many as were asked for' }] : []),
+  gone > 0 && { tone: 'warn', text: `${goneText(gone)} Run the same command again later.` },
+  limitReached && { more: 'These are as many as were asked for' },
 ];
 
 /** Listed letters that were not received from the queue. */
@@ -83,23 +79,24 @@ export const goneText = (gone: number): string =>
 const maxShown = 50;
 
 /** The problems in lines of a file. */
-export const problemView = (problems: readonly { line: number; problem: string }[]): Block[] => [
+export const problemView = (problems: readonly { line: number; problem: string }[]): View => [
   ...problems.slice(0, maxShown).map(({ line, problem }) => text(`line ${line}: ${problem}`)),
-  ...(problems.length > maxShown ? [text(`… and ${countOf(problems.length - maxShown, 'line')} more`)] : []),
+  problems.length > maxShown && text(`… and ${countOf(problems.length - maxShown, 'line')} more`),
 ];
+
+/** The number of letters of a file that can be imported. */
+export const importableIn = ({ letters, stillLetters = 0, repeated = [] }: Imported): number =>
+  letters - stillLetters - repeated.length;
 
 /** Letters of a file that are not imported. */
 export const leftOutView = ({ letters, stillLetters = 0, repeated = [] }: Imported): View => [
   ...problemView(
     repeated.map((line) => ({ line, problem: 'repeats the letter of an earlier line, and is left out' })),
   ),
-  ...(stillLetters > 0
-    ? [
-        text(
-          `${numberOf(stillLetters)} of ${countOf(letters, 'letter')} are in the dead-letter queue already, and are left out.`,
-        ),
-      ]
-    : []),
+  stillLetters > 0 &&
+    text(
+      `${numberOf(stillLetters)} of ${countOf(letters, 'letter')} are in the dead-letter queue already, and are left out.`,
+    ),
 ];
 
 /** A warning before letters are imported that could overwrite something newer. */
@@ -115,31 +112,32 @@ export const outdatedView = (outdated: readonly Outdated[]): View =>
       ];
 
 /** The effect of an edit on all letters; the first is shown field by field. */
-const editPlanNotes = ({ letters, fields, unchanged, refused, gone }: EditPlan): Note[] => {
+const editPlanNotes = ({ letters, fields, unchanged, refused, gone }: EditPlan): View => {
   const differing = Object.entries(fields).map(([field, count]) => `${plain(field)} in ${numberOf(count)}`);
   return [
-    ...noteIf(
-      letters > 1,
-      'plain',
-      `This is the first of ${countOf(letters, 'letter')}. Fields that change: ${differing.join(', ')}.`,
-    ),
-    ...noteIf(unchanged > 0, 'plain', `${countOf(unchanged, 'letter is', 'letters are')} left unchanged.`),
-    ...noteIf(
-      refused.length > 0,
-      'warn',
-      `${countOf(refused.length, 'letter')} would still be refused, and will not be changed: ${plain(refused[0]?.problem ?? '')}`,
-    ),
-    ...noteIf(gone > 0, 'warn', goneText(gone)),
+    letters > 1 && {
+      tone: 'plain',
+      text: `This is the first of ${countOf(letters, 'letter')}. Fields that change: ${differing.join(', ')}.`,
+    },
+    unchanged > 0 && {
+      tone: 'plain',
+      text: `${countOf(unchanged, 'letter is', 'letters are')} left unchanged.`,
+    },
+    refused.length > 0 && {
+      tone: 'warn',
+      text: `${countOf(refused.length, 'letter')} would still be refused, and will not be changed: ${plain(refused[0]?.problem ?? '')}`,
+    },
+    gone > 0 && { tone: 'warn', text: goneText(gone) },
   ];
 };
 
 /** The value of a field before or after an edit. */
 const valueText = (value: unknown): string => plain(JSON.stringify(value) ?? 'nothing');
 
-export const originalNotes = ({ originals }: Pick<Edited, 'originals'>): Note[] => {
+export const originalNotes = ({ originals }: Pick<Edited, 'originals'>): View => {
   const [first, ...others] = Object.values(originals);
   const more = others.length > 0 ? `, and ${others.length} more beside it` : '';
-  return noteIf(first !== undefined, 'plain', `The original is kept in ${first}${more}`);
+  return [first !== undefined && { tone: 'plain', text: `The original is kept in ${first}${more}` }];
 };
 
 const fieldValue = (mark: string, value: unknown, tone: 'bad' | 'good'): Piece =>
@@ -150,7 +148,7 @@ export const editPlanView = (plan: EditPlan): View => [
   part(...editPlanNotes(plan)),
 ];
 
-export const differenceView = (difference: readonly Difference[]): Block[] =>
+export const differenceView = (difference: readonly Difference[]): View =>
   difference.flatMap(({ field, before, after }) => [
     text({ text: field, code: true }),
     list([fieldValue('-', before, 'bad'), fieldValue('+', after, 'good')].filter((each) => each !== '')),

@@ -79,7 +79,7 @@ const checkedTable = (report: Report): Block => {
 
 const minuteText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-const whatWasChosen = ({ snapshots, sinceMs, nights, share }: Report): Block[] => {
+const whatWasChosen = ({ snapshots, sinceMs, nights, share }: Report): View => {
   const since =
     sinceMs <= 0
       ? 'All writes that the ledger knows count as recent'
@@ -87,9 +87,7 @@ const whatWasChosen = ({ snapshots, sinceMs, nights, share }: Report): Block[] =
   const chance = share >= 1 ? 'all older ones' : `${(share * 100).toPrecision(2)} % of the older ones`;
   return [
     text(`${since}. By chance: ${chance}. Each older one has its turn once in ${numberOf(nights)} nights.`),
-    ...(snapshots.length === 0
-      ? []
-      : [text(`Compared with these snapshots of the SIS: ${snapshots.join(', ')}`)]),
+    snapshots.length !== 0 && text(`Compared with these snapshots of the SIS: ${snapshots.join(', ')}`),
   ];
 };
 
@@ -123,7 +121,7 @@ const groupTable = (comparison: Comparison): Block => {
 const nextOf = (
   { id, class: its }: FindingGroup,
   { run, option = '' }: { run: string; option?: string },
-): Block[] => {
+): View => {
   if (its === 'unreadable') return [{ command: `reconcile show --findings ${id}${option}` }];
   const isFault = its !== 'changed' && its !== 'extra';
   const verbs = [...(isFault ? ['resend'] : []), 'accept'];
@@ -197,9 +195,7 @@ export const findingsView = ({ findings, omitted }: Pick<Comparison, 'findings' 
     },
     { empty: 'None of these differs, or all differences are accepted.' },
   ),
-  ...(omitted > 0
-    ? [{ more: `The first ${numberOf(findings.length)} of ${numberOf(findings.length + omitted)}` }]
-    : []),
+  omitted > 0 && { more: `The first ${numberOf(findings.length)} of ${numberOf(findings.length + omitted)}` },
 ];
 
 type Chosen = { run: string; groups: readonly FindingGroup[] };
@@ -225,10 +221,12 @@ export const resendPlanView = (plan: ResendPlan): View => {
     ...resendPlanNotes(plan),
     ...withLetter
       .slice(0, maxLetters)
-      .flatMap(({ resource, letter }): Block[] => [
-        list([{ text: resource, to: `/letters/${encodeURIComponent(letter)}` }]),
-        { command: `letters replay --id ${letter}` },
-      ]),
-    ...(left > 0 ? [text(`and ${numberOf(left)} more`)] : []),
+      .flatMap(
+        ({ resource, letter }): View => [
+          list([{ text: resource, to: `/letters/${encodeURIComponent(letter)}` }]),
+          { command: `letters replay --id ${letter}` },
+        ],
+      ),
+    left > 0 && text(`and ${numberOf(left)} more`),
   ];
 };

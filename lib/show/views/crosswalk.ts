@@ -71,19 +71,25 @@ export const movedView = ({ moved, untold }: MovedCodes): View => {
 const correctSource: Block = { tone: 'todo', text: 'Correct the source: the next fill takes it.' };
 
 /** One problem of a file may hold several kinds of names. */
-export const heldView = (held: readonly Held[]): Block[] =>
-  [...Map.groupBy(held, ({ problem }) => problem)].flatMap(([problem, each]): Block[] => [
-    {
-      tone: 'warn',
-      text: `The crosswalk keeps what it had, for ${ageOf(Math.min(...each.map(({ sinceMs }) => sinceMs)))}: ${plain(problem)}`,
-    },
-    correctSource,
-  ]);
+export const heldView = (held: readonly Held[]): View =>
+  [...Map.groupBy(held, ({ problem }) => problem)].flatMap(
+    ([problem, each]): View => [
+      {
+        tone: 'warn',
+        text: `The crosswalk keeps what it had, for ${ageOf(Math.min(...each.map(({ sinceMs }) => sinceMs)))}: ${plain(problem)}`,
+      },
+      correctSource,
+    ],
+  );
 
-export const filledView = ({ outcome, message }: FillResult): View =>
-  outcome === 'filled'
+/** Undefined: it has not ended. */
+export const filledView = (result: FillResult | undefined): View => {
+  if (result === undefined) return [text('The fill is still running. Its function continues by itself.')];
+  const { outcome, message } = result;
+  return outcome === 'filled'
     ? [{ tone: 'good', text: message }]
     : [{ tone: 'warn', text: plain(message) }, correctSource];
+};
 
 export const fillForm: Form = {
   action: '/crosswalk-fill',
@@ -99,7 +105,7 @@ export const fillForm: Form = {
 };
 
 export const acceptQuestion = ({ name, ids, was = [] }: ShownName): string =>
-  `${name} stood for org unit ${idsText(was)}, and now stands for ${idsText(ids)}. Accept this move?`;
+  `${name} stood for org unit ${idsText(was)}, and now stands for ${idsText(ids)}.`;
 
 export const acceptedView = ({ name, ids }: ShownName): View => [
   text(`${name} stands for org unit ${idsText(ids)} from now on.`),

@@ -1,5 +1,6 @@
 import { needsDecision } from '../../message/failure.ts';
 import { replayedOften } from '../../message/letter-kinds.ts';
+import type { Filter } from '../../operate/messages/letters/filter.ts';
 import { type Group, maxWords } from '../../operate/messages/letters/groups.ts';
 import type { Found, Groups, LetterFacts, Listed } from '../../operate/messages/letters/list.ts';
 import type { LetterDetails } from '../../operate/messages/letters/show.ts';
@@ -12,7 +13,6 @@ import {
   type Columns,
   href,
   list,
-  noteIf,
   type Piece,
   part,
   table,
@@ -48,34 +48,29 @@ const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
 
 const maxGrants = 50;
 
-const adviceOf = (group: Pick<Group, 'kind' | 'remedy' | 'grants' | 'replayedOften'>): Block[] => {
+const adviceOf = (group: Pick<Group, 'kind' | 'remedy' | 'grants' | 'replayedOften'>): View => {
   const often = countOf(group.replayedOften, 'letter was', 'letters were');
   return [
     { tone: 'todo', text: plain(group.remedy) },
     ...grantsView(group),
-    ...noteIf(
-      group.replayedOften > 0,
-      'warn',
-      `${often} replayed ${replayedOften} times or more: find the cause first.`,
-    ),
+    group.replayedOften > 0 && {
+      tone: 'warn',
+      text: `${often} replayed ${replayedOften} times or more: find the cause first.`,
+    },
   ];
 };
 
 /** One on a line, to hand on. */
-const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>): Block[] => {
+const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>): View => {
   if (grants.length < 2) return [];
   const isScope = kind === 'missing-scope';
   return [
     { tone: 'plain', text: isScope ? 'Scopes to ask for:' : 'Secrets to create:' },
     list(grants.slice(0, maxGrants).map((each) => ({ text: each, code: true }))),
-    ...(grants.length > maxGrants
-      ? [
-          {
-            tone: 'plain' as const,
-            text: `… and ${numberOf(grants.length - maxGrants)} more: \`letters groups --json\` lists all.`,
-          },
-        ]
-      : []),
+    grants.length > maxGrants && {
+      tone: 'plain',
+      text: `… and ${numberOf(grants.length - maxGrants)} more: \`letters groups --json\` lists all.`,
+    },
   ];
 };
 
@@ -94,8 +89,8 @@ const nothingText = ({ listed, queued }: Counted, name: string): string =>
   queued === 0 || listed === 0 ? `${name}: there are no dead letters.` : `${name}: no dead letter matches.`;
 
 /** What limits the list, and how the lists and the queue differ. */
-export const remarksOnLetters = ({ listed, queued, limitReached }: Counted): Block[] => [
-  ...(limitReached ? [{ more: 'These are as many as were asked for' }] : []),
+export const remarksOnLetters = ({ listed, queued, limitReached }: Counted): View => [
+  limitReached && { more: 'These are as many as were asked for' },
   ...(listed === undefined || listed === queued
     ? []
     : [
@@ -115,6 +110,18 @@ export const letterLink = (id: string): Piece => ({
   text: id.slice(0, 8),
   to: `/letters/${encodeURIComponent(id)}`,
 });
+
+/** For letters that no longer match: links to what became of them. */
+export const becameOf = ({ id: ids = [] }: Filter): View =>
+  ids.length === 0
+    ? []
+    : [
+        {
+          links: ids.slice(0, 3).map((id) => ({
+            ...{ text: `What became of ${id.slice(0, 8)}`, to: `/letters/${encodeURIComponent(id)}` },
+          })),
+        },
+      ];
 
 export const traceLink = (id: string) => ({ text: id.slice(0, 8), to: href('/trace', { id }) });
 
@@ -139,7 +146,7 @@ export const groupTable = (caption: string, groups: readonly PlannedGroup[], emp
   table(caption, groups, { Letters: ({ letters }) => letters, ...origin, ...causeColumns }, { empty });
 
 /** The first action for letters of a kind; some kinds have none. */
-export const firstAction = (kind: string, which: { cause: string } | { id: string }): Block[] => {
+export const firstAction = (kind: string, which: { cause: string } | { id: string }): View => {
   if (needsDecision(kind)) return [{ links: [{ text: 'Look, then decide', to: href('/uncertain', which) }] }];
   if (kind === 'unknown-source') return [];
   return [{ action: '/replay', hidden: which, isHarmless: true, buttons: [{ text: 'Plan a replay' }] }];
@@ -168,9 +175,10 @@ export const groupsView = (found: Groups, name: string): View => {
     ),
     ...remarksOnLetters(found),
     { lead: 'One by one', command: `letters list --cause ${largest.cause}` },
-    ...(largest.kind === 'unknown-source'
-      ? []
-      : [{ lead: 'Send again', command: `letters replay --cause ${largest.cause} --dry-run` }]),
+    largest.kind !== 'unknown-source' && {
+      lead: 'Send again',
+      command: `letters replay --cause ${largest.cause} --dry-run`,
+    },
   ];
 };
 

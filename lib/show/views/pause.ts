@@ -2,7 +2,7 @@ import { minuteOf } from '../../operate/stage/connection/check.ts';
 import { isStopped, type PauseChange, type PausedFunction } from '../../operate/stage/pause.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { PauseRecord } from '../../runtime/telemetry/pauses.ts';
-import { type Block, type Form, text, type View } from './view.ts';
+import { type Form, text, type View } from './view.ts';
 
 /** If AWS cannot be asked, its record decides. */
 export const isPaused = ({ state }: PausedFunction): boolean => state === undefined || isStopped(state);
@@ -34,7 +34,7 @@ const pauseText = ({ sinceMs = 0, who = '', reason = '' }: Told): string =>
   plain(`since ${minuteOf(new Date(sinceMs).toISOString())} by ${who}: ${reason}`);
 
 /** A function that gets no messages, or not all, and how it gets them again. */
-export const pausedNotes = (paused: PausedFunction): Block[] => [
+export const pausedNotes = (paused: PausedFunction): View => [
   { tone: 'bad', text: pausedText(paused) },
   ...(paused.isFiltered
     ? []
@@ -62,7 +62,7 @@ export const pauseView = (changes: readonly PauseChange[], verb: Verb): View => 
       ]),
 ];
 
-const changeView = (change: PauseChange, verb: Verb): Block[] => {
+const changeView = (change: PauseChange, verb: Verb): View => {
   const { function: name, was, state, done, who } = change;
   const mapping = `its event-source mapping was ${was} and is ${state}.`;
   if (!done)

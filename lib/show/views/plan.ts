@@ -14,71 +14,46 @@ import { plain } from '../../runtime/privacy/printable.ts';
 import { countOf, durationOf, numberOf } from './amounts.ts';
 import { causeColumns, groupTable, matchText, origin, remarksOnLetters } from './letters.ts';
 import { isPaused, pausedNotes } from './pause.ts';
-import {
-  type Block,
-  href,
-  type Note,
-  noteIf,
-  part,
-  section,
-  type Tone,
-  table,
-  text,
-  type View,
-} from './view.ts';
-
-/** Letters of a plan with the same action for the same reason. Consecutive sections may have the same title. */
-export type PlanSection = { count: number; title: string; groups: PlannedGroup[]; notes: Note[] };
+import { type Block, href, type Note, part, section, type Tone, table, text, type View } from './view.ts';
 
 const sum = (groups: Pick<PlannedGroup, 'letters'>[]): number =>
   groups.reduce((total, { letters }) => total + letters, 0);
 
-export const planSections = (
-  plan: Pick<Plan, 'send' | 'notYet' | 'uncertain' | 'unknownSource'>,
-  report: Pick<ConnectionReport, 'reachable'> | undefined,
-): PlanSection[] => {
-  const section = (title: string, groups: PlannedGroup[], notes: Note[]): PlanSection => ({
-    ...{ count: sum(groups), title, groups, notes },
-  });
+/** Letters of a plan with the same action for the same reason. Consecutive sections may have the same title. */
+const planSection = (title: string, groups: PlannedGroup[], ...notes: View): Block =>
+  section(`${numberOf(sum(groups))} ${title}`, groupTable(title, groups), ...notes);
+
+const planSections = (plan: Plan, report: ConnectionReport | undefined): View => {
+  const { send, uncertain, unknownSource } = plan;
+  const isRightMissing = send.some(({ kind }) => /^missing-(scope|permission)$/.test(kind));
   const blocked = Map.groupBy(plan.notYet, ({ why, todo }) => JSON.stringify([why, todo]));
   return [
-    section('will be sent', plan.send, sendNotes(plan.send, report)),
+    planSection(
+      'will be sent',
+      send,
+      isRightMissing &&
+        report?.reachable === true && {
+          tone: 'plain',
+          text: 'The probe cannot tell whether the missing right is granted; the canary will.',
+        },
+    ),
     ...[...blocked.values()].map((groups) =>
-      section('cannot succeed yet, and stay where they are', groups, [
+      planSection(
+        'cannot succeed yet, and stay where they are',
+        groups,
         { tone: 'warn', text: `${groups[0]?.why}` },
         { tone: 'todo', text: plain(groups[0]?.todo ?? '') },
-      ]),
+      ),
     ),
-    ...(plan.uncertain.length > 0
-      ? [
-          section(
-            'need your decision, and stay where they are',
-            plan.uncertain,
-            decisionNotes(plan.uncertain),
-          ),
-        ]
-      : []),
-    ...(plan.unknownSource > 0
-      ? [
-          {
-            ...section('not from this deployment: they have no queue to go to', [], []),
-            count: plan.unknownSource,
-          },
-        ]
-      : []),
+    uncertain.length > 0 &&
+      planSection('need your decision, and stay where they are', uncertain, ...decisionNotes(uncertain)),
+    unknownSource > 0 &&
+      section(`${numberOf(unknownSource)} not from this deployment: they have no queue to go to`),
   ];
 };
 
-const sendNotes = (send: PlannedGroup[], report: Pick<ConnectionReport, 'reachable'> | undefined): Note[] => [
-  ...noteIf(
-    send.some(({ kind }) => /^missing-(scope|permission)$/.test(kind)) && report?.reachable === true,
-    'plain',
-    'The probe cannot tell whether the missing right is granted; the canary will.',
-  ),
-];
-
 /** What a person has to check, by kind. */
-const decisionNotes = (uncertain: PlannedGroup[]): Note[] =>
+const decisionNotes = (uncertain: PlannedGroup[]): View =>
   [
     {
       kind: 'uncertain',
@@ -92,12 +67,14 @@ const decisionNotes = (uncertain: PlannedGroup[]): Note[] =>
     },
   ]
     .filter(({ kind }) => uncertain.some((group) => group.kind === kind))
-    .flatMap(({ why, todo }): Note[] => [
-      { tone: 'plain', text: why },
-      { tone: 'todo', text: todo },
-    ]);
+    .flatMap(
+      ({ why, todo }): View => [
+        { tone: 'plain', text: why },
+        { tone: 'todo', text: todo },
+      ],
+    );
 
-const probeNotes = (report: Pick<ConnectionReport, 'problems'> | undefined): Note[] => {
+const probeNotes = (report: Pick<ConnectionReport, 'problems'> | undefined): View => {
   if (report === undefined)
     return [
       {
@@ -170,7 +147,7 @@ export const endNote = ({ counts, stoppedBecause }: Ended): Note => {
 };
 
 /** Further results for letters. */
-export const resultNotes = ({ counts, backLater = 0 }: Ended): Note[] => {
+export const resultNotes = ({ counts, backLater = 0 }: Ended): View => {
   const { gone, stillInvalid, failed, undeleted } = counts;
   const notes: { count: number; tone: Tone; one: string; many: string; command?: string }[] = [
     {
@@ -221,24 +198,19 @@ export const planView = (
   paused: readonly PausedFunction[] = [],
 ): View => [
   { heading: matchText(plan.matching) },
-  ...planSections(plan, report).map(({ count, title, groups, notes }) =>
-    section(`${numberOf(count)} ${title}`, groupTable(title, groups), ...notes),
-  ),
+  ...planSections(plan, report),
   part(...pausedView(paused)),
   part(
-    ...(plan.unknownSource > 0 ? [{ command: 'letters list --kind unknown-source' }] : []),
-    ...(plan.uncertain.length > 0
-      ? [{ lead: 'To send those that were not done', command: 'letters replay --include-uncertain' }]
-      : []),
-    ...(plan.replayedOften > 0
-      ? [
-          {
-            tone: 'warn' as const,
-            text: `${countOf(plan.replayedOften, 'letter')} to send had ${replayedOften} replays or more`,
-            command: `letters list --min-replays ${replayedOften}`,
-          },
-        ]
-      : []),
+    plan.unknownSource > 0 && { command: 'letters list --kind unknown-source' },
+    plan.uncertain.length > 0 && {
+      lead: 'To send those that were not done',
+      command: 'letters replay --include-uncertain',
+    },
+    plan.replayedOften > 0 && {
+      tone: 'warn',
+      text: `${countOf(plan.replayedOften, 'letter')} to send had ${replayedOften} replays or more`,
+      command: `letters list --min-replays ${replayedOften}`,
+    },
     ...probeNotes(report),
     ...remarksOnLetters(plan),
   ),
@@ -289,22 +261,18 @@ const todoOf = ({ remedy }: { remedy: string }): Note => ({ tone: 'todo', text: 
 const nextOf = (
   { cameBack, waits, unknown, setAside, notTried, function: name, cause: id }: CauseCounts,
   { cameBackAs, isStopped }: Pick<ReplayCounts, 'cameBackAs'> & { isStopped: boolean },
-): Block[] => {
+): View => {
   const isThere = setAside > 0 || cameBackAs.some(({ cause }) => cause === id);
   const unknownText = isStopped
     ? `${numberOf(unknown)} of ${name} had no outcome yet when the run stopped`
     : `${numberOf(unknown)} of ${name} have no outcome yet: it may be paused, or fail`;
   return [
-    ...(isThere ? [{ command: `letters groups --cause ${id}` }] : []),
-    ...(waits > 0
-      ? [
-          {
-            ...{ tone: 'plain' as const, to: href('/waiting', { function: name }) },
-            ...{ text: `${numberOf(waits)} of ${name} wait`, command: 'waiting' },
-          },
-        ]
-      : []),
-    ...(unknown > 0 ? [{ tone: 'warn' as const, to: '/', text: unknownText, command: 'status' }] : []),
-    ...(cameBack + setAside === 0 && notTried > 0 ? [{ command: `letters replay --cause ${id}` }] : []),
+    isThere && { command: `letters groups --cause ${id}` },
+    waits > 0 && {
+      ...{ tone: 'plain', to: href('/waiting', { function: name }) },
+      ...{ text: `${numberOf(waits)} of ${name} wait`, command: 'waiting' },
+    },
+    unknown > 0 && { tone: 'warn', to: '/', text: unknownText, command: 'status' },
+    cameBack + setAside === 0 && notTried > 0 && { command: `letters replay --cause ${id}` },
   ];
 };

@@ -6,25 +6,27 @@ import type { Published } from '../../operate/messages/publish/publish.ts';
 import { countOf, numberOf } from './amounts.ts';
 import { problemView } from './changes.ts';
 import { letterLink } from './letters.ts';
-import { type Note, noteIf, table, text, type View } from './view.ts';
+import { table, text, type View } from './view.ts';
 
-/** The warning among them says that messages are too old. */
-export const publishedNotes = ({ sent, ...checked }: Published): Note[] =>
-  checkedNotes(checked, `; ${sent} sent`);
+/** `remedy`: what to do about messages that are too old. */
+export const publishedNotes = ({ sent, ...checked }: Published, remedy?: string): View =>
+  checkedNotes(checked, `; ${sent} sent`, remedy);
 
-const checkedNotes = ({ valid, invalid, skipped, functions, outdated }: Checked, more = ''): Note[] => {
+const checkedNotes = (
+  { valid, invalid, skipped, functions, outdated }: Checked,
+  more = '',
+  remedy = '',
+): View => {
   const each = Object.entries(functions).map(([of, count]) => `${numberOf(count)} for ${of}`);
   return [
-    ...noteIf(
-      outdated > 0,
-      'warn',
-      `${countOf(outdated, 'message is', 'messages are')} older than ${outdatedAfterDays} days. Such a message is parked as outdated if the ledger does not know its resource.`,
-    ),
-    ...noteIf(
-      skipped > 0,
-      'plain',
-      `${countOf(skipped, 'row makes', 'rows make')} no message, according to the mapping.`,
-    ),
+    outdated > 0 && {
+      tone: 'warn',
+      text: `${countOf(outdated, 'message is', 'messages are')} older than ${outdatedAfterDays} days. Such a message is parked as outdated if the ledger does not know its resource.${remedy}`,
+    },
+    skipped > 0 && {
+      tone: 'plain',
+      text: `${countOf(skipped, 'row makes', 'rows make')} no message, according to the mapping.`,
+    },
     {
       tone: 'plain',
       text: `${countOf(valid, 'valid message')}${each.length > 0 ? ` (${each.join(', ')})` : ''}, ${invalid} not valid${more}.`,
@@ -70,7 +72,7 @@ export const outcomesView = ({ messages, outcomes, unread }: Awaited): View => {
       // Shown whole: two causes that are cut may look the same.
       { under: ({ error }) => (error === undefined ? [] : [text(error)]) },
     ),
-    ...(open.length > maxShown ? [text(`These are the first ${maxShown} of ${numberOf(open.length)}.`)] : []),
-    ...noteIf(unread, 'warn', 'The outcomes of the others could not be read.'),
+    open.length > maxShown && text(`These are the first ${maxShown} of ${numberOf(open.length)}.`),
+    unread && { tone: 'warn', text: 'The outcomes of the others could not be read.' },
   ];
 };

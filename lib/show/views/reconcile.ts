@@ -6,7 +6,7 @@ import { type EffectClass, faultClasses } from '../../scheduled/reconcile/classe
 import type { Report, Tally } from '../../scheduled/reconcile/record.ts';
 import { upperBound } from '../../scheduled/reconcile/upper-bound.ts';
 import { ageOf, countOf, durationOf, numberOf } from './amounts.ts';
-import { type Note, noteIf, type Tone } from './view.ts';
+import type { Note, Tone, View } from './view.ts';
 
 const hourMs = 3_600_000;
 
@@ -127,7 +127,8 @@ const sampleClaim = (report: Report): Note[] => {
   const older = entries - recent.selected;
   // All writes are recent then.
   if (sinceMs <= 0) return [];
-  if (older <= 0) return noteIf(state === 'whole', 'plain', 'The ledger knows no older writes.');
+  if (older <= 0)
+    return state === 'whole' ? [{ tone: 'plain', text: 'The ledger knows no older writes.' }] : [];
   if (sample.selected === 0)
     return [
       {
@@ -184,16 +185,13 @@ const snapshotClaim = (report: Report): Note[] => {
   if (snapshots.length === 0) return [];
   const named = `the SIS’ ${snapshots.length === 1 ? 'snapshot' : 'snapshots'} ${snapshots.map(plain).join(', ')}`;
   const { selected } = tallies.snapshot;
-  return [
+  const told: Note =
     selected === 0
       ? { tone: 'plain', text: `No org unit of ${named} had its turn.` }
-      : allSeen(`${countOf(selected, 'enrollment')} of ${named}`, tallies.snapshot, report),
-    ...noteIf(
-      unknown > 0,
-      'warn',
-      `${countOf(unknown, 'enrollment')} of ${named} could not be compared: the crosswalk has no single id for their org units or users.`,
-    ),
-  ];
+      : allSeen(`${countOf(selected, 'enrollment')} of ${named}`, tallies.snapshot, report);
+  if (unknown === 0) return [told];
+  const text = `${countOf(unknown, 'enrollment')} of ${named} could not be compared: the crosswalk has no single id for their org units or users.`;
+  return [told, { tone: 'warn', text }];
 };
 
 const stateNotes = (report: Report): Note[] => {
@@ -224,26 +222,20 @@ export const claims = (report: Report): Note[] => [
 
 type Told = Pick<Comparison, 'report' | 'faults' | 'acceptedSince' | 'unread' | 'newer'>;
 
-export const comparisonNotes = ({ report, faults, acceptedSince, unread, newer }: Told): Note[] => [
-  ...noteIf(
-    report.accepted + acceptedSince > 0,
-    'plain',
-    `Operators have accepted ${countOf(report.accepted + acceptedSince, 'difference')}.`,
-  ),
-  ...noteIf(
-    unread > 0,
-    'warn',
-    `${countOf(unread, 'line or part', 'lines and parts')} of the findings cannot be read, so the groups lack them.`,
-  ),
-  ...noteIf(faults > 0, 'bad', `${countOf(faults, 'fault is', 'faults are')} not accepted.`),
-  ...(newer
-    ? [
-        {
-          tone: runTone(newer),
-          text: `There is a newer run, ${newer.id}: ${newer.state === 'running' ? 'it is running' : runState(newer)}.`,
-        },
-      ]
-    : []),
+export const comparisonNotes = ({ report, faults, acceptedSince, unread, newer }: Told): View => [
+  report.accepted + acceptedSince > 0 && {
+    tone: 'plain',
+    text: `Operators have accepted ${countOf(report.accepted + acceptedSince, 'difference')}.`,
+  },
+  unread > 0 && {
+    tone: 'warn',
+    text: `${countOf(unread, 'line or part', 'lines and parts')} of the findings cannot be read, so the groups lack them.`,
+  },
+  faults > 0 && { tone: 'bad', text: `${countOf(faults, 'fault is', 'faults are')} not accepted.` },
+  newer && {
+    tone: runTone(newer),
+    text: `There is a newer run, ${newer.id}: ${newer.state === 'running' ? 'it is running' : runState(newer)}.`,
+  },
 ];
 
 /** The names of a write's parts for people. */
@@ -279,22 +271,20 @@ export const noGroupsText = (report: Report): string =>
   report.state === 'running' ? 'No differences were found so far.' : 'There is nothing to decide.';
 
 /** Shown before something is sent again. */
-export const resendPlanNotes = ({ findings, withLetter }: ResendPlan): Note[] => [
-  ...noteIf(
-    withLetter.length > 0,
-    'warn',
-    `${countOf(withLetter.length, 'finding is', 'findings are')} not sent, because the message is a dead letter: replay that.`,
-  ),
-  ...noteIf(findings.length === 0, 'plain', 'There is nothing to send.'),
-  ...noteIf(
-    findings.length > 0,
-    'plain',
-    'If the SIS’ last snapshots still hold what was written, it is sent again. The rest is listed for the SIS.',
-  ),
+export const resendPlanNotes = ({ findings, withLetter }: ResendPlan): View => [
+  withLetter.length > 0 && {
+    tone: 'warn',
+    text: `${countOf(withLetter.length, 'finding is', 'findings are')} not sent, because the message is a dead letter: replay that.`,
+  },
+  findings.length === 0 && { tone: 'plain', text: 'There is nothing to send.' },
+  findings.length > 0 && {
+    tone: 'plain',
+    text: 'If the SIS’ last snapshots still hold what was written, it is sent again. The rest is listed for the SIS.',
+  },
 ];
 
 /** The result of a resend. */
-export const resentNotes = ({ outcome, id = '', counts, why, result = '', listForSis }: Resent): Note[] => {
+export const resentNotes = ({ outcome, id = '', counts, why, result = '', listForSis }: Resent): View => {
   if (outcome === 'unheard')
     return [
       {
@@ -304,31 +294,26 @@ export const resentNotes = ({ outcome, id = '', counts, why, result = '', listFo
     ];
   if (counts === undefined) return [];
   return [
-    ...noteIf(
-      outcome === 'failed',
-      'bad',
-      `It failed${why === undefined ? '' : `: ${plain(why)}`}. The counts include what was sent before.`,
-    ),
-    ...noteIf(
-      counts.sent > 0,
-      'good',
-      `${countOf(counts.sent, 'message')} sent. The next comparison shows whether they had their effect.`,
-    ),
-    ...noteIf(
-      counts.newer > 0,
-      'plain',
-      `${numberOf(counts.newer)} not sent: written again since, or changed on the platform.`,
-    ),
-    ...noteIf(
-      counts['not-for-us'] > 0,
-      'plain',
-      `${numberOf(counts['not-for-us'])} not sent: not written by sis-relay.`,
-    ),
-    ...noteIf(
-      counts['not-held'] > 0,
-      'todo',
-      `${numberOf(counts['not-held'])} not sent: no snapshot holds what was written. Have the SIS send what is listed in ${plain(listForSis ?? '')}`,
-    ),
+    outcome === 'failed' && {
+      tone: 'bad',
+      text: `It failed${why === undefined ? '' : `: ${plain(why)}`}. The counts include what was sent before.`,
+    },
+    counts.sent > 0 && {
+      tone: 'good',
+      text: `${countOf(counts.sent, 'message')} sent. The next comparison shows whether they had their effect.`,
+    },
+    counts.newer > 0 && {
+      tone: 'plain',
+      text: `${numberOf(counts.newer)} not sent: written again since, or changed on the platform.`,
+    },
+    counts['not-for-us'] > 0 && {
+      tone: 'plain',
+      text: `${numberOf(counts['not-for-us'])} not sent: not written by sis-relay.`,
+    },
+    counts['not-held'] > 0 && {
+      tone: 'todo',
+      text: `${numberOf(counts['not-held'])} not sent: no snapshot holds what was written. Have the SIS send what is listed in ${plain(listForSis ?? '')}`,
+    },
   ];
 };
 

@@ -17,7 +17,6 @@ import {
   type Columns,
   list,
   type Note,
-  noteIf,
   type Piece,
   part,
   section,
@@ -56,12 +55,11 @@ const changeNotes = ({
 }: {
   removals: SnapshotRecord['removals'];
   lostColumns: SnapshotRecord['lostColumns'];
-}): Note[] => [
-  ...noteIf(
-    removals !== undefined,
-    (removals?.share ?? 0) > (removals?.limit ?? 0) ? 'warn' : 'plain',
-    `Removals: ${percent(removals?.share ?? 0)} of what was accepted before. Above ${percent(removals?.limit ?? 0)}, a person decides.`,
-  ),
+}): View => [
+  removals !== undefined && {
+    tone: (removals?.share ?? 0) > (removals?.limit ?? 0) ? 'warn' : 'plain',
+    text: `Removals: ${percent(removals?.share ?? 0)} of what was accepted before. Above ${percent(removals?.limit ?? 0)}, a person decides.`,
+  },
   ...lostColumns.map(
     ({ file, columns }): Note => ({
       tone: 'warn',
@@ -73,7 +71,7 @@ const changeNotes = ({
 const plainFates = ['sent', 'unchanged', 'used', 'withoutMessage', 'read'];
 
 /** Differences between the rows and the wanted state. */
-const rowNotes = (snapshot: Pick<SnapshotRecord, 'rows' | 'unknownRoles' | 'of'>): Note[] => {
+const rowNotes = (snapshot: Pick<SnapshotRecord, 'rows' | 'unknownRoles' | 'of'>): View => {
   const fates = Object.values(snapshot.rows ?? {}).flatMap((counts) => Object.keys(counts));
   const isPlain = fates.every((fate) => plainFates.includes(fate));
   if (snapshot.rows === undefined || (isPlain && snapshot.of > 0)) return [];
@@ -83,43 +81,37 @@ const rowNotes = (snapshot: Pick<SnapshotRecord, 'rows' | 'unknownRoles' | 'of'>
 const diffTitle = ({ against, of }: SnapshotDiff): string =>
   `${countOf(of, 'message')} would be sent, compared with ${against ?? 'nothing: no snapshot was accepted yet'}`;
 
-const diffNotes = ({ reasons, removals, lostColumns, ...diff }: SnapshotDiff): Note[] => [
-  ...noteIf(
-    reasons.length > 0,
-    'warn',
-    `Nothing would be sent until a person approves it: ${reasons.map(plain).join('; ')}.`,
-  ),
+const diffNotes = ({ reasons, removals, lostColumns, ...diff }: SnapshotDiff): View => [
+  reasons.length > 0 && {
+    tone: 'warn',
+    text: `Nothing would be sent until a person approves it: ${reasons.map(plain).join('; ')}.`,
+  },
   ...changeNotes({ removals, lostColumns }),
   ...rowNotes(diff),
 ];
 
 /** Notes that come before everything else. */
-export const snapshotNotes = (snapshot: SnapshotRecord): Note[] => {
+export const snapshotNotes = (snapshot: SnapshotRecord): View => {
   const { why, removals, lostColumns, decided, state, unknownRoles = [] } = snapshot;
   const roles = unknownRoles.map(([role, rows]) => `${plain(role)} (${countOf(rows, 'row')})`);
   return [
-    ...noteIf(why !== undefined, snapshotTone(snapshot), plain(why ?? '')),
+    why !== undefined && { tone: snapshotTone(snapshot), text: plain(why ?? '') },
     ...changeNotes({ removals, lostColumns }),
     ...rowNotes(snapshot),
     // Other records show it beside the rows.
-    ...noteIf(
-      roles.length > 0 && snapshot.rows === undefined,
-      'warn',
-      `Rows were refused because snapshot-settings.json has no id for their role: ${roles.join(', ')}. Add these roles to \`roles\` in snapshot-settings.json.`,
-    ),
-    ...(decided
-      ? [
-          {
-            tone: 'plain' as const,
-            text: `${plain(decided.by)} ${decided.decision} it ${ageOf(Date.parse(decided.at))} ago${decided.reason ? `: ${plain(decided.reason)}` : '.'}`,
-          },
-        ]
-      : []),
-    ...noteIf(
-      state === 'waiting-for-approval',
-      'plain',
-      'None of its changes were sent yet. If you approve it, all of them are sent. If you reject it, none are sent, and the next snapshot is compared with what was accepted before.',
-    ),
+    roles.length > 0 &&
+      snapshot.rows === undefined && {
+        tone: 'warn',
+        text: `Rows were refused because snapshot-settings.json has no id for their role: ${roles.join(', ')}. Add these roles to \`roles\` in snapshot-settings.json.`,
+      },
+    decided && {
+      tone: 'plain',
+      text: `${plain(decided.by)} ${decided.decision} it ${ageOf(Date.parse(decided.at))} ago${decided.reason ? `: ${plain(decided.reason)}` : '.'}`,
+    },
+    state === 'waiting-for-approval' && {
+      tone: 'plain',
+      text: 'None of its changes were sent yet. If you approve it, all of them are sent. If you reject it, none are sent, and the next snapshot is compared with what was accepted before.',
+    },
   ];
 };
 
@@ -187,12 +179,12 @@ export const snapshotListView = (
         { empty: `${name}: no snapshot was put into the bucket under snapshots/ yet.` },
       ),
     ),
-    ...(accepted ? [text('The next zip is compared with ', linkTo(accepted), '.')] : []),
+    accepted !== undefined && text('The next zip is compared with ', linkTo(accepted), '.'),
     ...Object.entries(acceptedTables).map(([file, id]) =>
       text(`The next ${file} is compared with `, linkTo(id), '.'),
     ),
-    ...(snapshots.length < all ? [{ more: `The newest ${snapshots.length} of ${numberOf(all)}` }] : []),
-    ...(next ? [part({ lead: 'Next', command: `snapshots show ${next.id}` })] : []),
+    snapshots.length < all && { more: `The newest ${snapshots.length} of ${numberOf(all)}` },
+    next && part({ lead: 'Next', command: `snapshots show ${next.id}` }),
   ];
 };
 
@@ -238,7 +230,7 @@ export const snapshotView = (snapshot: ShownSnapshot): View => {
   const next = isTable(key) ? fileNameOf(key) : 'zip';
   return [
     ...snapshotPlanView(snapshot),
-    ...(isAccepted ? [text(`The next ${next} is compared with this one.`)] : []),
+    isAccepted && text(`The next ${next} is compared with this one.`),
     refusedSection(snapshot, text(`All of them are in ${report ?? ''}`)),
     part(...nextOf(snapshot)),
   ];
@@ -251,7 +243,7 @@ export const diffView = (diff: SnapshotDiff): View => [
   refusedSection(diff),
 ];
 
-const nextOf = ({ id, state }: Pick<SnapshotRecord, 'id' | 'state'>): Block[] => {
+const nextOf = ({ id, state }: Pick<SnapshotRecord, 'id' | 'state'>): View => {
   if (state === 'comparing' || state === 'sending')
     return [{ lead: 'Next', command: `snapshots show ${id}` }];
   if (state !== 'waiting-for-approval') return [];

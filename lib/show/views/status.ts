@@ -16,7 +16,6 @@ import {
   type Cell,
   href,
   type Note,
-  noteIf,
   section,
   type Tone,
   table,
@@ -26,7 +25,7 @@ import {
 import { remarksOn, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
 
 /** The known state of the connection to the platform, without its problems. */
-export const connectionNotes = (report: ConnectionReport | undefined): Note[] =>
+export const connectionNotes = (report: ConnectionReport | undefined): View =>
   report === undefined
     ? [
         {
@@ -76,13 +75,12 @@ const credentialNote = ({ credentialAccepted, changes }: ConnectionReport): Note
 const concernNotes = ({
   clockSkewSeconds = 0,
   authorizationDays,
-}: Pick<ConnectionReport, 'clockSkewSeconds' | 'authorizationDays'>): Note[] => [
-  ...noteIf(Math.abs(clockSkewSeconds) >= 2, 'plain', `Its clock is ${skewOf(clockSkewSeconds)} ours`),
-  ...noteIf(
-    authorizationDays !== undefined,
-    'plain',
-    `A person must authorize again in ${countOf(Math.max(0, authorizationDays ?? 0), 'day')}`,
-  ),
+}: Pick<ConnectionReport, 'clockSkewSeconds' | 'authorizationDays'>): View => [
+  Math.abs(clockSkewSeconds) >= 2 && { tone: 'plain', text: `Its clock is ${skewOf(clockSkewSeconds)} ours` },
+  authorizationDays !== undefined && {
+    tone: 'plain',
+    text: `A person must authorize again in ${countOf(Math.max(0, authorizationDays ?? 0), 'day')}`,
+  },
 ];
 
 /** The platform's budget, and what is left of it. */
@@ -156,7 +154,7 @@ export const statusView = (status: Status): View => {
     section(
       'Platform',
       ...connectionNotes(connection),
-      ...(connection?.scopes ? [text(`Scopes asked for: ${connection.scopes.join(' ')}`)] : []),
+      connection?.scopes && text(`Scopes asked for: ${connection.scopes.join(' ')}`),
     ),
     section('Pace', ...paceView(pace)),
     section('Queues', ...queuesView(status)),
@@ -175,7 +173,7 @@ const firstOf = ({ letters, ...status }: Status): View => {
   const { connection, paused = [], waiting } = status;
   const { groups } = letters;
   const undecided = lettersOf(groups.filter(({ kind }) => needsDecision(kind)));
-  const all: Block[] = [
+  const all: View = [
     ...blockedView(waiting, connection?.problems ?? []),
     ...paused.flatMap(pausedNotes),
     ...reviewsView(status),
@@ -209,13 +207,13 @@ const lettersOf = (groups: readonly Group[]): number => groups.reduce((sum, { le
 export const blockedView = (
   waiting: readonly WaitingGroup[],
   problems: ConnectionReport['problems'],
-): Block[] => {
+): View => {
   const blocked = Map.groupBy(
     waiting.filter(({ kind }) => needsPerson(kind as FailureKind)),
     ({ remedy }) => remedy,
   );
   const found = Map.groupBy(problems, ({ remedy }) => remedy);
-  return [...new Set([...found.keys(), ...blocked.keys()])].flatMap((remedy): Block[] => {
+  return [...new Set([...found.keys(), ...blocked.keys()])].flatMap((remedy): View => {
     const groups = blocked.get(remedy) ?? [];
     const [group] = groups;
     const told = found.get(remedy)?.map(({ what }) => what) ?? [group?.error ?? ''];
@@ -234,7 +232,7 @@ export const blockedView = (
 };
 
 /** The secret was changed after the last try: the messages go on with their next one, or when they are woken. */
-const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): Block[] => [
+const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => [
   {
     tone: 'todo',
     to: waitingScreen(groups),
@@ -267,17 +265,19 @@ const reviewsView = ({
   atWork = [],
   snapshots = [],
   ...status
-}: Pick<Status, 'held' | 'atWork' | 'snapshots' | 'comparison' | 'comparing'>): Block[] => {
+}: Pick<Status, 'held' | 'atWork' | 'snapshots' | 'comparison' | 'comparing'>): View => {
   const comparison = lastComparisonNote(status.comparison);
   return [
     ...heldView(held),
-    ...snapshots.flatMap((each): Block[] => [
-      {
-        tone: each.state === 'waiting-for-approval' ? 'warn' : 'plain',
-        ...{ text: openSnapshotText(each), to: `/snapshots/${encodeURIComponent(each.id)}` },
-      },
-      { command: `snapshots show ${each.id}` },
-    ]),
+    ...snapshots.flatMap(
+      (each): View => [
+        {
+          tone: each.state === 'waiting-for-approval' ? 'warn' : 'plain',
+          ...{ text: openSnapshotText(each), to: `/snapshots/${encodeURIComponent(each.id)}` },
+        },
+        { command: `snapshots show ${each.id}` },
+      ],
+    ),
     ...(comparison === undefined || comparison.tone === 'good'
       ? []
       : [{ ...comparison, to: '/reconcile' }, { command: 'reconcile show' }]),
@@ -290,13 +290,15 @@ const reviewsView = ({
           },
           { command: `reconcile show ${status.comparing.id}` },
         ]),
-    ...atWork.flatMap(({ command, who, at, counts: { planned = 0 } }): Block[] => [
-      {
-        ...{ tone: 'plain' as const, to: '/runs' },
-        text: `${plain(command)} by ${plain(who)}${planned > 0 ? ` (${numberOf(planned)} planned)` : ''} began ${ageOf(Date.parse(at))} ago and has not ended. It is at work, or was cut off`,
-      },
-      { lead: 'To see whether it has ended', command: 'status' },
-    ]),
+    ...atWork.flatMap(
+      ({ command, who, at, counts: { planned = 0 } }): View => [
+        {
+          ...{ tone: 'plain' as const, to: '/runs' },
+          text: `${plain(command)} by ${plain(who)}${planned > 0 ? ` (${numberOf(planned)} planned)` : ''} began ${ageOf(Date.parse(at))} ago and has not ended. It is at work, or was cut off`,
+        },
+        { lead: 'To see whether it has ended', command: 'status' },
+      ],
+    ),
   ];
 };
 
@@ -306,7 +308,7 @@ const isMoreQueued = ({ listed, queued }: Status['letters']): boolean => queued 
 const severalCauses = 2;
 
 /** One replay tries each cause by itself. What it leaves to people is said before. */
-const replayAllView = (groups: readonly Group[]): Block[] => {
+const replayAllView = (groups: readonly Group[]): View => {
   const isLeft = ({ kind }: Group): boolean =>
     needsDecision(kind) || kind === 'unknown-source' || kind === 'unreadable';
   const sent = groups.filter((each) => !isLeft(each));
@@ -326,7 +328,7 @@ const replayAllView = (groups: readonly Group[]): Block[] => {
   ];
 };
 
-const firstOfCause = ({ letters, kind, function: name, cause, remedy, newestMs, ...why }: Group): Note[] => [
+const firstOfCause = ({ letters, kind, function: name, cause, remedy, newestMs, ...why }: Group): View => [
   {
     ...{ tone: kindTone(kind), to: `/causes#${cause}` },
     text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(why)}`,
@@ -355,7 +357,7 @@ const queuesView = ({ queues, letters, paused }: Status): View => {
             : 'on',
       Change: ({ function: name }) => (name === 'dead-letters' ? '' : deliveryForm(name, isStopped(name))),
     }),
-    ...(paused === undefined ? [text(pausesUnknown)] : []),
+    paused === undefined && text(pausesUnknown),
   ];
 };
 
@@ -374,7 +376,7 @@ const lettersSection = (letters: Status['letters']): Block => {
       kinds.reduce((sum, kind) => sum + kind.letters, 0),
       'letter',
     ),
-    ...noteIf(letters.unread !== undefined, 'bad', letters.unread ?? ''),
+    letters.unread !== undefined && { tone: 'bad', text: letters.unread ?? '' },
     table(
       'Letters by kind',
       kinds,

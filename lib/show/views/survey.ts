@@ -23,7 +23,7 @@ export const surveyView = (survey: Survey, given: Given): View => {
         ? [text(`${each.name}.csv has ${countOf(each.damaged, 'row')} with too few or too many cells.`)]
         : [],
     ),
-    ...(others.length > 0 ? [text(`Not read: ${listOf(others)}.`)] : []),
+    others.length > 0 && text(`Not read: ${listOf(others)}.`),
     section('Roles and statuses', ...[...statusTexts(read), ...valueTexts(read)].map((each) => text(each))),
     section('Dates', ...dates.map((each) => text(each))),
     section('What may name org units and users', ...candidateView(survey)),
@@ -105,7 +105,7 @@ const candidateView = ({ candidates, crosswalk }: Survey): View => {
       Samples: ({ samples }) => samples.slice(0, 3).join(', '),
     }),
     text(names),
-    ...(isEmpty ? [text('It is empty: run crosswalk-fill, then look again.')] : []),
+    isEmpty && text('It is empty: run crosswalk-fill, then look again.'),
   ];
 };
 

@@ -98,7 +98,7 @@ export const traceView = (trace: Trace, log: boolean): View =>
   trace.events.length === 0
     ? [
         text(`Nothing is known about ${trace.id}. ${elsewhere(log)}`),
-        ...(log ? [] : [{ lead: 'To search it', command: `trace ${trace.id} --log` }]),
+        !log && { lead: 'To search it', command: `trace ${trace.id} --log` },
         ...unreadNotes(trace),
       ]
     : [...trace.messages.map(headOf), part(...timelineView(trace))];
@@ -115,8 +115,8 @@ export const aboutView = ({ messages, isWhole }: About): View => {
   const [first] = messages;
   return [
     recordTable(messages, 'Nothing is known. A message that was done at its first try leaves no record.'),
-    ...(isWhole ? [] : [{ more: `The newest ${numberOf(messages.length)}` }]),
-    ...(first === undefined ? [] : [{ lead: 'All of one', command: `trace ${first.message.slice(0, 8)}` }]),
+    !isWhole && { more: `The newest ${numberOf(messages.length)}` },
+    first !== undefined && { lead: 'All of one', command: `trace ${first.message.slice(0, 8)}` },
   ];
 };
 
@@ -140,7 +140,7 @@ export const timelineView = ({
   events,
   unread,
   messages,
-}: Pick<Trace, 'events' | 'unread' | 'messages'>): Block[] => {
+}: Pick<Trace, 'events' | 'unread' | 'messages'>): View => {
   const several = messages.length > 1;
   return [
     {
@@ -153,7 +153,7 @@ export const timelineView = ({
   ];
 };
 
-const unreadNotes = ({ unread }: Pick<Trace, 'unread'>): Block[] =>
+const unreadNotes = ({ unread }: Pick<Trace, 'unread'>): View =>
   unread.map(({ source, why }) => ({ tone: 'warn', text: `Not read: ${source} (${why})` }));
 
 const elsewhere = (log: boolean): string =>

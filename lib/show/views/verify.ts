@@ -3,19 +3,7 @@ import type { LetterDetails } from '../../operate/messages/letters/show.ts';
 import type { Verified } from '../../operate/messages/verify/verify.ts';
 import { countOf, numberOf } from './amounts.ts';
 import { about, letterLink } from './letters.ts';
-import {
-  type Block,
-  badge,
-  type Form,
-  list,
-  type Note,
-  noteIf,
-  part,
-  section,
-  table,
-  text,
-  type View,
-} from './view.ts';
+import { badge, type Form, list, type Note, part, section, table, text, type View } from './view.ts';
 
 type Found = Verified['letters'][number]['found'];
 
@@ -46,9 +34,10 @@ export const verifiedView = ({ letters, ...counts }: Verified, name: string): Vi
         Decide: ({ id, found }) => decisionForm(id, reasons[found]),
       }),
     ),
-    ...(['found', 'absent', 'unclear'] as const).flatMap((found) =>
-      noteIf(counts[found] > 0, verdicts[found].tone, `${counts[found]} ${found}: ${verdicts[found].text}`),
-    ),
+    ...(['found', 'absent', 'unclear'] as const).map((found) => {
+      const { tone, text } = verdicts[found];
+      return counts[found] > 0 && { tone, text: `${counts[found]} ${found}: ${text}` };
+    }),
     list(
       [...Map.groupBy(unclear, ({ why = '' }) => why)].map(
         ([why, each]) => `${numberOf(each.length)}: ${why}`,
@@ -61,7 +50,7 @@ export const verifiedView = ({ letters, ...counts }: Verified, name: string): Vi
 
 /** All that is needed to decide on letters: what to look for, and what each is about. `reason`: why they were revealed. */
 export const revealedView = (letters: readonly LetterDetails[], reason: string): View => [
-  ...noteIf(letters.length === 0, 'warn', 'None of these letters can be read now.'),
+  letters.length === 0 && { tone: 'warn', text: 'None of these letters can be read now.' },
   ...letters.map((letter) =>
     section(
       `${letter.function}, letter ${letter.id.slice(0, 8)}`,
@@ -88,7 +77,7 @@ export const decisionForm = (id: string, reason = ''): Form => ({
 const allOf = (
   letters: Verified['letters'],
   { found, action, act }: { found: 'found' | 'absent'; action: string; act(count: string): string },
-): Block[] => {
+): View => {
   const id = letters.flatMap((letter) => (letter.found === found ? [letter.id] : []));
   if (id.length === 0) return [];
   const hidden = { id, kind: undecidedKinds, reason: reasons[found] };
@@ -96,9 +85,9 @@ const allOf = (
 };
 
 /** Letters that were there at the time of the look, and are gone now. */
-export const goneNotes = (count: number): Note[] =>
-  noteIf(
-    count > 0,
-    'plain',
-    `${countOf(count, 'letter is', 'letters are')} no longer there: another operator has handled them.`,
-  );
+export const goneNotes = (count: number): View => [
+  count > 0 && {
+    tone: 'plain',
+    text: `${countOf(count, 'letter is', 'letters are')} no longer there: another operator has handled them.`,
+  },
+];

@@ -1,5 +1,8 @@
-/** The content of a console screen or a command's output, as data. One renderer shows it on a terminal, one as HTML. */
-export type View = readonly Block[];
+/**
+ * The content of a console screen or a command's output, as data: blocks, and in place of those that are not shown, false or undefined.
+ * One renderer shows it on a terminal, one as HTML.
+ */
+export type View = readonly (Block | false | undefined)[];
 
 /** `todo`: an action for a person. `quiet`: secondary information. */
 export type Tone = 'good' | 'bad' | 'unknown' | 'warn' | 'todo' | 'plain' | 'quiet';
@@ -93,8 +96,6 @@ export type Block =
 
 /** A read-only console hides a link that leads to a change. */
 export type Link = { text: string; to: string; isChange?: true };
-
-export const noteIf = (isSo: boolean, tone: Tone, text: string): Note[] => (isSo ? [{ tone, text }] : []);
 
 /** The console's screen at this path. Undefined and empty values are omitted from the query. */
 export const href = (

@@ -3,18 +3,7 @@ import type { Waiting, WaitingGroup, WaitingMessage } from '../../operate/messag
 import type { WakePlan, Woken } from '../../operate/messages/waiting/wake.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
 import { about, kindTone } from './letters.ts';
-import {
-  type Block,
-  badge,
-  type Form,
-  href,
-  type Note,
-  noteIf,
-  part,
-  table,
-  text,
-  type View,
-} from './view.ts';
+import { type Block, badge, type Form, href, part, table, text, type View } from './view.ts';
 
 const nextText = ({ next, nextMs = 0 }: Pick<WaitingMessage, 'next' | 'nextMs'>): string =>
   next === 'later' ? inTime(nextMs) : next;
@@ -47,27 +36,19 @@ export const remarksOn = (groups: readonly WaitingGroup[]): string[] => {
   ];
 };
 
-const hiddenText = (messages: number): string =>
-  `${countOf(messages, 'message is', 'messages are')} hidden until the next try`;
-
-const wakePlanNotes = ({ due }: Pick<WakePlan, 'due'>): Note[] =>
-  noteIf(
-    due > 0,
-    'plain',
-    `${countOf(due, 'more message is', 'more messages are')} due already, and left alone.`,
-  );
-
-export const wokenNotes = ({ woken, taken, failed, left }: Omit<Woken, 'plan'>): Note[] => {
+export const wokenNotes = ({ woken, taken, failed, left }: Omit<Woken, 'plan'>): View => {
   const messages = (count: number) => countOf(count, 'message was', 'messages were');
   return [
-    ...noteIf(woken > 0, 'good', `${messages(woken)} woken: their functions take them now.`),
-    ...noteIf(taken > 0, 'plain', `${messages(taken)} already taken by their functions.`),
-    ...noteIf(
-      failed.length > 0,
-      'bad',
-      `${countOf(failed.length, 'message')} could not be woken (${failed[0]?.reason}). They are tried again at the planned time.`,
-    ),
-    ...noteIf(left > 0, 'warn', `${messages(left)} not woken. They are tried again at the planned time.`),
+    woken > 0 && { tone: 'good', text: `${messages(woken)} woken: their functions take them now.` },
+    taken > 0 && { tone: 'plain', text: `${messages(taken)} already taken by their functions.` },
+    failed.length > 0 && {
+      tone: 'bad',
+      text: `${countOf(failed.length, 'message')} could not be woken (${failed[0]?.reason}). They are tried again at the planned time.`,
+    },
+    left > 0 && {
+      tone: 'warn',
+      text: `${messages(left)} not woken. They are tried again at the planned time.`,
+    },
   ];
 };
 
@@ -88,9 +69,9 @@ export const waitingView = ({ groups, messages, matching }: Waiting, name: strin
         ...about,
       }),
     ),
-    ...(messages.length < matching
-      ? [{ more: `The ${numberOf(messages.length)} that have waited longest, of ${numberOf(matching)}` }]
-      : []),
+    messages.length < matching && {
+      more: `The ${numberOf(messages.length)} that have waited longest, of ${numberOf(matching)}`,
+    },
     ...remarksOn(groups).map((each) => text(each)),
     { lead: 'All of one', command: `trace ${first.id.slice(0, 8)}` },
     ...wakeCommands(groups),
@@ -102,7 +83,7 @@ const canBeWoken = ({ kind, nextMs }: Pick<WaitingGroup, 'kind' | 'nextMs'>): bo
   dispositions[kind as FailureKind] === 'wait' && nextMs !== undefined;
 
 /** The commands for each kind of cause, the largest cause first. */
-export const wakeCommands = (groups: readonly WaitingGroup[]): Block[] =>
+export const wakeCommands = (groups: readonly WaitingGroup[]): View =>
   [...new Set(groups.filter(canBeWoken).map(({ kind }) => kind))].map((kind) => ({
     ...{ lead: 'Once the cause is gone', command: `waiting wake --kind ${kind}` },
   }));
@@ -126,13 +107,13 @@ export const waitingGroupTable = (
     {
       under: ({ function: name, kind, error, remedy, nextMs }) => [
         text({ text: error, to: href('/waiting', { function: name, kind }) }),
-        ...noteIf(remedy !== '', 'todo', remedy),
-        ...noteIf(
-          !isPlan && dispositions[kind as FailureKind] !== 'wait',
-          'quiet',
-          'It ends by itself. To wake them changes nothing.',
-        ),
-        ...(!isPlan && canBeWoken({ kind, nextMs }) ? [wakeForm({ function: name, kind })] : []),
+        remedy !== '' && { tone: 'todo', text: remedy },
+        !isPlan &&
+          dispositions[kind as FailureKind] !== 'wait' && {
+            tone: 'quiet',
+            text: 'It ends by itself. To wake them changes nothing.',
+          },
+        !isPlan && canBeWoken({ kind, nextMs }) && wakeForm({ function: name, kind }),
       ],
     },
   );
@@ -145,7 +126,10 @@ const wakeForm = (of: { function: string; kind: string }): Form => ({
 export const wakePlanView = (plan: Pick<WakePlan, 'messages' | 'groups' | 'due'>): View => [
   plan.messages === 0
     ? text('No message that matches is hidden until its next try, so there is nothing to wake.')
-    : { heading: hiddenText(plan.messages) },
+    : { heading: `${countOf(plan.messages, 'message is', 'messages are')} hidden until the next try` },
   part(waitingGroupTable(plan.groups, { isPlan: true })),
-  ...wakePlanNotes(plan),
+  plan.due > 0 && {
+    tone: 'plain',
+    text: `${countOf(plan.due, 'more message is', 'more messages are')} due already, and left alone.`,
+  },
 ];

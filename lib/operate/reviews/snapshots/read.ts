@@ -173,7 +173,8 @@ export const firstRows = async (body: Readable): Promise<RefusedRow[]> => {
   return rows;
 };
 
-/** The five counts that `--json` prints. */
-export const fiveCounts = ({ created, updated, removed, unchanged, refused }: Counts): Counts => ({
-  ...{ created, updated, removed, unchanged, refused },
-});
+/** With the five counts that `--json` prints. */
+export const withFiveCounts = <Counted extends { counts: Counts }>(counted: Counted): Counted => {
+  const { created, updated, removed, unchanged, refused } = counted.counts;
+  return { ...counted, counts: { created, updated, removed, unchanged, refused } };
+};

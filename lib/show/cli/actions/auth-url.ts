@@ -6,7 +6,7 @@ import type { CommandContext } from '../command-context.ts';
 
 type Given = { callback: string; returned?: string; appSecret: string; entryPath?: string };
 
-export const act = async (
+export const authUrl = async (
   { target, audit, terminal, isJson, print, say, agreed, finish }: CommandContext,
   { callback, returned, appSecret, entryPath }: Given,
 ): Promise<void> => {

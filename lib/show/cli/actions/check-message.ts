@@ -9,7 +9,7 @@ import { linesIn } from '../../../operate/stage/lines.ts';
 import { checkedMessagesView, type FieldProblem } from '../../views/publish.ts';
 import type { CommandContext } from '../command-context.ts';
 
-export const act = async (
+export const checkMessage = async (
   { terminal, signal, print, finish }: CommandContext,
   file: string,
   options: { format?: Format },

@@ -6,7 +6,7 @@ import { printableJson } from '../../../runtime/privacy/printable.ts';
 import { startConsole } from '../../console/console.ts';
 import type { CommandContext } from '../command-context.ts';
 
-export const act = async (
+export const openConsole = async (
   { target, terminal, signal, isJson, finish, sentence }: CommandContext,
   { port, open, readOnly, idle }: Given,
 ): Promise<void> => {

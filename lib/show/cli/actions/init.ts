@@ -14,8 +14,8 @@ import type { Terminal } from '../print/terminal.ts';
 
 type Given = Partial<StageAnswers> & { stages: string; check?: true };
 
-export const act = async (
-  { terminal, targetOptions, isJson, print, finish, withProgress }: CommandContext,
+export const init = async (
+  { terminal, targetOptions, isJson, print, finish }: CommandContext,
   { stages, check, ...given }: Given,
 ): Promise<void> => {
   const { stage, region } = targetOptions;
@@ -28,9 +28,7 @@ export const act = async (
     file = join(stages, `${answers.stage}.yml`);
     if (existsSync(file)) throw new RefusedError(`${file} exists. Change it by hand, or name another stage.`);
   }
-  const report = check
-    ? await withProgress('Asking the platform', () => reportOn(answers as StageAnswers, targetOptions))
-    : undefined;
+  const report = check ? await reportOn(answers as StageAnswers, targetOptions) : undefined;
   const isFit =
     report === undefined || (report.reachable && report.versions.every((each) => each.supported !== false));
   if (isFit) {
@@ -40,8 +38,8 @@ export const act = async (
   const problems = report?.problems ?? [];
   print({ ...(isFit && { file }), settings: answers, problems }, () => [
     ...problems.map(({ what, remedy }): Note => ({ tone: 'bad', text: `${what}. ${remedy}` })),
-    ...(report?.credentialAccepted ? [good('The platform accepts the service’s credential.')] : []),
-    isFit ? good(`${file} is written.`) : { tone: 'bad' as const, text: 'Nothing was written.' },
+    report?.credentialAccepted && good('The platform accepts the service’s credential.'),
+    isFit ? good(`${file} is written.`) : { tone: 'bad', text: 'Nothing was written.' },
     ...(isFit ? [text('Next:'), list(nextSteps(answers.stage ?? '', stages))] : []),
   ]);
   finish(isFit);

@@ -10,22 +10,20 @@ import { outcomesView, publishedNotes } from '../../views/publish.ts';
 import { list, text, type View } from '../../views/view.ts';
 import type { CommandContext } from '../command-context.ts';
 
-export const act = async (
-  { target, audit, terminal, signal, print, withProgress, finish }: CommandContext,
+export const publish = async (
+  { target, audit, terminal, signal, print, progress, finish }: CommandContext,
   file: string,
-  { dryRun, bulk = false, wait, map, ...given }: Given,
+  { dryRun = false, validOnly = false, bulk = false, wait, map, ...given }: Given,
 ): Promise<void> => {
   const integrations = await loadIntegrations();
   const mapping = map === undefined ? undefined : await openMapping(map, integrations);
   await using input = await openInput(file, terminal.stdin);
   // Checked before anything is sent: a deployment may have no such table.
   const desk = wait === undefined ? undefined : deskOf(target);
-  const published = await withProgress('Sent', (onSent) =>
-    publishMessages(target, {
-      ...{ ...given, mapping, input, dryRun, bulk, receipts: desk !== undefined, integrations },
-      ...{ audit, signal, onSent },
-    }),
-  );
+  const published = await publishMessages(target, {
+    ...{ ...given, validOnly, mapping, input, dryRun, bulk, receipts: desk !== undefined, integrations },
+    ...{ audit, signal, onSent: progress('Sent') },
+  });
   const { valid, invalid, sent, messages } = published;
   print(published, () => publishedView(published, { dryRun }));
   if (dryRun) return finish(invalid === 0 && valid > 0);
@@ -41,8 +39,8 @@ export const act = async (
 
 type Given = Omit<Source, 'input' | 'mapping'> & {
   map?: string;
-  dryRun: boolean;
-  validOnly: boolean;
+  dryRun?: boolean;
+  validOnly?: boolean;
   bulk?: boolean;
   wait?: number;
 };
@@ -59,23 +57,19 @@ const publishedView = (published: Published, { dryRun }: { dryRun: boolean }): V
   const { valid, invalid, sent, messages, problems } = published;
   return [
     ...problemView(problems),
-    ...publishedNotes(published).map((note) =>
-      note.tone === 'warn'
-        ? { ...note, text: `${note.text} Pass --now to give each message the current time.` }
-        : note,
-    ),
+    ...publishedNotes(published, ' Pass --now to give each message the current time.'),
     list(
       shortened(
         messages.map(({ line, function: name, eventId }) => `line ${line}: ${name} ${eventId}`),
         '--json prints the ids of all',
       ),
     ),
-    ...(sent === 0 && !dryRun && invalid > 0 && valid > 0
-      ? [
-          text(
-            'Nothing was sent, because not all messages are valid. Correct the file, or pass --valid-only to send the valid ones.',
-          ),
-        ]
-      : []),
+    sent === 0 &&
+      !dryRun &&
+      invalid > 0 &&
+      valid > 0 &&
+      text(
+        'Nothing was sent, because not all messages are valid. Correct the file, or pass --valid-only to send the valid ones.',
+      ),
   ];
 };

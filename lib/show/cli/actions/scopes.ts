@@ -4,10 +4,10 @@ import { operationOverrides } from '../../../operate/stage/target.ts';
 import { section, text, type View } from '../../views/view.ts';
 import type { CommandContext } from '../command-context.ts';
 
-export const act = async ({ print }: CommandContext, names: string[]): Promise<void> => {
-  const scopes = neededScopes(await loadFunctions(), { names, overrides: operationOverrides() });
-  const { signedByUsers: _, ...document } = scopes;
-  print(document, () => scopesView(scopes));
+export const scopes = async ({ print }: CommandContext, names: string[]): Promise<void> => {
+  const needed = neededScopes(await loadFunctions(), { names, overrides: operationOverrides() });
+  const { signedByUsers: _, ...document } = needed;
+  print(document, () => scopesView(needed));
 };
 
 const scopesView = ({ functions, signedByUsers, service, users }: NeededScopes): View => [
@@ -19,6 +19,6 @@ const scopesView = ({ functions, signedByUsers, service, users }: NeededScopes):
         : { facts: scopes.map(({ scope, operations }) => [scope, operations.join(', ')] as const) },
     ),
   ),
-  ...(service === '' ? [] : [section('The service’s client, for all of these', text(service))]),
-  ...(users === '' ? [] : [section('The client for the credentials of users', text(users))]),
+  service !== '' && section('The service’s client, for all of these', text(service)),
+  users !== '' && section('The client for the credentials of users', text(users)),
 ];

@@ -4,8 +4,8 @@ import { integrationNames } from '../../../operate/stage/function-names.ts';
 import { aboutView, traceView } from '../../views/trace.ts';
 import type { CommandContext } from '../command-context.ts';
 
-export const act = async (
-  { target, filter, signal, print, withProgress, finish }: CommandContext,
+export const trace = async (
+  { target, filter, signal, print, finish }: CommandContext,
   id: string | undefined,
   { log, limit }: { log: boolean; limit: number },
 ): Promise<void> => {
@@ -14,16 +14,14 @@ export const act = async (
     throw new UsageError('Pass the id of a message, or --user and --org-unit, not both.');
   if (id !== undefined) {
     const functions = integrationNames();
-    const trace = await withProgress('Reading', () =>
-      traceOf(target, id, { log, functions, sinceMs, signal }),
-    );
-    print(trace, () => traceView(trace, log));
-    return finish(trace.events.length > 0);
+    const found = await traceOf(target, id, { log, functions, sinceMs, signal });
+    print(found, () => traceView(found, log));
+    return finish(found.events.length > 0);
   }
   if ((user ?? orgUnit) === undefined)
     throw new UsageError('Which message? Pass its id, or --user or --org-unit for all about one of these.');
   const subject = { ...(user !== undefined && { user }), ...(orgUnit !== undefined && { orgUnit }) };
-  const found = await withProgress('Reading', () => messagesAbout(target, subject, { limit, signal }));
+  const found = await messagesAbout(target, subject, { limit, signal });
   print(found, () => aboutView(found));
   finish(found.messages.length > 0);
 };

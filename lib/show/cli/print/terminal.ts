@@ -9,8 +9,7 @@ import { styleText } from 'node:util';
 import { RefusedError } from '../../../operate/stage/command-errors.ts';
 import { plain } from '../../../runtime/privacy/printable.ts';
 
-/** Clears the progress line. */
-export const clearLine = '\r\u001B[K';
+const clearLine = '\r\u001B[K';
 
 type Format = Parameters<typeof styleText>[0];
 
@@ -26,6 +25,8 @@ export type Terminal = {
   err(text: string): void;
   /** Whether a line on standard error can be overwritten. */
   isLive: boolean;
+  /** Shows a line on standard error that whatever comes next overwrites; an empty one leaves no trace. */
+  line(text: string): void;
   style(format: Format, text: string): string;
   /** Width in columns. */
   width: number;
@@ -44,6 +45,13 @@ export type Terminal = {
   command(words: string): string;
 };
 
+const named =
+  /`(?:sis-relay (?!<)|(?=(?:status|letters|waiting|trace|pause|resume|publish|check-message|snapshots|reconcile|crosswalk|scopes|console|auth-url)(?: |`)))([^`]+)`/g;
+
+/** A command that a sentence names in backquotes, as it is typed here. */
+export const asTyped = (text: string, { command }: Pick<Terminal, 'command'>): string =>
+  text.includes('`') ? text.replace(named, (_, words: string) => `\`${command(words)}\``) : text;
+
 /** The exit statuses of shells: 128 plus the number of the signal. */
 const exitStatuses = { SIGINT: 130, SIGTERM: 143 } as const;
 
@@ -53,10 +61,8 @@ export const guarded = (terminal: Terminal): Terminal => {
   return {
     ...terminal,
     out: (text) => terminal.out(guardedText(text, colours)),
-    err: (text) => {
-      const begin = text.startsWith(clearLine) ? clearLine : '';
-      terminal.err(begin + guardedText(text.slice(begin.length)));
-    },
+    err: (text) => terminal.err(guardedText(text)),
+    line: (text) => terminal.line(guardedText(text)),
     style: (format, text) => {
       const styled = terminal.style(format, text);
       for (const [each] of styled.matchAll(colour)) colours.add(each);
@@ -105,10 +111,13 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
     });
   const isLive = stderr.isTTY === true;
   let isMidLine = false;
+  const endLine = (): void => {
+    if (isMidLine) stderr.write(clearLine);
+    isMidLine = false;
+  };
   return {
     out: (text) => {
-      if (isMidLine) stderr.write(clearLine);
-      isMidLine = false;
+      endLine();
       stdout.write(text);
     },
     write: async (text) => {
@@ -116,15 +125,21 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
     },
     stdin,
     err: (text) => {
-      isMidLine = isLive && !text.endsWith('\n') && text !== clearLine;
+      endLine();
       stderr.write(text);
     },
     isLive,
+    line: (text) => {
+      endLine();
+      stderr.write(text);
+      isMidLine = text !== '';
+    },
     // Colours only on a terminal, and not with NO_COLOR.
     style: (format, text) => styleText(format, text, { stream: stdout }),
     width: Math.min(Math.max(stdout.columns ?? 100, 60), 140),
     ask: async (question) => {
       if (!stdin.isTTY) return undefined;
+      endLine();
       const lines = createInterface({ input: stdin, output: stderr });
       lines.on('SIGINT', () => onSignal('SIGINT'));
       // Ctrl-D ends the input; without this, the question would wait for ever.
@@ -144,6 +159,7 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
       return { [Symbol.dispose]: () => lines.close() };
     },
     edit: async (text) => {
+      endLine();
       const { namedEditor } = await import('../../../operate/stage/target.ts');
       return edit(text, namedEditor() ?? (stdin.isTTY ? usualEditor : undefined));
     },

@@ -2,8 +2,7 @@ import { plain } from '../../../runtime/privacy/printable.ts';
 import { ageOf, numberOf, shareText } from '../../views/amounts.ts';
 import type { Block, Cell, Note, Piece, Table, Tone, View, Words } from '../../views/view.ts';
 import { tableOf, truncated, widthOf, wrapped } from './table.ts';
-import type { Terminal } from './terminal.ts';
-import { asTyped } from './typed-commands.ts';
+import { asTyped, type Terminal } from './terminal.ts';
 
 type Shown = Pick<Terminal, 'style' | 'width' | 'command'>;
 
@@ -24,8 +23,8 @@ export const linesOf = (view: View, terminal: Shown): string[] => {
   const lines: string[] = [];
   let isApart = false;
   for (const block of view) {
-    const own = linesOfBlock(block, terminal);
-    if (own.length === 0) continue;
+    const own = block ? linesOfBlock(block, terminal) : [];
+    if (!block || own.length === 0) continue;
     if (lines.length > 0 && (isApart || 'part' in block)) lines.push('');
     lines.push(...own);
     isApart = 'part' in block;
@@ -157,3 +156,25 @@ const tableLines = ({ titles, rows }: Table, terminal: Shown): string[] => {
   ]);
   return [style('dim', header), ...each.flatMap((own, at) => (at === 0 ? own : ['', ...own]))];
 };
+
+/**
+ * Prints a view, with an empty line after the one before. With --json, only one document is printed, at the end. It has the members of all
+ * prints: `print({ plan }, …)` and later `print({ result }, …)` make `{ plan, result }`.
+ */
+export type Print = (document: unknown, says: () => View) => void;
+
+export const printOf = (
+  { terminal, collect }: { terminal: Terminal; collect(document: unknown): void },
+  { json = false }: { json?: boolean },
+): Print => {
+  let isFirst = true;
+  return (document, says) => {
+    if (json) return collect(document);
+    const lines = linesOf(says(), terminal);
+    if (!isFirst && lines.length > 0) terminal.out('\n');
+    terminal.out(textOfLines(lines));
+    isFirst = false;
+  };
+};
+
+export const textOfLines = (lines: string[]): string => lines.map((line) => `${line}\n`).join('');

@@ -13,7 +13,7 @@ type Showing = {
 };
 
 export const shown = (view: View, showing: Showing = {}): Html =>
-  html`${view.map((block) => blockOf(block, showing))}`;
+  html`${view.map((block) => block && blockOf(block, showing))}`;
 
 const blockOf = (block: Block, showing: Showing): Html => {
   if ('heading' in block)

@@ -1,9 +1,8 @@
 import { awaitFill, startFill } from '../../../operate/reviews/crosswalk/fill.ts';
-import { acceptMove, listHeld, listMoved, showName } from '../../../operate/reviews/crosswalk/names.ts';
+import { listHeld, listMoved, showName } from '../../../operate/reviews/crosswalk/names.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
+import { acceptCode } from '../../verbs/reviews.ts';
 import {
-  acceptedView,
-  acceptQuestion,
   filledView,
   fillForm,
   heldView,
@@ -52,14 +51,7 @@ export const addCrosswalk = (desk: Desk): void => {
   addVerb(desk, '/crosswalk-accept', (form) => {
     const code = form.get('code') ?? '';
     const reason = form.get('reason')?.trim() || undefined;
-    return runs.begin('Accept a move', async (at) => {
-      const accepted = await acceptMove(target, {
-        ...{ code, reason, audit },
-        confirm: async (moved) =>
-          (await at.ask({ text: acceptQuestion(moved), act: 'Accept the move' })) !== undefined,
-      });
-      if (accepted) at.show('Result', acceptedView(accepted));
-    });
+    return runs.begin('Accept a move', (at) => acceptCode(at, { code, reason }));
   });
 
   addVerb(desk, '/crosswalk-fill', (form) => {
@@ -73,10 +65,7 @@ export const addCrosswalk = (desk: Desk): void => {
       });
       at.show('Result', [text('The fill has started.')]);
       const filled = await awaitFill(target, id, { signal: at.signal, patienceMs });
-      at.show(
-        'Result',
-        filled ? filledView(filled) : [text('The fill is still running. Its function continues by itself.')],
-      );
+      at.show('Result', filledView(filled));
     });
   });
 };

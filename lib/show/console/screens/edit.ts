@@ -1,19 +1,16 @@
 import { eventIn } from '../../../message/envelope.ts';
 import { type Change, changed } from '../../../operate/messages/edit/change.ts';
-import { editLetters } from '../../../operate/messages/edit/edit.ts';
 import { type LetterDetails, showLetter } from '../../../operate/messages/letters/show.ts';
 import { runDefaults } from '../../../operate/messages/replay/run-defaults.ts';
 import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
 import { type Column, type Columns, columnsOf, typed } from '../../../sources/mapping/columns.ts';
+import { edit } from '../../verbs/send.ts';
 import { countOf } from '../../views/amounts.ts';
-import { editPlanView } from '../../views/changes.ts';
-import { groupTable, matchText } from '../../views/letters.ts';
-import { resultView } from '../../views/plan.ts';
+import { becameOf, groupTable, matchText } from '../../views/letters.ts';
 import { text } from '../../views/view.ts';
 import {
   addScreen,
   addVerb,
-  becameOf,
   chosenFrom,
   type Desk,
   filterFrom,
@@ -25,9 +22,7 @@ import {
 } from '../desk.ts';
 import { checkbox, choice, hiddenFields, reasonField, textField } from '../html/forms.ts';
 import { type Html, html, said } from '../html/html.ts';
-import type { Work } from '../runs.ts';
 import { lookedText } from './replay.ts';
-import { rateIn, sendingFields, sendingHooks } from './sending.ts';
 
 export const addEdit = (desk: Desk): void => {
   const { target, audit, runs, integrations, readOnly } = desk;
@@ -86,26 +81,15 @@ ${reasonField(true, revealed?.reason)}${checkbox('includeUncertain', lookedText)
       throw new UsageError('Which letters? Choose some, or set a filter.');
     const changes = changesIn(form, fieldsOf(form.get('function') ?? ''));
     if (changes.length === 0) throw new UsageError('Nothing is changed. Fill in a field, or remove one.');
-    const work = async (at: Work): Promise<void> => {
-      const options: Parameters<typeof editLetters>[1] = {
-        ...{ ...runDefaults, filter, reason, audit, signal: at.signal },
-        ...{ includeUncertain: form.get('includeUncertain') === 'yes', reveal: false, isOpened: false },
-        change: async (body, problem) => {
-          if (problem !== undefined) throw new RefusedError(problem);
-          return changed(body, changes);
-        },
-        confirm: async (plan) => {
-          at.show('Difference', editPlanView(plan));
-          const act = `Send ${countOf(plan.letters, 'letter')} like this`;
-          const answer = await at.ask({ text: `Reason: ${reason}`, act, fields: sendingFields(options) });
-          if (answer !== undefined) options.rate = rateIn(answer);
-          return answer !== undefined;
-        },
-      };
-      Object.assign(options, sendingHooks(at, options));
-      at.show('Result', resultView(await editLetters(target, options)));
+    const options = {
+      ...{ ...runDefaults, filter, reason, reveal: false, isOpened: false },
+      includeUncertain: form.get('includeUncertain') === 'yes',
+      change: async (body: string, problem: string | undefined) => {
+        if (problem !== undefined) throw new RefusedError(problem);
+        return changed(body, changes);
+      },
     };
-    return runs.begin('Edit', work, runOn('/edit', given, desk));
+    return runs.begin('Edit', (at) => edit(at, options), runOn('/edit', given, desk));
   });
 };
 

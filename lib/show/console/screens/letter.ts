@@ -6,7 +6,7 @@ import { letterOrTrace, traceOf } from '../../../operate/messages/trace/trace.ts
 import { ageOf } from '../../views/amounts.ts';
 import { firstAction, kindTone, letterView, subjectOf } from '../../views/letters.ts';
 import { noLetterView, timelineView } from '../../views/trace.ts';
-import { type Block, badge, href, noteIf, section, text, type View } from '../../views/view.ts';
+import { badge, href, section, text, type View } from '../../views/view.ts';
 import { addScreen, type Context, type Desk, formOf, htmlOf, partOf, reasonIn, render } from '../desk.ts';
 import { html } from '../html/html.ts';
 
@@ -61,9 +61,9 @@ const recordView = (id: string, record: DeskRecord): View => {
       ` ${subjectOf(record)}, a letter for ${ageOf(record.atMs)}`,
     ),
     text(error),
-    ...(words ? [{ quote: words }] : []),
-    ...(operation ? [text({ text: call.join(''), code: true })] : []),
-    ...noteIf(remedy !== '', 'todo', remedy),
+    !!words && { quote: words },
+    !!operation && text({ text: call.join(''), code: true }),
+    remedy !== '' && { tone: 'todo', text: remedy },
     ...firstAction(kind, { id }),
     {
       links: [
@@ -75,20 +75,17 @@ const recordView = (id: string, record: DeskRecord): View => {
   ];
 };
 
-const laterView = (id: string, { history }: DeskRecord): Block[] => {
+const laterView = (id: string, { history }: DeskRecord): View => {
   const path = `/letters/${encodeURIComponent(id)}`;
   const wasEdited = historyIn(history)?.deeds.some(({ original }) => original) ?? false;
   return [
     section('Message', {
       ...{ later: 'Read it from the queue, and show it without personal data', to: `${path}/message` },
     }),
-    ...(wasEdited
-      ? [
-          section('Before and after the edit', {
-            ...{ later: 'Compare it with the original', to: `${path}/original` },
-          }),
-        ]
-      : []),
+    wasEdited &&
+      section('Before and after the edit', {
+        ...{ later: 'Compare it with the original', to: `${path}/original` },
+      }),
     section(
       'Reveal',
       {

@@ -1,32 +1,45 @@
 import type { LetterRecord } from '../../../delivery/letters/record.ts';
 import { letterKinds } from '../../../message/letter-kinds.ts';
 import type { Filter } from '../../../operate/messages/letters/filter.ts';
-import type { Found } from '../../../operate/messages/letters/list.ts';
-import { factsOf } from '../../../operate/messages/letters/list.ts';
+import { type Found, factsOf } from '../../../operate/messages/letters/list.ts';
 import { reindexLetters } from '../../../operate/messages/letters/reindex.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { countOf, numberOf } from '../../views/amounts.ts';
 import { reindexedView } from '../../views/changes.ts';
-import { letterColumns, subjectOf } from '../../views/letters.ts';
+import { groupsView, letterColumns, subjectOf } from '../../views/letters.ts';
 import { href, table } from '../../views/view.ts';
-import { addScreen, addVerb, clock, type Desk, filterFrom, formOf, type Given, htmlOf } from '../desk.ts';
+import {
+  addScreen,
+  addVerb,
+  asOf,
+  clock,
+  type Desk,
+  filterFrom,
+  formOf,
+  type Given,
+  htmlOf,
+} from '../desk.ts';
 import { choice, hiddenFields, textField } from '../html/forms.ts';
 import { type Html, html } from '../html/html.ts';
+import { pageOf } from '../pages.ts';
 
-const perPage = 100;
 /** Longer addresses are a burden to browsers. */
 const maxAddress = 8_000;
 
 export const addLetters = (desk: Desk): void => {
   const { app, target, runs } = desk;
+  addScreen(desk, ['/causes', 'Causes'], async () => {
+    const { value, atMs } = await desk.lists.letters.get();
+    const { groupsOf, all, queued } = value;
+    const found = { groups: groupsOf(all).groups, queued, matching: all.length, listed: all.length };
+    return [...groupsView(found, desk.name), asOf(atMs)];
+  });
   addScreen(desk, ['/letters', 'Letters'], async (query) => {
     const { filter, given } = filterFrom(query);
     const { value, atMs } = await desk.lists.letters.get();
     const sort = query.get('sort') ?? 'oldest';
     const found = sorted(value, filter, sort);
-    const pages = Math.max(1, Math.ceil(found.length / perPage));
-    const number = Math.min(pages, Math.max(1, Math.floor(Number(query.get('page')) || 1)));
-    const shown = found.slice((number - 1) * perPage, number * perPage);
+    const { shown, place, turns } = pageOf(found, query.get('page'));
     const ids = new Set(found.map(({ message }) => message));
     const ticked = new Set(query.getAll('selected')).intersection(ids);
     const onPage = new Set(shown.map(({ message }) => message));
@@ -35,8 +48,10 @@ export const addLetters = (desk: Desk): void => {
       ...{ text, to: href('/letters', { ...given, sort: by, selected: [...ticked] }) },
     });
     // A button sends the ticks of this page and of the others.
-    const toPage = (text: string, to: number): Html =>
-      html`<button formaction="/letters" formnovalidate name="page" value="${to}">${text}</button>`;
+    const buttons = turns.map(
+      ([text, to]) =>
+        html`<button formaction="/letters" formnovalidate name="page" value="${to}">${text}</button> `,
+    );
     const titles = {
       Age: sortedBy('Age', sort === 'oldest' ? 'newest' : 'oldest'),
       Function: sortedBy('Function', 'function'),
@@ -55,12 +70,7 @@ ${query.has('unheld') ? html`<p class="warn">No letter’s error contains that t
 <p role="status">${numberOf(found.length)} of ${countOf(value.all.length, 'letter')}, as of ${clock(atMs)}.</p>
 <form method="get" data-selection>${hiddenFields({ ...given, sort, selected: elsewhere })}
 ${desk.readOnly || found.length === 0 ? '' : actions(found.length, elsewhere.length)}
-${htmlOf(desk, [letters])}${
-  pages === 1
-    ? ''
-    : html`<nav class="pager" aria-label="Pages">${number > 1 ? html`${toPage('First', 1)} ${toPage('Previous', number - 1)}` : ''}
-<span>Page ${number} of ${numberOf(pages)}</span> ${number < pages ? html`${toPage('Next', number + 1)} ${toPage('Last', pages)}` : ''}</nav>`
-}</form>`;
+${htmlOf(desk, [letters])}${place === '' ? '' : html`<nav class="pager" aria-label="Pages"><span>${place}</span> ${buttons}</nav>`}</form>`;
   });
 
   addVerb(desk, '/reindex', () =>
@@ -92,25 +102,15 @@ const by: Record<string, (letter: LetterRecord) => string | number> = {
   replays: ({ replays }) => -replays,
 };
 
-/** The pages of a list request the same order repeatedly. */
-const orders = new WeakMap<readonly LetterRecord[], Map<string, LetterRecord[]>>();
-
 const sorted = (letters: Found, filter: Filter, sort: string): LetterRecord[] => {
   const found = letters.matching(filter);
   const keyOf = Object.hasOwn(by, sort) ? by[sort] : undefined;
   if (keyOf === undefined) return found;
-  const known = orders.get(found) ?? new Map<string, LetterRecord[]>();
-  orders.set(found, known);
-  const order = known.get(sort) ?? ordered(found, keyOf);
-  known.set(sort, order);
-  return order;
-};
-
-const ordered = (letters: LetterRecord[], keyOf: (letter: LetterRecord) => string | number): LetterRecord[] =>
-  letters
+  return found
     .map((letter) => ({ letter, key: keyOf(letter) }))
     .sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
     .map(({ letter }) => letter);
+};
 
 /** Nothing is preset. The script writes on each button how many letters are chosen. */
 const actions = (matching: number, elsewhere: number): Html => {

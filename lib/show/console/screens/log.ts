@@ -5,10 +5,10 @@ import { RefusedError } from '../../../operate/stage/command-errors.ts';
 import { numberOf } from '../../views/amounts.ts';
 import { traceLink } from '../../views/letters.ts';
 import { timeText } from '../../views/trace.ts';
-import { type Block, type Columns, href, noteIf, section, table, text, type View } from '../../views/view.ts';
+import { type Block, type Columns, href, section, table, text, type View } from '../../views/view.ts';
 import { addScreen, addVerb, type Desk, htmlOf } from '../desk.ts';
 import { html } from '../html/html.ts';
-import { pageOf } from '../pages.ts';
+import { pageOf, pager } from '../pages.ts';
 import { beginImport } from './transfer.ts';
 
 const dayMs = 24 * 3_600_000;
@@ -20,8 +20,11 @@ export const addLog = (desk: Desk): void => {
     const options = { sinceMs: Date.now() - days * dayMs, signal: context.req.raw.signal };
     const reads = [readAuditLog(target, options), listArchives(target, options)] as const;
     const [log, archives] = await Promise.all(reads);
-    const page = <Row>(name: string, rows: readonly Row[]) =>
-      pageOf(rows, query.get(name), (number) => href('/log', { days, [name]: number }));
+    const page = <Row>(name: string, rows: readonly Row[]) => {
+      const paged = pageOf(rows, query.get(name));
+      const addressOf = (number: number): string => href('/log', { days, [name]: number });
+      return { shown: paged.shown, pager: pager(paged, addressOf) };
+    };
     const commands = page('commands', log.commands);
     const discarded = page(
       'discarded',
@@ -38,11 +41,10 @@ export const addLog = (desk: Desk): void => {
       },
       section(
         'What was done',
-        ...noteIf(
-          !log.isWhole,
-          'warn',
-          'The log is too long to be read completely. These are its newest days.',
-        ),
+        !log.isWhole && {
+          tone: 'warn',
+          text: 'The log is too long to be read completely. These are its newest days.',
+        },
         commandTable(commands.shown),
         ...commands.pager,
       ),

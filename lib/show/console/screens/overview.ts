@@ -1,13 +1,9 @@
 import { readFlow } from '../../../operate/messages/letters/list.ts';
-import { type WakePlan, wakeMessages } from '../../../operate/messages/waiting/wake.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
-import { pauseFunctions, resumeFunctions } from '../../../operate/stage/pause.ts';
-import { countOf } from '../../views/amounts.ts';
+import { changeDeliveries, wake } from '../../verbs/deliveries.ts';
 import { hourly } from '../../views/hourly.ts';
-import { pauseView } from '../../views/pause.ts';
 import { statusView } from '../../views/status.ts';
 import { type Block, section, type View } from '../../views/view.ts';
-import { wakePlanView, wokenNotes } from '../../views/waiting.ts';
 import { createKept } from '../cached-value.ts';
 import {
   addLive,
@@ -42,7 +38,7 @@ const askingView = (runs: readonly Run[]): View =>
     );
 
 export const addOverview = (desk: Desk): void => {
-  const { target, audit, integrations, runs, lists } = desk;
+  const { target, integrations, runs, lists } = desk;
   const look = async () => {
     const { value, atMs } = await desk.status.get();
     const part = () => htmlOf(desk, [...askingView(runs.all()), ...statusView(value), asOf(atMs)]);
@@ -73,29 +69,15 @@ ${htmlOf(desk, [lastDay])}`,
   addVerb(desk, '/wake', (form) => {
     const { filter } = filterFrom(form);
     const reason = form.get('reason') || undefined;
-    return runs.begin('Wake what waits', async (at) => {
-      const confirm = async (plan: WakePlan): Promise<boolean> => {
-        at.show('Plan', wakePlanView(plan));
-        const act = `Wake ${countOf(plan.messages, 'message')}`;
-        const question = 'The functions handle them now. A message whose cause remains waits again.';
-        return plan.messages > 0 && (await at.ask({ text: question, act })) !== undefined;
-      };
-      const options = { filter, reason, dryRun: false, audit, signal: at.signal, confirm };
-      const woken = await wakeMessages(target, { ...options, onWoken: at.progress('Woken') });
-      at.show('Result', wokenNotes(woken));
-    });
+    return runs.begin('Wake what waits', (at) => wake(at, { filter, reason, dryRun: false }));
   });
-  const addPausing = (path: string, title: string, verb: typeof pauseFunctions): void =>
-    void addVerb(desk, path, (form) => {
-      const reason = verb === pauseFunctions ? reasonIn(form) : undefined;
+  for (const verb of ['pause', 'resume'] as const)
+    addVerb(desk, `/${verb}`, (form) => {
+      const reason = verb === 'pause' ? reasonIn(form) : undefined;
       const [functions, known] = [form.getAll('function'), [...integrations.keys()]];
       if (functions.length === 0) throw new UsageError('Which function?');
       const named = known.filter((each) => functions.includes(each)).join(', ');
-      return runs.begin(`${title} ${named}`, async (at) => {
-        const changes = await verb(target, { functions, known, reason, audit, signal: at.signal });
-        at.show('Result', pauseView(changes, verb === pauseFunctions ? 'pause' : 'resume'));
-      });
+      const title = `${verb === 'pause' ? 'Pause' : 'Resume'} ${named}`;
+      return runs.begin(title, (at) => changeDeliveries(at, verb, { functions, known, reason }));
     });
-  addPausing('/pause', 'Pause', pauseFunctions);
-  addPausing('/resume', 'Resume', resumeFunctions);
 };

@@ -8,8 +8,7 @@ import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { countOf, numberOf } from '../../views/amounts.ts';
 import { outcomesView, publishedNotes } from '../../views/publish.ts';
 import { type Cell, table, text, type View } from '../../views/view.ts';
-import { addScreen, addVerb, type Desk } from '../desk.ts';
-import { fileIn } from '../file-in.ts';
+import { addScreen, addVerb, type Desk, fileIn } from '../desk.ts';
 import { checkbox, choice } from '../html/forms.ts';
 import { html } from '../html/html.ts';
 
@@ -83,9 +82,7 @@ const validGrid = (rows: readonly GoodRow[], valid: number): View => [
       ]),
     ),
   }),
-  ...(valid > rows.length
-    ? [{ more: `The first ${numberOf(rows.length)} of ${countOf(valid, 'valid message')}` }]
-    : []),
+  valid > rows.length && { more: `The first ${numberOf(rows.length)} of ${countOf(valid, 'valid message')}` },
 ];
 
 /** The invalid rows as a table with the file's own columns; each problem is shown at its cell. */
@@ -107,8 +104,6 @@ const gridOf = (rows: readonly BadRow[], invalid: number): View => {
       ...Object.fromEntries(columns),
       Problem: ({ problem }) => problem,
     }),
-    ...(invalid > rows.length
-      ? [{ more: `The first ${numberOf(rows.length)} of ${numberOf(invalid)}` }]
-      : []),
+    invalid > rows.length && { more: `The first ${numberOf(rows.length)} of ${numberOf(invalid)}` },
   ];
 };

@@ -61,8 +61,8 @@ const stateOf = ({ ended, question, stopped }: Run): string => {
 
 /** The first sentence of a view: a result begins with how the run ended. */
 const firstText = (view: View = []): string => {
-  const [first] = view;
-  if (first === undefined) return '–';
+  const first = view.find((block) => block);
+  if (!first) return '–';
   if ('tone' in first && 'text' in first) return first.text;
   return 'text' in first
     ? first.text.map((each) => (typeof each === 'object' ? each.text : each)).join('')
@@ -79,6 +79,9 @@ ${question ? questionOf(id, question) : ''}${[...parts].toReversed().map(([title
 ${ended ? html`<p>${again === undefined ? '' : html`<a href="${again}">Plan again</a> · `}<a href="/causes">Causes</a> · <a href="/letters">Letters</a></p>` : question ? '' : html`<form method="post" action="/runs/${id}/stop"><button>Stop</button></form>`}`;
 };
 
-const questionOf = (run: string, { id, text, act, fields }: NonNullable<Run['question']>): Html =>
-  html`<form method="post" action="/runs/${run}/answer" class="question" tabindex="-1" autofocus aria-label="Question">${hiddenFields({ question: id })}<p>${said(text)}</p>${fields?.map(fieldOf) ?? ''}
+const questionOf = (
+  run: string,
+  { id, text, hint = text, act, fields }: NonNullable<Run['question']>,
+): Html =>
+  html`<form method="post" action="/runs/${run}/answer" class="question" tabindex="-1" autofocus aria-label="Question">${hiddenFields({ question: id })}${hint === undefined ? '' : html`<p>${said(hint)}</p>`}${fields?.map(fieldOf) ?? ''}
 <div class="actions"><button name="answer" value="yes" class="main">${act}</button> <button name="answer" value="no" formnovalidate>Do nothing</button></div></form>`;

@@ -8,11 +8,9 @@ import {
 import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
 import type { Input } from '../../../operate/stage/input.ts';
 import { countOf } from '../../views/amounts.ts';
-import { exportedView, leftOutView, outdatedView, problemView } from '../../views/changes.ts';
-import { groupTable, matchText } from '../../views/letters.ts';
+import { exportedView, importableIn, leftOutView, outdatedView, problemView } from '../../views/changes.ts';
 import { text } from '../../views/view.ts';
-import { addScreen, addVerb, chosenFrom, type Desk, filterFrom, reasonIn } from '../desk.ts';
-import { fileIn } from '../file-in.ts';
+import { addChosen, addVerb, type Desk, fileIn, filterFrom, reasonIn } from '../desk.ts';
 import type { Run } from '../runs.ts';
 
 /** An export is kept in memory until it is saved. */
@@ -20,16 +18,10 @@ const maxExportBytes = 64 * 1024 * 1024;
 
 export const addTransfer = (desk: Desk): void => {
   const { app, target, audit, runs } = desk;
-  addScreen(desk, ['/export', 'Export'], async (query) => {
-    const { groups, count, given } = await chosenFrom(desk, query);
-    return [
-      text(`${matchText(count)}. The file holds personal data, unmasked. The letters stay in the queue.`),
-      {
-        ...{ action: '/export', hidden: given, isMain: true, fields: [{ reason: 'required' }] },
-        buttons: [{ text: `Export ${countOf(count, 'letter')}` }],
-      },
-      groupTable('Letters by cause', groups, 'There is nothing to export.'),
-    ];
+  addChosen(desk, {
+    ...{ path: '/export', title: 'Export', empty: 'There is nothing to export.' },
+    sentence: 'The file holds personal data, unmasked. The letters stay in the queue.',
+    form: (letters) => ({ fields: [{ reason: 'required' }], buttons: [{ text: `Export ${letters}` }] }),
   });
 
   const files = new Map<string, string>();
@@ -55,7 +47,7 @@ export const addTransfer = (desk: Desk): void => {
       if (result.exported > 0) files.set(id, lines.join(''));
       at.show('Result', [
         ...exportedView(result, 'a file'),
-        ...(result.exported > 0 ? [{ links: [{ text: 'Save the file', to: `/exports/${id}` }] }] : []),
+        result.exported > 0 && { links: [{ text: 'Save the file', to: `/exports/${id}` }] },
       ]);
     });
     return run;
@@ -89,15 +81,14 @@ export const beginImport = ({ target, audit, runs }: Desk, input: Input, title: 
         onOutdated: (found) => outdated.splice(0, outdated.length, ...found),
       });
     const checked = await importing(true);
-    const { letters, stillLetters = 0, repeated = [], problems } = checked;
-    const left = letters - stillLetters - repeated.length;
+    const left = importableIn(checked);
     at.show('Plan', [
       text(`${countOf(left, 'letter')} can be restored.`),
       ...leftOutView(checked),
       ...outdatedView(outdated),
-      ...problemView(problems),
+      ...problemView(checked.problems),
     ]);
-    if (left === 0 || problems.length > 0) return;
+    if (left === 0 || checked.problems.length > 0) return;
     if (!(await at.ask({ text: 'Put them back?', act: `Restore ${countOf(left, 'letter')}` }))) return;
     const { imported, problems: failed } = await importing(false);
     at.show('Result', [text(`${countOf(imported, 'letter')} restored.`), ...problemView(failed)]);

@@ -48,7 +48,7 @@ export const addUncertain = (desk: Desk): void => {
         ...about,
         Decide: ({ message }) => decisionForm(message),
       }),
-      ...(letters.length > maxShown ? [{ more: `These are the oldest ${maxShown}` }] : []),
+      letters.length > maxShown && { more: `These are the oldest ${maxShown}` },
     ];
   });
 

@@ -9,6 +9,8 @@ import {
 } from '../../../../lib/delivery/crosswalk/table.ts';
 import { acceptMove, listMoved, showName } from '../../../../lib/operate/reviews/crosswalk/names.ts';
 import { linesOf } from '../../../../lib/show/cli/print/view.ts';
+import type { Operator } from '../../../../lib/show/verbs/operator.ts';
+import { acceptCode } from '../../../../lib/show/verbs/reviews.ts';
 import { movedView } from '../../../../lib/show/views/crosswalk.ts';
 import { localClient } from '../../../local/aws.ts';
 import { openOffice, startServer } from '../../show/cli/office.ts';
@@ -68,6 +70,8 @@ describe('a move', () => {
       untold: [],
     });
     expect(await accept('MATH-101', false)).toBeUndefined();
+    const declines = { ...office, show: () => {}, ask: async () => undefined } as unknown as Operator;
+    expect(await acceptCode(declines, { code: 'MATH-101' })).toBeUndefined();
     expect(office.audited).toEqual([]);
     expect(await accept('MATH-101')).toMatchObject({ ids: [200], accepted: true });
     expect(office.audited).toMatchObject([

@@ -96,61 +96,35 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ['letters grups', /Did you mean groups\?/],
     ['letters groups now', /too many arguments/],
     ['letters show', /missing required argument 'id'/],
-    [
-      'letters groups --kind reject --stage x',
-      /There is no kind reject: did you mean rejected\? It must be one of inv/,
-    ],
-    ['letters groups --kind rejected,invald --stage x', /There is no kind invald: did you mean invalid\?/],
+    ['letters groups --kind rejected,invald --stage x', /no kind invald: did you mean invalid\?/],
     ['letters groups --kind xyz --stage x', /There is no kind xyz\. It must be one of invalid, /],
-    [
-      'letters groups --function grade-psh --stage x',
-      /There is no function grade-psh: did you mean grade-push\?/,
-    ],
-    [
-      'letters list --function grade-push,enrolment-create --stage x',
-      /no function enrolment-create: did you mean enrollment-cr/,
-    ],
-    ['publish x.csv --function grades-push --stage x', /no function grades-push: did you mean grade-push\?/],
+    ['letters list --function grade-push,org-unit-mov --stage x', /did you mean org-unit-move\?/],
     ['letters list --status 403,abc --stage x', /--status must be a status such as 403, or 5xx/],
     ['help lettrs', /unknown command 'lettrs' \(Did you mean letters\?\)/],
     ['help letters replya', /unknown command 'replya' \(Did you mean replay\?\)/],
     ['completion tcsh', /Allowed choices are bash, zsh, fish/],
-    [
-      `letters groups --org-unit ${'x'.repeat(257)} --stage x`,
-      /--org-unit must be an id of at most 256 characters/,
-    ],
+    [`letters groups --org-unit ${'x'.repeat(257)} --stage x`, /must be an id of at most 256 characters/],
     ['letters groups --min-replays=-1 --stage x', /--min-replays must be 0 or more/],
-    [
-      'letters groups --local --stage prod',
-      /^--local works on a stack of this machine, and --stage on a deplo/,
-    ],
-    ['status --local --region eu-west-1', /and --region on a deployment on AWS\. Pass one or the\s+other\./],
-    [
-      'letters list --stack x.json --profile ops --bucket b',
-      /^--stack works on .* --bucket and --profile on a/s,
-    ],
+    ['letters groups --local --stage prod', /^--local works on a stack of this machine, and --stage on/],
+    ['letters list --stack x.json --profile ops --bucket b', /^--stack works on .* --bucket and --profile/],
     ['letters list --limit 0', /whole number from 1 to 10000/],
     ['letters replay --rate 501', /a number above 0, up to 500/],
     ['letters replay --canary few', /whole number from 0 to 100/],
     ['letters edit abcd', /required option '--reason <text>'/],
     ['letters edit abcd --reason r --set points --stage x', /--set points must be as in data.grade.points=7/],
     ['letters discard --reason r --stage x', /Which letters\? Pass a filter/],
-    ['letters export', /required option '--to <file>'/],
     ['letters export --to a', /required option '--reason <text>'/],
-    ['publish nothing.json --stage x', /There is no file nothing.json/],
     ['publish x.json --format xml', /Allowed choices are json, jsonl, csv/],
     [
       'scopes grade-pish',
-      /There is no function grade-pish: did you mean grade-push\? There are: [\s\S]*connection-check/,
+      /There is no function grade-pish: did you mean grade-push\? There are: .*connection-check/,
     ],
-    ['auth-url --local', /required option '--callback <url>'/],
     ['letters groups --colour red', /unknown option '--colour'/],
     ['letters discard --all --reason= --stage x', /It must not be empty: say why/],
     [
       `publish ${tmpdir()} --format csv --function grade-push --stage x`,
-      /is not a regular file, and must be read/,
+      /is not a regular file, and must be/,
     ],
-    [`letters import ${tmpdir()} --yes --stage x`, /is not a regular file, and must be read twice/],
     ['publish nothing --stage x', /There is no file nothing/],
   ])('%s', async (line, reason) => {
     const { status, err } = await sisRelay(line);
@@ -302,8 +276,9 @@ describe.concurrent('an answer', () => {
       })),
     );
     for (const command of ['groups', 'list', 'replay --dry-run', 'discard --all --reason r --dry-run']) {
-      const { out } = await sisRelay(`letters ${command} ${stack}`);
+      const { out, asked } = await sisRelay(`letters ${command} ${stack}`);
       expect(out.split('\n').filter((line) => line.length > 100 && !line.includes(folder))).toEqual([]);
+      expect(asked).toEqual([]);
     }
   });
 
@@ -446,7 +421,7 @@ describe.concurrent('before anything is changed', () => {
     const { office, stack } = await opened();
     await office.park([{}, {}]);
     const declined = await sisRelay(`letters replay --no-probe ${stack}`, { answers: ['no'] });
-    expect(declined).toMatchObject({ status: 1, asked: ['Send 2? [y/N] '] });
+    expect(declined).toMatchObject({ status: 1, asked: ['Send 2 letters? [y/N] '] });
     expect(declined.out).toMatch(/will be sent[\s\S]*grade-push +rejected +[0-9a-f]{8} +404 Not Found/);
     const nobody = await sisRelay(`letters discard --kind rejected --reason r ${stack}`);
     expect(nobody).toMatchObject({
@@ -497,6 +472,14 @@ describe.concurrent('before anything is changed', () => {
     await worker.stop();
   });
 
+  test('--yes does not agree to send the rest of a cause whose canary has no outcome', async () => {
+    const { office, stack } = await opened();
+    await office.park([{}, {}]);
+    const replayed = await sisRelay(`letters replay --no-probe --yes --canary 1 --canary-wait 1 ${stack}`);
+    expect(replayed).toMatchObject({ status: 1, asked: ['Send them? [y/N] '] });
+    expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(1);
+  });
+
   test('a discard says what was not discarded, be it for its limit or for an interruption', async () => {
     const { office, stack } = await opened();
     await office.park(Array.from({ length: 5 }, () => ({})));
@@ -535,7 +518,7 @@ describe.concurrent('before anything is changed', () => {
         return texts.length === 1 ? text.replace(' 8.5', ' "many"') : text.replace('"many"', '6');
       },
     });
-    expect(typed.asked).toEqual(['Open it again? [Y/n] ', 'Send it like this? [y/N] ']);
+    expect(typed.asked).toEqual(['Open it again? [Y/n] ', 'Send 1 letter like this? [y/N] ']);
     expect(typed.err).toMatch(/data\.grade\.points: must be a number/);
     const points = (await office.take(office.queueOf('grade-push').url)).map(
       ({ Body = '' }) => JSON.parse(Body).data.grade.points,
@@ -864,7 +847,7 @@ describe.concurrent('nothing that a terminal obeys is printed, whoever wrote it'
     const said: string[] = [];
     const plainly = guarded({
       ...quietTerminal,
-      ...{ out: (text: string) => said.push(text), err: (text: string) => said.push(text) },
+      ...{ out: (text: string) => said.push(text), line: (text: string) => said.push(text) },
       ...{ isLive: true, width: 100, signal: never },
       style: (format, text) => styleText(format, text, { validateStream: false }),
       ask: async (question) => {
@@ -874,9 +857,9 @@ describe.concurrent('nothing that a terminal obeys is printed, whoever wrote it'
       edit: async (text) => text,
     });
     plainly.out(`${plainly.style('red', 'red')} \u001B[5mblinking\u001B[0m\n`);
-    plainly.err(`\r\u001B[KReading \u001B[5m1\r`);
+    plainly.line(`Reading \u001B[5m1\r`);
     plainly.ask('Who? \u001B[2J');
-    expect(said).toEqual(['\u001B[31mred\u001B[39m blinking\n', '\r\u001B[KReading 1 ', 'Who? ']);
+    expect(said).toEqual(['\u001B[31mred\u001B[39m blinking\n', 'Reading 1 ', 'Who? ']);
   });
 });
 

@@ -1,5 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -9,12 +8,10 @@ import {
   rmSync,
   statSync,
   symlinkSync,
-  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { integrationNames } from '../../../../lib/operate/stage/function-names.ts';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
@@ -23,7 +20,7 @@ import { temporaryFolder } from '../../../temporary-folder.ts';
 const root = resolve(import.meta.dirname, '../../../..');
 const project = temporaryFolder();
 const [kept, temporary] = [join(project, '.cache'), join(project, 'tmp')];
-const statusFile = 'lib/show/cli/commands/status.ts';
+const statusFile = 'lib/show/cli/commands/messages.ts';
 
 beforeAll(() => {
   for (const part of ['lib', 'functions', 'package.json'])
@@ -86,67 +83,6 @@ describe('what is kept of the sources', () => {
     expect(sisRelay('status --help').out).toContain(changed);
     change(statusFile, changed, told);
     expect(sisRelay('status --help').out).toContain(told);
-  });
-
-  test('gives a defect the line of the source', isLong, () => {
-    const file = 'lib/show/cli/actions/scopes.ts';
-    change(
-      file,
-      'const scopes =',
-      "if (names.length === 1) throw new TypeError('broken');\n  const scopes =",
-    );
-    const line =
-      readFileSync(join(project, file), 'utf8')
-        .split('\n')
-        .findIndex((each) => each.includes('broken')) + 1;
-    for (const _ of ['compiled', 'kept'])
-      expect(sisRelay('scopes grade-push').err.replaceAll(/\s+/g, ' ')).toContain(
-        `actions/scopes.ts:${line}:`,
-      );
-  });
-
-  test('is no matter where a source cannot be compiled: that is said, and the next is right', isLong, () => {
-    sisRelay('status --help');
-    change(statusFile, 'export const', 'export konst');
-    expect(sisRelay('status --help')).toMatchObject({ status: 1, err: expect.stringContaining('status.ts') });
-    change(statusFile, 'export konst', 'export const');
-    expect(sisRelay('status --help').status).toBe(0);
-  });
-
-  test('may be damaged', isLong, () => {
-    sisRelay('status --help');
-    for (const [at, file] of filesIn(kept).entries())
-      if (at % 3 === 0) truncateSync(file, statSync(file).size >> 1);
-      else if (at % 3 === 1) writeFileSync(file, Buffer.alloc(statSync(file).size, 'garbage'));
-      else
-        writeFileSync(
-          file,
-          readFileSync(file).map((byte, index) => (index > 100 ? byte ^ 1 : byte)),
-        );
-    expect(sisRelay('status --help')).toMatchObject({
-      status: 0,
-      err: '',
-      out: expect.stringContaining(told),
-    });
-  });
-
-  test('is written by many at once, and by those that are killed', isLong, async () => {
-    const started = Array.from({ length: 6 }, () =>
-      spawn(process.execPath, argumentsOf('status --help'), { env, stdio: 'ignore' }),
-    );
-    const ends = started.map(async (child, at) => {
-      const end = once(child, 'exit');
-      if (at % 2 === 0) {
-        await setTimeout(100 * at);
-        child.kill('SIGKILL');
-      }
-      return end;
-    });
-    for (const [at, [status]] of (await Promise.all(ends)).entries())
-      if (at % 2 === 1) expect(status).toBe(0);
-    change(statusFile, told, changed);
-    expect(sisRelay('status --help')).toMatchObject({ status: 0, err: '' });
-    expect(sisRelay('status --help').out).toContain(changed);
   });
 });
 
@@ -216,7 +152,7 @@ describe('a command loads what it needs:', () => {
     const { status, urls } = loadedBy('letters list');
     expect(status).toBe(2);
     expect(urls.filter((url) => url.includes('/actions/'))).toEqual([
-      expect.stringContaining('letters/list.ts'),
+      expect.stringContaining('letters/lists.ts'),
     ]);
     expect(packagesOf(urls)).toContain('zod');
     expect(

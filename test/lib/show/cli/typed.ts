@@ -15,7 +15,7 @@ type Person = {
 
 /** A terminal at which nobody sits; what is printed goes nowhere. */
 export const quietTerminal: Terminal = {
-  ...{ out: () => {}, err: () => {}, write: async () => {}, stdin: Readable.from([]) },
+  ...{ out: () => {}, err: () => {}, line: () => {}, write: async () => {}, stdin: Readable.from([]) },
   ...{ isLive: false, width: 100, signal: new AbortController().signal },
   style: (_, text) => text,
   ask: async () => undefined,

@@ -3,7 +3,10 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { decodeHTML } from 'entities';
 import type { Target } from '../../../../lib/operate/stage/target.ts';
+import { createApp } from '../../../../lib/show/console/app.ts';
 import { type ConsoleOptions, startConsole } from '../../../../lib/show/console/console.ts';
+import type { Desk } from '../../../../lib/show/console/desk.ts';
+import { createSession } from '../../../../lib/show/console/guard.ts';
 
 type Sent = {
   method?: string;
@@ -109,6 +112,26 @@ export const openConsole = async (target: Target, options: Partial<ConsoleOption
       await ended;
     },
   };
+};
+
+/** The console without its server, with this desk alone, and how a browser signs in. */
+export const appWith = (desk: object = {}) => {
+  const session = createSession();
+  const host = '0123456789abcdef.localhost:1';
+  const whole = { integrations: new Map(), session, signal: new AbortController().signal, ...desk };
+  const app = createApp(whole as unknown as Desk, { host, sentence: String, onUse: () => {} });
+  const headers = { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
+  const exchange = (token: string, next = '/') =>
+    app.request(`http://${host}/session`, {
+      ...{ method: 'POST', headers, body: new URLSearchParams({ token, next }) },
+    });
+  const get = async (path: string): Promise<string> => {
+    const signedIn = await exchange(session.token);
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const answer = await app.request(`http://${host}${path}`, { headers: { ...headers, cookie } });
+    return answer.text();
+  };
+  return { session, app, exchange, get };
 };
 
 type Element = { name: string; attributes: Map<string, string> };

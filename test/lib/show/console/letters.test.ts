@@ -2,13 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { LetterRecord } from '../../../../lib/delivery/letters/record.ts';
 import { listingOf } from '../../../../lib/operate/messages/letters/list.ts';
-import { createApp } from '../../../../lib/show/console/app.ts';
-import type { Desk } from '../../../../lib/show/console/desk.ts';
-import { createSession } from '../../../../lib/show/console/guard.ts';
+import { appWith } from './attacker.ts';
 
 type Letters = LetterRecord[];
 
-const host = '0123456789abcdef.localhost:1';
 const letters = Array.from({ length: 230 }, (_, at) => ({
   ...{ message: randomUUID(), function: at < 220 ? 'grade-push' : 'enrollment-create', kind: 'rejected' },
   ...{ error: '404 Not Found', replays: 0, state: 'letter', atMs: at },
@@ -16,25 +13,12 @@ const letters = Array.from({ length: 230 }, (_, at) => ({
 const ids = letters.map(({ message }) => message);
 
 /** The screen of letters for a browser that has signed in. */
-const screen = async (query: [string, string][], address = '/letters'): Promise<string> => {
-  const session = createSession();
+const screen = (query: [string, string][], address = '/letters'): Promise<string> => {
   const lists = {
     letters: { get: async () => ({ value: { ...listingOf(letters), queued: 230 }, atMs: 0 }) },
   };
-  const desk = {
-    ...{ integrations: new Map(), session, lists, name: 'sis-relay-test', target: { who: 'a test' } },
-    ...{ readOnly: false, signal: new AbortController().signal },
-  };
-  const app = createApp(desk as unknown as Desk, { host, sentence: String, onUse: () => {} });
-  const headers = { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
-  const signedIn = await app.request(`http://${host}/session`, {
-    ...{ method: 'POST', headers, body: new URLSearchParams({ token: session.token }) },
-  });
-  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const answer = await app.request(`http://${host}${address}?${new URLSearchParams(query)}`, {
-    headers: { ...headers, cookie },
-  });
-  return answer.text();
+  const desk = { lists, name: 'sis-relay-test', target: { who: 'a test' }, readOnly: false };
+  return appWith(desk).get(`${address}?${new URLSearchParams(query)}`);
 };
 
 const valuesOf = (html: string, type: string, more: RegExp = /./): string[] =>

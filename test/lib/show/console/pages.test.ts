@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { pageOf } from '../../../../lib/show/console/pages.ts';
+import { pageOf, pager } from '../../../../lib/show/console/pages.ts';
 
 const rows = Array.from({ length: 250 }, (_, at) => at);
-const paged = (asked: string | null, of = rows) => pageOf(of, asked, (page) => `/log?page=${page}`);
 
 test.each([
   [null, 0, 100, ['Next', 'Last']],
@@ -11,13 +10,13 @@ test.each([
   ['-1', 0, 100, ['Next', 'Last']],
   ['x', 0, 100, ['Next', 'Last']],
 ])('page %s begins with row %i and has %i rows', (asked, first, count, names) => {
-  const { shown, pager } = paged(asked);
+  const { shown, turns } = pageOf(rows, asked);
   expect([shown[0], shown.length]).toEqual([first, count]);
-  expect(pager.flatMap((block) => ('links' in block ? block.links.map(({ text }) => text) : []))).toEqual(
-    names,
-  );
+  expect(turns.map(([name]) => name)).toEqual(names);
 });
 
 test('a list of one page has no links', () => {
-  expect(paged('7', rows.slice(0, 100))).toEqual({ shown: rows.slice(0, 100), pager: [] });
+  const paged = pageOf(rows.slice(0, 100), '7');
+  expect(paged).toEqual({ shown: rows.slice(0, 100), place: '', turns: [] });
+  expect(pager(paged, String)).toEqual([]);
 });

@@ -196,13 +196,13 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
         await go(`/snapshots/${snapshot}`);
         await page.getByLabel('Reason').fill('the summer courses end');
         await page.getByRole('button', { name: 'Approve' }).click();
-        await page.getByText('Approve, and send 63 messages').waitFor();
+        await page.getByText(`Approve ${snapshot}, and send 63 messages`).waitFor();
       },
     ],
     [
       'approved',
       async () => {
-        await page.getByRole('button', { name: 'Approve, and send 63 messages' }).click();
+        await page.getByRole('button', { name: `Approve ${snapshot}` }).click();
         await page.getByText(`Snapshot ${snapshot} is approved.`).waitFor();
       },
     ],
@@ -223,7 +223,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       'accepted',
       async () => {
         await page.getByRole('button', { name: 'Accept' }).click();
-        await page.getByText('2 findings accepted.').waitFor();
+        await page.getByText('2 differences accepted.').waitFor();
       },
     ],
     ['trace', () => go(`/trace?id=${played.edited}`)],

@@ -1,9 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { programOf } from '../../../../lib/show/cli/cli.ts';
+import { quietTerminal } from '../cli/typed.ts';
 
 const lib = resolve(import.meta.dirname, '../../../../lib');
-const verbs = readdirSync(resolve(lib, 'show/cli/commands')).map((name) => name.replace('.ts', ''));
+const program = programOf({ terminal: quietTerminal, finish: () => {}, collect: () => {} });
+const verbs = program.commands.map((each) => each.name());
 const typed = new RegExp(`--[a-z]|sis-relay (?:${verbs.join('|')})\\b`);
 /** A text that is a command or options as a whole is for `command`. */
 const commands = new RegExp(`\`(?:${verbs.join('|')}| ?--)[^\`]*\`|'(?:${verbs.join('|')}| ?--)[^']*'`, 'g');

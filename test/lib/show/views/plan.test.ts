@@ -1,15 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Plan, PlannedGroup } from '../../../../lib/operate/messages/replay/plan.ts';
 import type { ReplayCounts } from '../../../../lib/operate/messages/replay/run.ts';
+import type { ConnectionReport } from '../../../../lib/operate/stage/connection/check.ts';
 import { linesOf } from '../../../../lib/show/cli/print/view.ts';
-import {
-  endNote,
-  outcomesText,
-  planSections,
-  planView,
-  resultNotes,
-  resultView,
-} from '../../../../lib/show/views/plan.ts';
+import { shown } from '../../../../lib/show/console/html/view.ts';
+import { endNote, outcomesText, planView, resultNotes, resultView } from '../../../../lib/show/views/plan.ts';
 import { quietTerminal } from '../cli/typed.ts';
 
 const group = (kind: string, letters: number): PlannedGroup => ({
@@ -17,7 +12,20 @@ const group = (kind: string, letters: number): PlannedGroup => ({
   ...{ error: '400 Bad Request', words: [] },
 });
 
-const plan = (more: Partial<Plan>) => ({ send: [], notYet: [], uncertain: [], unknownSource: 0, ...more });
+const facts = {
+  at: '',
+  matching: 1,
+  oldestMs: 0,
+  listed: 1,
+  queued: 1,
+  limitReached: false,
+  replayedOften: 0,
+};
+const plan = (more: Partial<Plan>): Plan => ({
+  ...{ ...facts, send: [], notYet: [], uncertain: [], unknownSource: 0, ...more },
+});
+const printed = (...given: Parameters<typeof planView>): string[] =>
+  linesOf(planView(...given), { ...quietTerminal, width: 200 });
 
 test('a plan has a section for each reason why letters cannot succeed yet', () => {
   const blocked = { why: 'The token lacks a:b:c', todo: 'Grant\u001B[31m it' };
@@ -26,61 +34,38 @@ test('a plan has a section for each reason why letters cannot succeed yet', () =
     { ...group('missing-scope', 3), ...blocked },
     { ...group('credentials', 4), why: 'The key is refused', todo: 'Rotate it' },
   ];
-  expect(planSections(plan({ notYet }), undefined)).toEqual([
-    { count: 0, title: 'will be sent', groups: [], notes: [] },
-    {
-      count: 5,
-      title: 'cannot succeed yet, and stay where they are',
-      groups: notYet.slice(0, 2),
-      notes: [
-        { tone: 'warn', text: 'The token lacks a:b:c' },
-        { tone: 'todo', text: 'Grant it' },
-      ],
-    },
-    {
-      count: 4,
-      title: 'cannot succeed yet, and stay where they are',
-      groups: notYet.slice(2),
-      notes: [
-        { tone: 'warn', text: 'The key is refused' },
-        { tone: 'todo', text: 'Rotate it' },
-      ],
-    },
+  const lines = printed(plan({ notYet }), undefined);
+  expect(lines.filter((line) => !/^Letters|rejected|0a1b2c3d/.test(line)).slice(2, 9)).toEqual([
+    ...['5 cannot succeed yet, and stay where they are', 'The token lacks a:b:c', '→ Grant it', ''],
+    ...['4 cannot succeed yet, and stay where they are', 'The key is refused', '→ Rotate it'],
   ]);
 });
 
 test('what needs a decision says what sends it, and what is not from here is only counted', () => {
   const uncertain = [group('uncertain', 2)];
-  const [, decide, elsewhere] = planSections(plan({ uncertain, unknownSource: 7 }), undefined);
-  expect(decide?.notes.at(-1)).toEqual({
-    tone: 'todo',
-    text: 'Discard those that were done; a replay that includes uncertain letters sends those that were not.',
-  });
-  expect(elsewhere).toMatchObject({ count: 7, groups: [], notes: [] });
+  expect(printed(plan({ uncertain, unknownSource: 7 }), undefined)).toEqual(
+    expect.arrayContaining([
+      '→ Discard those that were done; a replay that includes uncertain letters sends those that were not.',
+      'sis-relay letters list --kind unknown-source',
+    ]),
+  );
+  const html = String(shown(planView(plan({ unknownSource: 7 }), undefined)));
+  expect(html).toContain('7 not from this deployment: they have no queue to go to');
 });
+
+const report = (reachable: boolean) => ({ reachable, problems: [] }) as unknown as ConnectionReport;
 
 test('what the probe cannot tell is said only where it reached the platform', () => {
   const send = [group('missing-permission', 1)];
-  const notesWith = (reachable: boolean) =>
-    planSections(plan({ send }), { reachable })[0]?.notes.map(({ text }) => text.split(' ', 3).join(' '));
-  expect(notesWith(true)).toEqual(['The probe cannot']);
-  expect(notesWith(false)).toEqual([]);
+  const saysSo = (reachable: boolean) =>
+    printed(plan({ send }), report(reachable)).join().includes('The probe cannot tell');
+  expect([saysSo(true), saysSo(false)]).toEqual([true, false]);
 });
 
 test('a function that is paused is told with the letters that would wait, and how it is resumed', () => {
-  const facts = {
-    at: '',
-    matching: 1,
-    oldestMs: 0,
-    listed: 1,
-    queued: 1,
-    limitReached: false,
-    replayedOften: 0,
-  };
   const paused = { function: 'grade-push', state: 'Disabled', sinceMs: 0, who: 'jane', reason: 'a move' };
-  const send = [group('rejected', 1)];
   const view = (...more: (typeof paused)[]) =>
-    linesOf(planView({ ...plan({ send }), ...facts }, undefined, more), { ...quietTerminal, width: 200 });
+    printed(plan({ send: [group('rejected', 1)] }), undefined, more);
   expect(view(paused)).toEqual(
     expect.arrayContaining([
       '✗ grade-push is paused (Disabled) since 1970-01-01 00:00 UTC by jane: a move',

@@ -9,7 +9,10 @@ import {
   percentText,
   resentNotes,
 } from '../../../../lib/show/views/reconcile.ts';
+import type { Note, View } from '../../../../lib/show/views/view.ts';
 import { findingOf, reportOf, tallyOf } from '../../operate/reviews/reconcile/runs.ts';
+
+const notesOf = (view: View): Note[] => view.filter(Boolean) as Note[];
 
 const said = (changes: Parameters<typeof reportOf>[0]) =>
   claims(reportOf(changes)).map(({ tone, text }) => `${tone}: ${text}`);
@@ -152,7 +155,9 @@ test('what else is to be known', () => {
   const report = reportOf({ accepted: 2 });
   const newer = { id: report.id, state: 'failed' as const };
   expect(
-    comparisonNotes({ report, faults: 3, acceptedSince: 1, unread: 1, newer }).map(({ text }) => text),
+    notesOf(comparisonNotes({ report, faults: 3, acceptedSince: 1, unread: 1, newer })).map(
+      ({ text }) => text,
+    ),
   ).toEqual([
     'Operators have accepted 3 differences.',
     '1 line or part of the findings cannot be read, so the groups lack them.',
@@ -172,10 +177,12 @@ test('a group is named by what differs, and nothing in it obeys a terminal', () 
 test('what became of a resend is told by outcome', () => {
   const counts = { sent: 2, newer: 1, 'not-held': 3, 'not-for-us': 1 };
   const plan = { run: '', findings: [], groups: [], withLetter: [] };
-  const told = resentNotes({ plan, outcome: 'done', counts, listForSis: 's3://bucket/list.csv' });
+  const told = notesOf(resentNotes({ plan, outcome: 'done', counts, listForSis: 's3://bucket/list.csv' }));
   expect(told.map(({ tone }) => tone)).toEqual(['good', 'plain', 'plain', 'todo']);
   expect(told.at(-1)?.text).toContain('s3://bucket/list.csv');
-  expect(resentNotes({ plan, outcome: 'unheard', id: 'x', result: 's3://bucket/r' })[0]?.tone).toBe('warn');
+  expect(resentNotes({ plan, outcome: 'unheard', id: 'x', result: 's3://bucket/r' })[0]).toMatchObject({
+    tone: 'warn',
+  });
   expect(resentNotes({ plan, outcome: 'failed', counts, why: 'no queue' })[0]).toMatchObject({
     tone: 'bad',
     text: expect.stringContaining('It failed: no queue.'),

@@ -479,6 +479,8 @@ test('a package that sends nothing says what became of its rows, and what helps'
     'Give these roles the platform’s ids under "roles" in snapshot-settings.json.',
     'Export all classes, users and line items that other files name. A refused row is read again once a bulk file or a delta has it.',
   ]);
-  const notes = snapshotNotes(record).map(({ text }) => text);
+  const notes = snapshotNotes(record).flatMap((each) =>
+    each && 'tone' in each && 'text' in each ? each.text : [],
+  );
   expect(notes.filter((text) => rowsTold(record).includes(text))).toEqual(rowsTold(record));
 });

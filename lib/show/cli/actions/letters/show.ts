@@ -5,8 +5,8 @@ import { letterView } from '../../../views/letters.ts';
 import { noLetterView } from '../../../views/trace.ts';
 import type { CommandContext } from '../../command-context.ts';
 
-export const act = async (
-  { target, audit, signal, isJson, print, withProgress, finish }: CommandContext,
+export const show = async (
+  { target, audit, signal, isJson, print, progress, finish }: CommandContext,
   id: string,
   { reveal = false, reason }: { reveal?: boolean; reason?: string },
 ): Promise<void> => {
@@ -17,8 +17,7 @@ export const act = async (
     print(undefined, () => noLetterView(found.trace));
     return finish(false);
   }
-  const details = await withProgress('Reading letters', (onProgress) =>
-    showLetter(target, { id, reveal, reason, audit, signal, onProgress }),
-  );
+  const onProgress = progress('Reading letters');
+  const details = await showLetter(target, { id, reveal, reason, audit, signal, onProgress });
   print(details, () => letterView(details));
 };

@@ -1,5 +1,5 @@
 import { discardLetters } from '../../../../operate/messages/archive/discard.ts';
-import { type ReplayResult, replayLetters } from '../../../../operate/messages/replay/replay.ts';
+import { replayLetters } from '../../../../operate/messages/replay/replay.ts';
 import { runDefaults } from '../../../../operate/messages/replay/run-defaults.ts';
 import { verifyLetters } from '../../../../operate/messages/verify/verify.ts';
 import { countOf } from '../../../views/amounts.ts';
@@ -8,19 +8,17 @@ import { canaryView, resultView } from '../../../views/plan.ts';
 import { goneNotes, verifiedView } from '../../../views/verify.ts';
 import { text } from '../../../views/view.ts';
 import { type CommandContext, isYes } from '../../command-context.ts';
-import { createProgress } from '../../print/progress.ts';
 
-export const act = async (
+export const verify = async (
   context: CommandContext,
   { limit, yes = false, ...given }: Given,
 ): Promise<void> => {
   const { discardFound = yes, replayAbsent = yes } = given;
-  const { target, filter, terminal, signal, isJson, print, withProgress, finish } = context;
+  const { target, name, filter, terminal, signal, isJson, print, progress, finish } = context;
   if (discardFound || replayAbsent) await context.checkAudit();
-  const verified = await withProgress('Looked up', (show) =>
-    verifyLetters(target, { filter, limit, signal, onLooked: show }),
-  );
-  print(verified, () => verifiedView(verified, target.prefix.slice(0, -1)));
+  const onLooked = progress('Looked up');
+  const verified = await verifyLetters(target, { filter, limit, signal, onLooked });
+  print(verified, () => verifiedView(verified, name));
   let mayAsk = !isJson && !signal.aborted;
   const agreed = async (isGiven: boolean, question: string): Promise<boolean> => {
     if (isGiven || !mayAsk) return isGiven && !signal.aborted;
@@ -30,12 +28,13 @@ export const act = async (
   };
   const idsOf = (wanted: 'found' | 'absent') =>
     verified.letters.flatMap(({ id, found }) => (found === wanted ? [id] : []));
-  const found = countOf(verified.found, 'letter that was', 'letters that were');
-  const absent = countOf(verified.absent, 'letter that was', 'letters that were');
+  const lettersText = (count: number): string => countOf(count, 'letter that was', 'letters that were');
   let isDone = verified.letters.length > 0;
-  if (verified.found > 0 && (await agreed(discardFound, `Discard ${found} found on the platform?`)))
+  const discarding = `Discard ${lettersText(verified.found)} found on the platform?`;
+  if (verified.found > 0 && (await agreed(discardFound, discarding)))
     isDone = (await discardFoundOnes(idsOf('found'), context)) && isDone;
-  if (verified.absent > 0 && (await agreed(replayAbsent, `Replay ${absent} not found there?`)))
+  const replaying = `Replay ${lettersText(verified.absent)} not found there?`;
+  if (verified.absent > 0 && (await agreed(replayAbsent, replaying)))
     isDone = (await replayAbsentOnes(idsOf('absent'), context)) && isDone;
   finish(isDone);
 };
@@ -44,15 +43,15 @@ type Given = { limit?: number; discardFound?: boolean; replayAbsent?: boolean; y
 
 const discardFoundOnes = async (
   ids: string[],
-  { target, audit, signal, print, withProgress }: CommandContext,
+  { target, audit, signal, print, progress }: CommandContext,
 ): Promise<boolean> => {
-  const result = await withProgress('Letters', (show) =>
-    discardLetters(target, {
-      ...{ filter: { id: ids, kind: ['uncertain'] }, reason: 'verify: found on the platform' },
-      ...{ dryRun: false, audit, signal, onProgress: show, onDiscarded: show },
-      confirm: async () => true,
-    }),
-  );
+  const result = await discardLetters(target, {
+    ...{ filter: { id: ids, kind: ['uncertain'] }, reason: 'verify: found on the platform' },
+    ...{ dryRun: false, audit, signal },
+    onProgress: progress('Taking letters'),
+    onDiscarded: progress('Discarded'),
+    confirm: async () => true,
+  });
   const { discarded, plan, failed, archives } = result;
   print({ discarded, archives, notDiscarded: failed }, () => [
     ...discardedView(result),
@@ -63,22 +62,19 @@ const discardFoundOnes = async (
 
 const replayAbsentOnes = async (
   ids: string[],
-  { target, audit, terminal, signal, print }: CommandContext,
+  { target, audit, signal, print, progress }: CommandContext,
 ): Promise<boolean> => {
-  const sending = createProgress(terminal, 'Sent');
   const options = {
     ...{ filter: { id: ids, kind: ['uncertain' as const] }, reason: 'verify: not found on the platform' },
-    ...{ includeUncertain: true, dryRun: false, probe: true },
-    ...runDefaults,
+    ...{ ...runDefaults, includeUncertain: true, dryRun: false, probe: true },
   };
-  const result: ReplayResult = await replayLetters(target, options, {
-    ...{ audit, signal, onSent: sending.show },
+  const result = await replayLetters(target, options, {
+    ...{ audit, signal, onSent: progress('Sent') },
     confirm: async () => true,
     onCanary: (canary) => {
-      sending.end();
       if (canary.letters < ids.length) print({}, () => canaryView(canary));
     },
-  }).finally(sending.end);
+  });
   const { plan, counts } = result;
   const { sent = 0, through = 0 } = counts ?? {};
   print({ replayed: sent, through }, () => [

@@ -26,12 +26,6 @@ describe('an error is told in one sentence, with what to look at', () => {
       'AWS does not answer (ECONNREFUSED). Check the network of this machine, and AWS_ENDPOINT_URL if it is set.',
     ],
     [
-      'a stack on this machine that is not up',
-      errorWith({ code: 'ECONNREFUSED' }),
-      { local: true },
-      'The stack on this machine does not answer (ECONNREFUSED). Is `npm run local` still running?',
-    ],
-    [
       'a session that has ended',
       errorWith({ name: 'CredentialsProviderError' }, 'Token is expired. To refresh this SSO session run…'),
       { profile: 'ops' },

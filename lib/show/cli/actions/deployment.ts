@@ -1,0 +1,23 @@
+import { statusOf } from '../../../operate/reviews/status.ts';
+import { integrationNames } from '../../../operate/stage/function-names.ts';
+import { changeDeliveries } from '../../verbs/deliveries.ts';
+import { statusView } from '../../views/status.ts';
+import type { CommandContext } from '../command-context.ts';
+
+export const status = async (
+  { target, name, signal, print }: CommandContext,
+  { oldest = false }: { oldest?: boolean },
+): Promise<void> => {
+  const found = await statusOf(target, { functions: integrationNames(), oldest, signal });
+  print(found, () => [{ heading: name }, ...statusView(found)]);
+};
+
+const changing =
+  (verb: 'pause' | 'resume') =>
+  async (context: CommandContext, functions: string[], { reason }: { reason?: string }): Promise<void> => {
+    const changes = await changeDeliveries(context, verb, { functions, known: integrationNames(), reason });
+    context.finish(changes.every(({ done }) => done));
+  };
+
+export const pause = changing('pause');
+export const resume = changing('resume');

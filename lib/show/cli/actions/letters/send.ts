@@ -1,0 +1,78 @@
+import { changed, changedInEditor, changeFrom, removalOf } from '../../../../operate/messages/edit/change.ts';
+import { findLetter } from '../../../../operate/messages/letters/list.ts';
+import type { ReplayOptions } from '../../../../operate/messages/replay/replay.ts';
+import type { RunOptions } from '../../../../operate/messages/replay/run.ts';
+import { RefusedError, UsageError } from '../../../../operate/stage/command-errors.ts';
+import * as verbs from '../../../verbs/send.ts';
+import type { CommandContext } from '../../command-context.ts';
+import type { Terminal } from '../../print/terminal.ts';
+
+/** The options for sending letters, as typed. */
+type GivenRun = Omit<RunOptions, 'waitSeconds'> & { canaryWait: number; continueUndecided?: boolean };
+
+const runOptionsOf = ({ canary, canaryWait, rate, stopAfter, continueUndecided }: GivenRun) => ({
+  ...{ canary, waitSeconds: canaryWait, rate, stopAfter, isUndecidedContinued: continueUndecided },
+});
+
+type GivenReplay = GivenRun &
+  Pick<ReplayOptions, 'limit' | 'dryRun' | 'includeUncertain' | 'probe' | 'reason'>;
+
+export const replay = async (context: CommandContext, given: GivenReplay): Promise<void> => {
+  const { limit, dryRun = false, includeUncertain = false, probe, reason } = given;
+  const { filter } = context;
+  if (!dryRun) await context.checkAudit();
+  const { plan, ended, counts } = await verbs.replay(context, {
+    ...runOptionsOf(given),
+    ...{ filter, limit, dryRun, includeUncertain, probe, reason },
+  });
+  const { sent = 0, through, gone, setAside = 0, notTried = 0 } = counts ?? {};
+  const left = (counts?.failed.length ?? 0) + (counts?.undeleted.length ?? 0) + setAside + notTried;
+  const isClean = sent > 0 && through === sent && gone === 0 && left === 0;
+  context.finish((ended === 'planned' && plan.send.length > 0) || (ended === 'done' && isClean));
+};
+
+type GivenEdit = Omit<GivenRun, 'canaryWait'> & {
+  wait: number;
+  reason: string;
+  includeUncertain: boolean;
+  reveal: boolean;
+  set?: string[];
+  unset?: string[];
+  limit?: number;
+};
+
+export const edit = async (
+  context: CommandContext,
+  id: string | undefined,
+  { set = [], unset = [], reason, includeUncertain, reveal, limit, wait, ...given }: GivenEdit,
+): Promise<void> => {
+  const { target, terminal, signal } = context;
+  const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
+  if (id === undefined && Object.keys(context.filter).length === 0)
+    throw new UsageError('Which letters? Pass the id of one, or a filter such as --kind invalid.');
+  await context.checkAudit();
+  const { ended, counts } = await verbs.edit(context, {
+    filter: id === undefined ? context.filter : { id: [(await findLetter(target, id, signal)).id] },
+    ...runOptionsOf({ ...given, canaryWait: wait }),
+    ...{ reason, includeUncertain, reveal, limit, isOpened: changes.length === 0 },
+    change: async (body, problem) => {
+      if (changes.length === 0) return inEditor(body, problem, terminal);
+      if (problem !== undefined) throw new RefusedError(problem);
+      return changed(body, changes);
+    },
+  });
+  const { sent = 0, cameBack = 0, setAside = 0, notTried = 0 } = counts ?? {};
+  // Messages that wait, or whose outcome is unknown, were sent all the same.
+  context.finish(ended === 'done' && sent > 0 && cameBack + setAside + notTried === 0);
+};
+
+/** Opens the message in the editor, and again with the typed text until it is valid. */
+const inEditor = async (body: string, problem: string | undefined, terminal: Terminal): Promise<string> => {
+  if (problem !== undefined) {
+    terminal.err(`${problem}\n`);
+    const answer = await terminal.ask('Open it again? [Y/n] ');
+    if (answer === undefined || /^n/i.test(answer.trim()) || terminal.signal.aborted)
+      throw new RefusedError('Nothing was changed.');
+  }
+  return changedInEditor(body, terminal.edit);
+};

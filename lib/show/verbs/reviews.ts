@@ -1,0 +1,95 @@
+import { acceptMove, type ShownName } from '../../operate/reviews/crosswalk/names.ts';
+import { acceptFindings } from '../../operate/reviews/reconcile/accept.ts';
+import type { Chosen } from '../../operate/reviews/reconcile/choose-findings.ts';
+import { type Resent, resendFindings } from '../../operate/reviews/reconcile/resend.ts';
+import {
+  type Decided,
+  type DecisionOptions,
+  decideSnapshot,
+} from '../../operate/reviews/snapshots/decide.ts';
+import { withFiveCounts } from '../../operate/reviews/snapshots/read.ts';
+import { countOf } from '../views/amounts.ts';
+import { chosenView, resendPlanView } from '../views/comparison.ts';
+import { acceptedView, acceptQuestion } from '../views/crosswalk.ts';
+import { resentNotes } from '../views/reconcile.ts';
+import { decidedText, snapshotPlanView } from '../views/snapshots.ts';
+import { text } from '../views/view.ts';
+import type { Operator } from './operator.ts';
+
+export const decide = async (
+  { target, audit, signal, show, ask }: Operator,
+  id: string,
+  { decision, reason }: Pick<DecisionOptions, 'decision' | 'reason'>,
+): Promise<Decided> => {
+  const isApproval = decision === 'approved';
+  const decided = await decideSnapshot(target, id, {
+    ...{ decision, reason, audit, signal },
+    confirm: async (snapshot) => {
+      show('Plan', snapshotPlanView(snapshot));
+      const answer = await ask({
+        hint: `${isApproval ? 'All' : 'None'} of its changes are sent. Reason: ${reason}`,
+        act: isApproval
+          ? `Approve ${snapshot.id}, and send ${countOf(snapshot.of, 'message')}`
+          : `Reject ${snapshot.id}`,
+      });
+      return answer !== undefined;
+    },
+  });
+  const { snapshot, outcome } = decided;
+  if (outcome === 'not agreed') return decided;
+  show('Result', [text(decidedText(decided, decision))], { outcome, ...withFiveCounts(snapshot) });
+  return decided;
+};
+
+type Findings = { run?: string | undefined; of: readonly string[]; reason: string };
+
+export const accept = async (
+  { target, audit, signal, show, ask }: Operator,
+  given: Findings,
+): Promise<Chosen | undefined> => {
+  const accepted = await acceptFindings(target, {
+    ...{ ...given, audit, signal },
+    confirm: async (chosen) => {
+      show('Plan', chosenView(chosen));
+      const act = `Accept ${countOf(chosen.findings.length, 'difference')}`;
+      return (await ask({ hint: `Reason: ${given.reason}`, act })) !== undefined;
+    },
+  });
+  if (accepted === undefined) return undefined;
+  const { run, findings, groups } = accepted;
+  const told = text(`${countOf(findings.length, 'difference')} accepted.`);
+  show('Result', [told], { run, accepted: findings.length, groups });
+  return accepted;
+};
+
+export const resend = async (
+  { target, audit, signal, show, ask }: Operator,
+  given: Findings & { patienceMs: number },
+): Promise<Resent> => {
+  const resent = await resendFindings(target, {
+    ...{ ...given, audit, signal },
+    confirm: async (plan) => {
+      show('Plan', resendPlanView(plan));
+      const count = plan.findings.length;
+      const question = { hint: `Reason: ${given.reason}`, act: `Send ${countOf(count, 'write')} again` };
+      return count > 0 && (await ask(question)) !== undefined;
+    },
+  });
+  const { plan, ...told } = resent;
+  const { run, findings, groups, withLetter } = plan;
+  show('Result', resentNotes(resent), { run, asked: findings.length, groups, withLetter, ...told });
+  return resent;
+};
+
+export const acceptCode = async (
+  { target, audit, show, ask }: Operator,
+  given: { code: string; reason?: string | undefined },
+): Promise<ShownName | undefined> => {
+  const accepted = await acceptMove(target, {
+    ...{ ...given, audit },
+    confirm: async (moved) =>
+      (await ask({ text: acceptQuestion(moved), act: 'Accept this move' })) !== undefined,
+  });
+  if (accepted) show('Result', acceptedView(accepted), { accepted });
+  return accepted;
+};
