@@ -29,9 +29,7 @@ const client = createPlatformClient(
 
 const once = reading({
   name: 'bench',
-  method: 'POST',
-  component: 'lp',
-  path: '/bench/',
+  call: 'POST /lp/bench/',
   scope: undefined,
   repeatable: process.env.REPEATABLE === 'true',
   answer: z.looseObject({ UserId: z.number() }),

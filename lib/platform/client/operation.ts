@@ -39,22 +39,44 @@ export type FileAnswer = { file: RegExp };
 export const isFileAnswer = (answer: Operation<unknown>['answer']): answer is FileAnswer =>
   answer !== 'acknowledged' && 'file' in answer;
 
+/** An operation as it is declared. */
+type Declared<Answer> = Omit<Operation<Answer>, 'method' | 'component' | 'path' | 'repeatable' | 'answer'> & {
+  /** Its method, its component, and its path below the component's version. */
+  call: `${Operation<Answer>['method']} /${string}`;
+  /** Default: a GET may be sent twice, and nothing else. */
+  repeatable?: boolean;
+};
+
+const declare = <Answer>(
+  { call, ...declared }: Declared<Answer>,
+  answer: Success<Answer>,
+): Operation<Answer> => {
+  const [, method = '', component, path = ''] = /^(\w+) (?:\/(lp|le|eP)(?=\/))?(.+)$/.exec(call) ?? [];
+  return {
+    repeatable: method === 'GET',
+    ...declared,
+    method: method as Operation<Answer>['method'],
+    component: component as Component | undefined,
+    path,
+    answer,
+  };
+};
+
 /** Declares an operation whose success only acknowledges; its content is not read. */
-export const acknowledged = (declared: Omit<Operation<undefined>, 'answer'>): Operation<undefined> => ({
-  ...declared,
-  answer: 'acknowledged',
-});
+export const acknowledged = (declared: Declared<undefined>): Operation<undefined> =>
+  declare(declared, 'acknowledged');
 
 /** Declares an operation whose success carries JSON of the given shape. */
-export const reading = <Answer>(declared: Operation<Answer>): Operation<Answer> => declared;
+export const reading = <Answer>({
+  answer,
+  ...declared
+}: Declared<Answer> & { answer: z.ZodType<Answer> }): Operation<Answer> => declare(declared, answer);
 
 /** Declares an operation whose success is a file; `file` says of which content types. */
-export const downloading = (
-  declared: Omit<Operation<never>, 'answer'> & { file?: RegExp },
-): Operation<never> => {
-  const { file = /^/, ...operation } = declared;
-  return { ...operation, answer: { file } };
-};
+export const downloading = ({
+  file = /^/,
+  ...declared
+}: Declared<never> & { file?: RegExp }): Operation<never> => declare(declared, { file });
 
 export type OperationOverride = {
   version?: string | undefined;

@@ -6,28 +6,21 @@ import { acknowledged, downloading } from '../client/operation.ts';
 
 type TopicIds = { orgUnitId: number; topicId: number };
 
-const file = {
-  component: 'le',
-  path: '/{orgUnitId}/content/topics/{topicId}/file',
-  repeatable: true,
-} as const;
-
 export const getTopicFile = downloading({
-  ...file,
   name: 'read-topic-file',
-  method: 'GET',
+  call: 'GET /le/{orgUnitId}/content/topics/{topicId}/file',
   scope: 'content:modules:read',
 });
 
 export const readTopicFile = <Result>(platform: Platform, ids: TopicIds, use: Use<Result>) =>
   platform.download(getTopicFile, { path: ids }, use);
 
-// It replaces the file, so it may be sent twice.
 export const putTopicFile = acknowledged({
-  ...file,
   name: 'replace-topic-file',
-  method: 'PUT',
+  call: 'PUT /le/{orgUnitId}/content/topics/{topicId}/file',
   scope: 'content:file:write',
+  // It replaces the file.
+  repeatable: true,
 });
 
 /** Replaces the file of a content topic. `openFile` is called each time that the body is sent. */
@@ -39,9 +32,7 @@ export const replaceTopicFile = (platform: Platform, ids: TopicIds, openFile: ()
 
 export const postTopic = acknowledged({
   name: 'add-topic',
-  method: 'POST',
-  component: 'le',
-  path: '/{orgUnitId}/content/modules/{moduleId}/structure/',
+  call: 'POST /le/{orgUnitId}/content/modules/{moduleId}/structure/',
   scope: 'content:modules:manage',
   // Each call adds one more topic.
   repeatable: false,

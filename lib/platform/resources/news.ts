@@ -15,9 +15,7 @@ export type NewsItem = {
 
 export const postNewsItem = acknowledged({
   name: 'create-news-item',
-  method: 'POST',
-  component: 'le',
-  path: '/{orgUnitId}/news/',
+  call: 'POST /le/{orgUnitId}/news/',
   scope: 'news:newsitems:manage',
   // Each call adds an item: people would read it twice.
   repeatable: false,

@@ -125,15 +125,15 @@ export const clientAt = (
   return { client, platform: platformOf(), platformOf, reports };
 };
 
-const declared = { method: 'POST', component: 'lp', path: '/things/{id}', scope: undefined } as const;
+const declared = { call: 'POST /lp/things/{id}', scope: undefined } as const;
 const answer = z.looseObject({ Id: z.number() });
 
 /** One operation of each sort, for what holds of all of them. */
 export const operations = {
-  repeatable: acknowledged({ ...declared, name: 'set-thing', method: 'PUT', repeatable: true }),
-  once: acknowledged({ ...declared, name: 'add-thing', repeatable: false }),
-  read: reading({ ...declared, name: 'read-thing', method: 'GET', repeatable: true, answer }),
-  readOnce: reading({ ...declared, name: 'make-thing', repeatable: false, answer }),
+  repeatable: acknowledged({ ...declared, name: 'set-thing', call: 'PUT /lp/things/{id}', repeatable: true }),
+  once: acknowledged({ ...declared, name: 'add-thing' }),
+  read: reading({ ...declared, name: 'read-thing', call: 'GET /lp/things/{id}', answer }),
+  readOnce: reading({ ...declared, name: 'make-thing', answer }),
 };
 
 /** The error with which a call of the platform must fail. */

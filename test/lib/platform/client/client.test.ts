@@ -5,7 +5,7 @@ import type { Credentials } from '../../../../lib/platform/auth/auth.ts';
 import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
 import { type Asked as AskedCall, resultOf } from '../../../../lib/platform/client/check-answer.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
-import { downloading, type Operation, reading } from '../../../../lib/platform/client/operation.ts';
+import type { Operation } from '../../../../lib/platform/client/operation.ts';
 import type { Asked, Pace } from '../../../../lib/platform/client/pace/pace.ts';
 import type { Answered } from '../../../../lib/platform/client/pace/pacer.ts';
 import { PlatformError } from '../../../../lib/platform/client/platform-error.ts';
@@ -493,7 +493,7 @@ describe('how an answer is checked', () => {
   const set = operations.repeatable;
   const typed = (contentType: string) => ({ 'content-type': contentType });
 
-  const csv = downloading({ ...operations.read, file: /^text\/csv/ });
+  const csv: Operation<never> = { ...operations.read, answer: { file: /^text\/csv/ } };
   test.each<[string, Answered, string, boolean]>([
     ['an error', { text: '{"Errors":[]}' }, 'answered with 200', false],
     ['an error of another form', { text: '{"error":"x"}' }, 'answered with 200', false],
@@ -604,13 +604,10 @@ describe('how an answer is checked', () => {
 
   test('that says what it lacks names 20 fields, or the whole', () => {
     const fields = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`F${at}`, z.number()]));
-    const lists = reading({ ...operations.read, answer: z.looseObject(fields) });
+    const lists = { ...operations.read, answer: z.looseObject(fields) };
     const named = said(flawOf(lists, {}, { text: '{}' }));
     expect(named).toMatch(/^the answer lacks required fields: F0, F1, .*, F19$/);
-    const deep = reading({
-      ...operations.read,
-      answer: z.object({ A: z.array(z.object({ B: z.number() })) }),
-    });
+    const deep = { ...operations.read, answer: z.object({ A: z.array(z.object({ B: z.number() })) }) };
     const flaw = flawOf(deep, {}, { text: '{"A":[{"B":"x"}]}' });
     expect(flaw).toMatchObject({
       message: 'the answer lacks required fields: A.0.B',
@@ -622,7 +619,7 @@ describe('how an answer is checked', () => {
 
   test('tells of a shape no more than 2,000 characters, and of a success what would acknowledge', () => {
     const fields = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`Field${at}`, z.number()]));
-    const wide = reading({ ...operations.read, answer: z.looseObject(fields) });
+    const wide = { ...operations.read, answer: z.looseObject(fields) };
     const flaw = flawOf(wide, {}, { text: '{}' });
     expect(flaw === 'done' ? '' : flaw.refused?.detail).toHaveLength(2_000);
     expect(flawOf(set, {}, { text: '{"x":1}', headers: typed('a/json') })).toMatchObject({
