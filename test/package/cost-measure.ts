@@ -7,7 +7,6 @@ import { parseMessage } from '../../lib/message/message.ts';
 import { integrationNamed } from '../../lib/operate/stage/integrations.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
-import { eventOf, example } from '../local/examples.ts';
 import { bytesOf } from '../local/tables.ts';
 import type { MeasuredFunction } from './cost.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
@@ -92,34 +91,6 @@ const fullBatch = ({ deployment }: Deployed, kind: Kind): number =>
     .ofType('AWS::Lambda::EventSourceMapping')
     .find(({ EventSourceArn }) => EventSourceArn.endsWith(`-${kind.function}`))?.BatchSize;
 
-/** What the functions on schedule write while all is well, in so many metrics. */
-export async function measureSchedules(packaged: Packaged): Promise<Record<string, number>> {
-  const deployed = await deployLocally(packaged);
-  try {
-    await createBucket(deployed);
-    const counts: Record<string, number> = {};
-    // So that there is something to compare.
-    for (const name of ['grade-push', 'enrollment-create'])
-      await (await deployed.send(name, await example(name))).ends();
-    for (const name of [
-      'token-refresh',
-      'connection-check',
-      'dead-letter-replay',
-      'course-export',
-      'crosswalk-fill',
-      'reconcile',
-    ]) {
-      const before = deployed.lines.length;
-      const result = await deployed.lambda.invoke(name, await eventOf('dead-letter-replay'));
-      if (!result.ok) throw new Error(`${name}: ${JSON.stringify(result)}`);
-      counts[name] = new Set(deployed.lines.slice(before).flatMap(seriesIn)).size;
-    }
-    return counts;
-  } finally {
-    await deployed.close();
-  }
-}
-
 async function measureOne(
   deployed: Deployed,
   { function: name, data, batchSize }: Kind & { batchSize: number },
@@ -175,7 +146,6 @@ async function measureOne(
     calls: Object.fromEntries(Object.entries(calls).map(([action, count]) => [action, rounded(count)])),
     logBytes: Math.round(lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0) / messages),
     logLines: rounded(lines.length / messages),
-    metrics: new Set(lines.flatMap(seriesIn)).size,
     itemBytes: await itemBytesOf(deployed, { name, body }),
   };
 }
@@ -196,23 +166,6 @@ async function itemBytesOf({ stack }: Deployed, message: { name: string; body: s
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 const firstUser = 10_000;
 const nextUser = new Map<string, number>();
-
-/** The metrics of CloudWatch that a line makes for its function alone: those of the pace are of all functions together. */
-function seriesIn(line: string): string[] {
-  if (!line.includes('_aws')) return [];
-  type Directive = { Dimensions: string[][]; Metrics: { Name: string }[] };
-  const { _aws, ...values } = JSON.parse(line) as { _aws: { CloudWatchMetrics: Directive[] } } & Record<
-    string,
-    unknown
-  >;
-  return _aws.CloudWatchMetrics.flatMap(({ Dimensions, Metrics }) =>
-    Metrics.flatMap(({ Name }) =>
-      Name.startsWith('Pace')
-        ? []
-        : Dimensions.map((set) => [Name, ...set.map((each) => values[each])].join(' ')),
-    ),
-  );
-}
 
 /** Linux counts in hundredths of a second. */
 function cpuMsOf(pid: number): number {

@@ -78,7 +78,8 @@ function storedIn(template: Template): Json {
     'AWS::DynamoDB::Table': (table) => ({
       name: table.TableName,
       keys: keysOf(table, table.AttributeDefinitions),
-      expires: table.TimeToLiveSpecification?.AttributeName,
+      expires: table.TimeToLiveSpecification?.Enabled && table.TimeToLiveSpecification.AttributeName,
+      isBackedUp: table.PointInTimeRecoverySpecification?.PointInTimeRecoveryEnabled,
       indexes: Object.fromEntries(
         (table.GlobalSecondaryIndexes ?? []).map((index: Properties) => [
           index.IndexName,
@@ -93,7 +94,8 @@ function storedIn(template: Template): Json {
     deployment.ofType(type).map(({ id, ...properties }) => {
       const parts = { type, ...partsOf(properties) };
       const name = 'name' in parts && typeof parts.name === 'string' ? anyStage(parts.name) : undefined;
-      const isKept = template.Resources[id]?.DeletionPolicy?.startsWith('Retain') || undefined;
+      const { DeletionPolicy = '', UpdateReplacePolicy } = template.Resources[id] ?? {};
+      const isKept = (DeletionPolicy.startsWith('Retain') && UpdateReplacePolicy === 'Retain') || undefined;
       return [id, JSON.parse(JSON.stringify({ ...parts, name, isKept }))];
     }),
   );

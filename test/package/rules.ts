@@ -262,7 +262,7 @@ export const rules: Record<string, Rule> = {
     ];
   },
 
-  'traces, a key and a VPC of one’s own are there for prod, which asks for them, and cost others nothing': (
+  'traces, a key, a VPC and protection are there for prod, which asks for them, and cost others nothing': (
     deployment,
   ) => {
     const wanted = isProd(deployment);
@@ -299,30 +299,23 @@ export const rules: Record<string, Rule> = {
     return [
       ...functions,
       ...people.map(({ id }) => `${id}: the key`),
+      ...deployment
+        .ofType('AWS::DynamoDB::Table')
+        .filter(({ id, DeletionProtectionEnabled }) => id === 'Ledger' && differs(DeletionProtectionEnabled))
+        .map(() => 'the ledger: its protection'),
       ...stored
         .filter(([, used]) => used !== key || differs(used !== undefined))
         .map(([id]) => `${id}: its key`),
     ];
   },
 
-  'the ledger and the desk forget what has expired': (deployment) =>
-    deployment
-      .ofType('AWS::DynamoDB::Table')
-      .filter(({ id, TimeToLiveSpecification: { AttributeName, Enabled } = {} }) =>
-        id === 'Crosswalk' ? AttributeName !== undefined : AttributeName !== 'expires' || Enabled !== true,
-      )
-      .map(({ id }) => id),
-
-  'every function writes to a log that is not kept for ever': (deployment) => {
-    const groups = deployment.ofType('AWS::Logs::LogGroup');
-    return deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
-      const group = groups.find(({ LogGroupName }) => LogGroupName === `/aws/lambda/${each.FunctionName}`);
-      return group?.RetentionInDays > 0 ? [] : [each.FunctionName];
-    });
-  },
-
-  'every function runs on Node 24 for arm64, with settings that it understands': (deployment) =>
-    deployment
+  'every function runs on Node 24 for arm64, with settings that it understands, and a log that has an end': (
+    deployment,
+  ) => {
+    const logs = deployment
+      .ofType('AWS::Logs::LogGroup')
+      .flatMap(({ LogGroupName, RetentionInDays }) => (RetentionInDays > 0 ? [LogGroupName] : []));
+    return deployment
       .ofType('AWS::Lambda::Function')
       .flatMap(({ FunctionName, Runtime, Architectures, Environment }) => {
         const given: Record<string, string> = Environment.Variables;
@@ -335,8 +328,10 @@ export const rules: Record<string, Rule> = {
             ? []
             : [`${FunctionName}: ${Runtime}`]),
           ...unknown.map((name) => `${FunctionName}: ${name} is read by nobody`),
+          ...(logs.includes(`/aws/lambda/${FunctionName}`) ? [] : [`${FunctionName}: its log`]),
         ];
-      }),
+      });
+  },
 
   'what a schedule starts is not tried again by Lambda, and refreshes and replays run one at a time': (
     deployment,
@@ -439,18 +434,6 @@ export const rules: Record<string, Rule> = {
       return [...[...silent, ...full].map(({ id }) => id), ...wanted.filter((each) => !watched.has(each))];
     },
 
-  'that messages wait is told where no other alarm says why, and two hours after': (deployment) => {
-    const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm');
-    const waiting = composites.find((each) => partsOf(each).includes('WaitingTooLong'));
-    const reasons = composites.find(({ id }) => id === waiting?.ActionsSuppressor);
-    const isQuiet = ['ConnectionFails', 'CredentialRefused', 'AwsRefused'].every((reason) =>
-      partsOf(reasons).includes(reason),
-    );
-    const lasts =
-      waiting?.ActionsSuppressorExtensionPeriod >= 3600 && waiting?.ActionsSuppressorWaitPeriod > 0;
-    return isQuiet && lasts ? [] : ['waiting rings beside its reason'];
-  },
-
   'alarms and graphs are about metrics that there are, of this stage and no other': (deployment) => {
     const namespace = namespaceOf(deployment);
     const own = Object.entries(metricDefinitions).flatMap(([name, { dimensions }]) =>
@@ -488,54 +471,6 @@ export const rules: Record<string, Rule> = {
         .filter(({ of }) => of !== undefined && !names.has(of))
         .map(({ id }) => `${id} watches what is not there`),
     ];
-  },
-
-  'an alarm goes off in time, fills in what is missing, and is not ended by data that come late': (
-    deployment,
-  ) => {
-    const secondsOf = ({ watched, EvaluationPeriods }: Properties) => watched[0].Period * EvaluationPeriods;
-    const latest: Record<string, number> = {
-      LetterAge: fourteenDays - 2 * 24 * 3600,
-      PauseAge: 25 * 3600,
-      ApproximateAgeOfOldestMessage: 3600,
-      WaitingAge: 5 * 3600,
-    };
-    const longest = Math.max(
-      ...deployment
-        .ofType('AWS::Lambda::Function')
-        .filter((each) => nameOf(each) === 'reconcile')
-        .map(({ Environment }) => settingsOf(Environment.Variables).RECONCILE_LONGEST_HOURS),
-    );
-    /** For so many hours silence must last, and no longer: a night may begin later than the one before. */
-    const silences: Record<string, [number, number]> = {
-      Invocations: [1, 1],
-      NightlyExports: [25, 36],
-      CrosswalkRuns: [25, 36],
-      ReconcileRuns: [3 * 24 + longest, 4 * 24],
-    };
-    return alarmsIn(deployment)
-      .filter(({ expression, ...alarm }) => {
-        const [{ MetricName, Period }] = alarm.watched as [Properties];
-        const hours = secondsOf(alarm) / 3600;
-        // Two checks to a period, as one that comes late is no silence.
-        if (expression === undefined) return MetricName !== 'PlatformReachable' || Period < 600;
-        const [least, most] = silences[MetricName] ?? [0, 3];
-        const waits = ['Refusals', 'WaitingAge'].includes(MetricName);
-        return (
-          alarm.TreatMissingData !== 'notBreaching' ||
-          !expression.includes('FILL(') ||
-          alarm.watched.some((each) => each.Period !== Period) ||
-          (MetricName in silences && alarm.DatapointsToAlarm !== alarm.EvaluationPeriods) ||
-          hours < least ||
-          hours > most ||
-          // The newest period is filled before its data comes.
-          alarm.EvaluationPeriods < 3 ||
-          alarm.Threshold + Period > (latest[MetricName] ?? Number.POSITIVE_INFINITY) ||
-          // Between two attempts a message waits for as long as half of it; and the first is heard at once.
-          (waits && (hours < settingsOf({}).WAIT_MAXIMUM_SECONDS / 1800 || Period > 300))
-        );
-      })
-      .map(({ id }) => id);
   },
 
   'somebody is subscribed to the alarms, and CloudWatch may publish them': (deployment) => {
@@ -594,24 +529,6 @@ export const rules: Record<string, Rule> = {
           mapping.ScalingConfig?.MaximumConcurrency > (lambda.ReservedConcurrentExecutions ?? 10),
       )
       .map(({ mapping }) => mapping.id),
-
-  'what cannot be had again outlives the stack, and the ledger can be restored': (deployment, template) => {
-    const isKept = (id: string) => {
-      const { DeletionPolicy = '', UpdateReplacePolicy } = template.Resources[id] ?? {};
-      return /^Retain(ExceptOnCreate)?$/.test(DeletionPolicy) && UpdateReplacePolicy === 'Retain';
-    };
-    const [ledger] = deployment.ofType('AWS::DynamoDB::Table');
-    const isBackedUp = ledger?.PointInTimeRecoverySpecification?.PointInTimeRecoveryEnabled === true;
-    return [
-      ...[...deployment.ofType('AWS::SQS::Queue').map(({ id }) => id), 'Ledger', 'Files'].filter(
-        (id) => !isKept(id),
-      ),
-      ...(isProd(deployment) && ledger?.DeletionProtectionEnabled !== true
-        ? ['anybody deletes the ledger']
-        : []),
-      ...(isBackedUp ? [] : ['the ledger has no backup']),
-    ];
-  },
 
   'of what all share, a function reaches its own part alone': (deployment) =>
     deployment.ofType('AWS::Lambda::Function').flatMap((each) => {

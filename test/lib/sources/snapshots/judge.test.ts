@@ -45,11 +45,6 @@ type Night = { night: number; universities: University[] };
 /** Whether the export of OneRoster is no delta. */
 const isWhole = (night: number): boolean => night % 3 === 1;
 
-const personNow = (person: string, became: ReadonlyMap<string, string>): string => {
-  const next = became.get(person);
-  return next === undefined ? person : personNow(next, became);
-};
-
 type Drop = (night: Night) => Promise<{ key: string; content: Buffer | string }>;
 
 /** Lives through all nights; answers what is wrong after the first of them in which something is. */
@@ -61,7 +56,6 @@ const live = async (drop: Drop, { from, to, form }: { from: number; to: number; 
   const universities = Array.from({ length: to - from }, (_, at) => newUniversity(from + at, random));
   const pasts = universities.map(newPast);
   const platform = newPlatform();
-  const became = new Map<string, string>();
   for (let night = 1; night <= size.nights; night += 1) {
     for (const university of universities)
       for (let times = random.below(4); times > 0; times -= 1) change(university, night, random);
@@ -73,20 +67,13 @@ const live = async (drop: Drop, { from, to, form }: { from: number; to: number; 
         ]),
       ),
     );
+    // A table has no ids by which two names would be those of one user.
     for (const { merged } of universities)
-      for (const [from, to] of merged.splice(0)) {
-        became.set(from, to);
-        // A table has no ids by which two names would be those of one user.
-        if (form.isOneRoster) platform.merge(from, to);
-      }
+      for (const [from, to] of merged.splice(0)) if (form.isOneRoster) platform.merge(from, to);
     const bodies = await dropped(bucket, { ...(await drop({ night, universities })), night });
     for (const body of bodies) platform.take(body, (name) => now.get(name));
     // What a letter says of one who has become another is about that one, too.
-    const letters = new Set(
-      platform.letters
-        .map(withPerson)
-        .flatMap((key) => [key, key.replace(/[^ ]+$/, (person) => personNow(person, became))]),
-    );
+    const letters = new Set(platform.letters.map(withPerson).flatMap((key) => [key, platform.keyNow(key)]));
     const problems = universities.flatMap((university, at) =>
       differences(university, { platform, letters }, { form, night, past: pasts[at] ?? newPast() }),
     );

@@ -340,7 +340,11 @@ export const newPlatform = () => {
   const held = new Map<string, { at: string; value: string | undefined }>();
   const letters: string[] = [];
   const objects = new Set<string>();
-  const merged = new Set<string>();
+  const became = new Map<string, string>();
+  const personNow = (person: string): string => {
+    const next = became.get(person);
+    return next === undefined ? person : personNow(next);
+  };
   /** It shows two of one name, or none, to whoever looks for it. */
   const takeObject = ({ orgUnitCode, gradeObjectName, name }: Body['data'], isNew: boolean): void => {
     const [of, to] = [gradeObjectName, name].map((each) => `${orgUnitCode} ${each ?? gradeObjectName}`);
@@ -358,7 +362,7 @@ export const newPlatform = () => {
     letters,
     /** Nobody knows which of two it keeps. */
     merge: (from: string, to: string): void => {
-      merged.add(from);
+      became.set(from, to);
       for (const [key, value] of [...held])
         if (key.endsWith(` ${from}`)) {
           held.delete(key);
@@ -387,8 +391,8 @@ export const newPlatform = () => {
       held.set(key, { at, value: type.includes('remove') ? undefined : value });
     },
     valueOf: (key: string): string | undefined => held.get(key)?.value,
-    /** Whether there is still somebody whom it is about. */
-    hasUserOf: (key: string): boolean => !merged.has(key.split(' ').at(-1) ?? ''),
+    /** A key with who the person has become: also what is held by a name that no record has any more is theirs. */
+    keyNow: (key: string): string => key.replace(/[^ ]+$/, personNow),
     keys: (): string[] => [...held].flatMap(([key, { value }]) => (value === undefined ? [] : key)),
   };
 };
@@ -799,14 +803,14 @@ export const differences = (university: University, { platform, letters }: Told,
   }
   const must = new Map<string, string>();
   for (const [key, { value }] of [...past.enrollments.held, ...past.results.held]) {
-    const of = withPerson(key);
+    const of = platform.keyNow(withPerson(key));
     if (must.has(of)) past.twice.add(of);
     must.set(of, value);
   }
   const there = platform.keys().filter((key) => key.startsWith(`C${university.at}-`) && isEnrollment(key));
   return [...new Set([...must.keys(), ...there])].flatMap((key) => {
     const is = platform.valueOf(key);
-    return is === must.get(key) || letters.has(key) || past.twice.has(key) || !platform.hasUserOf(key)
+    return is === must.get(key) || letters.has(key) || past.twice.has(key)
       ? []
       : `${key} is ${is}, and must be ${must.get(key)}`;
   });
