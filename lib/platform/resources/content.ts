@@ -1,6 +1,5 @@
 import type { Platform } from '../client/client.ts';
 import type { Use } from '../client/download.ts';
-import { instant } from '../client/instant.ts';
 import { filePart, jsonPart, multipart, type UploadedFile } from '../client/multipart.ts';
 import { acknowledged, downloading } from '../client/operation.ts';
 
@@ -91,7 +90,7 @@ export const addFileTopic = (
 const topicBody = (topic: NewTopic & { Url: string }) => {
   const { Title, ShortTitle = '', Url, IsHidden = false, IsLocked = false } = topic;
   const [StartDate, EndDate, DueDate] = [topic.StartDate, topic.EndDate, topic.DueDate].map(
-    (time) => time && instant(time),
+    (time) => time && new Date(time).toISOString(),
   );
   return {
     ...{ Title, ShortTitle, Type: 1, Url, IsHidden, IsLocked },

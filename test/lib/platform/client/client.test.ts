@@ -578,7 +578,7 @@ describe('how an answer is checked', () => {
     expect(flawOf(operations.read, { path }, { text })).toMatchObject({
       refused: {
         detail:
-          'came: { Name: string, …: number, Rows: an array of { Id: number, Deep: {} }, No: null }; expected: { Id: number, … }',
+          'came: { Name: string, …: number, Rows: an array of { Id: number, Deep: {} }, No: null }; expected: Id (number)',
       },
     });
   });
@@ -612,13 +612,18 @@ describe('how an answer is checked', () => {
     expect(flaw).toMatchObject({
       message: 'the answer lacks required fields: A.0.B',
       unexpected: true,
-      refused: { status: 200, detail: expect.stringMatching(/^came: \{ A: .*; expected: \{ A: /) },
+      refused: {
+        status: 200,
+        detail: expect.stringMatching(/^came: \{ A: .*; expected: A\.0\.B \(number\)$/),
+      },
     });
     expect(said(flawOf(deep, {}, { text: '7' }))).toBe('the answer lacks required fields: the whole');
   });
 
   test('tells of a shape no more than 2,000 characters, and of a success what would acknowledge', () => {
-    const fields = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`Field${at}`, z.number()]));
+    const fields = Object.fromEntries(
+      Array.from({ length: 20 }, (_, at) => [`${'F'.repeat(150)}${at}`, z.number()]),
+    );
     const wide = { ...operations.read, answer: z.looseObject(fields) };
     const flaw = flawOf(wide, {}, { text: '{}' });
     expect(flaw === 'done' ? '' : flaw.refused?.detail).toHaveLength(2_000);

@@ -207,7 +207,7 @@ describe('what a failure tells', () => {
       expect(failure).toMatchObject({
         message: `The platform answered ${call} with 200, and the answer lacks required fields: Id`,
         title: 'Unexpected Answer',
-        detail: 'came: { Id: null, Name: string }; expected: { Id: number, … }',
+        detail: 'came: { Id: null, Name: string }; expected: Id (number)',
       });
     expect(failures[0]?.remedy).toMatch(/^Check on the platform whether it was done.*“read-thing”/);
   });
