@@ -107,7 +107,7 @@ export const createExchange = (options: ExchangeOptions) => {
       try {
         signal.throwIfAborted();
         onStart();
-        const answer = await unlessAborted(dispatcher.request({ ...request, signal }), signal);
+        const answer = await dispatcher.request({ ...request, signal });
         outgoing.onHead?.(answer.statusCode, answer.headers);
         return await read(answer);
       } catch (error) {
@@ -156,14 +156,6 @@ const prepared = ({ operation, call, path, headers, payload }: Outgoing) => {
       return new PlatformError({ operation, call, sent, message: connectionFailure(code) });
     },
   };
-};
-
-/** undici obeys a signal only after the connection is made, which may be seconds after the attempt's time is over. */
-const unlessAborted = <Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> => {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort));
 };
 
 const watched = (source: AsyncIterable<Uint8Array>) => {
