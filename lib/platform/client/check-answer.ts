@@ -17,8 +17,7 @@ export type Asked<Result> = {
 };
 
 /**
- * The result of an answer that is the declared success of the operation. Nothing else counts as a success: no error with status
- * 200, no page, and no answer about another resource.
+ * The result of the operation's declared success. No error with status 200, no page, and no answer about another resource is one.
  * @throws PlatformError
  */
 export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result => {

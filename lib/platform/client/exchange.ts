@@ -54,10 +54,7 @@ export const createExchange = (options: ExchangeOptions) => {
   let underWay = 0;
   let idleSinceMs = Date.now();
 
-  /**
-   * A function that was frozen notices only with its next request that the platform has closed the idle connection, and cannot
-   * tell that from a lost answer. So connections that may have been idle for too long are not used at all.
-   */
+  /** A frozen function cannot tell a connection that was closed meanwhile from a lost answer: old ones are not used at all. */
   const pooled = (): Connection => {
     if (underWay === 0 && Date.now() - idleSinceMs > keepAliveMs) {
       void pool.destroy();

@@ -60,9 +60,7 @@ const filesOf = (orgUnitId: number): string => `/content/enforced/${orgUnitId}-`
 export const fileUrl = ({ orgUnitId, code }: { orgUnitId: number; code: string }, fileName: string): string =>
   `${filesOf(orgUnitId)}${code}/${asSegment(fileName)}`;
 
-/**
- * Whether a file can be kept there: in the folder of this org unit, and of no other, even if the address is decoded once more.
- */
+/** Whether a file can be kept there: in the folder of this org unit alone, even if the address is decoded once more. */
 export const isFileUrl = (url: string, orgUnitId: number): boolean =>
   url.startsWith(filesOf(orgUnitId)) &&
   !/\\|%(2[ef5]|5c|[01][\da-f]|7f)/i.test(url) &&

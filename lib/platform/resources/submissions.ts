@@ -74,10 +74,7 @@ const acceptedSkewMs = 330_000;
 /** The Date header has whole seconds. */
 const clockGrainMs = 2_000;
 
-/**
- * Whether the caller has submitted these files since a time on our clock, by their names and sizes; `unclear` if a submission may
- * or may not be this one.
- */
+/** Whether the caller has submitted these files since a time on our clock, by names and sizes; `unclear` if it may be another. */
 export const findMySubmission = async (
   platform: Platform,
   folder: Folder,

@@ -6,7 +6,11 @@ import { inspect } from 'node:util';
 import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { type Credentials, createAuthenticator } from '../../../lib/platform/auth/auth.ts';
-import { createPlatformClient, type PlatformOptions } from '../../../lib/platform/client/client.ts';
+import {
+  type CallContext,
+  createPlatformClient,
+  type PlatformOptions,
+} from '../../../lib/platform/client/client.ts';
 import { acknowledged, reading } from '../../../lib/platform/client/operation.ts';
 import { PlatformError } from '../../../lib/platform/client/platform-error.ts';
 import type { CallReport } from '../../../lib/runtime/telemetry/call-report.ts';
@@ -111,8 +115,10 @@ export const clientAt = (
   {
     credentials = fixedCredentials,
     nowMs = Date.now,
+    operations,
     ...options
-  }: Partial<PlatformOptions> & { credentials?: Credentials; nowMs?: () => number } = {},
+  }: Partial<PlatformOptions> &
+    Pick<CallContext, 'operations'> & { credentials?: Credentials; nowMs?: () => number } = {},
 ) => {
   const client = createPlatformClient(
     { ...clientOptions(baseUrl), ...options },
@@ -121,7 +127,10 @@ export const clientAt = (
   onTestFinished(() => client.close());
   const reports: CallReport[] = [];
   const platformOf = (actor?: string, signal: AbortSignal = new AbortController().signal) =>
-    client.for({ actor, signal, onCall: (report) => void reports.push(report) });
+    client.for({
+      ...{ actor, signal, onCall: (report) => void reports.push(report) },
+      ...(operations && { operations }),
+    });
   return { client, platform: platformOf(), platformOf, reports };
 };
 

@@ -5,6 +5,7 @@ import {
   errorWords,
   likenessToError,
 } from '../../../../lib/platform/client/json-error.ts';
+import { undefinedIfNotFound } from '../../../../lib/platform/client/not-found.ts';
 import { isKnownError, parseRefusal, typeIn } from '../../../../lib/platform/client/parse-refusal.ts';
 import {
   isApiOwn,
@@ -785,6 +786,24 @@ describe('what a refusal means', () => {
   ])('is what is not there: %s', (title, words) => {
     expect(notFoundWords(of(404, { title }))).toBe(words);
     expect(notFoundWords(of(404, { title, form: 'page' }))).toBe('');
+  });
+
+  test.each<[keyof typeof operations, RefusedCall | undefined, RegExp | undefined, boolean]>([
+    ['read', of(404), undefined, true],
+    ['read', of(404, { form: 'page' }), undefined, false],
+    ['read', of(410, { form: 'error' }), undefined, false],
+    ['read', undefined, undefined, false],
+    ['read', of(404, { form: 'error', title: 'Grade not found' }), /grade/i, true],
+    ['read', of(404, { form: 'error', title: 'User not found' }), /grade/i, false],
+    ['read', of(404, { form: 'text', title: 'Grade not found' }), /grade/i, false],
+    ['repeatable', of(404, { form: 'error', title: 'User not found' }), undefined, true],
+    ['repeatable', of(404, { form: 'error', title: 'Not Found' }), undefined, false],
+  ])('is that a resource does not exist: %s %j %s', async (name, refused, resource, isAbsent) => {
+    const facts = { operation: operations[name], call: 'x', message: 'm', refused, sent: true };
+    const call = undefinedIfNotFound(Promise.reject(new PlatformError(facts)), resource);
+    expect(await call.catch((error: unknown) => error)).toEqual(
+      isAbsent ? undefined : expect.any(PlatformError),
+    );
   });
 
   test('is in all that it says, without escapes', () => {
