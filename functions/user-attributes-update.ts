@@ -5,8 +5,12 @@ import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { identityOf, platformId } from '../lib/message/message.ts';
 import { id, privacy } from '../lib/message/privacy.ts';
 import { capitalised } from '../lib/platform/client/capitalised.ts';
-import { createDemographicsField, postDemographicsField } from '../lib/platform/resources/demographics.ts';
-import { putUserAttributes, updateUserAttributes } from '../lib/platform/resources/user-attributes.ts';
+import {
+  createDemographicsField,
+  postDemographicsField,
+  putUserAttributes,
+  updateUserAttributes,
+} from '../lib/platform/resources/user-attributes.ts';
 
 const may = z.exactOptional;
 const text = line.regex(/\S/, 'must not be empty');

@@ -25,11 +25,6 @@ const call = (platform: Platform, operation: Operation<unknown>): Promise<unknow
       })
     : platform.call(operation, inputOf(operation));
 
-test('every sort of call is there', () => {
-  const sorts = new Set(operations.map(sortOf));
-  expect([...sorts].sort()).toEqual(Object.keys(answers[0]?.is ?? {}).sort());
-});
-
 test.each(answers)('$title is what it is to each operation', async (answer) => {
   // biome-ignore lint/suspicious/noThenProperty: the control API's own word; nothing awaits this object
   await local.control('POST faults', { match: {}, times: 1_000, then: answer.effect });

@@ -16,7 +16,9 @@ const root = resolve(import.meta.dirname, '../..');
 /** The table of operations in lib/platform/README.md, as the code says it. */
 export async function operationsTable(): Promise<string> {
   const [clients, users, places] = await Promise.all([clientFunctions(), usersByOperation(), routeFiles()]);
-  const rows = operations.map((operation) => {
+  const placeOf = ({ method, component, path }: Operation<unknown>) => `${component}${path} ${method}`;
+  const inOrder = operations.toSorted((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
+  const rows = inOrder.map((operation) => {
     const { name, method, component, path } = operation;
     const route = routeOf(operation);
     return [

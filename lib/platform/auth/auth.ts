@@ -21,10 +21,7 @@ export const usableUntilMs = (credential: Credential): number =>
 export const isSameToPlatform = (one: Credential, other: Credential): boolean =>
   one.type === 'oauth' && other.type === 'oauth' && one.accessToken === other.accessToken;
 
-/**
- * `refuse` is told that the platform refused this version; `read` then looks for a newer one. It returns what to report, if the credential
- * comes from a secret.
- */
+/** `refuse`: the platform refused this version, so `read` looks for a newer one. Returns what to report, if there is a secret. */
 export type Credentials = {
   read(actor: Actor): Promise<{ credential: Credential; version: string }>;
   refuse(actor: Actor, version: string): RefusedCredential | undefined;

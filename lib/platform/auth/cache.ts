@@ -72,7 +72,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
       return remember(name, entry);
     } catch (error) {
       if (isMissing(error)) entries.delete(name);
-      const failure = unreadable(name, actor, error);
+      const failure = unreadable(name, error, () => missing(name, actor));
       if (failure.kind !== 'unavailable' || known === undefined) throw failure;
       // While Secrets Manager is down, the last value is used. It is read again a little later, not for each message.
       options.warn('a secret could not be read again; its last value is used', {
@@ -161,29 +161,32 @@ const parse = (name: string, text: string | undefined): Credential => {
   });
 };
 
-const unreadable = (name: string, actor: Actor, error: unknown): MessageFailure => {
+const missing = (name: string, actor: Actor): MessageFailure =>
+  new MessageFailure(
+    actor === undefined ? 'credentials' : 'missing-credential',
+    `There is no secret ${name}${actor === undefined ? '' : `, so nothing can be sent as user ${actor}`}`,
+    {
+      remedy: `Create the secret ${name} with ${actor === undefined ? "the service's credential" : "that user's credential, then replay"}.`,
+    },
+  );
+
+/**
+ * Why a secret cannot be read. Without its cause: the SDK's error has the text of an answer that it cannot parse, and so the
+ * secret.
+ */
+export const unreadable = (name: string, error: unknown, missing: () => MessageFailure): MessageFailure => {
   if (error instanceof MessageFailure) return error;
-  if (isMissing(error))
-    return new MessageFailure(
-      actor === undefined ? 'credentials' : 'missing-credential',
-      `There is no secret ${name}${actor === undefined ? '' : `, so nothing can be sent as user ${actor}`}`,
-      {
-        remedy: `Create the secret ${name} with ${actor === undefined ? "the service's credential" : "that user's credential, then replay"}.`,
-        cause: error,
-      },
-    );
+  if (isMissing(error)) return missing();
+  if (awsTroubleIn(error)?.kind !== 'aws-refused')
+    return new MessageFailure('unavailable', `Secrets Manager did not answer: ${errorName(error)}`);
   // A role that may read only this name is refused while no secret has it: IAM checks first.
-  if (isRefusal(error))
-    return new MessageFailure(
-      'credentials',
-      `This function may not read the secret ${name}: ${errorName(error)}`,
-      {
-        remedy: `If this region has no secret ${name}, create it. If it has, let this function’s role read it (secretsmanager:GetSecretValue) and use its key (kms:Decrypt). Waiting messages then continue.`,
-        cause: error,
-      },
-    );
-  // Without its cause: the SDK's error has the text of an answer that it cannot parse, and so the secret.
-  return new MessageFailure('unavailable', `Secrets Manager did not answer: ${errorName(error)}`);
+  return new MessageFailure(
+    'credentials',
+    `This function may not read the secret ${name}: ${errorName(error)}`,
+    {
+      remedy: `If this region has no secret ${name}, create it. If it has, let this function’s role read it (secretsmanager:GetSecretValue) and use its key (kms:Decrypt). Waiting messages then continue.`,
+    },
+  );
 };
 
 /** Describes a wrong field of a secret, without its value. */
@@ -195,6 +198,4 @@ export const flawOf = (issue: core.$ZodIssue): string =>
 /** The errors for a secret that does not exist, or is scheduled for deletion. */
 export const missingSecret = /^(ResourceNotFound|InvalidRequest)Exception$/;
 
-export const isMissing = (error: unknown): boolean => missingSecret.test(errorName(error));
-
-export const isRefusal = (error: unknown): boolean => awsTroubleIn(error)?.kind === 'aws-refused';
+const isMissing = (error: unknown): boolean => missingSecret.test(errorName(error));

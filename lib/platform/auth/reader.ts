@@ -2,8 +2,7 @@ import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/clien
 import type * as z from 'zod';
 import { MessageFailure } from '../../message/failure.ts';
 import { jsonIn } from '../../message/json.ts';
-import { errorName } from '../../runtime/aws/error.ts';
-import { isMissing, isRefusal } from './cache.ts';
+import { unreadable } from './cache.ts';
 
 /**
  * Reads a secret that is not a credential for the platform, by its name below the prefix, such as `lti-links/9001`: JSON with the
@@ -23,7 +22,10 @@ export const createSecretReader =
     const { SecretString } = await client
       .send(read, { abortSignal: AbortSignal.timeout(readTimeoutMs) })
       .catch((error: unknown) => {
-        throw unreadable(secret, error, fieldsOf(shape));
+        throw unreadable(secret, error, () => {
+          const remedy = `Create the secret ${secret} as JSON with ${fieldsOf(shape)}, then replay.`;
+          return new MessageFailure('missing-credential', `There is no secret ${secret}`, { remedy });
+        });
       });
     const parsed = shape.safeParse(jsonIn(SecretString ?? ''));
     if (parsed.success) return parsed.data;
@@ -34,20 +36,3 @@ export const createSecretReader =
   };
 
 const fieldsOf = (shape: z.ZodObject): string => Object.keys(shape.shape).join(' and ');
-
-// Without their cause: the SDK's error has the text of an answer that it cannot parse, and so the secret.
-const unreadable = (secret: string, error: unknown, fields: string): MessageFailure => {
-  if (isMissing(error))
-    return new MessageFailure('missing-credential', `There is no secret ${secret}`, {
-      remedy: `Create the secret ${secret} as JSON with ${fields}, then replay.`,
-    });
-  if (isRefusal(error))
-    return new MessageFailure(
-      'credentials',
-      `This function may not read the secret ${secret}: ${errorName(error)}`,
-      {
-        remedy: `Let this function’s role read the secret ${secret} (secretsmanager:GetSecretValue) and use its key (kms:Decrypt). Waiting messages then continue.`,
-      },
-    );
-  return new MessageFailure('unavailable', `Secrets Manager did not answer: ${errorName(error)}`);
-};

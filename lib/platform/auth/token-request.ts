@@ -84,9 +84,7 @@ type Form = oauth.CustomFetchOptions<'POST', URLSearchParams>;
 
 const tokenRequest = acknowledged({
   name: 'request-tokens',
-  method: 'POST',
-  component: undefined,
-  path: '/',
+  call: 'POST /',
   scope: undefined,
   // A refresh token can be used only once, so the request gets a new connection, never a stale one.
   repeatable: false,

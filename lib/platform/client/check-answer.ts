@@ -1,6 +1,5 @@
 import { readJson } from '../../message/json.ts';
 import { shapeOf } from '../../runtime/privacy/json-shape.ts';
-import { expectedBy } from './describe-schema.ts';
 import { likenessToError } from './json-error.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
 import { parseRefusal } from './parse-refusal.ts';
@@ -18,8 +17,7 @@ export type Asked<Result> = {
 };
 
 /**
- * The result of an answer that is the declared success of the operation. Nothing else counts as a success: no error with status
- * 200, no page, and no answer about another resource.
+ * The result of the operation's declared success. No error with status 200, no page, and no answer about another resource is one.
  * @throws PlatformError
  */
 export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result => {
@@ -27,7 +25,7 @@ export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result =
   if (answer.cutBy !== undefined) throw answer.cutBy;
   const { answer: declared } = asked.operation;
   const text = answer.text.trim();
-  const flaw = (message: string, came?: string) => unexpected(asked, answer, { message, came });
+  const flaw = (message: string, detail?: string) => unexpected(asked, answer, { message, detail });
   if (answer.isTooLong) throw flaw('is too long');
   const done = (result: unknown): Result => {
     if (doneStatuses.has(answer.status)) return result as Result;
@@ -49,10 +47,15 @@ export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result =
   if (parsed?.success) return done(parsed.data);
   if (likeness === 'likely') throw refusal(asked, answer);
   if (parsed === undefined && isHarmless(wanted, value)) return done(undefined);
-  const lacking = parsed?.error.issues.slice(0, 20).map(({ path }) => path.join('.') || 'the whole');
+  const came = `came: ${shapeOf(value)}; expected: `;
+  if (parsed === undefined) throw flaw('has an unknown form', `${came}nothing, or what was asked for`);
+  const lacking = parsed.error.issues.slice(0, 20).map(({ path, ...issue }) => ({
+    name: path.join('.') || 'the whole',
+    type: 'expected' in issue ? issue.expected : issue.code,
+  }));
   throw flaw(
-    lacking ? `lacks required fields: ${lacking.join(', ')}` : 'has an unknown form',
-    shapeOf(value),
+    `lacks required fields: ${lacking.map(({ name }) => name).join(', ')}`,
+    came + lacking.map(({ name, type }) => `${name} (${type})`).join(', '),
   );
 };
 
@@ -67,7 +70,10 @@ const noFile = (asked: Asked<unknown>, answer: Answer): PlatformError => {
   const { contentType = 'no content type', form } = refusedCallOf(asked, answer);
   const isSaid = /^(error|fault|page)$/.test(form ?? '') || (form === 'text' && contentType === 'text/plain');
   if (isSaid) return refusal(asked, answer);
-  return unexpected(asked, answer, { message: `is ${answer.status} with ${contentType}` });
+  const { answer: declared } = asked.operation;
+  const expected = isFileAnswer(declared) ? `; expected: 200 with ${declared.file.source}` : '';
+  const message = `is ${answer.status} with ${contentType}`;
+  return unexpected(asked, answer, { message, detail: `the answer ${message}${expected}` });
 };
 
 const cutOff = ({ operation, call }: Asked<unknown>): PlatformError =>
@@ -87,15 +93,14 @@ const refusal = (asked: Asked<unknown>, answer: Answer): PlatformError => {
   return new PlatformError({ operation, call, refused, sent: true, unexpected, message });
 };
 
-/** The error names the fields and types of the answer, and the expected ones, but no value. */
+/** The error names fields and types of the answer, and the expected ones, but no value. */
 const unexpected = (
   asked: Asked<unknown>,
   answer: Answer,
-  { message, came }: { message: string; came?: string | undefined },
+  { message, detail = `the answer ${message}` }: { message: string; detail?: string | undefined },
 ): PlatformError => {
   const { operation, call } = asked;
   const about = refusedCallOf(asked, { ...answer, text: '' });
-  const detail = `${came === undefined ? `the answer ${message}` : `came: ${came}`}; expected: ${declaredBy(operation)}`;
   return new PlatformError({
     operation,
     call,
@@ -107,11 +112,6 @@ const unexpected = (
 };
 
 const maxDetail = 2_000;
-
-const declaredBy = ({ answer }: Operation<unknown>): string => {
-  if (answer === 'acknowledged') return 'nothing, or what was asked for';
-  return isFileAnswer(answer) ? `200 with ${answer.file.source}` : expectedBy(answer);
-};
 
 /** The values of the request, by the answer's names for them, in lower case. */
 type Wanted = {

@@ -66,9 +66,7 @@ export type PlatformClient = {
   close(): Promise<void>;
 };
 
-/**
- * The API client: authenticates each call and sends it once, and once more if a refusal corrected the clock or the credential.
- */
+/** Authenticates each call and sends it once, and once more if a refusal corrected the clock or the credential. */
 export const createPlatformClient = (options: PlatformOptions, authOf: Authenticator): PlatformClient => {
   const exchange = createExchange(options);
   const pace = options.pace ?? createPace(options);
@@ -217,10 +215,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
   };
 };
 
-/**
- * A further call of a message waits this long at most until the platform takes calls again: less than its attempt is given, and
- * an accepted submission can still be looked up at once.
- */
+/** A further call of a message waits this long at most for its turn: an accepted submission can still be looked up at once. */
 const maxHeldSeconds = 5;
 
 /** Waits for a turn; stops waiting when the signal aborts. */

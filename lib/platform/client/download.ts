@@ -18,10 +18,7 @@ export type Download = {
 /** Uses a file as a stream. What it leaves unread is dropped, with the connection. */
 export type Use<Result> = (file: Download) => Promise<Result>;
 
-/**
- * The file that the operation declares, whole and of its type; or an answer that is not that file. As a file may have any
- * type, it may look like an error: a small one is checked before it is handed over.
- */
+/** The file that the operation declares, or an answer that is not that file. A small one that may be an error is checked. */
 export const fileIn = async (
   { answer }: Operation<unknown>,
   incoming: Dispatcher.ResponseData,

@@ -54,10 +54,7 @@ export const createExchange = (options: ExchangeOptions) => {
   let underWay = 0;
   let idleSinceMs = Date.now();
 
-  /**
-   * A function that was frozen notices only with its next request that the platform has closed the idle connection, and cannot
-   * tell that from a lost answer. So connections that may have been idle for too long are not used at all.
-   */
+  /** A frozen function cannot tell a connection that was closed meanwhile from a lost answer: old ones are not used at all. */
   const pooled = (): Connection => {
     if (underWay === 0 && Date.now() - idleSinceMs > keepAliveMs) {
       void pool.destroy();
@@ -107,7 +104,7 @@ export const createExchange = (options: ExchangeOptions) => {
       try {
         signal.throwIfAborted();
         onStart();
-        const answer = await unlessAborted(dispatcher.request({ ...request, signal }), signal);
+        const answer = await dispatcher.request({ ...request, signal });
         outgoing.onHead?.(answer.statusCode, answer.headers);
         return await read(answer);
       } catch (error) {
@@ -156,14 +153,6 @@ const prepared = ({ operation, call, path, headers, payload }: Outgoing) => {
       return new PlatformError({ operation, call, sent, message: connectionFailure(code) });
     },
   };
-};
-
-/** undici obeys a signal only after the connection is made, which may be seconds after the attempt's time is over. */
-const unlessAborted = <Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> => {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort));
 };
 
 const watched = (source: AsyncIterable<Uint8Array>) => {

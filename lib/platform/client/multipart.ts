@@ -9,15 +9,8 @@ export type Part = {
 
 type SizedStream = { bytes: number; stream(): AsyncIterable<Uint8Array> };
 
-/** A request's body with its length, as some deployments of the platform refuse chunked uploads. It can be read once. */
-type Multipart = Payload & {
-  body: AsyncIterable<Uint8Array>;
-  /** True once the closing boundary was handed over: before that the platform cannot have accepted the request. */
-  complete(): boolean;
-};
-
-/** Parts as one body that streams: memory does not grow with their size. */
-export const multipart = (subtype: 'mixed' | 'form-data', parts: Part[]): Multipart => {
+/** Parts as one body that streams, with its length: some deployments of the platform refuse chunked uploads. It can be read once. */
+export const multipart = (subtype: 'mixed' | 'form-data', parts: Part[]) => {
   const boundary = `sis-relay-${randomBytes(24).toString('hex')}`;
   const opened = parts.map(({ headers, body }) => ({
     head: Buffer.from(`--${boundary}\r\n${headerLines(headers)}\r\n`),
@@ -34,7 +27,7 @@ export const multipart = (subtype: 'mixed' | 'form-data', parts: Part[]): Multip
       else yield* exactly(part.body);
       yield lineEnd;
     }
-    // Set before the yield: the consumer may send the boundary before it asks for more.
+    // Before its end the platform cannot have accepted it. The consumer may send the boundary before it asks for more.
     isComplete = true;
     yield end;
   };
@@ -44,7 +37,7 @@ export const multipart = (subtype: 'mixed' | 'form-data', parts: Part[]): Multip
     contentLength: sizes.reduce((sum, size) => sum + size, end.length),
     body: body(),
     complete: () => isComplete,
-  };
+  } satisfies Payload;
 };
 
 /** A part of JSON: the platform wants its content type as its only header. */

@@ -39,22 +39,44 @@ export type FileAnswer = { file: RegExp };
 export const isFileAnswer = (answer: Operation<unknown>['answer']): answer is FileAnswer =>
   answer !== 'acknowledged' && 'file' in answer;
 
+/** An operation as it is declared. */
+type Declared<Answer> = Omit<Operation<Answer>, 'method' | 'component' | 'path' | 'repeatable' | 'answer'> & {
+  /** Its method, its component, and its path below the component's version. */
+  call: `${Operation<Answer>['method']} /${string}`;
+  /** Default: a GET may be sent twice, and nothing else. */
+  repeatable?: boolean;
+};
+
+const declare = <Answer>(
+  { call, ...declared }: Declared<Answer>,
+  answer: Success<Answer>,
+): Operation<Answer> => {
+  const [, method = '', component, path = ''] = /^(\w+) (?:\/(lp|le|eP)(?=\/))?(.+)$/.exec(call) ?? [];
+  return {
+    repeatable: method === 'GET',
+    ...declared,
+    method: method as Operation<Answer>['method'],
+    component: component as Component | undefined,
+    path,
+    answer,
+  };
+};
+
 /** Declares an operation whose success only acknowledges; its content is not read. */
-export const acknowledged = (declared: Omit<Operation<undefined>, 'answer'>): Operation<undefined> => ({
-  ...declared,
-  answer: 'acknowledged',
-});
+export const acknowledged = (declared: Declared<undefined>): Operation<undefined> =>
+  declare(declared, 'acknowledged');
 
 /** Declares an operation whose success carries JSON of the given shape. */
-export const reading = <Answer>(declared: Operation<Answer>): Operation<Answer> => declared;
+export const reading = <Answer>({
+  answer,
+  ...declared
+}: Declared<Answer> & { answer: z.ZodType<Answer> }): Operation<Answer> => declare(declared, answer);
 
 /** Declares an operation whose success is a file; `file` says of which content types. */
-export const downloading = (
-  declared: Omit<Operation<never>, 'answer'> & { file?: RegExp },
-): Operation<never> => {
-  const { file = /^/, ...operation } = declared;
-  return { ...operation, answer: { file } };
-};
+export const downloading = ({
+  file = /^/,
+  ...declared
+}: Declared<never> & { file?: RegExp }): Operation<never> => declare(declared, { file });
 
 export type OperationOverride = {
   version?: string | undefined;
@@ -63,17 +85,16 @@ export type OperationOverride = {
 };
 
 /** An operation as this site is configured to call it. */
-export type Configured<Answer> = Operation<Answer> & { version: string | undefined };
+export type Configured<Answer> = Operation<Answer> & {
+  version: string | undefined;
+  /** Its path, split: the placeholders have odd indexes. */
+  parts: string[];
+};
 
 export const configured = <Answer>(
   operation: Operation<Answer>,
-  override: OperationOverride = {},
-): Configured<Answer> => ({
-  ...operation,
-  version: override.version,
-  path: override.path ?? operation.path,
-  scope: override.scope ?? operation.scope,
-});
+  { version, path = operation.path, scope = operation.scope }: OperationOverride = {},
+): Configured<Answer> => ({ ...operation, version, path, scope, parts: path.split(/\{(\w+)\}/) });
 
 /** The version of each component. Optional if all its operations have a default version. */
 export type Versions = { lp: string; le: string; eP?: string };
@@ -83,22 +104,13 @@ const isPlain = (value: number | string | undefined): boolean =>
     ? Number.isSafeInteger(value) && value > 0
     : value !== undefined && /^[A-Za-z0-9-]+([._][A-Za-z0-9-]+)*$/.test(value);
 
-const known = new Map<string, string[]>();
-
-/** A path split once: the placeholders have odd indexes. */
-const partsOf = (path: string): string[] => {
-  const parts = known.get(path) ?? path.split(/\{(\w+)\}/);
-  known.set(path, parts);
-  return parts;
-};
-
 /** Placeholders take positive integers and plain words only, so that nothing in a message can alter a path. */
 export const pathOf = (
   operation: Configured<unknown>,
   options: { apiRoot: string; versions: Versions },
   values: Record<string, number | string>,
 ): string => {
-  const path = partsOf(operation.path).reduce((before, part, at) => {
+  const path = operation.parts.reduce((before, part, at) => {
     if (at % 2 === 0) return before + part;
     const value = Object.hasOwn(values, part) ? values[part] : undefined;
     if (!isPlain(value)) throw new TypeError(`${operation.name}: no usable value for {${part}} of its path`);

@@ -39,7 +39,7 @@ export type CallFacts = {
   call: string;
 };
 
-/** A call of the platform that did not succeed. It knows the request only without its authentication, so that there is nothing to redact. */
+/** A call of the platform that did not succeed. It knows the request without its authentication: there is nothing to redact. */
 export class PlatformError extends Error {
   override name = 'PlatformError';
   readonly operation: CallFacts['operation'];
@@ -92,10 +92,7 @@ const refusalsBeforeEffect = new Set([
   ...[400, 401, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 428, 429, 431],
 ]);
 
-/**
- * Whether the API itself sent this answer. Pages and redirects come from systems before it, such as a login page, as do many 403s
- * with other words.
- */
+/** Whether the API itself sent this answer, and not a system before it: a login page, a redirect, a 403 in other words. */
 export const isApiOwn = (refused: RefusedCall): boolean => {
   if (refusesCredential(refused) || isTimestampOutOfRange(refused)) return true;
   if (isForeign(refused)) return false;

@@ -13,10 +13,7 @@ export type Answer = {
   isTooLong?: boolean;
 };
 
-/**
- * At most this much of a success is read: a list of 90,000 users in one answer, with 350 bytes each. Read and parsed, it takes
- * up to 250 MB of a function's memory; an endless answer would take all of it.
- */
+/** At most this much of a success is read: a list of 90,000 users. Parsed, it takes up to 250 MB of a function's memory. */
 export const maxAnswerBytes = 32 * 1024 ** 2;
 
 /** At most this much of an error's body is read, in bytes. */
@@ -37,9 +34,8 @@ export type Receiver = {
 };
 
 /**
- * Sends a request and reads its answer: all of a success, only the start of an error. It takes the chunks directly from
- * undici, as a stream for each answer would cost a third of the whole call. Unlike undici it obeys the signal before the
- * connection is made, which may be seconds after the attempt's time is over.
+ * Sends a request and reads its answer: all of a success, only the start of an error. A stream for each answer would cost a third
+ * of the whole call. Unlike undici, it obeys the signal before the connection is made.
  */
 export const receive = (
   dispatcher: Dispatcher,

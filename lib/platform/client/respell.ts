@@ -1,5 +1,15 @@
 import type * as z from 'zod';
-import type { Schema } from './describe-schema.ts';
+
+/** The part of a zod schema that is read here. */
+type Schema = {
+  def: {
+    type: string;
+    shape?: Record<string, Schema>;
+    element?: Schema;
+    innerType?: Schema;
+    options?: Schema[];
+  };
+};
 
 /**
  * Rewrites JSON to fit a schema if that keeps its meaning: names in another case, numbers as text, and text as whole numbers. An

@@ -16,20 +16,18 @@ const classlistUser = z.looseObject({
   RoleId: z.number().nullish(),
 });
 
-const list = {
-  method: 'GET',
-  component: 'le',
-  scope: 'enrollment:orgunit:read',
-  repeatable: true,
-  answer: pageOf(classlistUser),
-} as const;
+const list = { scope: 'enrollment:orgunit:read', answer: pageOf(classlistUser) } as const;
 
-export const getClasslist = reading({ ...list, name: 'list-classlist', path: '/{orgUnitId}/classlist/' });
+export const getClasslist = reading({
+  ...list,
+  name: 'list-classlist',
+  call: 'GET /le/{orgUnitId}/classlist/',
+});
 
 export const getClasslistPages = reading({
   ...list,
   name: 'list-classlist-paged',
-  path: '/{orgUnitId}/classlist/paged/',
+  call: 'GET /le/{orgUnitId}/classlist/paged/',
 });
 
 /** The users of an org unit, in one answer. If the platform pages it nevertheless, all pages are read. */
@@ -49,3 +47,14 @@ export const findInClasslist = async (
 /** The users of an org unit, page by page. */
 export const listClasslist = (platform: Platform, orgUnitId: number) =>
   itemsOf(platform, getClasslistPages, { path: { orgUnitId } });
+
+export const getGroups = reading({
+  name: 'list-groups',
+  call: 'GET /lp/{orgUnitId}/groupcategories/{groupCategoryId}/groups/',
+  scope: 'groups:group:read',
+  answer: pageOf(z.looseObject({})),
+});
+
+/** The groups of a category with their members, in the platform's own shape. */
+export const listGroups = (platform: Platform, ids: { orgUnitId: number; groupCategoryId: number }) =>
+  itemsOf(platform, getGroups, { path: ids });

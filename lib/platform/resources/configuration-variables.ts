@@ -2,13 +2,12 @@ import * as z from 'zod';
 import type { Platform } from '../client/client.ts';
 import { acknowledged, reading } from '../client/operation.ts';
 
-const variable = { component: 'lp', scope: 'core:*:*', repeatable: true } as const;
+const scope = 'core:*:*';
 
 export const getConfigurationVariable = reading({
-  ...variable,
   name: 'read-configuration-variable',
-  method: 'GET',
-  path: '/configVariables/{variableId}/definition',
+  call: 'GET /lp/configVariables/{variableId}/definition',
+  scope,
   repeats: { ConfigId: 'variableId' },
   answer: z.looseObject({
     ConfigId: z.string(),
@@ -26,10 +25,9 @@ export const readConfigurationVariable = (platform: Platform, variableId: string
   platform.call(getConfigurationVariable, { path: { variableId } });
 
 export const getConfigurationValues = reading({
-  ...variable,
   name: 'read-configuration-values',
-  method: 'GET',
-  path: '/configVariables/{variableId}/values',
+  call: 'GET /lp/configVariables/{variableId}/values',
+  scope,
   answer: z.looseObject({}),
 });
 
@@ -38,10 +36,10 @@ export const readConfigurationValues = (platform: Platform, variableId: string) 
   platform.call(getConfigurationValues, { path: { variableId } });
 
 export const putConfigurationValue = acknowledged({
-  ...variable,
   name: 'set-configuration-value',
-  method: 'PUT',
-  path: '/configVariables/{variableId}/values/org',
+  call: 'PUT /lp/configVariables/{variableId}/values/org',
+  scope,
+  repeatable: true,
 });
 
 /** For the whole organization. */

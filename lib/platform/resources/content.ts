@@ -1,33 +1,25 @@
 import type { Platform } from '../client/client.ts';
 import type { Use } from '../client/download.ts';
-import { instant } from '../client/instant.ts';
 import { filePart, jsonPart, multipart, type UploadedFile } from '../client/multipart.ts';
 import { acknowledged, downloading } from '../client/operation.ts';
 
 type TopicIds = { orgUnitId: number; topicId: number };
 
-const file = {
-  component: 'le',
-  path: '/{orgUnitId}/content/topics/{topicId}/file',
-  repeatable: true,
-} as const;
-
 export const getTopicFile = downloading({
-  ...file,
   name: 'read-topic-file',
-  method: 'GET',
+  call: 'GET /le/{orgUnitId}/content/topics/{topicId}/file',
   scope: 'content:modules:read',
 });
 
 export const readTopicFile = <Result>(platform: Platform, ids: TopicIds, use: Use<Result>) =>
   platform.download(getTopicFile, { path: ids }, use);
 
-// It replaces the file, so it may be sent twice.
 export const putTopicFile = acknowledged({
-  ...file,
   name: 'replace-topic-file',
-  method: 'PUT',
+  call: 'PUT /le/{orgUnitId}/content/topics/{topicId}/file',
   scope: 'content:file:write',
+  // It replaces the file.
+  repeatable: true,
 });
 
 /** Replaces the file of a content topic. `openFile` is called each time that the body is sent. */
@@ -39,9 +31,7 @@ export const replaceTopicFile = (platform: Platform, ids: TopicIds, openFile: ()
 
 export const postTopic = acknowledged({
   name: 'add-topic',
-  method: 'POST',
-  component: 'le',
-  path: '/{orgUnitId}/content/modules/{moduleId}/structure/',
+  call: 'POST /le/{orgUnitId}/content/modules/{moduleId}/structure/',
   scope: 'content:modules:manage',
   // Each call adds one more topic.
   repeatable: false,
@@ -70,9 +60,7 @@ const filesOf = (orgUnitId: number): string => `/content/enforced/${orgUnitId}-`
 export const fileUrl = ({ orgUnitId, code }: { orgUnitId: number; code: string }, fileName: string): string =>
   `${filesOf(orgUnitId)}${code}/${asSegment(fileName)}`;
 
-/**
- * Whether a file can be kept there: in the folder of this org unit, and of no other, even if the address is decoded once more.
- */
+/** Whether a file can be kept there: in the folder of this org unit alone, even if the address is decoded once more. */
 export const isFileUrl = (url: string, orgUnitId: number): boolean =>
   url.startsWith(filesOf(orgUnitId)) &&
   !/\\|%(2[ef5]|5c|[01][\da-f]|7f)/i.test(url) &&
@@ -100,7 +88,7 @@ export const addFileTopic = (
 const topicBody = (topic: NewTopic & { Url: string }) => {
   const { Title, ShortTitle = '', Url, IsHidden = false, IsLocked = false } = topic;
   const [StartDate, EndDate, DueDate] = [topic.StartDate, topic.EndDate, topic.DueDate].map(
-    (time) => time && instant(time),
+    (time) => time && new Date(time).toISOString(),
   );
   return {
     ...{ Title, ShortTitle, Type: 1, Url, IsHidden, IsLocked },

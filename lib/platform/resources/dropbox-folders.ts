@@ -5,18 +5,11 @@ import { asTaken } from '../client/rich-text.ts';
 
 type FolderIds = { orgUnitId: number; folderId: number };
 
-const folder = {
-  component: 'le',
-  path: '/{orgUnitId}/dropbox/folders/{folderId}',
-  repeatable: true,
-  repeats: { Id: 'folderId' },
-} as const;
-
 export const getDropboxFolder = reading({
-  ...folder,
   name: 'read-dropbox-folder',
-  method: 'GET',
+  call: 'GET /le/{orgUnitId}/dropbox/folders/{folderId}',
   scope: 'dropbox:folders:read',
+  repeats: { Id: 'folderId' },
   answer: z.looseObject({ Id: z.number(), Name: z.string(), GradeItemId: z.number().nullish() }),
 });
 
@@ -24,10 +17,11 @@ export const readDropboxFolder = (platform: Platform, ids: FolderIds) =>
   platform.call(getDropboxFolder, { path: ids });
 
 export const putDropboxFolder = acknowledged({
-  ...folder,
   name: 'update-dropbox-folder',
-  method: 'PUT',
+  call: 'PUT /le/{orgUnitId}/dropbox/folders/{folderId}',
   scope: 'dropbox:folders:write',
+  repeats: { Id: 'folderId' },
+  repeatable: true,
 });
 
 /** Replaces a folder's settings: the platform forgets what is left out. */

@@ -3,14 +3,12 @@ import type { Platform } from '../client/client.ts';
 import { acknowledged, reading } from '../client/operation.ts';
 
 // Paths, scope and shape of these objects are not documented. These are defaults that the configuration overrides.
-const family = { component: 'eP', defaultVersion: '2.5', scope: 'core:*:*' } as const;
-const object = { ...family, path: '/object/{objectId}', repeatable: true } as const;
+const family = { defaultVersion: '2.5', scope: 'core:*:*' } as const;
 
 export const postEPortfolioObject = acknowledged({
   ...family,
   name: 'create-e-portfolio-object',
-  method: 'POST',
-  path: '/object/',
+  call: 'POST /eP/object/',
   // Each call creates one more.
   repeatable: false,
 });
@@ -20,9 +18,9 @@ export const createEPortfolioObject = (platform: Platform, content: Record<strin
   platform.call(postEPortfolioObject, { json: content });
 
 export const getEPortfolioObject = reading({
-  ...object,
+  ...family,
   name: 'read-e-portfolio-object',
-  method: 'GET',
+  call: 'GET /eP/object/{objectId}',
   answer: z.looseObject({}),
 });
 
@@ -31,9 +29,10 @@ export const readEPortfolioObject = (platform: Platform, objectId: number) =>
   platform.call(getEPortfolioObject, { path: { objectId } });
 
 export const putEPortfolioObject = acknowledged({
-  ...object,
+  ...family,
   name: 'update-e-portfolio-object',
-  method: 'PUT',
+  call: 'PUT /eP/object/{objectId}',
+  repeatable: true,
 });
 
 /** Replaces an ePortfolio object. Send geotag metadata back as it was read: it is not known what fills it in. */

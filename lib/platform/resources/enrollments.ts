@@ -7,9 +7,7 @@ const enrollment = z.looseObject({ OrgUnitId: z.number(), UserId: z.number(), Ro
 
 export const postEnrollment = reading({
   name: 'create-enrollment',
-  method: 'POST',
-  component: 'lp',
-  path: '/enrollments/',
+  call: 'POST /lp/enrollments/',
   scope: 'enrollment:orgunit:create',
   // Enrolling an enrolled user again answers 200 and sets the role.
   repeatable: true,
@@ -24,9 +22,7 @@ export const createEnrollment = (
 
 export const deleteEnrollment = reading({
   name: 'delete-enrollment',
-  method: 'DELETE',
-  component: 'lp',
-  path: '/enrollments/orgUnits/{orgUnitId}/users/{userId}',
+  call: 'DELETE /lp/enrollments/orgUnits/{orgUnitId}/users/{userId}',
   scope: 'enrollment:orgunit:delete',
   // A second call finds nothing to remove.
   repeatable: true,
@@ -41,11 +37,8 @@ export const removeEnrollment = (
 
 export const getMyEnrollments = reading({
   name: 'list-my-enrollments',
-  method: 'GET',
-  component: 'lp',
-  path: '/enrollments/myenrollments/',
+  call: 'GET /lp/enrollments/myenrollments/',
   scope: 'enrollment:own_enrollment:read',
-  repeatable: true,
   answer: pageOf(z.looseObject({})),
 });
 

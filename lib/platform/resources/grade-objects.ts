@@ -40,12 +40,9 @@ export type GradeObject = z.infer<typeof gradeObject>;
 export const isNamed = ({ Name }: GradeObject, name: string): boolean =>
   Name.trim().normalize() === name.normalize();
 
-const collection = { component: 'le', path: '/{orgUnitId}/grades/' } as const;
-
 export const postGradeObject = reading({
-  ...collection,
   name: 'create-grade-object',
-  method: 'POST',
+  call: 'POST /le/{orgUnitId}/grades/',
   scope: 'grades:gradeobjects:write',
   // Each call creates one more, of the same name.
   repeatable: false,
@@ -56,28 +53,19 @@ export const createGradeObject = (platform: Platform, orgUnitId: number, created
   platform.call(postGradeObject, { path: { orgUnitId }, json: created });
 
 export const getGradeObjects = reading({
-  ...collection,
   name: 'list-grade-objects',
-  method: 'GET',
+  call: 'GET /le/{orgUnitId}/grades/',
   scope: 'grades:gradeobjects:read',
-  repeatable: true,
   answer: pageOf(gradeObject),
 });
 
 export const listGradeObjects = (platform: Platform, orgUnitId: number) =>
   itemsOf(platform, getGradeObjects, { path: { orgUnitId } });
 
-const item = {
-  component: 'le',
-  path: '/{orgUnitId}/grades/{gradeObjectId}',
-  repeatable: true,
-  repeats: { Id: 'gradeObjectId' },
-} as const;
-
 export const getGradeObject = reading({
-  ...item,
   name: 'read-grade-object',
-  method: 'GET',
+  call: 'GET /le/{orgUnitId}/grades/{gradeObjectId}',
+  repeats: { Id: 'gradeObjectId' },
   scope: 'grades:gradeobjects:read',
   answer: gradeObject,
 });
@@ -89,9 +77,10 @@ export const requireGradeObject = (platform: Platform, ids: GradeObjectIds) =>
   platform.call(getGradeObject, { path: ids });
 
 export const putGradeObject = reading({
-  ...item,
   name: 'update-grade-object',
-  method: 'PUT',
+  call: 'PUT /le/{orgUnitId}/grades/{gradeObjectId}',
+  repeats: { Id: 'gradeObjectId' },
+  repeatable: true,
   scope: 'grades:gradeobjects:write',
   // The whole grade object, as a GET returns it.
   answer: gradeObject,

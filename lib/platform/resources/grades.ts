@@ -13,13 +13,9 @@ export type Grade =
 
 type GradeValueIds = { orgUnitId: number; gradeObjectId: number; userId: number };
 
-const gradeValuePath = '/{orgUnitId}/grades/{gradeObjectId}/values/{userId}';
-
 export const putGradeValue = acknowledged({
   name: 'set-grade-value',
-  method: 'PUT',
-  component: 'le',
-  path: gradeValuePath,
+  call: 'PUT /le/{orgUnitId}/grades/{gradeObjectId}/values/{userId}',
   scope: 'grades:gradevalues:write',
   repeatable: true,
 });
@@ -39,11 +35,8 @@ const gradeValue = z.looseObject({
 
 export const getGradeValue = reading({
   name: 'read-grade-value',
-  method: 'GET',
-  component: 'le',
-  path: gradeValuePath,
+  call: 'GET /le/{orgUnitId}/grades/{gradeObjectId}/values/{userId}',
   scope: 'grades:gradevalues:read',
-  repeatable: true,
   answer: gradeValue,
 });
 

@@ -32,9 +32,7 @@ export type LtiLink = {
 
 export const putLtiLink = acknowledged({
   name: 'update-lti-link',
-  method: 'PUT',
-  component: 'le',
-  path: '/lti/link/{linkId}',
+  call: 'PUT /le/lti/link/{linkId}',
   scope: 'lti:links:update',
   repeatable: true,
 });

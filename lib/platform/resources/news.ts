@@ -1,5 +1,4 @@
 import type { Platform } from '../client/client.ts';
-import { instant } from '../client/instant.ts';
 import { filePart, jsonPart, multipart, type UploadedFile } from '../client/multipart.ts';
 import { acknowledged } from '../client/operation.ts';
 
@@ -15,9 +14,7 @@ export type NewsItem = {
 
 export const postNewsItem = acknowledged({
   name: 'create-news-item',
-  method: 'POST',
-  component: 'le',
-  path: '/{orgUnitId}/news/',
+  call: 'POST /le/{orgUnitId}/news/',
   scope: 'news:newsitems:manage',
   // Each call adds an item: people would read it twice.
   repeatable: false,
@@ -35,8 +32,8 @@ export const createNewsItem = (
       multipart('mixed', [
         jsonPart({
           ...item,
-          StartDate: instant(item.StartDate),
-          EndDate: item.EndDate === null ? null : instant(item.EndDate),
+          StartDate: new Date(item.StartDate).toISOString(),
+          EndDate: item.EndDate === null ? null : new Date(item.EndDate).toISOString(),
         }),
         ...(await openAttachments()).map((file) => filePart({ name: '', ...file })),
       ]),

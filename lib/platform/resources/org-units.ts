@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { Platform } from '../client/client.ts';
+import type { Use } from '../client/download.ts';
 import { undefinedIfNotFound } from '../client/not-found.ts';
-import { acknowledged, reading } from '../client/operation.ts';
+import { acknowledged, downloading, reading } from '../client/operation.ts';
 import type { CallInput } from '../client/request.ts';
 import { identifier, itemsOf, pageOf, pagesOf } from './paging.ts';
 
@@ -13,17 +14,10 @@ const orgUnit = z.looseObject({
   Type: z.looseObject({ Id: z.number() }),
 });
 
-const reads = {
-  method: 'GET',
-  component: 'lp',
-  scope: 'organizations:organization:read',
-  repeatable: true,
-} as const;
-
 export const getOrgUnit = reading({
-  ...reads,
   name: 'read-org-unit',
-  path: '/orgstructure/{orgUnitId}',
+  call: 'GET /lp/orgstructure/{orgUnitId}',
+  scope: 'organizations:organization:read',
   answer: orgUnit,
   repeats: { Identifier: 'orgUnitId' },
 });
@@ -33,9 +27,9 @@ export const requireOrgUnit = (platform: Platform, orgUnitId: number) =>
   platform.call(getOrgUnit, { path: { orgUnitId } });
 
 export const getOrgUnits = reading({
-  ...reads,
   name: 'list-org-units',
-  path: '/orgstructure/',
+  call: 'GET /lp/orgstructure/',
+  scope: 'organizations:organization:read',
   answer: pageOf(orgUnit),
 });
 
@@ -54,9 +48,7 @@ type Parent = { orgUnitId: number; parentOrgUnitId: number };
 
 export const postParent = acknowledged({
   name: 'add-parent',
-  method: 'POST',
-  component: 'lp',
-  path: '/orgstructure/{orgUnitId}/parents/',
+  call: 'POST /lp/orgstructure/{orgUnitId}/parents/',
   scope: 'organizations:organization:create',
   // A parent that is there already is not added twice.
   repeatable: true,
@@ -68,9 +60,7 @@ export const addParent = (platform: Platform, { orgUnitId, parentOrgUnitId }: Pa
 
 export const deleteParent = acknowledged({
   name: 'remove-parent',
-  method: 'DELETE',
-  component: 'lp',
-  path: '/orgstructure/{orgUnitId}/parents/{parentOrgUnitId}',
+  call: 'DELETE /lp/orgstructure/{orgUnitId}/parents/{parentOrgUnitId}',
   scope: 'organizations:organization:delete',
   // A second call finds nothing to remove.
   repeatable: true,
@@ -81,3 +71,14 @@ export const removeParent = async (platform: Platform, parent: Parent): Promise<
   const done = platform.call(deleteParent, { path: parent }).then(() => true);
   return (await undefinedIfNotFound(done)) ?? false;
 };
+
+export const getCourseImage = downloading({
+  name: 'read-course-image',
+  call: 'GET /lp/courses/{orgUnitId}/image',
+  scope: 'organizations:image:read',
+  // Its answer is not documented, and files that were uploaded are often served without their type.
+  file: /^(image\/|application\/octet-stream\b)/i,
+});
+
+export const readCourseImage = <Result>(platform: Platform, orgUnitId: number, use: Use<Result>) =>
+  platform.download(getCourseImage, { path: { orgUnitId } }, use);

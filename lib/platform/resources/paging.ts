@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import type { Platform } from '../client/client.ts';
-import { describedAs, expectedBy } from '../client/describe-schema.ts';
 import type { Operation } from '../client/operation.ts';
 import { PlatformError } from '../client/platform-error.ts';
 import { type CallInput, withoutSignatures } from '../client/request.ts';
@@ -15,7 +14,7 @@ export type Page<Item> = { items: Item[]; bookmark?: string | undefined; next?: 
 /** The answer of an operation that lists: `{PagingInfo,Items}`, `{Objects,Next}`, or a bare array. */
 export const pageOf = <Item>(item: z.ZodType<Item>): z.ZodType<Page<Item>> => {
   const items = z.array(item);
-  const page = z.preprocess(
+  return z.preprocess(
     (answer) => pageIn(answer, items),
     z.object({
       items,
@@ -25,7 +24,6 @@ export const pageOf = <Item>(item: z.ZodType<Item>): z.ZodType<Page<Item>> => {
       HasMoreItems: z.boolean().nullish(),
     }),
   );
-  return describedAs(page, () => `a list, or a page, of ${expectedBy(item)}`);
 };
 
 /** Both forms of a page. In another spelling, the link to the next page would be missed, and the list end early without notice. */

@@ -6,13 +6,9 @@ import { PlatformError } from '../client/platform-error.ts';
 
 type Folder = { orgUnitId: number; folderId: number };
 
-const mySubmissionsPath = '/{orgUnitId}/dropbox/folders/{folderId}/submissions/mysubmissions/';
-
 export const postMySubmission = acknowledged({
   name: 'upload-my-submission',
-  method: 'POST',
-  component: 'le',
-  path: mySubmissionsPath,
+  call: 'POST /le/{orgUnitId}/dropbox/folders/{folderId}/submissions/mysubmissions/',
   scope: 'dropbox:folders:write',
   // Each call adds a submission.
   repeatable: false,
@@ -26,11 +22,8 @@ const submission = z.looseObject({
 
 export const getMySubmissions = reading({
   name: 'read-my-submissions',
-  method: 'GET',
-  component: 'le',
-  path: mySubmissionsPath,
+  call: 'GET /le/{orgUnitId}/dropbox/folders/{folderId}/submissions/mysubmissions/',
   scope: 'dropbox:folders:read',
-  repeatable: true,
   // Some versions group them by submitter.
   answer: z.array(z.union([z.looseObject({ Submissions: z.array(submission) }), submission])),
 });
@@ -81,10 +74,7 @@ const acceptedSkewMs = 330_000;
 /** The Date header has whole seconds. */
 const clockGrainMs = 2_000;
 
-/**
- * Whether the caller has submitted these files since a time on our clock, by their names and sizes; `unclear` if a submission may
- * or may not be this one.
- */
+/** Whether the caller has submitted these files since a time on our clock, by names and sizes; `unclear` if it may be another. */
 export const findMySubmission = async (
   platform: Platform,
   folder: Folder,

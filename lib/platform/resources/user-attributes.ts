@@ -1,17 +1,15 @@
 import * as z from 'zod';
 import type { Platform } from '../client/client.ts';
 import { acknowledged, reading } from '../client/operation.ts';
-
-const attributes = { component: 'lp', path: '/attributes/users/{userId}', repeatable: true } as const;
+import { itemsOf, pageOf } from './paging.ts';
 
 const attribute = z.looseObject({ AttributeId: z.string(), Value: z.array(z.string()) });
 
-export type UserAttribute = { AttributeId: string; Value: string[] };
+export type UserAttribute = Pick<z.infer<typeof attribute>, 'AttributeId' | 'Value'>;
 
 export const getUserAttributes = reading({
-  ...attributes,
   name: 'read-user-attributes',
-  method: 'GET',
+  call: 'GET /lp/attributes/users/{userId}',
   scope: 'attributes:users:read',
   answer: z.looseObject({ Attributes: z.array(attribute) }),
 });
@@ -20,12 +18,36 @@ export const readUserAttributes = async (platform: Platform, userId: number) =>
   (await platform.call(getUserAttributes, { path: { userId } })).Attributes;
 
 export const putUserAttributes = acknowledged({
-  ...attributes,
   name: 'update-user-attributes',
-  method: 'PUT',
+  call: 'PUT /lp/attributes/users/{userId}',
   scope: 'attributes:users:update',
+  repeatable: true,
 });
 
 /** Replaces a user's extended profile attributes. It is not documented whether omitted ones are kept: send them all. */
 export const updateUserAttributes = (platform: Platform, userId: number, given: UserAttribute[]) =>
   platform.call(putUserAttributes, { path: { userId }, json: { UserId: userId, Attributes: given } });
+
+export const getDemographicsDataTypes = reading({
+  name: 'list-demographics-data-types',
+  call: 'GET /lp/demographics/dataTypes/',
+  scope: 'core:*:*',
+  answer: pageOf(z.looseObject({ DataTypeId: z.string() })),
+});
+
+export const listDemographicsDataTypes = (platform: Platform) => itemsOf(platform, getDemographicsDataTypes);
+
+export const postDemographicsField = reading({
+  name: 'create-demographics-field',
+  call: 'POST /lp/demographics/fields/',
+  scope: 'core:*:*',
+  // Each call creates one more. Platforms are known to answer 500 to it.
+  repeatable: false,
+  answer: z.looseObject({ FieldId: z.union([z.number(), z.string()]) }),
+});
+
+/** `DataTypeId` is a GUID. */
+export const createDemographicsField = (
+  platform: Platform,
+  field: { Name: string; Description: string; DataTypeId: string },
+) => platform.call(postDemographicsField, { json: field });

@@ -7,11 +7,8 @@ import { identifier } from './paging.ts';
 
 export const getWhoAmI = reading({
   name: 'who-am-i',
-  method: 'GET',
-  component: 'lp',
-  path: '/users/whoami',
+  call: 'GET /lp/users/whoami',
   scope: 'users:own_profile:read',
-  repeatable: true,
   answer: z.looseObject({
     Identifier: identifier,
     FirstName: z.string().nullish(),
@@ -24,13 +21,10 @@ export const getWhoAmI = reading({
 /** The user whose credential signs; `Identifier` is numeric text. */
 export const whoAmI = (platform: Platform) => platform.call(getWhoAmI);
 
-const profileImage = { component: 'lp', path: '/profile/user/{userId}/image', scope: 'core:*:*' } as const;
-
 export const getProfileImage = downloading({
-  ...profileImage,
   name: 'read-profile-image',
-  method: 'GET',
-  repeatable: true,
+  call: 'GET /lp/profile/user/{userId}/image',
+  scope: 'core:*:*',
   file: /^image\//i,
 });
 
@@ -38,9 +32,9 @@ export const readProfileImage = <Result>(platform: Platform, userId: number, use
   platform.download(getProfileImage, { path: { userId } }, use);
 
 export const postProfileImage = acknowledged({
-  ...profileImage,
   name: 'update-profile-image',
-  method: 'POST',
+  call: 'POST /lp/profile/user/{userId}/image',
+  scope: 'core:*:*',
   // It replaces the image.
   repeatable: true,
 });

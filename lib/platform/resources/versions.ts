@@ -4,12 +4,9 @@ import { reading } from '../client/operation.ts';
 
 export const getVersions = reading({
   name: 'list-versions',
-  method: 'GET',
-  component: undefined,
-  path: '/versions/',
+  call: 'GET /versions/',
   scope: undefined,
   anonymous: true,
-  repeatable: true,
   answer: z.array(
     z.looseObject({
       ProductCode: z.string(),

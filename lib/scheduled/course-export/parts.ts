@@ -6,13 +6,25 @@ import type { Platform } from '../../platform/client/client.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { undefinedIfNotFound } from '../../platform/client/not-found.ts';
 import type { Operation } from '../../platform/client/operation.ts';
-import { getAssessment, readAssessment } from '../../platform/resources/assessments.ts';
-import { getClasslistPages, listClasslist } from '../../platform/resources/classlists.ts';
-import { getCourseImage, readCourseImage } from '../../platform/resources/courses.ts';
+import {
+  getAssessment,
+  getQuizAttempts,
+  listQuizAttempts,
+  readAssessment,
+} from '../../platform/resources/assessments.ts';
+import {
+  getClasslistPages,
+  getGroups,
+  listClasslist,
+  listGroups,
+} from '../../platform/resources/classlists.ts';
 import { getGradeObjects, listGradeObjects } from '../../platform/resources/grade-objects.ts';
-import { getGroups, listGroups } from '../../platform/resources/groups.ts';
-import { getOrgUnit, getOrgUnits } from '../../platform/resources/org-units.ts';
-import { getQuizAttempts, listQuizAttempts } from '../../platform/resources/quiz-attempts.ts';
+import {
+  getCourseImage,
+  getOrgUnit,
+  getOrgUnits,
+  readCourseImage,
+} from '../../platform/resources/org-units.ts';
 
 const ids = z.array(platformId).transform((all) => [...new Set(all)]);
 const word = z.string().regex(/^\w+$/, 'must be one word');

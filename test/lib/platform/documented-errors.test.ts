@@ -4,7 +4,6 @@ import type { Credential } from '../../../lib/platform/auth/auth.ts';
 import type { Platform } from '../../../lib/platform/client/client.ts';
 import { failureOf } from '../../../lib/platform/client/failure-of.ts';
 import { isFileAnswer, type Operation } from '../../../lib/platform/client/operation.ts';
-import { postEnrollment } from '../../../lib/platform/resources/enrollments.ts';
 import { operations } from '../../../lib/platform/resources/operations.ts';
 import { documentedErrors, type ErrorRow, refusalsEverywhere, routeOf } from './documented-errors.ts';
 import { keysOf, localPlatform } from './local-client.ts';
@@ -70,21 +69,5 @@ describe('the token entry path', () => {
       404,
       expect.stringContaining('html'),
     ]);
-  });
-
-  test('that an API call is sent to by a redirect is told as a redirect, and not followed', async () => {
-    const then = { status: 302, headers: { Location: '/svc/error/404/log?targetUrl=%2Fx%3Fx_a%3D1' } };
-    await local.control('POST faults', { match: { method: 'POST' }, then });
-    const error = await errorOf(
-      local.as(100).platform.call(postEnrollment, { json: { OrgUnitId: 2001, UserId: 303, RoleId: 110 } }),
-    );
-    expect(error.refused).toMatchObject({ status: 302, title: 'Redirect', detail: 'to /svc/error/404/log' });
-    expect(failureOf(error)).toMatchObject({
-      kind: 'intercepted',
-      remedy: expect.stringMatching(
-        /a proxy, a firewall, a login.*\/enrollments\/ .*no slash at its end.*“create-enrollment”/,
-      ),
-    });
-    expect(await local.requests()).toHaveLength(1);
   });
 });

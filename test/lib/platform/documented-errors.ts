@@ -1,16 +1,16 @@
 import type { Failure } from '../../../lib/message/failure.ts';
 import { filePart, jsonPart, multipart } from '../../../lib/platform/client/multipart.ts';
-import { acknowledged, type Operation } from '../../../lib/platform/client/operation.ts';
+import type { Operation } from '../../../lib/platform/client/operation.ts';
 import type { RefusedCall } from '../../../lib/platform/client/platform-error.ts';
 import type { CallInput } from '../../../lib/platform/client/request.ts';
 import { getAssessment } from '../../../lib/platform/resources/assessments.ts';
 import { postTopic } from '../../../lib/platform/resources/content.ts';
-import { postDemographicsField } from '../../../lib/platform/resources/demographics.ts';
 import { postEnrollment } from '../../../lib/platform/resources/enrollments.ts';
 import { postGradeObject, putGradeObject } from '../../../lib/platform/resources/grade-objects.ts';
 import { putGradeValue } from '../../../lib/platform/resources/grades.ts';
 import { putLtiLink } from '../../../lib/platform/resources/lti-links.ts';
 import { operations, refusedOperations } from '../../../lib/platform/resources/operations.ts';
+import { postDemographicsField } from '../../../lib/platform/resources/user-attributes.ts';
 import { routes } from '../../local/platform/api.ts';
 import { matcher, type Route } from '../../local/platform/route.ts';
 import { fileOf } from './local-client.ts';
@@ -31,7 +31,10 @@ const gradeValue = { ...course, gradeObjectId: 5001, userId: 301 };
 
 // There is no such call in the client: the platform's answer to it is the reason.
 const [{ reason: _, ...refusedOperation }] = refusedOperations;
-const deleteGradeValue = acknowledged({ ...refusedOperation, scope: undefined, repeatable: true });
+const deleteGradeValue: Operation<undefined> = {
+  ...refusedOperation,
+  ...{ scope: undefined, repeatable: true, answer: 'acknowledged' },
+};
 
 const binding = {
   status: 400,

@@ -28,9 +28,7 @@ process.on('message', ({ url, repeatable, sleptMs }: Wish) => {
   Date.now = () => before() + sleptMs;
   const declared = acknowledged({
     name: 'x',
-    method: 'POST',
-    component: undefined,
-    path: '/x',
+    call: 'POST /x',
     scope: undefined,
     repeatable,
   });

@@ -1,15 +1,8 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { type Credential, createAuthenticator } from '../../../lib/platform/auth/auth.ts';
-import {
-  type CallContext,
-  createPlatformClient,
-  type Platform,
-  type PlatformOptions,
-} from '../../../lib/platform/client/client.ts';
-import type { CallReport } from '../../../lib/runtime/telemetry/call-report.ts';
+import type { Credential } from '../../../lib/platform/auth/auth.ts';
 import { control } from '../../local/controls.ts';
 import { type LocalPlatform, startPlatform } from '../../local/platform/server.ts';
-import { clientOptions } from './servers.ts';
+import { clientAt } from './servers.ts';
 
 export type Row = Record<string, unknown>;
 
@@ -25,32 +18,17 @@ export const keysOf = (userId: number): Credential => ({
 /** The local platform for a test file, back to its default seed before each test, and clients for it. */
 export const localPlatform = () => {
   let platform: LocalPlatform;
-  const closing: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
     platform = await startPlatform();
   });
   beforeEach(() => control(platform.url, 'POST reset'));
-  afterAll(async () => {
-    await Promise.all(closing.map((close) => close()));
-    await platform.close();
-  });
+  afterAll(() => platform.close());
 
   /** The platform as a credential's user sees it, and what each call reported. */
-  const as = (
-    credential: number | Credential,
-    { operations, ...options }: Partial<PlatformOptions> & Pick<CallContext, 'operations'> = {},
-  ): { platform: Platform; reports: CallReport[] } => {
+  const as = (credential: number | Credential, options: Parameters<typeof clientAt>[1] = {}) => {
     const given = typeof credential === 'number' ? keysOf(credential) : credential;
-    const credentials = { read: async () => ({ credential: given, version: '1' }), refuse: () => undefined };
-    const client = createPlatformClient(
-      { ...clientOptions(platform.url), ...options },
-      createAuthenticator(credentials),
-    );
-    closing.push(client.close);
-    const reports: CallReport[] = [];
-    const { signal } = new AbortController();
-    const attempt = { actor: undefined, signal, onCall: (report: CallReport) => void reports.push(report) };
-    return { platform: client.for(operations ? { ...attempt, operations } : attempt), reports };
+    const read = async () => ({ credential: given, version: '1' });
+    return clientAt(platform.url, { credentials: { read, refuse: () => undefined }, ...options });
   };
 
   return {

@@ -6,7 +6,11 @@ import { inspect } from 'node:util';
 import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { type Credentials, createAuthenticator } from '../../../lib/platform/auth/auth.ts';
-import { createPlatformClient, type PlatformOptions } from '../../../lib/platform/client/client.ts';
+import {
+  type CallContext,
+  createPlatformClient,
+  type PlatformOptions,
+} from '../../../lib/platform/client/client.ts';
 import { acknowledged, reading } from '../../../lib/platform/client/operation.ts';
 import { PlatformError } from '../../../lib/platform/client/platform-error.ts';
 import type { CallReport } from '../../../lib/runtime/telemetry/call-report.ts';
@@ -111,8 +115,10 @@ export const clientAt = (
   {
     credentials = fixedCredentials,
     nowMs = Date.now,
+    operations,
     ...options
-  }: Partial<PlatformOptions> & { credentials?: Credentials; nowMs?: () => number } = {},
+  }: Partial<PlatformOptions> &
+    Pick<CallContext, 'operations'> & { credentials?: Credentials; nowMs?: () => number } = {},
 ) => {
   const client = createPlatformClient(
     { ...clientOptions(baseUrl), ...options },
@@ -121,19 +127,22 @@ export const clientAt = (
   onTestFinished(() => client.close());
   const reports: CallReport[] = [];
   const platformOf = (actor?: string, signal: AbortSignal = new AbortController().signal) =>
-    client.for({ actor, signal, onCall: (report) => void reports.push(report) });
+    client.for({
+      ...{ actor, signal, onCall: (report) => void reports.push(report) },
+      ...(operations && { operations }),
+    });
   return { client, platform: platformOf(), platformOf, reports };
 };
 
-const declared = { method: 'POST', component: 'lp', path: '/things/{id}', scope: undefined } as const;
+const declared = { call: 'POST /lp/things/{id}', scope: undefined } as const;
 const answer = z.looseObject({ Id: z.number() });
 
 /** One operation of each sort, for what holds of all of them. */
 export const operations = {
-  repeatable: acknowledged({ ...declared, name: 'set-thing', method: 'PUT', repeatable: true }),
-  once: acknowledged({ ...declared, name: 'add-thing', repeatable: false }),
-  read: reading({ ...declared, name: 'read-thing', method: 'GET', repeatable: true, answer }),
-  readOnce: reading({ ...declared, name: 'make-thing', repeatable: false, answer }),
+  repeatable: acknowledged({ ...declared, name: 'set-thing', call: 'PUT /lp/things/{id}', repeatable: true }),
+  once: acknowledged({ ...declared, name: 'add-thing' }),
+  read: reading({ ...declared, name: 'read-thing', call: 'GET /lp/things/{id}', answer }),
+  readOnce: reading({ ...declared, name: 'make-thing', answer }),
 };
 
 /** The error with which a call of the platform must fail. */

@@ -1,5 +1,5 @@
 import { failureOf } from '../../../platform/client/failure-of.ts';
-import { acknowledged } from '../../../platform/client/operation.ts';
+import type { Operation } from '../../../platform/client/operation.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { type ConnectionReport, checkConnection } from '../../stage/connection/check.ts';
@@ -108,12 +108,12 @@ const groupsStillRefused = async (
   return refused;
 };
 
-const reading = (path: string) =>
-  acknowledged({
-    name: 'probe',
-    method: 'GET',
-    component: undefined,
-    path,
-    scope: undefined,
-    repeatable: true,
-  });
+const reading = (path: string): Operation<undefined> => ({
+  name: 'probe',
+  method: 'GET',
+  component: undefined,
+  path,
+  scope: undefined,
+  repeatable: true,
+  answer: 'acknowledged',
+});

@@ -24,10 +24,7 @@ export const oauthSecretIn = ({
 const fieldsIn = (text: string): Record<string, unknown> | undefined =>
   z.record(z.string(), z.unknown()).safeParse(jsonIn(text)).data;
 
-/**
- * A digest of what tokens are requested with: the refresh token, which can be used once whatever else changes in the secret;
- * without one, the secret's version.
- */
+/** A digest of what tokens are requested with: the refresh token, which can be used once; without one, the secret's version. */
 export const stateOf = ({ credential, version }: OAuthSecret): string =>
   digest(credential.grant === 'refresh_token' ? `refresh ${credential.refreshToken}` : `version ${version}`);
 

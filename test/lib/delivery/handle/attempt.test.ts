@@ -31,8 +31,9 @@ const visibilityMs = 720 * second;
 const hiddenMs = visibilityMs + 45 * 60 * second;
 
 const putThing = acknowledged({
-  ...{ name: 'put-thing', method: 'POST', component: 'le', path: '/things' },
-  ...{ scope: undefined, repeatable: false },
+  name: 'put-thing',
+  call: 'POST /le/things',
+  scope: undefined,
 });
 /** A call that has reached the platform, and may have had its effect. */
 const acted: CallReport = {

@@ -34,9 +34,7 @@ const hour = 3_600 * second;
 
 const putThing = acknowledged({
   name: 'put-thing',
-  method: 'PUT',
-  component: 'le',
-  path: '/things/{id}',
+  call: 'PUT /le/things/{id}',
   scope: undefined,
   repeatable: true,
 });

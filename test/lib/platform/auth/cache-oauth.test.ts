@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Failure } from '../../../../lib/message/failure.ts';
-import { createAuthenticator } from '../../../../lib/platform/auth/auth.ts';
-import { createPlatformClient } from '../../../../lib/platform/client/client.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { whoAmI } from '../../../../lib/platform/resources/users.ts';
-import { clientOptions } from '../servers.ts';
+import { clientAt } from '../servers.ts';
 import { minuteMs, service, tokenWorld } from './token-refresh/fixture.ts';
 
 /** A container of a function that reads the service's token from its secret. */
@@ -14,12 +12,7 @@ const readingWorld = async (tokens: object = {}) => {
   const secret = { ...world.oauthClient, grant: 'client_credentials', accessToken: first };
   await world.create(service, { ...secret, ...tokens });
   const nowMs = () => world.clock.nowMs;
-  const client = createPlatformClient(
-    clientOptions(world.platform.url),
-    createAuthenticator(world.reader(), nowMs),
-  );
-  const { signal } = new AbortController();
-  const platform = client.for({ actor: undefined, signal, onCall: () => {} });
+  const { platform } = clientAt(world.platform.url, { credentials: world.reader(), nowMs });
   const failing = async (call: Promise<unknown>): Promise<Failure> =>
     call.then(
       () => Promise.reject(new Error('it succeeded')),

@@ -6,13 +6,7 @@ import type { Download, Use } from '../../../../lib/platform/client/download.ts'
 import { acknowledged, downloading } from '../../../../lib/platform/client/operation.ts';
 import { answering, clientAt, errorOf, handling, operations } from '../servers.ts';
 
-const declared = {
-  method: 'GET',
-  component: 'lp',
-  path: '/files/{id}',
-  scope: undefined,
-  repeatable: true,
-} as const;
+const declared = { call: 'GET /lp/files/{id}', scope: undefined } as const;
 const getFile = downloading({ ...declared, name: 'read-file' });
 const getImage = downloading({ ...declared, name: 'read-image', file: /^image\//i });
 const path = { id: 1 };

@@ -55,14 +55,6 @@ const isClosed = async (state: { closed: boolean }) => {
 const head = (status: string, ...lines: string[]) => `HTTP/1.1 ${[status, ...lines].join('\r\n')}\r\n\r\n`;
 
 describe('connections', () => {
-  test('serve one repeatable call after the other', async () => {
-    const { url, connections } = await answering();
-    const { platform } = clientAt(url);
-    for (let call = 0; call < 20; call += 1) await platform.call(operations.repeatable, { path });
-    // A connection is checked for a turn of the event loop before it is used again, so that two take turns.
-    expect(connections()).toBeLessThanOrEqual(2);
-  });
-
   test('are not shared by calls that must not be sent twice', async () => {
     const { url, connections } = await answering();
     const { platform } = clientAt(url);

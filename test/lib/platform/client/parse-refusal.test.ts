@@ -5,6 +5,7 @@ import {
   errorWords,
   likenessToError,
 } from '../../../../lib/platform/client/json-error.ts';
+import { undefinedIfNotFound } from '../../../../lib/platform/client/not-found.ts';
 import { isKnownError, parseRefusal, typeIn } from '../../../../lib/platform/client/parse-refusal.ts';
 import {
   isApiOwn,
@@ -245,10 +246,8 @@ describe('an answer that is no success', () => {
     const told = toldBy(400, problem('y'.repeat(500), 400, long, long), {
       'x-request-id': 'r'.repeat(4_000),
     });
-    const { title, detail, type, requestId } = told;
-    expect([title, detail, type, requestId].map((text) => String(text).length)).toEqual([
-      200, 2_000, 100, 200,
-    ]);
+    const lengths = [told.title, told.detail, told.type, told.requestId].map((text) => `${text}`.length);
+    expect(lengths).toEqual([200, 2_000, 100, 200]);
   });
 
   test('names no scope that its own limit has cut', () => {
@@ -310,18 +309,7 @@ describe('an error body without end', () => {
     expect(refused).toMatchObject({ status: 409, title: 'So far', cutOff: true });
   });
 
-  test.each([
-    '<script',
-    '<title',
-    '<a',
-    '<!doctype ',
-    '</',
-    '?a',
-    'required: a',
-    'x_c=',
-    'bearer ',
-    '{"type":"',
-  ])(
+  test.each('<script|<title|<a|<!doctype |</|?a|required: a|x_c=|bearer |{"type":"'.split('|'))(
     'is read within the time of a test, whatever it repeats: %s',
     (piece) => {
       const body = `insufficient scope ${piece.repeat(Math.ceil(maxErrorBytes / piece.length))}`;
@@ -536,21 +524,9 @@ describe('what a refusal says is missing', () => {
 describe('the words that decide', () => {
   const detailOf = (detail: string) => toldBy(403, JSON.stringify({ title: 'T', detail })).detail as string;
   test.each([
-    'invalid token',
-    'Expired Token',
-    'invalidtoken',
-    'invalid \t\n token',
-    'invalid_token',
-    'invalid-token',
-    'invalid&nbsp;token',
-    'token invalid',
-    'token is invalid',
-    'token has expired',
-    'token expired',
-    'timestamp out of range',
-    'insufficient scope',
-    'no scope defined',
-    'no scopes defined',
+    ...'invalid token|Expired Token|invalidtoken|invalid \t\n token|invalid_token|invalid-token'.split('|'),
+    ...'invalid&nbsp;token|token invalid|token is invalid|token has expired|token expired'.split('|'),
+    ...'timestamp out of range|insufficient scope|no scope defined|no scopes defined'.split('|'),
     'securityVariableName',
   ])('are kept wherever they stand: %s', (words) => {
     expect(detailOf(`${'so '.repeat(1_000)}${words} `).startsWith(`…${words}`)).toBe(true);
@@ -793,24 +769,11 @@ describe('what a refusal means', () => {
   });
 
   test.each(
-    [
-      ...[
-        'Not Found',
-        'HTTP ERROR 404',
-        '/svc/api/things/Jane is NOT found',
-        'a, an, the, that, this, those: 7',
-      ],
-      ...['no such page', 'pages were', 'was is be does could cannot exist exists', 'on for with of here'],
-      ...['unreadable json, errors', 'resource resources', 'path paths', 'route routes', 'uri uris url urls'],
-      ...[
-        'api apis',
-        'endpoint endpoints',
-        'method methods',
-        'get put post delete',
-        'version versions supported',
-      ],
-      ...['server values', 'request requested', 'match matched matches', ''],
-    ].map((words) => [words.replace('were', 'was')]),
+    `
+    Not Found|HTTP ERROR 404|/svc/api/things/Jane is NOT found|a, an, the, that, this, those: 7|no such page|pages was
+    was is be does could cannot exist exists|on for with of here|unreadable json, errors|resource resources|path paths
+    route routes|uri uris url urls|api apis|endpoint endpoints|method methods|get put post delete
+    version versions supported|server values|request requested|match matched matches|`.split(/\||\n/),
   )('is a path that is not there: %s', (detail) => {
     expect(notFoundWords(of(404, { detail }))).toBe('');
   });
@@ -823,6 +786,24 @@ describe('what a refusal means', () => {
   ])('is what is not there: %s', (title, words) => {
     expect(notFoundWords(of(404, { title }))).toBe(words);
     expect(notFoundWords(of(404, { title, form: 'page' }))).toBe('');
+  });
+
+  test.each<[keyof typeof operations, RefusedCall | undefined, RegExp | undefined, boolean]>([
+    ['read', of(404), undefined, true],
+    ['read', of(404, { form: 'page' }), undefined, false],
+    ['read', of(410, { form: 'error' }), undefined, false],
+    ['read', undefined, undefined, false],
+    ['read', of(404, { form: 'error', title: 'Grade not found' }), /grade/i, true],
+    ['read', of(404, { form: 'error', title: 'User not found' }), /grade/i, false],
+    ['read', of(404, { form: 'text', title: 'Grade not found' }), /grade/i, false],
+    ['repeatable', of(404, { form: 'error', title: 'User not found' }), undefined, true],
+    ['repeatable', of(404, { form: 'error', title: 'Not Found' }), undefined, false],
+  ])('is that a resource does not exist: %s %j %s', async (name, refused, resource, isAbsent) => {
+    const facts = { operation: operations[name], call: 'x', message: 'm', refused, sent: true };
+    const call = undefinedIfNotFound(Promise.reject(new PlatformError(facts)), resource);
+    expect(await call.catch((error: unknown) => error)).toEqual(
+      isAbsent ? undefined : expect.any(PlatformError),
+    );
   });
 
   test('is in all that it says, without escapes', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { expectedBy } from '../../../../lib/platform/client/describe-schema.ts';
 import { respelled } from '../../../../lib/platform/client/respell.ts';
 import { identifier, pageOf } from '../../../../lib/platform/resources/paging.ts';
 
@@ -90,13 +89,4 @@ describe('an id that the platform gives', () => {
     const page = { PagingInfo: { Bookmark: 2 ** 53, HasMoreItems: true }, Items: [] };
     expect(pageOf(link).safeParse(page).error?.issues[0]?.path).toEqual(['bookmark']);
   });
-});
-
-test('a schema is described like the JSON that came', () => {
-  expect(expectedBy(link)).toBe(
-    '{ Id: number, Name: string or null, Points?: number or null, IsOpen?: boolean, Type?: { Id: number, … }, Files?: an array of { Size: number, … } or null, … }',
-  );
-  expect(expectedBy(pageOf(z.looseObject({ Id: z.number() })))).toBe(
-    'a list, or a page, of { Id: number, … }',
-  );
 });

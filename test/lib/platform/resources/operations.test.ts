@@ -12,18 +12,15 @@ import {
 } from '../../../../lib/platform/resources/configuration-variables.ts';
 import { readTopicFile, replaceTopicFile } from '../../../../lib/platform/resources/content.ts';
 import {
-  createDemographicsField,
-  listDemographicsDataTypes,
-} from '../../../../lib/platform/resources/demographics.ts';
-import {
   createEPortfolioObject,
   readEPortfolioObject,
   updateEPortfolioObject,
 } from '../../../../lib/platform/resources/e-portfolio.ts';
 import { createEnrollment, listMyEnrollments } from '../../../../lib/platform/resources/enrollments.ts';
-import { deleteGradeValue } from '../../../../lib/platform/resources/grades.ts';
 import { operations } from '../../../../lib/platform/resources/operations.ts';
 import {
+  createDemographicsField,
+  listDemographicsDataTypes,
   readUserAttributes,
   updateUserAttributes,
 } from '../../../../lib/platform/resources/user-attributes.ts';
@@ -58,12 +55,6 @@ describe('the list of operations', () => {
       expect([name, method !== 'GET' || repeatable]).toEqual([name, true]);
       expect([name, scope === undefined]).toEqual([name, anonymous === true]);
     }
-  });
-
-  test('has no deletion of a grade value: who asks for it is told why', () => {
-    expect(deleteGradeValue).toThrow(
-      /cannot be deleted: the platform answers DELETE with 405 Method Not Allowed/,
-    );
   });
 });
 

@@ -7,11 +7,8 @@ import { type Arrived, answering, clientAt, errorOf, handling } from '../servers
 
 const listThings = reading({
   name: 'list-things',
-  method: 'GET',
-  component: 'le',
-  path: '/{orgUnitId}/things/',
+  call: 'GET /le/{orgUnitId}/things/',
   scope: undefined,
-  repeatable: true,
   answer: pageOf(z.looseObject({ Id: z.number() })),
 });
 const path = { orgUnitId: 7 };
@@ -121,6 +118,18 @@ describe('a list', () => {
       { at: own, query: {} },
       { at: own, query: { bookmark: 'b' } },
     ]);
+  });
+
+  test('with an address that holds an old proof is proved once, by the new one', async () => {
+    const urls: URL[] = [];
+    const { url } = await handling((request, response) => {
+      urls.push(new URL(request.url!, 'http://any'));
+      const Next = urls.length === 1 ? `${own}?bookmark=b&x_a=old&x_c=old&x_e=old&x_t=1` : null;
+      response.end(JSON.stringify({ Objects: [], Next }));
+    });
+    await collected(itemsOf(clientAt(url).platform, listThings, { path }));
+    const names = [...urls[1]!.searchParams.keys()].sort();
+    expect(names).toEqual(['bookmark', 'x_a', 'x_b', 'x_c', 'x_d', 'x_t']);
   });
 
   test('is asked for no further than it is used', async () => {

@@ -1,6 +1,6 @@
-import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { findMySubmission, uploadMySubmission } from '../../../../lib/platform/resources/submissions.ts';
+import { fileOf } from '../local-client.ts';
 import { answering, clientAt, errorOf } from '../servers.ts';
 
 const folder = { orgUnitId: 6606, folderId: 7 };
@@ -55,37 +55,14 @@ describe('a submission is looked for', () => {
   });
 });
 
-describe('a submission that was taken', () => {
-  const fileOf = (bytes: number) => ({
-    ...{ fileName: 'a.txt', contentType: 'text/plain' },
-    file: { bytes, stream: () => Readable.from([Buffer.alloc(bytes)]) },
-  });
-  const uploadTo = async (list: { status?: number; body: string }) => {
-    const { url } = await answering(({ method }) => (method === 'POST' ? {} : list));
-    const openFiles = async () => [fileOf(5)];
-    return uploadMySubmission(clientAt(url).platform, folder, { comment: '', openFiles });
-  };
-
-  test.each<[string, RegExp, { status?: number; body: string }]>([
-    ['is not shown', /answered with a success, but does not show the files$/, { body: '[]' }],
-    [
-      'cannot be read for want of a scope',
-      /could not be read: GET \S+ answered with 403; reading requires dropbox:folders:read$/,
-      {
-        status: 403,
-        body: JSON.stringify({
-          title: 'Not Authorized',
-          detail: 'Insufficient scope to call API. Required: dropbox:folders:read',
-        }),
-      },
-    ],
-    ['is listed in another shape', /could not be read: GET \S+ the answer lacks/, { body: '{}' }],
-  ])('and %s is told as such, with the reason', async (_, message, list) => {
-    const error = await errorOf(uploadTo(list));
-    expect(error).toMatchObject({
-      acceptedUnverified: true,
-      mayHaveActed: true,
-      message: expect.stringMatching(message),
-    });
-  });
+const scope = 'Insufficient scope to call API. Required: dropbox:folders:read';
+test.each([
+  [200, '[]', /^answered with a success, but does not show the files$/],
+  [403, scope, /could not be read: GET \S+ answered with 403; reading requires dropbox:folders:read$/],
+])('a submission that was taken, and then is not shown, is told with the reason: %i %s', async (...row) => {
+  const [status, body, message] = row;
+  const { url } = await answering(({ method }) => (method === 'POST' ? {} : { status, body }));
+  const upload = { comment: '', openFiles: async () => [fileOf('hello')] };
+  const error = await errorOf(uploadMySubmission(clientAt(url).platform, folder, upload));
+  expect(error).toMatchObject({ acceptedUnverified: true, message: expect.stringMatching(message) });
 });

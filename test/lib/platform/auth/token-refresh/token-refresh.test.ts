@@ -427,29 +427,6 @@ test('no token, secret or key is ever logged', async () => {
   expect(refresher.text()).toContain('authorize again');
 });
 
-describe('what AWS refuses', () => {
-  test.each([
-    ['a secret that may not be read', { action: 'GetSecretValue', name: service }],
-    ['a secret that may not be written', { action: 'PutSecretValue' }],
-    ['secrets that may not be listed', { action: 'ListSecrets' }],
-  ])('%s has failed, and calls a person at once', async (_, given) => {
-    const world = await tokenWorld();
-    await world.create(service, await world.byRefreshToken());
-    await world.secretFault({ ...given, status: 400, type: 'AccessDeniedException' });
-    const container = world.container();
-    expect(await container.run()).toMatchObject({ failed: 1, waiting: 0 });
-    expect(container.errors()).toContainEqual(
-      expect.objectContaining({ reason: expect.stringMatching(/^AWS refuses .*AccessDeniedException/) }),
-    );
-    expect(container.metrics()).toContainEqual(
-      expect.objectContaining({ function: 'token-refresh', kind: 'aws-refused', Refusals: [1] }),
-    );
-    expect(container.metrics()).toContainEqual(
-      expect.objectContaining({ outcome: 'failed', TokenRefreshes: [1] }),
-    );
-  });
-});
-
 test('a secret that only a person can correct is counted with every run, until somebody has', async () => {
   const world = await tokenWorld();
   await world.create(service, { ...(await world.byRefreshToken()), tokenUrl: 'nowhere' });

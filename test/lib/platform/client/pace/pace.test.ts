@@ -57,51 +57,36 @@ const containerAt = (options: PaceOptions = {}) => {
   return { pace, pass, freeze, ask, answer, goIn, nowMs: () => now };
 };
 
-/** A container on a platform that grants so many calls a window to all, and tells so unless it is silent about it. */
-const beside = (
-  platform: { calls: number; seconds?: number; tells?: boolean },
-  options: PaceOptions = {},
-) => {
-  const container = containerAt(options);
-  let windowEndsMs = 0;
-  let remaining = 0;
-  const counted = { granted: 0, refused: 0 };
-  const gone: Record<Priority, number> = { urgent: 0, normal: 0, bulk: 0 };
+/** A container that always calls, on a platform that grants so many calls a window and tells so. */
+const calling = (calls: number, seconds: number, priorities: readonly Priority[] = ['urgent']) => {
+  const container = containerAt();
+  let [windowEndsMs, remaining] = [0, 0];
+  let counted = { granted: 0, refused: 0, of: { urgent: 0, normal: 0, bulk: 0 } };
   const call = (): void => {
     const sentMs = container.nowMs();
-    if (sentMs >= windowEndsMs)
-      [windowEndsMs, remaining] = [sentMs + (platform.seconds ?? 60) * 1_000, platform.calls * 10];
+    if (sentMs >= windowEndsMs) [windowEndsMs, remaining] = [sentMs + seconds * 1_000, calls * 10];
     const isGranted = remaining >= 10;
     if (isGranted) remaining -= 10;
     counted[isGranted ? 'granted' : 'refused'] += 1;
     const resetSeconds = Math.ceil((windowEndsMs - sentMs) / 1_000);
     container.pace.learn({
-      ...{ sentMs, status: isGranted ? 200 : 429 },
-      ...(platform.tells !== false && { remaining, resetSeconds, cost: 10 }),
+      ...{ sentMs, status: isGranted ? 200 : 429, remaining, resetSeconds, cost: 10 },
       ...(!isGranted && { retryAfterSeconds: resetSeconds }),
     });
   };
-  let going: Priority[] = [];
-  const always = (priority: Priority): void =>
-    void container.pace.ask(priority, Number.POSITIVE_INFINITY, (asked) => {
-      if (asked.turn) going.push(priority);
-    });
-  const live = (ms: number): typeof counted => {
-    const before = { ...counted };
+  const next = priorities.map((priority) => ({ priority, told: container.ask(priority) }));
+  return (ms: number): typeof counted => {
+    counted = { granted: 0, refused: 0, of: { urgent: 0, normal: 0, bulk: 0 } };
     for (let passed = 0; passed < ms; passed += 50) {
-      for (let some = going; some.length > 0; some = going) {
-        going = [];
-        for (const priority of some) {
-          gone[priority] += 1;
+      for (const each of next)
+        for (; each.told.asked?.turn; each.told = container.ask(each.priority)) {
+          counted.of[each.priority] += 1;
           call();
-          always(priority);
         }
-      }
       container.pass(50);
     }
-    return { granted: counted.granted - before.granted, refused: counted.refused - before.refused };
+    return counted;
   };
-  return { ...container, always, live, counted, gone };
 };
 
 describe('before the first answer', () => {
@@ -124,14 +109,6 @@ describe('a platform that tells no headers', () => {
     answer();
     expect(goIn(0, 10_000)).toBe(10_000);
   });
-  test('is asked for as much as it takes: nine tenths and more, with one refusal in a hundred at most', () => {
-    const { always, live } = beside({ calls: 600, tells: false });
-    always('normal');
-    live(30 * 60_000);
-    const { granted, refused } = live(60 * 60_000);
-    expect(granted).toBeGreaterThan(0.9 * 60 * 600);
-    expect(refused / (granted + refused)).toBeLessThan(0.01);
-  });
   test('gets an even part of the cap from each container that may run', () => {
     const { ask, answer, goIn } = containerAt({ callsPerMinute: 600, containers: 10 });
     ask();
@@ -143,28 +120,12 @@ describe('a platform that tells no headers', () => {
 });
 
 describe('a platform that tells its budget', () => {
-  test('is asked for all of it, and refuses nothing', () => {
-    const { always, live } = beside({ calls: 600 });
-    always('urgent');
-    live(60_000);
-    const { granted, refused } = live(20 * 60_000);
-    expect(granted).toBeGreaterThan(0.98 * 20 * 600);
-    expect(refused).toBe(0);
-  });
   test('is not asked for all of it at once', () => {
     const { ask, answer, goIn } = containerAt();
     ask();
     answer({ remaining: 50_000, resetSeconds: 60, cost: 10 });
     // Of 83 calls a second for the whole fleet.
     expect(goIn(1_000, 1_000)).toBeLessThan(20);
-  });
-  test('is asked for no more than the cap, by all clients together', () => {
-    const { always, live } = beside({ calls: 600 }, { callsPerMinute: 300 });
-    always('urgent');
-    live(120_000);
-    const { granted } = live(10 * 60_000);
-    expect(granted).toBeGreaterThan(0.9 * 10 * 300);
-    expect(granted).toBeLessThan(1.02 * 10 * 300);
   });
   test('is left alone until its window ends where nearly nothing is left', () => {
     const { ask, answer, pass } = containerAt();
@@ -201,8 +162,7 @@ describe('a platform that tells its budget', () => {
 
 describe('a platform’s windows', () => {
   test.each([10, 30, 60, 3_600])('of %i seconds are used', (seconds) => {
-    const { always, live } = beside({ calls: 10 * seconds, seconds });
-    always('urgent');
+    const live = calling(10 * seconds, seconds);
     live(2 * seconds * 1_000);
     const { granted, refused } = live(10 * seconds * 1_000);
     expect(granted).toBeGreaterThan(0.9 * 10 * 10 * seconds);
@@ -237,15 +197,11 @@ describe('a clock', () => {
   });
 });
 
-describe('classes', () => {
-  test('share what there is, the more urgent the more, and none starves', () => {
-    const { live, always, counted, gone } = beside({ calls: 6_000 });
-    for (const each of ['urgent', 'normal', 'bulk'] as const) always(each);
-    live(10 * 60_000);
-    expect(gone.urgent).toBeGreaterThan(gone.normal);
-    expect(gone.normal).toBeGreaterThan(gone.bulk);
-    expect(gone.bulk).toBeGreaterThan(0.02 * counted.granted);
-  });
+test('classes share what there is, the more urgent the more, and none starves', () => {
+  const { of, granted } = calling(6_000, 60, ['urgent', 'normal', 'bulk'])(10 * 60_000);
+  expect(of.urgent).toBeGreaterThan(of.normal);
+  expect(of.normal).toBeGreaterThan(of.bulk);
+  expect(of.bulk).toBeGreaterThan(0.02 * granted);
 });
 
 describe('a refusal', () => {

@@ -1,2 +1,0 @@
-/** In UTC, always with milliseconds, as the platform requires. */
-export const instant = (time: string | Date): string => new Date(time).toISOString();
