@@ -187,6 +187,28 @@ export const kept: { title: string; history: History }[] = [
     },
   },
   {
+    title:
+      'a message comes back each time in a batch with a newer one of its resource: it is not taken for done',
+    history: {
+      ...enrollments(
+        [{ ...usual, comments: false }, usual, usual, { ...usual, comments: false, privateComments: false }],
+        [
+          ...[{ do: 'cache', thing: 0, seconds: 300 } as const, send(1), send(1), send(3), send(1), send(1)],
+          ...[send(4), deliver(0, { count: 4 }), go('well'), deliver(1, { count: 2 }), go('refused')],
+          ...[
+            seconds(130),
+            { do: 'deliver', container: 0, from: 0, count: 1, again: 'in flight' } as const,
+            go('well'),
+            go('well'),
+          ],
+          ...[send(1), day],
+        ],
+      ),
+      family: 'grades',
+      seed: 768,
+    },
+  },
+  {
     title: 'nobody knows whether it was created: its name is not changed before it was looked for',
     history: {
       ...enrollments(

@@ -262,7 +262,10 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     return won ? { kind: 'send', claim, unresolved } : overtaken;
   };
 
-  /** A message that comes back was not done. This writes that down, so that it is never presumed done. */
+  /**
+   * A message that comes back was not done. This writes that down, so that it is never presumed done. False: another container has
+   * written since.
+   */
   const recordReturn = async (known: Known, entry: Entry): Promise<boolean> => {
     const fields = lapsedFields(known.item, entry, nowMs());
     const crashes = 1 + (known.item.fields[fields[0] ?? '']?.crashes ?? 0);
@@ -370,11 +373,19 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
   return {
     graceMs,
     returned: async (entry) => {
-      const found = await table.read(entry.resource);
-      if (found === undefined) return false;
-      const known = knownOf(found, ended.get(entry.resource));
-      await recordReturn(known, entry);
-      return judge(known.item, entry, { nowMs: nowMs(), isolated: false, hiddenMs }).kind === 'isolate';
+      // An attempt on the same resource that ends meanwhile would write back what it found there.
+      await takeTurn(entry.resource);
+      try {
+        for (;;) {
+          const found = await table.read(entry.resource);
+          if (found === undefined) return false;
+          const known = knownOf(found, ended.get(entry.resource));
+          if (await recordReturn(known, entry))
+            return judge(known.item, entry, { nowMs: nowMs(), isolated: false, hiddenMs }).kind === 'isolate';
+        }
+      } finally {
+        endTurn(entry.resource);
+      }
     },
     claim: async (entry, options) => {
       await takeTurn(entry.resource);

@@ -283,6 +283,45 @@ describe('a message that may be sent twice without harm', () => {
     expect(await told(container(), replay)).toBe('send');
   });
 
+  describe('is not superseded by a newer one that came back while another message', () => {
+    const [back, another] = [
+      repeatable('3', { fields: ['grade', 'comments'] }),
+      repeatable('4', { fields: ['grade'] }),
+    ].map((entry) => () => ({ ...entry, resource }));
+    const toldOfOlder = () => {
+      pass(hiddenMs);
+      return told(container(), repeatable('2', { fields: ['comments'] }));
+    };
+
+    test('was at work in the same container, and had no effect', async () => {
+      await attempt(container(), back!());
+      pass(settled);
+      const here = container();
+      const verdict = await claim(here, another!());
+      if (verdict.kind !== 'send') throw new Error(verdict.kind);
+      const hasDied = here.returned(back!());
+      await here.end(verdict.claim, 'undone');
+      expect(await hasDied).toBe(true);
+      expect(await toldOfOlder()).toBe('newer 1800');
+    });
+
+    test('was claimed in another container', async () => {
+      await attempt(container(), back!());
+      pass(settled);
+      const table = createLedgerTable({ dynamodb: client, table: 'ledger', nowMs: () => nowMs });
+      let reads = 0;
+      const read: LedgerTable['read'] = async (key) => {
+        const found = await table.read(key);
+        reads += 1;
+        if (reads === 1) await attempt(container(), another!(), 'unknown');
+        return found;
+      };
+      await containerOn({ ...table, read }).returned(back!());
+      expect(reads).toBe(2);
+      expect(await toldOfOlder()).toBe('newer 1800');
+    });
+  });
+
   test('is not superseded by a newer one whose first attempt died and whose second was refused', async () => {
     await attempt(container(), newer!());
     pass(settled);
