@@ -354,6 +354,13 @@ describe('a message that the ledger holds back', () => {
     expect([story, resources]).toEqual([[], []]);
   });
 
+  test('is released where its integration’s actor throws: the next message about the resource has its turn', async () => {
+    const more = { actor: () => lost(), resource: () => 'try-out/shared' };
+    await container(well, more)(recordOf('a'), recordOf('b'));
+    expect(outcomes()).toEqual(['parked defect', 'parked defect']);
+    expect(story).toEqual(['forgotten shared', 'forgotten shared']);
+  });
+
   test('is released where the ledger took so long that the rest of the time is too short', async () => {
     const slow = table({
       claim: async (resource, item, options) => {
