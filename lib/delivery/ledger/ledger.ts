@@ -12,6 +12,7 @@ import {
   type Judgement,
   judge,
   lapsedFields,
+  presumedNewer,
   type Rival,
   standingIn,
   type Unresolved,
@@ -75,6 +76,11 @@ export type LedgerOptions = {
   graceMs: number;
   /** A claimed message that its queue has not delivered again for this time is presumed done, in milliseconds. */
   hiddenMs: number;
+  /**
+   * Those of these SQS messages that are known to wait or to have become letters. A message that comes back tells the ledger so, but
+   * cannot if what its ids of the SIS stood for is no longer known. @throws if it cannot be read.
+   */
+  openOf?: ((messages: readonly string[]) => Promise<ReadonlySet<string>>) | undefined;
   warn(text: string, facts: Record<string, string>): void;
   nowMs(): number;
 };
@@ -106,7 +112,7 @@ type Known = { item: Item; claimId: string; partial?: true };
  * Records what was done to each resource on the platform, and by which message. A repeatable success costs one write, any other
  * attempt two.
  */
-export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOptions): Ledger => {
+export const createLedger = ({ table, graceMs, hiddenMs, openOf, warn, nowMs }: LedgerOptions): Ledger => {
   /** By resource: how its last attempt in this container ended, even if that was not written. */
   const ended = new Map<string, Known>();
   /** Within this container, messages about the same resource take turns instead of waiting for each other's leases. */
@@ -229,6 +235,11 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     return { ...last, item: { ...last.item, fields: { ...found.fields, ...last.item.fields }, seen } };
   };
 
+  const openFields = async (presumed: Map<string, string>): Promise<string[]> => {
+    const open = presumed.size > 0 ? await openOf?.([...presumed.values()]) : undefined;
+    return [...presumed].flatMap(([field, messageId]) => (open?.has(messageId) ? field : []));
+  };
+
   /** Applies the rules and replaces the known claim, unless another container was faster. */
   const goOn = async (
     known: Known,
@@ -236,7 +247,14 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     options: ClaimOptions & { presumedMs?: number },
   ): Promise<Verdict> => {
     const { isolated, presumedMs = hiddenMs } = options;
-    const judgement = judge(known.item, entry, { nowMs: nowMs(), isolated, hiddenMs: presumedMs });
+    const context = { nowMs: nowMs(), isolated, hiddenMs: presumedMs };
+    const judgement = judge(known.item, entry, context);
+    const open = judgement.kind === 'wait' ? [] : await openFields(presumedNewer(known.item, entry, context));
+    if (open.length > 0) {
+      const item = { ...withOutcome({ item: known.item, fields: open }, 'unknown'), claimId: newClaimId() };
+      const isWritten = await replace(entry.resource, known, item);
+      return isWritten ? goOn({ item, claimId: item.claimId }, entry, options) : overtaken;
+    }
     if (judgement.kind !== 'send' && !(await recordReturn(known, entry))) return overtaken;
     if (judgement.kind === 'wait') {
       const { rival, ...wait } = judgement;

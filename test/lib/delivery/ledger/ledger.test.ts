@@ -40,6 +40,7 @@ beforeEach(() => {
   resource = `try-out/${resources}`;
   calls = [];
   warnings = [];
+  open = new Set();
 });
 
 /** Nothing but a fault that is asked for ends a call, however busy the machine is. */
@@ -52,9 +53,12 @@ const client = clientWith(3);
 /** The ledger as one container has it. */
 const container = (dynamodb = client): Ledger =>
   containerOn(createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs }));
+/** SQS’ ids of messages that wait or have become letters, as operators see. */
+let open: Set<string>;
 const containerOn = (table: LedgerTable): Ledger =>
   createLedger({
     ...{ table, graceMs, hiddenMs },
+    openOf: async () => open,
     nowMs: () => nowMs,
     warn: (text, facts) => warnings.push({ text, facts }),
   });
@@ -320,6 +324,18 @@ describe('a message that may be sent twice without harm', () => {
       expect(reads).toBe(2);
       expect(await toldOfOlder()).toBe('newer 1800');
     });
+  });
+
+  test('is not superseded by a newer one that came back, and whose resource was not known any more', async () => {
+    await attempt(container(), newer!());
+    open.add(newer!().messageId);
+    pass(hiddenMs);
+    expect(await told(container(), message!())).toBe('newer 1800');
+    // Whoever claims another field does not take it for superseded either.
+    const both = repeatable('2', { fields: ['whole', 'comments'] });
+    expect(await told(container(), both)).toBe('newer 1800');
+    const replay = repeatable('2', { messageId: 'replay', replays: 1, decidedMs: nowMs });
+    expect(await told(container(), replay)).toBe('send');
   });
 
   test('is not superseded by a newer one whose first attempt died and whose second was refused', async () => {
