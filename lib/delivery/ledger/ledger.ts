@@ -285,15 +285,29 @@ export const createLedger = ({ table, graceMs, hiddenMs, openOf, warn, nowMs }: 
    * written since.
    */
   const recordReturn = async (known: Known, entry: Entry): Promise<boolean> => {
-    const fields = lapsedFields(known.item, entry, nowMs());
+    const done = doneHere(known, entry);
+    const fields = lapsedFields(known.item, entry, nowMs()).filter((field) => !done.includes(field));
     const crashes = 1 + (known.item.fields[fields[0] ?? '']?.crashes ?? 0);
-    if (fields.length === 0) return true;
+    if (fields.length + done.length === 0) return true;
     // Dated now: that its queue delivers it shows that it is still active, which another copy of it waits for.
-    const next = withOutcome({ item: known.item, fields }, 'unknown', () => ({
+    const returned = withOutcome({ item: known.item, fields }, 'unknown', () => ({
       crashes,
       claimedMs: nowMs(),
     }));
+    const next = withOutcome({ item: returned, fields: done }, 'done');
     return replace(entry.resource, known, { ...next, claimId: newClaimId() });
+  };
+
+  /** Fields in which another copy of the message has left no outcome, while this container knows that it was done before. */
+  const doneHere = ({ item }: Known, entry: Entry): string[] => {
+    const here = ended.get(entry.resource)?.item.fields ?? {};
+    const isOwn = (state: Field | undefined): state is Field =>
+      state !== undefined && isSameMessage(state.version, entry.version);
+    return entry.fields.filter((field) => {
+      const [there, known] = [item.fields[field], here[field]];
+      const isOpen = isOwn(there) && there.outcome !== 'done' && item.leaseMs <= nowMs();
+      return isOpen && isOwn(known) && known.outcome === 'done';
+    });
   };
 
   /**

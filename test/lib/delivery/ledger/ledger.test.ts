@@ -191,6 +191,18 @@ describe('a message that may be sent twice without harm', () => {
     expect(await told(elsewhere, message!())).toBe('duplicate');
   });
 
+  test('is a duplicate everywhere once a replay of it, which died elsewhere, comes back to the container that did it', async () => {
+    const here = container();
+    await attempt(here, message!(), 'done');
+    pass(settled);
+    const replay = repeatable('2', { messageId: 'replay', replays: 1 });
+    await attempt(container(), replay);
+    pass(settled);
+    await here.returned(replay);
+    expect(await told(here, replay)).toBe('duplicate');
+    expect(await told(container(), repeatable('2', { messageId: 'copy' }))).toBe('duplicate');
+  });
+
   test('is the only kind whose end is written down later: every other end is known', async () => {
     const here = container();
     const refused = await claim(here, once());
