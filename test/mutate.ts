@@ -42,7 +42,10 @@ const groups: Record<string, { change: string[]; tests: string[] }> = {
     change: ['lib/platform/client/pace/*.ts'],
     tests: ['test/lib/platform/client/pace/*.test.ts'],
   },
-  privacy: { change: ['lib/runtime/privacy/*.ts'], tests: ['test/lib/runtime/privacy/*.test.ts'] },
+  privacy: {
+    change: ['lib/runtime/privacy/*.ts', '!lib/runtime/privacy/shown-ids.ts'],
+    tests: ['test/lib/runtime/privacy/*.test.ts'],
+  },
   reconcile: {
     change: ['classes', 'choose-writes', 'keys', 'selection', 'sis-values', 'upper-bound'].map(
       (name) => `lib/scheduled/reconcile/${name}.ts`,

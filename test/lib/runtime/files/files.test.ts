@@ -26,24 +26,16 @@ afterEach(async () => {
 
 describe('a uri', () => {
   const rules = {
-    hosts: [
-      'files.example.org',
-      'ports.example.org:8443',
-      '*.wild.example',
-      'MÜNCHEN.example:443',
-      '[2001:db8::1]',
-    ],
+    hosts: ['files.example.org', 'ports.example.org:8443', '*.wild.example', 'MÜNCHEN.example:443'],
     allowLoopback: false,
   };
 
   test.each([
-    ['s3://bucket/key.png', 'bucket', 'key.png'],
     ['S3://bucket/key', 'bucket', 'key'],
     ['s3://my.bucket-1/a/b//c/', 'my.bucket-1', 'a/b//c/'],
     ['s3://bucket//leading', 'bucket', '/leading'],
     ['s3://bucket/a b%20c+d?versionId=1#e&f', 'bucket', 'a b%20c+d?versionId=1#e&f'],
-    ['s3://bucket/Prüfung 日本 😀.pdf', 'bucket', 'Prüfung 日本 😀.pdf'],
-    ['s3://bucket/a\\b\n@c:d', 'bucket', 'a\\b\n@c:d'],
+    ['s3://bucket/a\\b\n@c:d😀', 'bucket', 'a\\b\n@c:d😀'],
     ['s3://bucket/..a/b..', 'bucket', '..a/b..'],
   ])('%j names an object, its key taken literally', (uri, bucket, key) => {
     expect(parseFileUri(uri, rules)).toMatchObject({ scheme: 's3', bucket, key });
@@ -52,7 +44,6 @@ describe('a uri', () => {
   test.each([
     ['s3://bucket', /no valid S3 bucket/],
     ['s3://bucket/', /no key/],
-    ['s3:///key', /no valid S3 bucket/],
     ['s3:bucket/key', /no valid S3 bucket/],
     ['s3://Bucket_1/key', /no valid S3 bucket/],
     ['s3://user@bucket/key', /no valid S3 bucket/],
@@ -62,34 +53,11 @@ describe('a uri', () => {
     ['s3://bucket/a/./b', /only of periods/],
     ['s3://bucket/\ud800', /is not valid/],
     [`s3://bucket/${'ü'.repeat(513)}`, /is not valid/],
-  ])('%j names no object', (uri, problem) => {
-    expect(fileUriProblem(uri, rules)).toMatch(problem);
-  });
-
-  test.each([
-    'https://files.example.org/a.png',
-    'HTTPS://Files.EXAMPLE.org:443/a.png?X-Amz-Signature=x#y',
-    'https://ports.example.org:8443/',
-    'https://a.wild.example/',
-    'https://a.b.wild.example/',
-    'https://münchen.example/ü.png',
-    'https://[2001:db8:0::1]/',
-  ])('%j is on a listed host', (uri) => {
-    expect(fileUriProblem(uri, rules)).toBeUndefined();
-    expect(parseFileUri(uri, rules).scheme).toBe('https');
-  });
-
-  test.each([
-    ['', /neither/],
     ['files.example.org/a', /neither/],
-    ['/etc/passwd', /neither/],
     ['http://files.example.org/a', /scheme is http:/],
     ['http://localhost/a', /scheme is http:/],
     ['file:///etc/passwd', /scheme is file:/],
     ['data:text/plain,hello', /scheme is data:/],
-    ['ftp://files.example.org/a', /scheme is ftp:/],
-    ['javascript:alert(1)', /scheme is javascript:/],
-    ['https://other.example.org/a', /not on the list/],
     ['https://files.example.org.evil.example/a', /not on the list/],
     ['https://evil-files.example.org/a', /not on the list/],
     ['https://files.example.org./a', /not on the list/],
@@ -97,14 +65,24 @@ describe('a uri', () => {
     ['https://ports.example.org/a', /not on the list/],
     ['https://wild.example/a', /not on the list/],
     ['https://awild.example/a', /not on the list/],
-    ['https://a.wild.example:8443/a', /not on the list/],
     ['https://user:pass@files.example.org/a', /user name or a password/],
     ['https://files.example.org@evil.example/a', /user name or a password/],
-    ['https://files.example.org\\@evil.example/', undefined],
     ['https://evil.example\\@files.example.org/', /not on the list/],
-  ])('%j is refused unless its host is really the listed one', (uri, problem) => {
-    if (problem) expect(fileUriProblem(uri, rules)).toMatch(problem);
-    else expect(parseFileUri(uri, rules)).toMatchObject({ url: { host: 'files.example.org' } });
+  ])('%j is refused', (uri, problem) => {
+    expect(fileUriProblem(uri, rules)).toMatch(problem);
+  });
+
+  test.each([
+    'HTTPS://Files.EXAMPLE.org:443/a.png?X-Amz-Signature=x#y',
+    'https://files.example.org\\@evil.example/',
+    'https://ports.example.org:8443/',
+    'https://a.b.wild.example/',
+    'https://münchen.example/ü.png',
+  ])('%j is on a listed host', (uri) => {
+    expect(parseFileUri(uri, rules)).toMatchObject({
+      scheme: 'https',
+      url: { hostname: expect.not.stringContaining('evil') },
+    });
   });
 
   test('no host is listed by default, and where no rules are known yet any https host may be named', () => {
@@ -115,11 +93,9 @@ describe('a uri', () => {
   });
 
   test('with the development switch plain http goes to listed loopback hosts, and nowhere else', () => {
-    const hosts = ['localhost:8080', '127.0.0.1:8080', 'files.example.org', '10.0.0.1'];
-    const development = { hosts, allowLoopback: true };
+    const development = { hosts: ['localhost:8080', 'files.example.org', '10.0.0.1'], allowLoopback: true };
     expect(fileUriProblem('http://localhost:8080/a', development)).toBeUndefined();
-    expect(fileUriProblem('http://127.0.0.1:8080/a', development)).toBeUndefined();
-    expect(fileUriProblem('http://127.0.0.1:8081/a', development)).toMatch(/not on the list/);
+    expect(fileUriProblem('http://127.0.0.1:8080/a', development)).toMatch(/not on the list/);
     expect(fileUriProblem('http://files.example.org/a', development)).toMatch(/scheme/);
     expect(fileUriProblem('http://10.0.0.1/a', development)).toMatch(/scheme/);
   });
@@ -131,11 +107,11 @@ describe('a uri', () => {
     'a.*.org',
     'https://files.example.org',
     'files.example.org/path',
-    'u@files.example.org',
+    'u@a.org',
     'a b',
-  ])('a list of hosts that holds %j is a mistake of the configuration', (host) => {
-    expect(() => filesWith({ hosts: [host] })).toThrow(/not a host name/);
-  });
+  ])('a list of hosts that holds %j is a mistake of the configuration', (host) =>
+    expect(() => filesWith({ hosts: [host] })).toThrow(/not a host name/),
+  );
 });
 
 describe('a file in S3', () => {
@@ -153,28 +129,23 @@ describe('a file in S3', () => {
 
   const put = (key: string, body: string | Uint8Array) =>
     s3.send(new PutObjectCommand({ Bucket: 'files', Key: key, Body: body }));
+  const opened = async (key: string) => filesWith({ s3 }).open(`s3://files/${key}`, limits);
 
-  test.each(['plain.txt', 'a/b//c d', 'Prüfung 日本 😀.pdf', '100%20%?x=1&y=+#z', '/leading'])(
+  test.each(['a/b//c d', 'Prüfung 日本 😀.pdf', '100%20%?x=1&y=+#z', '/leading'])(
     'is read under the key %j, and no other',
     async (key) => {
       await put(key, `the bytes of ${key}`);
-      const file = await filesWith({ s3 }).open(`s3://files/${key}`, limits);
+      const file = await opened(key);
       expect(file.bytes).toBe(Buffer.byteLength(`the bytes of ${key}`));
       expect((await bytesOf(file)).toString()).toBe(`the bytes of ${key}`);
     },
   );
 
-  test('may be empty', async () => {
+  test('may be empty, and is streamed at most once', async () => {
     await put('empty', Buffer.alloc(0));
-    const file = await filesWith({ s3 }).open('s3://files/empty', limits);
+    const file = await opened('empty');
     expect(file.bytes).toBe(0);
     expect(await bytesOf(file)).toHaveLength(0);
-  });
-
-  test('is streamed at most once', async () => {
-    await put('once', 'x');
-    const file = await filesWith({ s3 }).open('s3://files/once', limits);
-    await bytesOf(file);
     expect(() => file.stream()).toThrow(/second time/);
   });
 
@@ -186,46 +157,34 @@ describe('a file in S3', () => {
       expect(await bytesOf(file)).toEqual(Buffer.from(String(index + 1).repeat(100_000)));
   });
 
-  test.each(['s3://files/missing', 's3://no-such-bucket/key'])('that is not there parks: %s', async (uri) => {
-    await expect(filesWith({ s3 }).open(uri, limits)).rejects.toMatchObject({
+  test('that is not there parks', async () => {
+    await expect(opened('missing')).rejects.toMatchObject({
       name: 'MessageFailure',
       kind: 'invalid',
-      message: expect.stringContaining(`‹${uri}›: does not exist`),
+      message: expect.stringContaining('‹s3://files/missing›: does not exist'),
       remedy: expect.stringContaining('s3:GetObject'),
     });
   });
 
   test('that is larger than the limit parks before a byte of it is read', async () => {
     await put('large', 'x'.repeat(11));
-    await expect(
-      filesWith({ s3 }).open('s3://files/large', { ...limits, maximumBytes: 10 }),
-    ).rejects.toMatchObject({
+    const open = (maximumBytes: number) =>
+      filesWith({ s3 }).open('s3://files/large', { ...limits, maximumBytes });
+    await expect(open(10)).rejects.toMatchObject({
       kind: 'invalid',
       message: '‹s3://files/large› has 11 bytes; the limit is 10',
     });
-    await put('large', 'x'.repeat(10));
-    expect((await filesWith({ s3 }).open('s3://files/large', { ...limits, maximumBytes: 10 })).bytes).toBe(
-      10,
-    );
+    expect((await open(11)).bytes).toBe(11);
   });
 
   test('that was replaced after it was opened is not mixed up: the message waits', async () => {
     await put('changing', 'first version');
-    const file = await filesWith({ s3 }).open('s3://files/changing', limits);
+    const file = await opened('changing');
     await put('changing', 'other version');
     await expect(bytesOf(file)).rejects.toMatchObject({
       kind: 'unavailable',
       message: expect.stringContaining('‹s3://files/changing›: changed'),
     });
-  });
-
-  test('that disappeared after it was opened parks', async () => {
-    const file = await filesWith({
-      s3: await s3Answering((request, answer) =>
-        answerAs(answer, request.method === 'HEAD' ? 200 : 404, { length: 3 }),
-      ),
-    }).open('s3://files/key', limits);
-    await expect(bytesOf(file)).rejects.toMatchObject({ kind: 'invalid' });
   });
 
   test.each([
@@ -234,23 +193,23 @@ describe('a file in S3', () => {
     [301, 'invalid'],
     [400, 'unavailable'],
     [429, 'unavailable'],
-    [500, 'unavailable'],
     [503, 'unavailable'],
-  ])('that S3 answers with %i is %s', async (status, kind) => {
-    const s3 = await s3Answering((_request, answer) => answerAs(answer, status));
-    await expect(filesWith({ s3 }).open('s3://files/key', limits)).rejects.toMatchObject({
-      kind,
-      message: expect.stringContaining('‹s3://files/key›'),
-    });
+  ])('that S3 answers with %i, at once or after it was opened, is %s', async (status, kind) => {
+    const refused = { kind, message: expect.stringContaining('‹s3://files/key›') };
+    for (const method of ['HEAD', 'GET']) {
+      const s3 = await s3Answering((request, answer) =>
+        answerAs(answer, request.method === method ? status : 200, { length: 3 }),
+      );
+      const read = filesWith({ s3 }).open('s3://files/key', limits).then(bytesOf);
+      await expect(read).rejects.toMatchObject(refused);
+    }
   });
 
   test('that S3 cannot decrypt waits, and says who must act', async () => {
     const s3 = await s3Answering((request, answer) => {
       if (request.method === 'HEAD') return answerAs(answer, 200, { length: 3 });
       answer.writeHead(400, { 'content-type': 'application/xml' });
-      answer.end(
-        '<Error><Code>KMS.DisabledException</Code><Message>arn:aws:kms:eu:1:key/2</Message></Error>',
-      );
+      answer.end('<Error><Code>KMS.DisabledException</Code><Message>arn:aws:kms</Message></Error>');
     });
     const file = await filesWith({ s3 }).open('s3://files/key', limits);
     await expect(bytesOf(file)).rejects.toMatchObject({
@@ -262,20 +221,23 @@ describe('a file in S3', () => {
     });
   });
 
-  test('waits where nobody listens', async () => {
-    const s3 = clientOf('http://127.0.0.1:1');
-    await expect(filesWith({ s3 }).open('s3://files/key', limits)).rejects.toMatchObject({
+  test('waits where nobody listens, and where S3 does not answer in time', async () => {
+    const nobody = filesWith({ s3: clientOf('http://127.0.0.1:1') });
+    await expect(nobody.open('s3://files/key', limits)).rejects.toMatchObject({
       kind: 'unavailable',
       message: '‹s3://files/key›: S3 did not answer (ECONNREFUSED)',
     });
+    const silent = filesWith({ s3: await s3Answering(() => undefined), timeoutMs: 200 });
+    await expect(silent.open('s3://files/key', limits)).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
-  test('waits where S3 does not answer in time', async () => {
-    const s3 = await s3Answering(() => undefined);
-    await expect(filesWith({ s3, timeoutMs: 200 }).open('s3://files/key', limits)).rejects.toMatchObject({
-      kind: 'unavailable',
+  /** S3 that stops after half of the body. */
+  const half: RequestListener = (request, answer) =>
+    answerAs(answer, 200, {
+      length: 6,
+      body: request.method === 'HEAD' ? '' : 'abc',
+      end: request.method === 'HEAD',
     });
-  });
 
   test.each([
     ['stalls', pass],
@@ -284,11 +246,7 @@ describe('a file in S3', () => {
     let socket: Socket | undefined;
     const s3 = await s3Answering((request, answer) => {
       socket = request.socket;
-      answerAs(answer, 200, {
-        length: 6,
-        body: request.method === 'HEAD' ? '' : 'abc',
-        end: request.method === 'HEAD',
-      });
+      half(request, answer);
     });
     const file = await filesWith({ s3 }).open('s3://files/key', limits);
     stopClock();
@@ -316,40 +274,16 @@ describe('a file in S3', () => {
     const closed: Promise<unknown>[] = [];
     const s3 = await s3Answering((request, answer) => {
       if (request.method === 'GET') closed.push(once(answer, 'close'));
-      answerAs(answer, 200, {
-        length: 6,
-        body: request.method === 'HEAD' ? '' : 'abc',
-        end: request.method === 'HEAD',
-      });
+      half(request, answer);
     });
     const controller = new AbortController();
     const files = filesWith({ s3 });
     const aborted = await files.open('s3://files/key', { ...limits, signal: controller.signal });
-    const reading = bytesOf(aborted, () => controller.abort());
-    await expect(reading).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(bytesOf(aborted, () => controller.abort())).rejects.toMatchObject({ kind: 'unavailable' });
     const dropped = await files.open('s3://files/key', limits);
     for await (const _ of dropped.stream()) break;
     expect(closed).toHaveLength(2);
     await Promise.all(closed);
-  });
-
-  test('the S3 client is asked for only when a message names an s3 file', async () => {
-    const host = await serve((_request, answer) => answer.end('abc'));
-    let asked = 0;
-    const files = createFiles({
-      s3: async () => {
-        asked += 1;
-        return s3;
-      },
-      hosts: [host],
-      allowLoopback: true,
-      timeoutMs: waitLimitMs,
-    });
-    await bytesOf(await files.open(`http://${host}/a`, limits));
-    expect(asked).toBe(0);
-    await put('asked', 'x');
-    await files.open('s3://files/asked', limits);
-    expect(asked).toBe(1);
   });
 });
 
@@ -380,115 +314,55 @@ describe('a file on a web server', () => {
     expect(await bytesOf(file)).toHaveLength(0);
   });
 
-  test.each([
-    [301, 'invalid', /redirect \(301\), which sis-relay does not follow/],
-    [302, 'invalid', /redirect/],
-    [307, 'invalid', /redirect/],
-    [304, 'invalid', /redirect/],
-    [204, 'invalid', /answered with 204 instead of the file/],
-    [206, 'invalid', /answered with 206/],
-    [400, 'invalid', /answered with 400/],
-    [401, 'invalid', /answered with 401/],
-    [403, 'invalid', /answered with 403/],
-    [404, 'invalid', /answered with 404/],
-    [410, 'invalid', /answered with 410/],
-    [408, 'unavailable', /answered with 408/],
-    [429, 'unavailable', /answered with 429/],
-    [500, 'unavailable', /answered with 500/],
-    [502, 'unavailable', /answered with 502/],
-    [503, 'unavailable', /answered with 503/],
-  ])('that is answered with %i is %s, after one request', async (status, kind, message) => {
+  const remedyS3 = { remedy: expect.stringContaining('S3') };
+  test.each<[string, number, Record<string, string>, string, RegExp, object?]>([
+    ['redirected', 302, {}, 'invalid', /redirect \(302\), which sis-relay does not follow/],
+    ['not modified', 304, {}, 'invalid', /redirect/],
+    ['answered with 204', 204, {}, 'invalid', /answered with 204 instead of the file/],
+    ['answered with a part', 206, {}, 'invalid', /answered with 206/],
+    ['refused', 403, {}, 'invalid', /answered with 403/],
+    ['answered with 408', 408, {}, 'unavailable', /answered with 408/],
+    ['answered with 429', 429, {}, 'unavailable', /answered with 429/],
+    ['answered with 500', 500, {}, 'unavailable', /answered with 500/],
+    ['encoded', 200, { 'content-encoding': 'gzip' }, 'invalid', /Content-Encoding/],
+    ['without length', 200, { 'transfer-encoding': 'chunked' }, 'invalid', /no Content-Length/, remedyS3],
+    ['too large', 200, { 'content-length': '1000001' }, 'invalid', /a› has 1000001 bytes; the limit is/],
+  ])('that is %s is refused after one request', async (_, status, headers, kind, message, more = {}) => {
     let requests = 0;
     const host = await serve((_request, answer) => {
       requests += 1;
-      answer.writeHead(status, { location: '/elsewhere' }).end();
+      answer.writeHead(status, { location: '/elsewhere', ...headers }).flushHeaders();
     });
-    await expect(filesWith({ hosts: [host] }).open(`http://${host}/a`, limits)).rejects.toMatchObject({
-      kind,
-      message: expect.stringMatching(message),
-    });
+    const open = filesWith({ hosts: [host] }).open(`http://${host}/a?b`, limits);
+    await expect(open).rejects.toMatchObject({ kind, message: expect.stringMatching(message), ...more });
     expect(requests).toBe(1);
   });
 
-  test('needs a Content-Length', async () => {
-    const host = await serve((_request, answer) => {
-      answer.write('chunk');
-      answer.end();
-    });
-    await expect(filesWith({ hosts: [host] }).open(`http://${host}/a`, limits)).rejects.toMatchObject({
-      kind: 'invalid',
-      message: expect.stringContaining('no Content-Length'),
-      remedy: expect.stringContaining('S3'),
-    });
-  });
-
-  test('must not be encoded', async () => {
-    const encoded =
-      (encoding: string): RequestListener =>
-      (_request, answer) =>
-        answer.writeHead(200, { 'content-encoding': encoding, 'content-length': 3 }).end('abc');
-    const gzip = await serve(encoded('gzip'));
-    await expect(filesWith({ hosts: [gzip] }).open(`http://${gzip}/a`, limits)).rejects.toMatchObject({
-      kind: 'invalid',
-      message: expect.stringContaining('Content-Encoding'),
-    });
-    const identity = await serve(encoded('Identity'));
-    expect((await filesWith({ hosts: [identity] }).open(`http://${identity}/a`, limits)).bytes).toBe(3);
-  });
-
-  test('that is larger than the limit parks before a byte of it is read', async () => {
-    const host = await serve((_request, answer) =>
-      answer.writeHead(200, { 'content-length': '11' }).flushHeaders(),
-    );
-    await expect(
-      filesWith({ hosts: [host] }).open(`http://${host}/a?b`, { ...limits, maximumBytes: 10 }),
-    ).rejects.toMatchObject({
-      kind: 'invalid',
-      message: `‹http://${host}/a› has 11 bytes; the limit is 10`,
-    });
-  });
-
+  const answerOf = (head: string, body: string) => `HTTP/1.1 200 OK\r\n${head}\r\n\r\n${body}`;
   test.each([
-    ['shorter', 'hello', /the connection broke/],
-    ['longer', 'hello, world', /more bytes came/],
-  ])('that is %s than its Content-Length breaks the stream', async (_case, body, message) => {
-    const host = await serveRaw((socket) =>
-      socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n${body}`),
-    );
-    const file = await filesWith({ hosts: [host] }).open(`http://${host}/a`, limits);
-    expect(file.bytes).toBe(7);
-    await expect(bytesOf(file)).rejects.toMatchObject({
+    ['less than its length', answerOf('Content-Length: 7', 'hello'), /the connection broke/],
+    ['more than its length', answerOf('Content-Length: 7', 'hello, world'), /more bytes came/],
+    ['garbage', 'not http at all\r\n\r\n', /no answer/],
+    ['two lengths', answerOf('Content-Length: 1\r\nContent-Length: 2', 'ab'), /no answer/],
+    ['nothing', '', /no answer/],
+  ])('waits where the server answers %s', async (_case, answer, message) => {
+    const host = await serveRaw((socket) => socket.end(answer));
+    const read = filesWith({ hosts: [host] })
+      .open(`http://${host}/a`, limits)
+      .then(bytesOf);
+    await expect(read).rejects.toMatchObject({
       kind: 'unavailable',
       message: expect.stringMatching(message),
     });
   });
 
-  test.each([
-    ['garbage', 'not http at all\r\n\r\n'],
-    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
-    [
-      'a length and chunks',
-      'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    ],
-    ['nothing', ''],
-  ])('waits where the server answers %s', async (_case, answer) => {
-    const host = await serveRaw((socket) => socket.end(answer));
-    await expect(filesWith({ hosts: [host] }).open(`http://${host}/a`, limits)).rejects.toMatchObject({
-      kind: 'unavailable',
-    });
-  });
-
-  test('waits where nobody listens', async () => {
-    const files = filesWith({ hosts: ['127.0.0.1:1'] });
+  test('waits where nobody listens, and where the headers do not come in time', async () => {
+    const host = await serve(() => undefined);
+    const files = filesWith({ hosts: ['127.0.0.1:1', host], timeoutMs: 200 });
     await expect(files.open('http://127.0.0.1:1/a', limits)).rejects.toMatchObject({
       kind: 'unavailable',
       message: '‹http://127.0.0.1:1/a›: no answer (ECONNREFUSED)',
     });
-  });
-
-  test('waits where the headers do not come in time', async () => {
-    const host = await serve(() => undefined);
-    const files = filesWith({ hosts: [host], timeoutMs: 200 });
     await expect(files.open(`http://${host}/a`, limits)).rejects.toMatchObject({
       kind: 'unavailable',
       message: expect.stringContaining('UND_ERR_HEADERS_TIMEOUT'),
@@ -579,107 +453,51 @@ describe('a file on a web server', () => {
 
 describe('an address', () => {
   const forbidden = [
-    '0.0.0.0',
-    '0.1.2.3',
-    '10.0.0.1',
-    '100.64.0.1',
-    '127.0.0.1',
-    '127.255.255.254',
-    '169.254.169.254',
-    '172.16.0.1',
-    '172.31.255.255',
-    '192.0.0.8',
-    '192.0.2.1',
-    '192.88.99.1',
-    '192.168.1.1',
-    '198.18.0.1',
-    '198.51.100.1',
-    '203.0.113.1',
-    '224.0.0.1',
-    '239.255.255.250',
-    '240.0.0.1',
-    '255.255.255.255',
-    '::',
-    '::1',
-    '::7f00:1',
-    '::a00:1',
-    '::ffff:127.0.0.1',
-    '::ffff:10.0.0.1',
-    '::ffff:93.184.215.14',
-    '::ffff:0:10.0.0.1',
-    '64:ff9b::a00:1',
-    '64:ff9b::5db8:d70e',
-    '64:ff9b:1::a00:1',
-    '100::1',
-    '2001::1',
-    '2001:2::1',
-    '2001:10::1',
-    '2001:20::1',
-    '2001:db8::1',
-    '2002:a00:1::',
-    '2002:5db8:d70e::',
-    '3fff::1',
-    '4000::1',
-    '5f00::1',
-    'fc00::1',
-    'fd00:ec2::254',
-    'fe80::1',
-    'fec0::1',
-    'ff02::1',
+    ...['0.0.0.0', '10.0.0.1', '100.64.0.1', '127.255.255.254', '169.254.169.254', '172.31.255.255'],
+    ...['192.0.0.8', '192.0.2.1', '192.168.1.1', '198.18.0.1', '224.0.0.1', '240.0.0.1', '255.255.255.255'],
+    ...['::', '::1', '::a00:1', '::ffff:127.0.0.1', '::ffff:93.184.215.14', '::ffff:0:10.0.0.1'],
+    ...['64:ff9b::a00:1', '64:ff9b:1::a00:1', '100::1', '2001::1', '2001:db8::1', '2002:a00:1::', '3fff::1'],
+    ...['4000::1', '5f00::1', 'fd00:ec2::254', 'fe80::1', 'fec0::1', 'ff02::1'],
   ];
-  const open = [
-    '93.184.215.14',
-    '1.1.1.1',
-    '100.63.255.255',
-    '172.32.0.1',
-    '2606:4700:4700::1111',
-    '2a00::1',
-  ];
+  const inUri = (address: string) => (address.includes(':') ? `[${address}]` : address);
 
-  test.each(forbidden)('%s is not connected to, written in the uri', async (address) => {
-    const host = address.includes(':') ? `[${address}]` : address;
-    const files = filesWith({ hosts: [host], allowLoopback: false });
-    await expect(files.open(`https://${host}/a?SECRET`, limits)).rejects.toMatchObject({
+  test.each(forbidden)('%s is not connected to, in the uri or as what a name stands for', async (address) => {
+    const refused = {
       kind: 'invalid',
       message: expect.stringMatching(/has an address that is not public \(.+\)$/),
       remedy: expect.stringContaining('public'),
-    });
-  });
-
-  test.each(forbidden)('%s is not connected to, as what a name stands for', async (address) => {
-    const files = filesWith({
+    };
+    const host = inUri(address);
+    const files = filesWith({ hosts: [host], allowLoopback: false });
+    await expect(files.open(`https://${host}/a?SECRET`, limits)).rejects.toMatchObject(refused);
+    const named = filesWith({
       hosts: ['files.example.org'],
       allowLoopback: false,
       resolve: async () => ['93.184.215.14', address],
     });
-    await expect(files.open('https://files.example.org/a', limits)).rejects.toMatchObject({
-      kind: 'invalid',
-      message: expect.stringContaining('The host files.example.org has an address that is not public'),
-    });
+    await expect(named.open('https://files.example.org/a', limits)).rejects.toMatchObject(refused);
   });
 
   // Nothing is sent: the signal has fired already, and only what passes the check gets as far as to notice.
-  test.each(open)('%s is public', async (address) => {
-    const host = address.includes(':') ? `[${address}]` : address;
-    const files = filesWith({ hosts: [host], allowLoopback: false });
-    await expect(
-      files.open(`https://${host}/a`, { ...limits, signal: AbortSignal.abort() }),
-    ).rejects.toMatchObject({ kind: 'unavailable' });
-  });
+  test.each(['1.1.1.1', '100.63.255.255', '172.32.0.1', '2606:4700:4700::1111'])(
+    '%s is public',
+    async (address) => {
+      const files = filesWith({ hosts: [inUri(address)], allowLoopback: false });
+      await expect(
+        files.open(`https://${inUri(address)}/a`, { ...limits, signal: AbortSignal.abort() }),
+      ).rejects.toMatchObject({ kind: 'unavailable' });
+    },
+  );
 
-  test.each([
-    'https://2130706433/',
-    'https://0x7f.1/',
-    'https://0177.0.0.1/',
-    'https://127.1/',
-    'https://①②⑦.0.0.1/',
-  ])('%s is the loopback address in disguise', async (uri) => {
-    const files = filesWith({ hosts: ['127.0.0.1'], allowLoopback: false });
-    await expect(files.open(uri, limits)).rejects.toMatchObject({
-      kind: 'invalid',
-      message: 'The host 127.0.0.1 has an address that is not public (loopback)',
-    });
-  });
+  test.each(['https://2130706433/', 'https://0x7f.1/', 'https://①②⑦.0.0.1/'])(
+    '%s is the loopback address in disguise',
+    async (uri) => {
+      const files = filesWith({ hosts: ['127.0.0.1'], allowLoopback: false });
+      await expect(files.open(uri, limits)).rejects.toMatchObject({
+        message: 'The host 127.0.0.1 has an address that is not public (loopback)',
+      });
+    },
+  );
 
   test('of this machine is not connected to by its name either, unless the development switch is on', async () => {
     let requests = 0;
@@ -695,17 +513,8 @@ describe('an address', () => {
     expect(requests).toBe(0);
     const development = filesWith({ hosts: [host], allowLoopback: true });
     expect((await bytesOf(await development.open(`http://${host}/a`, limits))).toString()).toBe('abc');
-  });
-
-  test('that is private stays forbidden with the development switch', async () => {
-    const files = filesWith({
-      hosts: ['10.0.0.1', 'files.example.org'],
-      resolve: async () => ['127.0.0.1', '10.0.0.1'],
-    });
-    await expect(files.open('https://10.0.0.1/a', limits)).rejects.toMatchObject({ kind: 'invalid' });
-    await expect(files.open('https://files.example.org/a', limits)).rejects.toMatchObject({
-      kind: 'invalid',
-    });
+    const named = filesWith({ hosts: ['a.example'], resolve: async () => ['127.0.0.1', '10.0.0.1'] });
+    await expect(named.open('https://a.example/a', limits)).rejects.toMatchObject({ kind: 'invalid' });
   });
 
   test.each([
@@ -801,12 +610,9 @@ describe('an image', () => {
   test.each([
     ['image/png', png],
     ['image/jpeg', jpeg],
-    ['image/jpeg', Buffer.from('ffd8ff', 'hex')],
     ['image/gif', Buffer.from('GIF89a....')],
     ['image/gif', Buffer.from('GIF87a')],
     [undefined, Buffer.alloc(0)],
-    [undefined, Buffer.from('%PDF-1.7')],
-    [undefined, Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
     [undefined, Buffer.from('GIF90a')],
     [undefined, png.subarray(0, 7)],
     [undefined, Buffer.concat([Buffer.from(' '), png])],
@@ -849,12 +655,6 @@ describe('an image', () => {
     const sniffed = await sniffImage(fileOfPieces([png, Buffer.alloc(84)]));
     for await (const _ of sniffed!.file.stream()) break;
     expect({ read, released }).toEqual({ read: [8, 16], released: 2 });
-  });
-
-  test('of a file that cannot be read is the failure of the file', async () => {
-    const host = await serveRaw((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nGIF'));
-    const file = await filesWith({ hosts: [host] }).open(`http://${host}/a`, limits);
-    await expect(sniffImage(file)).rejects.toMatchObject({ kind: 'unavailable' });
   });
 });
 
