@@ -187,6 +187,28 @@ export const kept: { title: string; history: History }[] = [
     },
   },
   {
+    title:
+      'a message comes back each time in a batch with a newer one of its resource: it is not taken for done',
+    history: {
+      ...enrollments(
+        [{ ...usual, comments: false }, usual, usual, { ...usual, comments: false, privateComments: false }],
+        [
+          ...[{ do: 'cache', thing: 0, seconds: 300 } as const, send(1), send(1), send(3), send(1), send(1)],
+          ...[send(4), deliver(0, { count: 4 }), go('well'), deliver(1, { count: 2 }), go('refused')],
+          ...[
+            seconds(130),
+            { do: 'deliver', container: 0, from: 0, count: 1, again: 'in flight' } as const,
+            go('well'),
+            go('well'),
+          ],
+          ...[send(1), day],
+        ],
+      ),
+      family: 'grades',
+      seed: 768,
+    },
+  },
+  {
     title: 'nobody knows whether it was created: its name is not changed before it was looked for',
     history: {
       ...enrollments(
@@ -197,6 +219,84 @@ export const kept: { title: string; history: History }[] = [
         [send(1), deliver(0), go('well'), go('well'), go('lost'), send(2)],
       ),
       family: 'objects',
+    },
+  },
+  {
+    title:
+      'a message dies on its claim, and its id of the SIS stands for nothing when it comes back: it is not presumed done',
+    history: {
+      ...enrollments(
+        [
+          { ...usual, privateComments: false },
+          { ...usual, privateComments: false },
+          { ...usual, removes: true, comments: false, privateComments: false },
+          { ...usual, comments: false, privateComments: false },
+          { ...usual, removes: true, comments: false, privateComments: false },
+        ],
+        [
+          send(4),
+          deliver(0),
+          go('twice'),
+          send(1),
+          go('well'),
+          deliver(2),
+          go('well'),
+          go('well'),
+          send(2),
+          go('well'),
+          go('refused'),
+          { do: 'go on', pick: 3, fate: 'well' } as const,
+          go('well'),
+          go('lost'),
+          deliver(2),
+          kill(2),
+          seconds(130),
+          send(3),
+          day,
+          { do: 'replay', pick: 1, corrected: true } as const,
+        ],
+      ),
+      family: 'objects',
+      seed: 0,
+    },
+  },
+  {
+    title:
+      'a replay of what was done leaves no outcome, and comes back to the container that did it: no copy is sent again',
+    history: {
+      ...enrollments(
+        [
+          { ...usual, comments: false, privateComments: false },
+          { ...usual, comments: false, privateComments: false },
+          { ...usual, comments: false, wrong: true },
+          { ...usual, comments: false, privateComments: false, minute: 1 },
+          { ...usual, removes: true, comments: false, privateComments: false },
+        ],
+        [
+          { do: 'cache', thing: 0, seconds: 300 } as const,
+          send(3),
+          deliver(0),
+          go('well'),
+          go('well'),
+          go('well'),
+          go('well'),
+          send(5),
+          deliver(1),
+          day,
+          replay,
+          deliver(1),
+          go('well'),
+          go('well'),
+          go('twice'),
+          seconds(400),
+          deliver(0),
+          send(3),
+          send(4),
+          { do: 'change', thing: 0 } as const,
+        ],
+      ),
+      family: 'grades',
+      seed: 926,
     },
   },
 ];

@@ -96,6 +96,8 @@ export function createWorld(history: History, watch: Watch) {
   /** By copy: how often something befell it after which it must come again without having failed. */
   const misfortunes = new Map<string, number>();
   const reports = new Map<string, MessageReport>();
+  /** The copies that operators see as waiting, or see or saw as letters. */
+  const open = new Set<string>();
   const reached = new Set<string>();
   let ledgerFaults = 0;
   /** By message: its receipts since the ledger last took something of it. */
@@ -204,6 +206,7 @@ export function createWorld(history: History, watch: Watch) {
       table: tableOf(actor),
       graceMs: 60_000,
       hiddenMs,
+      openOf: async () => open,
       warn: () => {},
       nowMs: stage.nowMs,
     }),
@@ -212,6 +215,8 @@ export function createWorld(history: History, watch: Watch) {
       ...silence,
       message: (report) => {
         reports.set(report.messageId, report);
+        if (report.outcome === 'waiting' || report.outcome === 'parked') open.add(report.messageId);
+        else open.delete(report.messageId);
         reached.add(`${report.outcome}${report.kind ? ` ${report.kind}` : ''}`);
       },
       error: (text, _, error) => watch.problem(`${text}: ${error}`),

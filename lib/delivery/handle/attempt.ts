@@ -306,8 +306,8 @@ const send = async <Data>(
       ? waitForTurn(turn, delivery, invocation.services.limits)
       : failed({ failure: failureOf(noTurn(turn.why)), claimed: true }, task);
   if (!hasTime(invocation)) return unsent({ why: 'no-time', seconds: 1 });
-  const context = task.context.forFields(claim.fields, claim);
   try {
+    const context = task.context.forFields(claim.fields, claim);
     const isDone =
       unresolved !== undefined && (await wasDone(integration, message.data, { context, unresolved }));
     if (!isDone) await integration.run(message.data, context);

@@ -82,6 +82,13 @@ export const createServices = (functionName: string, settings: Settings): Servic
       observe.failed(kind);
     },
   });
+  const desk =
+    settings.DESK_TABLE === undefined
+      ? undefined
+      : createDeskNotes({
+          ...{ dynamodb, table: settings.DESK_TABLE, nowMs: Date.now },
+          ...{ function: functionName, warn: observe.warn },
+        });
   return {
     platform,
     files: createFiles({
@@ -104,14 +111,8 @@ export const createServices = (functionName: string, settings: Settings): Servic
       maximumBytes: settings.EVENTS_FILE_MAXIMUM_BYTES,
       maximumEvents: settings.EVENTS_FILE_MAXIMUM,
     }),
-    desk:
-      settings.DESK_TABLE === undefined
-        ? undefined
-        : createDeskNotes({
-            ...{ dynamodb, table: settings.DESK_TABLE, nowMs: Date.now },
-            ...{ function: functionName, warn: observe.warn },
-          }),
-    ...ledgerServicesOf(functionName, settings, services),
+    desk,
+    ...ledgerServicesOf(functionName, settings, { ...services, desk }),
     paceUse,
     crosswalk: crosswalkOn(settings.CROSSWALK_TABLE, dynamodb),
     observe,
@@ -130,7 +131,12 @@ export const createServices = (functionName: string, settings: Settings): Servic
 const ledgerServicesOf = (
   functionName: string,
   settings: Settings,
-  { observe: { warn }, ledgerAccess: access, secrets }: ReturnType<typeof createPlatformServices>,
+  {
+    observe: { warn },
+    ledgerAccess: access,
+    secrets,
+    desk,
+  }: ReturnType<typeof createPlatformServices> & Pick<Services, 'desk'>,
 ): Pick<Services, 'ledger' | 'digest' | 'deaths' | 'incidents' | 'warm'> => {
   if (access === undefined) {
     warn(
@@ -144,6 +150,7 @@ const ledgerServicesOf = (
       table: createLedgerTable(access),
       graceMs: settings.LEDGER_GRACE_SECONDS * 1000,
       hiddenMs: (settings.QUEUE_VISIBILITY_SECONDS + settings.QUEUE_BACKLOG_SECONDS) * 1000,
+      openOf: desk?.openOf,
       warn,
       nowMs: Date.now,
     }),

@@ -12,6 +12,7 @@ import {
   type Judgement,
   judge,
   lapsedFields,
+  presumedNewer,
   type Rival,
   standingIn,
   type Unresolved,
@@ -75,6 +76,11 @@ export type LedgerOptions = {
   graceMs: number;
   /** A claimed message that its queue has not delivered again for this time is presumed done, in milliseconds. */
   hiddenMs: number;
+  /**
+   * Those of these SQS messages that are known to wait or to have become letters. A message that comes back tells the ledger so, but
+   * cannot if what its ids of the SIS stood for is no longer known. @throws if it cannot be read.
+   */
+  openOf?: ((messages: readonly string[]) => Promise<ReadonlySet<string>>) | undefined;
   warn(text: string, facts: Record<string, string>): void;
   nowMs(): number;
 };
@@ -106,7 +112,7 @@ type Known = { item: Item; claimId: string; partial?: true };
  * Records what was done to each resource on the platform, and by which message. A repeatable success costs one write, any other
  * attempt two.
  */
-export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOptions): Ledger => {
+export const createLedger = ({ table, graceMs, hiddenMs, openOf, warn, nowMs }: LedgerOptions): Ledger => {
   /** By resource: how its last attempt in this container ended, even if that was not written. */
   const ended = new Map<string, Known>();
   /** Within this container, messages about the same resource take turns instead of waiting for each other's leases. */
@@ -229,6 +235,11 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     return { ...last, item: { ...last.item, fields: { ...found.fields, ...last.item.fields }, seen } };
   };
 
+  const openFields = async (presumed: Map<string, string>): Promise<string[]> => {
+    const open = presumed.size > 0 ? await openOf?.([...presumed.values()]) : undefined;
+    return [...presumed].flatMap(([field, messageId]) => (open?.has(messageId) ? field : []));
+  };
+
   /** Applies the rules and replaces the known claim, unless another container was faster. */
   const goOn = async (
     known: Known,
@@ -236,7 +247,14 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     options: ClaimOptions & { presumedMs?: number },
   ): Promise<Verdict> => {
     const { isolated, presumedMs = hiddenMs } = options;
-    const judgement = judge(known.item, entry, { nowMs: nowMs(), isolated, hiddenMs: presumedMs });
+    const context = { nowMs: nowMs(), isolated, hiddenMs: presumedMs };
+    const judgement = judge(known.item, entry, context);
+    const open = judgement.kind === 'wait' ? [] : await openFields(presumedNewer(known.item, entry, context));
+    if (open.length > 0) {
+      const item = { ...withOutcome({ item: known.item, fields: open }, 'unknown'), claimId: newClaimId() };
+      const isWritten = await replace(entry.resource, known, item);
+      return isWritten ? goOn({ item, claimId: item.claimId }, entry, options) : overtaken;
+    }
     if (judgement.kind !== 'send' && !(await recordReturn(known, entry))) return overtaken;
     if (judgement.kind === 'wait') {
       const { rival, ...wait } = judgement;
@@ -262,17 +280,34 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     return won ? { kind: 'send', claim, unresolved } : overtaken;
   };
 
-  /** A message that comes back was not done. This writes that down, so that it is never presumed done. */
+  /**
+   * A message that comes back was not done. This writes that down, so that it is never presumed done. False: another container has
+   * written since.
+   */
   const recordReturn = async (known: Known, entry: Entry): Promise<boolean> => {
-    const fields = lapsedFields(known.item, entry, nowMs());
+    const done = doneHere(known, entry);
+    const fields = lapsedFields(known.item, entry, nowMs()).filter((field) => !done.includes(field));
     const crashes = 1 + (known.item.fields[fields[0] ?? '']?.crashes ?? 0);
-    if (fields.length === 0) return true;
+    if (fields.length + done.length === 0) return true;
     // Dated now: that its queue delivers it shows that it is still active, which another copy of it waits for.
-    const next = withOutcome({ item: known.item, fields }, 'unknown', () => ({
+    const returned = withOutcome({ item: known.item, fields }, 'unknown', () => ({
       crashes,
       claimedMs: nowMs(),
     }));
+    const next = withOutcome({ item: returned, fields: done }, 'done');
     return replace(entry.resource, known, { ...next, claimId: newClaimId() });
+  };
+
+  /** Fields in which another copy of the message has left no outcome, while this container knows that it was done before. */
+  const doneHere = ({ item }: Known, entry: Entry): string[] => {
+    const here = ended.get(entry.resource)?.item.fields ?? {};
+    const isOwn = (state: Field | undefined): state is Field =>
+      state !== undefined && isSameMessage(state.version, entry.version);
+    return entry.fields.filter((field) => {
+      const [there, known] = [item.fields[field], here[field]];
+      const isOpen = isOwn(there) && there.outcome !== 'done' && item.leaseMs <= nowMs();
+      return isOpen && isOwn(known) && known.outcome === 'done';
+    });
   };
 
   /**
@@ -370,11 +405,19 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
   return {
     graceMs,
     returned: async (entry) => {
-      const found = await table.read(entry.resource);
-      if (found === undefined) return false;
-      const known = knownOf(found, ended.get(entry.resource));
-      await recordReturn(known, entry);
-      return judge(known.item, entry, { nowMs: nowMs(), isolated: false, hiddenMs }).kind === 'isolate';
+      // An attempt on the same resource that ends meanwhile would write back what it found there.
+      await takeTurn(entry.resource);
+      try {
+        for (;;) {
+          const found = await table.read(entry.resource);
+          if (found === undefined) return false;
+          const known = knownOf(found, ended.get(entry.resource));
+          if (await recordReturn(known, entry))
+            return judge(known.item, entry, { nowMs: nowMs(), isolated: false, hiddenMs }).kind === 'isolate';
+        }
+      } finally {
+        endTurn(entry.resource);
+      }
     },
     claim: async (entry, options) => {
       await takeTurn(entry.resource);

@@ -165,6 +165,18 @@ export const judge = (item: Item, entry: Entry, context: Context): Judgement => 
     : judgeAgain(before.state, fields, known);
 };
 
+/** The fields in which another message is newer and only presumed done, by its SQS id. */
+export const presumedNewer = (item: Item, entry: Entry, context: Context): Map<string, string> => {
+  const known = knownOf(item, entry, context);
+  return new Map(
+    entry.fields.flatMap((field) => {
+      const state = item.fields[field];
+      const isPresumed = state?.outcome === 'claimed' && standingOf(state, known) === 'newer';
+      return isPresumed ? [[field, state.messageId]] : [];
+    }),
+  );
+};
+
 const having = (given: readonly Given[], ...standings: Standing[]): Given[] =>
   given.filter(({ standing }) => standings.includes(standing));
 

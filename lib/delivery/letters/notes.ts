@@ -4,7 +4,7 @@ import { errorName } from '../../runtime/aws/error.ts';
 import { writeInReserve } from '../../runtime/aws/table-items.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import { recordsOf } from './read-records.ts';
-import type { DeskRecord, DeskTable } from './record.ts';
+import type { DeskRecord, DeskTable, State } from './record.ts';
 import type { Subject } from './subject.ts';
 import { type Change, writeRecord } from './write-record.ts';
 
@@ -46,6 +46,8 @@ export type DeskNotes = {
    */
   parks(message: string, letter: DeadLetter, about: { resource: string | undefined }): Promise<void>;
   heard(ended: Ended): void;
+  /** Those of these messages that wait or have become letters. @throws if the table cannot be read. */
+  openOf(messages: readonly string[]): Promise<ReadonlySet<string>>;
   /** Call this at the end of an invocation: it writes the recorded outcomes. It never throws. */
   write(): Promise<void>;
 };
@@ -54,7 +56,7 @@ type Options = DeskTable & { function: string; warn(text: string, facts: Record<
 
 /** A letter waits this long at most for its record, in milliseconds. */
 const parkingMs = 2_000;
-/** The end of an invocation waits this long at most to learn which records exist, in milliseconds. */
+/** A look at the records takes this long at most, in milliseconds. */
 const lookingMs = 1_000;
 
 export const createDeskNotes = ({ function: name, warn, ...table }: Options): DeskNotes => {
@@ -95,6 +97,10 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
     heard: (ended) => {
       heard.set(ended.message, ended);
     },
+    openOf: async (messages) => {
+      const records = await recordsOf(table, messages, { signal: AbortSignal.timeout(lookingMs) });
+      return new Set([...records.values()].flatMap(({ message, state }) => (isOpen[state] ? message : [])));
+    },
     write: async () => {
       const heardOf = [...heard.values()];
       heard.clear();
@@ -112,6 +118,12 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
       );
     },
   };
+};
+
+/** Whatever an operator did to a letter, its message was not done under this id. */
+const isOpen: Record<State, boolean> = {
+  ...{ waiting: true, letter: true, replayed: true, edited: true, discarded: true },
+  ...{ done: false, duplicate: false, superseded: false },
 };
 
 const changeOf = (ended: Ended, about: { function: string } & Subject): Change => {

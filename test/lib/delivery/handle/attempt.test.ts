@@ -236,35 +236,16 @@ describe('the turn of a message', () => {
     expect(story).toEqual(['run a', 'done a']);
   });
 
-  test.each<[string, object, Partial<Integration<Data>>, string]>([
-    ['its integration’s', {}, { priority: 'urgent' }, 'urgent'],
-    [
-      'bulk where a producer marked it',
-      { priority: { dataType: 'String', stringValue: 'bulk' } },
-      { priority: 'urgent' },
-      'bulk',
-    ],
-    [
-      'its integration’s where it is marked otherwise',
-      { priority: { dataType: 'String', stringValue: 'urgent' } },
-      {},
-      'normal',
-    ],
-    [
-      'bulk where it is replayed',
-      { replays: { dataType: 'Number', stringValue: '1' } },
-      { priority: 'urgent' },
-      'bulk',
-    ],
-  ])('is of a class: %s', async (_, messageAttributes, more, priority) => {
+  test('is of the class that its producer has marked', async () => {
     const classes: unknown[] = [];
     const turn: TurnAsked = async (asked) => {
       classes.push(asked);
       return { turn: freeTurn };
     };
+    const messageAttributes = { priority: { dataType: 'String', stringValue: 'bulk' } };
     const record = Object.assign(recordOf('a'), { messageAttributes });
-    await container(well, { turn, ...more })(record);
-    expect(classes).toEqual([priority]);
+    await container(well, { turn, priority: 'urgent' })(record, recordOf('b'));
+    expect(classes).toEqual(['bulk', 'urgent']);
   });
 
   test('that does not come leaves everything as it is, and the message comes back for it', async () => {
@@ -272,15 +253,6 @@ describe('the turn of a message', () => {
     expect([story, resources, letters]).toEqual([[], [], []]);
     expect(outcomes()).toEqual(['waiting']);
     expect(delays).toEqual([{ messageId: 'sqs a 0', receiptHandle: 'a', seconds: 42 }]);
-  });
-
-  test('is waited for longer than a day, and made a letter of only before its queue would forget it', async () => {
-    const go = container(well, { turn: noTurn });
-    await go(received(400, 30 * hour));
-    expect([outcomes(), letters]).toEqual([['waiting'], []]);
-    reports = [];
-    await go(received(400, 30 * hour, 13 * 24 * hour));
-    expect(outcomes()).toEqual(['parked throttled']);
   });
 
   test('does not keep it from telling that it has come back: nobody takes it for done meanwhile', async () => {
@@ -383,6 +355,13 @@ describe('a message that the ledger holds back', () => {
     expect([story, resources]).toEqual([[], []]);
   });
 
+  test('is released where its integration’s actor throws: the next message about the resource has its turn', async () => {
+    const more = { actor: () => lost(), resource: () => 'try-out/shared' };
+    await container(well, more)(recordOf('a'), recordOf('b'));
+    expect(outcomes()).toEqual(['parked defect', 'parked defect']);
+    expect(story).toEqual(['forgotten shared', 'forgotten shared']);
+  });
+
   test('is released where the ledger took so long that the rest of the time is too short', async () => {
     const slow = table({
       claim: async (resource, item, options) => {
@@ -440,35 +419,12 @@ describe('a message that the ledger holds back', () => {
   });
 });
 
-describe('a message that is older than one whose outcome nobody knows', () => {
-  const older = { id: 'older', time: '2026-03-01T09:00:00Z' };
-  const waited = (receipts: number, waitedMs: number) =>
-    Object.assign(recordOf('a', older), { attributes: received(receipts, waitedMs).attributes });
-
-  test('waits, and says for what', async () => {
-    await die([recordOf('a')]);
-    await container()(recordOf('a', older));
-    expect(outcomes()).toEqual(['waiting']);
-    expect(reports[0]?.reason).toContain('A newer message about the same resource has no outcome yet');
-    expect(story).toEqual([]);
-  });
-
-  test('is parked as uncertain when its patience is over, and tells what to bring to its end', async () => {
-    void container(never)(recordOf('a'));
-    await new Promise(setImmediate);
-    nowMs += 25 * hour;
-    // It has come back, so that it is not done; and then its queue did not show it for a day.
-    await container()(recordOf('b'), recordOf('a'));
-    story = [];
-    const newest = { id: 'newest', time: '2026-03-01T11:00:00Z' };
-    void container(never)(recordOf('a', newest));
-    await new Promise(setImmediate);
-    await container()(waited(20, 25 * hour));
-    await container()(waited(21, 23 * hour));
-    await container()(waited(21, 25 * hour));
-    expect(outcomes().slice(2)).toEqual(['waiting', 'waiting', 'parked uncertain']);
-    expect(letters[0]?.failure?.remedy).toMatch(/^Find the newer message about the same resource/);
-  });
+test('a message that is older than one whose outcome nobody knows waits, and says for what', async () => {
+  await die([recordOf('a')]);
+  await container()(recordOf('a', { id: 'older', time: '2026-03-01T09:00:00Z' }));
+  expect(outcomes()).toEqual(['waiting']);
+  expect(reports[0]?.reason).toContain('A newer message about the same resource has no outcome yet');
+  expect(story).toEqual([]);
 });
 
 describe('a claim of another container, where the platform can be asked', () => {
@@ -698,40 +654,6 @@ describe('a message that is older than what the ledger remembers', () => {
       await container()(recordOf('a', { ...old, replays: 1, kind }));
     expect(outcomes()).toEqual(['parked outdated', 'parked outdated', 'done']);
     expect(story).toEqual(['run a']);
-  });
-});
-
-describe('a message whose turn does not come', () => {
-  /** A function that has less time than an attempt may take. */
-  const tooShort = container(well, { seconds: 44 });
-
-  test('soon waits longer each time, so that no day of waiting ends in its queue’s receive count', async () => {
-    await tooShort(received(20, 0));
-    await tooShort(received(21, 0));
-    expect(delays.map(({ seconds }) => seconds)).toEqual([1, 5]);
-    expect(outcomes()).toEqual(['waiting', 'waiting']);
-  });
-
-  test('is parked after a day, before its queue forgets it, and says why', async () => {
-    await tooShort(received(21, day));
-    expect(outcomes()).toEqual(['parked unavailable']);
-    expect(letters[0]?.failure).toMatchObject({
-      message: 'Too little time was left in this invocation. The next one handles the message',
-      remedy: 'The message waited for 24 h. When the cause is gone, replay this letter.',
-    });
-  });
-
-  test('still waits if it is only old, as after a pause of its function: a backlog is no failure', async () => {
-    await tooShort(received(1, 0, 2 * day));
-    await tooShort(received(21, day - 1, 2 * day));
-    expect(outcomes()).toEqual(['waiting', 'waiting']);
-    expect(story).toEqual([]);
-  });
-
-  test('is parked when it is 13 days old, before SQS forgets it, however short it has waited', async () => {
-    await tooShort(received(21, 0, 13 * day - 1));
-    await tooShort(received(21, 0, 13 * day));
-    expect(outcomes()).toEqual(['waiting', 'parked unavailable']);
   });
 });
 

@@ -246,6 +246,26 @@ describe('a batch', () => {
     expect(reports().map(({ outcome }) => outcome)).toEqual(['done', 'done', 'done']);
   });
 
+  test('has each success written down before the next message starts on which the function may die', async () => {
+    const story: string[] = [];
+    const ledger: Services['ledger'] = {
+      returned: async () => false,
+      claim: async ({ resource }, { isolated }) =>
+        isolated || resource === 'try-out/a'
+          ? { kind: 'send', claim: { entry: { resource } } as Claim }
+          : { kind: 'isolate' },
+      confirm: async (claims) => {
+        story.push(`written: ${claims.map(({ entry }) => entry.resource).join()}`);
+      },
+      ...{ end: async () => true, seen: () => undefined, graceMs: 60 * second },
+    };
+    const { services } = worldWith({ ledger });
+    const run: Run = async (say) => void story.push(say);
+    const event = { Records: ['a', 'b', 'c'].map((say) => recordOf(bodyOf(say))) };
+    await handlerOf(integrationOf(run), () => services)(event, plentyOfTime);
+    expect(story).toEqual(['a', 'written: try-out/a', 'b', 'written: try-out/b', 'c']);
+  });
+
   test('of which none can finish in the time left is not started, and comes back at once', async () => {
     const began: string[] = [];
     const batch = async (remainingMs: number) => {
@@ -275,55 +295,6 @@ describe('a batch', () => {
     expect(failedIds(inTime.response)).toEqual([]);
     expect(inTime.letters).toHaveLength(1);
     expect(JSON.stringify(inTime.logged())).not.toContain('raise its timeout');
-  });
-
-  test('gives each of its calls a signal that ends them before the time is over', async () => {
-    const { services, attempts } = worldWith({});
-    const reserveMs = 5 * second;
-    services.limits = { ...limits, attemptTimeoutMs: 20, reserveMs };
-    const untilAborted: Run = (_, { platform }) =>
-      platform.call(putThing).then(
-        () =>
-          new Promise((_resolve, reject) => {
-            const { signal } = attempts[0]!;
-            signal.addEventListener('abort', () =>
-              reject(new MessageFailure('unavailable', 'took too long')),
-            );
-          }),
-      );
-    const event = { Records: [recordOf(bodyOf('slow'))] };
-    const response = await handlerOf(integrationOf(untilAborted), () => services)(
-      event,
-      contextWith(reserveMs + 50),
-    );
-    expect(failedIds(response)).toHaveLength(1);
-  });
-
-  test('has each success written down before the next message starts on which the function may die', async () => {
-    const story: string[] = [];
-    const ledger: Services['ledger'] = {
-      returned: async () => false,
-      claim: async ({ resource }, { isolated }) =>
-        isolated || resource === 'try-out/a'
-          ? { kind: 'send', claim: { entry: { resource } } as Claim }
-          : { kind: 'isolate' },
-      confirm: async (claims) => {
-        story.push(`written: ${claims.map(({ entry }) => entry.resource).join()}`);
-      },
-      ...{ end: async () => true, seen: () => undefined, graceMs: 60 * second },
-    };
-    const { services } = worldWith({ ledger });
-    const run: Run = async (say) => void story.push(say);
-    const event = { Records: ['a', 'b', 'c'].map((say) => recordOf(bodyOf(say))) };
-    await handlerOf(integrationOf(run), () => services)(event, plentyOfTime);
-    expect(story).toEqual(['a', 'written: try-out/a', 'b', 'written: try-out/b', 'c']);
-  });
-
-  test('of no messages is no reason for anything', async () => {
-    const { services, reports } = worldWith({});
-    const response = await handlerOf(integrationOf(run), () => services)({ Records: [] }, plentyOfTime);
-    expect(response).toEqual({ batchItemFailures: [] });
-    expect(reports()).toEqual([]);
   });
 });
 
@@ -480,22 +451,6 @@ describe('what an integration throws', () => {
     expect(letters.map(({ failure }) => failure?.kind)).toEqual(['defect']);
   });
 
-  test.each((Object.keys(dispositions) as FailureKind[]).map((kind) => [kind, dispositions[kind]] as const))(
-    'as a failure of kind %s makes the message %s',
-    async (kind, disposition) => {
-      const { letters, delays, response, reports, logged } = await handleOne(
-        throwing(new MessageFailure(kind, 'why')),
-      );
-      const defects = logged().filter(({ message }) => message === 'a defect of sis-relay');
-      expect(defects).toHaveLength(kind === 'defect' ? 1 : 0);
-      expect(letters).toHaveLength(disposition === 'park' ? 1 : 0);
-      expect(delays).toHaveLength(disposition === 'wait' ? 1 : 0);
-      expect(response.batchItemFailures).toHaveLength(delays.length);
-      const outcome = disposition === 'park' ? 'parked' : 'waiting';
-      expect(reports()).toMatchObject([{ outcome, kind, reason: 'why' }]);
-    },
-  );
-
   test('is told in the log without the words of the platform, which may repeat the message', async () => {
     const { lines, letters } = await handleOne(
       throwing(
@@ -557,88 +512,6 @@ describe('a waiting message', () => {
     expect(reports()).toMatchObject([
       { outcome: 'waiting', kind: 'throttled', waitSeconds: delays[0]?.seconds },
     ]);
-  });
-
-  test('comes back after longer the oftener it was received', async () => {
-    const waitAfter = async (receipts: number) => {
-      const attributes = { ...recordOf('').attributes, ApproximateReceiveCount: String(receipts) };
-      const { delays } = await handleOne(throwing(refusedBy({ status: 503 })), { record: { attributes } });
-      return delays[0]!.seconds;
-    };
-    expect(await waitAfter(1)).toBeLessThanOrEqual(10);
-    expect(await waitAfter(6)).toBeGreaterThanOrEqual(160);
-    expect(await waitAfter(900)).toBeGreaterThanOrEqual(900);
-  });
-
-  test('that is looked up each time is not received oftener in a day than its queue allows', async () => {
-    const ledger: Services['ledger'] = {
-      ...{ claim: async () => ({ kind: 'send', claim: {} as Claim }), end: async () => true },
-      returned: async () => false,
-      ...{ confirm: async () => undefined, seen: () => undefined, graceMs: 60 * second },
-    };
-    const operation = { ...putThing, repeatable: false };
-    const unanswered = new PlatformError({
-      operation,
-      call: 'PUT /things',
-      message: 'no answer',
-      sent: true,
-    });
-    const integration = integrationOf(throwing(unanswered), {
-      ...{ repeatable: false, verify: { subject: () => 'its effect' } },
-    });
-    const secondsAfter = async (receipts: number) => {
-      const fakes = fakeQueues();
-      const { services } = worldWith({ queues: fakes.queues, ledger });
-      const { attributes } = recordOf('');
-      const record = recordOf(bodyOf('a'), {
-        attributes: { ...attributes, ApproximateReceiveCount: String(receipts) },
-      });
-      await handlerOf(integration, () => services)({ Records: [record] }, plentyOfTime);
-      return fakes.delays[0]?.seconds ?? 0;
-    };
-    expect(await secondsAfter(1)).toBe(61);
-    let receipts = 1;
-    for (let waited = 0; waited < 24 * 3600; receipts += 1) waited += await secondsAfter(receipts);
-    expect(receipts).toBeLessThan(150);
-  });
-
-  test('is parked with its last failure when it has waited for 24 hours, and not a moment before', async () => {
-    const nowMs = Date.parse('2026-06-01T12:00:00Z');
-    const havingWaited = (waitedMs: number, ageMs = 0) => {
-      const attributes = {
-        ...recordOf('').attributes,
-        SentTimestamp: String(nowMs - waitedMs - ageMs),
-        ApproximateFirstReceiveTimestamp: String(nowMs - waitedMs),
-      };
-      return handleOne(throwing(refusedBy({ status: 503 })), { nowMs: () => nowMs, record: { attributes } });
-    };
-    const before = await havingWaited(24 * hour - 1);
-    expect([before.letters.length, before.delays.length]).toEqual([0, 1]);
-    const then = await havingWaited(24 * hour);
-    expect([then.letters.length, then.delays.length]).toEqual([1, 0]);
-    expect(then.response).toEqual({ batchItemFailures: [] });
-    expect(then.letters[0]?.failure).toMatchObject({
-      kind: 'unavailable',
-      status: 503,
-      firstAt: '2026-05-31T12:00:00.000Z',
-    });
-    // The backlog before its first receipt is nobody's failure.
-    const inBacklog = await havingWaited(0, 25 * hour);
-    expect([inBacklog.letters.length, inBacklog.delays.length]).toEqual([0, 1]);
-    expect(inBacklog.reports()).toMatchObject([{ waitedSeconds: 0, ageSeconds: 90_000 }]);
-  });
-
-  test('is parked when it is 13 days old: SQS forgets it after 14, without a word', async () => {
-    const nowMs = Date.parse('2026-06-01T12:00:00Z');
-    const aged = async (ageMs: number) => {
-      const SentTimestamp = String(nowMs - ageMs);
-      const ApproximateFirstReceiveTimestamp = String(nowMs - hour);
-      const attributes = { ...recordOf('').attributes, SentTimestamp, ApproximateFirstReceiveTimestamp };
-      const run = throwing(refusedBy({ status: 429 }));
-      const { letters } = await handleOne(run, { nowMs: () => nowMs, record: { attributes } });
-      return letters.map(({ failure }) => failure?.kind);
-    };
-    expect([await aged(13 * 24 * hour - 1), await aged(13 * 24 * hour)]).toEqual([[], ['throttled']]);
   });
 
   test('is done like any other however long it has waited', async () => {

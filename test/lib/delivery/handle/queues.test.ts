@@ -182,14 +182,6 @@ describe('waiting messages', () => {
     expect(warnings).toEqual(warned([stale]));
   });
 
-  test('of which one would wait for longer than SQS lets it: it alone is named', async () => {
-    const delays = await inHand(2);
-    const endless = { ...delays[0]!, seconds: 43_201 };
-    await queues().delay([endless, delays[1]!]);
-    expect(await shown()).toEqual([delays[1]?.messageId]);
-    expect(warnings).toEqual(warned([endless]));
-  });
-
   test.each([
     ['refused', { status: 400, type: 'AccessDenied' }],
     ['answered with 500', { status: 500 }],
@@ -201,20 +193,6 @@ describe('waiting messages', () => {
     expect(visibilityCalls()).toBe(2);
     expect(await shown()).toEqual(idsOf(delays));
     expect(warnings).toEqual([]);
-  });
-
-  test('are all named where SQS does not answer at all, and nothing is thrown', async () => {
-    const delays = await inHand(2);
-    await fault({ action: 'ChangeMessageVisibilityBatch', reset: true });
-    await queues().delay(delays);
-    expect(visibilityCalls()).toBe(2);
-    expect(warnings).toEqual(warned(delays));
-  });
-
-  test('are named where there is no client to be had, and nothing is thrown', async () => {
-    const delays = await inHand(2);
-    await queues({ sqs: () => Promise.reject(new Error('no region')) }).delay(delays);
-    expect(warnings).toEqual(warned(delays));
   });
 
   test('of one call that fails are no reason to leave those of the next', async () => {
@@ -245,31 +223,10 @@ describe('a parked message', () => {
     attributes: { trace: { DataType: 'String', StringValue: 't' } },
   };
 
-  test('lies in the dead-letter queue, once, and not on its own', async () => {
-    await queues().park(letter);
-    expect((await receive(letters.url)).map(letterOf)).toEqual([letter]);
-    expect(await shown()).toEqual([]);
-  });
-
-  test.each([
-    ['refuses it', { status: 400, type: 'AccessDenied' }],
-    ['fails', { status: 500 }],
-    ['does not answer', { reset: true }],
-  ])('is told to have failed where SQS %s', async (_, then) => {
-    await fault({ action: 'SendMessage', times: 1, ...then });
-    await expect(queues().park(letter)).rejects.toThrow(Error);
-    expect(await receive(letters.url)).toEqual([]);
-  });
-
   test('is told to have failed where there is no such queue', async () => {
     const none = queues({ deadLetterQueueUrl: `${letters.url}-none`, keepWhole });
     await expect(none.park(letter)).rejects.toThrow(Error);
     expect(await kept()).toEqual([]);
-  });
-
-  test('is told to have failed where there is no client to be had', async () => {
-    const none = queues({ sqs: () => Promise.reject(new Error('no region')) });
-    await expect(none.park(letter)).rejects.toThrow('no region');
   });
 });
 

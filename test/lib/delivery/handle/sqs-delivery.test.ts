@@ -1,4 +1,3 @@
-import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { SQSMessageAttribute, SQSRecord } from 'aws-lambda';
 import { describe, expect, test } from 'vitest';
 import {
@@ -9,7 +8,6 @@ import {
 } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { type DeadLetter, letterOf, sqsMessageOf } from '../../../../lib/delivery/letters/dead-letter.ts';
 import { messageFor } from '../../../../lib/operate/messages/replay/send-and-delete.ts';
-import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
 
@@ -168,32 +166,6 @@ describe('a letter that SQS’ own redrive has sent back', () => {
 });
 
 describe('the attributes of a record', () => {
-  const { sqs, createQueue } = queuesAndFilesForTests();
-
-  test('are those that SQS took and gives again, of every type', async () => {
-    const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte);
-    const record = recordOf({
-      messageAttributes: {
-        trace: attribute('String', { stringValue: 'ä😀\n' }),
-        kind: attribute('String.custom', { stringValue: '{}' }),
-        weight: attribute('Number', { stringValue: '-12.50' }),
-        picture: attribute('Binary.png', { binaryValue: Buffer.from(bytes).toString('base64') }),
-      },
-    });
-    const { url } = await createQueue('attributes');
-    const MessageAttributes = attributesOf(record);
-    await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: 'b', MessageAttributes }));
-    const { Messages = [] } = await sqs.send(
-      new ReceiveMessageCommand({ QueueUrl: url, MessageAttributeNames: ['All'] }),
-    );
-    expect(Messages[0]?.MessageAttributes).toEqual({
-      trace: { DataType: 'String', StringValue: 'ä😀\n' },
-      kind: { DataType: 'String.custom', StringValue: '{}' },
-      weight: { DataType: 'Number', StringValue: '-12.50' },
-      picture: { DataType: 'Binary.png', BinaryValue: bytes },
-    });
-  });
-
   test('are none where the event does not tell', () => {
     expect(attributesOf(recordOf({ messageAttributes: undefined }))).toEqual({});
   });

@@ -121,6 +121,7 @@ describe('a message whose turn has not come', () => {
   const noTime: Turn = { why: 'no-time', seconds: 1 };
   const busy: Turn = { why: 'busy', seconds: 105 };
   const newer: Turn = { why: 'newer', seconds: 3_420 };
+  const pace: Turn = { why: 'pace', seconds: 42 };
   test.each<[string, Turn, Delivery, string]>([
     ['comes back at once', noTime, deliveryOf(2), 'waiting 1'],
     ['comes back later after many receipts', noTime, deliveryOf(21), 'waiting 900'],
@@ -145,6 +146,8 @@ describe('a message whose turn has not come', () => {
     ['is parked after both', newer, deliveryOf(21, day), 'parked uncertain'],
     ['is parked after both as unavailable', busy, deliveryOf(21, day), 'parked unavailable'],
     ['is parked when it is 13 days old', noTime, deliveryOf(21, 0, 13 * day), 'parked unavailable'],
+    ['still waits for its turn to call after a day', pace, deliveryOf(400, 2 * day), 'waiting 900'],
+    ['is parked for that when it is 13 days old', pace, deliveryOf(400, day, 13 * day), 'parked throttled'],
   ])('%s', (_, turn, delivery, expected) => {
     expect(of(turn, delivery)).toBe(expected);
   });

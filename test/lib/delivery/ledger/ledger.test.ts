@@ -40,6 +40,7 @@ beforeEach(() => {
   resource = `try-out/${resources}`;
   calls = [];
   warnings = [];
+  open = new Set();
 });
 
 /** Nothing but a fault that is asked for ends a call, however busy the machine is. */
@@ -52,9 +53,12 @@ const client = clientWith(3);
 /** The ledger as one container has it. */
 const container = (dynamodb = client): Ledger =>
   containerOn(createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs }));
+/** SQS’ ids of messages that wait or have become letters, as operators see. */
+let open: Set<string>;
 const containerOn = (table: LedgerTable): Ledger =>
   createLedger({
     ...{ table, graceMs, hiddenMs },
+    openOf: async () => open,
     nowMs: () => nowMs,
     warn: (text, facts) => warnings.push({ text, facts }),
   });
@@ -187,6 +191,18 @@ describe('a message that may be sent twice without harm', () => {
     expect(await told(elsewhere, message!())).toBe('duplicate');
   });
 
+  test('is a duplicate everywhere once a replay of it, which died elsewhere, comes back to the container that did it', async () => {
+    const here = container();
+    await attempt(here, message!(), 'done');
+    pass(settled);
+    const replay = repeatable('2', { messageId: 'replay', replays: 1 });
+    await attempt(container(), replay);
+    pass(settled);
+    await here.returned(replay);
+    expect(await told(here, replay)).toBe('duplicate');
+    expect(await told(container(), repeatable('2', { messageId: 'copy' }))).toBe('duplicate');
+  });
+
   test('is the only kind whose end is written down later: every other end is known', async () => {
     const here = container();
     const refused = await claim(here, once());
@@ -279,6 +295,57 @@ describe('a message that may be sent twice without harm', () => {
     expect(calls).toEqual(['UpdateItem', 'PutItem']);
     pass(10 * hiddenMs);
     expect(await told(container(), message!())).toBe('newer 1800');
+    const replay = repeatable('2', { messageId: 'replay', replays: 1, decidedMs: nowMs });
+    expect(await told(container(), replay)).toBe('send');
+  });
+
+  describe('is not superseded by a newer one that came back while another message', () => {
+    const [back, another] = [
+      repeatable('3', { fields: ['grade', 'comments'] }),
+      repeatable('4', { fields: ['grade'] }),
+    ].map((entry) => () => ({ ...entry, resource }));
+    const toldOfOlder = () => {
+      pass(hiddenMs);
+      return told(container(), repeatable('2', { fields: ['comments'] }));
+    };
+
+    test('was at work in the same container, and had no effect', async () => {
+      await attempt(container(), back!());
+      pass(settled);
+      const here = container();
+      const verdict = await claim(here, another!());
+      if (verdict.kind !== 'send') throw new Error(verdict.kind);
+      const hasDied = here.returned(back!());
+      await here.end(verdict.claim, 'undone');
+      expect(await hasDied).toBe(true);
+      expect(await toldOfOlder()).toBe('newer 1800');
+    });
+
+    test('was claimed in another container', async () => {
+      await attempt(container(), back!());
+      pass(settled);
+      const table = createLedgerTable({ dynamodb: client, table: 'ledger', nowMs: () => nowMs });
+      let reads = 0;
+      const read: LedgerTable['read'] = async (key) => {
+        const found = await table.read(key);
+        reads += 1;
+        if (reads === 1) await attempt(container(), another!(), 'unknown');
+        return found;
+      };
+      await containerOn({ ...table, read }).returned(back!());
+      expect(reads).toBe(2);
+      expect(await toldOfOlder()).toBe('newer 1800');
+    });
+  });
+
+  test('is not superseded by a newer one that came back, and whose resource was not known any more', async () => {
+    await attempt(container(), newer!());
+    open.add(newer!().messageId);
+    pass(hiddenMs);
+    expect(await told(container(), message!())).toBe('newer 1800');
+    // Whoever claims another field does not take it for superseded either.
+    const both = repeatable('2', { fields: ['whole', 'comments'] });
+    expect(await told(container(), both)).toBe('newer 1800');
     const replay = repeatable('2', { messageId: 'replay', replays: 1, decidedMs: nowMs });
     expect(await told(container(), replay)).toBe('send');
   });

@@ -252,6 +252,20 @@ describe('records are read', () => {
     expect(writes).toEqual(['BatchGetItem', 'BatchGetItem']);
   });
 
+  test('by whether a message waits or has become a letter, whatever was done to that since', async () => {
+    const [waiting, parked, replayed, done, unknown] = Array.from({ length: 5 }, newMessage) as string[];
+    const desk = notes();
+    desk.heard(waits(waiting!));
+    desk.heard(ended(done!, { isAsked: true }));
+    await desk.write();
+    for (const message of [parked!, replayed!]) await desk.parks(message, letter, { resource: undefined });
+    const about = { message: replayed!, function: 'grade-push', kind: 'rejected' };
+    await endRecord(table(), about, { state: 'replayed', by: 'jane', why: 'mended', as: 'another id' });
+    expect(await desk.openOf([waiting!, parked!, replayed!, done!, unknown!])).toEqual(
+      new Set([waiting, parked, replayed]),
+    );
+  });
+
   test('by what they hold, also of messages that have ended', async () => {
     const message = newMessage();
     await note(ended(message, { isAsked: true }));
