@@ -137,6 +137,13 @@ test.each<[string, string, string, string[]]>([
     '{"data":"…"}',
     ['key', 'data'],
   ],
+  ['in almost JSON within JSON', JSON.stringify('{"key":1,}'), '"…"', ['key', 'text']],
+  [
+    'in base64 for addresses',
+    JSON.stringify({ a: Buffer.from('{"key":"k","a":">>>???"}').toString('base64url') }),
+    JSON.stringify({ a: Buffer.from('{"key":"…","a":">>>???"}').toString('base64url') }),
+    ['key'],
+  ],
   ['in wrapped XML', JSON.stringify({ data: '<key>k</key>', a: 1 }), '{"data":"…","a":1}', ['data']],
   [
     'in bytes in base64 that are no JSON',
@@ -163,6 +170,8 @@ test.each([
   'payload=%7B%22key%22%3A%22k%22%7D',
   '{&quot;key&quot;:&quot;k&quot;}',
   String.raw`{\u0022key\u0022:1}`,
+  String.raw`{"k\u0065y":"k",}`,
+  `{"a":"${base64('{"key":"k"}')}",}`,
 ])('what is no JSON and has a forbidden name is left out whole: %s', (body) => {
   const masked = withoutFields(body, names);
   expect(masked).toMatchObject({ fields: [], isWithheld: true });
