@@ -1,6 +1,7 @@
 import { join, relative } from 'node:path';
 import { bundle } from './esbuild.config.ts';
 import { itemsOf, type Options } from './lib/operate/stage/template/cloudformation.ts';
+import { addressProblem, stageProblem } from './lib/operate/stage/template/parameters.ts';
 import {
   type Custom,
   createTemplate,
@@ -54,7 +55,8 @@ export default class Packaging {
 
   constructor(serverless: Serverless, options: { function?: string; stage?: string }, { writeText }: Utils) {
     const { service, processedInput } = serverless;
-    checkStage(options.stage ?? service.provider.stage);
+    const problem = stageProblem(options.stage ?? service.provider.stage);
+    if (problem !== undefined) throw new Error(problem);
     setHandlersAndRoles(service.functions);
     this.hooks = {
       'before:package:initialize': async () => {
@@ -95,17 +97,6 @@ const maxContainers = (stanzas: Stanza[]): number =>
       ...events.map(({ sqs }) => Number(sqs?.maximumConcurrency ?? 0)),
     ])
     .reduce((sum, each) => sum + each, 0);
-
-/**
- * Names of queues are allowed by what they begin with, so that `prod` would reach into a stage `prod-2`; and a bucket's name
- * has room for no more.
- */
-export const checkStage = (stage: string): void => {
-  if (!/^[a-z0-9]{1,19}$/.test(stage))
-    throw new Error(
-      `The name of the stage, ${stage}, must have at most 19 characters, all lower-case letters or digits`,
-    );
-};
 
 /** How a producer is named; a space behind a comma would let in nobody, and say nothing. */
 const producerForms = {
@@ -156,38 +147,14 @@ const checkSettings = ({ service, processedInput }: Serverless): void => {
       reconcileSettingsFrom,
     ])
       read(environment);
-  checkAddresses([`${provider.environment.PLATFORM_URL}`], [custom.options.alarmEmail], {
-    examples: processedInput.commands[0] === 'package' && !provider.deletionProtection,
-  });
-};
-
-/** Names that belong to nobody. */
-const isExample = (name: string): boolean => /(^|[.@])example(\.(com|edu|net|org))?$/.test(name);
-
-/** @throws Error naming what must be set first. */
-export const checkAddresses = (
-  platforms: string[],
-  mails: string[],
-  { examples }: { examples: boolean },
-): void => {
+  const examples = processedInput.commands[0] === 'package' && !provider.deletionProtection;
   const problems = [
-    ...mails
-      .filter((mail) => !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(mail))
-      .map((mail) => `alarmEmail: ${mail} is not a mail address`),
-    ...(examples
-      ? []
-      : [
-          ...mails
-            .filter(isExample)
-            .map((mail) => `alarmEmail: ${mail} is an example address, which nobody reads`),
-          ...platforms
-            .filter((url) => isExample(new URL(url).hostname))
-            .map((url) => `platformUrl: ${url} is an example address`),
-        ]),
-  ];
+    addressProblem('platformUrl', `${provider.environment.PLATFORM_URL}`, { examples }),
+    addressProblem('alarmEmail', custom.options.alarmEmail, { examples }),
+  ].filter((each) => each !== undefined);
   if (problems.length > 0)
     throw new Error(
-      `Correct these settings at the head of serverless.yml, or pass them with --param: ${problems.join('; ')}`,
+      `Correct these settings in stages/${provider.stage}.yml, or pass them with --param: ${problems.join('; ')}`,
     );
 };
 

@@ -1,7 +1,6 @@
 import { fuzzAnswers } from './fuzz/answers.ts';
 import { fuzzMessages } from './fuzz/messages.ts';
 import { optionsOf } from './options.ts';
-import { peakBytes } from './peak-memory.ts';
 
 // `npm run proofs -- --only fuzz`: so many messages and answers that nobody has seen yet, from a seed that
 // is said.
@@ -38,11 +37,7 @@ if (messages > 0) {
   console.log(`${messages} messages, from seed ${seed}`);
   const report = await fuzzMessages(messages, seed);
   count(report.reached);
-  const { seconds, cpuSeconds, worstMs, worstSeed, heapMb } = report;
-  const memoryMb = peakBytes() / 1024 / 1024;
-  console.log(
-    `${seconds.toFixed(0)} s, ${cpuSeconds.toFixed(0)} s of CPU; the slowest took ${worstMs.toFixed(0)} ms (seed ${worstSeed}); at most ${heapMb.toFixed(0)} MB of heap, ${memoryMb.toFixed(0)} MB of memory`,
-  );
+  console.log(report.told);
   problems.push(...report.problems);
 }
 for (const problem of problems) console.log(`✗ ${problem}`);

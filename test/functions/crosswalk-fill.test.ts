@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import {
   CreateBucketCommand,
   DeleteObjectCommand,
@@ -14,12 +13,7 @@ import { type FillAnswer, fillJob } from '../../lib/delivery/crosswalk/fill/fill
 import { createFillServices } from '../../lib/delivery/crosswalk/fill/services.ts';
 import { heldIn, heldKey } from '../../lib/delivery/crosswalk/held.ts';
 import type { CrosswalkKind, CrosswalkSource } from '../../lib/delivery/crosswalk/kinds.ts';
-import {
-  bucketOf,
-  type CrosswalkTable,
-  createCrosswalkTable,
-  shardOf,
-} from '../../lib/delivery/crosswalk/table.ts';
+import { bucketOf, type CrosswalkTable, createCrosswalkTable } from '../../lib/delivery/crosswalk/table.ts';
 import { durableHandler } from '../../lib/delivery/durable/job.ts';
 import { createDynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
 import { crosswalkSettingsFrom } from '../../lib/runtime/aws/settings.ts';
@@ -423,53 +417,6 @@ describe('a code that changes its source', () => {
   });
 });
 
-describe('what versions before the set engine filled', () => {
-  const filled = 'crosswalk-state/filled';
-  /** A bucket's digits, a name, what it stands for, and what it stood for before. */
-  const state = (...lines: [name: string, ids: string, was?: string][]) =>
-    gzipSync(
-      lines
-        .map(([text, ids, was = '']) => `${shardOf(text)}\t${JSON.stringify(text)}\t${ids}\t${was}\n`)
-        .sort()
-        .join(''),
-    );
-
-  test('is carried over: nothing is written anew, and nothing moves', async () => {
-    await put(`${filled}/userName-file.gz`, state(['lena', '301'], ['"l\\', '302,1303'], ['\u2028', '304']));
-    await users('userId,userName\n1303,"""l\\"\n302,"""l\\"\n301,lena\n304,\u2028\n');
-    await put(
-      `${filled}/orgUnitCode-file.gz`,
-      state(['KEPT', '2001'], ['MOVED', '7', '5'], ['TWO', '3,12', '3'], ['GONE', '', '9']),
-    );
-    const orgUnits = 'orgUnitId,orgUnitCode\n12,TWO\n3,TWO\n7,MOVED\n2001,KEPT\n';
-    await put('crosswalk/org-units.csv', orgUnits);
-    const answer = await fill();
-    expect(of(answer, 'userName', 'file')).toMatchObject({ outcome: 'same', names: 3 });
-    expect(of(answer, 'orgUnitCode', 'file')).toMatchObject({ outcome: 'same', names: 3, moved: 1 });
-    // Here the table has no item yet, so that one that is written is seen.
-    expect([await userOf('lena'), await inFile('KEPT'), await inFile('TWO')]).toEqual(
-      Array(3).fill(undefined),
-    );
-
-    await put('crosswalk/org-units.csv', `${orgUnits}10,GONE\n`);
-    expect(of(await fill(), 'orgUnitCode', 'file')).toMatchObject({ added: 1, changed: 0, moved: 2 });
-    expect(await inFile('GONE')).toEqual({ ids: [10], was: [9] });
-  });
-
-  test('is finished where they were ended while they wrote', async () => {
-    const gone = bucketOf('orgUnitCode', 'file', 'GONE');
-    await table.put([{ bucket: gone, entries: new Map([['GONE', { ids: [4] }]]) }]);
-    await put(`${filled}/orgUnitCode-file.gz`, state(['A', '1'], ['GONE', '4'], ['SAME', '5']));
-    const next = state(['A', '2', '1'], ['B', '3'], ['GONE', '', '4'], ['SAME', '5']);
-    await put(`${filled}/orgUnitCode-file.next.gz`, next);
-    await put(`${filled}/orgUnitCode-file.json`, JSON.stringify({ isPending: true }));
-    await fill();
-    expect([await inFile('A'), await inFile('B')]).toEqual([{ ids: [2], was: [1] }, { ids: [3] }]);
-    expect([await inFile('GONE'), await inFile('SAME')]).toEqual([undefined, undefined]);
-    expect(await textAt(`${filled}/orgUnitCode-file.json`)).toContain('false');
-  });
-});
-
 test('whatever signs names and columns have, they are no part of a statement, and stay what they are', async () => {
   const signs = [
     ...[`'); DROP TABLE rows; --`, `" FROM problems; --`, `{'a': 1}`],
@@ -577,6 +524,13 @@ describe('one fill at a time', () => {
   });
 });
 
+/** The function in a process of its own. */
+const inProcess = () => {
+  const it = { handler: `functions/${name}.handler`, env: settings(), timeoutMs: 890_000 };
+  const functions = { [name]: { ...it, maximumConcurrency: 1, durable: durableOptionsOf(name) } };
+  return startLambda({ functions, executions: stack.executions });
+};
+
 describe('killed at any moment', () => {
   test('it goes on, and the table is as if nothing had happened', { tags: ['long'] }, async () => {
     const count = 3_000;
@@ -586,15 +540,7 @@ describe('killed at any moment', () => {
     await users(
       `userId,userName\n${Array.from({ length: count }, (_, at) => `${at + 1},user-${at}\n`).join('')}`,
     );
-    const lambda = await startLambda({
-      functions: {
-        [name]: {
-          ...{ handler: `functions/${name}.handler`, env: settings(), timeoutMs: 60_000 },
-          ...{ maximumConcurrency: 1, durable: durableOptionsOf(name) },
-        },
-      },
-      executions: stack.executions,
-    });
+    const lambda = await inProcess();
     let kills = 0;
     // Ever later after the one before: some of them come in the midst of its work, however quick the machine is.
     const killLater = (): NodeJS.Timeout =>
@@ -673,15 +619,7 @@ test.skipIf(process.platform !== 'linux')(
       (_, at) => `${500_000 + at},first.last${at},S${10_000_000 + at}`,
     );
     await users(`userId,userName,orgDefinedId\n${lines.join('\n')}\n`);
-    const lambda = await startLambda({
-      functions: {
-        [name]: {
-          ...{ handler: `functions/${name}.handler`, env: settings(), timeoutMs: 890_000 },
-          ...{ maximumConcurrency: 1, durable: durableOptionsOf(name) },
-        },
-      },
-      executions: stack.executions,
-    });
+    const lambda = await inProcess();
     const measure = async (title: string) => {
       const startMs = performance.now();
       const beforeSeconds = cpuSecondsOf(lambda.containers(name)[0]?.pid);

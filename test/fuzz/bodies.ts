@@ -92,50 +92,10 @@ const growing = (random: Random, integration: Integration<unknown>) => {
 };
 
 const odd = [
-  ...[
-    '',
-    ' ',
-    '\u0000',
-    '\u001B[2J',
-    '\u007F',
-    '\u0085',
-    '\u009B31m',
-    '\u00AD',
-    '\u061C',
-    '\u200B',
-    '\u2028',
-  ],
-  ...[
-    '\u202E',
-    '\u2066',
-    '\uFEFF',
-    '\uFFFD',
-    '\uFFFE',
-    '\uFFFF',
-    '\uD800',
-    '\uDFFF',
-    '\u{1F393}',
-    '\u{E0041}',
-  ],
-  ...[
-    'e\u0301',
-    'ﬁ',
-    'ﷺ',
-    '王小明',
-    'ǅ',
-    'İ',
-    'ß',
-    '%',
-    '%25',
-    '%C3',
-    '\\',
-    '\\u0041',
-    '&amp;',
-    '&#0;',
-    '<b>',
-    '"',
-    "'",
-  ],
+  // What terminals obey, what nobody sees, half characters, letters of several forms, and escapes.
+  ...'| |\u0000|\u001B[2J|\u007F|\u0085|\u009B31m|\u00AD|\u061C|\u200B|\u2028|\u202E|\u2066'.split('|'),
+  ...'\uFEFF|\uFFFD|\uFFFE|\uFFFF|\uD800|\uDFFF|\u{1F393}|\u{E0041}|e\u0301|ﬁ|ﷺ|王小明|ǅ|İ|ß'.split('|'),
+  ...'%|%25|%C3|\\|\\u0041|&amp;|&#0;|<b>|"|\''.split('|'),
 ];
 
 const texts: ((grown: Growing) => string)[] = [
@@ -168,19 +128,7 @@ const values: ((grown: Growing) => Json)[] = [
 
 const keys: ((grown: Growing) => string)[] = [
   ({ random }) =>
-    pick(random, [
-      'a',
-      'data',
-      'Message',
-      'body',
-      'time',
-      'source',
-      'toString',
-      '__proto__',
-      'constructor',
-      'grade',
-      '0',
-    ]),
+    pick(random, 'a data Message body time source toString __proto__ constructor grade 0'.split(' ')),
   ({ random }) => pick(random, ['userId', 'orgUnitId', 'type', 'contentType', 'comments', 'files']),
   ({ name }) => `${name()} ${name()}`,
   ({ random }) => `${pick(random, odd)}k`,

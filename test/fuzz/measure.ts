@@ -11,15 +11,17 @@ export const createMeasure = () => {
   let maxBytes = 0;
   const startedMs = performance.now();
   return {
-    /** Times a piece of work, which `what` names if it is the slowest. */
+    /** Times a piece of work, which `what` names if it is the slowest. Only one may run at a time. */
     time: <Result>(what: () => string, work: () => Result): Result => {
       const sinceMs = computedMs();
-      try {
-        return work();
-      } finally {
+      const end = (): void => {
         const tookMs = computedMs() - sinceMs;
         if (tookMs > worstMs) [worstMs, worst] = [tookMs, what()];
-      }
+      };
+      const result = work();
+      if (result instanceof Promise) return result.finally(end) as Result;
+      end();
+      return result;
     },
     sampleMemory: (): void => {
       maxBytes = Math.max(maxBytes, process.memoryUsage.rss());

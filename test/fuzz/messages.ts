@@ -25,19 +25,14 @@ import type { Terminal } from '../../lib/show/cli/print/terminal.ts';
 import { linesOf } from '../../lib/show/cli/print/view.ts';
 import { letterView } from '../../lib/show/views/letters.ts';
 import { type Body, bodies } from './bodies.ts';
+import { createMeasure } from './measure.ts';
 
 export type FuzzReport = {
-  count: number;
   /** What does not hold, each with the seed of its message; none where all is well. */
   problems: string[];
   /** How many messages came to what. */
   reached: Map<string, number>;
-  worstMs: number;
-  worstSeed: number;
-  seconds: number;
-  /** Of all processors: others may have had the machine meanwhile. */
-  cpuSeconds: number;
-  heapMb: number;
+  told: string;
 };
 
 const plainTerminal = {
@@ -59,29 +54,23 @@ const maxProblems = 20;
  */
 export const fuzzMessages = async (count: number, seed: number): Promise<FuzzReport> => {
   const bodyOf = await bodies();
-  const report: FuzzReport = {
-    ...{ count, problems: [], reached: new Map(), worstMs: 0, worstSeed: seed, seconds: 0 },
-    ...{ cpuSeconds: 0, heapMb: 0 },
-  };
-  const startedMs = performance.now();
-  const before = process.cpuUsage();
-  for (let at = 0; at < count && report.problems.length < maxProblems; at += 1) {
+  const problems: string[] = [];
+  const reached = new Map<string, number>();
+  const measure = createMeasure();
+  for (let at = 0; at < count && problems.length < maxProblems; at += 1) {
     const made = bodyOf(seed + at);
-    const thisMs = performance.now();
     try {
-      const reached = await checkMessage(made, seed + at);
-      report.reached.set(reached, (report.reached.get(reached) ?? 0) + 1);
+      const came = await measure.time(
+        () => `seed ${seed + at}`,
+        () => checkMessage(made, seed + at),
+      );
+      reached.set(came, (reached.get(came) ?? 0) + 1);
     } catch (error) {
-      report.problems.push(`seed ${seed + at}, ${made.integration.name}: ${whatIs(error)}`);
+      problems.push(`seed ${seed + at}, ${made.integration.name}: ${whatIs(error)}`);
     }
-    const tookMs = performance.now() - thisMs;
-    if (tookMs > report.worstMs) Object.assign(report, { worstMs: tookMs, worstSeed: seed + at });
-    if (at % 1_000 === 0) report.heapMb = Math.max(report.heapMb, process.memoryUsage().heapUsed / 1024 ** 2);
+    if (at % 1_000 === 0) measure.sampleMemory();
   }
-  report.seconds = (performance.now() - startedMs) / 1000;
-  const { user, system } = process.cpuUsage(before);
-  report.cpuSeconds = (user + system) / 1e6;
-  return report;
+  return { problems, reached, told: measure.told(count, 'messages') };
 };
 
 const whatIs = (error: unknown): string =>

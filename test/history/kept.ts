@@ -167,6 +167,26 @@ export const kept: { title: string; history: History }[] = [
     },
   },
   {
+    title:
+      'a comment is done, a later one leaves no outcome, and a cache shows no grade yet: a grade waits for the first',
+    history: {
+      ...enrollments(
+        [
+          { ...usual, comments: false, privateComments: false, minute: 1 },
+          { ...usual, privateComments: false },
+          { ...usual, privateComments: false },
+        ],
+        [
+          ...[{ do: 'cache', thing: 0, seconds: 3_000 } as const, send(2), deliver(0)],
+          ...[go('well'), go('well'), go('well'), go('well'), minutes(2), send(3), deliver(1)],
+          ...[go('well'), go('well'), go('cut'), go('well'), go('well'), go('well'), minutes(2), send(1)],
+          ...[deliver(2, { from: 1 }), go('well'), go('well'), go('well'), go('well')],
+        ],
+      ),
+      family: 'grades',
+    },
+  },
+  {
     title: 'nobody knows whether it was created: its name is not changed before it was looked for',
     history: {
       ...enrollments(

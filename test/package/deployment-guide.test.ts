@@ -9,7 +9,6 @@ import { documentOf, examplesIn } from '../documents.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const guide = documentOf('lib/operate/stage/README.md');
-const stanzas = await readFile(join(root, 'serverless.yml'), 'utf8');
 
 const linkSecret = z.strictObject({ key: z.string(), plainSecret: z.string() });
 
@@ -40,12 +39,13 @@ test('each secret that the deployment guide shows is one that the functions take
   expect(wrong).toEqual([]);
 });
 
-test('each parameter in serverless.yml has a comment above it, or above its small group', () => {
-  const [, defaults = ''] = /^params:\n {2}default:\n(.*?)^ {2}\w/ms.exec(stanzas) ?? [];
-  const [first, ...groups] = defaults.split(/^(?: {4}#.*\n)+/m);
+test('each parameter has a comment above it, or above its small group', async () => {
+  const text = await readFile(join(root, 'lib/operate/stage/template/parameters.yml'), 'utf8');
+  const [, defaults = ''] = /^default:\n(.*?)^\w/ms.exec(text) ?? [];
+  const [first, ...groups] = defaults.split(/^(?: {2}#.*\n)+/m);
   expect(first).toBe('');
   expect(groups.length).toBeGreaterThan(10);
-  expect(groups.filter((group) => (group.match(/^ {4}\w+:/gm) ?? []).length > 4)).toEqual([]);
+  expect(groups.filter((group) => (group.match(/^ {2}\w+:/gm) ?? []).length > 4)).toEqual([]);
 });
 
 test('workflows name the actions of others by their commits', () => {

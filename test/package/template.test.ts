@@ -1,14 +1,15 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { functionIdOf, idOf } from '../../lib/operate/stage/template/cloudformation.ts';
+import { addressProblem, stageProblem } from '../../lib/operate/stage/template/parameters.ts';
 import { checkNames } from '../../lib/operate/stage/template/template.ts';
-import { checkAddresses, checkStage } from '../../package.config.ts';
 import { anchorsIn } from '../documents.ts';
 import { tableKeys } from '../local/table-keys.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { deploy } from './cloudformation.ts';
+import { deploy, type Template } from './cloudformation.ts';
 import { mistakes } from './mistakes.ts';
-import { copyProject, type Packaged, serverless } from './packaged.ts';
+import { copyProject, type Packaged, packageProject, serverless } from './packaged.ts';
 import { packagedProject } from './packages.ts';
 import { brokenRules, rules } from './rules.ts';
 
@@ -70,26 +71,25 @@ test.each([
 });
 
 test.each(['prod-2', 'Prod', 'p'.repeat(20)])('a stage %s is not packaged', (stage) => {
-  expect(() => checkStage(stage)).toThrow(
-    'must have at most 19 characters, all lower-case letters or digits',
-  );
+  expect(stageProblem(stage)).toContain('must have at most 19 characters, all lower-case letters or digits');
 });
 
 test.each([
-  [
-    'https://platform.example.edu',
-    'operations@university.edu',
-    'platformUrl: https://platform.example.edu is an',
-  ],
-  [
-    'https://platform.university.edu',
-    'operations@example.edu',
-    'alarmEmail: operations@example.edu is an example',
-  ],
-  ['https://platform.university.edu', 'operations', 'alarmEmail: operations is not a mail address'],
-])('a stage of %s whose alarms go to %s is not deployed', (platform, mail, problem) => {
-  expect(() => checkAddresses([platform], [mail], { examples: false })).toThrow(problem);
-  expect(() => checkAddresses([platform], ['operations@university.edu'], { examples: true })).not.toThrow();
+  ['platformUrl', 'https://platform.example.edu', 'platformUrl: https://platform.example.edu is an example'],
+  ['alarmEmail', 'operations@example.edu', 'alarmEmail: operations@example.edu is an example'],
+  ['alarmEmail', 'operations', 'alarmEmail: operations is not a mail address'],
+] as const)('a stage whose %s is %s is not deployed', (name, value, problem) => {
+  expect(addressProblem(name, value, { examples: false })).toContain(problem);
+  expect(addressProblem(name, value, { examples: true })).toBe(
+    value.includes('example') ? undefined : problem,
+  );
+});
+
+test('addresses of a university are deployed', () => {
+  expect(addressProblem('platformUrl', 'https://platform.university.edu', { examples: false })).toBe(
+    undefined,
+  );
+  expect(addressProblem('alarmEmail', 'operations@university.edu', { examples: false })).toBe(undefined);
 });
 
 test.each([
@@ -110,6 +110,28 @@ test('serverless.yml without one of the functions is not packaged', { tags: ['lo
   const file = join(project, 'serverless.yml');
   await writeFile(file, (await readFile(file, 'utf8')).replace('  org-unit-move: {}\n', ''));
   await expect(serverless(project, ['package'])).rejects.toThrow('functions/org-unit-move.ts has no entry');
+});
+
+test('functions that are off have no resource, right or alarm, and the others all of theirs', {
+  tags: ['long'],
+}, async () => {
+  const project = temporaryFolder();
+  await mkdir(join(project, 'stages'));
+  const off = ['submission-upload', 'crosswalk-fill', 'snapshot-import', 'change-poll', 'token-refresh'];
+  await writeFile(join(project, 'stages/local.yml'), `off: ${off}\n`);
+  const { template } = await packageProject(project, { code: false });
+  expect(await brokenRules(template, quick)).toEqual({});
+  const { Files, ...others } = template.Resources;
+  const ids = off.map((name) => `${functionIdOf(name)}|${idOf(name)}(Queue|Role)|-local-${name}`);
+  expect(JSON.stringify({ ...others, Outputs: template.Outputs })).not.toMatch(new RegExp(ids.join('|')));
+  const kept = (types: Template) =>
+    Object.keys(types.Resources).filter((id) => /^GradeDashpush|^gradepush/.test(id));
+  expect(kept(template)).toEqual(kept(packaged.template));
+});
+
+test.each(['grade-pish', 'connection-check'])('%s cannot be off', { tags: ['long'] }, async (name) => {
+  const packaging = serverless(await copyProject(temporaryFolder()), ['package', `--param=off=${name}`]);
+  await expect(packaging).rejects.toThrow(`off: There is no function ${name}`);
 });
 
 test('settings that no function would take are not packaged', { tags: ['long'] }, async () => {

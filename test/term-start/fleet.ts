@@ -12,7 +12,6 @@ import {
   type Window,
 } from './platform.ts';
 import { createQueue, type Message, type Queue } from './queue.ts';
-import { callsIn, planOf, type ReconcileRun } from './reconcile.ts';
 import { countDone, createRecord, type Lane, minuteOf, type Record } from './record.ts';
 
 export type Scenario = {
@@ -25,7 +24,7 @@ export type Scenario = {
   maxMs: number;
 };
 
-export type Simulated = { record: Record; windows: Window[]; reconciled: ReconcileRun[]; isDone: boolean };
+export type Simulated = { record: Record; windows: Window[]; isDone: boolean };
 
 // As serverless.yml and lib/runtime/aws/settings.ts have them.
 const timeoutMs = 120_000;
@@ -86,7 +85,7 @@ export const simulate = ({ load, platform: options, isGated, seed, maxMs }: Scen
     return queue;
   });
   const isExported = startExport(load.export, world);
-  const reconcile = startReconcile(load, world);
+  if (load.reconcile) startReconcile(load.reconcile, world);
 
   let isDone = false;
   const look = (): void => {
@@ -94,13 +93,13 @@ export const simulate = ({ load, platform: options, isGated, seed, maxMs }: Scen
       { load, queues, record, callsPerSecond: options.budgetAt(clock.nowMs()) / cost / 60 },
       clock.nowMs(),
     );
-    isDone = isExported() && reconcile.isOver() && queues.every((queue) => queue.isEmpty());
+    isDone = isExported() && queues.every((queue) => queue.isEmpty());
     if (isDone) clock.stop();
     else clock.after(1_000, look);
   };
   look();
   clock.run(maxMs);
-  return { record, windows: platform.windows, reconciled: reconcile.runs, isDone };
+  return { record, windows: platform.windows, isDone };
 };
 
 type Sight = { load: Load; queues: Queue[]; record: Record; callsPerSecond: number };
@@ -293,13 +292,12 @@ const call = (
 type Job = { nth: number; calls: number; concurrency: number; untilMs: number };
 
 /** A container of its own that makes its calls, so many at a time. */
-const startJob = (job: Job, world: World, ended: (made: number) => void): void => {
+const startJob = (job: Job, world: World, ended: () => void): void => {
   const { clock, newPace, record } = world;
   const { nth, calls, concurrency, untilMs } = job;
   const lane = record.laneOf(nth, 'bulk');
   let left = calls;
   let under = 0;
-  let made = 0;
   let pace = newPace();
   const isOver = (): boolean => left === 0 || clock.nowMs() >= untilMs;
   const renew = (): void => {
@@ -312,7 +310,7 @@ const startJob = (job: Job, world: World, ended: (made: number) => void): void =
       under += 1;
       attempt();
     }
-    if (under === 0) ended(made);
+    if (under === 0) ended();
   };
   const attempt = (): void => {
     if (clock.nowMs() >= untilMs) {
@@ -334,7 +332,6 @@ const startJob = (job: Job, world: World, ended: (made: number) => void): void =
           return;
         }
         under -= 1;
-        made += 1;
         goOn();
       });
     });
@@ -357,25 +354,15 @@ const startExport = ({ fromMs, calls, concurrency }: Load['export'], world: Worl
   return () => isExported;
 };
 
-const startReconcile = (load: Load, world: World): { runs: ReconcileRun[]; isOver(): boolean } => {
-  const { clock, record } = world;
-  const { reconcile } = load;
-  const runs: ReconcileRun[] = [];
-  if (reconcile === undefined) return { runs, isOver: () => true };
-  let left = reconcile.fromMs.length;
-  for (const fromMs of reconcile.fromMs)
-    clock.after(fromMs, () => {
-      const planned = planOf(load, reconcile, record, fromMs);
-      const untilMs = fromMs + reconcile.longestMs;
-      const { concurrency } = reconcile;
-      const job = { nth: reconcileNth, calls: callsIn(planned), concurrency, untilMs };
-      startJob(job, world, (made) => {
-        left -= 1;
-        runs.push({ fromMs, endedMs: clock.nowMs(), planned, made });
-      });
-    });
-  return { runs, isOver: () => left === 0 };
-};
+/** The comparison of the platform with what was sent, which always has more to read. */
+const startReconcile = (
+  { fromMs, toMs, concurrency }: NonNullable<Load['reconcile']>,
+  { clock, ...world }: World,
+): void =>
+  clock.after(fromMs, () => {
+    const job = { nth: reconcileNth, calls: Number.POSITIVE_INFINITY, concurrency, untilMs: toMs };
+    startJob(job, { clock, ...world }, () => {});
+  });
 
 /** What has no queue stands behind the functions. */
 export const [reconcileNth, exportNth] = [98, 99];

@@ -1,5 +1,4 @@
 import type { Priority } from '../../lib/message/priority.ts';
-import type { ReconcileLoad } from './reconcile.ts';
 
 /** Messages that a producer sends evenly between two times. */
 export type Stream = { fromMs: number; toMs: number; messages: number; isBulk?: boolean };
@@ -19,8 +18,8 @@ export type Load = {
   functions: FunctionLoad[];
   /** A course export: calls of the class bulk by a container of its own, so many at a time. */
   export: { fromMs: number; calls: number; concurrency: number };
-  /** Beside all of it, in the same class and a container of its own. */
-  reconcile?: ReconcileLoad;
+  /** Beside all of it, in the same class and a container of its own; its calls have no end. */
+  reconcile?: { fromMs: number; toMs: number; concurrency: number };
   /** When the flood begins, and before which everything else must have been done in time. */
   floodMs: number;
 };

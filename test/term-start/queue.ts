@@ -1,5 +1,5 @@
 import type { Priority } from '../../lib/message/priority.ts';
-import { createHeap } from './heap.ts';
+import { createHeap } from './clock.ts';
 import { type FunctionLoad, sentBy } from './load.ts';
 
 export type Message = {

@@ -1,7 +1,6 @@
 import type { Scenario } from './fleet.ts';
 import { hourMs, minuteMs, termStart } from './load.ts';
 import type { PlatformOptions } from './platform.ts';
-import { reconcileOf, type Schedule } from './reconcile.ts';
 
 export type Variant = {
   name: string;
@@ -10,8 +9,8 @@ export type Variant = {
   /** Of the load, and of its day. */
   part: number;
   batchSize?: number;
-  /** When writes are compared with the platform beside it. */
-  reconcile?: Schedule;
+  /** Whether writes are compared with the platform beside it, all the while. */
+  reconciles?: true;
   platform: Partial<PlatformOptions>;
 };
 
@@ -20,8 +19,7 @@ const noon = 12 * hourMs;
 
 export const variants: Variant[] = [
   { name: 'headers', mustHold: true, part: 1, platform: {} },
-  { name: 'reconcile by night', mustHold: true, part: 1, reconcile: 'by night', platform: {} },
-  { name: 'reconcile all day', mustHold: true, part: 1, reconcile: 'all day', platform: {} },
+  { name: 'reconcile all day', mustHold: true, part: 1, reconciles: true, platform: {} },
   { name: 'no headers', mustHold: true, part: 1, platform: { headers: false } },
   {
     name: 'two strange clients use 30 %',
@@ -55,17 +53,14 @@ export const ungated: Variant[] = [
   { name: 'before: batches of 10', mustHold: false, part: 1, batchSize: 10, platform: {} },
 ];
 
-export const variantNamed = (name: string): Variant => {
-  const variant = [...variants, ...ungated].find((each) => each.name === name);
-  if (variant === undefined) throw new Error(`No variant is called ${name}`);
-  return variant;
-};
-
 export const scenarioOf = (
-  { mustHold, part, batchSize = 50, reconcile, platform }: Variant,
+  { mustHold, part, batchSize = 50, reconciles, platform }: Variant,
   seed: number,
 ): Scenario => ({
-  load: { ...termStart({ part, batchSize }), ...(reconcile && { reconcile: reconcileOf(part, reconcile) }) },
+  load: {
+    ...termStart({ part, batchSize }),
+    ...(reconciles && { reconcile: { fromMs: 0, toMs: 24 * part * hourMs, concurrency: 16 } }),
+  },
   isGated: mustHold,
   ...{ seed, maxMs: 4 * 24 * hourMs },
   platform: {

@@ -2,9 +2,13 @@ import DataLoader from 'dataloader';
 import { MessageFailure } from '../../message/failure.ts';
 import type { PlatformIds, SisId } from '../../message/sis-ids.ts';
 import type { Platform } from '../../platform/client/client.ts';
-import { getGradeObjects, isNamed } from '../../platform/resources/grade-objects.ts';
+import {
+  type GradeObject,
+  getGradeObjects,
+  isNamed,
+  listGradeObjects,
+} from '../../platform/resources/grade-objects.ts';
 import type { DynamoDb } from '../../runtime/aws/dynamodb.ts';
-import { createGradeObjects, type GradeObjects, listKeptMs } from './grade-objects.ts';
 import { type CrosswalkKind, crosswalkSources } from './kinds.ts';
 import {
   acceptedBucketOf,
@@ -14,13 +18,7 @@ import {
   isAccepted,
 } from './table.ts';
 
-export type Crosswalk = {
-  /** @throws MessageFailure of kind `unknown-id` or `ambiguous-id`, naming the field; its detail names the id. */
-  platformIds(sisIds: readonly SisId[], asked: Asked): Promise<PlatformIds>;
-  gradeObjects: GradeObjects;
-  /** Call this if the platform does not know what they stood for: the next look-up asks the table, and the platform, again. */
-  forget(sisIds: readonly SisId[]): void;
-};
+export type Crosswalk = ReturnType<typeof createCrosswalk>;
 
 type Asked = {
   /** To list an org unit's grade objects. */
@@ -59,7 +57,7 @@ export const crosswalkOn = (table: string | undefined, dynamodb: DynamoDb): Cros
     nowMs: Date.now,
   });
 
-export const createCrosswalk = ({ table, nowMs }: Options): Crosswalk => {
+export const createCrosswalk = ({ table, nowMs }: Options) => {
   const gradeObjects = createGradeObjects(nowMs);
   const kept = new Map<string, { ids: readonly number[]; untilMs: number }>();
   let forgottenMs = 0;
@@ -119,7 +117,8 @@ export const createCrosswalk = ({ table, nowMs }: Options): Crosswalk => {
 
   return {
     gradeObjects,
-    platformIds: async (sisIds, { platform, orgUnitId }) => {
+    /** @throws MessageFailure of kind `unknown-id` or `ambiguous-id`, naming the field; its detail names the id. */
+    platformIds: async (sisIds: readonly SisId[], { platform, orgUnitId }: Asked): Promise<PlatformIds> => {
       const ids: Record<string, number> = {};
       const byTable = sisIds.filter(({ field }) => field !== 'gradeObjectName');
       const found = await Promise.all(byTable.map(idsOf));
@@ -131,9 +130,43 @@ export const createCrosswalk = ({ table, nowMs }: Options): Crosswalk => {
       }
       return ids;
     },
-    forget: (sisIds) => {
+    /** Call this if the platform does not know what they stood for: the next look-up asks the table, and the platform, again. */
+    forget: (sisIds: readonly SisId[]) => {
       for (const { field, value } of sisIds) kept.delete(`${kindOf[field]}/${value}`);
       forgottenMs = nowMs();
+    },
+  };
+};
+
+/** A list is trusted for this time: people can rename grade objects at any time. */
+const listKeptMs = 60_000;
+/** Maximum number of org units; the one listed first is forgotten. */
+const maxOrgUnits = 1_000;
+
+/**
+ * The grade objects of org units, from their last lists. One list serves all messages of a container about an org unit, including those
+ * that ask at the same time.
+ */
+const createGradeObjects = (nowMs: () => number) => {
+  const kept = new Map<number, { atMs: number; list: Promise<readonly GradeObject[]> }>();
+  return {
+    /**
+     * Those of an org unit, listed at `sinceMs` or later; default: at most a minute ago.
+     * @throws any error of the platform's list call.
+     */
+    of: (orgUnitId: number, platform: Platform, sinceMs = nowMs() - listKeptMs) => {
+      const known = kept.get(orgUnitId);
+      if (known !== undefined && known.atMs >= sinceMs) return known.list;
+      const list = Array.fromAsync(listGradeObjects(platform, orgUnitId));
+      const listed = { atMs: nowMs(), list };
+      kept.delete(orgUnitId);
+      kept.set(orgUnitId, listed);
+      const [first] = kept.keys();
+      if (kept.size > maxOrgUnits && first !== undefined) kept.delete(first);
+      list.catch(() => {
+        if (kept.get(orgUnitId) === listed) kept.delete(orgUnitId);
+      });
+      return list;
     },
   };
 };

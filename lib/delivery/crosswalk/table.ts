@@ -19,19 +19,7 @@ export type BucketItem = { bucket: string; entries: Entries };
 
 export type Filled = { filledMs: number; names: number };
 
-export type CrosswalkTable = {
-  /** By bucket; a bucket without an item is left out. Not consistent: changes of the last seconds may be missing. */
-  namesIn(buckets: readonly string[], options?: Reading): Promise<Map<string, Entries>>;
-  /** Writes whole items, and removes those without entries. Writing them twice does no harm. */
-  put(items: Iterable<BucketItem> | AsyncIterable<BucketItem>): Promise<void>;
-  /** When this bucket was last written; undefined if it does not exist. */
-  writtenMs(bucket: string): Promise<number | undefined>;
-  /** Accepts the move of a code, as its entry states it. */
-  accept(name: string, entry: Entry): Promise<void>;
-  /** When each kind was last filled from each source, by keys such as `orgUnitCode/platform`. */
-  fills(): Promise<Map<string, Filled>>;
-  noteFill(of: string, filled: Filled): Promise<void>;
-};
+export type CrosswalkTable = ReturnType<typeof createCrosswalkTable>;
 
 type Reading = { signal?: AbortSignal };
 
@@ -61,7 +49,7 @@ const fillBucket = 'fill';
 const maxTries = 10;
 
 /** Which names of the SIS stand for which ids of the platform. The table can be filled again from its sources. */
-export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess): CrosswalkTable => {
+export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess) => {
   const itemAt = async (bucket: string): Promise<Attributes | undefined> => {
     const asked = { TableName: table, Key: { bucket: { S: bucket } }, ConsistentRead: true };
     return (await dynamodb.call('GetItem', asked)).Item;
@@ -79,7 +67,8 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
   }
 
   return {
-    namesIn: async (buckets, { signal } = {}) => {
+    /** By bucket; a bucket without an item is left out. Not consistent: changes of the last seconds may be missing. */
+    namesIn: async (buckets: readonly string[], { signal }: Reading = {}) => {
       const found = new Map<string, Entries>();
       const keys = [...new Set(buckets)].map((bucket) => ({ bucket: attribute(bucket) }));
       const use = ({ bucket, names }: Attributes): void => {
@@ -88,12 +77,19 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
       await readItems({ dynamodb, table }, keys, { use, signal });
       return found;
     },
-    put: (items) => writeItems({ dynamodb, table }, requestsOf(items)),
-    writtenMs: async (bucket) => {
+
+    /** Writes whole items, and removes those without entries. Writing them twice does no harm. */
+    put: (items: Iterable<BucketItem> | AsyncIterable<BucketItem>) =>
+      writeItems({ dynamodb, table }, requestsOf(items)),
+
+    /** When this bucket was last written; undefined if it does not exist. */
+    writtenMs: async (bucket: string) => {
       const written = (await itemAt(bucket))?.filledMs?.N;
       return written === undefined ? undefined : Number(written);
     },
-    accept: async (name, { ids, was = [] }) => {
+
+    /** Accepts the move of a code, as its entry states it. */
+    accept: async (name: string, { ids, was = [] }: Entry) => {
       const bucket = acceptedBucketOf(name);
       for (let tries = 1; ; tries += 1) {
         const before = (await itemAt(bucket))?.names;
@@ -110,6 +106,8 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
         if (tries === maxTries) throw new Error(`${bucket} is changed by others all the time`);
       }
     },
+
+    /** When each kind was last filled from each source, by keys such as `orgUnitCode/platform`. */
     fills: async () => {
       const { bucket: _, ...fills } = (await itemAt(fillBucket)) ?? {};
       return new Map(
@@ -119,7 +117,8 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
         }),
       );
     },
-    noteFill: async (of, filled) => {
+
+    noteFill: async (of: string, filled: Filled) => {
       await dynamodb.call('UpdateItem', {
         TableName: table,
         Key: { bucket: { S: fillBucket } },

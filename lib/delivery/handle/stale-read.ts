@@ -1,5 +1,6 @@
 import { type Digest, haveOneKey } from '../ledger/digest.ts';
 import type { Claim } from '../ledger/ledger.ts';
+import { standingIn } from '../ledger/rules.ts';
 import type { Shown } from './integration.ts';
 import { digestsOf } from './ledger-entry.ts';
 import { clockGrainMs } from './verify-attempt.ts';
@@ -15,7 +16,7 @@ type Read = {
   nowMs: number;
 };
 
-/** A value without a date may be older than what was done, or a person's change: it is trusted if what was done is this old. */
+/** No cache and no replica shows an earlier state for longer. */
 const believedAfterMs = 3_600_000;
 
 /**
@@ -28,19 +29,23 @@ export const mustBeCurrent = async (
   { claim: { entry, fields: taken, before }, digest, clockOffsetMs, nowMs }: Read,
 ): Promise<void> => {
   if (entry.decidedMs !== undefined) return;
-  // What left no outcome is set again by its own message.
-  const kept = Object.entries(before.fields).filter(
-    ([field, { outcome }]) =>
-      (outcome === 'done' || outcome === 'claimed') && !taken.includes(field) && fields[field] !== undefined,
-  );
+  // What left no outcome is set again by its own message. What was done before it is not.
+  const kept = Object.entries(before.fields).flatMap(([field, state]) => {
+    const done = standingIn(state);
+    return done === null || taken.includes(field) || fields[field] === undefined
+      ? []
+      : [{ field, done, sinceMs: done?.claimedMs ?? state.attemptedMs }];
+  });
   if (kept.length === 0) return;
   const digests = await digestsOf(entry.resource, fields, digest);
-  for (const [field, { claimedMs, digest: done }] of kept) {
+  for (const { field, done, sinceMs } of kept) {
     const shown = digests[field];
-    if (shown === undefined || done === undefined || shown === done || !haveOneKey(shown, done)) continue;
-    const isOlder = Number.isNaN(changedMs)
-      ? nowMs - claimedMs < believedAfterMs
-      : changedMs - clockOffsetMs < claimedMs - clockGrainMs;
-    if (isOlder) throw new StaleReadError('The platform shows what was there before the last change');
+    if (shown === undefined) continue;
+    if (done && (shown === done.digest || !haveOneKey(shown, done.digest))) continue;
+    if (changedMs - clockOffsetMs >= sinceMs - clockGrainMs) continue;
+    // A value without a date may be a person's change. If it is not known what was done, there may be nothing to lose.
+    const mayBeCurrent = Number.isNaN(changedMs) || done === undefined;
+    if (mayBeCurrent && nowMs - sinceMs >= believedAfterMs) continue;
+    throw new StaleReadError('The platform shows what was there before the last change');
   }
 };

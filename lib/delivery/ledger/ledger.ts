@@ -5,6 +5,7 @@ import { identityDigest, isSameMessage, remembering, thingIn } from './identity.
 import { overfills, withRoom } from './room.ts';
 import {
   type Entry,
+  hasFailed,
   heldUntilMs,
   isLater,
   isOutdated,
@@ -12,6 +13,7 @@ import {
   judge,
   lapsedFields,
   type Rival,
+  standingIn,
   type Unresolved,
 } from './rules.ts';
 import type { Field, Item, LedgerTable } from './table.ts';
@@ -129,7 +131,8 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     const { messageId, replays, digests } = entry;
     const own = fields.map((field): [string, Field] => {
       const digest = digests[field];
-      const repeats = digest === before.fields[field]?.digest && { repeats: true as const };
+      const replaced = before.fields[field];
+      const repeats = digest === replaced?.digest && { repeats: true as const };
       return [
         field,
         {
@@ -137,6 +140,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
           ...{ acceptedMs: 0, crashes: 0, ...inherited },
           ...(digest !== undefined && { digest, ...repeats }),
           ...(!entry.repeatable && { once: true }),
+          ...(replaced && hasFailed(replaced) && { stands: replaced.stands }),
         },
       ];
     });
@@ -251,7 +255,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
       return state?.outcome === 'claimed' && isSameMessage(state.version, entry.version);
     });
     const { crashes = 0 } = inherited;
-    const before = withOutcome({ item: left, fields: again }, 'unknown', { crashes });
+    const before = withOutcome({ item: left, fields: again }, 'unknown', () => ({ crashes }));
     const claim = { entry, fields, item, before };
     // If the claim itself cannot be written, nothing was tried, and the earlier state stands.
     const won = await orUndo({ ...claim, before: known.item }, () => replace(entry.resource, known, item));
@@ -264,7 +268,10 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     const crashes = 1 + (known.item.fields[fields[0] ?? '']?.crashes ?? 0);
     if (fields.length === 0) return true;
     // Dated now: that its queue delivers it shows that it is still active, which another copy of it waits for.
-    const next = withOutcome({ item: known.item, fields }, 'unknown', { crashes, claimedMs: nowMs() });
+    const next = withOutcome({ item: known.item, fields }, 'unknown', () => ({
+      crashes,
+      claimedMs: nowMs(),
+    }));
     return replace(entry.resource, known, { ...next, claimId: newClaimId() });
   };
 
@@ -327,7 +334,11 @@ export const createLedger = ({ table, graceMs, hiddenMs, warn, nowMs }: LedgerOp
     // Only what must not be sent twice is looked up, and needs the platform's words for its report.
     const isAsked = refusal !== undefined && !claim.entry.repeatable;
     const more = { ...accepted, ...(isAsked && { refusal }) };
-    const ended = withOutcome(claim, ending === 'accepted-unverified' ? 'unknown' : ending, more);
+    const outcome = ending === 'accepted-unverified' ? 'unknown' : ending;
+    const ended = withOutcome(claim, outcome, (field) => ({
+      ...more,
+      stands: outcome === 'done' ? undefined : standingIn(before.fields[field]),
+    }));
     return { ...remembered(ended), leaseMs: 0, graceEndsMs };
   };
 
@@ -417,11 +428,11 @@ const undone = (claim: { item: Item; fields: readonly string[] }): Item => ({
 const withOutcome = (
   { item, fields }: { item: Item; fields: readonly string[] },
   outcome: Field['outcome'],
-  more: Partial<Field> = {},
+  more: (field: string) => Partial<Field> = () => ({}),
 ): Item => {
   const changed = Object.entries(item.fields).map(([field, state]): [string, Field] => [
     field,
-    fields.includes(field) ? { ...state, ...more, outcome } : state,
+    fields.includes(field) ? { ...state, ...more(field), outcome } : state,
   ]);
   return { ...item, fields: Object.fromEntries(changed) };
 };

@@ -192,9 +192,8 @@ const ownStanding = (state: Field, { entry, context }: Known): Standing => {
 };
 
 /** A person has checked what the platform holds, after the grace period of everything that the newer message sent. */
-const isOverruled = ({ outcome, claimedMs }: Field, { item, entry }: Known): boolean =>
-  (outcome === 'unknown' || outcome === 'undone') &&
-  (entry.decidedMs ?? 0) > Math.max(claimedMs, item.graceEndsMs - 1);
+const isOverruled = (state: Field, { item, entry }: Known): boolean =>
+  hasFailed(state) && (entry.decidedMs ?? 0) > Math.max(state.claimedMs, item.graceEndsMs - 1);
 
 const isLast = ({ item, entry }: Known): boolean => {
   const last = item.fields[item.last];
@@ -262,6 +261,16 @@ const presumedDoneMs = (state: Field | undefined, { hiddenMs }: Context): number
   if (state === undefined || state.outcome === 'done') return 0;
   return state.outcome === 'claimed' ? state.claimedMs + hiddenMs : Number.POSITIVE_INFINITY;
 };
+
+/** The last claim of a field that was done, or is presumed done; null and undefined as in `Field`. */
+export const standingIn = (state: Field | undefined): Field['stands'] => {
+  if (state === undefined) return null;
+  if (hasFailed(state)) return state.stands;
+  const { claimedMs, digest } = state;
+  return digest === undefined ? null : { claimedMs, digest };
+};
+
+export const hasFailed = ({ outcome }: Field): boolean => outcome === 'unknown' || outcome === 'undone';
 
 /** A newer message without an outcome waits this long at most, or is a letter that waits for a person. */
 const askAgainSeconds = 1_800;

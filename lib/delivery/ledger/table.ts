@@ -35,6 +35,11 @@ const writtenSchema = z.object({
   repeats: z.literal(true).optional(),
   /** It must not be done twice: its effect is looked up if its attempt left no outcome. */
   once: z.literal(true).optional(),
+  /**
+   * Of a claim that left no outcome or had no effect: the last claim before it that was done, or is presumed done. Null: there was
+   * none, or it has no digest. Undefined: not known, as the function died on a claim that was written without reading the item.
+   */
+  stands: z.object({ claimedMs: z.number(), digest: z.string() }).nullable().optional(),
 });
 const stateSchema = writtenSchema.transform((state) => ({
   ...state,

@@ -38,15 +38,27 @@ export const letterAttributes = ['failure', 'kind', 'source', 'replays', 'whole'
 /** With this attribute a sender asks the function to record the message's outcome at once, whatever it is. */
 export const receiptAttribute = 'receipt';
 
-/** The letter in SQS' form: its details are cut until it fits, never the body. */
+/** The letter in SQS' form: its details are cut if they do not fit, never the body. */
 export const sqsMessageOf = (letter: DeadLetter) => {
   const { body } = letter;
-  // Counted once: it may be large, and there are many stories.
-  const room = maxBytes - Buffer.byteLength(body);
-  const fitting = stories(letter).find((attributes) => bytesOf({ body: '', attributes }) <= room);
-  // A body that leaves no room for details is still a letter: SQS' own would carry no more.
-  return { MessageBody: body, MessageAttributes: fitting ?? {} };
+  return { MessageBody: body, MessageAttributes: fitting(body, stories(letter), maxBytes) };
 };
+
+/**
+ * The first choice that fits beside the body. A body that leaves no room is sent without any, and is still a letter: SQS' own would
+ * carry no more.
+ */
+export const fitting = (body: string, choices: Attributes[], most: number): Attributes => {
+  // Counted once: it may be large.
+  const room = most - Buffer.byteLength(body);
+  return choices.find((attributes) => bytesOf({ body: '', attributes }) <= room) ?? {};
+};
+
+/** As many of the message's attributes as SQS accepts beside these. */
+export const beside = (carried: Attributes, own: Attributes): Attributes => ({
+  ...Object.fromEntries(Object.entries(carried).slice(0, maxAttributes - Object.keys(own).length)),
+  ...own,
+});
 
 /** The attribute that lists what operators did to the message before; its letters keep it. */
 export const historyAttribute = 'history';
@@ -117,16 +129,14 @@ const stories = ({ source, replays, failure, attributes, whole, letterId }: Dead
     ...(letterId === undefined ? {} : { letterId: text(letterId) }),
     replays: { DataType: 'Number', StringValue: String(replays) },
   };
-  const withoutFailure = { ...address, ...(failure && { kind: text(failure.kind) }) };
-  const told = failureTexts(failure).map((json) => ({ ...withoutFailure, failure: text(json) }));
-  const { [historyAttribute]: history, ...others } = carriedOf(attributes);
-  const carried = Object.entries(others);
-  const withCarried = (own: Attributes): Attributes => ({
-    ...Object.fromEntries(carried.slice(0, maxAttributes - Object.keys(own).length - (history ? 1 : 0))),
-    ...(history && { [historyAttribute]: history }),
-    ...own,
-  });
-  return [...told.map(withCarried), ...told, withCarried(withoutFailure), withoutFailure, address];
+  const untold = { ...address, ...(failure && { kind: text(failure.kind) }) };
+  const told = [failure ?? [], failure ? briefly(failure) : []]
+    .flat()
+    .map((each) => ({ ...untold, failure: text(JSON.stringify(each)) }));
+  const { [historyAttribute]: history, ...carried } = carriedOf(attributes);
+  const withCarried = (own: Attributes): Attributes =>
+    beside(carried, { ...(history && { [historyAttribute]: history }), ...own });
+  return [...told.map(withCarried), ...told.slice(1), withCarried(untold), untold, address];
 };
 
 /** What every failure in a letter must contain, and the types of its optional parts. */
@@ -157,16 +167,16 @@ const failureIn = (json = ''): LetterFailure | null => {
   return failureSchema.safeParse(Object.fromEntries(given)).data ?? null;
 };
 
-/** The failure as JSON, from the complete text to the smallest that still parses. */
-const failureTexts = (failure: LetterFailure | null): string[] => {
-  if (failure === null) return [];
-  const { detail, title, ...rest } = failure;
-  const { kind, message, remedy, function: name, attempts, firstAt, lastAt } = failure;
-  const shorter = [1_000, 200].map((length) => ({ ...failure, detail: detail && start(detail, length) }));
-  const briefly = { ...rest, message: start(message, 200), remedy: start(remedy, 200) };
-  const least = { kind, message: start(message, 100), remedy: '', function: name, attempts, firstAt, lastAt };
-  return [failure, ...shorter, { ...rest, title }, briefly, least].map((each) => JSON.stringify(each));
-};
+/** A queue of sis-relay leaves room for the whole failure; another queue may not. */
+const briefly = (failure: LetterFailure): object =>
+  Object.fromEntries(
+    Object.entries(failure).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? start(value, maxBrief) : value,
+    ]),
+  );
+
+const maxBrief = 200;
 
 /** Never ends in half of a character. */
 const start = (text: string, length: number): string => text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');

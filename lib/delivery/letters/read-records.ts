@@ -23,35 +23,24 @@ export const conditionOn = ({ user, orgUnit }: About): Condition | undefined => 
   };
 };
 
-type ListOptions = {
-  /** Default: all. */
-  kinds?: readonly string[] | undefined;
-  condition?: Condition | undefined;
-  signal?: AbortSignal;
-};
-
-/** All records of a list that meet the condition, in no order. @throws if the table cannot be read. */
+/** All records of a list, or those of some kinds, in no order. @throws if the table cannot be read. */
 export const listed = async (
   table: DeskTable,
   list: List,
-  { kinds, condition, signal }: ListOptions = {},
+  { kinds, signal }: { kinds?: readonly string[] | undefined; signal?: AbortSignal } = {},
 ): Promise<DeskRecord[]> => {
-  const places = kinds === undefined ? [undefined] : [...new Set(kinds)].map((kind) => `${kind} `);
+  const places = kinds === undefined ? [''] : [...new Set(kinds)].map((kind) => `${kind} `);
   const found: DeskRecord[] = [];
-  const read = async (shard: number, place: string | undefined): Promise<void> => {
+  const read = async (shard: number, place: string): Promise<void> => {
     const input = {
       TableName: table.table,
       IndexName: listIndex,
-      KeyConditionExpression: `#list = :list${place === undefined ? '' : ' AND begins_with(#place, :place)'}`,
-      ...(condition && { FilterExpression: condition.text }),
-      ExpressionAttributeNames: {
-        ...{ '#list': 'list', ...condition?.names },
-        ...(place !== undefined && { '#place': 'place' }),
-      },
-      ExpressionAttributeValues: {
-        ...{ ':list': attribute(`${list}.${shard}`), ...valuesOf(condition?.values) },
-        ...(place !== undefined && { ':place': attribute(place) }),
-      },
+      KeyConditionExpression: `#list = :list${place && ' AND begins_with(#place, :place)'}`,
+      ExpressionAttributeNames: { '#list': 'list', ...(place && { '#place': 'place' }) },
+      ExpressionAttributeValues: valuesOf({
+        ':list': `${list}.${shard}`,
+        ...(place && { ':place': place }),
+      }),
     };
     for await (const items of pages(table, 'Query', { input, signal }))
       found.push(...recordsIn(items, table));
@@ -124,5 +113,5 @@ async function* pages(
 const recordsIn = (items: Attributes[], { nowMs }: DeskTable): DeskRecord[] =>
   items.flatMap((item) => recordIn(item, nowMs()) ?? []);
 
-const valuesOf = (values: Record<string, string | number> = {}): Attributes =>
+const valuesOf = (values: Record<string, string | number>): Attributes =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, attribute(value)]));

@@ -8,8 +8,7 @@ import {
 } from '../../runtime/telemetry/pace-use.ts';
 import type { Report } from '../../scheduled/reconcile/record.ts';
 import type { SnapshotRecord } from '../../sources/snapshots/state/record.ts';
-import type { Groups } from '../messages/letters/groups.ts';
-import { groupLetters } from '../messages/letters/list.ts';
+import { type Groups, groupLetters } from '../messages/letters/list.ts';
 import { type Counts, countsOf, receive } from '../messages/letters/queue.ts';
 import { withMended } from '../messages/waiting/mended.ts';
 import { listWaiting, type WaitingGroup } from '../messages/waiting/waiting.ts';

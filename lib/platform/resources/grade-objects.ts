@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import type { Platform } from '../client/client.ts';
-import { undefinedIfNotFound } from '../client/not-found.ts';
 import { reading } from '../client/operation.ts';
 import { asTaken, type TextContent } from '../client/rich-text.ts';
 import { itemsOf, pageOf } from './paging.ts';
@@ -88,10 +87,6 @@ type GradeObjectIds = { orgUnitId: number; gradeObjectId: number };
 /** @throws PlatformError if it does not exist. */
 export const requireGradeObject = (platform: Platform, ids: GradeObjectIds) =>
   platform.call(getGradeObject, { path: ids });
-
-/** Undefined if it does not exist. */
-export const readGradeObject = (platform: Platform, ids: GradeObjectIds) =>
-  undefinedIfNotFound(platform.call(getGradeObject, { path: ids }));
 
 export const putGradeObject = reading({
   ...item,

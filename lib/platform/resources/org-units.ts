@@ -32,10 +32,6 @@ export const getOrgUnit = reading({
 export const requireOrgUnit = (platform: Platform, orgUnitId: number) =>
   platform.call(getOrgUnit, { path: { orgUnitId } });
 
-/** Undefined if it does not exist. */
-export const readOrgUnit = (platform: Platform, orgUnitId: number) =>
-  undefinedIfNotFound(platform.call(getOrgUnit, { path: { orgUnitId } }));
-
 export const getOrgUnits = reading({
   ...reads,
   name: 'list-org-units',

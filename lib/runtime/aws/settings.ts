@@ -15,7 +15,7 @@ const fileHosts = z
   });
 
 /** A path here would be dropped silently, and every message would be parked for its 404. */
-const platformUrl = z
+export const platformUrl = z
   .url({ protocol: /^https?$/, error: 'must be an address such as https://platform.example.edu' })
   .transform((url) => new URL(url))
   .refine(isPrivate, 'must use https: only a platform on this machine can be called without TLS')
@@ -27,7 +27,7 @@ const platformUrl = z
 
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 const count = z.coerce.number().int().positive();
-const version = z.string().regex(/^\d+\.\d+$/, 'must be a version such as 1.49');
+export const version = z.string().regex(/^\d+\.\d+$/, 'must be a version such as 1.49');
 const overrides = z
   .string()
   .transform((text, context) => {

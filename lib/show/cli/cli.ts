@@ -11,6 +11,7 @@ import { addCompletion } from './commands/completion.ts';
 import { addConsole } from './commands/console.ts';
 import { addCrosswalk } from './commands/crosswalk.ts';
 import { addHelp } from './commands/help.ts';
+import { addInit } from './commands/init.ts';
 import { addDiscard } from './commands/letters/discard.ts';
 import { addEdit } from './commands/letters/edit.ts';
 import { addExport } from './commands/letters/export.ts';
@@ -130,6 +131,7 @@ export const programOf = (cli: Cli, onStart?: (command: Command) => void): Comma
       addCrosswalk,
       addScopes,
       addAuthUrl,
+      addInit,
     ],
     ...[addConsole, addCompletion, addHelp],
   ])

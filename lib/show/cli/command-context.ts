@@ -27,6 +27,8 @@ export type Cli = {
 export type CommandContext = Cli & {
   signal: AbortSignal;
   isJson: boolean;
+  /** The options that name a deployment, as typed. */
+  readonly targetOptions: TargetOptions;
   /** The deployment that the options name. @throws UsageError if they name none. */
   readonly target: Target;
   /** Undefined: no option names a deployment. */
@@ -72,6 +74,9 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
     ...{ terminal, finish, signal: terminal.signal, isJson },
     say: (view) => terminal.err(textOfLines(linesOf(view, terminal))),
     print: printOf({ ...cli, terminal }, { json: isJson }),
+    get targetOptions() {
+      return targetOptionsOf(command);
+    },
     get target() {
       return targetOnce();
     },

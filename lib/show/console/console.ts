@@ -148,8 +148,8 @@ const listening = async (asked: number): Promise<{ servers: Server[]; port: numb
 /** The cached lists of letters and waiting messages for the status. */
 const listsOf = ({ letters, waiting }: Lists) => ({
   letters: async () => {
-    const { all, groups, queued } = (await letters.get()).value;
-    return { groups, queued, listed: all.length, matching: all.length };
+    const { all, groupsOf, queued } = (await letters.get()).value;
+    return { groups: groupsOf(all).groups, queued, listed: all.length, matching: all.length };
   },
   waiting: async () => waitingGroups((await waiting.get()).value, Date.now()),
 });

@@ -167,7 +167,7 @@ export const chosenFrom = async (
   const { filter, given } = filterFrom(asked);
   const { value } = await lists.letters.get();
   const letters = value.matching(filter);
-  return { letters, groups: value.groupsOf(letters), count: letters.length, given, filter };
+  return { letters, groups: value.groupsOf(letters).groups, count: letters.length, given, filter };
 };
 
 /** What a run works on, and the screen that begins it again, for `runs.begin`. */

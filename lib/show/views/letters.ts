@@ -1,8 +1,7 @@
 import { needsDecision } from '../../message/failure.ts';
 import { replayedOften } from '../../message/letter-kinds.ts';
-import { type Group, type Groups, maxWords } from '../../operate/messages/letters/groups.ts';
-import type { LetterFacts, Listed } from '../../operate/messages/letters/list.ts';
-import type { Found } from '../../operate/messages/letters/records.ts';
+import { type Group, maxWords } from '../../operate/messages/letters/groups.ts';
+import type { Found, Groups, LetterFacts, Listed } from '../../operate/messages/letters/list.ts';
 import type { LetterDetails } from '../../operate/messages/letters/show.ts';
 import type { PlannedGroup } from '../../operate/messages/replay/plan.ts';
 import { plain } from '../../runtime/privacy/printable.ts';

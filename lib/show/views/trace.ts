@@ -1,6 +1,5 @@
-import type { messagesAbout } from '../../operate/messages/trace/by-subject.ts';
 import type { TraceEvent } from '../../operate/messages/trace/event.ts';
-import type { Trace, TracedMessage } from '../../operate/messages/trace/trace.ts';
+import type { messagesAbout, Trace, TracedMessage } from '../../operate/messages/trace/trace.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import { countOf, numberOf } from './amounts.ts';
 import { about, origin, subjectOf, traceLink } from './letters.ts';

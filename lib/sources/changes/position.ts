@@ -1,13 +1,8 @@
 import { attribute, type DynamoDb, unlessRefused } from '../../runtime/aws/dynamodb.ts';
 
-/** The position in a source up to which changes were sent, kept beside the ledger. */
-export type Place = {
-  /** Undefined: nothing was read yet. */
-  read(signal: AbortSignal): Promise<string | undefined>;
-  /** False: another run has moved it meanwhile. */
-  move(from: string | undefined, to: string, signal: AbortSignal): Promise<boolean>;
-};
+export type Place = ReturnType<typeof createPlace>;
 
+/** The position in a source up to which changes were sent, kept beside the ledger. */
 export const createPlace = ({
   dynamodb,
   table,
@@ -18,15 +13,17 @@ export const createPlace = ({
   table: string;
   name: string;
   nowMs(): number;
-}): Place => {
+}) => {
   const Key = { resource: { S: `changes/${name}` } };
   return {
-    read: async (signal) => {
+    /** Undefined: nothing was read yet. */
+    read: async (signal: AbortSignal) => {
       const get = { TableName: table, Key, ConsistentRead: true };
       const { Item } = await dynamodb.call('GetItem', get, { signal });
       return Item?.lastId?.S;
     },
-    move: async (from, to, signal) => {
+    /** False: another run has moved it meanwhile. */
+    move: async (from: string | undefined, to: string, signal: AbortSignal) => {
       const update = {
         TableName: table,
         Key,

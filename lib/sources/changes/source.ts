@@ -5,8 +5,7 @@ import type { ReadSecret } from '../../platform/auth/reader.ts';
 import type { PollSettings } from '../../runtime/aws/settings.ts';
 import { type AskOptions, ask, failure } from './ask.ts';
 
-/** Reads the page of changes after an id. */
-export type Source = { page(after: string | undefined, signal: AbortSignal): Promise<string> };
+export type Source = ReturnType<typeof createSource>;
 
 /** A header to send as it is, or a key that another address exchanges for a short-lived token. */
 export const secretShape = z.object({
@@ -27,7 +26,7 @@ const tokenForm = /^[\w.~+/=-]{1,8192}$/;
 export const createSource = (
   settings: PollSettings & { CHANGES_URL: string },
   { readSecret }: { readSecret: ReadSecret },
-): Source => {
+) => {
   const options: Omit<AskOptions, 'signal'> = {
     maxBytes: settings.CHANGES_MAXIMUM_BYTES,
     timeoutMs: settings.CHANGES_TIMEOUT_MS,
@@ -68,7 +67,8 @@ export const createSource = (
   };
 
   return {
-    page: async (after, signal) => {
+    /** Reads the page of changes after an id. */
+    page: async (after: string | undefined, signal: AbortSignal): Promise<string> => {
       const url = new URL(settings.CHANGES_URL);
       if (after !== undefined) url.searchParams.set(settings.CHANGES_AFTER_PARAMETER, after);
       url.searchParams.set(settings.CHANGES_LIMIT_PARAMETER, String(settings.CHANGES_LIMIT));

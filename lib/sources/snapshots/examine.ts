@@ -14,12 +14,12 @@ import { UnusableFile } from '../../runtime/files/tables/unusable-file.ts';
 import { compareOneRoster, type Outcome } from './compare/compare.ts';
 import { type Comparison, type EventCheck, noCounts } from './compare/comparison.ts';
 import { compareMapped } from './compare/mapped.ts';
-import { createSets, reportProblems } from './compare/wanted.ts';
+import { createSets } from './compare/wanted.ts';
 import { mappingFor } from './package/mapping-file.ts';
 import { openPackage } from './package/package.ts';
 import { settingsKey, snapshotSettings } from './package/settings-file.ts';
 import { createProgress, type OnProgress, type Progress } from './progress.ts';
-import { createReport } from './report.ts';
+import { writeReport } from './report.ts';
 import { fileNameOf, isTable } from './request.ts';
 import type { SnapshotServices } from './services.ts';
 import { loadState } from './state/accepted.ts';
@@ -219,13 +219,12 @@ const compareWith = async (
   const { store, integrations } = services;
   const { id } = record;
   const at = (name: string): string => join(folder, name);
-  const report = createReport(at('report.csv'));
   await using changes = await createPackedLines(at('changes'), services.limits.eventsPerPart);
   const comparison: Comparison = {
     ...{ folder, snapshotId: id, droppedMs: dropped.droppedMs, number: last?.number ?? 0, sets },
     // Ids have no milliseconds.
     lastDroppedMs: last === undefined ? 0 : droppedMsOf(last.id) + 999,
-    ...{ report, changes, byKind: {}, rows: {}, acceptedCounts: {}, movedCounts: {}, changedCounts: {} },
+    ...{ changes, byKind: {}, rows: {}, acceptedCounts: {}, movedCounts: {}, changedCounts: {} },
     settings: await settingsOf(store),
     check: eventCheck(integrations, dropped.droppedMs),
     before: beforeIn(last),
@@ -239,10 +238,9 @@ const compareWith = async (
   const { counts, byKind, removals, lostColumns, reasons, columns, by, unknownRoles } = outcome;
   const lost = outcome.isDelta && last ? await lostBefore(id, { last, store }) : undefined;
   if (lost !== undefined)
-    report.add({
-      file: 'manifest.csv',
-      problem: `the changes of ${lost}, a delta that was not accepted, are missing. Put a bulk export into the bucket`,
-    });
+    await sets.run(`INSERT INTO problems VALUES ('manifest.csv', NULL, NULL, $1)`, [
+      `the changes of ${lost}, a delta that was not accepted, are missing. Put a bulk export into the bucket`,
+    ]);
   const accepted = {
     id,
     number: comparison.number + 1,
@@ -251,7 +249,7 @@ const compareWith = async (
     holds: 'tables' as const,
     ...(lost && { lost }),
   };
-  await reportProblems(comparison);
+  await writeReport(sets, at('report.csv'));
   const parts = await changes.end();
   // The record last: a reader of the record finds the other objects.
   await store.uploadFile(reportKey(id), at('report.csv'), 'text/csv');

@@ -1,34 +1,20 @@
-import { createLineFile } from '../../runtime/files/tables/line-file.ts';
-
-/** Unused rows, as a table for people. */
-export type Report = {
-  add(problem: Problem): void;
-  /** `more`: the number of problems that are not listed. */
-  end(more: number): void;
-};
-
-export type Problem = {
-  file: string;
-  /** Undefined: what was accepted before is no longer valid. */
-  line?: number | undefined;
-  column?: string | undefined;
-  problem: string;
-};
+import { quotedText, type SetEngine } from '../../runtime/files/tables/engine.ts';
 
 /** If every row of a file is wrong, the first ones are enough. */
-export const maxReported = 100_000;
+const maxReported = 100_000;
 
-export const createReport = (path: string): Report => {
-  const file = createLineFile(path);
-  file.add('file,line,column,problem');
-  return {
-    add: ({ file: name, line = '', column = '', problem }) =>
-      file.add([name, String(line), column, problem].map(cell).join(',')),
-    end: (more) => {
-      if (more > 0) file.add(['', '', '', `and ${more} more`].map(cell).join(','));
-      file.close();
-    },
-  };
+/** Writes the table `problems` for people, in the order of the files. Each cell is quoted as `cell` quotes it. */
+export const writeReport = (sets: SetEngine, path: string): Promise<void> => {
+  const text = (name: string): string =>
+    `CASE WHEN regexp_matches("${name}", '^[=+@\\t\\r-]') THEN '''' ELSE '' END || coalesce("${name}", '') AS "${name}"`;
+  // To sort all of them needs more memory than the comparison, if no row can be used.
+  return sets.run(`
+    COPY (
+      SELECT ${['file', 'line', 'column', 'problem'].map(text).join(', ')} FROM (
+        SELECT file, CAST(line AS VARCHAR) AS line, col AS "column", problem
+          FROM (FROM problems ORDER BY file, line NULLS LAST, col, problem LIMIT ${maxReported})
+        UNION ALL SELECT '', '', '', 'and ' || (count(*) - ${maxReported}) || ' more' FROM problems HAVING count(*) > ${maxReported})
+    ) TO ${quotedText(path)} (FORMAT csv, HEADER, FORCE_QUOTE *)`);
 };
 
 /** Quotes a text so that no spreadsheet reads it as a formula. */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { inspect } from 'node:util';
 import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { type Credentials, createAuthenticator } from '../../../lib/platform/auth/auth.ts';
@@ -143,4 +144,19 @@ export const errorOf = async (call: Promise<unknown>): Promise<PlatformError> =>
   );
   if (error instanceof PlatformError) return error;
   throw error;
+};
+
+/** Everything that can be reached from a value, hidden properties, getters and causes included. */
+export const everythingOf = (value: unknown): string => {
+  const seen = new Set<unknown>();
+  const words: string[] = [inspect(value, { depth: Number.POSITIVE_INFINITY, showHidden: true })];
+  const walk = (each: unknown): void => {
+    if (typeof each === 'string') words.push(each);
+    if (Buffer.isBuffer(each)) words.push(each.toString());
+    if (each === null || typeof each !== 'object' || seen.has(each)) return;
+    seen.add(each);
+    for (const name of Reflect.ownKeys(each)) walk((each as Record<PropertyKey, unknown>)[name]);
+  };
+  walk(value);
+  return words.join('\n');
 };

@@ -1,8 +1,10 @@
+import * as z from 'zod';
 import { dispositions } from '../../../message/failure.ts';
 import { failureOf } from '../../../platform/client/failure-of.ts';
 import type { CallInput } from '../../../platform/client/request.ts';
 import type { Job } from '../../durable/job.ts';
 import { waitForOlderExecutions } from '../../durable/older-executions.ts';
+import { requestFrom } from '../../durable/request.ts';
 import { enoughTime, inSteps, type Run as JobRun, jobOf } from '../../durable/run.ts';
 import type { JobServices } from '../../durable/services.ts';
 import { workThrough } from '../../durable/work-list.ts';
@@ -18,7 +20,25 @@ import {
   type OrgUnitsListed,
   userKinds,
 } from './listings.ts';
-import { type FillRequest, requestIn } from './request.ts';
+
+/** A fill always includes org units and files. */
+const fillRequest = z.strictObject({
+  /** Also fill user names from the classlists of all courses, if there is no file of users. */
+  classlists: z.boolean().default(false),
+  /** A person has looked: names are removed, or stand for other ids, as the sources state, however many. */
+  acceptRemovals: z.boolean().default(false),
+});
+
+type FillRequest = z.infer<typeof fillRequest> & {
+  /** Then classlists are read once a night. */
+  isScheduled: boolean;
+};
+
+/** @throws Error that names what is wrong with the event. */
+const requestIn = (event: unknown): FillRequest => {
+  const { request, isScheduled } = requestFrom(fillRequest, event);
+  return { ...request, isScheduled };
+};
 
 export type FillServices = Filling &
   Listening &

@@ -3,11 +3,10 @@ import { chunksOf } from '../../../runtime/aws/parallel.ts';
 import { type Audit, archive } from '../../stage/audit.ts';
 import type { Target } from '../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
-import { goneBecause } from '../letters/find-letter.ts';
+import { goneBecause, withLetters } from '../letters/in-hand.ts';
 import type { Letter } from '../letters/letter.ts';
 import { letterLine } from '../letters/letter-line.ts';
-import { deskOf, endRecords } from '../letters/records.ts';
-import { type Selection, selectLetters, withLetters } from '../letters/selection.ts';
+import { deskOf, endRecords, type Selection, selectLetters } from '../letters/list.ts';
 import type { ReadOptions, Session } from '../letters/session.ts';
 import { leaseEnded } from '../letters/visibility-lease.ts';
 

@@ -3,8 +3,9 @@ import type { Audit } from '../../stage/audit.ts';
 import { openNewFile } from '../../stage/new-file.ts';
 import type { Target } from '../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
+import { withLetters } from '../letters/in-hand.ts';
 import { letterLine } from '../letters/letter-line.ts';
-import { selectLetters, withLetters } from '../letters/selection.ts';
+import { selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
 
 export type Exported = {

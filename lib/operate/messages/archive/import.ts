@@ -10,11 +10,11 @@ import { RefusedError } from '../../stage/command-errors.ts';
 import type { Input } from '../../stage/input.ts';
 import { linesIn } from '../../stage/lines.ts';
 import type { Target } from '../../stage/target.ts';
+import { stillLetters } from '../letters/in-hand.ts';
 import { createLetterReader, type Letter } from '../letters/letter.ts';
 import { idIn, letterIn } from '../letters/letter-line.ts';
-import { deskOf } from '../letters/records.ts';
+import { deskOf } from '../letters/list.ts';
 import { listLetter } from '../letters/reindex.ts';
-import { stillLetters } from '../letters/remaining-letters.ts';
 
 export type Imported = {
   /** Lines that hold a letter. */

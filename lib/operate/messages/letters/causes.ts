@@ -5,7 +5,7 @@ import { hidden } from '../../../message/hidden.ts';
 const variable = '…';
 
 /** The words of a text, without ids, numbers, addresses and quoted names. */
-const tokensOf = (text: string): string[] =>
+export const withoutVariables = (text: string): string =>
   withoutIds(text)
     .replace(quoted, (whole, ...inner) => {
       const told = inner.slice(0, 5).find((each) => typeof each === 'string') ?? '';
@@ -13,7 +13,8 @@ const tokensOf = (text: string): string[] =>
     })
     .split(/\s+/)
     .filter(Boolean)
-    .map((token) => (!isCode.test(token) && varies.test(token) ? variable : token));
+    .map((token) => (!isCode.test(token) && varies.test(token) ? variable : token))
+    .join(' ');
 
 const quoted = /"([^"]*)"|“([^“”]*)”|„([^„“”]*)[“”]|‹([^‹›]*)›|(?<!\w)'([^']*)'(?!\w)/g;
 const varies = /@|^\W*https?:|\d|^<[\w-]+>\W*$/;
@@ -30,52 +31,31 @@ const maxNameWords = 3;
 /** Only more texts than these are searched for such places. */
 const maxTexts = 40;
 
-type Template = { tokens: string[] };
-
 /**
- * Groups texts by cause. `User Ann not found` and `Role Ann not found` are two causes; the names of many users are one. A word that is
- * hidden, because the message contains it, matches any word.
+ * The cause of each text without variables. `User Ann not found` and `Role Ann not found` are two causes; the names of many users are
+ * one. A word that is hidden, because the message contains it, matches any word.
  */
-export const createCauses = () => {
-  const families = new Map<string, Template[]>();
-  const merged = new Set<Template[]>();
-  const known = new Map<string, string[]>();
-
-  const familyOf = (scope: string, tokens: string[]): Template[] => {
-    const key = `${scope}\n${tokens.length}`;
-    const family = families.get(key) ?? [];
-    families.set(key, family);
-    return family;
-  };
-  const tokensIn = (text: string): string[] => {
-    const tokens = known.get(text) ?? tokensOf(text);
-    if (known.size < 10_000) known.set(text, tokens);
-    return tokens;
-  };
-
-  return {
-    /** Call it with all texts first: only then is it known which places vary. */
-    learn: (scope: string, text: string): void => {
-      const tokens = tokensIn(text);
-      const family = familyOf(scope, tokens);
-      const like = family.find((each) => isLike(each.tokens, tokens));
-      if (like === undefined) {
-        family.push({ tokens });
-        if (family.length % maxTexts === 0) merge(family);
+export const causesIn = (texts: ReadonlySet<string>): Map<string, string> => {
+  const causes = new Map<string, string>();
+  const split = Array.from(texts, (text) => ({ text, tokens: text.split(' ') }));
+  for (const alike of Map.groupBy(split, ({ tokens }) => tokens.length).values()) {
+    const templates: string[][] = [];
+    for (const { tokens } of alike) {
+      const like = templates.findIndex((each) => isLike(each, tokens));
+      const template = templates[like];
+      if (template === undefined) {
+        templates.push(tokens);
+        if (templates.length % maxTexts === 0) mergeNames(templates);
       } else
-        like.tokens = like.tokens.map((token, at) =>
+        templates[like] = template.map((token, at) =>
           token.includes(hidden) ? (tokens[at] ?? token) : token,
         );
-    },
-    /** Returns the same text for the same cause. */
-    causeOf: (scope: string, text: string): string => {
-      const tokens = tokensIn(text);
-      const family = familyOf(scope, tokens);
-      if (!merged.has(family)) merge(family);
-      merged.add(family);
-      return (family.find((each) => isLike(each.tokens, tokens))?.tokens ?? tokens).join(' ');
-    },
-  };
+    }
+    mergeNames(templates);
+    for (const { text, tokens } of alike)
+      causes.set(text, (templates.find((each) => isLike(each, tokens)) ?? tokens).join(' '));
+  }
+  return causes;
 };
 
 const isWild = (token: string): boolean => token === variable || token.includes(hidden);
@@ -99,26 +79,20 @@ const isThing = (tokens: string[], { at, words }: { at: number; words: number })
   );
 
 /** Merges texts that differ in one place only, if many words occur there. */
-const merge = (family: Template[]): void => {
-  if (family.length < minNames) return;
-  const [
-    {
-      tokens: { length },
-    } = { tokens: [] },
-  ] = family;
+const mergeNames = (templates: string[][]): void => {
+  const length = templates[0]?.length ?? 0;
   for (let words = 1; words <= Math.min(maxNameWords, length - 1); words += 1)
-    for (let at = 0; at + words <= length; at += 1) {
-      const alike = Map.groupBy(family, ({ tokens }) => JSON.stringify(tokens.toSpliced(at, words)));
+    for (let at = 0; at + words <= length && templates.length >= minNames; at += 1) {
+      const alike = Map.groupBy(templates, (tokens) => JSON.stringify(tokens.toSpliced(at, words)));
       for (const each of alike.values()) {
-        const [first] = each;
-        if (first === undefined || each.length < minNames) continue;
-        const places = Array.from(
-          { length: words },
-          (_, more) => new Set(each.map(({ tokens }) => tokens[at + more])),
-        );
-        if (places.some(({ size }) => size === 1) || isThing(first.tokens, { at, words })) continue;
-        first.tokens = first.tokens.toSpliced(at, words, ...Array.from({ length: words }, () => variable));
-        for (const other of each.slice(1)) family.splice(family.indexOf(other), 1);
+        const [first = []] = each;
+        const isFixed = first
+          .slice(at, at + words)
+          .some((token, offset) => each.every((tokens) => tokens[at + offset] === token));
+        if (each.length < minNames || isFixed || isThing(first, { at, words })) continue;
+        const merged = first.toSpliced(at, words, ...Array.from({ length: words }, () => variable));
+        templates[templates.indexOf(first)] = merged;
+        for (const other of each.slice(1)) templates.splice(templates.indexOf(other), 1);
       }
     }
 };

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { withoutIds } from '../../../delivery/letters/letter-words.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { replayedOften } from '../../../message/letter-kinds.ts';
-import { createCauses } from './causes.ts';
-import type { ListCounts } from './queue.ts';
+import { causesIn, withoutVariables } from './causes.ts';
 
 /** Letters of one function that failed for the same cause. */
 export type Group = {
@@ -28,42 +27,57 @@ export type Group = {
 /** Further causes are counted as `other errors`, so that the groups fit the screen. */
 const maxGroups = 200;
 
+/** Bounds memory. */
+const maxKnown = 10_000;
+
 export const maxWords = 3;
 
 const maxGrants = 500;
 
-/**
- * Groups records by function, kind, and the platform's words without their varying parts; the largest group comes first. Varying parts
- * are recognized `among` all records that are compared; default: the records alone.
- */
+type Cause = { id: string; isOther: boolean };
+export type CauseOf = (record: DeskRecord) => Cause;
+
+/** Distinguishes causes by function, kind, and the platform's words without what varies among all these records. */
+export const causesAmong = (records: readonly DeskRecord[]): CauseOf => {
+  const known = new Map<string, string>();
+  const plainOf = (text: string): string => {
+    const plain = known.get(text) ?? withoutVariables(text);
+    if (known.size < maxKnown) known.set(text, plain);
+    return plain;
+  };
+  const found = new Map<DeskRecord, Cause>();
+  const named = new Map<string, Cause>();
+  for (const [scope, each] of Map.groupBy(records, scopeOf)) {
+    const other = { id: idOf(scope), isOther: true };
+    const plain = each.map((record) => plainOf(textOf(record)));
+    const causes = causesIn(new Set(plain));
+    for (const [at, record] of each.entries()) {
+      const key = `${scope}\n${causes.get(plain[at] ?? '')}`;
+      const cause = named.get(key) ?? (named.size < maxGroups ? { id: idOf(key), isOther: false } : other);
+      if (!cause.isOther) named.set(key, cause);
+      found.set(record, cause);
+    }
+  }
+  return (record) => found.get(record) ?? { id: idOf(scopeOf(record)), isOther: true };
+};
+
+/** Groups records by cause; the largest group comes first. */
 export const groupsOf = <Of extends DeskRecord>(
   records: readonly Of[],
-  among: readonly Of[] = records,
+  causeOf: CauseOf = causesAmong(records),
 ): { groups: Group[]; groupOf(record: Of): Group } => {
-  const causes = createCauses();
-  for (const record of among) causes.learn(scopeOf(record), textOf(record));
-  const keys = new Map<Of, string>();
-  const known = new Set<string>();
-  for (const record of among) {
-    const scope = scopeOf(record);
-    const key = `${scope}\n${causes.causeOf(scope, textOf(record))}`;
-    const isFull = known.size >= maxGroups && !known.has(key);
-    keys.set(record, isFull ? scope : key);
-    known.add(isFull ? scope : key);
-  }
-  const keyOf = (record: Of): string => keys.get(record) ?? scopeOf(record);
   const groups = new Map<string, Group>();
-  for (const record of records) {
-    const key = keyOf(record);
-    const group = groups.get(key) ?? newGroup(record, key);
-    groups.set(key, group);
-    count(group, record);
-  }
-  return {
-    groups: [...groups.values()].sort((one, other) => other.letters - one.letters),
-    groupOf: (record) => groups.get(keyOf(record)) ?? newGroup(record, keyOf(record)),
+  const groupOf = (record: Of): Group => {
+    const cause = causeOf(record);
+    const group = groups.get(cause.id) ?? newGroup(record, cause);
+    groups.set(cause.id, group);
+    return group;
   };
+  for (const record of records) count(groupOf(record), record);
+  return { groups: [...groups.values()].sort((one, other) => other.letters - one.letters), groupOf };
 };
+
+const idOf = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 8);
 
 /** A refused credential: its remedy names the secret. Most messages that need it are not sent, and so have no answer. */
 const isOfSecret = ({ kind }: Pick<DeskRecord, 'kind'>): boolean => kind === 'credentials';
@@ -80,12 +94,11 @@ const textOf = (record: DeskRecord): string => {
   return words === undefined ? error : `${error} | ${words}`;
 };
 
-const newGroup = (record: DeskRecord, key: string): Group => {
+const newGroup = (record: DeskRecord, { id: cause, isOther }: Cause): Group => {
   const { function: name, kind, remedy = '', atMs } = record;
   return {
-    cause: createHash('sha256').update(key).digest('hex').slice(0, 8),
-    ...{ function: name, kind, remedy },
-    error: key === scopeOf(record) ? 'other errors' : record.error,
+    ...{ cause, function: name, kind, remedy },
+    error: isOther ? 'other errors' : record.error,
     words: [],
     letters: 0,
     oldestMs: atMs,
@@ -118,5 +131,3 @@ const secretIn = ({ kind, remedy }: { kind: string; remedy: string }): string | 
   kind === 'missing-credential' ? /^Create the secret ([\w/.@+=-]+)/.exec(remedy)?.[1] : undefined;
 
 const numberless = (text: string): string => text.replace(/\d+/g, '');
-
-export type Groups = ListCounts & { groups: Group[]; matching: number };

@@ -1,28 +1,102 @@
-import type { LetterRecord } from '../../../delivery/letters/record.ts';
+import { listed, recordsOf } from '../../../delivery/letters/read-records.ts';
+import type { DeskRecord, DeskTable, LetterRecord, List } from '../../../delivery/letters/record.ts';
+import { type Ending, endRecord } from '../../../delivery/letters/write-record.ts';
+import { awsTroubleIn, errorName } from '../../../runtime/aws/error.ts';
+import { inParallel } from '../../../runtime/aws/parallel.ts';
+import { readAuditLog } from '../../stage/audit-log.ts';
+import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
-import type { Filter } from './filter.ts';
-import { lettersMatching, scopeOf } from './filter-letters.ts';
-import { type Groups, groupsOf } from './groups.ts';
-import type { ListCounts } from './queue.ts';
-import { findLetters } from './records.ts';
+import { type Filter, matches } from './filter.ts';
+import { type CauseOf, causesAmong, type Group, groupsOf } from './groups.ts';
+import { countsOf } from './queue.ts';
 
-export type LetterFacts = Pick<
-  LetterRecord,
-  | 'function'
-  | 'kind'
-  | 'error'
-  | 'words'
-  | 'remedy'
-  | 'status'
-  | 'replays'
-  | 'attempts'
-  | 'eventId'
-  | 'resource'
-  | 'user'
-  | 'orgUnit'
-  | 'named'
-  | 'thing'
-> & { id: string; sentMs: number };
+/** @throws RefusedError if the deployment has no such table. */
+export const deskOf = ({ dynamodb, deskTable }: Pick<Target, 'dynamodb' | 'deskTable'>): DeskTable => {
+  if (deskTable === undefined)
+    throw new RefusedError(
+      'The table of letters is not known. Set DESK_TABLE. If this is the local stack, restart `npm run local`.',
+    );
+  return { dynamodb, table: deskTable, nowMs: Date.now };
+};
+
+/** The records of a list at one time. */
+export const listingOf = <Of extends DeskRecord>(records: readonly Of[]) => {
+  const all = records.toSorted(
+    (one, other) => one.atMs - other.atMs || (one.message < other.message ? -1 : 1),
+  );
+  let causes: CauseOf | undefined;
+  const causeOf: CauseOf = (record) => {
+    causes ??= causesAmong(all);
+    return causes(record);
+  };
+  return {
+    /** Oldest first. */
+    all,
+    /** Oldest first. */
+    matching: ({ cause, ...filter }: Filter): Of[] =>
+      all.filter(
+        (record) => matches(filter, record) && (cause === undefined || causeOf(record).id === cause),
+      ),
+    /** Groups some of the records by cause. Causes are distinguished among all records. */
+    groupsOf: (some: readonly Of[]) => groupsOf(some, causeOf),
+  };
+};
+
+/** The records of a list, of the filter's kinds. Nothing is received from a queue. @throws if the table cannot be read. */
+export const readListing = async (
+  target: Target,
+  list: List,
+  { filter, signal }: { filter: Filter; signal: AbortSignal },
+) => listingOf(await listed(deskOf(target), list, { kinds: filter.kind, signal }).catch(refusedReading));
+
+/** States what a person must do if the lists cannot be read. The command itself reports problems of the operator's credentials. @throws */
+const refusedReading = (error: unknown): never => {
+  const trouble = awsTroubleIn(error);
+  if (trouble === undefined || !/ResourceNotFound|AccessDenied|Throughput|Throttling/.test(errorName(error)))
+    throw error;
+  throw new RefusedError(
+    `The lists of letters and of what waits cannot be read: ${trouble.message}. Nothing is lost: letters stay in the queue, and messages are still handled.`,
+  );
+};
+
+export type ListCounts = {
+  /** Letters in the lists; undefined: a filter was given. */
+  listed: number | undefined;
+  /** SQS' approximate count of letters in the dead-letter queue, including leased ones. */
+  queued: number;
+};
+
+export type Found = ListCounts &
+  ReturnType<typeof listingOf<LetterRecord>> & {
+    /** Those that match, oldest first. */
+    letters: LetterRecord[];
+  };
+
+/** Finds letters in the lists, without touching the queue. @throws if the table cannot be read. */
+export const findLetters = async (target: Target, filter: Filter, signal: AbortSignal): Promise<Found> => {
+  const [listing, counts] = await Promise.all([
+    readListing(target, 'letter', { filter, signal }),
+    target.deadLetterQueueUrl().then(async (url) => countsOf({ sqs: await target.sqs(), url })),
+  ]);
+  const found = listing as ReturnType<typeof listingOf<LetterRecord>>;
+  const letters = found.matching(filter);
+  return {
+    ...{ ...found, letters },
+    listed: Object.keys(filter).length === 0 ? letters.length : undefined,
+    queued: counts.visible + counts.inFlight + counts.delayed,
+  };
+};
+
+export type LetterFacts = ReturnType<typeof factsOf>;
+
+export const factsOf = (letter: LetterRecord) => {
+  const { message: id, atMs: sentMs, function: name, kind, error, words, remedy, status } = letter;
+  const { replays, attempts, eventId, resource, user, orgUnit, thing, named } = letter;
+  return {
+    ...{ id, sentMs, function: name, kind, error, words, remedy, status },
+    ...{ replays, attempts, eventId, resource, user, orgUnit, thing, named },
+  };
+};
 
 export type Listed = ListCounts & {
   /** Oldest first, at most as many as requested. */
@@ -36,9 +110,11 @@ export const listLetters = async (
   { filter, limit }: { filter: Filter; limit: number },
   { signal }: { signal: AbortSignal },
 ): Promise<Listed> => {
-  const { letters, among: _, ...summary } = await findLetters(target, filter, signal);
-  return { ...summary, letters: letters.slice(0, limit).map(factsOf), matching: letters.length };
+  const { letters, listed, queued } = await findLetters(target, filter, signal);
+  return { listed, queued, letters: letters.slice(0, limit).map(factsOf), matching: letters.length };
 };
+
+export type Groups = ListCounts & { groups: Group[]; matching: number };
 
 /** Groups the letters by cause. Each cause has an id that a filter accepts. */
 export const groupLetters = async (
@@ -46,20 +122,102 @@ export const groupLetters = async (
   filter: Filter,
   { signal }: { signal: AbortSignal },
 ): Promise<Groups> => {
-  const { letters: among, queued } = await findLetters(target, scopeOf(filter), signal);
-  const letters = lettersMatching(among, filter);
-  const isAll = Object.keys(filter).length === 0;
+  const { letters, listed, queued, groupsOf } = await findLetters(target, filter, signal);
+  return { listed, queued, groups: groupsOf(letters).groups, matching: letters.length };
+};
+
+/** A listed letter that an operator selected. */
+export type Selected = { id: string; record: LetterRecord; group: Group };
+
+export type Selection = ListCounts & {
+  /** Oldest first. */
+  letters: Selected[];
+  groups: Group[];
+  limitReached: boolean;
+};
+
+/** Selects the letters that match, oldest first and at most `limit`. */
+export const selectLetters = async (
+  target: Target,
+  { filter, limit = Number.POSITIVE_INFINITY }: { filter: Filter; limit?: number | undefined },
+  signal: AbortSignal,
+): Promise<Selection> => {
+  const { letters, listed, queued, ...found } = await findLetters(target, filter, signal);
+  const records = letters.slice(0, limit);
+  const { groups, groupOf } = found.groupsOf(records);
   return {
-    ...{ listed: isAll ? letters.length : undefined, queued },
-    ...{ groups: groupsOf(letters, among).groups, matching: letters.length },
+    ...{ listed, queued, groups, limitReached: letters.length > limit },
+    letters: records.map((record) => ({ id: record.message, record, group: groupOf(record) })),
   };
 };
 
-export const factsOf = (letter: LetterRecord): LetterFacts => {
-  const { message: id, atMs: sentMs, function: name, kind, error, words, remedy, status } = letter;
-  const { replays, attempts, eventId, resource, user, orgUnit, thing, named } = letter;
+export class NoLetterError extends RefusedError {}
+
+/**
+ * Finds one letter in the lists, by its id, the beginning of its id, or the whole id of its event.
+ * @throws NoLetterError if none matches. @throws RefusedError if more than one matches.
+ */
+export const findLetter = async (
+  target: Target,
+  id: string,
+  signal: AbortSignal,
+): Promise<{ id: string; record: LetterRecord }> => {
+  if (id.length < 4)
+    throw new UsageError(`${id} is too short for an id. Give at least its first 4 characters.`);
+  const { letters } = await findLetters(target, { id: [id] }, signal);
+  // A whole id names one letter, but it may also be the beginning of other ids.
+  const record = letters.find((each) => each.message === id) ?? letters[0];
+  if (record === undefined)
+    throw new NoLetterError(
+      `There is no letter ${id}. \`letters list\` shows the letters, and \`trace ${id}\` what is known about this one.`,
+    );
+  if (record.message !== id && letters.length > 1)
+    throw new RefusedError(
+      `${id} is the beginning of several ids: ${letters
+        .slice(0, 10)
+        .map((each) => each.message)
+        .join(', ')}. Give more characters.`,
+    );
+  return { id: record.message, record };
+};
+
+/**
+ * Ends the records of letters that have left the queue. A failed write is left to the next rebuild of the lists: the queue is the truth.
+ */
+export const endRecords = async (
+  desk: DeskTable,
+  letters: readonly { id: string; function: string; kind: string }[],
+  deedOf: (letter: { id: string }) => Ending,
+): Promise<void> => {
+  await inParallel(letters, (letter) =>
+    endRecord(desk, { ...letter, message: letter.id }, deedOf(letter)).catch(() => {}),
+  );
+};
+
+/** When letters were written, whether or not they are still letters, and when people sent or discarded how many. */
+type Flow = {
+  arrived: { atMs: number }[];
+  left: { atMs: number; count: number }[];
+};
+
+/** `letters`: those that there are now. @throws if the audit log or the table cannot be read. */
+export const readFlow = async (
+  target: Target,
+  letters: readonly LetterRecord[],
+  options: { sinceMs: number; signal: AbortSignal },
+): Promise<Flow> => {
+  const { commands } = await readAuditLog(target, options);
+  const deeds = commands.filter(({ command }) => command.startsWith('letters '));
+  const still = new Set(letters.map(({ message }) => message));
+  const touched = new Set(deeds.flatMap(({ meant, did }) => [...meant, ...did]));
+  const look = { isOld: true, signal: options.signal };
+  const gone = await recordsOf(deskOf(target), [...touched.difference(still)], look);
   return {
-    ...{ id, sentMs, function: name, kind, error, words, remedy, status },
-    ...{ replays, attempts, eventId, resource, user, orgUnit, thing, named },
+    arrived: [...letters, ...gone.values()].flatMap(({ writtenMs }) =>
+      writtenMs !== undefined && writtenMs >= options.sinceMs ? [{ atMs: writtenMs }] : [],
+    ),
+    left: deeds.map(({ at, counts: { sent = 0, discarded = 0 } }) => ({
+      ...{ atMs: Date.parse(at), count: sent + discarded },
+    })),
   };
 };

@@ -23,13 +23,6 @@ export const receive = async (
   return Messages;
 };
 
-export type ListCounts = {
-  /** Letters in the lists; undefined: a filter was given. */
-  listed: number | undefined;
-  /** SQS' approximate count of letters in the dead-letter queue, including leased ones. */
-  queued: number;
-};
-
 export type Counts = { visible: number; inFlight: number; delayed: number };
 
 /** SQS' approximate counts. */

@@ -10,8 +10,8 @@ import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { integrationNamed } from '../../stage/integrations.ts';
 import type { Target } from '../../stage/target.ts';
 import { type Letter, sameness } from './letter.ts';
+import { deskOf } from './list.ts';
 import { countsOf } from './queue.ts';
-import { deskOf } from './records.ts';
 import { type ReadOptions, withSession } from './session.ts';
 
 export type Reindexed = {

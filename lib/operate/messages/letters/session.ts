@@ -1,8 +1,8 @@
 import type { Message } from '@aws-sdk/client-sqs';
+import { chunksOf } from '../../../runtime/aws/parallel.ts';
 import type { Queue } from '../../../runtime/aws/sqs.ts';
 import type { Target } from '../../stage/target.ts';
 import { createLetterReader, type Letter } from './letter.ts';
-import { merged } from './merge-generators.ts';
 import { countsOf, receive } from './queue.ts';
 import { createVisibilityLease, type VisibilityLease } from './visibility-lease.ts';
 
@@ -16,8 +16,6 @@ export type ReadSummary = {
   seen: number;
   /** False if some letters may not have been read. */
   whole: boolean;
-  /** Reading ended because enough letters had been found. */
-  limitReached?: boolean;
   /** About how many letters somebody else had leased meanwhile; they were not read. */
   hidden: number;
   /** When the oldest letter that was read was sent: SQS keeps it for 14 days from then on. Undefined: none was read. */
@@ -44,7 +42,7 @@ const maxLeased = 110_000;
  * nothing.
  */
 const receivers = 8;
-/** Receiving starts again if SQS' own count shows more, at most this often. */
+/** If SQS returns nothing although its own count shows more, receiving goes on, at most this often. */
 const maxRounds = 5;
 
 export const openSession = async (target: Target): Promise<Session> => {
@@ -53,19 +51,16 @@ export const openSession = async (target: Target): Promise<Session> => {
   const readLetter = createLetterReader(target);
   const summary: ReadSummary = { seen: 0, whole: false, hidden: 0, oldestMs: undefined };
 
-  const receiveLeased = async (): Promise<Message[] | undefined> => {
-    const messages = await receive(queue, target);
-    if (messages.length === 0) return undefined;
-    return messages.filter(({ MessageId = '', ReceiptHandle = '' }) => lease.add(MessageId, ReceiptHandle));
+  const receiveLeased = async (): Promise<{ leased: Message[]; isEmpty: boolean }> => {
+    const answers = await Promise.allSettled(Array.from({ length: receivers }, () => receive(queue, target)));
+    const messages = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    // Also if a call failed: all must be given back.
+    const leased = messages.filter(({ MessageId = '', ReceiptHandle = '' }) =>
+      lease.add(MessageId, ReceiptHandle),
+    );
+    for (const answer of answers) if (answer.status === 'rejected') throw answer.reason;
+    return { leased, isEmpty: messages.length === 0 };
   };
-
-  async function* receiveUntilEmpty(signal: AbortSignal): AsyncGenerator<Letter> {
-    while (!signal.aborted && lease.size() < maxLeased) {
-      const messages = await receiveLeased();
-      if (messages === undefined) return;
-      for (const message of messages) yield await readLetter(message);
-    }
-  }
 
   return {
     target,
@@ -81,17 +76,19 @@ export const openSession = async (target: Target): Promise<Session> => {
       summary.hidden = 0;
       const visible = await counted();
       const isOver = () => signal.aborted || lease.size() >= maxLeased;
-      for (let round = 0; round < maxRounds && !isOver(); round += 1) {
-        for await (const letter of merged(
-          Array.from({ length: receivers }, () => receiveUntilEmpty(signal)),
-        )) {
-          if (signal.aborted) return;
-          summary.seen += 1;
-          summary.oldestMs = Math.min(summary.oldestMs ?? letter.sentMs, letter.sentMs);
-          onProgress?.(summary.seen, Math.max(visible, summary.seen));
-          yield letter;
-        }
-        if (isOver() || (await counted()) === 0) break;
+      for (let rounds = 0; rounds < maxRounds && !isOver(); ) {
+        const { leased, isEmpty } = await receiveLeased();
+        for (const some of chunksOf(leased, 10))
+          for (const letter of await Promise.all(some.map(readLetter))) {
+            if (signal.aborted) return;
+            summary.seen += 1;
+            summary.oldestMs = Math.min(summary.oldestMs ?? letter.sentMs, letter.sentMs);
+            onProgress?.(summary.seen, Math.max(visible, summary.seen));
+            yield letter;
+          }
+        if (!isEmpty) continue;
+        if ((await counted()) === 0) break;
+        rounds += 1;
       }
       summary.whole = !isOver();
     },

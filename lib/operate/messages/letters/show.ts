@@ -1,5 +1,4 @@
-import type { LetterFailure } from '../../../delivery/letters/dead-letter.ts';
-import { historyAttribute } from '../../../delivery/letters/dead-letter.ts';
+import { historyAttribute, type LetterFailure } from '../../../delivery/letters/dead-letter.ts';
 import { type History, historyIn } from '../../../delivery/letters/history.ts';
 import { unnamed } from '../../../delivery/letters/letter-words.ts';
 import { hidden } from '../../../message/hidden.ts';
@@ -9,9 +8,9 @@ import { maskedBody } from '../../../runtime/privacy/shown-message.ts';
 import type { Audit } from '../../stage/audit.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
-import { findLetter, goneBecause } from './find-letter.ts';
+import { goneBecause, withLetters } from './in-hand.ts';
 import type { Letter } from './letter.ts';
-import { selectLetters, withLetters } from './selection.ts';
+import { findLetter, selectLetters } from './list.ts';
 import type { ReadOptions } from './session.ts';
 
 export type LetterDetails = Pick<

@@ -1,6 +1,6 @@
 import { needsDecision } from '../../../message/failure.ts';
 import { replayedOften } from '../../../message/letter-kinds.ts';
-import type { Selected, Selection } from '../letters/selection.ts';
+import type { Selected, Selection } from '../letters/list.ts';
 import type { Preflight } from './preflight.ts';
 
 export type Plan = Pick<Selection, 'listed' | 'queued' | 'limitReached'> & {

@@ -7,7 +7,7 @@ import { type Connection, withConnection } from '../../stage/connection/connecti
 import { loadFunctions } from '../../stage/integrations.ts';
 import type { Target } from '../../stage/target.ts';
 import type { Group } from '../letters/groups.ts';
-import type { Selected, Selection } from '../letters/selection.ts';
+import type { Selected, Selection } from '../letters/list.ts';
 
 /** Why a letter would fail again and what to do first, as far as is known without sending it; undefined: nothing is known. */
 export type Preflight = (letter: Selected) => { why: string; todo: string } | undefined;

@@ -1,9 +1,9 @@
 import { type Fate, watchOutcomes } from '../../../delivery/letters/outcomes.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { type Group, groupsOf } from '../letters/groups.ts';
+import type { InHand } from '../letters/in-hand.ts';
 import type { Letter } from '../letters/letter.ts';
-import { deskOf } from '../letters/records.ts';
-import type { InHand, Selected } from '../letters/selection.ts';
+import { deskOf, type Selected } from '../letters/list.ts';
 import { paced } from './paced.ts';
 import { type Sending, sendAndDelete } from './send-and-delete.ts';
 
@@ -71,7 +71,7 @@ export type RunHooks = {
 export type OutcomeCounts = Omit<CauseCounts, 'cause' | 'function' | 'kind' | 'error' | 'words'>;
 
 type Parts = {
-  inHand: InHand;
+  inHand: InHand<Selected>;
   toSend: Selected[];
   options: RunOptions;
   hooks: RunHooks;

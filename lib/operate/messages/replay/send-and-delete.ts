@@ -1,21 +1,17 @@
 import {
+  beside,
   type DeadLetter,
+  fitting,
   historyAttribute,
   receiptAttribute,
 } from '../../../delivery/letters/dead-letter.ts';
 import { type Deed, historyIn, withDeed } from '../../../delivery/letters/history.ts';
 import { needsDecision } from '../../../message/failure.ts';
-import {
-  bytesOf,
-  maxAttributes,
-  maxBytes,
-  type Outgoing,
-  withoutRefused,
-} from '../../../message/sqs-limits.ts';
+import { maxMessageBytes, type Outgoing, withoutRefused } from '../../../message/sqs-limits.ts';
 import { sendAll } from '../../../runtime/aws/sqs.ts';
 import type { Target } from '../../stage/target.ts';
 import type { Letter } from '../letters/letter.ts';
-import { deskOf, endRecords } from '../letters/records.ts';
+import { deskOf, endRecords } from '../letters/list.ts';
 import type { Session } from '../letters/session.ts';
 import { leaseEnded } from '../letters/visibility-lease.ts';
 
@@ -48,7 +44,7 @@ export const sendAndDelete = async (
     if (url === undefined) for (const { letter } of each) failed.set(letter.id, 'it has no queue');
     if (url === undefined) continue;
     const outgoing = current.map(({ letter, sending }) =>
-      asking(messageFor(letter), letter, deedOf(letter, sending, target)),
+      messageFor(letter, deedOf(letter, sending, target)),
     );
     const { failures, messageIds } = await sendAll({ sqs: queue.sqs, url }, outgoing);
     for (const [at, { letter }] of current.entries()) {
@@ -85,42 +81,20 @@ const deedOf = (letter: Letter, { why, original }: Sending, { who: by }: Target)
 /**
  * The message, byte for byte, with the number of this replay. That number tells the ledger that the message must be done again and is
  * no second copy. `kind` tells the ledger that a person has decided: an operator who replays such a letter has looked at the platform.
+ * `receipt` makes the function record the outcome; the history tells what operators did.
  */
-export const messageFor = ({ body, attributes, replays, failure }: DeadLetter): Outgoing => {
+export const messageFor = ({ body, attributes, replays, failure }: DeadLetter, deed?: Deed): Outgoing => {
+  const { [historyAttribute]: before, ...carried } = attributes;
   const counted = {
     replays: { DataType: 'Number', StringValue: String(replays + 1) },
     ...(failure && needsDecision(failure.kind) && { kind: text(failure.kind) }),
   };
-  return { body, attributes: fitting(body, [[attributes, counted], [counted], []]) };
-};
-
-/** Makes the function record the outcome of the message, and adds the history of what operators did. */
-const asking = ({ body, attributes }: Outgoing, letter: DeadLetter, deed: Deed): Outgoing => {
-  const { [historyAttribute]: before, ...others } = attributes;
-  const history = withDeed(historyIn(before?.StringValue), deed, letter.failure?.firstAt);
-  const asked = { [receiptAttribute]: text('yes') };
-  const told = { ...asked, [historyAttribute]: text(history) };
-  const { replays, kind, ...carried } = others;
-  const needed = { ...(replays && { replays }), ...(kind && { kind }) };
-  return {
-    body,
-    attributes: fitting(body, [[carried, { ...told, ...needed }], [others, asked], [others]]),
-  };
-};
-
-type Attributes = Outgoing['attributes'];
-
-/** The first choice that SQS accepts beside the body. Keeps as many of the message's attributes as fit. */
-const fitting = (body: string, choices: Attributes[][]): Attributes => {
-  const whole = choices.map((parts): Attributes => {
-    const needed = parts.at(-1) ?? {};
-    const room = maxAttributes - Object.keys(needed).length;
-    return {
-      ...Object.fromEntries(Object.entries(parts.length > 1 ? (parts[0] ?? {}) : {}).slice(0, room)),
-      ...needed,
-    };
-  });
-  return whole.find((attributes) => bytesOf({ body, attributes }) <= maxBytes) ?? {};
+  const asked = { ...counted, [receiptAttribute]: text('yes') };
+  const history = deed && withDeed(historyIn(before?.StringValue), deed, failure?.firstAt);
+  const choices = [...(history ? [{ ...asked, [historyAttribute]: text(history) }, asked] : []), counted].map(
+    (own) => beside(carried, own),
+  );
+  return { body, attributes: fitting(body, [...choices, counted], maxMessageBytes) };
 };
 
 const text = (value: string) => ({ DataType: 'String', StringValue: withoutRefused(value) });

@@ -1,9 +1,11 @@
+import { conditionOn, scanned } from '../../../delivery/letters/read-records.ts';
 import type { DeskRecord, State } from '../../../delivery/letters/record.ts';
+import { type About, isAbout } from '../../../delivery/letters/subject.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
 import { safeText } from '../../../runtime/privacy/log-text.ts';
 import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
-import { deskOf } from '../letters/records.ts';
+import { deskOf, findLetter, NoLetterError } from '../letters/list.ts';
 import { nextOf } from '../waiting/waiting.ts';
 import { commandsOn } from './audit-entries.ts';
 import { type Chain, findChains, tailOf } from './chains.ts';
@@ -231,4 +233,38 @@ const endOf = (
   if (tail === undefined) return { outcome: 'unknown', presumed: false };
   const isStale = tail.state === 'waiting' && nextOf(tail, Date.now()) === 'unknown';
   return { outcome: isStale ? 'unknown' : (tail.state as Outcome), presumed: false };
+};
+
+/** A letter, or what is known of a message that is no letter any more. @throws NoLetterError if nothing is known. */
+export const letterOrTrace = async (
+  target: Target,
+  id: string,
+  { functions, signal }: { functions: readonly string[]; signal: AbortSignal },
+): Promise<{ letter: Awaited<ReturnType<typeof findLetter>> } | { trace: Trace }> => {
+  try {
+    return { letter: await findLetter(target, id, signal) };
+  } catch (error) {
+    if (!(error instanceof NoLetterError)) throw error;
+    const trace = await traceOf(target, id, { log: false, functions, signal });
+    if (trace.events.length === 0) throw error;
+    return { trace };
+  }
+};
+
+/**
+ * Messages about a user, a course, or that user in that course, including ended ones, newest first. Reads the whole desk table.
+ * @throws if it cannot be read.
+ */
+export const messagesAbout = async (
+  target: Target,
+  about: About,
+  { limit, signal }: { limit: number; signal: AbortSignal },
+): Promise<{ messages: DeskRecord[]; isWhole: boolean }> => {
+  const condition = conditionOn(about);
+  if (condition === undefined)
+    throw new UsageError('Messages about which user or org unit? Name a user, an org unit, or both.');
+  const read = await scanned(deskOf(target), condition, { signal });
+  const found = read.filter((record) => isAbout(about, record));
+  found.sort((one, other) => other.atMs - one.atMs || (one.message < other.message ? -1 : 1));
+  return { messages: found.slice(0, limit), isWhole: found.length <= limit };
 };

@@ -10,8 +10,8 @@ import { type Connection, withConnection } from '../../stage/connection/connecti
 import { integrationNamed } from '../../stage/integrations.ts';
 import type { Target } from '../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
-import { goneBecause } from '../letters/find-letter.ts';
-import { type Selected, selectLetters, withLetters } from '../letters/selection.ts';
+import { goneBecause, withLetters } from '../letters/in-hand.ts';
+import { type Selected, selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
 import { type Doubt, type Look, lookAgain, whyNotLookedUp } from './look.ts';
 

@@ -3,7 +3,7 @@ import { dispositions, type FailureKind } from '../../../message/failure.ts';
 import type { Target } from '../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
 import { type Group, groupsOf } from '../letters/groups.ts';
-import { deskOf, recordsMatching } from '../letters/records.ts';
+import { readListing } from '../letters/list.ts';
 
 /**
  * `later`: its queue hides it until its next try. `due`: that time has come; its function receives it after those before it, or when it
@@ -76,8 +76,10 @@ export const findWaiting = async (
   filter: Filter,
   signal: AbortSignal,
 ): Promise<DeskRecord[]> => {
-  const { records } = await recordsMatching(deskOf(target), 'waiting', { filter, signal });
-  return records.filter(isListed).sort((one, other) => sinceOf(one) - sinceOf(other));
+  const { matching } = await readListing(target, 'waiting', { filter, signal });
+  return matching(filter)
+    .filter(isListed)
+    .sort((one, other) => sinceOf(one) - sinceOf(other));
 };
 
 /** What waits, by cause and one by one, from the functions' records: no queue is touched. */

@@ -5,7 +5,7 @@ import { hideAll } from '../../../runtime/aws/sqs.ts';
 import type { Audit } from '../../stage/audit.ts';
 import type { Target } from '../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
-import { deskOf } from '../letters/records.ts';
+import { deskOf } from '../letters/list.ts';
 import { findWaiting, nextOf, type WaitingGroup, waitingGroups } from './waiting.ts';
 
 export type WakePlan = {

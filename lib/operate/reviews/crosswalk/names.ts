@@ -15,10 +15,12 @@ import {
   isAccepted,
   sameIds,
 } from '../../../delivery/crosswalk/table.ts';
+import { unlessError } from '../../../runtime/aws/error.ts';
 import type { Audit } from '../../stage/audit.ts';
-import { bucketOf as filesBucketOf } from '../../stage/audit-log.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
+import { reviewBucketOf } from '../bucket.ts';
+import { audited } from '../execution.ts';
 
 /** What one source says that a name stands for. */
 export type ShownName = Entry & {
@@ -133,30 +135,13 @@ export const acceptMove = async (
     );
   if (!(await confirm(moved))) return undefined;
   const { ids, was = [] } = moved;
-  const { end } = await audit.begin({
-    ...{ command: 'crosswalk accept', reason, counts: { planned: 1 } },
-    filter: { code, ids, was },
-  });
-  let accepted = 0;
-  try {
-    await tableOf(target).accept(code, { ids, was });
-    accepted = 1;
-  } finally {
-    await end({ accepted });
-  }
+  const entry = { command: 'crosswalk accept', reason, counts: { planned: 1 }, filter: { code, ids, was } };
+  await audited(audit, { ...entry, done: 'accepted' }, () => tableOf(target).accept(code, { ids, was }));
   return { ...moved, accepted: true };
 };
 
+/** Without the right to list the bucket, S3 answers AccessDenied for a missing object. */
 const readJson = async (target: Target, key: string): Promise<unknown> => {
-  const bucket = await filesBucketOf(target);
-  const { GetObjectCommand } = await import('@aws-sdk/client-s3');
-  const s3 = await target.s3();
-  try {
-    const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-    return JSON.parse((await Body?.transformToString()) ?? '');
-  } catch (error) {
-    // Without the right to list the bucket, S3 answers AccessDenied for a missing object.
-    if (error instanceof Error && ['NoSuchKey', 'AccessDenied'].includes(error.name)) return undefined;
-    throw error;
-  }
+  const { jsonIfAny } = await reviewBucketOf(target);
+  return unlessError(/^AccessDenied$/, () => jsonIfAny(key));
 };

@@ -1,8 +1,9 @@
 import { acceptedPrefix, newRunId } from '../../../scheduled/reconcile/record.ts';
 import type { Audit } from '../../stage/audit.ts';
 import type { Target } from '../../stage/target.ts';
+import { reviewBucketOf } from '../bucket.ts';
+import { audited } from '../execution.ts';
 import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose-findings.ts';
-import { storeOf } from './read.ts';
 
 export type AcceptOptions = Choice & {
   reason: string;
@@ -21,19 +22,15 @@ export const acceptFindings = async (
   const chosen = await chooseFindings(target, choice);
   if (!(await confirm(chosen)) || choice.signal.aborted) return undefined;
   const { run, findings } = chosen;
-  const { end } = await audit.begin({
-    ...{ command: 'reconcile accept', filter: { run, of: choice.of }, reason },
-    counts: { findings: findings.length },
-    letters: messagesOf(findings),
-  });
-  let accepted = 0;
-  try {
-    const store = await storeOf(target);
+  const count = findings.length;
+  const entry = {
+    ...{ command: 'reconcile accept', filter: { run, of: choice.of }, reason, done: 'accepted', count },
+    ...{ counts: { findings: count }, letters: messagesOf(findings) },
+  };
+  await audited(audit, entry, async () => {
+    const { writeJson } = await reviewBucketOf(target);
     const decision = decisionOn(findings, { by: target.who, why: reason });
-    await store.writeJson(`${acceptedPrefix}${newRunId()}.json`, decision);
-    accepted = findings.length;
-  } finally {
-    await end({ accepted });
-  }
+    await writeJson(`${acceptedPrefix}${newRunId()}.json`, decision);
+  });
   return chosen;
 };

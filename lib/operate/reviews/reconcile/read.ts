@@ -1,8 +1,6 @@
 import { createInterface } from 'node:readline';
 import * as z from 'zod';
-import type { JobStore } from '../../../delivery/durable/store.ts';
 import { jsonIn } from '../../../message/json.ts';
-import { unlessError } from '../../../runtime/aws/error.ts';
 import type { EffectClass } from '../../../scheduled/reconcile/classes.ts';
 import {
   acceptanceKeyOf,
@@ -21,9 +19,9 @@ import {
   runId,
   timeText,
 } from '../../../scheduled/reconcile/record.ts';
-import { bucketOf } from '../../stage/audit-log.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
+import { idGiven, type ReviewBucket, reviewBucketOf } from '../bucket.ts';
 import { createGroups, type FindingGroup, groupIdOf, isFault } from './groups.ts';
 
 export type Comparison = {
@@ -46,56 +44,23 @@ export type Comparison = {
   newer: Pick<Report, 'id' | 'state'> | undefined;
 };
 
-export const storeOf = async (target: Target): Promise<JobStore> => {
-  const { createJobStore } = await import('../../../delivery/durable/store.ts');
-  return createJobStore({ s3: await target.s3(), bucket: await bucketOf(target) });
-};
-
-type Listing = { prefix: string; signal: AbortSignal };
-
-/** What lies directly under the prefix, folders by their names, in order. */
-const namesUnder = async (target: Target, { prefix, signal }: Listing): Promise<string[]> => {
-  const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3');
-  const input = { Bucket: await bucketOf(target), Prefix: prefix, Delimiter: '/' };
-  const pages = paginateListObjectsV2({ client: await target.s3() }, input, { abortSignal: signal });
-  const names: string[] = [];
-  for await (const { CommonPrefixes = [], Contents = [] } of pages)
-    names.push(
-      ...CommonPrefixes.map(({ Prefix = '' }) => Prefix.slice(0, -1)),
-      ...Contents.map(({ Key = '' }) => Key),
-    );
-  return names.sort();
-};
-
-/** Ids of runs, newest first. */
-const idsIn = async (target: Target, beginning: string, signal: AbortSignal): Promise<string[]> =>
-  (await namesUnder(target, { prefix: `${reconcilePrefix}${beginning}`, signal }))
-    .map((name) => name.slice(reconcilePrefix.length))
-    .filter((name) => runId.safeParse(name).success)
-    .reverse();
-
-const missing = /^(NoSuchKey|NotFound)$/;
-
-const readJson = async (store: JobStore, key: string): Promise<unknown> =>
-  unlessError(missing, () => store.readJson(key));
-
 /** Undefined if it does not exist yet, or was written by another version. */
-export const reportIn = async (store: JobStore, id: string): Promise<Report | undefined> =>
-  reportSchema.safeParse(await readJson(store, reportKey(id))).data;
+export const reportIn = async ({ jsonIfAny }: ReviewBucket, id: string): Promise<Report | undefined> =>
+  reportSchema.safeParse(await jsonIfAny(reportKey(id))).data;
 
 const latestSchema = z.object({ id: runId });
 
-const latestIn = async (store: JobStore): Promise<string | undefined> =>
-  latestSchema.safeParse(await readJson(store, latestKey)).data?.id;
+const latestIn = async ({ jsonIfAny }: ReviewBucket): Promise<string | undefined> =>
+  latestSchema.safeParse(await jsonIfAny(latestKey)).data?.id;
 
 /** The newest runs, newest first. Runs of another version are omitted. */
 export const listReports = async (
   target: Target,
   { limit, signal }: { limit: number; signal: AbortSignal },
 ): Promise<Report[]> => {
-  const store = await storeOf(target);
-  const ids = (await idsIn(target, '', signal)).slice(0, limit);
-  const reports = await Promise.all(ids.map((id) => reportIn(store, id)));
+  const bucket = await reviewBucketOf(target);
+  const ids = await bucket.idsIn('', { prefix: reconcilePrefix, signal });
+  const reports = await Promise.all(ids.slice(0, limit).map((id) => reportIn(bucket, id)));
   return reports.flatMap((report) => report ?? []);
 };
 
@@ -107,29 +72,24 @@ type Read = { report: Report; newer: Comparison['newer'] };
 
 /** @param given an id, or its beginning; undefined: the run that ended last. @throws RefusedError if none or more than one matches. */
 const readRun = async (target: Target, given: string | undefined, signal: AbortSignal): Promise<Read> => {
-  const store = await storeOf(target);
-  const latest = given === undefined ? await latestIn(store) : undefined;
-  const isName = given === undefined || /^[\w-]+$/.test(given);
-  const ids = isName ? await idsIn(target, given ?? '', signal) : [];
-  const [newest, second] = ids;
-  const id = latest ?? newest;
+  const bucket = await reviewBucketOf(target);
+  const ids = { prefix: reconcilePrefix, signal };
+  const latest = given === undefined ? await latestIn(bucket) : undefined;
+  const [newest] = given === undefined ? await bucket.idsIn('', ids) : [];
+  const none = `There is no run ${given}. The runs are in the bucket, under ${reconcilePrefix}.`;
+  const id =
+    given === undefined ? (latest ?? newest) : await idGiven(given, bucket, { ...ids, things: 'runs', none });
   if (id === undefined)
     throw new RefusedError(
-      given === undefined
-        ? 'The platform was not compared with what was sent yet. The function reconcile does this every night. `reconcile run` does it now.'
-        : `There is no run ${given}. The runs are in the bucket, under ${reconcilePrefix}.`,
+      'The platform was not compared with what was sent yet. The function reconcile does this every night. `reconcile run` does it now.',
     );
-  if (given !== undefined && second !== undefined && id !== given)
-    throw new RefusedError(
-      `${ids.length} runs have an id that begins with ${given}, such as ${id} and ${second}. Give more characters.`,
-    );
-  const report = await reportIn(store, id);
+  const report = await reportIn(bucket, id);
   if (report === undefined)
     throw new RefusedError(
       `The report of run ${id} does not exist yet, or was written by another version of sis-relay.`,
     );
   const later = latest !== undefined && newest !== undefined && newest > latest ? newest : undefined;
-  const newer = later === undefined ? undefined : await reportIn(store, later);
+  const newer = later === undefined ? undefined : await reportIn(bucket, later);
   return { report, newer: newer && { id: newer.id, state: newer.state } };
 };
 
@@ -138,23 +98,25 @@ const clockMarginMs = 24 * 3_600_000;
 
 /** The keys of what operators have accepted since. */
 const acceptedSince = async (
-  target: Target,
+  { namesUnder, jsonIfAny }: ReviewBucket,
   { startedMs, signal }: { startedMs: number; signal: AbortSignal },
 ): Promise<Set<string>> => {
-  const store = await storeOf(target);
   const first = `${acceptedPrefix}${timeText(startedMs - clockMarginMs)}`;
-  const names = await namesUnder(target, { prefix: acceptedPrefix, signal });
+  const names = await namesUnder(acceptedPrefix, signal);
   const keys = new Set<string>();
   for (const name of names.filter((each) => each >= first))
-    for (const each of decidedSchema.safeParse(await readJson(store, name)).data?.findings ?? [])
+    for (const each of decidedSchema.safeParse(await jsonIfAny(name)).data?.findings ?? [])
       keys.add(acceptanceKeyOf(each));
   return keys;
 };
 
 /** Yields its findings one by one; undefined for a line or a part that cannot be read. */
-async function* findingsIn(store: JobStore, { id, parts }: Report): AsyncGenerator<Finding | undefined> {
+async function* findingsIn(
+  { openIfAny }: ReviewBucket,
+  { id, parts }: Report,
+): AsyncGenerator<Finding | undefined> {
   for (let part = 1; part <= parts; part += 1) {
-    const body = await unlessError(missing, () => store.open(findingsKey(id, part)));
+    const body = await openIfAny(findingsKey(id, part));
     if (body === undefined) yield undefined;
     else {
       // A consumer that needs no more leaves the loop early.
@@ -190,12 +152,13 @@ export const readComparison = async (
   { run, of, limit, signal }: ReadOptions,
 ): Promise<Comparison> => {
   const { report, newer } = await readRun(target, run, signal);
-  const accepted = await acceptedSince(target, { startedMs: report.startedMs, signal });
+  const bucket = await reviewBucketOf(target);
+  const accepted = await acceptedSince(bucket, { startedMs: report.startedMs, signal });
   const wanted = of && new Set(of);
   const groups = createGroups();
   const findings: Finding[] = [];
   const told = { omitted: 0, faults: 0, acceptedSince: 0, unread: 0 };
-  for await (const finding of findingsIn(await storeOf(target), report)) {
+  for await (const finding of findingsIn(bucket, report)) {
     signal.throwIfAborted();
     if (finding === undefined) told.unread += 1;
     else if (isAccepted(finding, accepted)) told.acceptedSince += 1;
@@ -220,14 +183,14 @@ export const lastComparison = async (
   target: Target,
   signal: AbortSignal,
 ): Promise<LastComparison | undefined> => {
-  const store = await storeOf(target);
-  const id = await latestIn(store);
-  const report = id === undefined ? undefined : await reportIn(store, id);
+  const bucket = await reviewBucketOf(target);
+  const id = await latestIn(bucket);
+  const report = id === undefined ? undefined : await reportIn(bucket, id);
   if (report === undefined) return undefined;
   if (report.findings === 0) return { report, faults: 0, atLeast: false };
-  const accepted = await acceptedSince(target, { startedMs: report.startedMs, signal });
+  const accepted = await acceptedSince(bucket, { startedMs: report.startedMs, signal });
   let [read, faults] = [0, 0];
-  for await (const finding of findingsIn(store, report)) {
+  for await (const finding of findingsIn(bucket, report)) {
     read += 1;
     if (finding && isFault(finding.class) && !isAccepted(finding, accepted)) faults += 1;
     if (read >= maxRead) return { report, faults, atLeast: true };

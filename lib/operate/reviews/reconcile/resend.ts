@@ -10,14 +10,14 @@ import {
   resendResultKey,
   resendResultSchema,
 } from '../../../scheduled/reconcile/record.ts';
-import { deskOf, recordsMatching } from '../../messages/letters/records.ts';
+import { readListing } from '../../messages/letters/list.ts';
 import type { Audit } from '../../stage/audit.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
+import { reviewBucketOf } from '../bucket.ts';
+import { lookUntilEnd, type Patience, startExecution } from '../execution.ts';
 import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose-findings.ts';
-import { type Patience, startExecution, waitFor } from './execution.ts';
 import { groupsOf } from './groups.ts';
-import { storeOf } from './read.ts';
 
 /** Findings whose message is a letter: its replay is the remedy. */
 export type WithLetter = { resource: string; letter: string };
@@ -90,45 +90,43 @@ export const resendFindings = async (target: Target, options: ResendOptions): Pr
   if (!agreed || signal.aborted) return { plan, outcome: 'not agreed' };
 
   const id = newRunId();
-  const execution = `resend-${id}`;
+  const execution = { of: 'reconcile', name: `resend-${id}` } as const;
   const { end } = await audit.begin({
     ...{ command: 'reconcile resend', filter: { run: chosen.run, of, id }, reason },
     counts: { findings: findings.length },
     letters: messagesOf(findings),
   });
-  const store = await storeOf(target);
+  const bucket = await reviewBucketOf(target);
   let isAsked = false;
   let told: ResendResult | undefined;
   try {
-    await store.writeJson(resendKey(id), decisionOn(findings, { by: target.who, why: reason }));
+    await bucket.writeJson(resendKey(id), decisionOn(findings, { by: target.who, why: reason }));
     await startExecution(target, execution, { resend: id });
     isAsked = true;
     const key = resendResultKey(id);
     const look = async (): Promise<ResendResult | undefined> => {
-      const json = await store.readJsonIfAny(key);
+      const json = await bucket.jsonIfAny(key);
       return json === undefined ? undefined : resendResultSchema.parse(json);
     };
-    told = await waitFor(target, execution, { ...options, look });
+    told = await lookUntilEnd(target, execution, { ...options, look });
   } finally {
     await end(
       told === undefined ? { sent: 0, unheard: isAsked ? findings.length : 0 } : resendCounts(told.outcomes),
     );
   }
-  const result = store.addressOf(resendResultKey(id));
+  const result = bucket.addressOf(resendResultKey(id));
   if (told === undefined) return { plan, outcome: 'unheard', id, result };
   const { state, why, outcomes } = told;
   const counts = resendCounts(outcomes);
-  const listForSis = counts['not-held'] > 0 ? store.addressOf(resendListKey(id)) : undefined;
+  const listForSis = counts['not-held'] > 0 ? bucket.addressOf(resendListKey(id)) : undefined;
   return { plan, outcome: state, id, counts, outcomes, why, result, listForSis };
 };
 
 /** The newest letter of each resource. */
 const lettersOf = async (target: Target, signal: AbortSignal): Promise<Map<string, string>> => {
   if (target.deskTable === undefined) return new Map();
-  const { records } = await recordsMatching(deskOf(target), 'letter', { filter: {}, signal });
+  const { all } = await readListing(target, 'letter', { filter: {}, signal });
   return new Map(
-    records
-      .sort((one, other) => one.atMs - other.atMs)
-      .flatMap(({ resource, message }) => (resource === undefined ? [] : [[resource, message]])),
+    all.flatMap(({ resource, message }) => (resource === undefined ? [] : [[resource, message]])),
   );
 };

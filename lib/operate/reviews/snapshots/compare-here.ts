@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { copyFile } from 'node:fs/promises';
+import { copyFile, open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { examine } from '../../../sources/snapshots/examine.ts';
 import type { OnProgress } from '../../../sources/snapshots/progress.ts';
 import { snapshotsPrefix } from '../../../sources/snapshots/request.ts';
 import { recordKey, type SnapshotRecord, snapshotRecord } from '../../../sources/snapshots/state/record.ts';
 import type { ComparisonStore } from '../../../sources/snapshots/state/store.ts';
-import { RefusedError } from '../../stage/command-errors.ts';
+import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import type { Integrations } from '../../stage/integrations.ts';
 
 type Here = {
@@ -86,4 +86,26 @@ export const emptyStore: ComparisonStore = {
   readJsonIfAny: async () => undefined,
   writeJson: async () => {},
   uploadFile: async () => {},
+};
+
+/** @throws UsageError if there is no such file. */
+export const checkReadable = async (file: string): Promise<void> => {
+  const found = await stat(file).catch(() => undefined);
+  if (found?.isDirectory())
+    throw new UsageError(`${file} is a folder. Zip the CSV files in it, and pass the zip.`);
+  if (!found?.isFile()) throw new UsageError(`There is no file ${file}.`);
+};
+
+/** @throws UsageError if the first bytes are not those of a OneRoster package. */
+export const checkPackage = async (file: string): Promise<void> => {
+  await checkReadable(file);
+  await using handle = await open(file);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+  const name = basename(file);
+  if (bytesRead === 0)
+    throw new UsageError(`${name} is empty. Copy it again, or export it again from the student system.`);
+  if (buffer.toString('latin1') !== 'PK')
+    throw new UsageError(
+      `${name} is not a zip. Pass the package as the student system exports it, or zip its CSV files. A single CSV file needs a name that ends in .csv, and a mapping.`,
+    );
 };

@@ -3,8 +3,8 @@ import type { Decision, SnapshotRecord } from '../../../sources/snapshots/state/
 import type { Audit } from '../../stage/audit.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import { lambdaOf } from '../../stage/lambda-client.ts';
-import { restAfter } from '../../stage/poll-delay.ts';
 import type { Target } from '../../stage/target.ts';
+import { lookUntil } from '../execution.ts';
 import { type ProposedSnapshot, readSnapshot, withRemoved } from './read.ts';
 
 export type DecisionOptions = {
@@ -41,21 +41,11 @@ export const decideSnapshot = async (
   if (!(await confirm(await withRemoved(target, snapshot))) || signal.aborted)
     return { snapshot, outcome: 'not agreed' };
 
-  const command = `snapshots ${verbOf[decision]}`;
+  const { created, updated, removed } = snapshot.counts;
   const { end } = await audit.begin({
-    command,
-    filter: { snapshot: id },
-    reason,
-    counts: decidedOn(snapshot),
+    ...{ command: `snapshots ${verbOf[decision]}`, filter: { snapshot: id }, reason },
+    counts: { created, updated, removed },
   });
-  const heard = async (): Promise<SnapshotRecord> => {
-    const endMs = performance.now() + patienceMs;
-    for (let looks = 1; ; looks += 1) {
-      const now = await readSnapshot(target, id, signal);
-      if (now.state !== 'waiting-for-approval' || signal.aborted || performance.now() > endMs) return now;
-      await restAfter(looks, signal);
-    }
-  };
   let isSent = false;
   try {
     const at = new Date().toISOString();
@@ -66,7 +56,14 @@ export const decideSnapshot = async (
   } finally {
     await end({ [decision]: isSent ? 1 : 0 });
   }
-  const now = await heard();
+  let now = snapshot;
+  await lookUntil(
+    async () => {
+      now = await readSnapshot(target, id, signal);
+      return now.state === 'waiting-for-approval' ? undefined : now;
+    },
+    { signal, patienceMs },
+  );
   const isWaiting = now.state === 'waiting-for-approval';
   if (isSent && now.decided?.decision !== otherThan(decision))
     return { snapshot: now, outcome: isWaiting ? 'unheard' : 'done' };
@@ -78,10 +75,6 @@ export const decideSnapshot = async (
 
 const otherThan = (decision: Decision['decision']): Decision['decision'] =>
   decision === 'approved' ? 'rejected' : 'approved';
-
-const decidedOn = ({ counts: { created, updated, removed } }: SnapshotRecord): Record<string, number> => ({
-  ...{ created, updated, removed },
-});
 
 /** The result for a snapshot that does not wait. */
 const before = (snapshot: SnapshotRecord, decision: Decision['decision']): Decided => {

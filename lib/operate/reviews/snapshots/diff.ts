@@ -10,8 +10,7 @@ import { bucketOf } from '../../stage/audit-log.ts';
 import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import type { Integrations } from '../../stage/integrations.ts';
 import type { Target } from '../../stage/target.ts';
-import { compareHere, emptyStore, keyOf } from './compare-here.ts';
-import { checkPackage, checkReadable } from './package-file.ts';
+import { checkPackage, checkReadable, compareHere, emptyStore, keyOf } from './compare-here.ts';
 import { firstRows, type RefusedRow } from './read.ts';
 
 /** What a file would change if it were put into the bucket now. */

@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { subjectIn } from '../../../delivery/letters/subject.ts';
 import { jsonIn } from '../../../message/json.ts';
-import { unlessError } from '../../../runtime/aws/error.ts';
 import { fileNameOf, isTable, snapshotsPrefix } from '../../../sources/snapshots/request.ts';
 import {
   acceptedKeyOf,
@@ -14,10 +13,10 @@ import {
   type SnapshotRecord,
   snapshotRecord,
 } from '../../../sources/snapshots/state/record.ts';
-import { bucketOf } from '../../stage/audit-log.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import { linesIn } from '../../stage/lines.ts';
 import type { Target } from '../../stage/target.ts';
+import { idGiven, type ReviewBucket, reviewBucketOf } from '../bucket.ts';
 
 export type SnapshotList = {
   /** Newest first. */
@@ -47,57 +46,14 @@ export type ShownSnapshot = ProposedSnapshot & {
   report: string | undefined;
 };
 
-type Bucket = { target: Target; bucket: string };
-
-const opened = async (target: Target): Promise<Bucket> => ({ target, bucket: await bucketOf(target) });
-
-const missing = /^(NoSuchKey|NotFound)$/;
-
-const bodyOf = async ({ target, bucket }: Bucket, key: string): Promise<Readable | undefined> => {
-  const { GetObjectCommand } = await import('@aws-sdk/client-s3');
-  const s3 = await target.s3();
-  const get = new GetObjectCommand({ Bucket: bucket, Key: key });
-  return (await unlessError(missing, () => s3.send(get)))?.Body as Readable | undefined;
-};
-
-const textOf = async (access: Bucket, key: string): Promise<string | undefined> => {
-  const { text } = await import('node:stream/consumers');
-  const body = await bodyOf(access, key);
-  return body && text(body);
-};
-
 /** Undefined if it has no record, or one of an unknown version. */
-const recordIn = async (access: Bucket, id: string): Promise<SnapshotRecord | undefined> =>
-  snapshotRecord.safeParse(jsonIn((await textOf(access, recordKey(id))) ?? '')).data;
+const recordIn = async ({ jsonIfAny }: ReviewBucket, id: string): Promise<SnapshotRecord | undefined> =>
+  snapshotRecord.safeParse(await jsonIfAny(recordKey(id))).data;
 
 /** The snapshot with which a file of this key is compared. */
-const acceptedIn = async (access: Bucket, key: string): Promise<string | undefined> => {
-  const json = jsonIn((await textOf(access, acceptedKeyOf(key))) ?? '') as
-    | { id?: unknown }
-    | null
-    | undefined;
-  return typeof json?.id === 'string' ? json.id : undefined;
-};
-
-const isId = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;
-
-/** Ids, newest first: an id begins with its time. */
-const idsIn = async (
-  { target, bucket }: Bucket,
-  beginning: string,
-  signal: AbortSignal,
-): Promise<string[]> => {
-  const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3');
-  const input = { Bucket: bucket, Prefix: `${recordsPrefix}${beginning}`, Delimiter: '/' };
-  const pages = paginateListObjectsV2({ client: await target.s3() }, input, { abortSignal: signal });
-  const ids: string[] = [];
-  for await (const { CommonPrefixes = [] } of pages)
-    ids.push(...CommonPrefixes.map(({ Prefix = '' }) => Prefix.slice(recordsPrefix.length, -1)));
-  // The folder also holds the state of executions.
-  return ids
-    .filter((id) => isId.test(id))
-    .sort()
-    .reverse();
+const acceptedIn = async ({ jsonIfAny }: ReviewBucket, key: string): Promise<string | undefined> => {
+  const { id } = Object((await jsonIfAny(acceptedKeyOf(key))) ?? {}) as { id?: unknown };
+  return typeof id === 'string' ? id : undefined;
 };
 
 /** @throws if the bucket cannot be read. */
@@ -105,16 +61,16 @@ export const listSnapshots = async (
   target: Target,
   { limit, signal }: { limit: number; signal: AbortSignal },
 ): Promise<SnapshotList> => {
-  const access = await opened(target);
+  const bucket = await reviewBucketOf(target);
   const [ids, accepted] = await Promise.all([
-    idsIn(access, '', signal),
-    acceptedIn(access, `${snapshotsPrefix}.zip`),
+    bucket.idsIn('', { prefix: recordsPrefix, signal }),
+    acceptedIn(bucket, `${snapshotsPrefix}.zip`),
   ]);
-  const read = await Promise.all(ids.slice(0, limit).map((id) => recordIn(access, id)));
+  const read = await Promise.all(ids.slice(0, limit).map((id) => recordIn(bucket, id)));
   const snapshots = read.flatMap((record) => record ?? []);
   const tables = [...new Set(snapshots.flatMap(({ key }) => (isTable(key) ? fileNameOf(key) : [])))];
   const known = await Promise.all(
-    tables.map(async (name) => [name, await acceptedIn(access, name)] as const),
+    tables.map(async (name) => [name, await acceptedIn(bucket, name)] as const),
   );
   const acceptedTables = Object.fromEntries(
     known.flatMap(([name, id]) => (id === undefined ? [] : [[name, id]])),
@@ -142,17 +98,10 @@ export const readSnapshot = async (
   given: string,
   signal: AbortSignal,
 ): Promise<SnapshotRecord> => {
-  const access = await opened(target);
-  const isName = /^[\w-]+$/.test(given);
-  const ids = isName ? await idsIn(access, given, signal) : [];
-  const [id, second] = ids;
-  if (id === undefined)
-    throw new RefusedError(`There is no snapshot ${given}. \`snapshots list\` shows the snapshots.`);
-  if (second !== undefined && id !== given)
-    throw new RefusedError(
-      `${ids.length} snapshots have an id that begins with ${given}, such as ${id} and ${second}. Give more characters.`,
-    );
-  const record = await recordIn(access, id);
+  const bucket = await reviewBucketOf(target);
+  const none = `There is no snapshot ${given}. \`snapshots list\` shows the snapshots.`;
+  const id = await idGiven(given, bucket, { prefix: recordsPrefix, signal, things: 'snapshots', none });
+  const record = await recordIn(bucket, id);
   if (record) return record;
   throw new RefusedError(
     `The record of snapshot ${id} does not exist yet, or was written by another version of sis-relay.`,
@@ -168,17 +117,17 @@ export const showSnapshot = async (
   signal: AbortSignal,
 ): Promise<ShownSnapshot> => {
   const record = await readSnapshot(target, given, signal);
-  const access = await opened(target);
+  const bucket = await reviewBucketOf(target);
   const [accepted, body, proposed] = await Promise.all([
-    acceptedIn(access, record.key),
-    bodyOf(access, reportKey(record.id)),
+    acceptedIn(bucket, record.key),
+    bucket.openIfAny(reportKey(record.id)),
     withRemoved(target, record),
   ]);
   return {
     ...proposed,
     isAccepted: accepted === record.id,
     refusedRows: body ? await firstRows(body) : [],
-    report: body && `s3://${access.bucket}/${reportKey(record.id)}`,
+    report: body && bucket.addressOf(reportKey(record.id)),
   };
 };
 
@@ -188,7 +137,7 @@ const maxSearched = 500_000;
 /** Adds a sample of the removals that wait for approval. */
 export const withRemoved = async (target: Target, record: SnapshotRecord): Promise<ProposedSnapshot> => {
   const isOpen = record.state === 'waiting-for-approval' && record.counts.removed > 0;
-  const body = isOpen ? await bodyOf(await opened(target), changesKey(record.id)) : undefined;
+  const body = isOpen ? await (await reviewBucketOf(target)).openIfAny(changesKey(record.id)) : undefined;
   return { ...record, removed: body ? await removedIn(body) : [] };
 };
 

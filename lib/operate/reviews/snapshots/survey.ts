@@ -12,7 +12,7 @@ import { createProgress, type OnProgress } from '../../../sources/snapshots/prog
 import type { SnapshotRecord } from '../../../sources/snapshots/state/record.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import type { Integrations } from '../../stage/integrations.ts';
-import { compareHere, emptyStore } from './compare-here.ts';
+import { checkPackage, compareHere, emptyStore } from './compare-here.ts';
 import {
   type Candidate,
   candidatesIn,
@@ -24,7 +24,6 @@ import {
   readFacts,
   type ValueCounts,
 } from './package-facts.ts';
-import { checkPackage } from './package-file.ts';
 import { type KnownCandidate, type Proposal, proposalOf, settingsOf, trialSettingsOf } from './proposal.ts';
 
 /** What a package holds, and settings to start from. */

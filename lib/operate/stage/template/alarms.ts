@@ -1,7 +1,7 @@
 import { type Resource, type Resources, ref, sub } from './cloudformation.ts';
 
 /** From serverless.yml. */
-export type FunctionNames = { all: string[]; queued: string[]; durable: string[] };
+export type FunctionNames = Record<'all' | 'queued' | 'durable' | 'off', string[]>;
 
 /** From template/alarms.yml. */
 type Row = {
@@ -9,13 +9,15 @@ type Row = {
   see: string;
   text: string;
   watch: string[];
-  each?: keyof FunctionNames;
+  each?: Exclude<keyof FunctionNames, 'off'>;
   as: keyof typeof kinds;
   over?: number;
   under?: number;
   minutes?: number;
   of?: [wrong: number, periods: number];
   part?: boolean;
+  /** The function that writes what is watched; it needs no name if that is part of `watch`. */
+  by?: string;
 };
 type Composite = { id: string; see: string; text: string; parts: string[]; suppressedBy?: string };
 export type Alarms = { rows: Row[]; composites: Composite[] };
@@ -47,11 +49,15 @@ export const alarmResources = (
   names: FunctionNames,
 ): Resources => {
   const alarms = rows.flatMap((row): [string, Resource][] => {
-    if (row.each === undefined) return [[row.id, alarmOf(stage, row, row.watch)]];
+    if (row.each === undefined) {
+      const watch = row.watch.filter((text) => !names.off.includes(row.by ?? functionIn(text)));
+      const text = row.text.replace('{names}', listed(watch.map(functionIn)));
+      return watch.length === 0 ? [] : [[row.id, alarmOf(stage, { ...row, text }, watch)]];
+    }
     const groups = inGroups(names[row.each], Math.floor(maxMetrics / row.watch.length));
     return groups.map((group, at) => {
       const watch = group.flatMap((name) => row.watch.map((metric) => `${metric} ${name}`));
-      const text = row.text.replace('{names}', group.map((name) => `\`${name}\``).join(', '));
+      const text = row.text.replace('{names}', listed(group));
       return [groups.length === 1 ? row.id : `${row.id}${at + 1}`, alarmOf(stage, { ...row, text }, watch)];
     });
   });
@@ -132,6 +138,11 @@ const metricOf = (stage: string, text: string) => {
     Dimensions: [{ Name, Value: `sis-relay-${stage}-${name}` }],
   };
 };
+
+const listed = (names: string[]): string => names.map((name) => `\`${name}\``).join(', ');
+
+/** As in `TokenRefreshes function=token-refresh` and `AWS/Lambda Invocations token-refresh`. */
+const functionIn = (text: string): string => text.split(/[ =]/).at(-1) ?? '';
 
 const inGroups = (names: string[], most: number): string[][] => {
   const groups = Math.ceil(names.length / most);

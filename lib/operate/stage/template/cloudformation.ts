@@ -1,6 +1,8 @@
-/** Parameters of serverless.yml that are passed on. */
+/** Parameters that serverless.yml passes on. */
 export type Options = {
   stage: string;
+  /** Functions that are not deployed. */
+  off: string;
   alarmEmail: string;
   tracing: string;
   kmsKeyArn: string;
@@ -35,6 +37,9 @@ export const arnOf = (id: string) => ({ 'Fn::GetAtt': [id, 'Arn'] });
 export const sub = (text: string) => ({ 'Fn::Sub': text });
 /** A logical id may only contain letters and digits. */
 export const idOf = (name: string): string => name.replaceAll('-', '');
+/** How osls begins the logical ids of a function's resources. */
+export const functionIdOf = (name: string): string =>
+  name.charAt(0).toUpperCase() + name.slice(1).replaceAll('-', 'Dash');
 export const queueOf = (name: string): string => `${idOf(name)}Queue`;
 
 export const ofThisAccount = { StringEquals: { 'aws:SourceAccount': ref('AWS::AccountId') } };

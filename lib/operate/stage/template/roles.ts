@@ -4,7 +4,9 @@ import { sisFields } from '../../../message/sis-ids.ts';
 import {
   arnOf,
   document,
+  functionIdOf,
   idOf,
+  itemsOf,
   type Options,
   ofThisAccount,
   queueOf,
@@ -38,14 +40,14 @@ export type Rights = {
 export const roleResources = (
   options: Options,
   { functions, people }: Rights,
-  declared: Declared[],
+  { declared, all }: { declared: Declared[]; all: string[] },
 ): Resources => {
   // A durable function is called by its alias, and all others by their name.
   const started = declared
     .filter(({ scheduled }) => scheduled)
     .map(({ name, durable }) => `lambda InvokeFunction on ${durable ? `${name}:durable` : name}`);
   const roles = declared.map((each): [string, Resource] => {
-    const isOf = kindsOf(options, each, declared);
+    const isOf = kindsOf(options, each, all);
     const rows = Object.entries(functions).flatMap(([kind, rows]) => {
       if (!(kind in isOf)) throw new Error(`rights.yml has rights of ${kind}, which is no function`);
       return isOf[kind] ? rows : [];
@@ -89,7 +91,7 @@ const role = (
 const kindsOf = (
   options: Options,
   { name, calls, durable, integration }: Declared,
-  all: Declared[],
+  all: string[],
 ): Record<string, unknown> => ({
   each: true,
   traced: options.tracing === 'Active',
@@ -103,7 +105,7 @@ const kindsOf = (
   readsSecrets: integration?.secrets,
   keepsDigests: integration?.effect,
   takesSisIds: integration && takesSisIds(integration),
-  ...Object.fromEntries(all.map((each) => [each.name, each.name === name])),
+  ...Object.fromEntries(all.map((each) => [each, each === name])),
 });
 
 /** Whether messages may use the SIS' own ids. */
@@ -135,12 +137,19 @@ const statementsOf = (options: Options, rows: Row[], values: Values): Statement[
     const [, service = '', actions = '', resources] = /^(\w+) (.+) on (.+)$/.exec(row) ?? [];
     if (resources === undefined)
       throw new Error(`${row} in rights.yml must be: service Actions on resources`);
-    const names = resources.split(' ').map((each) => filledIn(each, values));
+    const names = resources
+      .split(' ')
+      .filter((each) => !isOfOff(options, each))
+      .map((each) => filledIn(each, values));
     // What is left of a row would be a right with fewer limits.
-    if (names.some((each) => each.length === 0)) return [];
+    if (names.length === 0 || names.some((each) => each.length === 0)) return [];
     const Action = actions.split(' ').map((action) => `${service}:${action}`);
     return [{ Effect: 'Allow', Action, ...limited(options, { service, actions, names: names.flat() }) }];
   });
+
+/** Whether it is a function, or a part of one, that is not deployed. */
+const isOfOff = ({ off }: Options, resource: string): boolean =>
+  itemsOf(off).some((name) => resource.startsWith(`${name}:`) || resource.startsWith(functionIdOf(name)));
 
 /** The text once for each value of the place in it. */
 const filledIn = (text: string, values: Values): string[] => {

@@ -1,7 +1,16 @@
 import type { FunctionModule } from '../function-modules.ts';
 import { callingNames, functionNames, integrationNames } from '../function-names.ts';
+import { unknownName } from '../nearest.ts';
 import { type Alarms, alarmResources } from './alarms.ts';
-import { arnOf, type Options, queueOf, type Resources, ref } from './cloudformation.ts';
+import {
+  arnOf,
+  functionIdOf,
+  itemsOf,
+  type Options,
+  queueOf,
+  type Resources,
+  ref,
+} from './cloudformation.ts';
 import { dashboard } from './dashboard.ts';
 import { type Declared, type Rights, roleOf, roleResources } from './roles.ts';
 import { storageResources } from './storage.ts';
@@ -32,7 +41,7 @@ export const setHandlersAndRoles = (functions: Record<string, Stanza>): void => 
 };
 
 /**
- * Adds to each function of serverless.yml what follows from its code, and makes the other resources.
+ * Removes the functions that are off, adds to each of the others what follows from its code, and makes the other resources.
  * @throws Error naming a function that serverless.yml or functions/ lacks.
  */
 export const createTemplate = async (
@@ -40,8 +49,12 @@ export const createTemplate = async (
   { options, mappings, rights, alarms }: Custom,
   shared: { Resources: Resources; Outputs: object },
 ) => {
-  const declared = await loadDeclared(functions);
-  checkNames(Object.keys(functions), declared);
+  const found = await loadDeclared(functions);
+  const all = Object.keys(functions);
+  checkNames(all, found);
+  const off = offIn(options, functions);
+  for (const name of off) delete functions[name];
+  const declared = found.filter(({ name }) => !off.includes(name));
   const { stage } = options;
   for (const { name, integration } of declared) {
     const stanza = functions[name] ?? {};
@@ -62,14 +75,34 @@ export const createTemplate = async (
   const queued = namesOf(({ integration }) => integration !== undefined);
   const durable = namesOf((each) => each.durable);
   const Resources: Resources = {
-    ...storageResources(options, shared.Resources, queued),
-    ...roleResources(options, rights, declared),
-    ...alarmResources(stage, alarms, { all: Object.keys(functions), queued, durable }),
+    ...storageResources(options, without(off, shared.Resources), queued),
+    ...roleResources(options, rights, { declared, all }),
+    ...alarmResources(stage, alarms, { all: Object.keys(functions), queued, durable, off }),
     Dashboard: dashboard(stage),
   };
   const urls = queued.map((name) => [`${queueOf(name)}Url`, { Value: ref(queueOf(name)) }]);
   return { Resources, Outputs: { ...Object.fromEntries(urls), ...shared.Outputs } };
 };
+
+/** What keeps letters and the connection in order belongs to every stage. */
+export const alwaysOn = ['dead-letter-replay', 'connection-check'];
+
+/** @throws Error naming what is no function, or cannot be off. */
+const offIn = ({ off }: Options, functions: Record<string, Stanza>): string[] => {
+  const names = Object.keys(functions).filter((name) => !alwaysOn.includes(name));
+  const unknown = itemsOf(off).find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new Error(`off: ${unknownName('function', unknown, names)}`);
+  return itemsOf(off);
+};
+
+/** Leaves out what starts a function that is off. */
+const without = (off: string[], resources: Resources): Resources =>
+  Object.fromEntries(
+    Object.entries(resources).filter(([, resource]) => {
+      const text = JSON.stringify(resource);
+      return !off.some((name) => text.includes(`"${functionIdOf(name)}`));
+    }),
+  );
 
 /** Loads the integrations. Loading the other functions would take as long again; their source shows what is needed. */
 const loadDeclared = async (functions: Record<string, Stanza>): Promise<Declared[]> => {

@@ -1,4 +1,4 @@
-import { deskOf } from '../../../operate/messages/letters/records.ts';
+import { deskOf } from '../../../operate/messages/letters/list.ts';
 import { awaitOutcomes } from '../../../operate/messages/publish/outcomes.ts';
 import { type Published, publishMessages } from '../../../operate/messages/publish/publish.ts';
 import { openMapping, type Source } from '../../../operate/messages/publish/rows.ts';

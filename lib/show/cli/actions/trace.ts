@@ -1,5 +1,4 @@
-import { messagesAbout } from '../../../operate/messages/trace/by-subject.ts';
-import { traceOf } from '../../../operate/messages/trace/trace.ts';
+import { messagesAbout, traceOf } from '../../../operate/messages/trace/trace.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { integrationNames } from '../../../operate/stage/function-names.ts';
 import { aboutView, traceView } from '../../views/trace.ts';

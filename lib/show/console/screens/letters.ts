@@ -1,7 +1,7 @@
 import type { LetterRecord } from '../../../delivery/letters/record.ts';
 import { letterKinds } from '../../../message/letter-kinds.ts';
-import type { Snapshot } from '../../../operate/messages/letters/cached-list.ts';
 import type { Filter } from '../../../operate/messages/letters/filter.ts';
+import type { Found } from '../../../operate/messages/letters/list.ts';
 import { factsOf } from '../../../operate/messages/letters/list.ts';
 import { reindexLetters } from '../../../operate/messages/letters/reindex.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
@@ -95,7 +95,7 @@ const by: Record<string, (letter: LetterRecord) => string | number> = {
 /** The pages of a list request the same order repeatedly. */
 const orders = new WeakMap<readonly LetterRecord[], Map<string, LetterRecord[]>>();
 
-const sorted = (letters: Snapshot, filter: Filter, sort: string): LetterRecord[] => {
+const sorted = (letters: Found, filter: Filter, sort: string): LetterRecord[] => {
   const found = letters.matching(filter);
   const keyOf = Object.hasOwn(by, sort) ? by[sort] : undefined;
   if (keyOf === undefined) return found;

@@ -1,4 +1,4 @@
-import { readFlow } from '../../../operate/messages/letters/flow.ts';
+import { readFlow } from '../../../operate/messages/letters/list.ts';
 import { type WakePlan, wakeMessages } from '../../../operate/messages/waiting/wake.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { pauseFunctions, resumeFunctions } from '../../../operate/stage/pause.ts';

@@ -1,5 +1,5 @@
 import { text as readText } from 'node:stream/consumers';
-import { deskOf } from '../../../operate/messages/letters/records.ts';
+import { deskOf } from '../../../operate/messages/letters/list.ts';
 import { type BadRow, badRows, type GoodRow, goodRows } from '../../../operate/messages/publish/bad-rows.ts';
 import { awaitOutcomes } from '../../../operate/messages/publish/outcomes.ts';
 import { publishMessages } from '../../../operate/messages/publish/publish.ts';

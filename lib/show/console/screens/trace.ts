@@ -1,6 +1,5 @@
 import { matches } from '../../../operate/messages/letters/filter.ts';
-import { messagesAbout } from '../../../operate/messages/trace/by-subject.ts';
-import { traceOf } from '../../../operate/messages/trace/trace.ts';
+import { messagesAbout, traceOf } from '../../../operate/messages/trace/trace.ts';
 import { aboutView, recordTable, traceView } from '../../views/trace.ts';
 import { type Form, text, type View } from '../../views/view.ts';
 import { waitText } from '../../views/waiting.ts';

@@ -19,7 +19,7 @@ export const addUncertain = (desk: Desk): void => {
     const { filter, given } = filterFrom(query);
     const { value } = await lists.letters.get();
     const letters = value.matching(filter).filter(({ kind }) => needsDecision(kind));
-    return { letters, groups: value.groupsOf(letters), given };
+    return { letters, groups: value.groupsOf(letters).groups, given };
   };
   addScreen(desk, ['/uncertain', 'Uncertain'], async (query) => {
     const { letters, groups, given } = await undecidedAmong(query);

@@ -1,6 +1,5 @@
 import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
-import type { Report } from '../report.ts';
 import type { PackedLines } from '../state/packed-lines.ts';
 import type { Counts, RowCounts } from '../state/record.ts';
 
@@ -21,7 +20,6 @@ export type Comparison = {
   number: number;
   settings: SnapshotSettings;
   check: EventCheck;
-  report: Report;
   /** The events, in sending order. */
   changes: PackedLines;
   sets: SetEngine;

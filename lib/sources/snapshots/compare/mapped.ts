@@ -20,11 +20,10 @@ import {
   removalsOf,
 } from '../../mapping/events.ts';
 import { columnsIn } from '../../mapping/mapping.ts';
-import { instantMsIn, isId } from '../package/cells.ts';
 import type { SnapshotMapping } from '../package/mapping-file.ts';
 import { countTableRows } from '../package/rows.ts';
 import { addDamaged, loadShared } from '../state/accepted.ts';
-import { kindOf } from '../state/state-lines.ts';
+import { kindOf } from '../state/record.ts';
 import type { SnapshotStore } from '../state/store.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
@@ -364,6 +363,19 @@ type Taken = Record<'made' | 'unmade' | 'problems', (string | null)[][]>;
 const cellOf = (text: string | null): Cell => ({ text: text ?? '', quoted: text !== null });
 
 type OneRow = { row: ReadonlyMap<string, Cell>; line: number; at: number; message: Message };
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what is to be found.
+const control = /[\u0000-\u001f\u007f]/;
+
+/** An id of the SIS may be any single line that is not too long. */
+const isId = (text: string): boolean => text !== '' && text.length <= 255 && !control.test(text);
+
+const instant = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
+
+const instantMsIn = (text: string): number | undefined => {
+  const ms = instant.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+};
 
 /** Adds what a message makes of a row, and returns why it makes nothing. */
 const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {

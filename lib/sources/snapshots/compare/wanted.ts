@@ -3,7 +3,6 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { outdatedAfterDays } from '../../../message/retention.ts';
 import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
-import { maxReported } from '../report.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { type Comparison, countsOf } from './comparison.ts';
 
@@ -424,17 +423,6 @@ const counted = (hasBefore: boolean): string => `
     UNION ALL SELECT 'is other', grp, count(*) FROM draft WHERE change = 'updated' AND NOT is_renamed GROUP BY grp
     ${hasBefore ? `UNION ALL ${moves}` : ''}
   ) ORDER BY what IN ('refused', 'pending', 'was', 'is other', 'moved'), grp`;
-
-/** Reports unusable rows, in the order of the file, and ends the report. */
-export const reportProblems = async ({ sets, report }: Comparison): Promise<void> => {
-  // To sort all of them needs more memory than the comparison, if no row can be used.
-  const statement = `SELECT file, line, col, problem FROM problems ORDER BY file, line NULLS LAST, col, problem LIMIT ${maxReported}`;
-  for await (const batch of sets.rows<[string, number | null, string | null, string]>(statement))
-    for (const [file, line, column, problem] of batch)
-      report.add({ file, line: line ?? undefined, column: column ?? undefined, problem });
-  const [count = 0] = (await sets.row<[number]>('SELECT count(*) FROM problems')) ?? [];
-  report.end(count - maxReported);
-};
 
 type NewEvent = { kind: string; key: string; function: string; data: object };
 

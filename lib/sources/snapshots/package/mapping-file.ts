@@ -1,5 +1,5 @@
 import { type MappedMessage, type Mapping, readMapping } from '../../mapping/mapping.ts';
-import { fileNameOf, snapshotsPrefix } from '../request.ts';
+import { fileNameOf } from '../request.ts';
 import type { SnapshotServices } from '../services.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { settingsKey } from './settings-file.ts';
@@ -15,12 +15,6 @@ export const mappingKeysOf = (key: string): [own: string, ofAll: string] => [
   'snapshot-mapping.json',
 ];
 
-/** Their place until 1.0, beside the tables. */
-const formerKeysOf = (key: string): string[] => [
-  `${key.replace(/\.csv$/i, '')}.mapping.json`,
-  `${snapshotsPrefix}mapping.json`,
-];
-
 /** A message is identified by one character, in the state and in the ids of its events. */
 const maxMessages = 36;
 
@@ -32,7 +26,10 @@ export const mappingFor = async (
   const [own, ofAll] = mappingKeysOf(key);
   const ownText = await store.textIfAny(own);
   const text = ownText ?? (await store.textIfAny(ofAll));
-  if (text === undefined) throw new UnusableSnapshot(await withoutMapping(key, store));
+  if (text === undefined)
+    throw new UnusableSnapshot(
+      `There is no mapping for the columns of ${fileNameOf(key)}. Put one at ${own}, or at ${ofAll} for all tables`,
+    );
   const read = readMapping(text, integrations);
   const problems = 'problems' in read ? read.problems : problemsOf(read.mapping, functions);
   if ('mapping' in read && problems.length === 0) return read.mapping as SnapshotMapping;
@@ -45,14 +42,6 @@ type Mapped = Pick<SnapshotServices, 'integrations'> & {
   store: Store;
   /** The functions that the settings allow. */
   functions: readonly string[];
-};
-
-const withoutMapping = async (key: string, store: Store): Promise<string> => {
-  const [own, ofAll] = mappingKeysOf(key);
-  for (const former of formerKeysOf(key))
-    if ((await store.textIfAny(former)) !== undefined)
-      return `${former} is no longer read, because everyone who may put exports there can also write it. Check the mapping, then move it to ${own}, or to ${ofAll} for all tables`;
-  return `There is no mapping for the columns of ${fileNameOf(key)}. Put one at ${own}, or at ${ofAll} for all tables`;
 };
 
 const problemsOf = ({ messages }: Mapping, functions: readonly string[]): string[] => [

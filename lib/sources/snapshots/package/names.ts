@@ -4,7 +4,7 @@ import type { FurtherName } from './manifest.ts';
 import type { Package } from './package.ts';
 import { openFile, type Reading } from './reading.ts';
 import { addReadRows, countRows, refusedStill } from './rows.ts';
-import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './template.ts';
+import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './settings-file.ts';
 
 /** Represents the name of an id that has two: no name contains it. */
 const ambiguous = 'chr(127)';

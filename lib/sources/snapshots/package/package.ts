@@ -1,37 +1,17 @@
 import { join } from 'node:path';
 import { readTable, type Table } from '../../../runtime/files/tables/table.ts';
-import {
-  delimiterOf,
-  type FileName,
-  type FurtherName,
-  fileNames,
-  type Manifest,
-  manifestOf,
-} from './manifest.ts';
+import { delimiterOf, type FileName, type FurtherName, fileNames, manifestOf } from './manifest.ts';
 import { openZip } from './zip.ts';
 
-/** An export of OneRoster, in any form that an SIS writes. */
-export type Package = Manifest & {
-  /** The names of all its files, as in the zip. */
-  names: string[];
-  /** The unpacked size of a file in bytes, as the zip gives it. */
-  sizeOf(name: string): number;
-  /**
-   * Reads an existing file by its mode; `columns` of the result are those of the file.
-   * @throws UnusableSnapshot if it is not CSV in UTF-8 with the required columns.
-   */
-  read(name: FileName | FurtherName, required?: readonly string[]): Promise<Table>;
-  /** Ends what is being read, too. */
-  close(): Promise<void>;
-};
+export type Package = Awaited<ReturnType<typeof openPackage>>;
 
 const wanted = new Set(['manifest', ...fileNames].map((name) => `${name}.csv`.toLowerCase()));
 
 /** Called for each piece that is read, with its bytes and those of all compared files. */
 type OnRead = (bytes: number, of: number) => void;
 
-/** Opens a zip from the bucket, and writes what it reads into the folder. @throws UnusableSnapshot */
-export const openPackage = async (path: string, folder: string, onRead?: OnRead): Promise<Package> => {
+/** Opens an export of OneRoster, in any form that an SIS writes: a zip from the bucket. Writes what it reads into the folder. @throws UnusableSnapshot */
+export const openPackage = async (path: string, folder: string, onRead?: OnRead) => {
   const files = await openZip(path, (name) => wanted.has(name.toLowerCase()));
   try {
     const manifest = await manifestOf(files, folder);
@@ -49,7 +29,11 @@ export const openPackage = async (path: string, folder: string, onRead?: OnRead)
       ...manifest,
       names: files.names,
       sizeOf: files.sizeOf,
-      read: async (name, required = []) => {
+      /**
+       * Reads an existing file by its mode; `columns` of the result are those of the file.
+       * @throws UnusableSnapshot if it is not CSV in UTF-8 with the required columns.
+       */
+      read: async (name: FileName | FurtherName, required: readonly string[] = []): Promise<Table> => {
         closing.signal.throwIfAborted();
         const file = `${name}.csv`;
         const options = { file, required, delimiterIn: delimiterOf };
@@ -57,6 +41,7 @@ export const openPackage = async (path: string, folder: string, onRead?: OnRead)
         reading.add(table);
         return await table;
       },
+      /** Ends what is being read, too. */
       close: async () => {
         closing.abort();
         await Promise.allSettled(reading);

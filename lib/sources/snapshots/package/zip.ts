@@ -15,36 +15,25 @@ export const zipLimits: ZipLimits = { maxBytes: 8 * 1024 ** 3, maxRatio: 200, ma
 /** Even a small file of equal rows is packed well. */
 const freeBytes = 1024 ** 2;
 
-/** The case of letters in names does not matter. */
-export type Files = {
-  /** The names in the zip, without their folder. */
-  names: string[];
-  has(name: string): boolean;
-  /** @throws UnusableSnapshot while it is read, if the content does not match what the zip records. */
-  open(name: string): AsyncIterable<Buffer>;
-  /** The unpacked size in bytes, as the zip records it. */
-  sizeOf(name: string): number;
-  close(): void;
-};
+export type Files = Awaited<ReturnType<typeof openZip>>;
 
 /**
  * The files at the top of a zip, or in its only folder that has one of the wanted files. Nothing is written to the disk under the names
- * in the zip. @throws UnusableSnapshot if it is not a zip, or would do harm.
+ * in the zip. The case of letters in names does not matter. @throws UnusableSnapshot if it is not a zip, or would do harm.
  */
-export const openZip = async (
-  path: string,
-  isWanted: (name: string) => boolean,
-  limits = zipLimits,
-): Promise<Files> => {
+export const openZip = async (path: string, isWanted: (name: string) => boolean, limits = zipLimits) => {
   const zip = await orUnusable(() => yauzl.openPromise(path, { autoClose: false }));
   try {
     const entries = await orUnusable(() => entriesOf(zip, { isWanted, limits }));
     const named = (name: string): Entry | undefined => entries.get(name.toLowerCase())?.entry;
     return {
+      /** The names in the zip, without their folder. */
       names: [...entries.values()].map(({ name }) => name),
-      has: (name) => named(name) !== undefined,
-      open: (name) => unpacked(zip, named(name), name),
-      sizeOf: (name) => named(name)?.uncompressedSize ?? 0,
+      has: (name: string) => named(name) !== undefined,
+      /** @throws UnusableSnapshot while it is read, if the content does not match what the zip records. */
+      open: (name: string) => unpacked(zip, named(name), name),
+      /** The unpacked size in bytes, as the zip records it. */
+      sizeOf: (name: string) => named(name)?.uncompressedSize ?? 0,
       close: () => zip.close(),
     };
   } catch (error) {

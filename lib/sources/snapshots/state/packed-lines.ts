@@ -7,19 +7,14 @@ import { collectGarbage } from '../../../runtime/files/tables/garbage.ts';
 /** A piece of a file that can be unpacked by itself. */
 export type Part = { bytes: number; lines: number };
 
-export type PackedLines = {
-  add(lines: readonly string[]): Promise<void>;
-  addFile(path: string): Promise<void>;
-  /** The parts that were written; together they are one gzip file. */
-  end(): Promise<Part[]>;
-} & AsyncDisposable;
+export type PackedLines = Awaited<ReturnType<typeof createPackedLines>>;
 
 const lineFeed = 0x0a;
 /** Many small pieces would make much garbage. */
 const pieceBytes = 1024 * 1024;
 
 /** Writes lines as a gzip file whose parts can be read separately by their position. */
-export const createPackedLines = async (path: string, linesPerPart = 5_000): Promise<PackedLines> => {
+export const createPackedLines = async (path: string, linesPerPart = 5_000) => {
   const file = await open(path, 'w');
   const parts: Part[] = [];
   let [pieces, lines]: [Buffer[], number] = [[], 0];
@@ -50,12 +45,13 @@ export const createPackedLines = async (path: string, linesPerPart = 5_000): Pro
     if (from < bytes.length) pieces.push(bytes.subarray(from));
   };
   return {
-    add: async (added) => {
+    add: async (added: readonly string[]) => {
       if (added.length > 0) await take(Buffer.from(`${added.join('\n')}\n`));
     },
-    addFile: async (added) => {
+    addFile: async (added: string) => {
       for await (const piece of createReadStream(added, { highWaterMark: pieceBytes })) await take(piece);
     },
+    /** The parts that were written; together they are one gzip file. */
     end: async () => {
       if (lines > 0) await pack();
       await writeLast();

@@ -27,6 +27,9 @@ export const linesKey = (id: string): string => `${recordsPrefix}${id}/state.gz`
 export const stateKeyOf = ({ id, holds }: Pick<AcceptedSnapshot, 'id' | 'holds'>): string =>
   holds === 'tables' ? stateKey(id) : linesKey(id);
 
+/** The kind of a table's rows in its state, for a message by its index in the mapping. */
+export const kindOf = (at: number): string => at.toString(36);
+
 /** `accepted.json`, or that of a table. */
 export const acceptedSnapshot = z.object({
   id: z.string(),

@@ -9,9 +9,9 @@ import {
   acceptedKey,
   acceptedSnapshot,
   acceptedTablesPrefix,
+  kindOf,
   stateKeyOf,
 } from './record.ts';
-import { functionsOf } from './state-lines.ts';
 
 /** Functions whose effect on the platform can be seen. */
 export type SeenFunction = 'enrollment-create' | 'grade-push';
@@ -47,15 +47,18 @@ export const snapshotsNow = async (store: Store): Promise<SnapshotNow[]> => {
     const isZip = key === acceptedKey;
     snapshots.push({
       ...{ id, holds, droppedMs: droppedMsOf(id), isSending: sending === true },
-      functions: isZip ? kindsOfZip : seenIn(functionsOf(by)),
+      functions: isZip ? kindsOfZip : seenIn(by),
       ...(isZip && holds === 'tables' && { userField: userField.parse((JSON.parse(by) as unknown[])[1]) }),
     });
   }
   return snapshots.sort((one, other) => other.droppedMs - one.droppedMs);
 };
 
-const seenIn = (functions: ReadonlyMap<string, string>): Map<string, SeenFunction> =>
-  new Map([...functions].flatMap(([kind, name]) => (isSeen(name) ? [[kind, name]] : [])));
+/** By kind, the functions of the messages that a table was accepted by; `by` is as in `accepted.json`. */
+const seenIn = (by: string): Map<string, SeenFunction> =>
+  new Map(
+    (JSON.parse(by) as string[][]).flatMap(([name = ''], at) => (isSeen(name) ? [[kindOf(at), name]] : [])),
+  );
 
 const isSeen = (name: string): name is SeenFunction => name === 'enrollment-create' || name === 'grade-push';
 

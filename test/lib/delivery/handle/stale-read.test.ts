@@ -17,6 +17,10 @@ const written = (field: string, value: string, more: Partial<Field> = {}): Field
   ...{ acceptedMs: 0, crashes: 0, replays: 0, digest: digest([resource, field, value]) },
   ...more,
 });
+/** What was done before, an hour before the last claim. */
+const standing = (value: string, doneMs = claimedMs - hour) => ({
+  ...{ claimedMs: doneMs, digest: digest([resource, 'comments', value]) },
+});
 type More = Partial<Field> & { clockOffsetMs?: number; decidedMs?: number; taken?: string[] };
 
 /** What becomes of a grade that keeps this comment, where the ledger knows of one called new. */
@@ -61,10 +65,29 @@ describe('a comment that is read and written back', () => {
     ],
     ['is not dated, and the ledger has no digest', judged('other', Number.NaN, { digest: undefined })],
     [
-      'is older than one of which nobody knows whether it was done',
-      judged('other', claimedMs - hour, { outcome: 'unknown' }),
+      'is older than one of which nobody knows whether it was done, before which nothing was',
+      judged('other', claimedMs - hour, { outcome: 'unknown', stands: null }),
     ],
-    ['is older than one that was not done', judged('other', claimedMs - hour, { outcome: 'undone' })],
+    [
+      'is what was done before one of which nobody knows whether it was',
+      judged('done', claimedMs - 2 * hour, { outcome: 'unknown', stands: standing('done') }),
+    ],
+    [
+      'is dated since what was done before one of which nobody knows whether it was',
+      judged('other', claimedMs - hour, { outcome: 'unknown', stands: standing('done') }),
+    ],
+    [
+      'is not dated, and what was done before one of which nobody knows is an hour old',
+      judged('', Number.NaN, { outcome: 'unknown', stands: standing('done') }),
+    ],
+    ...(['unknown', 'undone'] as const).map((outcome): [string, Promise<string>] => [
+      `is older than one that was ${outcome} an hour ago, and nobody knows what was done before`,
+      judged('other', claimedMs - 2 * hour, { outcome, attemptedMs: nowMs - hour }),
+    ]),
+    [
+      'is dated since one of which nobody knows whether it was done, nor what was before',
+      judged('other', claimedMs - second, { outcome: 'unknown' }),
+    ],
   ])('is kept where it %s', async (_, outcome) => {
     expect(await outcome).toBe('is kept');
   });
@@ -74,6 +97,22 @@ describe('a comment that is read and written back', () => {
     ['the same, and that one has only been claimed', judged('old', claimedMs - hour, { outcome: 'claimed' })],
     ['is dated before by the platform’s own clock', judged('old', claimedMs, { clockOffsetMs: 9 * second })],
     ['is not dated, and differs from a younger one', judged('', Number.NaN)],
+    [
+      'is dated before what was done before one of which nobody knows whether it was',
+      judged('other', claimedMs - hour - second - 1, { outcome: 'unknown', stands: standing('done') }),
+    ],
+    [
+      'is not dated, and differs from what was done just before one that had no effect',
+      judged('', Number.NaN, { outcome: 'undone', stands: standing('done', claimedMs - 1) }),
+    ],
+    [
+      'is what one was to set of which nobody knows whether it was done, dated before what was',
+      judged('new', claimedMs - 2 * hour, { outcome: 'unknown', stands: standing('done') }),
+    ],
+    ...(['unknown', 'undone'] as const).map((outcome): [string, Promise<string>] => [
+      `is older than one that was ${outcome} within the hour, and nobody knows what was done before`,
+      judged('other', claimedMs - hour, { outcome, attemptedMs: nowMs - hour + 1 }),
+    ]),
   ])('makes the message wait where it %s', async (_, outcome) => {
     expect(await outcome).toBe('waits');
   });

@@ -7,6 +7,7 @@ import {
   type Ledger,
   type Verdict,
 } from '../../../../lib/delivery/ledger/ledger.ts';
+import { standingIn } from '../../../../lib/delivery/ledger/rules.ts';
 import { createLedgerTable, type LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import { versionOf } from '../../../../lib/message/message.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
@@ -383,6 +384,84 @@ describe('what a message does not give', () => {
     expect(
       await told(container(), messageAt('1', { fields: ['grade', 'comments'], messageId: 'copy' })),
     ).toBe('duplicate');
+  });
+});
+
+describe('what was done of a field, and a later claim of it that was not', () => {
+  const digested = (version: string) => repeatable(version, { digests: { whole: `digest of ${version}` } });
+  /** What stands of the field, as the next claim of the resource is told. */
+  const standing = async () => {
+    pass(settled);
+    const verdict = await claim(container(), messageAt('9', { fields: ['another'] }));
+    return verdict.kind === 'send' ? standingIn(verdict.claim.before.fields.whole) : verdict.kind;
+  };
+  const first = { claimedMs: start, digest: 'digest of 1' };
+
+  test.each<[string, Ending]>([
+    ['left no outcome', 'unknown'],
+    ['was accepted, and its effect is not shown', 'accepted-unverified'],
+    ['had no effect', 'undone'],
+  ])('is known after one that %s, and so by every other container', async (_, ending) => {
+    await attempt(container(), digested('1'), 'done');
+    pass(hiddenMs);
+    await attempt(container(), digested('2'), ending);
+    expect(await standing()).toEqual(first);
+  });
+
+  test('is known however often the same or another message leaves no outcome, or dies', async () => {
+    const here = container();
+    await attempt(here, digested('1'), 'done');
+    await attempt(here, digested('2'), 'unknown');
+    for (const [version, ending] of [['2', 'unknown'], ['3', 'unknown'], ['3'], ['3', 'unknown']] as const) {
+      pass(settled);
+      await attempt(container(), digested(version), ending);
+    }
+    expect(await standing()).toEqual(first);
+  });
+
+  test('is the later claim once that was done', async () => {
+    await attempt(container(), digested('1'), 'done');
+    pass(settled);
+    await attempt(container(), digested('2'), 'unknown');
+    pass(second);
+    await attempt(container(), digested('2'), 'done');
+    const claimedMs = start + settled + second;
+    expect(await standing()).toEqual({ claimedMs, digest: 'digest of 2' });
+  });
+
+  test('is nothing where nothing was done before, or where its value has no digest', async () => {
+    await attempt(container(), digested('1'), 'unknown');
+    expect(await standing()).toBeNull();
+    resource = `${resource}/2`;
+    await attempt(container(), repeatable('1'), 'done');
+    pass(settled);
+    await attempt(container(), digested('2'), 'unknown');
+    expect(await standing()).toBeNull();
+  });
+
+  test('is not known where the function died on a claim that replaced it unread', async () => {
+    await attempt(container(), digested('1'), 'done');
+    pass(settled);
+    await attempt(container(), digested('2'));
+    pass(leaseMs);
+    expect(await told(container(), digested('2'))).toBe('isolate');
+    expect(await standing()).toBeUndefined();
+  });
+
+  test('is not known where the function died on a claim that replaced one that is presumed done', async () => {
+    await attempt(container(), digested('1'), 'done');
+    pass(settled);
+    await attempt(container(), digested('2'), 'unknown');
+    pass(second);
+    await attempt(container(), digested('2'), 'done');
+    pass(settled);
+    await attempt(container(), messageAt('4', { fields: ['grade'] }), 'done');
+    pass(hiddenMs);
+    const both = { ...digested('3'), fields: ['whole', 'grade'] };
+    await attempt(container(), both);
+    pass(leaseMs);
+    expect(await told(container(), both)).toBe('isolate');
+    expect(await standing()).toBeUndefined();
   });
 });
 

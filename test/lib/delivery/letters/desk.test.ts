@@ -230,7 +230,7 @@ describe('a table that fails', () => {
 });
 
 describe('records are read', () => {
-  test('by list, kind and condition', async () => {
+  test('by list and kind', async () => {
     const all = Array.from({ length: 40 }, newMessage);
     const waiting = all.map((message, at) => waits(message, { kind: at % 2 ? 'throttled' : 'aws-refused' }));
     for (const some of chunksOf(waiting, 10)) await note(...some);
@@ -240,8 +240,6 @@ describe('records are read', () => {
     expect(await those({ kinds: ['throttled'] })).toBe(20);
     expect(await those({ kinds: ['throttled', 'aws-refused', 'throttled'] })).toBe(40);
     expect(await those({ kinds: ['thrott'] })).toBe(0);
-    const condition = { text: '#kind = :kind', names: { '#kind': 'kind' }, values: { ':kind': 'throttled' } };
-    expect(await those({ condition })).toBe(20);
   });
 
   test('by ids, more than one call asks for, and none for what is not there', async () => {

@@ -2,15 +2,16 @@ import { expect, test } from 'vitest';
 import type { Options } from '../../../../lib/operate/stage/template/cloudformation.ts';
 import { type Declared, type Rights, roleResources } from '../../../../lib/operate/stage/template/roles.ts';
 
-const options = { stage: 'prod', tracing: '', subnetIds: '', kmsKeyArn: '' } as Options;
+const options = { stage: 'prod', off: '', tracing: '', subnetIds: '', kmsKeyArn: '' } as Options;
 const poll: Declared = {
   ...{ name: 'poll', calls: false, durable: false, scheduled: false },
   integration: undefined,
 };
 
 /** The statements of a function whose rights are these rows. */
-const statementsOf = (rows: string[], more: Rights['functions'] = {}) => {
-  const { pollRole } = roleResources(options, { functions: { poll: rows, ...more }, people: {} }, [poll]);
+const statementsOf = (rows: string[], more: Rights['functions'] = {}, off = '') => {
+  const rights = { functions: { poll: rows, ...more }, people: {} };
+  const { pollRole } = roleResources({ ...options, off }, rights, { declared: [poll], all: ['poll'] });
   const [policy] = pollRole!.Properties.Policies as { PolicyDocument: { Statement: object[] } }[];
   return policy?.PolicyDocument.Statement;
 };
@@ -39,6 +40,15 @@ test.each([
   ['s3 GetObject on {folder}/*', 'there is no {folder}'],
 ])('%s is refused', (row, problem) => {
   expect(() => statementsOf([row])).toThrow(problem);
+});
+
+test('no right names a function that is off', () => {
+  const rows = [
+    'lambda InvokeFunction on CourseDashexportDurableLambdaAlias',
+    'lambda Pause on course-export:*',
+  ];
+  expect(statementsOf(rows)).toHaveLength(2);
+  expect(statementsOf(rows, {}, 'course-export,grade-push')).toEqual([]);
 });
 
 test('rights of a function that does not exist are refused', () => {

@@ -3,7 +3,6 @@ import type { Failure } from '../../../../lib/message/failure.ts';
 import { createAuthenticator } from '../../../../lib/platform/auth/auth.ts';
 import { createPlatformClient } from '../../../../lib/platform/client/client.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
-import { getTopicFile } from '../../../../lib/platform/resources/content.ts';
 import { whoAmI } from '../../../../lib/platform/resources/users.ts';
 import { clientOptions } from '../servers.ts';
 import { minuteMs, service, tokenWorld } from './token-refresh/fixture.ts';
@@ -99,12 +98,6 @@ describe('an access token', () => {
     const { platform, failing } = await readingWorld({ expiresAt: '2020-01-01T00:00:00Z', refused });
     expect((await failing(whoAmI(platform))).message).toContain('a person must authorize again');
   });
-
-  test('that is not there yet is waited for', async () => {
-    const { platform, failing, requests } = await readingWorld({ accessToken: undefined });
-    expect((await failing(whoAmI(platform))).kind).toBe('credentials');
-    expect(await requests()).toEqual([]);
-  });
 });
 
 describe('a refused access token', () => {
@@ -137,41 +130,4 @@ describe('a refused access token', () => {
     expect((await failing(whoAmI(platform))).kind).toBe('credentials');
     expect((await requests()).map(({ status }) => status)).toEqual([200, 401]);
   });
-
-  test('of many calls at once costs one look at the secret', async () => {
-    const { world, platform, reads, requests, renewed } = await readingWorld();
-    await whoAmI(platform);
-    await world.tell('POST oauth/expire');
-    await world.put(service, renewed({ accessToken: await world.accessToken() }));
-    await Promise.all(Array.from({ length: 20 }, () => whoAmI(platform)));
-    expect(await reads()).toBe(2);
-    expect((await requests()).filter(({ status }) => status === 200)).toHaveLength(21);
-  });
-});
-
-test('a token that lacks a scope is neither refreshed nor sent again', async () => {
-  const { world, platform, failing, requests, reads } = await readingWorld();
-  await world.tell('POST oauth/clients', {
-    clientId: 'narrow',
-    clientSecret: 's',
-    userId: 100,
-    scopes: ['a:b:c'],
-  });
-  const form = { grant_type: 'client_credentials', client_id: 'narrow', client_secret: 's' };
-  const answer = await fetch(world.platform.tokenUrl, { method: 'POST', body: new URLSearchParams(form) });
-  const { access_token: accessToken } = (await answer.json()) as { access_token: string };
-  await world.put(service, { ...world.oauthClient, grant: 'client_credentials', accessToken });
-  const path = { orgUnitId: 2001, topicId: 8101 };
-  const failure = await failing(platform.download(getTopicFile, { path }, async () => {}));
-  expect(failure).toMatchObject({ kind: 'missing-scope', required: 'content:modules:read' });
-  expect((await requests()).map(({ status }) => status)).toEqual([403]);
-  expect(await reads()).toBe(1);
-});
-
-test('the last tokens serve while Secrets Manager is down', async () => {
-  const { world, platform } = await readingWorld();
-  await whoAmI(platform);
-  await world.secretFault({ status: 500 });
-  world.clock.nowMs += 10 * minuteMs;
-  expect(await whoAmI(platform)).toMatchObject({ Identifier: '100' });
 });

@@ -1,4 +1,3 @@
-import { inspect } from 'node:util';
 import {
   DeleteSecretCommand,
   type GetSecretValueCommand,
@@ -12,7 +11,7 @@ import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { localClient } from '../../../local/aws.ts';
 import { startSecretsManager } from '../../../local/secrets-manager.ts';
-import { answering, clientAt, credential, nobody, operations, raw } from '../servers.ts';
+import { answering, clientAt, credential, everythingOf, operations, raw } from '../servers.ts';
 
 const service = 'relay/service';
 const secondMs = 1_000;
@@ -213,16 +212,6 @@ describe('while Secrets Manager is down', () => {
     expect(failure.message).toMatch(/^Secrets Manager did not answer: \w+$/);
   });
 
-  test('the last good credential serves for however long', async () => {
-    const stand = await standing();
-    await stand.credentials.read(undefined);
-    await stand.breakDown({ status: 500 });
-    for (let hour = 0; hour < 48; hour += 1) {
-      stand.clock.nowMs += 60 * minuteMs;
-      expect(await userKeyOf(stand)).toBe('the-user-key');
-    }
-  });
-
   test('an answer that stops half-way is not waited for', async () => {
     const { url } = await raw((socket) => {
       socket.write(
@@ -234,13 +223,6 @@ describe('while Secrets Manager is down', () => {
     const options = { prefix: 'relay', timeToLiveMs: 1, readTimeoutMs: 100, warn: () => {} };
     const { kind } = await failing(createCredentials({ client, ...options }).read(undefined));
     expect(kind).toBe('unavailable');
-  });
-
-  test('messages wait where nobody answers', async () => {
-    const client = new SecretsManagerClient({ ...localClient(await nobody()), maxAttempts: 1 });
-    onTestFinished(() => client.destroy());
-    const credentials = createCredentials({ client, prefix: 'relay', timeToLiveMs: 1, warn: () => {} });
-    expect((await failing(credentials.read('7'))).kind).toBe('unavailable');
   });
 });
 
@@ -277,14 +259,6 @@ describe('a secret that is not there', () => {
     // Nor when Secrets Manager is down after that.
     await stand.breakDown({ status: 500 });
     expect((await failing(stand.credentials.read('42'))).kind).toBe('unavailable');
-  });
-
-  test('is found when it is created', async () => {
-    const stand = await standing();
-    await stand.remove(service, true);
-    expect((await failing(stand.credentials.read(undefined))).kind).toBe('credentials');
-    const later = await standing();
-    expect(await userKeyOf(later)).toBe('the-user-key');
   });
 });
 
@@ -414,16 +388,6 @@ describe('a credential that the platform refuses', () => {
     expect([stand.requests.length, await stand.reads()]).toEqual([4, 2]);
   });
 
-  test('and that was changed is read once for ten calls at the same time', async () => {
-    const stand = await withPlatform('the-user-key');
-    await stand.send();
-    stand.accepted.userKey = 'the-next';
-    await stand.put(service, { ...credential, userKey: 'the-next' });
-    const ten = await Promise.all(Array.from({ length: 10 }, () => stand.send()));
-    expect(new Set(ten)).toEqual(new Set(['done']));
-    expect([stand.requests.length, await stand.reads()]).toEqual([21, 2]);
-  });
-
   test('and that was not changed costs one request, and none for a minute', async () => {
     const stand = await withPlatform('the-next');
     expect(await stand.send()).toBe('credentials');
@@ -460,18 +424,6 @@ describe('a credential that the platform refuses', () => {
     expect(stand.requests).toHaveLength(2);
   });
 
-  test('and whose successor is refused too costs two requests, and none for a minute', async () => {
-    const stand = await withPlatform('the-user-key');
-    await stand.send();
-    stand.accepted.userKey = 'a-third';
-    await stand.put(service, { ...credential, userKey: 'the-next' });
-    expect(await stand.send()).toBe('credentials');
-    expect(stand.requests).toHaveLength(3);
-    stand.clock.nowMs += 50 * secondMs;
-    expect(await stand.send()).toBe('credentials');
-    expect(stand.requests).toHaveLength(3);
-  });
-
   test('says whose secret it is, where it is refused, while it is not used, and where its successor is refused', async () => {
     const stand = await withPlatform('the-next');
     const told = {
@@ -487,15 +439,6 @@ describe('a credential that the platform refuses', () => {
     await stand.put(service, { ...credential, userKey: 'a-third' });
     stand.clock.nowMs += 5 * secondMs;
     expect(await stand.refusal()).toMatchObject({ ...told, ...answer });
-  });
-
-  test('keeps nobody else from sending', async () => {
-    const other = { ...credential, userKey: 'seven' };
-    const stand = await withPlatform('seven', { [service]: credential, 'relay/users/7': other });
-    expect(await stand.send()).toBe('credentials');
-    expect(await stand.send('7')).toBe('done');
-    expect(await stand.send()).toBe('credentials');
-    expect(stand.requests).toHaveLength(2);
   });
 
   test('is not used while Secrets Manager is down either, nor asked for by each message', async () => {
@@ -544,18 +487,3 @@ describe('a credential that the platform refuses', () => {
     expect(stand.requests).toHaveLength(1);
   });
 });
-
-/** Everything that can be reached from a value, hidden properties included. */
-function everythingOf(value: unknown): string {
-  const seen = new Set<unknown>();
-  const words: string[] = [inspect(value, { depth: Number.POSITIVE_INFINITY, showHidden: true })];
-  const walk = (each: unknown): void => {
-    if (typeof each === 'string') words.push(each);
-    if (each === null || typeof each !== 'object' || seen.has(each)) return;
-    seen.add(each);
-    if (Buffer.isBuffer(each)) return void words.push(each.toString());
-    for (const name of Reflect.ownKeys(each)) walk((each as Record<PropertyKey, unknown>)[name]);
-  };
-  walk(value);
-  return words.join('\n');
-}

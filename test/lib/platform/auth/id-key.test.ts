@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { idKeyCredential, signature, signedQuery } from '../../../../lib/platform/auth/id-key.ts';
 
@@ -19,14 +18,6 @@ describe('a signature', () => {
     expect(signature('bar', 'foobar')).toBe('8MWnO0rB4dhvQbYdde_vEx3dbLS3RgumO-9WT90kQnQ');
   });
 
-  test('has 43 characters that no address must escape, whatever is signed', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (key, data) => {
-        expect(signature(key, data)).toMatch(/^[\w-]{43}$/);
-      }),
-    );
-  });
-
   test('takes key and data as UTF-8', () => {
     const bytes = (text: string) => Buffer.from(text, 'utf8');
     const expected = createHmac('sha256', bytes('clé')).update(bytes('/łódź')).digest('base64url');
@@ -41,17 +32,6 @@ describe('the query of a signed call', () => {
     ['with the path in capitals', 'GET', whoami.toUpperCase()],
   ])('is the published one: %s', (_, method, path) => {
     expect(signedQuery({ method, path }, credential, 1397958932)).toEqual(published);
-  });
-
-  test.each([
-    ['the method', { method: 'POST', path: whoami }, 1397958932],
-    ['the path', { method: 'GET', path: '/svc/api/lp/1.0/users/whoami' }, 1397958932],
-    ['the trailing slash', { method: 'GET', path: `${whoami}/` }, 1397958932],
-    ['the timestamp', { method: 'GET', path: whoami }, 1397958933],
-  ])('differs with %s', (_, request, timestamp) => {
-    const { x_c, x_d } = signedQuery(request, credential, timestamp);
-    expect(x_c).not.toBe(published.x_c);
-    expect(x_d).not.toBe(published.x_d);
   });
 });
 

@@ -1,5 +1,4 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { TokenError } from '../../../../lib/platform/auth/client-authentication.ts';
 import { type OAuthCredential, oauthCredential } from '../../../../lib/platform/auth/oauth.ts';
@@ -292,24 +291,6 @@ describe('a private key', () => {
     });
     expect(requests).toEqual([]);
   });
-});
-
-test('tokens are asked for on a connection of their own: one that the server has closed meanwhile costs none', async () => {
-  let connections = 0;
-  const server = createServer((socket) => {
-    connections += 1;
-    const body = '{"access_token":"t"}';
-    socket.once('data', () =>
-      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`),
-    );
-    socket.on('error', () => {});
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  for (let time = 0; time < 3; time += 1)
-    await requestTokens(credentialOf({ tokenUrl: `http://127.0.0.1:${port}/` }), options());
-  expect(connections).toBe(3);
-  server.close();
 });
 
 const claimsOf = ({

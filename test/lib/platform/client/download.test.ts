@@ -176,37 +176,6 @@ describe('what goes wrong', () => {
     await Promise.all([...server.sockets].map((socket) => once(socket, 'close')));
   });
 
-  test('is told as with any call where the platform refuses', async () => {
-    const body = JSON.stringify({
-      title: 'Not Authorized',
-      detail: 'Insufficient scope to call API. Required: a:b:c',
-    });
-    const { url } = await answering(() => ({ status: 403, body }));
-    const error = await errorOf(clientAt(url).platform.download(getFile, { path }, drain));
-    expect(error.refused).toMatchObject({ status: 403, missing: 'scope', required: 'a:b:c' });
-  });
-
-  test('is told where a page stands in for an image', async () => {
-    const { url } = await answering(() => ({
-      headers: { 'content-type': 'text/html' },
-      body: '<html>Log in</html>',
-    }));
-    const error = await errorOf(clientAt(url).platform.download(getImage, { path }, drain));
-    expect(error.refused).toMatchObject({ status: 200, form: 'page', detail: 'Log in' });
-  });
-
-  test.each([
-    ['audio/x; from="/things?x_c=Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012"', 'audio/x'],
-    ['Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012', 'no content type'],
-    ['text/Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012', 'text'],
-    ['video/mp4', 'video/mp4'],
-  ])('is told by a type alone, as its header may repeat the request: %s', async (type, told) => {
-    const { url } = await answering(() => ({ headers: { 'content-type': type }, body: 'x' }));
-    const error = await errorOf(clientAt(url).platform.download(getImage, { path }, drain));
-    expect(error.message).toBe(`the answer is 200 with ${told}`);
-    expect(JSON.stringify([error.refused, error.message])).not.toMatch(/[\w-]{43}/);
-  });
-
   test.each<[string, string, object]>([
     ['application/problem+json', '{"title":"Forbidden","status":403}', { status: 403, sentAs: 200 }],
     ['application/json', '{"Errors":[{"Message":"No such topic"}]}', { detail: 'No such topic' }],

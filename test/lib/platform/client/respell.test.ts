@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { expectedBy } from '../../../../lib/platform/client/describe-schema.ts';
 import { respelled } from '../../../../lib/platform/client/respell.ts';
-import { link } from './link-schema.ts';
+import { identifier, pageOf } from '../../../../lib/platform/resources/paging.ts';
+
+/** One field of each sort: required or not, nullable or not, nested and listed. */
+const link = z.looseObject({
+  Id: z.number(),
+  Name: z.string().nullable(),
+  Points: z.number().nullish(),
+  IsOpen: z.boolean().optional(),
+  Type: z.looseObject({ Id: z.number() }).optional(),
+  Files: z.array(z.looseObject({ Size: z.number() })).nullish(),
+});
 
 describe('a success that is written otherwise', () => {
   test.each<[string, unknown, unknown]>([
@@ -58,4 +69,34 @@ describe('a success that is written otherwise', () => {
     expect(respelled(either, { id: '1', name: '' })).toEqual({ Id: 1, Name: '' });
     expect(respelled(either, { x: 1 })).toEqual({ x: 1 });
   });
+});
+
+describe('an id that the platform gives', () => {
+  const answered = (Identifier: unknown) =>
+    pageOf(z.object({ Id: identifier })).safeParse([{ Id: Identifier }]);
+  test.each([
+    ['301', '301'],
+    ['9007199254740993', '9007199254740993'],
+    [301, '301'],
+  ])('is text: %j', (given, expected) => {
+    expect(answered(given).data).toEqual({ items: [{ Id: expected }] });
+  });
+
+  test.each([null, {}, [], true, 2 ** 53, 1.5])('is none as %j', (given) => {
+    expect(answered(given).success).toBe(false);
+  });
+
+  test('is none as a bookmark that lost digits: items would be left out or come twice', () => {
+    const page = { PagingInfo: { Bookmark: 2 ** 53, HasMoreItems: true }, Items: [] };
+    expect(pageOf(link).safeParse(page).error?.issues[0]?.path).toEqual(['bookmark']);
+  });
+});
+
+test('a schema is described like the JSON that came', () => {
+  expect(expectedBy(link)).toBe(
+    '{ Id: number, Name: string or null, Points?: number or null, IsOpen?: boolean, Type?: { Id: number, … }, Files?: an array of { Size: number, … } or null, … }',
+  );
+  expect(expectedBy(pageOf(z.looseObject({ Id: z.number() })))).toBe(
+    'a list, or a page, of { Id: number, … }',
+  );
 });

@@ -123,28 +123,10 @@ describe('a list', () => {
     ]);
   });
 
-  test('with an address that holds an old proof is proved once, by the new one', async () => {
-    const urls: URL[] = [];
-    const { url } = await handling((request, response) => {
-      urls.push(new URL(request.url!, 'http://any'));
-      const Next =
-        urls.length === 1 ? `${own}?bookmark=b&x_a=old&x_b=old&x_c=old&x_d=old&x_e=old&x_t=1` : null;
-      response.end(JSON.stringify({ Objects: [], Next }));
-    });
-    await collected(itemsOf(clientAt(url).platform, listThings, { path }));
-    const names = [...urls[1]!.searchParams.keys()].sort();
-    expect(names).toEqual(['bookmark', 'x_a', 'x_b', 'x_c', 'x_d', 'x_t']);
-  });
-
   test('is asked for no further than it is used', async () => {
     const { things, requests } = await pages(bookmarked([1, 2], 'b'), bookmarked([3], 'c', false));
     for await (const { Id } of things()) if (Id === 2) break;
     expect(requests).toHaveLength(1);
-  });
-
-  test('keeps fields that nobody asked for', async () => {
-    const { things } = await pages([{ Id: 1, New: { deep: true } }]);
-    expect(await collected(things())).toEqual([{ Id: 1, New: { deep: true } }]);
   });
 });
 

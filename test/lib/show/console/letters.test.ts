@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { snapshotOf } from '../../../../lib/operate/messages/letters/cached-list.ts';
+import type { LetterRecord } from '../../../../lib/delivery/letters/record.ts';
+import { listingOf } from '../../../../lib/operate/messages/letters/list.ts';
 import { createApp } from '../../../../lib/show/console/app.ts';
 import type { Desk } from '../../../../lib/show/console/desk.ts';
 import { createSession } from '../../../../lib/show/console/guard.ts';
 
-type Letters = Parameters<typeof snapshotOf>[0]['letters'];
+type Letters = LetterRecord[];
 
 const host = '0123456789abcdef.localhost:1';
 const letters = Array.from({ length: 230 }, (_, at) => ({
@@ -17,7 +18,9 @@ const ids = letters.map(({ message }) => message);
 /** The screen of letters for a browser that has signed in. */
 const screen = async (query: [string, string][], address = '/letters'): Promise<string> => {
   const session = createSession();
-  const lists = { letters: { get: async () => ({ value: snapshotOf({ letters, queued: 230 }), atMs: 0 }) } };
+  const lists = {
+    letters: { get: async () => ({ value: { ...listingOf(letters), queued: 230 }, atMs: 0 }) },
+  };
   const desk = {
     ...{ integrations: new Map(), session, lists, name: 'sis-relay-test', target: { who: 'a test' } },
     ...{ readOnly: false, signal: new AbortController().signal },

@@ -158,8 +158,8 @@ describe('the last id stays, and why is told, where', () => {
     ['a page is missing', (_, response) => void response.writeHead(404).end('[]'), /answered with 404/],
     [
       'a page is a login',
-      (_, response) => void response.writeHead(302, { location: '/login' }).end(),
-      /answered with a redirect \(302\), which sis-relay does not follow/,
+      (_, response) => void response.writeHead(307, { location: '/login' }).end(),
+      /answered with a redirect \(307\), which sis-relay does not follow/,
     ],
     [
       'a page is too large',
@@ -203,7 +203,7 @@ describe('the last id stays, and why is told, where', () => {
     last = '10';
     const summary = await poll({ settings: { CHANGES_MAXIMUM_BYTES: '1000000' } });
     expect(summary).toMatchObject({ outcome: 'failed', pages: 0, problem: expect.stringMatching(problem) });
-    expect([last, sent]).toEqual(['10', []]);
+    expect([last, sent, changes.asked.length]).toEqual(['10', [], 1]);
     expect(lines.join('\n')).toMatch(/"ERROR".*no more changes can be read/);
     expect(lines.join('\n')).toContain('"ChangePollsFailed":[1]');
   });
@@ -293,23 +293,11 @@ describe('what signs in', () => {
     expect(told).toMatch(problem);
     expect(`${told}${lines}`).not.toContain('key-of-secret');
   });
-  test('reaches no address that a redirect leads to', async () => {
-    changes.has([]);
-    changes.answers(
-      (_, response) => void response.writeHead(307, { location: `${changes.url}/other` }).end(),
-    );
-    expect(await poll({ secret: { header: 'X-API-Key', value: 'k' } })).toMatchObject({ outcome: 'failed' });
-    expect(changes.asked).toHaveLength(1);
-  });
 });
 
 describe('an address that is not public', () => {
-  test.each([
-    'https://127.0.0.1/changes',
-    'https://localhost/changes',
-    'https://169.254.169.254/latest',
-    'https://10.0.0.7/c',
-  ])('%s is not asked', async (url) => {
+  // By its address, and by its name.
+  test.each(['https://127.0.0.1/changes', 'https://localhost/changes'])('%s is not asked', async (url) => {
     const summary = await poll({ settings: { CHANGES_URL: url, CHANGES_PRIVATE: 'false' } });
     expect(summary).toMatchObject({ outcome: 'failed', problem: expect.stringMatching(/not public/) });
   });

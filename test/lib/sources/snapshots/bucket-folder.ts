@@ -27,7 +27,10 @@ export const bucketFolder = (folder: string) => {
       return hash('sha256', readFileSync(path));
     },
     open: async (key) => createReadStream(at(key)),
-    uploadFile: async (key, path) => write(key, readFileSync(path)),
+    uploadFile: async (key, path) => {
+      mkdirSync(dirname(at(key)), { recursive: true });
+      await copyFile(path, at(key));
+    },
   };
   return { at, write, json, store: store as SnapshotStore };
 };

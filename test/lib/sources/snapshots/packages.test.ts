@@ -190,34 +190,14 @@ test.each<[string, () => Record<string, string | Buffer>, string]>([
     'classes.csv is a delta, but no export was accepted before. First put an export into the bucket whose files are all bulk',
   ],
   [
-    'UTF-16',
-    () => ({ ...standard(), 'users.csv': Buffer.from(`\ufeff${standard()['users.csv']}`, 'utf16le') }),
-    'users.csv is UTF-16. Export it as UTF-8',
-  ],
-  [
-    'a file whose name comes in two cases',
-    () => ({ ...standard(), 'Users.csv': 'x' }),
-    'The zip has "Users.csv" twice. Remove one of them',
-  ],
-  [
     'a manifest that says of one file only what the package holds of it',
     () => ({ ...standard(), 'manifest.csv': 'propertyName,value\nfile.users,delta\n' }),
     'manifest.csv has a delta. It must then have file.classes, too, as bulk or delta',
   ],
   [
-    'an export in two folders',
-    () => ({ 'a/users.csv': 'x', 'b/users.csv': 'x' }),
-    'The zip has an export in two folders, "a/" and "b/". Make one zip for each',
-  ],
-  [
     'no file of an export',
     () => ({ 'readme.txt': 'x' }),
     'The zip has none of classes.csv, users.csv, lineItems.csv, enrollments.csv, results.csv. Put these files at the top of the zip, or in one folder. If your system writes other CSV files, import each by itself, with a mapping',
-  ],
-  [
-    'a column that is there twice',
-    () => ({ ...standard(), 'users.csv': 'sourcedId,role,username,Role\n' }),
-    'users.csv has a column twice: columns 2 and 4 have one name. Rename or remove one of them',
   ],
   [
     'a version to come',
@@ -268,30 +248,6 @@ test.each<[string, string, Record<string, string>, string]>([
   ],
 ])('a template that needs %s is refused with the words that help', async (_, orgUnitCode, files, words) => {
   expect((await newImporter({ orgUnitCode }).drop({ ...standard(), ...files })).refusal).toBe(words);
-});
-
-test('rows that were refused for want of a user are used when they come again, not when the user comes', async () => {
-  const { users = [], ...rows } = standardTables('bulk');
-  const { drop } = newImporter();
-  const first = await drop(filesOf({ users: users.slice(1), ...rows }, { version: '1.2', mode: 'bulk' }));
-  expect(first.report).toContain('"enrollments.csv","2","userSourcedId","names no row of users.csv"');
-  const { users: late = [], enrollments: again = [] } = standardTables('delta');
-  const withUser = await drop(filesOf({ users: late.slice(0, 1) }, { version: '1.2', mode: 'delta' }));
-  expect(withUser).toMatchObject({
-    sent: [],
-    report: ['enrollments', 'results'].map(
-      (name) =>
-        `"${name}.csv","","","rows of earlier exports that are refused still: 1. Each is read again once a bulk file or a delta has it"`,
-    ),
-  });
-  expect(rowsTold(withUser.record)).toEqual([
-    'users.csv: 1 read.',
-    'Not in the package: classes.csv, lineItems.csv, enrollments.csv, results.csv.',
-  ]);
-  const enrollments = again.slice(0, 1);
-  expect((await drop(filesOf({ enrollments }, { version: '1.2', mode: 'delta' }))).sent).toEqual([
-    'BIO ada 110',
-  ]);
 });
 
 test('names of columns and files break out of no statement', async () => {

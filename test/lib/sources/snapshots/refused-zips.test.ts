@@ -4,13 +4,14 @@ import { afterAll, expect, test } from 'vitest';
 import { openPackage } from '../../../../lib/sources/snapshots/package/package.ts';
 import { openZip, zipLimits } from '../../../../lib/sources/snapshots/package/zip.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../../temporary-folder.ts';
+import { manifestOf } from './exports.ts';
 import { newImporter } from './packages.ts';
 import { entriesOfSis, smallSis, zipOf } from './sis.ts';
 import type { ZipEntry } from './zips.ts';
 
 afterAll(removeTemporaryFolders);
 
-const refusalOf = async (zip: Buffer | string, limits = zipLimits): Promise<string> => {
+const refusalOf = async (zip: Buffer, limits = zipLimits): Promise<string> => {
   const folder = temporaryFolder();
   const path = join(folder, 'export.zip');
   writeFileSync(path, zip);
@@ -44,7 +45,16 @@ test.each<[string, ZipEntry[], string]>([
     [users, ...within('old/', { ...users, name: 'classes.csv' })],
     'The zip has "users.csv" at its top, but "classes.csv" in the folder "old/". Put all files of the export into one place, and leave out the others',
   ],
-  ['a table twice', [users, users], 'The zip has "users.csv" twice. Remove one of them'],
+  [
+    'a table twice, in two cases',
+    [users, { ...users, name: 'Users.csv' }],
+    'The zip has "Users.csv" twice. Remove one of them',
+  ],
+  [
+    'an export in two folders',
+    [...within('a/', users), ...within('b/', users)],
+    'The zip has an export in two folders, "a/" and "b/". Make one zip for each',
+  ],
   [
     'a way out',
     within('../', users),
@@ -54,6 +64,16 @@ test.each<[string, ZipEntry[], string]>([
     'a damaged table',
     [{ ...users, claims: { sum: 1 } }],
     'users.csv in the zip is damaged: its checksum differs. Export it again',
+  ],
+  [
+    'a table that is larger than it says',
+    [{ ...users, content: 'a'.repeat(2_000), claims: { bytes: 1_000 } }],
+    'users.csv in the zip is larger than the zip records. Export it again',
+  ],
+  [
+    'an encrypted table',
+    [{ ...users, claims: { flags: 9 } }],
+    '"users.csv" in the zip is encrypted. Make the zip without a password',
   ],
   [
     'a table that does not unpack as it says',
@@ -72,13 +92,23 @@ test.each<[string, ZipEntry[], string]>([
   ],
   [
     'a table that is not CSV',
-    [{ ...users, content: 'sourcedId,username\nu,"n' }],
-    'users.csv is not CSV from line 2 on: a quotation mark is not closed. Export it again as CSV',
+    [{ ...users, content: 'sourcedId,username\nu,n\nu,n"1' }],
+    'users.csv is not CSV from line 3 on: a quotation mark is inside a cell that does not begin with one. Export it again as CSV',
   ],
   [
     'a manifest with another word for a table',
     [users, manifest('propertyName,value\nfile.users,all\n')],
     'In manifest.csv, file.users must be bulk, delta or absent. Correct it',
+  ],
+  [
+    'a manifest that names a table which is not there',
+    [users, manifest(manifestOf({ classes: 'absent', lineItems: 'absent', enrollments: 'absent' }))],
+    'In manifest.csv, file.results is bulk, but the zip has no results.csv. Correct one of them',
+  ],
+  [
+    'a manifest that does not name a table which is there',
+    [users, manifest('propertyName,value\nfile.users,absent\n')],
+    'In manifest.csv, file.users is absent, but the zip has users.csv. Correct one of them',
   ],
   [
     'a manifest that is no manifest',
@@ -89,8 +119,12 @@ test.each<[string, ZipEntry[], string]>([
   expect(await refusalOf(await zipOf(entries))).toBe(words);
 });
 
-test('a file that is no zip is refused, with the next step', async () => {
-  expect(await refusalOf('PK, but no zip')).toMatch(/^The zip cannot be read: .*[^.]\. Export it again$/);
+test.each([
+  ['no zip', Buffer.from('PK, but no zip')],
+  ['empty', Buffer.alloc(0)],
+  ['cut off', (await zipOf(entriesOfSis(smallSis()))).subarray(0, 900)],
+])('a file that is %s is refused, with the next step', async (_, file) => {
+  expect(await refusalOf(file)).toMatch(/^The zip cannot be read: .*[^.]\. Export it again$/);
 });
 
 test.each<[string, Partial<typeof zipLimits>, string]>([

@@ -1,6 +1,6 @@
 import { changed, changedInEditor, changeFrom, removalOf } from '../../../../operate/messages/edit/change.ts';
 import { editLetters } from '../../../../operate/messages/edit/edit.ts';
-import { findLetter } from '../../../../operate/messages/letters/find-letter.ts';
+import { findLetter } from '../../../../operate/messages/letters/list.ts';
 import { RefusedError, UsageError } from '../../../../operate/stage/command-errors.ts';
 import { countOf } from '../../../views/amounts.ts';
 import { editPlanView, originalNotes } from '../../../views/changes.ts';

@@ -1,5 +1,5 @@
 import { showLetter } from '../../../../operate/messages/letters/show.ts';
-import { letterOrTrace } from '../../../../operate/messages/trace/letter-or-trace.ts';
+import { letterOrTrace } from '../../../../operate/messages/trace/trace.ts';
 import { integrationNames } from '../../../../operate/stage/function-names.ts';
 import { letterView } from '../../../views/letters.ts';
 import { noLetterView } from '../../../views/trace.ts';

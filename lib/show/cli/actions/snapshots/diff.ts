@@ -1,6 +1,6 @@
 import { createCrosswalkTable } from '../../../../delivery/crosswalk/table.ts';
+import { checkReadable } from '../../../../operate/reviews/snapshots/compare-here.ts';
 import { diffSnapshot, hasSettings } from '../../../../operate/reviews/snapshots/diff.ts';
-import { checkReadable } from '../../../../operate/reviews/snapshots/package-file.ts';
 import { fiveCounts } from '../../../../operate/reviews/snapshots/read.ts';
 import { surveyPackage } from '../../../../operate/reviews/snapshots/survey.ts';
 import { UsageError } from '../../../../operate/stage/command-errors.ts';

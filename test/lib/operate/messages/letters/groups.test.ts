@@ -172,16 +172,3 @@ describe('a cause is what the platform says without what varies', () => {
     expect(groups).toHaveLength(4);
   });
 });
-
-test('a flood of different errors ends as one group of other errors', async () => {
-  const office = await offices.open();
-  await office.park(
-    Array.from({ length: 230 }, (_, at) => ({
-      failure: { title: `Error${' a'.repeat(at)}` },
-    })),
-  );
-  const { groups, matching } = await groupLetters(office.target, {}, { signal: never });
-  expect(matching).toBe(230);
-  expect(groups[0]).toMatchObject({ error: 'other errors', letters: 30 });
-  expect(groups).toHaveLength(201);
-});

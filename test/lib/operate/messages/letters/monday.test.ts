@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { Groups } from '../../../../../lib/operate/messages/letters/groups.ts';
+import type { Groups } from '../../../../../lib/operate/messages/letters/list.ts';
 import { countsOf } from '../../../../../lib/operate/messages/letters/queue.ts';
 import type { ReplayResult } from '../../../../../lib/operate/messages/replay/replay.ts';
 import { sendAll } from '../../../../../lib/runtime/aws/sqs.ts';

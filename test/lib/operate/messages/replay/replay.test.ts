@@ -121,11 +121,16 @@ describe('what is sent', () => {
     );
   });
 
-  test('a message as large as SQS takes is sent, though nothing more fits beside it', () => {
-    const body = 'x'.repeat(1_048_576);
+  test('a message as large as its queue takes is sent, with what fits beside it', async () => {
     const letter = { source: '', replays: 0, failure: null, attributes: {} };
-    expect(messageFor({ ...letter, body })).toEqual({ body, attributes: {} });
-    expect(messageFor({ ...letter, body: body.slice(100) }).attributes).toHaveProperty('replays');
+    const body = 'x'.repeat(1_032_192);
+    const deed = { what: 'replayed', at: '', by: 'jane', letter: 'an-id', kind: 'rejected' } as const;
+    expect(messageFor({ ...letter, body }, deed)).toEqual({ body, attributes: {} });
+    const sent = (room: number) =>
+      Object.keys(messageFor({ ...letter, body: body.slice(room) }, deed).attributes);
+    expect(sent(20)).toEqual(['replays']);
+    expect(sent(50)).toEqual(['replays', 'receipt']);
+    expect(sent(300)).toEqual(['replays', 'receipt', 'history']);
   });
 
   test('only letters that match, and no more than were asked for', async () => {
@@ -478,7 +483,7 @@ describe('stopping', () => {
     const interrupt = new AbortController();
     const { ended, stoppedBecause, counts } = await replay(
       office,
-      { rate: 100 },
+      { rate: 20 },
       {
         signal: interrupt.signal,
         onSent: (sent) => {

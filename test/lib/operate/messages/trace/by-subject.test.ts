@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
-import { messagesAbout } from '../../../../../lib/operate/messages/trace/by-subject.ts';
+import { messagesAbout } from '../../../../../lib/operate/messages/trace/trace.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../../../temporary-folder.ts';
 import { eventBody, never, officesForTests } from '../../../show/cli/office.ts';
 import { documentIn, typed } from '../../../show/cli/typed.ts';

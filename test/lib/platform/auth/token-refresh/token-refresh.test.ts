@@ -53,15 +53,6 @@ describe('tokens that are due', () => {
     expect(await world.userOf(first.accessToken)).toBe('100');
   });
 
-  test('are renewed at once where a person asks for it', async () => {
-    const world = await tokenWorld();
-    await world.create(service, await world.byRefreshToken());
-    const { run } = world.container();
-    await run();
-    expect(await run({ force: true })).toEqual({ ...nothing, refreshed: 1 });
-    expect((await world.counts()).issued).toBe(2);
-  });
-
   test('are stored before they are current, and nothing is written while they are not', async () => {
     const world = await tokenWorld();
     await world.create(service, await world.byRefreshToken());
@@ -456,15 +447,6 @@ describe('what AWS refuses', () => {
     expect(container.metrics()).toContainEqual(
       expect.objectContaining({ outcome: 'failed', TokenRefreshes: [1] }),
     );
-  });
-
-  test('is told apart from an outage, which is the next run’s work', async () => {
-    const world = await tokenWorld();
-    await world.create(service, await world.byRefreshToken());
-    await world.secretFault({ action: 'GetSecretValue', name: service, status: 500 });
-    const container = world.container();
-    expect(await container.run()).toMatchObject({ failed: 0, waiting: 1 });
-    expect(container.metrics().some((line) => 'Refusals' in line)).toBe(false);
   });
 });
 

@@ -1,11 +1,15 @@
+import { rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadIntegrations } from '../../../../../lib/operate/stage/integrations.ts';
+import { openSetEngine } from '../../../../../lib/runtime/files/tables/engine.ts';
 import { examine } from '../../../../../lib/sources/snapshots/examine.ts';
 import { rowsTold } from '../../../../../lib/sources/snapshots/package/rows.ts';
+import { type SnapshotRecord, stateKey } from '../../../../../lib/sources/snapshots/state/record.ts';
 import { removeTemporaryFolders } from '../../../../temporary-folder.ts';
 import { filled } from '../../../delivery/crosswalk/filled.ts';
-import { type Body, dropMs, importedOf, newHeld, newImports, startMs } from '../imports.ts';
+import { type Body, dropMs, importDropped, importedOf, newHeld, newImports, startMs } from '../imports.ts';
 import { changed, csvOf, enrollment, entriesOfSis, result, type Sis, smallSis, zipOf } from '../sis.ts';
 
 afterAll(removeTemporaryFolders);
@@ -18,8 +22,15 @@ const message = {
 };
 
 describe('a table', () => {
+  type Told = {
+    /** What the platform holds after a night, as `ada 110`. */
+    held(night: number): string[];
+    bodies(night: number): Body[];
+    /** Of its rows, as `3 LOGIN is wrong`, by their places among them. */
+    refused(night: number): string[];
+  };
   /** Its columns but for the course, which is each case's own: all share one import a night. */
-  const columns = 'COURSE,LOGIN,NUMBER,ROLE,AT,BY';
+  const columns = 'COURSE,LOGIN,NUMBER,ROLE,AT,BY,TEXT';
   const byTime = { ...message, when: { BY: ['time'] }, time: 'AT', key: ['COURSE', 'LOGIN'] };
   const byRole = { ...message, when: { BY: ['role'] }, key: ['COURSE', 'LOGIN', 'ROLE'] };
   const byName = { ...message, when: { BY: ['name'] }, key: ['COURSE', 'LOGIN'] };
@@ -28,32 +39,33 @@ describe('a table', () => {
     data: { orgUnitCode: 'COURSE', orgDefinedId: 'NUMBER', roleId },
     removed: { function: 'enrollment-remove', data: { orgUnitCode: 'COURSE', orgDefinedId: 'NUMBER' } },
   };
-  const graded = {
-    ...{ function: 'grade-push', when: { BY: ['grade'] }, time: 'AT', key: ['COURSE', 'LOGIN'] },
+  const graded = (by: string, more: object = {}) => ({
+    ...{ function: 'grade-push', when: { BY: [by] }, time: 'AT', key: ['COURSE', 'LOGIN'] },
     data: {
       ...{ orgUnitCode: 'COURSE', userName: 'LOGIN', gradeObjectName: { value: 'Essay' } },
-      ...{ 'grade.type': { value: 'numeric' }, 'grade.points': 'ROLE' },
+      ...{ 'grade.type': { value: 'numeric' }, 'grade.points': 'ROLE', ...more },
     },
-  };
+  });
   const at = '2026-10-30T08:00:00Z';
   const timed = (login: string, time = at) => `${login},,S,${time},time`;
+  /** One row with points and text, as `7,Well done`, in each night. */
+  const texts = (by: string, ...nights: string[]): Record<number, string[]> =>
+    Object.fromEntries(nights.map((each, at) => [at + 1, [`ada,,${each.replace(',', `,,${by},`)}`]]));
+  /** What is sent in each night, as `7 Well done`, and the nights in which the report names its empty cell. */
+  const textsOf = ({ bodies, refused }: Told) => ({
+    sent: allNights.map((night) =>
+      bodies(night)
+        .map(({ data: { grade, comments } }) => `${(grade as { points: number }).points} ${comments}`)
+        .join(),
+    ),
+    told: allNights.filter((night) => refused(night).includes(isEmpty)),
+  });
+  const allNights = [1, 2, 3, 4, 5];
+  const isEmpty =
+    '1 TEXT is empty without quotation marks, so the platform keeps the value that was sent. To clear it, write """" there';
 
-  type Told = {
-    /** What the platform holds after a night, as `ada 110`. */
-    held(night: number): string[];
-    bodies(night: number): Body[];
-    /** Of its rows, as `3 LOGIN is wrong`, by their places among them. */
-    refused(night: number): string[];
-  };
   // Nothing is removed in the last night: then times hold that rows give.
   const cases: { title: string; rows: Record<number, string[]>; expected: (told: Told) => void }[] = [
-    {
-      title: 'whose row is missing for a night enrolls again, though the row has the time that it had',
-      rows: { 1: [timed('ada'), timed('ben')], 4: [timed('ben')], 5: [timed('ada'), timed('ben')] },
-      expected: ({ held }) => {
-        expect([held(4), held(5)]).toEqual([['ben 110'], ['ada 110', 'ben 110']]);
-      },
-    },
     {
       title: 'whose user registers again between the export and its drop is enrolled',
       rows: {
@@ -154,15 +166,52 @@ describe('a table', () => {
       rows: { 1: ['ben,,S,,name', 'eve,,S,,name'], 2: ['eve,,S,,name'] },
       expected: ({ held }) => expect(held(2)).toEqual(['eve 110']),
     },
+    {
+      title:
+        'whose cell is emptied without quotation marks sends nothing of its field, and tells it until it is cleared',
+      rows: texts('text', '7,Well done', '7,', '8,', '8,""', '8,'),
+      expected: (told) =>
+        expect(textsOf(told)).toEqual({ sent: ['7 Well done', '', '8 undefined', '8 ', ''], told: [2, 3] }),
+    },
+    {
+      title: 'whose cell has its value again sends nothing, and another value',
+      rows: texts('text', '7,Well done', '7,', '7,Well done', '7,Better', '7,Better'),
+      expected: (told) =>
+        expect(textsOf(told)).toEqual({ sent: ['7 Well done', '', '', '7 Better', ''], told: [2] }),
+    },
+    {
+      title: 'whose cell never had a value does not tell it',
+      rows: texts('text', '7,'),
+      expected: (told) => expect(textsOf(told)).toEqual({ sent: ['7 undefined', '', '', '', ''], told: [] }),
+    },
+    {
+      title: 'whose row lacks a value that its message needs is refused',
+      rows: texts('text', '7,Well done', ',', '7,Well done'),
+      expected: (told) => {
+        expect(textsOf(told)).toEqual({ sent: ['7 Well done', '', '', '', ''], told: [] });
+        expect(told.refused(2)).toEqual([expect.stringMatching(/^1 ROLE /)]);
+      },
+    },
+    {
+      title: 'whose cell has a default is cleared by it',
+      rows: texts('cleared', '7,Well done', '7,'),
+      expected: (told) =>
+        expect(textsOf(told)).toEqual({ sent: ['7 Well done', '7 ', '', '', ''], told: [] }),
+    },
   ];
 
   let nightly: Told[];
+  let second: SnapshotRecord;
   beforeAll(async () => {
-    const { bucket, drop } = newImports();
-    bucket.write(
-      'snapshot-mapping.json',
-      JSON.stringify({ messages: [byTime, byRole, byName, byNumber, graded] }),
-    );
+    const { bucket, drop } = newImports({ maxChangesPercent: 100 });
+    const messages = [
+      ...[byTime, byRole, byName, byNumber, graded('grade')],
+      ...[
+        graded('text', { comments: 'TEXT' }),
+        graded('cleared', { comments: { from: 'TEXT', default: '' } }),
+      ],
+    ];
+    bucket.write('snapshot-mapping.json', JSON.stringify({ messages }));
     const learn = (names: Record<'userName' | 'orgDefinedId', string[]>) => {
       for (const kind of ['userName', 'orgDefinedId'] as const)
         bucket.write(
@@ -176,12 +225,19 @@ describe('a table', () => {
     const platform = newHeld();
     const now = cases.map((): string[] => []);
     const after: { held: string[]; bodies: Body[]; report: string[]; owners: number[] }[] = [];
-    for (let night = 1; night <= 5; night += 1) {
+    for (const night of allNights) {
       if (night === 3)
         learn({ userName: ['ada', 'ben', 'fay', 'gus'], orgDefinedId: ['#1', '#2', '#3', '#4'] });
       for (const [place, { rows }] of cases.entries()) now[place] = rows[night] ?? now[place] ?? [];
-      const all = now.flatMap((rows, place) => rows.map((row) => `C${place},${row}`));
-      const { bodies, report } = await drop([columns, ...all, ''].join('\n'), 'snapshots/a.csv');
+      const all = now.flatMap((rows, place) =>
+        rows.map((row) => `C${place},${row}${row.split(',').length < 6 ? ',' : ''}`),
+      );
+      const { bodies, report, reasons, record } = await drop(
+        [columns, ...all, ''].join('\n'),
+        'snapshots/a.csv',
+      );
+      expect(reasons).toEqual([]);
+      if (night === 2) second = record;
       for (const body of bodies) platform.take(body);
       const owners = now.flatMap((rows, place) => rows.map(() => place));
       after[night] = { held: platform.all(), bodies, report, owners };
@@ -210,12 +266,19 @@ describe('a table', () => {
     expected(nightly[place] as Told);
   });
 
+  test('counts rows with emptied cells by themselves, and tells the next step', () => {
+    expect(second.rows?.['a.csv']?.emptied).toBe(2);
+    expect(rowsTold(second).join(' ')).toMatch(
+      /2 used, with an empty cell whose last value stays, .*To clear that, write "" in the cell, or give its field a default/,
+    );
+  });
+
   test('says what became of its rows, and what to do if no message is for them', async () => {
     const { bucket, drop } = newImports();
     bucket.write('snapshot-mapping.json', JSON.stringify({ messages: [byName] }));
     const table = (...rows: string[]) =>
-      drop([columns, ...rows.map((row) => `B,${row}`), ''].join('\n'), 'snapshots/enrollments.csv');
-    const first = await table('ada,,S,,name', 'ben,,S,,name', 'cleo,,X,,name', 'dan,,S', 'eve,,S,,Name');
+      drop([columns, ...rows.map((row) => `B,${row},`), ''].join('\n'), 'snapshots/enrollments.csv');
+    const first = await table('ada,,S,,name', 'ben,,S,,name', 'cleo,,X,,name', 'dan', 'eve,,S,,Name');
     expect(first.record.rows).toEqual({
       'enrollments.csv': { used: 2, withoutMessage: 1, refused: 2 },
     });
@@ -425,32 +488,12 @@ test('rows that cannot be used are told by file, line and column, and leave what
     ]
   `);
   expect(bodies).toEqual([]);
-  expect(record.byKind).toMatchInlineSnapshot(`
-    {
-      "enrollments": {
-        "created": 0,
-        "refused": 8,
-        "removed": 0,
-        "unchanged": 5,
-        "updated": 0,
-      },
-      "lineItems": {
-        "created": 0,
-        "refused": 5,
-        "removed": 0,
-        "unchanged": 2,
-        "updated": 0,
-      },
-      "results": {
-        "created": 0,
-        "pending": 1,
-        "refused": 4,
-        "removed": 1,
-        "unchanged": 0,
-        "updated": 0,
-      },
-    }
-  `);
+  const none = { created: 0, updated: 0, removed: 0 };
+  expect(record.byKind).toEqual({
+    enrollments: { ...none, unchanged: 5, refused: 8 },
+    lineItems: { ...none, unchanged: 2, refused: 5 },
+    results: { ...none, removed: 1, unchanged: 0, refused: 4, pending: 1 },
+  });
   expect(record.unknownRoles).toEqual([['"=cmd()"', 1]]);
 });
 
@@ -571,4 +614,36 @@ test('an export that takes too long to compare fails with what to do, and sends 
     expect.stringMatching(/^snapshot-records\/[^/]+$/),
     expect.stringMatching(/record\.json$/),
   ]);
+});
+
+const doubled: [string, string, string][] = [
+  [
+    'enrollments',
+    `SELECT * REPLACE ('109' AS value) FROM was WHERE kind = '2' AND b = 'ada'`,
+    '2 enrollments',
+  ],
+  ['names', `SELECT * REPLACE ('zoe' AS value) FROM was WHERE kind = 'N' AND key = 'u-ada'`, '1 names'],
+  ['line items', `FROM was WHERE kind = '1' AND key = 'l-talk'`, '1 line items'],
+];
+
+test('a state that has something twice is refused by what it has', async () => {
+  const { drop, bucket } = newImports();
+  const zip = await zipOf(entriesOfSis(smallSis()));
+  const { id } = await drop(zip);
+  const path = bucket.at(stateKey(id));
+  await rename(path, `${path}.whole`);
+  for (const [what, more, count] of doubled) {
+    {
+      using sets = await openSetEngine({ folder: dirname(path), threads: 1 });
+      await sets.run(`CREATE VIEW was AS FROM read_parquet('${path}.whole');
+        COPY (FROM was UNION ALL BY NAME ${more}) TO '${path}' (FORMAT parquet)`);
+    }
+    const { examined } = await importDropped(bucket, {
+      ...{ key: 'snapshots/export.zip', droppedMs: Date.UTC(2026, 11, 1) },
+      content: await zipOf([...entriesOfSis(smallSis()), { name: 'readme.txt', content: what }]),
+    });
+    expect(examined.is === 'over' && examined.message).toBe(
+      `The state of the last accepted snapshot has ${count} twice. Restore the object ${stateKey(id)} from an earlier version`,
+    );
+  }
 });

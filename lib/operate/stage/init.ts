@@ -1,0 +1,80 @@
+import type * as z from 'zod';
+import { platformUrl, version } from '../../runtime/aws/settings.ts';
+import { functionNames } from './function-names.ts';
+import { unknownName } from './nearest.ts';
+import { addressProblem, stageProblem } from './template/parameters.ts';
+import { alwaysOn } from './template/template.ts';
+
+/** What a new stage is asked. The names, but for that of the stage, are settings of template/parameters.yml. */
+export type StageAnswers = Record<(typeof questions)[number]['name'], string>;
+
+export type Question = {
+  name: string;
+  text: string;
+  /** The answer to Enter; undefined: there is none. */
+  usual?: string;
+  /** Why an answer cannot be taken. */
+  problem(answer: string): string | undefined;
+};
+
+const problemBy =
+  (schema: z.ZodType) =>
+  (answer: string): string | undefined =>
+    schema.safeParse(answer).error?.issues[0]?.message;
+
+const regions = /^[a-z]{2}(-[a-z]+)+-\d$/;
+
+const offProblem = (answer: string): string | undefined => {
+  const names = functionNames().filter((name) => !alwaysOn.includes(name));
+  const unknown = answer.split(',').find((name) => answer !== '' && !names.includes(name));
+  return unknown === undefined ? undefined : unknownName('function', unknown, names);
+};
+
+export const questions = [
+  { name: 'stage', text: 'Name of the stage', usual: 'prod', problem: stageProblem },
+  {
+    name: 'region',
+    text: 'AWS region, as in eu-west-1',
+    problem: (answer) => (regions.test(answer) ? undefined : 'must be a region such as eu-west-1'),
+  },
+  {
+    name: 'platformUrl',
+    text: 'Address of the learning platform, as in https://platform.university.edu',
+    problem: (answer) =>
+      problemBy(platformUrl)(answer) ?? addressProblem('platformUrl', answer, { examples: false }),
+  },
+  {
+    name: 'alarmEmail',
+    text: 'Mail address for alarms',
+    problem: (answer) => addressProblem('alarmEmail', answer, { examples: false }),
+  },
+  { name: 'lpVersion', text: 'Version of the platform’s API lp', usual: '1.49', problem: problemBy(version) },
+  { name: 'leVersion', text: 'Version of the platform’s API le', usual: '1.82', problem: problemBy(version) },
+  {
+    name: 'off',
+    text: 'Functions that are not to be deployed, separated by commas',
+    usual: '',
+    problem: offProblem,
+  },
+] as const satisfies Question[];
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** The file of a stage. */
+export const stageFile = ({
+  stage,
+  ...answers
+}: StageAnswers): string => `# The settings of the stage ${stage} of sis-relay. Nothing here is secret: credentials are in Secrets Manager alone.
+# All settings, with their meanings and defaults: lib/operate/stage/template/parameters.yml
+region: ${quoted(answers.region)}
+platformUrl: ${quoted(answers.platformUrl)}
+# The versions of the platform's API that are called.
+lpVersion: ${quoted(answers.lpVersion)}
+leVersion: ${quoted(answers.leVersion)}
+# Gets the alarms' mail.
+alarmEmail: ${quoted(answers.alarmEmail)}
+# Functions that are not deployed.
+off: ${quoted(answers.off)}
+# true: neither the stack nor the ledger's table can be deleted until this is switched off.
+protected: ${stage === 'prod'}
+`;
