@@ -57,8 +57,8 @@ export const breakages: Breakage[] = [
     title: 'what an id of the SIS stood for is kept though the platform does not know it',
     seenBy: lookUp,
     file: 'lib/delivery/crosswalk/look-up.ts',
-    code: 'forget: (sisIds) => {',
-    by: 'forget: (_) => { const sisIds: SisId[] = [];',
+    code: 'for (const { field, value } of sisIds) kept.delete(',
+    by: 'for (const { field, value } of sisIds.slice(0, 0)) kept.delete(',
   },
   {
     title: 'the maximum of the grade object is not looked at',
@@ -230,7 +230,7 @@ export const breakages: Breakage[] = [
   {
     title: 'a person’s word goes over a newer message that is at work',
     file: 'lib/delivery/ledger/rules.ts',
-    code: '(entry.decidedMs ?? 0) > Math.max(claimedMs, item.graceEndsMs - 1)',
+    code: '(entry.decidedMs ?? 0) > Math.max(state.claimedMs, item.graceEndsMs - 1)',
     by: 'entry.decidedMs !== undefined',
   },
   {
@@ -312,8 +312,8 @@ export const breakages: Breakage[] = [
   {
     title: 'what a cache shows is written back over what was done',
     file: 'lib/delivery/handle/stale-read.ts',
-    code: 'if (isOlder) throw',
-    by: 'if (isOlder && nowMs < 0) throw',
+    code: 'throw new StaleReadError(',
+    by: 'if (nowMs < 0) throw new StaleReadError(',
   },
   {
     title: 'a restored platform keeps a grade waiting for ever',

@@ -238,10 +238,12 @@ describe('what AWS takes its time for', () => {
 
   test('is let come to its end before the opposite is asked for', async () => {
     mapOnly('news-item-create');
-    const { target, asked } = request('news-item-create', { patienceMs: 200 });
+    const { target, asked, said } = request('news-item-create', { patienceMs: 200 });
     await pauseFunctions(target, asked);
+    const before = said.length;
     const waiting = resumeFunctions(target, { ...asked, patienceMs: 300_000 });
-    await sleep(300);
+    // It writes that down after it has read the state.
+    await expect.poll(() => said.length).toBeGreaterThan(before);
     stop.resolve();
     expect(await waiting).toMatchObject([{ was: 'Disabling', state: 'Enabled', done: true }]);
   });

@@ -37,7 +37,7 @@ test('init asks for each setting until the answer can be taken, and writes a fil
     ...{ region: 'eu-central-1', platformUrl: 'https://platform.university.edu', lpVersion: '1.49' },
     ...{ leVersion: '1.90', alarmEmail: 'ops@university.edu', off: 'course-export', protected: true },
   });
-  expect(out).toContain(`export SIS_RELAY_STAGES=${stages}`);
+  expect(out.replace(/\s+/g, ' ')).toContain(`export SIS_RELAY_STAGES=${stages}`);
   const yaml = readFileSync('lib/operate/stage/template/parameters.yml', 'utf8');
   const names = [...yaml.matchAll(/^ {2}(\w+): /gm)].map(([, name = '']) => [name, own[name] ?? '']);
   const variables = { default: Object.fromEntries(names) };
@@ -51,7 +51,7 @@ test('init changes no file that is there', async () => {
   writeFileSync(join(stages, 'prod.yml'), 'region: eu-west-1\n');
   const { status, err, asked } = await typed(`init --stage prod --stages ${stages}`, { answers });
   expect([status, asked]).toEqual([1, []]);
-  expect(err).toContain('prod.yml exists. Change it by hand, or name another stage.');
+  expect(err.replace(/\s+/g, ' ')).toContain('prod.yml exists. Change it by hand, or name another stage.');
   expect(readFileSync(join(stages, 'prod.yml'), 'utf8')).toBe('region: eu-west-1\n');
 });
 
