@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import {
@@ -22,6 +23,8 @@ type Asked = {
   /** As in `bytes=0-99`. */
   Range?: string;
 };
+
+type Lines = Iterable<string> | AsyncIterable<string>;
 
 export const createJobStore = ({ s3, bucket }: { s3: S3Client; bucket: string }) => {
   const put = async (key: string, Body: Uint8Array, ContentType: string): Promise<void> => {
@@ -57,17 +60,18 @@ export const createJobStore = ({ s3, bucket }: { s3: S3Client; bucket: string })
     return { bytes };
   };
 
+  const uploadPacked = (key: string, source: Lines | Readable): Promise<void> =>
+    pipeline(source, createGzip({ level: 1 }), async (pieces: AsyncIterable<Uint8Array>) => {
+      await upload(key, 'application/gzip', pieces);
+    });
+
   /** @throws if the object does not exist, or no longer has this ETag. */
   const open = async (key: string, asked: Asked = {}): Promise<Readable> => {
     const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...asked }));
     return Body instanceof Readable ? Body : Readable.from([]);
   };
 
-  const text = async (key: string): Promise<string> => {
-    const pieces: Buffer[] = [];
-    for await (const piece of await open(key)) pieces.push(piece as Buffer);
-    return Buffer.concat(pieces).toString();
-  };
+  const text = async (key: string): Promise<string> => textOf(await open(key));
 
   const readJson = async (key: string): Promise<unknown> => JSON.parse(await text(key));
 
@@ -119,28 +123,14 @@ export const createJobStore = ({ s3, bucket }: { s3: S3Client; bucket: string })
       await upload(key, contentType, createReadStream(path, { highWaterMark: 256 * 1024 }));
     },
 
-    uploadCompressed: (key: string, path: string): Promise<void> =>
-      pipeline(
-        createReadStream(path),
-        createGzip({ level: 1 }),
-        async (pieces: AsyncIterable<Uint8Array>) => {
-          await upload(key, 'application/gzip', pieces);
-        },
-      ),
+    uploadCompressed: (key: string, path: string) => uploadPacked(key, createReadStream(path)),
 
     /** Compresses lines, each of which ends with a line feed, while they are stored. */
-    uploadLines: (key: string, lines: Iterable<string> | AsyncIterable<string>): Promise<void> =>
-      pipeline(lines, createGzip({ level: 1 }), async (pieces: AsyncIterable<Uint8Array>) => {
-        await upload(key, 'application/gzip', pieces);
-      }),
+    uploadLines: (key: string, lines: Lines) => uploadPacked(key, lines),
 
     /** Holds all lines in memory. */
     readLines: async (key: string): Promise<string[]> => {
-      let text = '';
-      const decoded = async (pieces: AsyncIterable<string>) => {
-        for await (const piece of pieces) text += piece;
-      };
-      await pipeline(await open(key), createGunzip().setEncoding('utf8'), decoded);
+      const text = await pipeline(await open(key), createGunzip(), textOf);
       return text.split('\n').slice(0, -1);
     },
   };

@@ -1,25 +1,14 @@
 import { type Dispatcher, Pool } from 'undici';
 
-/** An answer as it came, whatever its status. */
-export type HttpAnswer = { status: number; headers: Headers; body: Buffer };
-
-/** By their names in lower case. */
-export type Headers = Record<string, string | string[] | undefined>;
-
-export type ExchangeOptions = {
-  /** Scheme, host and port. */
-  origin: string;
-  connectTimeoutMs: number;
-  /** From the start of the request to the end of its answer. */
-  timeoutMs: number;
+/** An answer as it came, whatever its status; header names are in lower case. */
+export type HttpAnswer = {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: Buffer;
 };
 
-type Sent = {
-  path: string;
-  headers: Record<string, string>;
-  body: string;
-  signal: AbortSignal | undefined;
-};
+/** `timeoutMs`: from the start of the request to the end of its answer. */
+type Times = { connectTimeoutMs: number; timeoutMs: number };
 
 /**
  * Time for which an idle connection is reused, in milliseconds. A call whose connection was lost is sent once more: that does no
@@ -30,99 +19,82 @@ const keepAliveMs = 20_000;
 /** An item has 400 KB at most; JSON can turn one byte into six. */
 const maxAnswerBytes = 4 * 1024 ** 2;
 
-/** By their options: clients of one process with the same options share connections. */
-const exchanges = new Map<string, ReturnType<typeof createExchange>>();
-
-/** Sends single requests on kept connections, which the next client of the same origin reuses. */
-export const exchangeWith = (options: ExchangeOptions): ReturnType<typeof createExchange> => {
-  const key = JSON.stringify(options);
-  const exchange = exchanges.get(key) ?? createExchange(options);
-  exchanges.set(key, exchange);
-  return exchange;
-};
-
-const createExchange = ({ origin, connectTimeoutMs, timeoutMs }: ExchangeOptions) => {
-  const settings = {
-    // One timer for a whole try is cheaper, and exact.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: keepAliveMs,
-    // Otherwise a server's own hint may make it ten minutes.
-    keepAliveMaxTimeout: keepAliveMs,
-    allowH2: false,
-    connect: { timeout: connectTimeoutMs },
-  };
-  let pool = new Pool(origin, settings);
+/**
+ * Sends single requests to a scheme, host and port on kept connections. It throws if no complete answer comes, with the names and
+ * codes of the SDK's own errors.
+ */
+export const createExchange = (origin: string, { connectTimeoutMs, timeoutMs }: Times) => {
+  const newPool = (): Pool =>
+    new Pool(origin, {
+      // One timer for a whole try is cheaper, and exact.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: keepAliveMs,
+      // Otherwise a server's own hint may make it ten minutes.
+      keepAliveMaxTimeout: keepAliveMs,
+      allowH2: false,
+      connect: { timeout: connectTimeoutMs },
+    });
+  let pool = newPool();
   let underWay = 0;
   let idleSinceMs = Date.now();
 
-  /** A function that was frozen notices only with its next request that its connections were closed: it opens new ones. */
-  const fresh = (): Pool => {
+  return async (request: Dispatcher.DispatchOptions, signal?: AbortSignal): Promise<HttpAnswer> => {
+    // A function that was frozen notices only with its next request that its connections were closed.
     if (underWay === 0 && Date.now() - idleSinceMs > keepAliveMs) {
       void pool.destroy();
-      pool = new Pool(origin, settings);
+      pool = newPool();
     }
-    return pool;
-  };
-
-  const dispatch = (request: Dispatcher.DispatchOptions, signal?: AbortSignal): Promise<HttpAnswer> =>
-    new Promise((resolve, reject) => {
-      const dispatcher = fresh();
-      underWay += 1;
-      let control: Dispatcher.DispatchController | undefined;
-      let isOver = false;
-      let bytes = 0;
-      const answer: HttpAnswer = { status: 0, headers: {}, body: Buffer.alloc(0) };
-      const pieces: Buffer[] = [];
-      const end = (settle: () => void): void => {
-        if (isOver) return;
-        isOver = true;
-        underWay -= 1;
-        idleSinceMs = Date.now();
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', abort);
-        settle();
-      };
-      const fail = (error: Error): void => {
-        end(() => reject(error));
-        control?.abort(error);
-      };
-      const abort = (): void => fail(abortError());
-      const timer = setTimeout(() => fail(timeoutError(timeoutMs)), timeoutMs);
-      signal?.addEventListener('abort', abort, { once: true });
-      if (signal?.aborted) return abort();
-      dispatcher.dispatch(request, {
-        onRequestStart: (controller) => {
-          // Its time was over before it had a connection.
-          if (isOver) return controller.abort(abortError());
-          control = controller;
-        },
-        onResponseStart: (_, status, headers) => {
-          // An informational response is not the answer.
-          if (status >= 200) Object.assign(answer, { status, headers });
-        },
-        onResponseData: (_, piece) => {
-          bytes += piece.length;
-          if (bytes > maxAnswerBytes) fail(noAnswer('an answer that is too long'));
-          else pieces.push(piece);
-        },
-        onResponseEnd: () =>
-          end(() => {
-            const [first = answer.body] = pieces;
-            resolve({ ...answer, body: pieces.length > 1 ? Buffer.concat(pieces) : first });
-          }),
-        onResponseError: (_, error) => end(() => reject(lostAnswer(error, connectTimeoutMs))),
-      });
-    });
-
-  return {
-    /** @throws if no complete answer comes, with the names and codes of the SDK's own errors. */
-    send: ({ signal, ...request }: Sent): Promise<HttpAnswer> =>
-      dispatch({ method: 'POST', ...request }, signal),
-    /** Opens a connection with a request that needs no signature: DynamoDB answers it with its health. */
-    open: (): Promise<HttpAnswer> => dispatch({ method: 'GET', path: '/' }),
+    underWay += 1;
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(timeoutError(timeoutMs)), timeoutMs);
+    const abort = (): void => ending.abort(abortError());
+    signal?.addEventListener('abort', abort, { once: true });
+    if (signal?.aborted) abort();
+    try {
+      return await receive(pool, request, ending.signal);
+    } catch (error) {
+      throw lostAnswer(error as Error, connectTimeoutMs);
+    } finally {
+      underWay -= 1;
+      idleSinceMs = Date.now();
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
   };
 };
+
+/** The chunks come directly from undici: a stream for each answer would cost a third of the call. */
+const receive = (pool: Pool, request: Dispatcher.DispatchOptions, ending: AbortSignal): Promise<HttpAnswer> =>
+  new Promise((resolve, reject) => {
+    ending.throwIfAborted();
+    const answer: HttpAnswer = { status: 0, headers: {}, body: Buffer.alloc(0) };
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    pool.dispatch(request, {
+      onRequestStart: (control) => {
+        const stop = (): void => control.abort(ending.reason);
+        // Its time was over before it had a connection.
+        if (ending.aborted) stop();
+        else ending.addEventListener('abort', stop);
+      },
+      onResponseStart: (_, status, headers) => {
+        // An informational response is not the answer.
+        if (status >= 200) Object.assign(answer, { status, headers });
+      },
+      onResponseData: (control, piece) => {
+        bytes += piece.length;
+        if (bytes > maxAnswerBytes) control.abort(noAnswer('an answer that is too long'));
+        else pieces.push(piece);
+      },
+      onResponseEnd: () => {
+        const [first = answer.body] = pieces;
+        resolve({ ...answer, body: pieces.length > 1 ? Buffer.concat(pieces) : first });
+      },
+      onResponseError: (_, error) => reject(error),
+    });
+    ending.addEventListener('abort', () => reject(ending.reason));
+  });
 
 /** A call that may be sent twice can be sent again after such an error. */
 export const noAnswer = (message: string, more: { name?: string; code?: string } = {}): Error =>
@@ -135,6 +107,7 @@ const abortError = (): Error =>
 
 /** Without its cause: a parser's error holds the answer's bytes. */
 const lostAnswer = (error: Error, connectTimeoutMs: number): Error => {
+  if ('$metadata' in error) return error;
   const code = 'code' in error ? String(error.code) : error.name;
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return timeoutError(connectTimeoutMs);
   // Node's code for a connection that the other side closed.

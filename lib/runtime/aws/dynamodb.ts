@@ -14,9 +14,10 @@ import {
 } from '@smithy/core/retry';
 import type { ClientOptions } from './clients.ts';
 import { dynamoDbEndpoint } from './dynamodb-endpoint.ts';
-import { exchangeWith, type HttpAnswer, noAnswer } from './dynamodb-exchange.ts';
+import { createExchange, type HttpAnswer, noAnswer } from './dynamodb-exchange.ts';
 import { createSigner } from './dynamodb-signer.ts';
 import { errorName, tracedCall, unlessError } from './error.ts';
+import { once } from './once.ts';
 
 /** DynamoDB's form of a value, as far as it is used here. */
 export type AttributeValue = { S: string; N?: undefined } | { N: string; S?: undefined };
@@ -74,27 +75,16 @@ export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
   let skewMs = 0;
   let clockDiffersByMs = 0;
 
-  const connect = async () => {
+  const connected = once(async () => {
     const { url, region } = await dynamoDbEndpoint(options);
     const path = url.pathname.replace(/\/?$/, '/');
+    const times = { connectTimeoutMs: connectionTimeout, timeoutMs: requestTimeout };
     return {
       path,
-      exchange: exchangeWith({
-        origin: url.origin,
-        connectTimeoutMs: connectionTimeout,
-        timeoutMs: requestTimeout,
-      }),
+      exchange: createExchange(url.origin, times),
       sign: createSigner({ region, host: url.host, path }),
     };
-  };
-  let connection: ReturnType<typeof connect> | undefined;
-  const connected = (): ReturnType<typeof connect> => {
-    connection ??= connect().catch((error: unknown) => {
-      connection = undefined;
-      throw error;
-    });
-    return connection;
-  };
+  });
 
   const attempt = async (action: Action, body: string, signal?: AbortSignal): Promise<Answer> => {
     const { path, exchange, sign } = await connected();
@@ -103,12 +93,16 @@ export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
     const sentMs = Date.now();
     const target = `DynamoDB_20120810.${action}`;
     const headers = sign(identity, { target, body, atMs: sentMs + usedSkewMs });
-    const answer = await exchange.send({ path, headers, body, signal });
+    const answer = await exchange({ method: 'POST', path, headers, body }, signal);
     clockDiffersByMs = differenceIn(answer, sentMs);
     checkWhole(answer);
-    if (answer.status < 300) return parsed(answer) as Answer;
+    if (answer.status < 300) {
+      const json = jsonIn(answer.body);
+      if (isObject(json)) return json;
+      throw noAnswer('an answer that is not JSON', { name: 'SyntaxError' });
+    }
     const error = refusalIn(answer);
-    const skewIsMs = skewIn(answer);
+    const skewIsMs = dateIn(answer) - Date.now();
     if (Math.abs(skewIsMs - usedSkewMs) >= toleratedSkewMs) {
       skewMs = skewIsMs;
       if (isClockSkewError(error as SdkError)) Object.assign(error.$metadata, { clockSkewCorrected: true });
@@ -142,7 +136,7 @@ export const createDynamoDb = (options: ClientOptions = {}): DynamoDb => {
       void connected()
         .then(async ({ exchange }) => {
           const sentMs = Date.now();
-          clockDiffersByMs = differenceIn(await exchange.open(), sentMs);
+          clockDiffersByMs = differenceIn(await exchange({ method: 'GET', path: '/' }), sentMs);
         })
         .catch(() => {}),
   };
@@ -182,12 +176,7 @@ const checkWhole = ({ headers, body }: HttpAnswer): void => {
     throw noAnswer('an answer with a wrong checksum', { name: 'CRC32CheckFailed' });
 };
 
-const parsed = ({ body }: HttpAnswer): object => {
-  const value = jsonIn(body);
-  if (!isObject(value)) throw noAnswer('an answer that is not JSON', { name: 'SyntaxError' });
-  return value;
-};
-
+/** Undefined if it is no JSON. */
 const jsonIn = (body: Buffer): unknown => {
   try {
     return JSON.parse(body.toString('utf8'));
@@ -218,17 +207,13 @@ const refusalIn = (answer: HttpAnswer): ServiceException => {
 /** The SDK's value: signatures are accepted for five minutes. */
 const toleratedSkewMs = 240_000;
 
-/** How far the answering clock is ahead; NaN if the answer has no date. An answer from a cache may be old. */
-const skewIn = ({ headers: { date, age } }: HttpAnswer): number =>
-  age === undefined ? Date.parse(String(date)) - Date.now() : Number.NaN;
+/** NaN if the answer has no date, or is from a cache. */
+const dateIn = ({ headers: { date, age } }: HttpAnswer): number =>
+  age === undefined ? Date.parse(String(date)) : Number.NaN;
 
-/**
- * Nonzero if our clock was past the answer's date before the request, or not there yet after the answer; 0: neither, or no date.
- */
-const differenceIn = ({ headers: { date, age } }: HttpAnswer, sentMs: number): number => {
-  const toldMs = age === undefined ? Date.parse(String(date)) : Number.NaN;
-  return Math.max(sentMs - toldMs, toldMs - Date.now(), 0) || 0;
-};
+/** Nonzero if our clock was past the answer's date before the request, or not there yet after the answer. */
+const differenceIn = (answer: HttpAnswer, sentMs: number): number =>
+  Math.max(sentMs - dateIn(answer), dateIn(answer) - Date.now(), 0) || 0;
 
 /** Read again five minutes before they end, as by the SDK's clients. */
 const credentialsOf = ({ credentials, profile }: ClientOptions) => {

@@ -1,8 +1,14 @@
-/** Creates a value at its first use and keeps it; if that throws, the next use tries again. */
+/** Creates a value at its first use and keeps it; if that throws or rejects, the next use tries again. */
 export const once = <Value>(make: () => Value): (() => Value) => {
   let made: { value: Value } | undefined;
   return () => {
-    made ??= { value: make() };
+    if (made === undefined) {
+      made = { value: make() };
+      if (made.value instanceof Promise)
+        made.value.catch(() => {
+          made = undefined;
+        });
+    }
     return made.value;
   };
 };

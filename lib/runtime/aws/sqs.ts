@@ -32,9 +32,8 @@ export const sendAll = async (
 ): Promise<SendResult> => {
   const { SendMessageBatchCommand } = await import('@aws-sdk/client-sqs');
   const messageIds: SendResult['messageIds'] = messages.map(() => undefined);
-  const placed = messages.map((message, place) => ({ ...message, place }));
   let thrown: unknown;
-  const failures = await inBatches(placed, async (batch) => {
+  const failures = await inBatches(messages, async (batch, places) => {
     const Entries = batch.map(({ body, attributes }, at) => ({
       Id: String(at),
       MessageBody: body,
@@ -46,7 +45,7 @@ export const sendAll = async (
       throw error;
     });
     for (const { Id, MessageId } of answer.Successful ?? []) {
-      const place = batch[Number(Id)]?.place;
+      const place = places[Number(Id)];
       if (place !== undefined) messageIds[place] = MessageId;
     }
     return answer.Failed;
@@ -90,73 +89,60 @@ const maxCalls = 8;
 /** After this many consecutive calls without an answer, no more are made: the SDK has tried each of them several times. */
 const maxUnanswered = 16;
 
-type Call<Item> = (batch: Item[]) => Promise<BatchResultErrorEntry[] | undefined>;
+/** `places`: the indexes of the batch's items. */
+type Call<Item> = (batch: Item[], places: number[]) => Promise<BatchResultErrorEntry[] | undefined>;
 
+/** A batch call succeeds as a whole even if single entries failed: only those are sent again, a few times. */
 const inBatches = async <Item>(items: Item[], call: Call<Item>): Promise<Failures> => {
   const failures: Failures = new Map();
-  const patient = givingUp(call);
-  const work = async (batch: Batch<Item>): Promise<void> => {
-    for (const [at, reason] of await untilDone(batch.items, patient)) failures.set(batch.from + at, reason);
+  let unanswered = 0;
+  let lastError: unknown;
+  const failedOf = async (places: number[]): Promise<BatchResultErrorEntry[]> => {
+    try {
+      if (unanswered >= maxUnanswered) throw lastError;
+      const batch = places.map((place) => items[place] as Item);
+      const failed = await call(batch, places);
+      unanswered = 0;
+      return failed ?? [];
+    } catch (error) {
+      unanswered += 1;
+      lastError = error;
+      // The SDK has tried again already. Whether the call had its effect is not known; its entries count as not done.
+      return places.map((_, at) => ({ Id: String(at), Code: errorName(error), SenderFault: true }));
+    }
+  };
+  const work = async (batch: number[]): Promise<void> => {
+    let left = batch;
+    for (let attempt = 1; left.length > 0; attempt += 1) {
+      const asked = left;
+      left = [];
+      for (const { Id, Code = 'unknown', SenderFault } of await failedOf(asked)) {
+        const place = asked[Number(Id)];
+        if (place === undefined) continue;
+        if (SenderFault || attempt === attempts) failures.set(place, Code);
+        else left.push(place);
+      }
+      if (left.length > 0) await sleep(100 * attempt ** 2);
+    }
   };
   await inParallel(batchesOf(items), work, maxCalls);
   return failures;
 };
 
-const givingUp = <Item>(call: Call<Item>): Call<Item> => {
-  let unanswered = 0;
-  let lastError: unknown;
-  return async (batch) => {
-    if (unanswered >= maxUnanswered) throw lastError;
-    try {
-      const failed = await call(batch);
-      unanswered = 0;
-      return failed;
-    } catch (error) {
-      unanswered += 1;
-      lastError = error;
-      throw error;
-    }
-  };
-};
-
-type Batch<Item> = { from: number; items: Item[] };
-
-/** In SQS' largest batches. */
-const batchesOf = <Item>(items: Item[]): Batch<Item>[] => {
-  const batches: Batch<Item>[] = [];
+/** The indexes of items, in SQS' largest batches. */
+const batchesOf = (items: unknown[]): number[][] => {
+  const batches: number[][] = [];
   let bytes = 0;
-  for (const [at, item] of items.entries()) {
-    const size = typeof item === 'object' && item !== null && 'body' in item ? bytesOf(item as never) : 0;
+  for (const [place, item] of items.entries()) {
+    const size = typeof item === 'object' && item !== null && 'body' in item ? bytesOf(item as Outgoing) : 0;
     let batch = batches.at(-1);
-    if (batch === undefined || batch.items.length === maxEntries || bytes + size > maxBytes) {
-      batch = { from: at, items: [] };
+    if (batch === undefined || batch.length === maxEntries || bytes + size > maxBytes) {
+      batch = [];
       batches.push(batch);
       bytes = 0;
     }
-    batch.items.push(item);
+    batch.push(place);
     bytes += size;
   }
   return batches;
-};
-
-/** A batch call succeeds as a whole even if single entries failed: only those are sent again, a few times. */
-const untilDone = async <Item>(items: Item[], call: Call<Item>): Promise<Failures> => {
-  const failures: Failures = new Map();
-  let left = [...items.keys()];
-  for (let attempt = 1; left.length > 0; attempt += 1) {
-    const asked = left;
-    const failed = await call(asked.map((at) => items[at] as Item)).catch((error: unknown) =>
-      // The SDK has tried again already. Whether the call had its effect is not known; its entries count as not done.
-      asked.map((_, at) => ({ Id: String(at), Code: errorName(error), SenderFault: true })),
-    );
-    left = [];
-    for (const { Id, Code = 'unknown', SenderFault } of failed ?? []) {
-      const at = asked[Number(Id)];
-      if (at === undefined) continue;
-      if (SenderFault || attempt === attempts) failures.set(at, Code);
-      else left.push(at);
-    }
-    if (left.length > 0) await sleep(100 * attempt ** 2);
-  }
-  return failures;
 };

@@ -9,18 +9,19 @@ export type Masked = { body: string; fields: string[]; isWithheld?: true };
 
 /**
  * Removes the values of these fields from a message's body, at any depth, and however the names are written: `plain_secret` is
- * `plainSecret`. All other bytes stay, so that SQS accepts the body again. In a body that is not JSON, everything after the
- * name is removed, unless the end of the value is clear.
+ * `plainSecret`. All other bytes stay, so that SQS accepts the body again.
  * `isTaken`: the message was valid. Then only fields are searched, as its texts and its pairs of name and value are its own,
  * and a replay needs them as they are.
  * Not found are names and values in another encoding than JSON, such as compressed ones, and in lists (`["key", "value"]`).
- * What no function reads, as it is too large for that, is not searched but left out whole.
+ * Left out whole is what has such a name and is no JSON, as it is not clear where a value ends, and what is too large to be read
+ * by a function.
  */
 export const withoutFields = (body: string, names: readonly string[] = [], isTaken = false): Masked => {
   if (names.length === 0) return { body, fields: [] };
-  if (hasTooManyValues(body)) return { body: withheldBody(body), fields: [], isWithheld: true };
-  const search = { names, mask: ellipsis, isTaken, level: 0 };
+  if (hasTooManyValues(body)) return withheld(body, 'is too large to look for it');
+  const search: Search = { names, mask: ellipsis, isTaken, level: 0 };
   const found = find(body, search);
+  if (found.isUnclear) return withheld(body, 'is not JSON');
   const masked = changed(body, found.changes);
   const fits = Buffer.byteLength(masked) <= Math.max(Buffer.byteLength(body), maxBytes - maxStory);
   return {
@@ -31,18 +32,17 @@ export const withoutFields = (body: string, names: readonly string[] = [], isTak
 
 /** The same for a message that must not be parsed, because its function died of that. */
 export const unread = (body: string, names: readonly string[] = []): Masked =>
-  names.length === 0
-    ? { body, fields: [] }
-    : { body: withheldBody(body, 'cannot be searched for it'), fields: [], isWithheld: true };
+  names.length === 0 ? { body, fields: [] } : withheld(body, 'cannot be searched for it');
 
-/** The letter's text in place of the message. */
-export const withheldBody = (body: string, why = 'is too large to look for it'): string => {
+/** A text in place of the message. */
+const withheld = (body: string, why: string): Masked => {
   const id = topTextIn(body, 'id');
-  return JSON.stringify({
+  const text = {
     withheld: `The message may hold a secret, and ${why}`,
     bytes: Buffer.byteLength(body),
     ...(id !== undefined && id.length <= maxIdLength && { id: id.toWellFormed() }),
-  });
+  };
+  return { body: JSON.stringify(text), fields: [], isWithheld: true };
 };
 
 const maxIdLength = 256;
@@ -53,13 +53,13 @@ const maxStory = 16_384;
 const maxFields = 10;
 const longestField = 40;
 
-/** What replaces a value: within the quotation marks of a string, any other value of JSON, and in a body that is not JSON. */
-type Mask = { text: string; other: string; unread: string };
-const ellipsis: Mask = { text: '…', other: '"…"', unread: '"…"' };
+/** What replaces a value: within the quotation marks of a string, and any other value of JSON. */
+type Mask = { text: string; other: string };
+const ellipsis: Mask = { text: '…', other: '"…"' };
 /** The same within bytes that were read as Latin-1. */
-const ellipsisInBytes: Mask = { text: latin1('…'), other: latin1('"…"'), unread: latin1('"…"') };
+const ellipsisInBytes: Mask = { text: latin1('…'), other: latin1('"…"') };
 /** Never longer than the value itself, however often that is escaped. */
-const nothing: Mask = { text: '', other: '0', unread: '' };
+const nothing: Mask = { text: '', other: '0' };
 
 /** `level`: of texts within texts. */
 type Search = { names: readonly string[]; mask: Mask; isTaken: boolean; level: number };
@@ -72,24 +72,30 @@ const maxLevels = 16;
 
 /** A part of a text, and its replacement. */
 type Change = { from: number; to: number; by: string };
-type Found = { changes: Change[]; fields: Set<string> };
+/** `isUnclear`: it is no JSON, and has a forbidden name. */
+type Found = { changes: Change[]; fields: Set<string>; isUnclear: boolean };
 
 const find = (text: string, search: Search): Found => {
   const found = findQuoted(text, search);
-  if (!isJson(text)) {
-    const unread = findUnread(text, search);
-    found.changes = found.changes.concat(unread.changes);
-    found.fields = found.fields.union(unread.fields);
-  }
   found.changes.sort((one, other) => one.from - other.from);
-  return found;
+  const hasName = () => found.changes.length > 0 || mentionOf(search.names).test(text);
+  return { ...found, isUnclear: !isJson(text) && hasName() };
+};
+
+/** A name in any notation, such as `<plain-key>` or `key =>`. An escape before it ends with a letter or a digit, too. */
+const mentionOf = (names: readonly string[]): RegExp => {
+  const inAnyCase = names.map((name) => [...name].join('[\\s_.-]?')).join('|');
+  return new RegExp(
+    String.raw`(?:(?<![\p{L}\p{N}][_-]?)|(?<=%[\da-f]{2}|\\u[\da-f]{4}|\\[bfnrt]))(?:${inAnyCase})(?!_?[\p{L}\p{N}])`,
+    'iu',
+  );
 };
 
 const changed = (text: string, changes: Change[]): string => {
   let rest = '';
   let done = 0;
   for (const { from, to, by } of changes) {
-    // Both searches may find the same part.
+    // A value may be forbidden by its own name and by that beside it.
     if (from >= done) rest += text.slice(done, from) + by;
     done = Math.max(done, to);
   }
@@ -106,15 +112,14 @@ const naming = new Set(['name', 'key', 'field', 'parameter', 'id']);
 const findQuoted = (text: string, search: Search): Found => {
   const { names, mask, isTaken } = search;
   const forbidden = new Set(names.map(bare));
-  const found: Found = { changes: [], fields: new Set() };
+  const found: Found = { changes: [], fields: new Set(), isUnclear: false };
   const frames: Frame[] = [];
   /** The field whose value begins at the next bracket. */
   let field = '';
 
   const hide = (name: string, from: number, to: number): void => {
-    const isClosed = to - from > 1 && text[to - 1] === '"';
     found.fields.add(name.slice(0, longestField));
-    if (text[from] === '"') found.changes.push({ from: from + 1, to: isClosed ? to - 1 : to, by: mask.text });
+    if (text[from] === '"') found.changes.push({ from: from + 1, to: to - 1, by: mask.text });
     else found.changes.push({ from, to, by: mask.other });
   };
   const unwrap = (name: string | undefined, from: number, to: number): void => {
@@ -174,7 +179,7 @@ const findQuoted = (text: string, search: Search): Found => {
 
 /**
  * Fields whose text may be JSON that was encoded twice: the body, its data, or what a topic or an event of Lambda wraps. No such
- * message is valid, so it is searched even where it is only almost JSON.
+ * message is valid, so it is searched even where it is no JSON.
  */
 const wrappers = /^(|data|message|body|payload|detail)$/i;
 
@@ -183,7 +188,7 @@ const wrappers = /^(|data|message|body|payload|detail)$/i;
  * searched: the parameters of a link are for the tool, which may need such JSON, and a letter must keep it.
  */
 const findWrapped = (name: string | undefined, literal: string, search: Search): Found => {
-  const none: Found = { fields: new Set(), changes: [] };
+  const none: Found = { fields: new Set(), changes: [], isUnclear: false };
   const text = textIn(literal) ?? '';
   if (name !== undefined && bare(name) === 'value') return none;
   const isDeclared = /^data_?base64$/i.test(name ?? '');
@@ -194,37 +199,41 @@ const findWrapped = (name: string | undefined, literal: string, search: Search):
   const held = isBase64 ? Buffer.from(text, 'base64').toString('latin1') : text;
   if (!isDeclared && !isWorthIt(held, isWrapper)) return none;
   const inner = { ...search, level: search.level + 1 };
-  if (inner.level > maxLevels || hasTooManyValues(held))
+  if (isBase64 && inner.mask !== nothing) inner.mask = ellipsisInBytes;
+  const isSearched = inner.level <= maxLevels && !hasTooManyValues(held);
+  const found = isSearched ? find(held, inner) : { ...none, isUnclear: true };
+  if (found.isUnclear)
     return {
-      fields: new Set([(name ?? 'text').slice(0, longestField)]),
+      ...none,
+      fields: found.fields.union(new Set([(name || 'text').slice(0, longestField)])),
       changes: [{ from: 1, to: literal.length - 1, by: search.mask.text }],
     };
-  return isBase64 ? findInBase64(held, { text, literal, inner }) : findInText(held, { literal, inner });
+  if (found.changes.length === 0) return none;
+  const changes = isBase64
+    ? [{ from: 1, to: literal.length - 1, by: inBase64(changed(held, found.changes), text) }]
+    : placedIn(literal, found.changes);
+  return { ...found, changes };
 };
 
-const findInBase64 = (
-  bytes: string,
-  { text, literal, inner }: { text: string; literal: string; inner: Search },
-): Found => {
-  const mask = inner.mask === nothing ? nothing : ellipsisInBytes;
-  const { changes, fields } = find(bytes, { ...inner, mask });
-  const code = /[-_]/.test(text) ? 'base64url' : 'base64';
-  const encoded = Buffer.from(changed(bytes, changes), 'latin1').toString(code);
-  const by = text.trimEnd().endsWith('=') ? encoded : encoded.replace(/(?<!=)=+$/, '');
-  return { fields, changes: changes.length === 0 ? [] : [{ from: 1, to: literal.length - 1, by }] };
+/** Bytes, encoded as `like` is. */
+const inBase64 = (bytes: string, like: string): string => {
+  const encoded = Buffer.from(bytes, 'latin1').toString(/[-_]/.test(like) ? 'base64url' : 'base64');
+  return like.trimEnd().endsWith('=') ? encoded : encoded.replace(/(?<!=)=+$/, '');
 };
 
-const findInText = (text: string, { literal, inner }: { literal: string; inner: Search }): Found => {
-  const { changes, fields } = find(text, inner);
-  const places = changes.length === 0 ? [] : placesIn(literal);
-  return {
-    fields,
-    changes: changes.map(({ from, to, by }) => ({
-      from: places[from] ?? 0,
-      to: places[to] ?? 0,
-      by: JSON.stringify(by).slice(1, -1),
-    })),
-  };
+/** The changes of a text, in the literal that it is written as. */
+const placedIn = (literal: string, changes: Change[]): Change[] => {
+  const places: number[] = [];
+  for (let at = 1; at < literal.length; ) {
+    places.push(at);
+    if (literal[at] === '\\') at += literal[at + 1] === 'u' ? 6 : 2;
+    else at += 1;
+  }
+  return changes.map(({ from, to, by }) => ({
+    from: places[from] ?? 0,
+    to: places[to] ?? 0,
+    by: JSON.stringify(by).slice(1, -1),
+  }));
 };
 
 const isWorthIt = (text: string, isWrapper: boolean): boolean =>
@@ -235,17 +244,6 @@ const isWorthIt = (text: string, isWrapper: boolean): boolean =>
 function latin1(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
-
-/** The place of each character in the literal, and of the end. */
-const placesIn = (literal: string): number[] => {
-  const places: number[] = [];
-  for (let at = 1; at < literal.length; ) {
-    places.push(at);
-    if (literal[at] === '\\') at += literal[at + 1] === 'u' ? 6 : 2;
-    else at += 1;
-  }
-  return places;
-};
 
 /** Undefined if it is not a complete string. */
 const textIn = (literal: string): string | undefined => {
@@ -279,43 +277,3 @@ const endOfValue = (text: string, from: number): number => {
 
 /** Only letters and digits, in lower case: `plain_secret` is `plainSecret`. */
 const bare = (name: string): string => name.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase();
-
-/** Removes all that follows the first name whose value has no clear end. Finds other notations, too: `<key>`, `key =>`. */
-const findUnread = (text: string, { names, mask }: Search): Found => {
-  const field = new RegExp(`${noWordBefore}(?:${names.map(inAnyCase).join('|')})(?!_?[\\p{L}\\p{N}])`, 'giu');
-  const found: Found = { changes: [], fields: new Set() };
-  for (let name = field.exec(text); name; name = field.exec(text)) {
-    found.fields.add(name[0]);
-    const end = name.index + name[0].length;
-    const from = endOf(separator, text, end) ?? end;
-    const to = from === end ? undefined : plainEnd(text, from);
-    found.changes.push({ from, to: to ?? text.length, by: mask.unread });
-    if (to === undefined) break;
-    field.lastIndex = to;
-  }
-  return found;
-};
-
-/** An escape before the name ends with a letter or a digit, too. */
-const noWordBefore = String.raw`(?:(?<![\p{L}\p{N}][_-]?)|(?<=%[\da-f]{2}|\\u[\da-f]{4}|\\[bfnrt]))`;
-
-const inAnyCase = (name: string): string => [...name].join('[\\s_.-]?');
-
-/** The end of a JSON value or a quoted text, if a comma, a bracket or the end follows it. */
-const plainEnd = (text: string, from: number): number | undefined => {
-  const end = endOfValue(text, from);
-  const to = isJson(text.slice(from, end)) ? end : (endOf(single, text, from) ?? endOf(escaped, text, from));
-  return to !== undefined && endOf(follower, text, to) !== undefined ? to : undefined;
-};
-
-const endOf = (pattern: RegExp, text: string, from: number): number | undefined => {
-  pattern.lastIndex = from;
-  return pattern.test(text) ? pattern.lastIndex : undefined;
-};
-
-const separator = /\\{0,8}["']?\s*[:=]\s*/y;
-const single = /'(?:[^'\\]|\\.)*'/sy;
-/** As within another text. */
-const escaped = /(\\{1,8})(["']).*?(?<!\\)\1\2/sy;
-/** The end, a bracket, or the name of the next field. */
-const follower = /\s*(?:$|[}\]]|,\s*(?:$|[}\]{[]|(\\{0,8}["'])[^"'\\]{0,100}\1\s*:))/y;

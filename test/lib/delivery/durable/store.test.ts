@@ -109,6 +109,11 @@ describe('JSON', () => {
   });
 });
 
+test('lines are read as they were written', async () => {
+  await store.uploadLines('a/lines.gz', ['Prüfung 🎓\n', '{}\n']);
+  expect(await store.readLines('a/lines.gz')).toEqual(['Prüfung 🎓', '{}']);
+});
+
 describe('keys', () => {
   test('are listed to the last, however many pages there are', async () => {
     const keys = Array.from({ length: 5 }, (_, at) => `many/${at}.json`);

@@ -7,6 +7,7 @@ import { type WorkList, workThrough } from '../../../../lib/delivery/durable/wor
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import type { PlatformClient } from '../../../../lib/platform/client/client.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
+import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
 import { type ExportRun, orgUnitList } from '../../../../lib/scheduled/course-export/org-unit.ts';
 import { askedIn } from '../../../../lib/scheduled/course-export/request.ts';
 import { incompleteIn } from '../../../../lib/scheduled/course-export/totals.ts';
@@ -105,24 +106,7 @@ const runWith = (platform: PlatformClient): ExportRun => ({
         return { bytes: 0 };
       },
     } as Partial<JobStore> as JobStore,
-    observe: {
-      ...{
-        begin: () => {},
-        message: () => {},
-        info: () => {},
-        warn: () => {},
-        error: () => {},
-        call: () => {},
-        turn: () => {},
-      },
-      ...{
-        tokens: () => {},
-        authorizationsNeeded: () => {},
-        failed: () => {},
-        count: () => {},
-        flush: () => {},
-      },
-    },
+    observe: createObserve({ function: 'course-export', namespace: 'sis-relay', level: 'silent' }),
     limits: {
       ...{ prefix: '', concurrency, reserveMs: 10 * second, maxWaitMs: 3 * hour },
       backoff: { minimumSeconds: 5, maximumSeconds: 1_800 },

@@ -3,14 +3,13 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { text } from 'node:stream/consumers';
 import { crc32 } from 'node:zlib';
 import { DynamoDBClient, type DynamoDBClientConfig, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { type ClientOptions, timeouts } from '../../../../lib/runtime/aws/clients.ts';
-import { attribute, createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { dynamoDbEndpoint } from '../../../../lib/runtime/aws/dynamodb-endpoint.ts';
 import { traced } from '../../../../lib/runtime/aws/error.ts';
 import { localClient } from '../../../local/aws.ts';
-import { startTables } from '../../../local/tables.ts';
 
 const TableName = 'sis-relay-test-ledger';
 const write = { TableName, Key: { resource: { S: 'a' } } };
@@ -85,8 +84,8 @@ const clientFor = (url: string, more: ClientOptions = limits()) =>
   createDynamoDb({ ...localClient(url), ...more });
 
 /** The SDK waits for a part of its backoff that chance decides. */
-const withoutWaits = (): void => {
-  vi.spyOn(Math, 'random').mockReturnValue(0);
+const withChance = (random: () => number): void => {
+  vi.spyOn(Math, 'random').mockImplementation(random);
   onTestFinished(() => void vi.restoreAllMocks());
 };
 
@@ -157,33 +156,11 @@ describe('a call', () => {
     });
   });
 
-  test.each(['', '/through/a-proxy', '/through/a%20proxy'])(
-    'has the path and the signature that the SDK’s own client gives it at that moment: %s',
-    async (path) => {
-      vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 2, 1, 12) });
-      onTestFinished(() => void vi.useRealTimers());
-      const { url: origin, seen } = await serve(well);
-      const url = `${origin}${path}`;
-      const credentials = { accessKeyId: 'AKIA', secretAccessKey: 'secret', sessionToken: 'token' };
-      await clientFor(url, { ...limits(), credentials }).call('UpdateItem', write);
-      const sdk = new DynamoDBClient({ ...localClient(url), credentials });
-      // What the SDK tells of itself is signed, too: without it, both requests are the same.
-      const bare = (next: (given: object) => Promise<unknown>) => (given: { request: object }) => {
-        const { headers } = given.request as { headers: Record<string, string> };
-        for (const name of Object.keys(headers))
-          if (/^(amz-sdk|x-amz-user-agent|user-agent|content-length)/.test(name)) delete headers[name];
-        return next(given);
-      };
-      const beforeSigning = { relation: 'before', toMiddleware: 'httpSigningMiddleware' } as const;
-      sdk.middlewareStack.addRelativeTo(bare as never, { name: 'bare', ...beforeSigning });
-      await sdk.send(new UpdateItemCommand(write));
-      sdk.destroy();
-      const [ours, theirs] = seen.map(({ headers }) => headers);
-      for (const name of ['authorization', 'x-amz-date', 'x-amz-security-token', 'x-amz-content-sha256'])
-        expect(ours?.[name]).toBe(theirs?.[name]);
-      expect(seen[0]?.url).toBe(seen[1]?.url);
-    },
-  );
+  test('goes through the path of its endpoint', async () => {
+    const { url, seen } = await serve(well);
+    await clientFor(`${url}/through/a%20proxy`).call('UpdateItem', write);
+    expect(seen[0]?.url).toBe('/through/a%20proxy/');
+  });
 
   test('uses its connections again', async () => {
     const { url, connections } = await serve(well);
@@ -194,78 +171,25 @@ describe('a call', () => {
   });
 });
 
-describe('against the emulator', () => {
-  let emulator: Awaited<ReturnType<typeof startTables>>;
-  beforeAll(async () => {
-    emulator = await startTables(TableName);
-    return () => emulator.close();
-  });
-
-  const put = (value: string, more: object = {}) =>
-    clientFor(emulator.url).call('PutItem', {
-      TableName,
-      Item: { resource: attribute('told'), claimId: attribute(value) },
-      ...more,
-    });
-
-  test('writes and reads what text, numbers and empty text are', async () => {
-    const client = clientFor(emulator.url);
-    const Item = { resource: attribute('é\u0001😀'), n: attribute(12.5), e: attribute('') };
-    expect(await client.call('PutItem', { TableName, Item })).toEqual({});
-    const Key = { resource: Item.resource };
-    expect(await client.call('GetItem', { TableName, Key, ConsistentRead: true })).toEqual({ Item });
-    expect(await client.call('GetItem', { TableName, Key: { resource: attribute('none') } })).toEqual({});
-  });
-
-  test('a refused condition tells what stood there, only to whom asks for it', async () => {
-    await put('first');
-    const onlyNew = { ConditionExpression: 'attribute_not_exists(claimId)' };
-    const silent = await errorOf(put('second', onlyNew));
-    expect(silent).toMatchObject({
-      name: 'ConditionalCheckFailedException',
-      $metadata: { httpStatusCode: 400, attempts: 1 },
-    });
-    expect('Item' in silent).toBe(false);
-    const telling = { ...onlyNew, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' };
-    expect(await errorOf(put('second', telling))).toMatchObject({
-      name: 'ConditionalCheckFailedException',
-      Item: { resource: { S: 'told' }, claimId: { S: 'first' } },
-    });
-    const ofNothing = {
-      ConditionExpression: 'attribute_exists(claimId)',
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    };
-    const Key = { resource: attribute('nothing there') };
-    const nothing = await errorOf(
-      clientFor(emulator.url).call('UpdateItem', { TableName, Key, ...ofNothing }),
-    );
-    expect('Item' in nothing).toBe(false);
-  });
-
-  test('warming opens a connection without a signature, and the first call uses it', async () => {
-    const { url, seen, connections } = await serve(
-      answer(200, 'healthy: dynamodb.us-east-1.amazonaws.com '),
-      well,
-    );
-    const client = clientFor(url);
-    client.warm();
-    await vi.waitFor(() => expect(seen).toHaveLength(1));
-    expect(seen[0]).toMatchObject({ method: 'GET', url: '/' });
-    expect(seen[0]?.headers.authorization).toBeUndefined();
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    await client.call('UpdateItem', write);
-    expect(connections()).toBe(1);
-    // The emulator answers as AWS does.
-    expect(await (await fetch(emulator.url)).text()).toBe('healthy: dynamodb.us-east-1.amazonaws.com ');
-  });
+test('warming opens a connection without a signature, and the first call uses it', async () => {
+  const { url, seen, connections } = await serve(
+    answer(200, 'healthy: dynamodb.us-east-1.amazonaws.com '),
+    well,
+  );
+  const client = clientFor(url);
+  client.warm();
+  await vi.waitFor(() => expect(seen).toHaveLength(1));
+  expect(seen[0]).toMatchObject({ method: 'GET', url: '/' });
+  expect(seen[0]?.headers.authorization).toBeUndefined();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  await client.call('UpdateItem', write);
+  expect(connections()).toBe(1);
 });
 
 describe('warming that fails is nobody’s concern:', () => {
   test.each<[string, () => Promise<string>]>([
     ['nobody listens', async () => 'http://127.0.0.1:9'],
     ['no answer comes', async () => (await serve(hang)).url],
-    ['the connection is cut', async () => (await serve(cut)).url],
-    ['it is refused', async () => (await serve(answer(403, '<html>'))).url],
   ])('%s', async (_, url) => {
     const client = clientFor(await url(), limits(50));
     client.warm();
@@ -302,7 +226,6 @@ describe('what passes is tried once more, within its limits:', () => {
       'ProvisionedThroughputExceededException',
     ],
     ['throttling by status', refusal('Whatever', 429), 'Whatever'],
-    ['the request limit', refusal('RequestLimitExceeded'), 'RequestLimitExceeded'],
     ['an inner error', refusal('InternalServerError', 500), 'InternalServerError'],
     ['a server in trouble, that says so in HTML', answer(503, '<html>'), 'SyntaxError'],
     ['a cut connection', cut, 'Error'],
@@ -310,7 +233,6 @@ describe('what passes is tried once more, within its limits:', () => {
     ['no answer', hang, 'TimeoutError', 100],
     ['an answer that stops', (_, response) => void response.writeHead(200).write('{'), 'TimeoutError', 100],
     ['garbage in the place of an answer', answer(200, '{"Attributes":'), 'SyntaxError'],
-    ['HTML in the place of an answer', answer(200, '<html>jane</html>'), 'SyntaxError'],
     ['a wrong checksum', answer(200, '{}', { 'x-amz-crc32': '1' }), 'CRC32CheckFailed'],
     [
       'a wrong checksum of a refusal',
@@ -320,7 +242,7 @@ describe('what passes is tried once more, within its limits:', () => {
     ['an answer that is too long', answer(200, huge), 'Error'],
   ];
   test.each(passing)('%s', async (_, step, name, requestMs) => {
-    withoutWaits();
+    withChance(() => 0);
     const { url, seen } = await serve(step, well);
     const client = clientFor(url, limits(requestMs));
     expect(await client.call('UpdateItem', write)).toEqual({ Attributes: { a: { S: 'ä' } } });
@@ -341,11 +263,6 @@ describe('what passes is tried once more, within its limits:', () => {
   test('an address where nobody listens', async () => {
     const error = await errorOf(clientFor('http://127.0.0.1:9').call('UpdateItem', write));
     expect(error).toMatchObject({ code: 'ECONNREFUSED', $metadata: { attempts: 2 } });
-    expect(failureOf(error).kind).toBe('unavailable');
-  });
-
-  test('a host that does not exist', async () => {
-    const error = await errorOf(clientFor('http://nowhere.invalid').call('UpdateItem', write));
     expect(failureOf(error).kind).toBe('unavailable');
   });
 
@@ -370,8 +287,7 @@ describe('what passes is tried once more, within its limits:', () => {
   });
 
   test('throttling waits longer than a lost connection, and no two wait alike', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(0.5);
-    onTestFinished(() => void vi.restoreAllMocks());
+    withChance(() => 0.5);
     const waited = async (step: Step) => {
       const { url, seen } = await serve(step, well);
       await clientFor(url).call('UpdateItem', write);
@@ -408,7 +324,8 @@ describe('what passes is tried once more, within its limits:', () => {
     onTestFinished(() => void silent.close());
     const client = clientFor(`https://127.0.0.1:${port}`, { ...limits(100), maxAttempts: 1 });
     const error = await errorOf(client.call('UpdateItem', write));
-    expect(error.name).toBe('TimeoutError');
+    // Not that of the connection, which has more time.
+    expect(error).toMatchObject({ name: 'TimeoutError', message: 'no answer within 100 ms' });
     expect(failureOf(error).kind).toBe('unavailable');
   });
 });
@@ -416,12 +333,8 @@ describe('what passes is tried once more, within its limits:', () => {
 describe('what does not pass is not tried again, and is called as the SDK calls it:', () => {
   const refusals: [string, Step][] = [
     ['a condition', refusal('ConditionalCheckFailedException')],
-    ['a mistake', refusal('ValidationException')],
     ['a right that is missing', refusal('AccessDeniedException')],
-    ['credentials that nobody knows', refusal('UnrecognizedClientException')],
     ['credentials that have ended', refusal('ExpiredTokenException')],
-    ['a table that does not exist', refusal('ResourceNotFoundException')],
-    ['a transaction in conflict', refusal('TransactionConflictException')],
     ['a refusal of a newer kind', refusal('TomorrowsException')],
     [
       'its name in a header',
@@ -430,7 +343,6 @@ describe('what does not pass is not tried again, and is called as the SDK calls 
     ['a refusal without a name', answer(400, '{}')],
     ['a refusal without a body', answer(403, '')],
     ['a proxy’s HTML', answer(403, '<html>Blocked for jane@example.edu</html>')],
-    ['a redirect', answer(301, '', { location: 'http://127.0.0.1:9/' })],
     ['JSON that is no object', answer(400, '"no"')],
   ];
   test.each(refusals)('%s', async (_, step) => {
@@ -599,11 +511,10 @@ describe('a signal', () => {
   aborted('ends a call', hang, (controller) => void setTimeout(() => controller.abort(), 50));
   aborted('ends the wait for the next try', throttling, (controller) => {
     // Asked for when it is decided how long to wait, so that the signal comes during the wait, however busy the machine is.
-    vi.spyOn(Math, 'random').mockImplementation(() => {
+    withChance(() => {
       setTimeout(() => controller.abort(), 0);
       return 0.99;
     });
-    onTestFinished(() => void vi.restoreAllMocks());
   });
 });
 
@@ -620,17 +531,12 @@ describe('the endpoint', () => {
     { AWS_REGION: 'eu-west-1' },
     { AWS_REGION: 'cn-north-1' },
     { AWS_REGION: 'us-gov-west-1' },
-    { AWS_REGION: 'us-iso-east-1' },
-    { AWS_REGION: 'eusc-de-east-1' },
     { AWS_REGION: 'us-east-1', AWS_USE_FIPS_ENDPOINT: 'true' },
     { AWS_REGION: 'us-gov-west-1', AWS_USE_FIPS_ENDPOINT: 'true' },
     { AWS_REGION: 'fips-us-east-1' },
     { AWS_REGION: 'eu-west-1', AWS_USE_DUALSTACK_ENDPOINT: 'true' },
-    { AWS_REGION: 'cn-north-1', AWS_USE_DUALSTACK_ENDPOINT: 'true' },
-    { AWS_REGION: 'us-east-1', AWS_USE_FIPS_ENDPOINT: 'true', AWS_USE_DUALSTACK_ENDPOINT: 'true' },
     { AWS_REGION: 'us-gov-east-1', AWS_USE_FIPS_ENDPOINT: 'true', AWS_USE_DUALSTACK_ENDPOINT: 'true' },
     { AWS_REGION: 'us-iso-east-1', AWS_USE_DUALSTACK_ENDPOINT: 'true' },
-    { AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: 'http://127.0.0.1:8000' },
     {
       AWS_REGION: 'eu-west-1',
       AWS_ENDPOINT_URL: 'http://127.0.0.1:1',

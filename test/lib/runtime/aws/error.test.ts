@@ -70,93 +70,62 @@ const failureOfCall = async (call: Promise<unknown>) =>
     ),
   );
 
-const QueueUrl = 'https://sqs.eu-west-1.amazonaws.com/123456789012/sis-relay-prod-dead-letters';
+const QueueUrl = 'https://sqs.eu-west-1.amazonaws.com/123456789012/dead-letters';
 const TableName = 'sis-relay-prod-ledger';
 
 describe('what no waiting heals', () => {
-  type Clients = ReturnType<typeof clientsOf>;
-  const calls: [string, string, (clients: Clients) => Promise<unknown>][] = [
-    [
-      'dynamodb:UpdateItem',
-      'the table sis-relay-prod-ledger',
-      ({ dynamodb }) => dynamodb.send(new UpdateItemCommand({ TableName, Key: {} })),
-    ],
+  const FunctionName = 'arn:aws:lambda:eu-west-1:123456789012:function:sis-relay-prod-course-export';
+  const SecretId = 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:sis-relay/prod/service-AbCdEf';
+  const tableArn = `arn:aws:dynamodb:eu-west-1:123456789012:table/${TableName}`;
+  const part = { Bucket: 'files', Key: 'a', UploadId: 'b', PartNumber: 1, Body: 'private' };
+  const visibility = new ChangeMessageVisibilityBatchCommand({ QueueUrl, Entries: [] });
+  const calls: [string, string, keyof ReturnType<typeof clientsOf>, object][] = [
     [
       'dynamodb:GetItem',
-      'the table sis-relay-prod-ledger',
-      ({ dynamodb }) =>
-        dynamodb.send(
-          new GetItemCommand({
-            TableName: `arn:aws:dynamodb:eu-west-1:123456789012:table/${TableName}`,
-            Key: {},
-          }),
-        ),
+      `table ${TableName}`,
+      'dynamodb',
+      new GetItemCommand({ TableName: tableArn, Key: {} }),
     ],
     [
       'sqs:SendMessage',
-      'the queue sis-relay-prod-dead-letters',
-      ({ sqs }) => sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'private-content' })),
+      'queue dead-letters',
+      'sqs',
+      new SendMessageCommand({ QueueUrl, MessageBody: 'private' }),
     ],
+    ['sqs:ChangeMessageVisibility', 'queue dead-letters', 'sqs', visibility],
+    ['sqs:GetQueueUrl', 'queue grade-push', 'sqs', new GetQueueUrlCommand({ QueueName: 'grade-push' })],
     [
-      'sqs:ChangeMessageVisibility',
-      'the queue sis-relay-prod-dead-letters',
-      ({ sqs }) => sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl, Entries: [] })),
-    ],
-    [
-      'sqs:GetQueueUrl',
-      'the queue sis-relay-prod-grade-push',
-      ({ sqs }) => sqs.send(new GetQueueUrlCommand({ QueueName: 'sis-relay-prod-grade-push' })),
+      'secretsmanager:GetSecretValue',
+      'secret sis-relay/prod/service-AbCdEf',
+      'secrets',
+      new GetSecretValueCommand({ SecretId }),
     ],
     [
       'secretsmanager:GetSecretValue',
-      'the secret sis-relay/prod/service',
-      ({ secrets }) => secrets.send(new GetSecretValueCommand({ SecretId: 'sis-relay/prod/service' })),
-    ],
-    [
-      'secretsmanager:GetSecretValue',
-      'the secret sis-relay/prod/service-AbCdEf',
-      ({ secrets }) =>
-        secrets.send(
-          new GetSecretValueCommand({
-            SecretId: 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:sis-relay/prod/service-AbCdEf',
-          }),
-        ),
+      'secret service',
+      'secrets',
+      new GetSecretValueCommand({ SecretId: 'service' }),
     ],
     [
       'lambda:ListDurableExecutionsByFunction',
-      'the function sis-relay-prod-course-export',
-      ({ lambda }) =>
-        lambda.send(
-          new ListDurableExecutionsByFunctionCommand({
-            FunctionName: 'arn:aws:lambda:eu-west-1:123456789012:function:sis-relay-prod-course-export',
-          }),
-        ),
+      'function sis-relay-prod-course-export',
+      'lambda',
+      new ListDurableExecutionsByFunctionCommand({ FunctionName }),
     ],
-    ['secretsmanager:ListSecrets', 'everything', ({ secrets }) => secrets.send(new ListSecretsCommand({}))],
-    [
-      's3:GetObject',
-      'the bucket files',
-      ({ s3 }) => s3.send(new GetObjectCommand({ Bucket: 'files', Key: 'private-content.pdf' })),
-    ],
-    [
-      's3:ListBucket',
-      'the bucket files',
-      ({ s3 }) => s3.send(new ListObjectsV2Command({ Bucket: 'files', Prefix: 'private-content' })),
-    ],
-    [
-      's3:PutObject',
-      'the bucket files',
-      ({ s3 }) =>
-        s3.send(
-          new UploadPartCommand({ Bucket: 'files', Key: 'a', UploadId: 'b', PartNumber: 1, Body: 'private' }),
-        ),
-    ],
+    ['s3:GetObject', 'bucket files', 's3', new GetObjectCommand({ Bucket: 'files', Key: 'private.pdf' })],
+    ['s3:ListBucket', 'bucket files', 's3', new ListObjectsV2Command({ Bucket: 'files', Prefix: 'private' })],
+    ['s3:PutObject', 'bucket files', 's3', new UploadPartCommand(part)],
+    ['secretsmanager:ListSecrets', '', 'secrets', new ListSecretsCommand({})],
   ];
 
   test.each(calls)(
     'waits, and names the action, the resource and who must act: %s on %s',
-    async (action, resource, call) => {
-      const failure = await failureOfCall(call(clientsOf(await refusing('AccessDeniedException'))));
+    async (action, named, service, command) => {
+      const client: { send(command: never): Promise<unknown> } = clientsOf(
+        await refusing('AccessDeniedException'),
+      )[service];
+      const failure = await failureOfCall(client.send(command as never));
+      const resource = named === '' ? 'everything' : `the ${named}`;
       expect(failure).toEqual({
         kind: 'aws-refused',
         message: `AWS refuses ${action} on ${resource} (AccessDeniedException): an administrator of the AWS account must allow it`,
@@ -167,14 +136,10 @@ describe('what no waiting heals', () => {
   );
 
   test.each([
-    ['AccessDenied', 403, /administrator.* must allow it/],
     ['UnrecognizedClientException', 400, /administrator.* must allow it/],
     ['ResourceNotFoundException', 400, /the person who deploys sis-relay must create it/],
     ['QueueDoesNotExist', 400, /the person who deploys sis-relay must create it/],
-    ['AWS.SimpleQueueService.NonExistentQueue', 400, /the person who deploys sis-relay must create it/],
-    ['NoSuchBucket', 404, /the person who deploys sis-relay must create it/],
     ['KMS.DisabledException', 400, /make its key usable/],
-    ['KmsAccessDenied', 400, /make its key usable/],
     ['DecryptionFailure', 400, /make its key usable/],
     ['ValidationException', 400, /the maintainers of sis-relay must look into it/],
     ['PermanentRedirect', 301, /the maintainers of sis-relay must look into it/],
@@ -215,18 +180,15 @@ describe('what no waiting heals', () => {
 describe('what passes', () => {
   test.each([
     ['ThrottlingException', 400],
-    ['ProvisionedThroughputExceededException', 400],
     ['RequestLimitExceeded', 400],
     ['TransactionConflictException', 400],
     ['KmsThrottled', 400],
-    ['SlowDown', 503],
     ['InternalServerError', 500],
     ['OperationAborted', 409],
     ['RequestTimeout', 400],
     ['RequestTimeTooSkewed', 403],
     // The role’s own credentials end and are renewed by Lambda.
     ['ExpiredTokenException', 400],
-    ['ExpiredToken', 400],
     ['RequestExpired', 400],
     ['TooManyRequestsException', 429],
   ])('waits without calling anybody: %s', async (type, status) => {

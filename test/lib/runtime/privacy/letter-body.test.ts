@@ -95,10 +95,6 @@ test.each<[string, string, string, string[]]>([
     `{"data_base64":"${Buffer.concat([Buffer.from('{"key":"…","a":"'), Buffer.from([0xfc]), Buffer.from('"}')]).toString('base64')}"}`,
     ['key'],
   ],
-  ['an object, in JSON with a comma too many', '{"key":{"b":"k, k"},"a":1,}', '{"key":"…","a":1,}', ['key']],
-  ['in JSON that is cut off', '{"a":1,"key":"k \\"quoted\\" k', '{"a":1,"key":"…"', ['key']],
-  ['in JSON with a comma too many', '{"key": "k", "a": 1,}', '{"key": "…", "a": 1,}', ['key']],
-  ['in what is no JSON, in snake case', 'plain_secret=abc', 'plain_secret="…"', ['plain_secret']],
   [
     'in data that is in base64, as CloudEvents has it',
     JSON.stringify({ data_base64: Buffer.from('{"key":"k"}').toString('base64') }),
@@ -109,19 +105,6 @@ test.each<[string, string, string, string[]]>([
     'in an event as Lambda receives it',
     JSON.stringify({ Records: [{ body: '{"data":{"key":"k"}}' }] }),
     JSON.stringify({ Records: [{ body: '{"data":{"key":"…"}}' }] }),
-    ['key'],
-  ],
-  [
-    'in wrapped JSON that is cut off',
-    JSON.stringify({ data: '\uFEFF{"key":"k k, k' }),
-    JSON.stringify({ data: '\uFEFF{"key":"…"' }),
-    ['key'],
-  ],
-  ['in single quotes', "{'key': 'k, k k', 'a': 1}", `{'key': "…", 'a': 1}`, ['key']],
-  [
-    'in what is cut off, quoted with escapes',
-    String.raw`{"data":"{\"key\":\"k, k\\k\",\"a\":1`,
-    String.raw`{"data":"{\"key\":"…",\"a\":1`,
     ['key'],
   ],
   [
@@ -148,24 +131,54 @@ test.each<[string, string, string, string[]]>([
     '{"a":[{"name":"key","value":"…"},{"Value":"…","Name":"plain_secret"},{"key":"…","value":"…"}]}',
     ['key', 'plain_secret'],
   ],
-  ['to the end, where that of the value is not plain', 'a: 1, key: abc, b: 2', 'a: 1, key: "…"', ['key']],
-  ['in a text', 'the key is under the mat', 'the key"…"', ['key']],
-  ['in XML', '<link><key>abc</key></link>', '<link><key"…"', ['key']],
-  ['in Ruby', '{"key" => "abc"}', '{"key" ="…"', ['key']],
-  ['without quotation marks', '{"data":{"key":abc, def}', '{"data":{"key":"…"', ['key']],
-  ['in two texts', '{"key":"a b" "c d"', '{"key":"…"', ['key']],
-  ['with a quotation mark in it', '{"key":"a", b","c":1', '{"key":"…"', ['key']],
-  ['after a tab', 'key\tabc', 'key"…"', ['key']],
-  ['in a form', 'payload=%7B%22key%22%3A%22abc%22%7D', 'payload=%7B%22key"…"', ['key']],
-  ['in signs of HTML', '{&quot;key&quot;:&quot;abc&quot;}', '{&quot;key"…"', ['key']],
   [
-    'in wrapped XML',
-    JSON.stringify({ data: '<key>abc</key>', a: 1 }),
-    JSON.stringify({ data: '<key"…"', a: 1 }),
+    'in wrapped JSON that is cut off',
+    JSON.stringify({ data: '{"key":"k k, k' }),
+    '{"data":"…"}',
+    ['key', 'data'],
+  ],
+  ['in almost JSON within JSON', JSON.stringify('{"key":1,}'), '"…"', ['key', 'text']],
+  [
+    'in base64 for addresses',
+    JSON.stringify({ a: Buffer.from('{"key":"k","a":">>>???"}').toString('base64url') }),
+    JSON.stringify({ a: Buffer.from('{"key":"…","a":">>>???"}').toString('base64url') }),
     ['key'],
+  ],
+  ['in wrapped XML', JSON.stringify({ data: '<key>k</key>', a: 1 }), '{"data":"…","a":1}', ['data']],
+  [
+    'in bytes in base64 that are no JSON',
+    JSON.stringify({ data_base64: base64('key=k') }),
+    '{"data_base64":"…"}',
+    ['data_base64'],
   ],
 ])('a forbidden field is without its value %s', (_, body, masked, fields) => {
   expect(withoutFields(body, names)).toEqual({ body: masked, fields });
+});
+
+test.each([
+  '{"key":{"b":"k, k"},"a":1,}',
+  '{"a":1,"key":"k \\"quoted\\" k',
+  'plain_secret=k',
+  "{'key': 'k, k k', 'a': 1}",
+  String.raw`{"data":"{\"key\":\"k, k\\k\",\"a\":1`,
+  '{"data":{"a":"{\\"key\\":1}",}}',
+  'a: 1, key: k, b: 2',
+  'the key is under the mat',
+  '<link><KEY>k</KEY></link>',
+  '{"key" => "k"}',
+  'key\tk',
+  'payload=%7B%22key%22%3A%22k%22%7D',
+  '{&quot;key&quot;:&quot;k&quot;}',
+  String.raw`{\u0022key\u0022:1}`,
+  String.raw`{"k\u0065y":"k",}`,
+  `{"a":"${base64('{"key":"k"}')}",}`,
+])('what is no JSON and has a forbidden name is left out whole: %s', (body) => {
+  const masked = withoutFields(body, names);
+  expect(masked).toMatchObject({ fields: [], isWithheld: true });
+  expect(JSON.parse(masked.body)).toEqual({
+    withheld: 'The message may hold a secret, and is not JSON',
+    bytes: Buffer.byteLength(body),
+  });
 });
 
 test.each([
@@ -191,7 +204,7 @@ describe('what is left of a body', () => {
       const body = `[${keys},${filler(maxMessageBytes - 10 - keys.length)}]`;
       const quoted = JSON.stringify({ data: keys });
       const wrapped = `${quoted.slice(0, -1)},"b":${filler(maxMessageBytes - 20 - quoted.length)}}`;
-      for (const each of [body, wrapped, `${body},`]) {
+      for (const each of [body, wrapped]) {
         expect(problemOf(each)).toBeUndefined();
         const masked = withoutFields(each, names);
         expect(masked.fields).toEqual(['key']);

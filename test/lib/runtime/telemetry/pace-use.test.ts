@@ -167,10 +167,3 @@ test('a table that cannot be written is told, and stops nothing', async () => {
     ['the calls of the platform could not be written down', { error: 'AccessDeniedException' }],
   ]);
 });
-
-test('a table that does not answer is not waited for', async () => {
-  await tables.fault({ action: 'UpdateItem', name: table, hang: true, times: 1 });
-  const one = container();
-  await one.invoked('normal', [200]);
-  expect(one.warnings).toHaveLength(1);
-});
