@@ -1,38 +1,115 @@
-import { expect, test } from 'vitest';
+import { readFile } from 'node:fs/promises';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { writtenPart } from '../documents.ts';
-import { bench, spreadOf, startDriver, tableOf, timesLimited, tiny } from './bench.ts';
+import { bench } from './bench.ts';
+import { startDriver } from './drivers.ts';
+import { atMostTimes } from './figures.ts';
+import { ours, raw, team } from './messages.ts';
+import { floorsOf, markdownOf, type Results, summaryOf } from './report.ts';
+import { tiny } from './scale.ts';
+import { spreadOf } from './statistics.ts';
 
-test('each part is measured, printed and has its row in the table', { tags: ['long'] }, async () => {
+describe('the benchmarks, in their smallest form', { tags: ['long'] }, () => {
+  let results: Results;
   const printed: string[] = [];
-  const rows = await bench(tiny, { print: (text) => printed.push(text) });
-  expect(rows).toHaveLength(15);
-  for (const { what, measured } of rows) {
-    expect(Number.isFinite(measured.median), what).toBe(true);
-    expect(printed.some((text) => text.includes(what))).toBe(true);
-  }
-  const columnsIn = (table: string) => (table.match(/^\| .* \|$/gm) ?? []).map((row) => row.split('|')[2]);
-  expect(columnsIn(writtenPart('benchmarks')).slice(2)).toEqual(columnsIn(tableOf(rows, [1])).slice(2));
-});
 
-test('a ratio is that of neighbours, so that a slow moment of the machine does not decide', () => {
-  expect(spreadOf([9, 1, 3, 2, 4])).toEqual({ median: 3, low: 2, high: 4 });
-  const values = [
-    [10, 100, 11],
-    [10, 100, 10],
-  ] as const;
-  expect(timesLimited('', [1.05, 'peer'], values)).toMatchObject({
-    measured: { median: 1 },
-    holds: true,
+  beforeAll(async () => {
+    results = await bench(tiny, (text) => printed.push(text));
   });
-  expect(timesLimited('', [0.95, 'peer'], values).holds).toBe(false);
+
+  test('each part is measured, told and written', () => {
+    const titles = [
+      'A message',
+      'A cold start',
+      'An upload of 1 MiB',
+      'Growth',
+      'A connection of its own',
+      'The SIS’ ids',
+      'A command',
+    ];
+    expect(results.sections.map(({ title }) => title)).toEqual(titles);
+    expect(printed.map((text) => text.trim().split('\n')[0])).toEqual(titles);
+    for (const title of titles) expect(markdownOf(results)).toContain(`## ${title}`);
+  });
+
+  test('a message has its peers beside it, with and without the ledger', () => {
+    const figures = results.sections[0]?.figures ?? [];
+    expect(figures).toHaveLength(8);
+    for (const { values } of figures) expect(Object.keys(values).sort()).toEqual([ours, raw, team].sort());
+  });
+
+  test('every value is a number', () => {
+    const values = results.sections.flatMap(({ figures }) =>
+      figures.flatMap((each) => Object.values(each.values)),
+    );
+    expect(values.length).toBeGreaterThan(60);
+    for (const { low, median, high } of values) {
+      expect(low).toBeGreaterThanOrEqual(0);
+      expect(median).toBeGreaterThanOrEqual(low);
+      expect(high).toBeGreaterThanOrEqual(median);
+    }
+  });
+
+  test('every floor is told with what was measured', () => {
+    expect(floorsOf(results).map(({ name }) => name)).toEqual([
+      `≤ 2.2 × ${raw}`,
+      `≤ 0.25 × ${team}`,
+      '≥ 1,584 messages/s',
+      `≤ 1.5 × ${raw}`,
+      `≤ 0.35 × ${team}`,
+      `≤ 2.2 × ${raw}`,
+      `≤ 0.25 × ${team}`,
+      `≤ 1.5 × ${raw}`,
+      `≤ 0.35 × ${team}`,
+      `grade-push ≤ 0.5 × ${team}`,
+      '≤ 80 MB',
+      'within ± 10 %',
+      'within ± 10 %',
+      'the SIS’ ids add ≤ 30 µs',
+      '`--version` ≤ 250 ms',
+      '`--version` ≤ 4 × an empty Node',
+      '`letters list` ≤ 700 ms',
+      '`letters list` ≤ 20 × an empty Node',
+      '`status` ≤ 700 ms',
+    ]);
+    for (const { name, measured } of floorsOf(results)) {
+      expect(Number.isFinite(measured.median)).toBe(true);
+      expect(printed.join('\n')).toContain(`${name}: `);
+    }
+  });
+
+  test('test/README.md has a line for each of them', () =>
+    expect(summaryOf(results).match(/\| (holds|\*\*does not hold\*\*) \|$/gm)).toHaveLength(19));
 });
 
-test.each([
-  ['1 of 1 messages failed', 'export const handler = async () => ({ batchItemFailures: [{}] })'],
-  ['broken', 'throw new Error("broken")'],
-])('what fails is not measured: %s', async (complaint, code) => {
-  const driver = startDriver({ module: `data:text/javascript,${code}`, env: {} });
-  const asked = driver.ask({ kind: 'grade-push', messages: 1, batchSize: 1 });
-  await expect(asked).rejects.toThrow(complaint);
-  await driver.close();
+test('test/README.md shows the results that are kept', async () => {
+  const kept: Results = JSON.parse(await readFile(new URL('results/bench.json', import.meta.url), 'utf8'));
+  expect(writtenPart('benchmarks')).toBe(summaryOf(kept));
+});
+
+describe('what is compared', () => {
+  test('is the middle of the repeats, and the quartiles', () =>
+    expect(spreadOf([9, 1, 3, 2, 4])).toEqual({ median: 3, low: 2, high: 4 }));
+
+  test('holds by the ratios of neighbours, so that a slow moment of the machine does not decide', () => {
+    const compared = { peer: 'peer', ours: [10, 100, 11], theirs: [10, 100, 10] };
+    expect(atMostTimes(1.05, compared)).toMatchObject({ measured: { median: 1 }, holds: true });
+    expect(atMostTimes(0.95, compared)).toMatchObject({ holds: false });
+  });
+
+  test('is nothing that failed', async () => {
+    const refusing =
+      'data:text/javascript,export const handler = async () => ({ batchItemFailures: [{ itemIdentifier: "1" }] })';
+    const driver = startDriver({ module: refusing, env: {} });
+    await expect(driver.ask({ kind: 'grade-push', messages: 1, batchSize: 1 })).rejects.toThrow(
+      '1 of 1 messages failed',
+    );
+    await driver.close();
+  });
+
+  test('is nothing that ended', async () => {
+    const driver = startDriver({ module: 'data:text/javascript,throw new Error("broken")', env: {} });
+    await expect(driver.ask({ kind: 'grade-push', messages: 1, batchSize: 1 })).rejects.toThrow('broken');
+    await driver.close();
+  });
 });
