@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { startStack } from '../local/stack.ts';
+import { atMost, atMostTimes, type Floor, type Section, spreadsOf } from './figures.ts';
+
+export type CommandScale = { rounds: number };
+
+const bin = resolve(import.meta.dirname, '../../lib/show/cli/sis-relay.js');
+const empty = 'an empty Node';
+
+/** What ends a process tells what CPU it took, and nothing that costs more than a millisecond. */
+const meter = ['--require', resolve(import.meta.dirname, 'cpu.cjs')];
+
+/** Those that ask nobody, and those that ask the stack on this machine, which runs in this process. */
+const alone = ['--version', '--help', 'letters list --nope', 'completion bash'];
+const asking = ['letters list', 'letters groups', 'status'];
+
+/** The CPU of the command `sis-relay`, beside a Node that does nothing. */
+export const measureCommand = async ({ rounds }: CommandScale): Promise<Section> => {
+  const folder = await mkdtemp(join(tmpdir(), 'sis-relay-bench-'));
+  const stack = await startStack({ functions: false });
+  const file = join(folder, 'stack.json');
+  await writeFile(file, JSON.stringify(stack.description));
+  const measured = new Map([empty, ...alone, ...asking].map((name): [string, number[]] => [name, []]));
+  try {
+    for (let round = 0; round <= rounds; round += 1)
+      for (const [name, all] of measured) {
+        const words = name === empty ? ['-e', ''] : [bin, ...name.split(' ')];
+        const cpuMs = await cpuOf([...words, ...(asking.includes(name) ? ['--stack', file] : [])]);
+        // The first time Node compiles what it keeps for the others.
+        if (round > 0) all.push(cpuMs);
+      }
+  } finally {
+    await stack.close();
+    await rm(folder, { recursive: true });
+  }
+  const valuesOf = (names: string[]) =>
+    Object.fromEntries(names.map((name) => [name, measured.get(name) ?? []]));
+  const figure = (name: string, names: string[], floors: Floor[]) => ({
+    ...{ name, unit: 'ms' as const, floors },
+    values: spreadsOf(valuesOf([empty, ...names])),
+  });
+  const within = (limitMs: number, name: string) =>
+    atMost(limitMs, `\`${name}\` ≤ ${limitMs} ms`, measured.get(name) ?? []);
+  const times = (limit: number, name: string) => {
+    const compared = { ours: measured.get(name) ?? [], theirs: measured.get(empty) ?? [] };
+    const floor = atMostTimes(limit, { peer: empty, ...compared });
+    return { ...floor, name: `\`${name}\` ${floor.name}` };
+  };
+  return {
+    title: 'A command',
+    about:
+      'A process of its own each time, npx not counted, and what Node keeps of the sources is there. The stack that some ask ' +
+      'is that of `npm run local`, without functions and letters, in another process.',
+    figures: [
+      figure('CPU, asking nobody', alone, [within(250, '--version'), times(4, '--version')]),
+      figure('CPU, asking the stack', asking, [
+        within(700, 'letters list'),
+        times(20, 'letters list'),
+        within(700, 'status'),
+      ]),
+    ],
+  };
+};
+
+const cpuOf = async (words: string[]): Promise<number> => {
+  const child = spawn(process.execPath, [...meter, ...words], {
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH },
+  });
+  const [told, complaints, [status]] = await Promise.all([
+    text(child.stdio[3] as NodeJS.ReadableStream),
+    text(child.stderr as NodeJS.ReadableStream),
+    once(child, 'exit'),
+  ]);
+  // 1: there are no letters. 2: the option that there is not.
+  if (status > (words.includes('--nope') ? 2 : 1)) throw new Error(`${words.join(' ')}: ${complaints}`);
+  return Number(told);
+};

@@ -1,0 +1,52 @@
+import { functionNames } from '../../esbuild.config.ts';
+import type { ColdStartScale } from './cold-start.ts';
+import type { CommandScale } from './command.ts';
+import type { GrowthScale } from './growth.ts';
+import type { LookUpsScale } from './look-ups.ts';
+import type { MessagesScale } from './messages.ts';
+import type { OwnConnectionScale } from './own-connection.ts';
+import type { UploadScale } from './upload.ts';
+
+/** How much of everything is measured. */
+export type Scale = {
+  messages: MessagesScale;
+  coldStart: ColdStartScale;
+  upload: UploadScale;
+  growth: GrowthScale;
+  ownConnection: OwnConnectionScale;
+  lookUps: LookUpsScale;
+  command: CommandScale;
+};
+
+/** What test/README.md shows: under five minutes on two cores. */
+export const full: Scale = {
+  messages: { launches: 3, rounds: 10, warmUps: 30, messages: { 0: 500, 20: 200 } },
+  coldStart: { functions: functionNames, repeats: 9 },
+  upload: { bytes: 2 ** 30, repeats: 3 },
+  growth: { sizes: [100, 1_000, 10_000, 100_000] },
+  ownConnection: { rounds: 8, warmUps: 2, calls: 300 },
+  lookUps: { rounds: 9, users: 20_000 },
+  command: { rounds: 10 },
+};
+
+/** A first look, under a minute. */
+export const quick: Scale = {
+  messages: { launches: 1, rounds: 6, warmUps: 5, messages: { 0: 1_000, 20: 200 } },
+  coldStart: { functions: ['grade-push'], repeats: 5 },
+  upload: { bytes: 2 ** 28, repeats: 1 },
+  growth: { sizes: [100, 1_000, 10_000] },
+  ownConnection: { rounds: 3, warmUps: 1, calls: 200 },
+  lookUps: { rounds: 5, users: 20_000 },
+  command: { rounds: 5 },
+};
+
+/** As little as runs through all of it. */
+export const tiny: Scale = {
+  messages: { launches: 1, rounds: 1, warmUps: 0, messages: { 0: 10, 20: 10 } },
+  coldStart: { functions: ['grade-push'], repeats: 1 },
+  upload: { bytes: 2 ** 20, repeats: 1 },
+  growth: { sizes: [10, 100] },
+  ownConnection: { rounds: 1, warmUps: 0, calls: 3 },
+  lookUps: { rounds: 1, users: 100 },
+  command: { rounds: 1 },
+};
