@@ -90,7 +90,7 @@ describe('a success in another shape', () => {
       message: expect.stringMatching(
         /the answer carries nothing; and it cannot be seen whether it was done: .*403/,
       ),
-      detail: expect.stringMatching(/expected: \{ OrgUnitId: number, UserId: number, RoleId: number, … \}$/),
+      detail: 'the answer carries nothing',
     });
   });
 });

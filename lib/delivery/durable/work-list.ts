@@ -78,6 +78,8 @@ type Outcome<Item, Sum> = {
   laterSeconds: number;
   /** One of these may have crashed the function. */
   suspects: Task<Item>[][];
+  /** When the platform last answered. A replay does not run the steps of an earlier pass again: it knows their results alone. */
+  answeredMs: number;
 };
 
 /** Processes all items, and repeats those that fail for now until they succeed or are given up. */
@@ -100,6 +102,7 @@ export const workThrough = async <Item, Sum>(
     for (const chunk of outcomes.flatMap(({ suspects }) => suspects))
       outcomes.push(await isolate(chunk, { pass, state, engine }));
     for (const outcome of outcomes) list.add(sum, outcome.sum);
+    state.answeredMs = Math.max(state.answeredMs, ...outcomes.map(({ answeredMs }) => answeredMs));
     tasks = outcomes.flatMap(({ later }) => later);
     const seconds = Math.max(...outcomes.map(({ laterSeconds }) => laterSeconds));
     if (tasks.length > 0) await engine.wait(`before pass ${pass + 1}`, seconds);
@@ -113,7 +116,9 @@ const workOn = async <Item, Sum>(
   chunk: Task<Item>[],
   { pass, state, engine }: Pass<Item, Sum>,
 ): Promise<Outcome<Item, Sum>> => {
-  const outcome: Outcome<Item, Sum> = { sum: state.list.noSum(), later: [], laterSeconds: 0, suspects: [] };
+  const outcome: Outcome<Item, Sum> = {
+    ...{ sum: state.list.noSum(), later: [], laterSeconds: 0, suspects: [], answeredMs: 0 },
+  };
   let tasks = chunk;
   for (let attempt = 1; tasks.length > 0; attempt += 1) {
     const now = { tasks, attempt, pass };
@@ -166,6 +171,7 @@ const addTo = <Item, Sum>(
   list.add(outcome.sum, other.sum);
   outcome.later.push(...other.later);
   outcome.laterSeconds = Math.max(outcome.laterSeconds, other.laterSeconds);
+  outcome.answeredMs = Math.max(outcome.answeredMs, other.answeredMs);
 };
 
 const stepNameOf = <Item, Sum>(tasks: Task<Item>[], { nameOf }: WorkList<Item, Sum>): string => {
@@ -187,7 +193,6 @@ type ChunkResult<Item, Sum> = Omit<Outcome<Item, Sum>, 'suspects'> & {
   /** Items to continue after a pause: one that the platform asked for, or until the next invocation. */
   again: Task<Item>[];
   pauseSeconds: number;
-  answeredMs: number;
 };
 
 /** Gives items turns until the time is over or all must pause. */

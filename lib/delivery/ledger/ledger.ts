@@ -88,6 +88,9 @@ export type LedgerOptions = {
 /** Number of resources whose last ending is remembered: messages in this container need not wait for those leases. */
 const maxRemembered = 10_000;
 
+/** Other containers may write each time; without an end this would take the whole invocation. */
+const maxReads = 20;
+
 const nothingKnown = (claimId: string): Item => ({
   claimId,
   leaseMs: 0,
@@ -408,13 +411,15 @@ export const createLedger = ({ table, graceMs, hiddenMs, openOf, warn, nowMs }: 
       // An attempt on the same resource that ends meanwhile would write back what it found there.
       await takeTurn(entry.resource);
       try {
-        for (;;) {
+        for (let reads = 0; reads < maxReads; reads += 1) {
           const found = await table.read(entry.resource);
           if (found === undefined) return false;
           const known = knownOf(found, ended.get(entry.resource));
           if (await recordReturn(known, entry))
             return judge(known.item, entry, { nowMs: nowMs(), isolated: false, hiddenMs }).kind === 'isolate';
         }
+        // The claim that follows tries again.
+        return false;
       } finally {
         endTurn(entry.resource);
       }

@@ -81,6 +81,7 @@ const engineIn = ({ deadly = -1 }: World) => {
     const over = job.finally(() => {
       isOver = true;
     });
+    over.catch(() => {});
     while (!isOver) {
       await setImmediate();
       if (underWay.size > 0 || sleepers.length === 0) continue;
@@ -266,4 +267,43 @@ test('of a step, so many items are under way at once; those that were not begun 
   expect(turns.slice(0, 3)).toEqual([0, 1, 2].map((item) => [item, first]));
   expect(turns.slice(-2).map(([, operations]) => operations)).toEqual([pauseAndSecond, pauseAndSecond]);
   expect(engine.operations()).toBe(pauseAndSecond);
+});
+
+test('a later pass knows when the platform last answered, though its execution begins anew after a wait', async () => {
+  const results = new Map<string, unknown[]>();
+  /** As AWS' engine: what has a result is not run again. `until`: the wait in which the invocation ends. */
+  const replaying = (engine: Engine, until?: string): Engine => ({
+    ...engine,
+    map: async (name, items, options) => {
+      const known = results.get(name) ?? (await engine.map(name, items, options));
+      results.set(name, JSON.parse(JSON.stringify(known)));
+      return known as never;
+    },
+    wait: async (name) => {
+      if (name === until) throw new Error('the invocation ends');
+    },
+  });
+  const { engine, until } = engineIn({ answer: () => 'had' });
+  const { services } = runWith({} as PlatformClient);
+  let failures = 2;
+  const list: WorkList<number, number[]> = {
+    ...{ what: 'a test', nameOf: () => 'items', minPerStep: 10, maxWaitMs: 3 * hour },
+    noSum: () => [],
+    add: (sum, more) => void sum.push(...more),
+    inStep: ({ sum }, work) =>
+      work(async (item) => {
+        // All but the last take more than four hours.
+        if (item < 2) vi.setSystemTime(Date.now() + 2.1 * hour);
+        const failure = failureOf(new MessageFailure('unavailable', 'later'));
+        if (item === 2 && failures-- > 0) return { left: item, answered: false, failure };
+        sum.push(item);
+        return { answered: true };
+      }),
+    giveUp: () => expect.unreachable(),
+    concurrency: { steps: 1, items: 1 },
+  };
+  const begun = (its: Engine) =>
+    until(workThrough([0, 1, 2], list, { run: { engine: its, services }, startedMs: 0 }));
+  await expect(begun(replaying(engine, 'before pass 2'))).rejects.toThrow('the invocation ends');
+  expect(await begun(replaying(engine))).toEqual([0, 1, 2]);
 });
