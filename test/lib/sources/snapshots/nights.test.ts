@@ -315,6 +315,35 @@ const bulks: University[] = [
     }),
   ),
   {
+    title: 'takes the later time of two records that agree about a grade, and puts nothing older over it',
+    exports: (sis) => {
+      const on = (user: string, score: string, day: number) =>
+        result('essay', user, score, { dateLastModified: `2026-10-${day}T09:00:00Z` });
+      const users = [...changed(sis.users, 'u-ada', deleted), { sourcedId: 'u-ada-2', username: 'ada' }];
+      return {
+        2: { users, results: [on('ada', '19', 11), on('ada-2', '19', 20)] },
+        3: { users, results: [on('ada-2', '7', 15)] },
+      };
+    },
+    expected: ({ held, refused }) => {
+      expect(held(3)).toContain('BIO-101/Essay ada 19');
+      expect(refused(3)).toHaveLength(1);
+    },
+  },
+  {
+    title: 'with a day alone for a change sends it, though a time of the same day was accepted',
+    exports: () => {
+      const scored = (score: string, dateLastModified: string): Sis => ({
+        results: [result('essay', 'ada', score, { dateLastModified })],
+      });
+      return { 1: scored('9', '2026-10-20T11:00:00Z'), 2: scored('6', '2026-10-20') };
+    },
+    expected: ({ held, refused }) => {
+      expect(held(2)).toContain('BIO-101/Essay ada 6');
+      expect(refused(2)).toEqual([]);
+    },
+  },
+  {
     title: 'with a day alone for a change sends it as of when it was dropped',
     exports: () => ({
       2: { results: [result('essay', 'ada', '5', { dateLastModified: at(2).slice(0, 10) })] },
