@@ -244,28 +244,31 @@ export const hasOwnStore = (settings: Pick<Settings, 'AWS_ENDPOINT_URL' | 'AWS_E
 
 type Environment = Record<string, string | undefined>;
 
-/** @throws Error naming each setting that is missing or wrong. */
-const reading =
-  <Checked>(schema: z.ZodType<Checked>) =>
-  (environment: Environment): Checked => {
-    const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-    const parsed = schema.safeParse(given);
-    if (parsed.success) return parsed.data;
-    const problems = parsed.error.issues.map((issue) =>
-      given[String(issue.path[0])] === undefined
-        ? `${issue.path.join('.')} is missing`
-        : `${issue.path.join('.')}: ${issue.message}`,
-    );
-    throw new Error(`The function's settings are not valid: ${problems.join('; ')}`);
-  };
+export const settingsFrom = (environment: Environment) => checked(settingsSchema, environment);
+export const refreshSettingsFrom = (environment: Environment) => checked(refreshSettingsSchema, environment);
+export const exportSettingsFrom = (environment: Environment) => checked(exportSettingsSchema, environment);
+export const snapshotSettingsFrom = (environment: Environment) =>
+  checked(snapshotSettingsSchema, environment);
 
-export const settingsFrom = reading(settingsSchema);
-export const refreshSettingsFrom = reading(refreshSettingsSchema);
-export const exportSettingsFrom = reading(exportSettingsSchema);
-export const snapshotSettingsFrom = reading(snapshotSettingsSchema);
-export const pollSettingsFrom = reading(pollSettingsSchema);
-export const crosswalkSettingsFrom = reading(crosswalkSettingsSchema);
-export const reconcileSettingsFrom = reading(reconcileSettingsSchema);
-const overridesFrom = reading(settingsSchema.pick({ PLATFORM_OPERATIONS: true }));
+export const pollSettingsFrom = (environment: Environment) => checked(pollSettingsSchema, environment);
+export const crosswalkSettingsFrom = (environment: Environment) =>
+  checked(crosswalkSettingsSchema, environment);
+
+export const reconcileSettingsFrom = (environment: Environment) =>
+  checked(reconcileSettingsSchema, environment);
+
 export const operationOverridesFrom = (environment: Environment) =>
-  overridesFrom(environment).PLATFORM_OPERATIONS;
+  checked(settingsSchema.pick({ PLATFORM_OPERATIONS: true }), environment).PLATFORM_OPERATIONS;
+
+/** @throws Error naming each setting that is missing or wrong. */
+const checked = <Checked>(schema: z.ZodType<Checked>, environment: Environment): Checked => {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) =>
+    given[String(issue.path[0])] === undefined
+      ? `${issue.path.join('.')} is missing`
+      : `${issue.path.join('.')}: ${issue.message}`,
+  );
+  throw new Error(`The function's settings are not valid: ${problems.join('; ')}`);
+};

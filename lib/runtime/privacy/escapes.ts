@@ -1,38 +1,60 @@
-/** A text as it was read. For each of its UTF-16 units: where what it stands for begins in the original, and where that ends. */
-export type Read = { read: string; from: number[]; to: number[] };
+/** A part of a text: where it begins in what was read and in the original. `length`: it stands for so many characters; else it is unchanged. */
+type Part = { at: number; original: number; length?: number };
 
-/** Replaces what a pattern finds, and keeps the places. */
-export const rewritten = (text: string, pattern: RegExp, signsOf: (found: string) => Sign[]): Read => {
+/** What was read of a text, and the place in the original of each of its UTF-16 units: from (inclusive), to (exclusive). */
+export type Read = { read: string; from(at: number): number; to(at: number): number };
+
+export const createRead = () => {
   const pieces: string[] = [];
-  const [from, to]: [number[], number[]] = [[], []];
-  let done = 0;
-  const keep = (end: number): void => {
-    pieces.push(text.slice(done, end));
-    for (; done < end; done += 1) {
-      from.push(done);
-      to.push(done + 1);
-    }
+  const parts: Part[] = [];
+  let [at, original] = [0, 0];
+  const add = (piece: string, length?: number): void => {
+    if (piece !== '') parts.push({ at, original, ...(length !== undefined && { length }) });
+    pieces.push(piece);
+    at += piece.length;
+    original += length ?? piece.length;
   };
-  for (const { 0: found, index } of text.matchAll(pattern)) {
-    keep(index);
-    for (const { sign, length } of signsOf(found)) {
-      pieces.push(sign);
-      for (let unit = 0; unit < sign.length; unit += 1) {
-        from.push(done);
-        to.push(done + length);
-      }
-      done += length;
+  /** The last part that begins at or before this place. */
+  const partAt = (place: number): Part => {
+    let [low, high] = [0, parts.length];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if ((parts[middle]?.at ?? 0) <= place) low = middle;
+      else high = middle;
     }
-  }
-  keep(text.length);
-  return { read: pieces.join(''), from, to };
+    return parts[low] ?? { at: 0, original: 0 };
+  };
+  return {
+    add,
+    end: (): Read => ({
+      read: pieces.join(''),
+      from: (place) => {
+        const { at, original, length } = partAt(place);
+        return length === undefined ? original + place - at : original;
+      },
+      to: (place) => {
+        const { at, original, length } = partAt(place);
+        return original + (length ?? place - at + 1);
+      },
+    }),
+  };
 };
 
 /**
  * Decodes escapes: `%C3%BC`, `%25C3%25BC` and `%FC`, `\u00fc` and `\n`, `&uuml;`, `&#252;` and `&#xFC;`, `=C3=BC`. Tags are
  * removed; an entity that is not a letter becomes a space.
  */
-export const undone = (text: string): Read => rewritten(text, escapes, signsIn);
+export const undone = (text: string): Read => {
+  const { add, end } = createRead();
+  let done = 0;
+  for (const { 0: written, index } of text.matchAll(escapes)) {
+    add(text.slice(done, index));
+    for (const { sign, length } of signsIn(written)) add(sign, length);
+    done = index + written.length;
+  }
+  add(text.slice(done));
+  return end();
+};
 
 /** The same without the places: for long texts. */
 export const readAs = (text: string): string =>

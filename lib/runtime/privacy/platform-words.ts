@@ -1,5 +1,5 @@
 import { hidden } from '../../message/hidden.ts';
-import { type Read, readAs, rewritten, undone } from './escapes.ts';
+import { createRead, type Read, readAs, undone } from './escapes.ts';
 import { hiddenIn } from './shown-message.ts';
 import { plainSign, tokens, type Vocabulary, vocabularyOf } from './vocabulary.ts';
 
@@ -16,22 +16,25 @@ export const maskedText = (text: string, body: string): string => {
   let rest = '';
   let done = 0;
   for (const { at, length } of found) {
-    const begin = from[at] ?? 0;
+    const begin = from(at);
     if (begin >= done) rest += text.slice(done, begin) + hidden;
-    done = Math.max(done, to[at + length - 1] ?? 0);
+    done = Math.max(done, to(at + length - 1));
   }
   return rest + text.slice(done);
 };
 
 /** The same text in plain characters; each keeps the place of the one that it stands for. */
 const inPlainSigns = (given: Read): Read => {
-  const plain = (sign: string) => [{ sign: plainSign(sign), length: sign.length }];
-  const { read, from, to } = rewritten(given.read, /[^\0-\x7f]/gu, plain);
-  return {
-    read,
-    from: from.map((at) => given.from[at] ?? 0),
-    to: to.map((at) => given.to[at - 1] ?? 0),
-  };
+  const { add, end } = createRead();
+  let done = 0;
+  for (const { 0: sign, index } of given.read.matchAll(/[^\0-\x7f]/gu)) {
+    add(given.read.slice(done, index));
+    add(plainSign(sign), sign.length);
+    done = index + sign.length;
+  }
+  add(given.read.slice(done));
+  const { read, from, to } = end();
+  return { read, from: (at) => given.from(from(at)), to: (at) => given.to(to(at) - 1) };
 };
 
 type Place = { at: number; length: number };

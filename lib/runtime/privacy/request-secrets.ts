@@ -90,8 +90,8 @@ export const withoutEchoes = (text: string, words: readonly string[]): string =>
   for (let at = echoes.indexOf(1); at >= 0; ) {
     const next = echoes.indexOf(0, at);
     const end = next < 0 ? echoes.length : next;
-    rest += `${read.slice(from, signs.from[places[at] ?? 0])}…`;
-    from = signs.to[places[end - 1] ?? 0] ?? 0;
+    rest += `${read.slice(from, signs.from(places[at] ?? 0))}…`;
+    from = signs.to(places[end - 1] ?? 0);
     at = echoes.indexOf(1, end);
   }
   return rest + read.slice(from);
