@@ -23,11 +23,18 @@ export const conditionOn = ({ user, orgUnit }: About): Condition | undefined => 
   };
 };
 
-/** All records of a list, or those of some kinds, in no order. @throws if the table cannot be read. */
+type ListOptions = {
+  /** Default: all. */
+  kinds?: readonly string[] | undefined;
+  condition?: Condition | undefined;
+  signal?: AbortSignal;
+};
+
+/** All records of a list that meet the condition, or those of some kinds, in no order. @throws if the table cannot be read. */
 export const listed = async (
   table: DeskTable,
   list: List,
-  { kinds, signal }: { kinds?: readonly string[] | undefined; signal?: AbortSignal } = {},
+  { kinds, condition, signal }: ListOptions = {},
 ): Promise<DeskRecord[]> => {
   const places = kinds === undefined ? [''] : [...new Set(kinds)].map((kind) => `${kind} `);
   const found: DeskRecord[] = [];
@@ -36,10 +43,12 @@ export const listed = async (
       TableName: table.table,
       IndexName: listIndex,
       KeyConditionExpression: `#list = :list${place && ' AND begins_with(#place, :place)'}`,
-      ExpressionAttributeNames: { '#list': 'list', ...(place && { '#place': 'place' }) },
+      ...(condition && { FilterExpression: condition.text }),
+      ExpressionAttributeNames: { '#list': 'list', ...(place && { '#place': 'place' }), ...condition?.names },
       ExpressionAttributeValues: valuesOf({
         ':list': `${list}.${shard}`,
         ...(place && { ':place': place }),
+        ...condition?.values,
       }),
     };
     for await (const items of pages(table, 'Query', { input, signal }))

@@ -1,4 +1,4 @@
-import { listed, recordsOf } from '../../../delivery/letters/read-records.ts';
+import { type Condition, conditionOn, listed, recordsOf } from '../../../delivery/letters/read-records.ts';
 import type { DeskRecord, DeskTable, LetterRecord, List } from '../../../delivery/letters/record.ts';
 import { type Ending, endRecord } from '../../../delivery/letters/write-record.ts';
 import { awsTroubleIn, errorName } from '../../../runtime/aws/error.ts';
@@ -42,12 +42,49 @@ export const listingOf = <Of extends DeskRecord>(records: readonly Of[]) => {
   };
 };
 
+type Reading = {
+  filter: Filter;
+  /** Only what matches is wanted: causes are distinguished among all records. */
+  isNarrow?: boolean;
+  signal: AbortSignal;
+};
+
 /** The records of a list, of the filter's kinds. Nothing is received from a queue. @throws if the table cannot be read. */
 export const readListing = async (
   target: Target,
   list: List,
-  { filter, signal }: { filter: Filter; signal: AbortSignal },
-) => listingOf(await listed(deskOf(target), list, { kinds: filter.kind, signal }).catch(refusedReading));
+  { filter, isNarrow = false, signal }: Reading,
+) => {
+  const condition = isNarrow && filter.cause === undefined ? conditionOf(filter) : undefined;
+  const options = { kinds: filter.kind, condition, signal };
+  return listingOf(await listed(deskOf(target), list, options).catch(refusedReading));
+};
+
+/** The conditions that DynamoDB can check by itself; `matches` decides. */
+const conditionOf = (filter: Filter): Condition | undefined => {
+  const { function: functions, since, until, minReplays, maxReplays } = filter;
+  const about = conditionOn(filter);
+  const values: Condition['values'] = { ...about?.values };
+  const names: Condition['names'] = { ...about?.names };
+  const texts = about === undefined ? [] : [about.text];
+  const compare = (name: string, operator: string, value: string | number | undefined): void => {
+    if (value === undefined) return;
+    const at = texts.length;
+    names[`#f${at}`] = name;
+    values[`:f${at}`] = value;
+    texts.push(`#f${at} ${operator} :f${at}`);
+  };
+  compare('atMs', '>=', since);
+  compare('atMs', '<=', until);
+  compare('replays', '>=', minReplays);
+  compare('replays', '<=', maxReplays);
+  if (functions) {
+    names['#function'] = 'function';
+    for (const [at, each] of functions.entries()) values[`:function${at}`] = each;
+    texts.push(`#function IN (${functions.map((_, at) => `:function${at}`).join(', ')})`);
+  }
+  return texts.length === 0 ? undefined : { text: texts.join(' AND '), names, values };
+};
 
 /** States what a person must do if the lists cannot be read. The command itself reports problems of the operator's credentials. @throws */
 const refusedReading = (error: unknown): never => {
@@ -73,9 +110,14 @@ export type Found = ListCounts &
   };
 
 /** Finds letters in the lists, without touching the queue. @throws if the table cannot be read. */
-export const findLetters = async (target: Target, filter: Filter, signal: AbortSignal): Promise<Found> => {
+export const findLetters = async (
+  target: Target,
+  filter: Filter,
+  signal: AbortSignal,
+  isNarrow = false,
+): Promise<Found> => {
   const [listing, counts] = await Promise.all([
-    readListing(target, 'letter', { filter, signal }),
+    readListing(target, 'letter', { filter, isNarrow, signal }),
     target.deadLetterQueueUrl().then(async (url) => countsOf({ sqs: await target.sqs(), url })),
   ]);
   const found = listing as ReturnType<typeof listingOf<LetterRecord>>;
@@ -110,7 +152,7 @@ export const listLetters = async (
   { filter, limit }: { filter: Filter; limit: number },
   { signal }: { signal: AbortSignal },
 ): Promise<Listed> => {
-  const { letters, listed, queued } = await findLetters(target, filter, signal);
+  const { letters, listed, queued } = await findLetters(target, filter, signal, true);
   return { listed, queued, letters: letters.slice(0, limit).map(factsOf), matching: letters.length };
 };
 
