@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { JobStore } from '../../delivery/durable/store.ts';
-import { jsonIn } from '../../message/json.ts';
 import { unlessError } from '../../runtime/aws/error.ts';
 import { bucketOf } from '../stage/audit-log.ts';
 import { RefusedError } from '../stage/command-errors.ts';
@@ -13,7 +12,8 @@ type Ids = { prefix: string; signal: AbortSignal };
 export type ReviewBucket = Pick<JobStore, 'open' | 'writeJson' | 'addressOf'> & {
   /** Undefined if there is no such object. It needs no right to list the bucket. */
   openIfAny(key: string): Promise<Readable | undefined>;
-  /** Undefined if there is no such object, or it is not JSON. */
+  textIfAny(key: string): Promise<string | undefined>;
+  /** @throws SyntaxError if the object is no JSON: what was decided must not be taken for undecided. */
   jsonIfAny(key: string): Promise<unknown>;
   /** What is directly under the prefix, folders by their names, in order. */
   namesUnder(prefix: string, signal: AbortSignal): Promise<string[]>;
@@ -29,6 +29,10 @@ export const reviewBucketOf = async (target: Target): Promise<ReviewBucket> => {
   const { createJobStore } = await import('../../delivery/durable/store.ts');
   const store = createJobStore({ s3, bucket });
   const openIfAny = (key: string) => unlessError(missing, () => store.open(key));
+  const textIfAny = async (key: string): Promise<string | undefined> => {
+    const body = await openIfAny(key);
+    return body && text(body);
+  };
   const namesUnder = async (Prefix: string, signal: AbortSignal): Promise<string[]> => {
     const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3');
     const input = { Bucket: bucket, Prefix, Delimiter: '/' };
@@ -44,9 +48,10 @@ export const reviewBucketOf = async (target: Target): Promise<ReviewBucket> => {
     ...store,
     openIfAny,
     namesUnder,
+    textIfAny,
     jsonIfAny: async (key) => {
-      const body = await openIfAny(key);
-      return body && jsonIn(await text(body));
+      const json = await textIfAny(key);
+      return json === undefined ? undefined : JSON.parse(json);
     },
     idsIn: async (beginning, { prefix, signal }) =>
       (await namesUnder(`${prefix}${beginning}`, signal))

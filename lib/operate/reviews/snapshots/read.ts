@@ -47,12 +47,12 @@ export type ShownSnapshot = ProposedSnapshot & {
 };
 
 /** Undefined if it has no record, or one of an unknown version. */
-const recordIn = async ({ jsonIfAny }: ReviewBucket, id: string): Promise<SnapshotRecord | undefined> =>
-  snapshotRecord.safeParse(await jsonIfAny(recordKey(id))).data;
+const recordIn = async ({ textIfAny }: ReviewBucket, id: string): Promise<SnapshotRecord | undefined> =>
+  snapshotRecord.safeParse(jsonIn((await textIfAny(recordKey(id))) ?? '')).data;
 
 /** The snapshot with which a file of this key is compared. */
-const acceptedIn = async ({ jsonIfAny }: ReviewBucket, key: string): Promise<string | undefined> => {
-  const { id } = Object((await jsonIfAny(acceptedKeyOf(key))) ?? {}) as { id?: unknown };
+const acceptedIn = async ({ textIfAny }: ReviewBucket, key: string): Promise<string | undefined> => {
+  const { id } = Object(jsonIn((await textIfAny(acceptedKeyOf(key))) ?? '') ?? {}) as { id?: unknown };
   return typeof id === 'string' ? id : undefined;
 };
 

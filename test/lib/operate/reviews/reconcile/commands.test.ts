@@ -308,6 +308,15 @@ describe('accept', () => {
     expect(again).toMatchObject({ status: 1, err: expect.stringMatching(/no group and no resource/) });
   });
 
+  test('that cannot be read is an error, and not taken for nothing that was accepted', async () => {
+    await write(reportOf(), []);
+    const key = `${acceptedPrefix}99991231T000000Z-0a1b2c3d.json`;
+    await putText(await bucket(), key, '{"findings":');
+    expect(await type('show')).toMatchObject({ status: 1, err: expect.stringContaining('JSON') });
+    await put(key, {});
+    expect(await type('show')).toMatchObject({ status: 0 });
+  });
+
   test('needs a reason', async () => {
     expect(await type('accept 00000000')).toMatchObject({ status: 2 });
   });
