@@ -125,15 +125,15 @@ export function deploy(template: Template) {
 
 export type Deployment = ReturnType<typeof deploy>;
 
-/** All alarms but those made of others, each with the metrics that it watches and what it makes of them. */
+/** All alarms but those made of others, each with the metrics that it watches. */
 export const alarmsIn = (deployment: Deployment): Alarm[] =>
   deployment.ofType('AWS::CloudWatch::Alarm').map(({ Metrics, ...alarm }) => {
-    if (Metrics === undefined) return { ...alarm, watched: [alarm], alive: undefined, expression: undefined };
+    if (Metrics === undefined) return { ...alarm, watched: [alarm], alive: undefined };
     const isAlive = ({ Id }: Properties) => Id === 'alive';
     const measured = ({ MetricStat: { Metric, ...how } }: Properties) => ({ ...Metric, ...how });
-    const [{ Expression: expression }, ...metrics] = Metrics as [Properties, ...Properties[]];
+    const [, ...metrics] = Metrics as [Properties, ...Properties[]];
     const watched = metrics.filter((each) => !isAlive(each)).map(measured);
-    return { ...alarm, watched, alive: metrics.filter(isAlive).map(measured)[0], expression };
+    return { ...alarm, watched, alive: metrics.filter(isAlive).map(measured)[0] };
   });
 
 type Alarm = Properties & {
@@ -141,5 +141,4 @@ type Alarm = Properties & {
   watched: Properties[];
   /** By its starts a schedule that is silent is told from a stage that is new. */
   alive: Properties | undefined;
-  expression: string | undefined;
 };

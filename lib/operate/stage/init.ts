@@ -1,9 +1,7 @@
 import type * as z from 'zod';
-import { platformUrl, version } from '../../runtime/aws/settings.ts';
+import { platformUrl, usualVersions, version } from '../../runtime/aws/settings.ts';
 import { functionNames } from './function-names.ts';
-import { unknownName } from './nearest.ts';
-import { addressProblem, stageProblem } from './template/parameters.ts';
-import { alwaysOn } from './template/template.ts';
+import { addressProblem, offProblem, stageProblem } from './template/parameters.ts';
 
 /** What a new stage is asked. The names, but for that of the stage, are settings of template/parameters.yml. */
 export type StageAnswers = Record<(typeof questions)[number]['name'], string>;
@@ -24,12 +22,6 @@ const problemBy =
 
 const regions = /^[a-z]{2}(-[a-z]+)+-\d$/;
 
-const offProblem = (answer: string): string | undefined => {
-  const names = functionNames().filter((name) => !alwaysOn.includes(name));
-  const unknown = answer.split(',').find((name) => answer !== '' && !names.includes(name));
-  return unknown === undefined ? undefined : unknownName('function', unknown, names);
-};
-
 export const questions = [
   { name: 'stage', text: 'Name of the stage', usual: 'prod', problem: stageProblem },
   {
@@ -48,13 +40,23 @@ export const questions = [
     text: 'Mail address for alarms',
     problem: (answer) => addressProblem('alarmEmail', answer, { examples: false }),
   },
-  { name: 'lpVersion', text: 'Version of the platform’s API lp', usual: '1.49', problem: problemBy(version) },
-  { name: 'leVersion', text: 'Version of the platform’s API le', usual: '1.82', problem: problemBy(version) },
+  {
+    name: 'lpVersion',
+    text: 'Version of the platform’s API lp',
+    usual: usualVersions.lp,
+    problem: problemBy(version),
+  },
+  {
+    name: 'leVersion',
+    text: 'Version of the platform’s API le',
+    usual: usualVersions.le,
+    problem: problemBy(version),
+  },
   {
     name: 'off',
     text: 'Functions that are not to be deployed, separated by commas',
     usual: '',
-    problem: offProblem,
+    problem: (answer) => offProblem(answer, functionNames()),
   },
 ] as const satisfies Question[];
 

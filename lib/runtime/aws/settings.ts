@@ -27,6 +27,8 @@ export const platformUrl = z
 
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 const count = z.coerce.number().int().positive();
+/** For which sis-relay was written. */
+export const usualVersions = { lp: '1.49', le: '1.82' };
 export const version = z.string().regex(/^\d+\.\d+$/, 'must be a version such as 1.49');
 const overrides = z
   .string()
@@ -54,8 +56,8 @@ const settingsSchema = z.object({
     .string()
     .regex(/^(\/[a-z0-9-]+)*$/, 'must be a path such as /svc/api')
     .default('/svc/api'),
-  PLATFORM_LP_VERSION: version.default('1.49'),
-  PLATFORM_LE_VERSION: version.default('1.82'),
+  PLATFORM_LP_VERSION: version.default(usualVersions.lp),
+  PLATFORM_LE_VERSION: version.default(usualVersions.le),
   PLATFORM_OPERATIONS: overrides.default({}),
   PLATFORM_CONNECT_TIMEOUT_MS: count.default(5_000),
   PLATFORM_HEADERS_TIMEOUT_MS: count.default(15_000),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { unknownName } from '../nearest.ts';
+import { itemsOf } from './cloudformation.ts';
 
 type Value = string | number | boolean;
 type Parameters = Record<string, Value>;
@@ -77,6 +78,16 @@ export const stageProblem = (stage: string): string | undefined =>
   /^[a-z0-9]{1,19}$/.test(stage)
     ? undefined
     : `The name of the stage, ${stage}, must have at most 19 characters, all lower-case letters or digits`;
+
+/** What keeps letters and the connection in order belongs to every stage. */
+const alwaysOn = ['dead-letter-replay', 'connection-check'];
+
+/** Names what is no function, or cannot be off. */
+export const offProblem = (off: string, functions: readonly string[]): string | undefined => {
+  const names = functions.filter((name) => !alwaysOn.includes(name));
+  const unknown = itemsOf(off).find((name) => !names.includes(name));
+  return unknown === undefined ? undefined : unknownName('function', unknown, names);
+};
 
 /** Names that belong to nobody. */
 const isExample = (name: string): boolean => /(^|[.@])example(\.(com|edu|net|org))?$/.test(name);

@@ -1,6 +1,5 @@
 import type { FunctionModule } from '../function-modules.ts';
 import { callingNames, functionNames, integrationNames } from '../function-names.ts';
-import { unknownName } from '../nearest.ts';
 import { type Alarms, alarmResources } from './alarms.ts';
 import {
   arnOf,
@@ -12,6 +11,7 @@ import {
   ref,
 } from './cloudformation.ts';
 import { dashboard } from './dashboard.ts';
+import { offProblem } from './parameters.ts';
 import { type Declared, type Rights, roleOf, roleResources } from './roles.ts';
 import { storageResources } from './storage.ts';
 
@@ -52,7 +52,9 @@ export const createTemplate = async (
   const found = await loadDeclared(functions);
   const all = Object.keys(functions);
   checkNames(all, found);
-  const off = offIn(options, functions);
+  const problem = offProblem(options.off, all);
+  if (problem !== undefined) throw new Error(`off: ${problem}`);
+  const off = itemsOf(options.off);
   for (const name of off) delete functions[name];
   const declared = found.filter(({ name }) => !off.includes(name));
   const { stage } = options;
@@ -82,17 +84,6 @@ export const createTemplate = async (
   };
   const urls = queued.map((name) => [`${queueOf(name)}Url`, { Value: ref(queueOf(name)) }]);
   return { Resources, Outputs: { ...Object.fromEntries(urls), ...shared.Outputs } };
-};
-
-/** What keeps letters and the connection in order belongs to every stage. */
-export const alwaysOn = ['dead-letter-replay', 'connection-check'];
-
-/** @throws Error naming what is no function, or cannot be off. */
-const offIn = ({ off }: Options, functions: Record<string, Stanza>): string[] => {
-  const names = Object.keys(functions).filter((name) => !alwaysOn.includes(name));
-  const unknown = itemsOf(off).find((name) => !names.includes(name));
-  if (unknown !== undefined) throw new Error(`off: ${unknownName('function', unknown, names)}`);
-  return itemsOf(off);
 };
 
 /** Leaves out what starts a function that is off. */
