@@ -3,7 +3,8 @@ import { type Failure, needsPerson } from '../../message/failure.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import { type Engine, isInterrupted, maxOperations } from './engine.ts';
-import { type Run, timeLeft } from './job.ts';
+import { timeLeft } from './in-steps.ts';
+import type { Run } from './job.ts';
 
 /** An item of a list, or the rest of it. */
 type Task<Item> = {
