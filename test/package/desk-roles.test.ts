@@ -185,6 +185,13 @@ describe('a reader', () => {
     expect(reader.done).toEqual([]);
   });
 
+  test('sees that the credential was not tried, and nothing that a refused one would show', async () => {
+    const [reader, operator] = [await type('reader', 'status'), await type('operator', 'status')];
+    expect(reader.said).toContain('was not looked at. This needs the role operator');
+    expect(reader.said).not.toMatch(/refuses|cannot be read/);
+    expect(operator.said).toContain('It accepts the service’s credential');
+  });
+
   test('sees how many a snapshot would remove, and not whom', async () => {
     const line = lines['snapshots show']();
     const [reader, operator] = [await type('reader', line), await type('operator', line)];

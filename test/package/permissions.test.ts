@@ -161,6 +161,8 @@ describe('a function with each kind of role', () => {
         'lambda:StopDurableExecution',
         'secretsmanager:CreateSecret',
         'secretsmanager:PutSecretValue',
+        // To queues whose letters are not replayed here.
+        'sqs:SendMessage',
       ]);
     });
   });
