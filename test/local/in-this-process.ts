@@ -1,5 +1,5 @@
 import type { Context, SQSEvent } from 'aws-lambda';
-import { durableHandler, type Job } from '../../lib/delivery/durable/job.ts';
+import { durableHandler, type Job } from '../../lib/delivery/durable/engine.ts';
 import { createJobStore } from '../../lib/delivery/durable/store.ts';
 import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import { createServices, type Services } from '../../lib/delivery/handle/services.ts';
