@@ -4,7 +4,7 @@ import { safeText } from '../../runtime/privacy/log-text.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
 import { actorIn } from './actor.ts';
 import { RefusedError } from './command-errors.ts';
-import { howToGetRole, needsRole, type Role, roleOf, type Verb } from './roles.ts';
+import { howToGetRole, needsRole, type Role, roleOf, roles, type Verb } from './roles.ts';
 import type { Target } from './target.ts';
 
 /** An operator's action, planned or done. */
@@ -92,6 +92,17 @@ export const createAudit = (target: Target, onRecorded: (recorded: Recorded) => 
 export const checkAudit = async (target: Target, role: Role): Promise<void> => {
   const line = { audit: 'check', at: new Date().toISOString(), who: target.who };
   await putAs(target, role, { key: 'audit/check', line });
+};
+
+/** The roles whose entries the caller may write; also those of which this is not known, as their entries will tell. */
+export const rolesOf = async (target: Target): Promise<ReadonlySet<Role>> => {
+  const refused = async (role: Role): Promise<boolean> =>
+    checkAudit(target, role).then(
+      () => false,
+      (error: unknown) => error instanceof RefusedError && errorName(error.cause) === 'AccessDenied',
+    );
+  const isRefused = await Promise.all(roles.map(async (role) => role !== 'reader' && (await refused(role))));
+  return new Set(roles.filter((_, at) => !isRefused[at]));
 };
 
 /** Entries of a role end with its name: its policy allows no others, so whoever lacks it is refused before anything is read or changed. */

@@ -6,9 +6,11 @@ import { setTimeout } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import { waitingGroups } from '../../operate/messages/waiting/waiting.ts';
 import { statusOf } from '../../operate/reviews/status.ts';
-import { type Audit, createAudit } from '../../operate/stage/audit.ts';
+import { actorOf } from '../../operate/stage/actor.ts';
+import { type Audit, createAudit, rolesOf } from '../../operate/stage/audit.ts';
 import { RefusedError } from '../../operate/stage/command-errors.ts';
 import { loadIntegrations } from '../../operate/stage/integrations.ts';
+import { roles as allRoles } from '../../operate/stage/roles.ts';
 import type { Target } from '../../operate/stage/target.ts';
 import { createApp } from './app.ts';
 import { createKept } from './cached-value.ts';
@@ -57,6 +59,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);
   const integrations = await loadIntegrations();
+  const [who, roles] = await Promise.all([actorOf(target), readOnly ? new Set(allRoles) : rolesOf(target)]);
   const { servers, port } = await listening(options.port);
   // Security: a random host name gives each console its own origin, so that data which an earlier server on this port left in the browser
   // do not apply. The name is secret, because browsers send the cookie to other ports of the same host.
@@ -78,7 +81,20 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
     },
   });
   const name = target.prefix.slice(0, -1);
-  const desk = { target, name, readOnly, integrations, audit, signal, lists, status, runs, session };
+  const desk = {
+    target,
+    name,
+    who,
+    roles,
+    readOnly,
+    integrations,
+    audit,
+    signal,
+    lists,
+    status,
+    runs,
+    session,
+  };
   let usedMs = Date.now();
   const app = createApp(desk, {
     ...{ host, sentence },

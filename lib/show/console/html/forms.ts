@@ -1,3 +1,4 @@
+import type { Role } from '../../../operate/stage/roles.ts';
 import type { Field, Form } from '../../views/view.ts';
 import { type Html, html } from './html.ts';
 
@@ -41,6 +42,10 @@ export const fieldOf = (field: Field): Html => {
     ? choice(field.choice, field.label, field)
     : textField(field.field, field.label, field);
 };
+
+/** A form that IAM would refuse. */
+export const locked = (role: Role, form: Html): Html =>
+  html`<fieldset class="locked" disabled>${form}</fieldset><p class="quiet">This needs the role ${role}.</p>`;
 
 export const formOf = ({ summary, ...form }: Form): Html =>
   summary === undefined

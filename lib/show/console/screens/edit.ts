@@ -16,6 +16,7 @@ import {
   filterFrom,
   formOf,
   htmlOf,
+  offered,
   reasonIn,
   render,
   runOn,
@@ -62,7 +63,7 @@ ${reasonField(true, revealed?.reason)}${checkbox('includeUncertain', lookedText)
       count === 0 || readOnly
         ? ''
         : fields.size > 0
-          ? form
+          ? offered(desk, '/edit', form)
           : html`<p class="warn">Only letters of one function of this deployment can be edited together: <a href="/letters">choose them</a>.</p>`
     }`;
   };

@@ -6,7 +6,7 @@ import { numberOf } from '../../views/amounts.ts';
 import { traceLink } from '../../views/letters.ts';
 import { timeText } from '../../views/trace.ts';
 import { type Block, type Columns, href, section, table, text, type View } from '../../views/view.ts';
-import { addScreen, addVerb, type Desk, htmlOf } from '../desk.ts';
+import { addScreen, addVerb, type Desk, htmlOf, offered } from '../desk.ts';
 import { html } from '../html/html.ts';
 import { pageOf, pager } from '../pages.ts';
 import { beginImport } from './transfer.ts';
@@ -70,7 +70,7 @@ export const addLog = (desk: Desk): void => {
         ...edited.pager,
       ),
     ];
-    return html`${htmlOf(desk, content)}${desk.readOnly ? '' : importForm}`;
+    return html`${htmlOf(desk, content)}${desk.readOnly ? '' : offered(desk, '/import', importForm)}`;
   });
 
   addVerb(desk, '/restore', async (form) => {
