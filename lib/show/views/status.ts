@@ -3,6 +3,7 @@ import type { Group } from '../../operate/messages/letters/groups.ts';
 import type { WaitingGroup } from '../../operate/messages/waiting/waiting.ts';
 import type { PaceStatus, QueueStatus, Status } from '../../operate/reviews/status.ts';
 import { type ConnectionReport, minuteOf, skewOf } from '../../operate/stage/connection/check.ts';
+import { needsRole } from '../../operate/stage/roles.ts';
 import { type DeployedVersion, versionText } from '../../operate/stage/version.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
@@ -53,13 +54,19 @@ const healthNotes = (report: ConnectionReport): [platform: Note, credential: Not
 };
 
 /** Reading proves nothing about changes: some platforms accept a key for GET that they refuse for a change. */
-const credentialNote = ({ credentialAccepted, changes }: ConnectionReport): Note => {
+const credentialNote = (report: ConnectionReport): Note => {
+  const { credentialAccepted, isCredentialForbidden, changes } = report;
   const note = (tone: Tone, text: string): Note => ({ tone, text });
   if (credentialAccepted === false) return note('bad', 'It refuses the service’s credential');
   if (changes?.refused === 'yes')
     return note(
       'bad',
       `${credentialAccepted ? 'It accepts the service’s credential for reading, but' : 'It'} has refused it for changes since ${minuteOf(changes.since)}`,
+    );
+  if (isCredentialForbidden)
+    return note(
+      'unknown',
+      `Its answer to the service’s credential was not looked at. ${needsRole('operator')}`,
     );
   if (credentialAccepted === undefined)
     return note('unknown', 'It is not known whether it accepts the service’s credential');
