@@ -35,7 +35,18 @@ export type Field =
   | { reason: 'required' | 'optional'; value?: string | undefined }
   | { checkbox: string; label: string; isChecked?: boolean; isRequired?: boolean }
   | { field: string; label: string; value?: string | number | undefined; hint?: string }
-  | { choice: string; label: string; options: readonly string[]; none?: string; chosen?: readonly string[] };
+  | { choice: string; label: string; options: readonly string[]; none?: string; chosen?: readonly string[] }
+  | FieldOfMessage;
+
+/** A field of a message that may be changed or removed. `now`: what it holds, if that is shown. */
+export type FieldOfMessage = {
+  path: string;
+  options: readonly string[];
+  typed?: string | undefined;
+  isRemoved?: boolean;
+  now?: string | undefined;
+  problem?: string | undefined;
+};
 
 /** Only the console shows it. */
 export type Form = {
