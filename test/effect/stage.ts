@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, SQSEvent } from 'aws-lambda';
-import { durableHandler } from '../../lib/delivery/durable/job.ts';
+import { durableHandler } from '../../lib/delivery/durable/engine.ts';
 import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../lib/delivery/handle/integration.ts';
 import { createServices } from '../../lib/delivery/handle/services.ts';

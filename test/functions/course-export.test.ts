@@ -6,7 +6,7 @@ import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { handler } from '../../functions/course-export.ts';
-import { durableHandler } from '../../lib/delivery/durable/job.ts';
+import { durableHandler } from '../../lib/delivery/durable/engine.ts';
 import { once } from '../../lib/runtime/aws/once.ts';
 import { exportSettingsFrom } from '../../lib/runtime/aws/settings.ts';
 import { type ExportAnswer, exportJob } from '../../lib/scheduled/course-export/export.ts';

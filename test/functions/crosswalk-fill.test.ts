@@ -14,7 +14,7 @@ import { createFillServices } from '../../lib/delivery/crosswalk/fill/services.t
 import { heldIn, heldKey } from '../../lib/delivery/crosswalk/held.ts';
 import type { CrosswalkKind, CrosswalkSource } from '../../lib/delivery/crosswalk/kinds.ts';
 import { bucketOf, type CrosswalkTable, createCrosswalkTable } from '../../lib/delivery/crosswalk/table.ts';
-import { durableHandler } from '../../lib/delivery/durable/job.ts';
+import { durableHandler } from '../../lib/delivery/durable/engine.ts';
 import { createDynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
 import { crosswalkSettingsFrom } from '../../lib/runtime/aws/settings.ts';
 import { localClient } from '../local/aws.ts';

@@ -10,7 +10,7 @@ import {
 import { DeleteMessageBatchCommand, PurgeQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { durableHandler } from '../../lib/delivery/durable/job.ts';
+import { durableHandler } from '../../lib/delivery/durable/engine.ts';
 import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
 import { once } from '../../lib/runtime/aws/once.ts';
 import { snapshotSettingsFrom } from '../../lib/runtime/aws/settings.ts';
