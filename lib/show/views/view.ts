@@ -16,9 +16,17 @@ export type Note = { tone: Tone; text: string; command?: string; to?: string };
 
 /**
  * `to`: the console's screen with details. `code`: a name as it is typed. `badge`: one of a few states or kinds. `isWhole`: in the last
- * column of a table, it is wrapped where others are cut.
+ * column of a table, it is wrapped where others are cut. `isApart`: where it is cut, it stays different from the others of its column.
  */
-export type Words = { text: string; tone?: Tone; to?: string; code?: true; badge?: true; isWhole?: true };
+export type Words = {
+  text: string;
+  tone?: Tone;
+  to?: string;
+  code?: true;
+  badge?: true;
+  isWhole?: true;
+  isApart?: true;
+};
 
 export type Piece = string | number | undefined | Words;
 
