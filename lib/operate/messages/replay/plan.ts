@@ -11,6 +11,8 @@ export type Plan = Pick<Selection, 'listed' | 'queued' | 'limitReached'> & {
   /** When the oldest of them was written; undefined: there is none. */
   oldestMs: number | undefined;
   send: PlannedGroup[];
+  /** Invalid letters among them whose messages were not read: each is checked before it is sent. */
+  unchecked: number;
   /** Letters that cannot succeed yet: why, and what to do. */
   notYet: (PlannedGroup & { why: string; todo: string })[];
   /** Not sent: they may do harm, so a person must look at the platform first. */
@@ -31,12 +33,13 @@ export const functionsIn = ({ send }: Pick<Plan, 'send'>): string[] => [
 export type PlanOptions = {
   preflight: Preflight;
   includeUncertain: boolean;
+  isUnchecked(letter: Selected): boolean;
 };
 
 /** Decides on each letter. Returns the plan and the letters to send. */
 export const planReplay = (
   selection: Selection,
-  { preflight, includeUncertain }: PlanOptions,
+  { preflight, includeUncertain, isUnchecked }: PlanOptions,
 ): { plan: Plan; toSend: Selected[] } => {
   const toSend: Selected[] = [];
   const uncertain: Selected[] = [];
@@ -58,6 +61,7 @@ export const planReplay = (
     ...{ listed: selection.listed, queued: selection.queued, limitReached: selection.limitReached },
     oldestMs: selection.letters[0]?.record.atMs,
     send: grouped(toSend),
+    unchecked: toSend.filter(isUnchecked).length,
     notYet: [...Map.groupBy(notYet, ({ why, todo }) => `${why}\n${todo}`).values()].flatMap((each) =>
       grouped(each.map(({ letter }) => letter)).map((group) => ({
         ...group,
