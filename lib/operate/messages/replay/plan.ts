@@ -11,8 +11,6 @@ export type Plan = Pick<Selection, 'listed' | 'queued' | 'limitReached'> & {
   /** When the oldest of them was written; undefined: there is none. */
   oldestMs: number | undefined;
   send: PlannedGroup[];
-  /** Invalid letters among them whose messages were not read: each is checked before it is sent. */
-  unchecked: number;
   /** Letters that cannot succeed yet: why, and what to do. */
   notYet: (PlannedGroup & { why: string; todo: string })[];
   /** Not sent: they may do harm, so a person must look at the platform first. */
@@ -21,6 +19,8 @@ export type Plan = Pick<Selection, 'listed' | 'queued' | 'limitReached'> & {
   unknownSource: number;
   /** Letters to send that were replayed five times or more. */
   replayedOften: number;
+  /** Invalid letters to send whose messages were not read: each is checked before it is sent. */
+  unchecked: number;
 };
 
 export type PlannedGroup = GroupCause & { letters: number };
@@ -61,7 +61,6 @@ export const planReplay = (
     ...{ listed: selection.listed, queued: selection.queued, limitReached: selection.limitReached },
     oldestMs: selection.letters[0]?.record.atMs,
     send: grouped(toSend),
-    unchecked: toSend.filter(isUnchecked).length,
     notYet: [...Map.groupBy(notYet, ({ why, todo }) => `${why}\n${todo}`).values()].flatMap((each) =>
       grouped(each.map(({ letter }) => letter)).map((group) => ({
         ...group,
@@ -72,6 +71,7 @@ export const planReplay = (
     uncertain: grouped(uncertain),
     unknownSource,
     replayedOften: toSend.filter(({ record }) => record.replays >= replayedOften).length,
+    unchecked: toSend.filter(isUnchecked).length,
   };
   return { plan, toSend };
 };
