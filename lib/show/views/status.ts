@@ -24,7 +24,7 @@ import {
   text,
   type View,
 } from './view.ts';
-import { remarksOn, secretsView, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
+import { canBeWoken, remarksOn, secretsView, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
 
 /** The known state of the connection to the platform, without its problems. */
 export const connectionNotes = (report: ConnectionReport | undefined): View =>
@@ -276,20 +276,23 @@ export const blockedView = (
       { tone: 'bad', to: waitingScreen(groups), text: `${what}. ${blockedText(groups)}` },
       todo,
       ...secretsView(groups),
-      { lead: 'Once the cause is gone', command: wakeCommand(groups) },
+      groups.some(canBeWoken) && { lead: 'Once the cause is gone', command: wakeCommand(groups) },
     ];
   });
 };
 
 /** The secrets were changed after the last try: the messages go on with their next one, or when they are woken. */
-const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => [
-  {
-    tone: 'todo',
-    to: waitingScreen(groups),
-    text: `The ${secretsText(groups)} changed ${ageOf(mendedMs)} ago: wake what waits for it. ${blockedText(groups)}`,
-  },
-  { command: wakeCommand(groups) },
-];
+const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => {
+  const isHidden = groups.some(canBeWoken);
+  const then = isHidden ? ': wake what waits for it.' : '. What waits for it is due.';
+  return [
+    {
+      ...{ tone: isHidden ? 'todo' : 'plain', to: waitingScreen(groups) },
+      text: `The ${secretsText(groups)} changed ${ageOf(mendedMs)} ago${then} ${blockedText(groups)}`,
+    },
+    isHidden && { command: wakeCommand(groups) },
+  ];
+};
 
 const secretsText = (groups: readonly WaitingGroup[]): string => {
   const secrets = new Set(groups.flatMap(({ bySecret = [] }) => bySecret.map(({ secret }) => secret)));
