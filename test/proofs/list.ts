@@ -160,8 +160,8 @@ export const proofs: readonly Proof[] = [
     claim: '100,000 letters are listed, grouped, searched and shown within 128 MB',
     program: ['SCALE_LETTERS=100000', ...vitest, 'test/lib/operate/messages/letters/scale.test.ts'],
     minutes: 10,
-    figures: /^(?:console, )?[a-z][a-z -]*: [\d.]+ m?s.*$/gm,
-    files: ['lib/operate', 'lib/show', 'lib/runtime'],
+    figures: /^(?:console, |letters |the bare limit)[^:]*: [\d.]+ m?s.*$/gm,
+    files: ['lib/delivery/letters', 'lib/operate', 'lib/show', 'lib/runtime'],
   },
   {
     name: 'measure-export',

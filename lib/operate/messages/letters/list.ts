@@ -196,6 +196,9 @@ export const selectLetters = async (
 
 export class NoLetterError extends RefusedError {}
 
+/** SQS' ids are this long; an imported letter may have a longer one. */
+const wholeId = /^[\w-]{36,100}$/;
+
 /**
  * Finds one letter in the lists, by its id, the beginning of its id, or the whole id of its event.
  * @throws NoLetterError if none matches. @throws RefusedError if more than one matches.
@@ -207,8 +210,11 @@ export const findLetter = async (
 ): Promise<{ id: string; record: LetterRecord }> => {
   if (id.length < 4)
     throw new UsageError(`${id} is too short for an id. Give at least its first 4 characters.`);
+  // A whole id names one letter, though it may also be the beginning of other ids; all records need not be read for it.
+  const whole = wholeId.test(id) ? [id] : [];
+  const named = (await recordsOf(deskOf(target), whole, { signal }).catch(refusedReading)).get(id);
+  if (named?.state === 'letter') return { id, record: named as LetterRecord };
   const { letters } = await findLetters(target, { id: [id] }, signal);
-  // A whole id names one letter, but it may also be the beginning of other ids.
   const record = letters.find((each) => each.message === id) ?? letters[0];
   if (record === undefined)
     throw new NoLetterError(
