@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { integration } from '../../functions/content-topic-update.ts';
 import { functionForTests, parked } from '../local/inline.ts';
@@ -12,7 +12,7 @@ const notesUri = () => relay.putFile('content/notes.txt', notes);
 const fileOf = (uri: string, name = 'notes.txt') => ({ uri, name, contentType: 'text/plain' });
 const stored = (bytes: Buffer, name = 'notes.txt') => ({
   ...{ name, contentType: 'text/plain', bytes: bytes.length },
-  sha256: createHash('sha256').update(bytes).digest('hex'),
+  sha256: hash('sha256', bytes),
 });
 const module = { action: 'add', orgUnitId: 2001, moduleId: 8001 };
 const link = {

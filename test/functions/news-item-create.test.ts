@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { integration } from '../../functions/news-item-create.ts';
 import { functionForTests } from '../local/inline.ts';
@@ -59,7 +59,7 @@ describe('a news item', () => {
     const names = ['plan.pdf', 'a"; filename="b.pdf', 'a\r\nX-Evil: yes\r\n\r\n.pdf', 'Prüfung 🎓.pdf'];
     const uri = await planUri();
     await relay.deliver({ ...item, attachments: names.map((name) => attachment(uri, name)) });
-    const sha256 = createHash('sha256').update(plan).digest('hex');
+    const sha256 = hash('sha256', plan);
     const held = names.map((name) => ({ name, contentType: 'application/pdf', bytes: plan.length, sha256 }));
     expect(await news()).toMatchObject([{ attachments: held }]);
   });

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { functionForTests, parked } from '../local/inline.ts';
 
 const relay = functionForTests(integration);
 const picture = (name: string) => readFile(join(import.meta.dirname, '../local/files', name));
-const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+const sha256 = (bytes: Uint8Array) => hash('sha256', bytes);
 const images = () => relay.rows('profileImages');
 const image = (uri: string, contentType = 'image/png') => ({ userId: 301, file: { uri, contentType } });
 const png = (bytes: number) => {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -8,6 +8,7 @@ import { integration } from '../../functions/submission-upload.ts';
 import { messageFor } from '../../lib/operate/messages/replay/send-and-delete.ts';
 import { selfSigned } from '../lib/runtime/files/self-signed.ts';
 import { functionForTests, parked } from '../local/inline.ts';
+import { keyOf } from '../local/stack.ts';
 
 const essay = Buffer.from('%PDF-1.7\nAn essay on photosynthesis\n');
 let files: Server;
@@ -43,12 +44,8 @@ const file = (uri: string, name = 'essay.pdf', contentType = 'application/pdf') 
   name,
   contentType,
 });
-const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
+const sha256 = (bytes: Uint8Array | string) => hash('sha256', bytes);
 const submissions = () => relay.rows('submissions');
-const keyOf = (userId: number, userKey = `local-key-${userId}`) => ({
-  ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
-  ...{ userId: String(userId), userKey },
-});
 const uploaded = () => relay.putFile('essays/essay.pdf', essay);
 
 /** A learner of the course with a secret; a new one where a test spoils the credential. */
