@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { handler } from '../../functions/course-export.ts';
 import { once } from '../../lib/runtime/aws/once.ts';
@@ -8,7 +8,7 @@ import { createExportServices } from '../../lib/scheduled/course-export/services
 import type { Effect } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';
 import { answerOf, executionHere, jobServicesHere } from '../local/in-this-process.ts';
-import { durableOptionsOf } from '../local/stack.ts';
+import { durableOptionsOf, keyOf } from '../local/stack.ts';
 import { useOf } from '../peak-memory.ts';
 import { type Execute, jobForTests } from './job-for-tests.ts';
 
@@ -45,9 +45,6 @@ const metrics = (metric: string) => Object.fromEntries(job.metrics(metric));
 const refusals = (kind: string) =>
   logged().filter((line) => line.includes('"Refusals":[') && line.includes(`"kind":"${kind}"`)).length;
 
-const keyOf = (userKey: string) => ({
-  ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: '100', userKey },
-});
 const refuseS3 = () =>
   controls().awsFault('s3', { action: 'PutObject', times: 1_000, type: 'AccessDenied', status: 403 });
 const allowS3 = () => fetch(`${stack().description.s3}/_local/faults`, { method: 'DELETE' });
@@ -243,10 +240,7 @@ describe('an export', () => {
     });
     const { images } = await of({ orgUnitIds: [2001] });
     expect(Object.keys(images)).toEqual([`course-images/2001.${ending}`]);
-    const sha256 = (some: Buffer | undefined) =>
-      createHash('sha256')
-        .update(some ?? '')
-        .digest('hex');
+    const sha256 = (some: Buffer | undefined) => hash('sha256', some ?? '');
     expect(sha256(images[`course-images/2001.${ending}`])).toBe(sha256(bytes));
   });
 });
@@ -449,9 +443,9 @@ describe('what cannot be had for a while is had later', () => {
     await controls().key(100, userKey);
     job.meanwhile(async () => {
       await look();
-      await controls().secret(service, keyOf(userKey));
+      await controls().secret(service, keyOf(100, userKey));
     });
-    return () => controls().secret(service, keyOf('local-key-100'));
+    return () => controls().secret(service, keyOf(100));
   };
 
   test('when the key is right again: until then the execution waits, and nothing else is sent', async () => {

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { PlatformState } from './controls.ts';
 
 export const kinds = [
@@ -139,7 +139,7 @@ function removed(thing: string, all: Message[], { enrollments = [] }: PlatformSt
 function versionsIn(state: PlatformState, picture: Buffer): Map<string, number[]> {
   const held = new Map<string, number[]>();
   const add = (thing: string, version: number) => held.set(thing, [...(held.get(thing) ?? []), version]);
-  const digestOf = (version: number) => createHash('sha256').update(imageOf(picture, version)).digest('hex');
+  const digestOf = (version: number) => hash('sha256', imageOf(picture, version));
   const digests = range(versions).map(digestOf);
   for (const { userId, pointsNumerator, gradeObjectId } of state.gradeValues ?? [])
     if (gradeObjectId === 5_001) add(thingOf('grade-push', userId), Number(pointsNumerator));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import type { DeadLetter } from '../../lib/delivery/letters/dead-letter.ts';
-import { optionsOf } from '../options.ts';
+import { numbersOf } from '../options.ts';
 import {
   chaosSeed,
   handedIn,
@@ -25,8 +25,8 @@ import {
 import { type Controls, controlsOf } from './controls.ts';
 import { attemptsIn } from './play.ts';
 import { replay, send, takeLetters, untilLeft } from './queues.ts';
-import { keyOf, secretOf } from './scenarios.ts';
-import { type Stack, startStack } from './stack.ts';
+import { secretOf } from './scenarios.ts';
+import { keyOf, type Stack, startStack } from './stack.ts';
 
 type ChaosOptions = {
   seed: number;
@@ -268,20 +268,10 @@ export function linesOf({ counts, verdicts, letters, kills, outages, unexpected 
 
 /** `npm run proofs -- --only chaos` */
 export async function command(args: string[]): Promise<void> {
-  const usage = 'npm run proofs -- --only chaos --seed N -- --messages N';
-  const values = optionsOf(
-    {
-      seed: { type: 'string', default: `${Date.now() % 100_000}` },
-      messages: { type: 'string', default: '2000' },
-    },
-    { usage, args },
+  const { seed, messages } = numbersOf(
+    { seed: [Date.now() % 100_000], messages: [2_000, 1] },
+    { usage: 'npm run proofs -- --only chaos --seed N -- --messages N', args },
   );
-  const [seed, messages] = [Number(values.seed), Number(values.messages)];
-  if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(messages) || messages < 1) {
-    console.error(usage);
-    process.exitCode = 2;
-    return;
-  }
   const result = await wreak({ seed, messages, say: console.log });
   for (const line of linesOf(result)) console.log(line);
   console.log(

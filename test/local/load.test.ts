@@ -1,5 +1,5 @@
 // @module-tag long
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
@@ -42,7 +42,7 @@ test.skipIf(process.platform !== 'linux')(
         }),
       );
       expect((await follower.follow(MessageId, name).end.promise).outcome).toBe('done');
-      return { name, contentType: 'video/mp4', bytes, sha256: sha256(Body) };
+      return { name, contentType: 'video/mp4', bytes, sha256: hash('sha256', Body) };
     };
 
     const warm = await submit('warm-up.mp4', 10 * megabyte);
@@ -60,7 +60,3 @@ test.skipIf(process.platform !== 'linux')(
   },
   120_000,
 );
-
-function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}

@@ -79,12 +79,10 @@ const ledgerKey = 'LedgerKey';
 const root = resolve(import.meta.dirname, '../..');
 const day = 24 * 3600;
 
-const keyOf = (userId: string) => ({
-  type: 'id-key',
-  appId: 'local-app',
-  appKey: 'local-app-key',
-  userId,
-  userKey: `local-key-${userId}`,
+/** A user's credential, as a secret holds it. */
+export const keyOf = (userId: number, userKey = `local-key-${userId}`) => ({
+  ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
+  ...{ userId: String(userId), userKey },
 });
 
 /** The whole of sis-relay on this machine: AWS by emulators, the local platform, and each function in its own processes. */
@@ -93,10 +91,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     startPlatform(),
     startQueuesAndFiles(),
     startSecretsManager({
-      [`${prefix}/service`]: keyOf('100'),
+      [`${prefix}/service`]: keyOf(100),
       // User 302 has none, so that a submission of hers cannot be sent.
-      [`${prefix}/users/301`]: keyOf('301'),
-      [`${prefix}/users/303`]: keyOf('303'),
+      [`${prefix}/users/301`]: keyOf(301),
+      [`${prefix}/users/303`]: keyOf(303),
       [`${prefix}/lti-links/9001`]: { key: 'local-key', plainSecret: 'local-secret' },
       [ledgerKey]: randomBytes(32).toString('hex'),
     }),
