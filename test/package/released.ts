@@ -1,16 +1,16 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { failureSchema, historyAttribute, letterAttributes } from '../../lib/delivery/letters/dead-letter.ts';
 import { letterKinds } from '../../lib/message/letter-kinds.ts';
 import { priorityAttribute } from '../../lib/message/message.ts';
-import { compareVersions } from '../../lib/operate/stage/version.ts';
 import { metricDefinitions } from '../../lib/runtime/telemetry/metrics.ts';
 import { exitCodes, programOf } from '../../lib/show/cli/cli.ts';
 import { quietTerminal } from '../lib/show/cli/typed.ts';
 import { deploy, type Properties, type Template } from './cloudformation.ts';
 import { contracts } from './contract.ts';
+import { releases as folder, lastVersion } from './releases.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -36,7 +36,6 @@ const harms = {
 };
 
 const root = resolve(import.meta.dirname, '../..');
-const folder = join(import.meta.dirname, 'released');
 
 /** What others depend on in the working tree. */
 export async function releasedFrom(template: Template): Promise<Released> {
@@ -269,8 +268,7 @@ export const version = (): string => JSON.parse(readFileSync(join(root, 'package
 
 /** The newest description that is kept. */
 export const lastReleased = (): { version: string; released: Released } => {
-  const versions = readdirSync(folder).filter((name) => /^\d+\.\d+\.\d+$/.test(name));
-  const last = versions.sort(compareVersions).at(-1) ?? '';
+  const last = lastVersion();
   return { version: last, released: JSON.parse(readFileSync(join(folder, last, 'contract.json'), 'utf8')) };
 };
 
