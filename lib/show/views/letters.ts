@@ -60,19 +60,24 @@ const adviceOf = (group: Pick<Group, 'kind' | 'remedy' | 'grants' | 'replayedOft
   ];
 };
 
-/** One on a line, to hand on. */
-const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>): View => {
-  if (grants.length < 2) return [];
-  const isScope = kind === 'missing-scope';
-  return [
-    { tone: 'plain', text: isScope ? 'Scopes to ask for:' : 'Secrets to create:' },
-    list(grants.slice(0, maxGrants).map((each) => ({ text: each, code: true }))),
-    grants.length > maxGrants && {
-      tone: 'plain',
-      text: `… and ${numberOf(grants.length - maxGrants)} more: \`letters groups --json\` lists all.`,
-    },
-  ];
+const grantTitles: Record<string, string> = {
+  'missing-scope': 'Scopes to ask for:',
+  'missing-credential': 'Secrets to create:',
+  credentials: 'Secrets to change:',
 };
+
+/** One on a line, to hand on. */
+export const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>): View =>
+  grants.length < 2
+    ? []
+    : [
+        { tone: 'plain', text: grantTitles[kind] ?? '' },
+        list(grants.slice(0, maxGrants).map((each) => ({ text: each, code: true }))),
+        grants.length > maxGrants && {
+          tone: 'plain',
+          text: `… and ${numberOf(grants.length - maxGrants)} more: \`letters groups --json\` lists all.`,
+        },
+      ];
 
 const groupsText = ({ groups, matching }: Pick<Groups, 'groups' | 'matching'>): string => {
   const oldest = ageOf(Math.min(...groups.map(({ oldestMs }) => oldestMs)));
@@ -111,17 +116,15 @@ export const letterLink = (id: string): Piece => ({
   to: `/letters/${encodeURIComponent(id)}`,
 });
 
-/** For letters that no longer match: links to what became of them. */
+/** For letters that no longer match: what shows what became of them. */
 export const becameOf = ({ id: ids = [] }: Filter): View =>
-  ids.length === 0
-    ? []
-    : [
-        {
-          links: ids.slice(0, 3).map((id) => ({
-            ...{ text: `What became of ${id.slice(0, 8)}`, to: `/letters/${encodeURIComponent(id)}` },
-          })),
-        },
-      ];
+  ids.slice(0, 3).flatMap((id): View => {
+    const lead = `What became of ${id.slice(0, 8)}`;
+    return [
+      { lead, command: `letters show ${id}` },
+      { links: [{ text: lead, to: `/letters/${encodeURIComponent(id)}` }] },
+    ];
+  });
 
 export const traceLink = (id: string) => ({ text: id.slice(0, 8), to: href('/trace', { id }) });
 
@@ -175,11 +178,18 @@ export const groupsView = (found: Groups, name: string): View => {
     ),
     ...remarksOnLetters(found),
     { lead: 'One by one', command: `letters list --cause ${largest.cause}` },
-    largest.kind !== 'unknown-source' && {
-      lead: 'Send again',
-      command: `letters replay --cause ${largest.cause} --dry-run`,
-    },
+    nextOfCause(largest),
   ];
+};
+
+/** What to type for all letters of a cause, if a command alone can help. */
+const nextOfCause = ({ kind, cause }: Group): Block | false => {
+  if (kind === 'uncertain') return { lead: 'To look for them', command: `letters verify --cause ${cause}` };
+  return (
+    !/^(invalid|outdated|unknown-source|unreadable)$/.test(kind) && {
+      ...{ lead: 'Send again', command: `letters replay --cause ${cause} --dry-run` },
+    }
+  );
 };
 
 const causeView = (group: Group): View => {

@@ -1,4 +1,4 @@
-import { type FailureKind, needsDecision, needsPerson } from '../../message/failure.ts';
+import { type FailureKind, needsDecision, needsPerson, undecidedKinds } from '../../message/failure.ts';
 import type { Group } from '../../operate/messages/letters/groups.ts';
 import type { WaitingGroup } from '../../operate/messages/waiting/waiting.ts';
 import type { PaceStatus, QueueStatus, Status } from '../../operate/reviews/status.ts';
@@ -23,7 +23,7 @@ import {
   text,
   type View,
 } from './view.ts';
-import { remarksOn, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
+import { remarksOn, secretsView, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
 
 /** The known state of the connection to the platform, without its problems. */
 export const connectionNotes = (report: ConnectionReport | undefined): View =>
@@ -203,22 +203,13 @@ const versionRemedies = {
 const firstOf = ({ letters, ...status }: Status): View => {
   const { connection, deployed, paused = [], waiting } = status;
   const { groups } = letters;
-  const undecided = lettersOf(groups.filter(({ kind }) => needsDecision(kind)));
   const all: View = [
     ...(deployed === undefined || deployed.is === 'same' ? [] : versionView(deployed)),
     ...blockedView(waiting, connection?.problems ?? []),
     ...paused.flatMap(pausedNotes),
     ...reviewsView(status),
     ...(isMoreQueued(letters) ? remarksOnLetters(letters) : []),
-    ...(undecided === 0
-      ? []
-      : [
-          {
-            ...{ tone: 'bad' as const, to: '/uncertain' },
-            text: `${countOf(undecided, 'letter needs', 'letters need')} your decision`,
-          },
-          { command: 'letters verify' },
-        ]),
+    ...undecidedView(groups),
     ...replayAllView(groups),
     ...groups
       .filter(({ kind }) => !needsDecision(kind))
@@ -235,6 +226,23 @@ const firstOf = ({ letters, ...status }: Status): View => {
 
 const lettersOf = (groups: readonly Group[]): number => groups.reduce((sum, { letters }) => sum + letters, 0);
 
+/** What can be looked up, and what cannot. */
+const undecidedView = (groups: readonly Group[]): View =>
+  undecidedKinds.flatMap((each): View => {
+    const letters = lettersOf(groups.filter(({ kind }) => kind === each));
+    const need = `${countOf(letters, 'letter needs', 'letters need')} your decision`;
+    if (letters === 0) return [];
+    return each === 'uncertain'
+      ? [{ tone: 'bad', text: need, to: '/uncertain' }, { command: 'letters verify' }]
+      : [
+          {
+            ...{ tone: 'bad', to: '/uncertain' },
+            text: `${need}: something newer may have been done since (${each})`,
+          },
+          { lead: 'To compare with what the platform holds', command: `letters list --kind ${each}` },
+        ];
+  });
+
 /** What the probe found, and what messages wait for until a person acts: causes with the same remedy are one. */
 export const blockedView = (
   waiting: readonly WaitingGroup[],
@@ -242,36 +250,46 @@ export const blockedView = (
 ): View => {
   const blocked = Map.groupBy(
     waiting.filter(({ kind }) => needsPerson(kind as FailureKind)),
-    ({ remedy }) => remedy,
+    // Of several secrets, some may be changed already.
+    ({ remedy, bySecret = [], mendedMs }) =>
+      bySecret.length > 1 && mendedMs !== undefined ? `changed: ${remedy}` : remedy,
   );
   const found = Map.groupBy(problems, ({ remedy }) => remedy);
-  return [...new Set([...found.keys(), ...blocked.keys()])].flatMap((remedy): View => {
-    const groups = blocked.get(remedy) ?? [];
+  return [...new Set([...found.keys(), ...blocked.keys()])].flatMap((key): View => {
+    const groups = blocked.get(key) ?? [];
     const [group] = groups;
-    const told = found.get(remedy)?.map(({ what }) => what) ?? [group?.error ?? ''];
+    const told = found.get(key)?.map(({ what }) => what) ?? [group?.error ?? ''];
     const what = plain(told.join('; ').replace(/\.$/, ''));
-    const mendedMs = groups.every((each) => each.mendedMs !== undefined) ? group?.mendedMs : undefined;
     // A probe that still meets it knows better.
-    if (group && mendedMs !== undefined && !found.has(remedy)) return mendedView(groups, mendedMs);
-    const todo: Note = { tone: 'todo', text: plain(remedy) };
+    const mendedMs = groups.every((each) => each.mendedMs !== undefined) ? group?.mendedMs : undefined;
+    if (mendedMs !== undefined && !found.has(key)) return mendedView(groups, mendedMs);
+    const todo: Note = { tone: 'todo', text: plain(group?.remedy ?? key) };
     if (group === undefined) return [{ tone: 'bad', text: what }, todo];
     return [
       { tone: 'bad', to: waitingScreen(groups), text: `${what}. ${blockedText(groups)}` },
       todo,
+      ...secretsView(groups),
       { lead: 'Once the cause is gone', command: wakeCommand(groups) },
     ];
   });
 };
 
-/** The secret was changed after the last try: the messages go on with their next one, or when they are woken. */
+/** The secrets were changed after the last try: the messages go on with their next one, or when they are woken. */
 const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => [
   {
     tone: 'todo',
     to: waitingScreen(groups),
-    text: `The secret of a refused credential was changed ${ageOf(mendedMs)} ago: wake what waits for it. ${blockedText(groups)}`,
+    text: `The ${secretsText(groups)} changed ${ageOf(mendedMs)} ago: wake what waits for it. ${blockedText(groups)}`,
   },
   { command: wakeCommand(groups) },
 ];
+
+const secretsText = (groups: readonly WaitingGroup[]): string => {
+  const secrets = new Set(groups.flatMap(({ bySecret = [] }) => bySecret.map(({ secret }) => secret)));
+  return secrets.size < 2
+    ? 'secret of a refused credential was'
+    : `secrets of ${numberOf(secrets.size)} refused credentials were`;
+};
 
 const functionsOf = (groups: readonly WaitingGroup[]): string[] => [
   ...new Set(groups.map(({ function: name }) => name)),
@@ -342,7 +360,7 @@ const severalCauses = 2;
 /** One replay tries each cause by itself. What it leaves to people is said before. */
 const replayAllView = (groups: readonly Group[]): View => {
   const isLeft = ({ kind }: Group): boolean =>
-    needsDecision(kind) || kind === 'unknown-source' || kind === 'unreadable';
+    needsDecision(kind) || /^(invalid|unknown-source|unreadable)$/.test(kind);
   const sent = groups.filter((each) => !isLeft(each));
   if (sent.length < severalCauses) return [];
   const left = [...Map.groupBy(groups.filter(isLeft), ({ kind }) => kind)].map(

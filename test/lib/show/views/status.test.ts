@@ -138,6 +138,28 @@ test('a secret that was changed after the last try needs nothing more: what wait
   expect(firstOf([], { waiting: waiting.slice(0, 1), connection })).toContain(`→ ${remedy}`);
 });
 
+test('of several refused credentials each secret is named until it is changed', () => {
+  const remedyOf = (id: string) => `Put a valid credential into the secret relay/users/${id}.`;
+  const whatOf = (id: string) => `The platform refuses the credential in the secret relay/users/${id}`;
+  const ofUser = (id: string) => ({
+    ...{ function: 'submission-upload', kind: 'credentials', error: whatOf(id), remedy: remedyOf(id) },
+    ...{ messages: 1, due: 0, unknown: 0, nextMs: undefined, attempts: 2, secret: `relay/users/${id}` },
+    ...{ oldestMs: minutesAgo(20), lastMs: minutesAgo(9) },
+  });
+  const groupFor = (...ids: string[]) => ({ ...ofUser('<id>'), bySecret: ids.map(ofUser) });
+  const lines = firstOf([], {
+    waiting: [groupFor('301', '302'), { ...groupFor('303', '304'), mendedMs: minutesAgo(5) }],
+  });
+  expect(lines).toEqual([
+    expect.stringContaining(`✗ ${whatOf('<id>')}. 1 message of submission-upload waits`),
+    `→ ${remedyOf('<id>')}`,
+    ...['Secrets to change:', '  relay/users/301', '  relay/users/302'],
+    expect.stringContaining('waiting wake --kind credentials --function submission-upload'),
+    expect.stringContaining('→ The secrets of 2 refused credentials were changed 5 min ago: wake'),
+    expect.stringContaining('waiting wake'),
+  ]);
+});
+
 test('what is held, waits for a person or is at work is told with its age and its command', () => {
   const droppedAt = new Date(minutesAgo(30)).toISOString();
   const snapshots = [
@@ -178,9 +200,13 @@ test('one replay of all causes is offered before them, with what it leaves to pe
   const decide = ['✗ 2 letters need your decision', 'sis-relay letters verify'];
   expect(firstOf([rejected, uncertain])).toEqual([...decide, ...cause]);
   const others = [groupOf('missing-scope', 4), groupOf('unknown-source', 1)];
-  expect(firstOf([rejected, uncertain, ...others]).slice(0, 6)).toEqual([
+  // No replay sends what its function refuses, and no look at the platform tells what is outdated.
+  const left = [groupOf('invalid', 6), groupOf('outdated', 5)];
+  expect(firstOf([rejected, uncertain, ...others, ...left]).slice(0, 8)).toEqual([
     ...decide,
-    '→ The quickest way: one replay of 7 letters with 2 causes. Each cause is tried with a few letters first. It leaves 2 uncertain, 1 unknown-source to you.',
+    '✗ 5 letters need your decision: something newer may have been done since (outdated)',
+    'To compare with what the platform holds: sis-relay letters list --kind outdated',
+    '→ The quickest way: one replay of 7 letters with 2 causes. Each cause is tried with a few letters first. It leaves 2 uncertain, 1 unknown-source, 6 invalid, 5 outdated to you.',
     'To replay all causes: sis-relay letters replay',
     ...cause,
   ]);
