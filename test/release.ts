@@ -9,6 +9,8 @@ import { readResults, repeatOf, stateOf } from './proofs/results.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const usage = 'npm run release -- 1.2.0 [--despite PROOF,PROOF]';
+/** What a release changes. */
+const written = ['package.json', 'package-lock.json', 'CHANGELOG.md', 'test/package/released'];
 const changelogFile = join(root, 'CHANGELOG.md');
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -39,7 +41,7 @@ export const command = async ([version = '', ...args]: string[]): Promise<void> 
     if (!succeeds('npm', ['run', '-s', 'freeze'])) throw new Error('It could not be frozen.');
     if (!succeeds('npm', ['test'])) throw new Error('Not all tests pass.');
     const done =
-      git('add', '--all').status === 0 &&
+      git('add', '--all', '--', ...written).status === 0 &&
       git('commit', '--quiet', '--message', `Release ${version}`).status === 0 &&
       git('tag', '--annotate', '--cleanup=verbatim', `v${version}`, '--message', `${version}\n\n${notes}`)
         .status === 0;

@@ -258,13 +258,19 @@ export const sentenceFor = ({ place, change }: Difference): string => {
   return `${place} ${change}. ${harms[section as keyof typeof harms]}. If it must be: raise the major version, and write in test/package/released/breaking.json what an upgrade must do.`;
 };
 
+/** Whether a version may add what others depend on. */
+export const isMinor = (before: string, now: string): boolean =>
+  isMajor(before, now) || Number(now.split('.')[1]) > Number(before.split('.')[1]);
+
 /** Whether a change may break what depends on it; before 1.0.0 the second number says so. */
 export const isMajor = (before: string, now: string): boolean => {
   const [a = [], b = []] = [before, now].map((each) => each.split('.').map(Number));
   return a[0] === 0 && b[0] === 0 ? (b[1] ?? 0) > (a[1] ?? 0) : (b[0] ?? 0) > (a[0] ?? 0);
 };
 
-export const version = (): string => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
+/** That of the working tree, or of the release that is being made. */
+export const version = (): string =>
+  process.env.RELEASE ?? JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
 
 /** The newest description that is kept. */
 export const lastReleased = (): { version: string; released: Released } => {
