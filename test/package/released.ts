@@ -1,16 +1,16 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { failureSchema, historyAttribute, letterAttributes } from '../../lib/delivery/letters/dead-letter.ts';
 import { letterKinds } from '../../lib/message/letter-kinds.ts';
 import { priorityAttribute } from '../../lib/message/message.ts';
-import { compareVersions } from '../../lib/operate/stage/version.ts';
 import { metricDefinitions } from '../../lib/runtime/telemetry/metrics.ts';
 import { exitCodes, programOf } from '../../lib/show/cli/cli.ts';
 import { quietTerminal } from '../lib/show/cli/typed.ts';
 import { deploy, type Properties, type Template } from './cloudformation.ts';
 import { contracts } from './contract.ts';
+import { releases as folder, lastVersion } from './releases.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -36,7 +36,6 @@ const harms = {
 };
 
 const root = resolve(import.meta.dirname, '../..');
-const folder = join(import.meta.dirname, 'released');
 
 /** What others depend on in the working tree. */
 export async function releasedFrom(template: Template): Promise<Released> {
@@ -259,18 +258,23 @@ export const sentenceFor = ({ place, change }: Difference): string => {
   return `${place} ${change}. ${harms[section as keyof typeof harms]}. If it must be: raise the major version, and write in test/package/released/breaking.json what an upgrade must do.`;
 };
 
+/** Whether a version may add what others depend on. */
+export const isMinor = (before: string, now: string): boolean =>
+  isMajor(before, now) || Number(now.split('.')[1]) > Number(before.split('.')[1]);
+
 /** Whether a change may break what depends on it; before 1.0.0 the second number says so. */
 export const isMajor = (before: string, now: string): boolean => {
   const [a = [], b = []] = [before, now].map((each) => each.split('.').map(Number));
   return a[0] === 0 && b[0] === 0 ? (b[1] ?? 0) > (a[1] ?? 0) : (b[0] ?? 0) > (a[0] ?? 0);
 };
 
-export const version = (): string => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
+/** That of the working tree, or of the release that is being made. */
+export const version = (): string =>
+  process.env.RELEASE ?? JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
 
 /** The newest description that is kept. */
 export const lastReleased = (): { version: string; released: Released } => {
-  const versions = readdirSync(folder).filter((name) => /^\d+\.\d+\.\d+$/.test(name));
-  const last = versions.sort(compareVersions).at(-1) ?? '';
+  const last = lastVersion();
   return { version: last, released: JSON.parse(readFileSync(join(folder, last, 'contract.json'), 'utf8')) };
 };
 
