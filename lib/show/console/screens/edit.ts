@@ -135,7 +135,7 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
         };
         return edit(at, { ...options, change });
       },
-      runOn('/edit', given, desk),
+      runOn('/edit', given),
     );
   });
 };
