@@ -23,6 +23,7 @@ export type AuditEntry = {
 export type Audit = {
   /** Call it before anything is changed, so that even a crash leaves no change without an entry. */
   begin(entry: AuditEntry): Promise<{
+    id: string;
     /** `letters`: those that it was done to, if these are not all that were meant. */
     end(counts: Record<string, number>, letters?: string[]): Promise<void>;
   }>;
@@ -82,6 +83,7 @@ export const createAudit = (target: Target, onRecorded: (recorded: Recorded) => 
       const id = randomUUID().slice(0, 8);
       await write('begin', id, entry);
       return {
+        id,
         end: (counts, letters = entry.letters) => write('end', id, { ...entry, counts, letters }),
       };
     },

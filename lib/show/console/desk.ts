@@ -244,12 +244,12 @@ export const addChosen = (desk: Desk, { path, title, sentence, empty, form }: Ch
   });
 
 /** What a run works on, and the screen that begins it again, for `runs.begin`. */
-export const runOn = (path: string, given: Given, { who }: Desk) => {
+export const runOn = (path: string, given: Given) => {
   const { id = [], ...others } = given;
   const filters = Object.entries(others).map(([name, values]) => `${name} ${values.join(', ')}`);
   const ids = id.length > 3 ? [countOf(id.length, 'chosen letter')] : id.map((each) => each.slice(0, 8));
   const about = [...filters, ...ids].join(' · ') || 'all letters';
-  return { about: `${about}, by ${who}`, again: href(path, given) };
+  return { about, again: href(path, given) };
 };
 
 const idsOnly = (ids: readonly string[]): URLSearchParams =>

@@ -138,7 +138,7 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
         };
         return edit(at, { ...options, change });
       },
-      runOn('/edit', given, desk),
+      runOn('/edit', given),
     );
   });
 };
