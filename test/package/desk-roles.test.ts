@@ -181,12 +181,33 @@ test.each(nobodys)(
   },
 );
 
+test.each(Object.entries(roleOf))('the help of %s names its role: %s', async (verb, its) => {
+  const { out } = await typed(`help ${verb.replace(' --reveal', '')}`);
+  expect(out).toContain(`Role: ${its}`);
+});
+
 describe('a reader', () => {
   test.each(verbsOf('reader'))('sees with %s what a lead sees', async (verb) => {
     const [reader, lead] = [await type('reader', lines[verb]()), await type('lead', lines[verb]())];
     expect(reader.status, reader.said).toBe(lead.status);
     expect(reader.said).not.toContain('does not allow');
     expect(reader.done).toEqual([]);
+  });
+
+  test.each([
+    ['publish events/grade-push.json --dry-run', 0],
+    ['letters discard --all --reason "a test" --dry-run', 0],
+    ['waiting wake --dry-run', 1],
+  ])('makes the plan of %s', async (line, status) => {
+    const reader = await type('reader', line);
+    expect(reader).toMatchObject({ status, done: [] });
+    expect(reader.said).not.toMatch(/does not allow|needs the role/);
+  });
+
+  test('gets no plan of a replay, which tries the credential', async () => {
+    const { status, said, done } = await type('reader', 'letters replay --dry-run');
+    expect(said).toContain('This needs the role operator (policy sis-relay-local-Operators-…)');
+    expect({ status, done }).toEqual({ status: 1, done: [] });
   });
 
   test('sees that the credential was not tried, and nothing that a refused one would show', async () => {

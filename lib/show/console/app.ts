@@ -66,6 +66,7 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, sentence, onUse }: A
 
   // IAM would refuse it, too, after the form was filled in and read.
   app.use(async (context, next) => {
+    await given.rolesKnown;
     const lacking = context.req.method === 'POST' ? lackingAt(given, context.req.path) : undefined;
     if (lacking !== undefined)
       throw new RefusedError(`${needsRole(lacking, given.target.prefix)} ${howToGetRole}`);

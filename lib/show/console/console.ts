@@ -10,7 +10,7 @@ import { actorOf } from '../../operate/stage/actor.ts';
 import { type Audit, createAudit, rolesOf } from '../../operate/stage/audit.ts';
 import { RefusedError } from '../../operate/stage/command-errors.ts';
 import { loadIntegrations } from '../../operate/stage/integrations.ts';
-import { roles as allRoles } from '../../operate/stage/roles.ts';
+import { roles as allRoles, type Role } from '../../operate/stage/roles.ts';
 import type { Target } from '../../operate/stage/target.ts';
 import { createApp } from './app.ts';
 import { createKept } from './cached-value.ts';
@@ -43,6 +43,9 @@ export type Console = {
 /** Each ticked letter is in the address of the screen for it: room for more than a thousand. */
 const maxHeaderSize = 60 * 1024;
 
+/** A screen waits this long to know the caller's roles. */
+const longestAskMs = 1_000;
+
 /** After the console ends, open pages ask for the results of their runs this long. */
 const lastNewsMs = 500;
 
@@ -59,7 +62,14 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);
   const integrations = await loadIntegrations();
-  const [who, roles] = await Promise.all([actorOf(target), readOnly ? new Set(allRoles) : rolesOf(target)]);
+  const who = await actorOf(target);
+  // Until IAM has answered, every form is offered: IAM refuses what the caller may not do.
+  const roles = new Set<Role>(allRoles);
+  const asked = readOnly ? undefined : rolesOf(target);
+  const told = asked?.then((found) => {
+    for (const each of allRoles) if (!found.has(each)) roles.delete(each);
+  });
+  const rolesKnown = Promise.race([told, setTimeout(longestAskMs, undefined, { ref: false })]);
   const { servers, port } = await listening(options.port);
   // Security: a random host name gives each console its own origin, so that data which an earlier server on this port left in the browser
   // do not apply. The name is secret, because browsers send the cookie to other ports of the same host.
@@ -86,6 +96,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
     name,
     who,
     roles,
+    rolesKnown,
     readOnly,
     integrations,
     audit,

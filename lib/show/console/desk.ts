@@ -43,6 +43,8 @@ export type Desk = {
   /** Who acts, by their credentials. */
   who: string;
   roles: ReadonlySet<Role>;
+  /** Resolves when `roles` is as IAM says, or takes long. */
+  rolesKnown: Promise<unknown>;
   readOnly: boolean;
   session: Session;
   integrations: Integrations;
