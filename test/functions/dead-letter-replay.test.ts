@@ -244,7 +244,7 @@ describe('for an operator', () => {
     expect(Object.values(entries).map((bytes) => JSON.parse(`${bytes}`))).toContainEqual(
       expect.objectContaining({
         audit: 'end',
-        who: 'jane by sis-relay-local-dead-letter-replay',
+        who: 'sis-relay-local-dead-letter-replay (invoked as jane)',
         reason: 'the course exists now',
         counts: expect.objectContaining({ sent: 1 }),
       }),
