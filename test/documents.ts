@@ -6,6 +6,7 @@ const root = resolve(import.meta.dirname, '..');
 /** Where each part of a document lies that a program writes: between two comments with its name. */
 const files = {
   operations: 'lib/platform/README.md',
+  roles: 'lib/show/cli/README.md',
   costs: 'lib/operate/stage/README.md',
   start: 'README.md',
   benchmarks: 'test/README.md',
@@ -49,6 +50,16 @@ export const writePart = (part: Part, text: string): void =>
     join(root, files[part]),
     documentOf(files[part]).replace(placeOf(part), () => text),
   );
+
+/** A table of Markdown; numbers stand on the right. */
+export const tableOf = (
+  head: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+  { numbersFrom = head.length }: { numbersFrom?: number } = {},
+): string =>
+  [head, head.map((_, at) => (at < numbersFrom ? '---' : '---:')), ...rows]
+    .map((cells) => `|${cells.map((cell) => (cell === '' ? ' ' : ` ${cell} `)).join('|')}|\n`)
+    .join('');
 
 /** A chapter or a section of a document, without its heading. */
 export const sectionOf = (path: string, heading: string): string => {

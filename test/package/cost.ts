@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writePart } from '../documents.ts';
+import { tableOf, writePart } from '../documents.ts';
 import { optionsOf } from '../options.ts';
 
 /**
@@ -94,7 +94,7 @@ export const costOf = (measured: MeasuredFunction) => {
 };
 
 /** The table of lib/operate/stage/README.md. */
-export function tableOf({ functions, partial, latencyMs, machine, date }: Measurement): string {
+export function costsTable({ functions, partial, latencyMs, machine, date }: Measurement): string {
   const rowOf = (title: string, measured: MeasuredFunction): (string | number)[] => {
     const { lambda, receiving, sending, ledger, secrets, files, logs, total, inTens } = costOf(measured);
     const parts = [lambda, sending + receiving, ledger, secrets + files, logs, total, inTens].map(dollars);
@@ -109,7 +109,7 @@ export function tableOf({ functions, partial, latencyMs, machine, date }: Measur
   ];
   return [
     '',
-    table(head, rows),
+    tableOf(head, rows),
     `Measured on ${date} on ${machine} with the packaged functions in the local Lambda. The platform answers after`,
     `${latencyMs} ms, and everything succeeds at once. CPU time is scaled to the part of a CPU that the function’s memory buys.`,
     '',
@@ -118,34 +118,47 @@ export function tableOf({ functions, partial, latencyMs, machine, date }: Measur
 
 const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
 
-const table = (head: string[], rows: (string | number)[][]): string =>
-  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
-
 const measurementFile = join(import.meta.dirname, 'cost.json');
 export const readMeasurement = async (): Promise<Measurement> =>
   JSON.parse(await readFile(measurementFile, 'utf8'));
 
 /** `npm run costs` */
-export const command = async (): Promise<void> => {
-  const { measure: anew } = optionsOf(
-    { measure: { type: 'boolean' } },
-    { usage: 'npm run costs -- --measure' },
-  );
-  if (anew) {
-    const [{ measure, latencyMs }, { packageProject }] = await Promise.all([
-      import('./cost-measure.ts'),
-      import('./packaged.ts'),
-    ]);
-    const project = await mkdtemp(join(tmpdir(), 'sis-relay-costs-'));
-    try {
-      const machine = `${cpus().length} shared CPUs (Node ${process.version.slice(1)})`;
-      const date = new Date().toISOString().slice(0, 10);
-      const measured = await measure(await packageProject(project));
-      const measurement: Measurement = { latencyMs, machine, date, ...measured };
-      await writeFile(measurementFile, `${JSON.stringify(measurement, null, 2)}\n`);
-    } finally {
-      await rm(project, { recursive: true });
-    }
+/** What the headlines promise for a million messages, sent one by one or in tens, and for the ledger's item of each. */
+export const promised = { total: 1.3, inTens: 0.95, itemBytes: 900 };
+export const headlines = ['`grade-push`, both comments given', '`enrollment-create`'];
+
+const measureAnew = async (): Promise<Measurement> => {
+  const [{ measure, latencyMs }, { packageProject }] = await Promise.all([
+    import('./cost-measure.ts'),
+    import('./packaged.ts'),
+  ]);
+  const project = await mkdtemp(join(tmpdir(), 'sis-relay-costs-'));
+  try {
+    const machine = `${cpus().length} shared CPUs (Node ${process.version.slice(1)})`;
+    const date = new Date().toISOString().slice(0, 10);
+    return { latencyMs, machine, date, ...(await measure(await packageProject(project))) };
+  } finally {
+    await rm(project, { recursive: true });
   }
-  writePart('costs', tableOf(await readMeasurement()));
+};
+
+/** `--measure` writes what it measures, `--check` only compares it with what is promised. */
+export const command = async (): Promise<void> => {
+  const { measure, check } = optionsOf(
+    { measure: { type: 'boolean' }, check: { type: 'boolean' } },
+    { usage: 'npm run costs -- --measure, or --check' },
+  );
+  const measurement = measure || check ? await measureAnew() : await readMeasurement();
+  for (const [title, measured] of Object.entries(measurement.functions)) {
+    const { total, inTens } = costOf(measured);
+    const isPromised = headlines.includes(title);
+    const holds =
+      total <= promised.total && inTens <= promised.inTens && measured.itemBytes <= promised.itemBytes;
+    console.log(
+      `A million of ${title}: $${total.toFixed(2)}, $${inTens.toFixed(2)} in tens${isPromised && !holds ? ', more than promised' : ''}`,
+    );
+    if (isPromised && !holds) process.exitCode = 1;
+  }
+  if (measure) await writeFile(measurementFile, `${JSON.stringify(measurement, null, 2)}\n`);
+  if (!check) writePart('costs', costsTable(measurement));
 };

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { UsageError } from '../../operate/stage/command-errors.ts';
 import { integrationNames } from '../../operate/stage/function-names.ts';
 import { unknownName } from '../../operate/stage/nearest.ts';
+import { ownVersion, versionText } from '../../operate/stage/version.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
 import type { Cli } from './command-context.ts';
 import { addCompletion } from './commands/completion.ts';
@@ -64,7 +64,11 @@ export const programOf = (cli: Cli, onStart?: (command: Command) => void): Comma
     .description(
       'Shows, corrects and replays dead letters, publishes messages, and shows the state of a deployment.',
     )
-    .version(version(), '-v, --version', 'print the version')
+    .option('-v, --version', 'print the version, and the commit if it is known')
+    .on('option:version', () => {
+      cli.terminal.out(`${versionText(ownVersion())}\n`);
+      throw new CommanderError(0, 'commander.version', '');
+    })
     .configureOutput({
       writeOut: (text) => cli.terminal.out(startedSo(text, cli.terminal)),
       writeErr: (text) => cli.terminal.err(startedSo(text, cli.terminal)),
@@ -90,9 +94,6 @@ export const programOf = (cli: Cli, onStart?: (command: Command) => void): Comma
   return program;
 };
 
-const version = (): string =>
-  JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version;
-
 const isRecord = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -106,12 +107,15 @@ const checkFunctions = (command: Command): void => {
 };
 
 const toldError = async (error: unknown, command: Command, terminal: Terminal): Promise<string> => {
-  const [{ errorSentence }, { wrapped }, { terminalFor }] = await Promise.all([
+  const [{ errorSentence }, { wrapped }, { roleFor, terminalFor }] = await Promise.all([
     import('./print/error-sentence.ts'),
     import('./print/table.ts'),
     import('./command-context.ts'),
   ]);
-  const told = asTyped(errorSentence(error, command.optsWithGlobals()), terminalFor(command, terminal));
+  const told = asTyped(
+    errorSentence(error, command.optsWithGlobals(), roleFor(command)),
+    terminalFor(command, terminal),
+  );
   return `${told
     .split('\n')
     .flatMap((line) => wrapped(line, terminal.width))

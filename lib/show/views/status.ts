@@ -3,6 +3,8 @@ import type { Group } from '../../operate/messages/letters/groups.ts';
 import type { WaitingGroup } from '../../operate/messages/waiting/waiting.ts';
 import type { PaceStatus, QueueStatus, Status } from '../../operate/reviews/status.ts';
 import { type ConnectionReport, minuteOf, skewOf } from '../../operate/stage/connection/check.ts';
+import { needsRole } from '../../operate/stage/roles.ts';
+import { type DeployedVersion, versionText } from '../../operate/stage/version.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
@@ -52,13 +54,19 @@ const healthNotes = (report: ConnectionReport): [platform: Note, credential: Not
 };
 
 /** Reading proves nothing about changes: some platforms accept a key for GET that they refuse for a change. */
-const credentialNote = ({ credentialAccepted, changes }: ConnectionReport): Note => {
+const credentialNote = (report: ConnectionReport): Note => {
+  const { credentialAccepted, isCredentialForbidden, changes } = report;
   const note = (tone: Tone, text: string): Note => ({ tone, text });
   if (credentialAccepted === false) return note('bad', 'It refuses the service’s credential');
   if (changes?.refused === 'yes')
     return note(
       'bad',
       `${credentialAccepted ? 'It accepts the service’s credential for reading, but' : 'It'} has refused it for changes since ${minuteOf(changes.since)}`,
+    );
+  if (isCredentialForbidden)
+    return note(
+      'unknown',
+      `Its answer to the service’s credential was not looked at. ${needsRole('operator')}`,
     );
   if (credentialAccepted === undefined)
     return note('unknown', 'It is not known whether it accepts the service’s credential');
@@ -158,6 +166,7 @@ export const statusView = (status: Status): View => {
     ),
     section('Pace', ...paceView(pace)),
     section('Queues', ...queuesView(status)),
+    ...(status.deployed === undefined ? [] : [section('Version', ...versionView(status.deployed))]),
     section(
       waitText(waiting.reduce((sum, { messages }) => sum + messages, 0)),
       waitingGroupTable(waiting),
@@ -168,11 +177,41 @@ export const statusView = (status: Status): View => {
   ];
 };
 
+const versionView = ({ version, commit, is, command }: DeployedVersion): View => {
+  const here = versionText(command);
+  if (version === undefined)
+    return [
+      {
+        tone: 'warn',
+        text: `What is deployed is older than 1.0.0, and than this command, ${here}. It does not state its version`,
+      },
+      {
+        tone: 'todo',
+        text: 'Before you deploy this version, read “If you deployed an earlier commit” in CHANGELOG.md: the ledger’s table has another name. If it is a local stack, end `npm run local`, and start it again.',
+      },
+    ];
+  const there = versionText({ version, commit });
+  if (is === 'same') return [text(`Deployed: ${there}, the version of this command.`)];
+  const way = { older: 'older than', newer: 'newer than', other: 'on another branch than' }[is];
+  return [
+    { tone: 'warn', text: `What is deployed, ${there}, is ${way} this command, ${here}` },
+    { tone: 'todo', text: plain(versionRemedies[is]) },
+  ];
+};
+
+const versionRemedies = {
+  older:
+    'Read CHANGELOG.md, and deploy this version with `npx serverless deploy`. If it is a local stack, end `npm run local`, and start it again.',
+  newer: 'Before you change anything, update this checkout: `git pull && npm ci`.',
+  other: 'Find out who deployed it, and run the command from that commit.',
+};
+
 /** First what stops everything, then what only a person can decide, then the largest causes. */
 const firstOf = ({ letters, ...status }: Status): View => {
-  const { connection, paused = [], waiting } = status;
+  const { connection, deployed, paused = [], waiting } = status;
   const { groups } = letters;
   const all: View = [
+    ...(deployed === undefined || deployed.is === 'same' ? [] : versionView(deployed)),
     ...blockedView(waiting, connection?.problems ?? []),
     ...paused.flatMap(pausedNotes),
     ...reviewsView(status),

@@ -1,4 +1,5 @@
 import { chunksOf } from '../../../runtime/aws/parallel.ts';
+import { actorOf } from '../../stage/actor.ts';
 import { type Audit, archive } from '../../stage/audit.ts';
 import type { Target } from '../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
@@ -56,6 +57,7 @@ export const discardLetters = async (
   const failed: Discarded['failed'] = [];
   const archives: string[] = [];
   const desk = deskOf(target);
+  const by = await actorOf(target);
 
   const discard = async (chunk: Letter[], { lease }: Session, key: string): Promise<void> => {
     const current = chunk.filter(({ sqsId }) => lease.isCurrent(sqsId));
@@ -68,7 +70,7 @@ export const discardLetters = async (
       else failed.push({ id: letter.id, reason: why });
     }
     discarded.push(...gone.map(({ id }) => id));
-    await endRecords(desk, gone, () => ({ state: 'discarded', by: target.who, why: reason }));
+    await endRecords(desk, gone, () => ({ state: 'discarded', by, why: reason }));
     onDiscarded?.(discarded.length, letters.length);
   };
 

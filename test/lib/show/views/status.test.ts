@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Group } from '../../../../lib/operate/messages/letters/groups.ts';
 import type { Status } from '../../../../lib/operate/reviews/status.ts';
 import type { ConnectionReport } from '../../../../lib/operate/stage/connection/check.ts';
+import { compareDeployed } from '../../../../lib/operate/stage/version.ts';
 import { linesOf } from '../../../../lib/show/cli/print/view.ts';
 import { pausedText } from '../../../../lib/show/views/pause.ts';
 import { blockedView, connectionNotes, statusView } from '../../../../lib/show/views/status.ts';
@@ -72,6 +73,7 @@ const firstOf = (groups: Group[], more: Partial<Status> = {}): string[] => {
     ...{ queues: [], paused: [], waiting: [], held: [], atWork: [], snapshots: [] },
     ...{ comparison: undefined, comparing: undefined, connection: report({}) },
     pace: { window: 'none', calls: [], sinceMs: 0 },
+    deployed: undefined,
     letters: { groups, counts, matching: letters, listed: letters, queued: letters },
     ...more,
   });
@@ -80,6 +82,22 @@ const firstOf = (groups: Group[], more: Partial<Status> = {}): string[] => {
 
 test('all is well, and says so, where there is nothing to do', () => {
   expect(firstOf([])).toEqual(['✓ Nothing. All is well.']);
+});
+
+test.each([
+  [{ version: undefined, commit: undefined }, /older than 1\.0\.0.*“If you deployed an earlier commit”/s],
+  [
+    { version: '1.0.0', commit: 'aaaaaaaaaa' },
+    /What is deployed, 1\.0\.0 \(aaaaaaaaaa\), is older than this command, 1\.1\.0 \(bbbbbbbbbb\).*serverless deploy/s,
+  ],
+  [{ version: '1.2.0', commit: undefined }, /What is deployed, 1\.2\.0, is newer than .*git pull/s],
+  [{ version: '1.1.0', commit: 'cccccccccc' }, /is on another branch than .*who deployed it/s],
+])('of another version, %j, it is said first, with what to do', (noted, told) => {
+  const own = { version: '1.1.0', commit: 'bbbbbbbbbb' };
+  const lines = firstOf([], { deployed: compareDeployed(noted, own) });
+  expect(lines.join('\n')).toMatch(told);
+  expect(lines).toHaveLength(2);
+  expect(firstOf([], { deployed: compareDeployed(own, own) })).toEqual(['✓ Nothing. All is well.']);
 });
 
 test('causes with one remedy are one entry, with all that wait for it, the last try and the command', () => {

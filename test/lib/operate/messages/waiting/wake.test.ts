@@ -36,7 +36,7 @@ const audit: Audit = {
     audited.push({ audit: 'begin', ...entry });
     return {
       id: '0a1b2c3d',
-      end: async (counts, letters) => void audited.push({ audit: 'end', command: '', counts, letters }),
+      end: async (counts, letters) => void audited.push({ ...entry, audit: 'end', counts, letters }),
     };
   },
 };
