@@ -11,7 +11,9 @@ import {
   type Block,
   badge,
   type Columns,
+  type Form,
   href,
+  type Link,
   list,
   type Piece,
   part,
@@ -152,8 +154,21 @@ export const groupTable = (caption: string, groups: readonly PlannedGroup[], emp
 export const firstAction = (kind: string, which: { cause: string } | { id: string }): View => {
   if (needsDecision(kind)) return [{ links: [{ text: 'Look, then decide', to: href('/uncertain', which) }] }];
   if (kind === 'unknown-source') return [];
-  return [{ action: '/replay', hidden: which, isHarmless: true, buttons: [{ text: 'Plan a replay' }] }];
+  const replay: Form = {
+    ...{ action: '/replay', hidden: which, isHarmless: true, buttons: [{ text: 'Plan a replay' }] },
+  };
+  return kind === 'invalid' ? [{ links: [editLink(which)] }, replay] : [replay];
 };
+
+const editLink = (which: { cause: string } | { id: string }): Link => ({
+  ...{ text: 'Edit', to: href('/edit', which), isChange: true },
+});
+
+/** Further actions, without what is the first one. */
+export const otherLinks = (kind: string, which: { cause: string } | { id: string }): Link[] => [
+  ...(kind === 'invalid' ? [] : [editLink(which)]),
+  { text: 'Discard', to: href('/discard', which), isChange: true },
+];
 
 export const groupsView = (found: Groups, name: string): View => {
   const { groups, matching } = found;
@@ -200,11 +215,7 @@ const causeView = (group: Group): View => {
     ...adviceOf(group),
     ...firstAction(kind, { cause }),
     {
-      links: [
-        { text: 'Letters', to: href('/letters', { cause }) },
-        { text: 'Edit', to: href('/edit', { cause }), isChange: true },
-        { text: 'Discard', to: href('/discard', { cause }), isChange: true },
-      ],
+      links: [{ text: 'Letters', to: href('/letters', { cause }) }, ...otherLinks(kind, { cause })],
     },
   ];
 };
