@@ -190,6 +190,7 @@ test('what is held, waits for a person or is at work is told with its age and it
   expect(firstOf([], { snapshots, held, atWork, letters })).toEqual([
     'The crosswalk keeps what it had, for 40 min: crosswalk/users.csv is empty',
     '→ Correct the source: the next fill takes it.',
+    'To take it at once: sis-relay crosswalk fill',
     'Snapshot waits, dropped 30 min ago, waits for approval: 6.2 % would be removed',
     'sis-relay snapshots show waits',
     'Snapshot runs, dropped 30 min ago, is being sent.',
