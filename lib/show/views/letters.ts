@@ -69,15 +69,18 @@ const grantTitles: Record<string, string> = {
 };
 
 /** One on a line, to hand on. */
-export const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>): View =>
+export const grantsView = (
+  { kind, grants }: Pick<Group, 'kind' | 'grants'>,
+  { most = maxGrants }: { most?: number } = {},
+): View =>
   grants.length < 2
     ? []
     : [
         { tone: 'plain', text: grantTitles[kind] ?? '' },
-        list(grants.slice(0, maxGrants).map((each) => ({ text: each, code: true }))),
-        grants.length > maxGrants && {
+        list(grants.slice(0, most).map((each) => ({ text: each, code: true }))),
+        grants.length > most && {
           tone: 'plain',
-          text: `… and ${numberOf(grants.length - maxGrants)} more: \`letters groups --json\` lists all.`,
+          text: `… and ${numberOf(grants.length - most)} more: \`letters groups --json\` lists all.`,
         },
       ];
 
