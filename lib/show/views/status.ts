@@ -9,7 +9,7 @@ import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
 import { heldView } from './crosswalk.ts';
-import { causeText, kindTone, remarksOnLetters } from './letters.ts';
+import { causeText, grantsView, kindTone, remarksOnLetters } from './letters.ts';
 import { isPaused, pausedNotes, resumeForm } from './pause.ts';
 import { lastComparisonNote } from './reconcile.ts';
 import { openSnapshotText } from './snapshots.ts';
@@ -388,12 +388,25 @@ const replayAllView = (groups: readonly Group[]): View => {
   ];
 };
 
-const firstOfCause = ({ letters, kind, function: name, cause, remedy, newestMs, ...why }: Group): View => [
+/** What to ask for or to create, before the list of all is looked at. */
+const fewGrants = 3;
+
+const firstOfCause = ({
+  letters,
+  kind,
+  function: name,
+  cause,
+  remedy,
+  newestMs,
+  grants,
+  ...why
+}: Group): View => [
   {
     ...{ tone: kindTone(kind), to: `/causes#${cause}` },
     text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(why)}`,
   },
   { tone: 'todo', text: remedy },
+  ...grantsView({ kind, grants }, { most: fewGrants }),
 ];
 
 const queuesView = ({ queues, letters, paused }: Status): View => {

@@ -4,7 +4,7 @@ import { compareWithOriginal } from '../../../operate/messages/edit/original.ts'
 import { showLetter } from '../../../operate/messages/letters/show.ts';
 import { letterOrTrace, traceOf } from '../../../operate/messages/trace/trace.ts';
 import { ageOf } from '../../views/amounts.ts';
-import { firstAction, kindTone, letterView, subjectOf } from '../../views/letters.ts';
+import { firstAction, kindTone, letterView, otherLinks, subjectOf } from '../../views/letters.ts';
 import { noLetterView, timelineView } from '../../views/trace.ts';
 import { badge, href, section, text, type View } from '../../views/view.ts';
 import {
@@ -76,11 +76,7 @@ const recordView = (id: string, record: DeskRecord): View => {
     remedy !== '' && { tone: 'todo', text: remedy },
     ...firstAction(kind, { id }),
     {
-      links: [
-        { text: 'Edit', to: href('/edit', { id }), isChange: true },
-        { text: 'Discard', to: href('/discard', { id }), isChange: true },
-        { text: 'Trace', to: href('/trace', { id }) },
-      ],
+      links: [...otherLinks(kind, { id }), { text: 'Trace', to: href('/trace', { id }) }],
     },
   ];
 };
