@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { PurgeQueueCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs';
@@ -151,10 +151,12 @@ const messageThatWaits = async () => {
   await expect.poll(waiting).toMatchObject({ status: 0 });
 };
 
-/** A code that has moved, as a fill tells it. */
+/** A code that has moved, as a fill tells it: each time from elsewhere, as nobody has accepted that yet. */
+let moves = 0;
 const codeThatMoved = async () => {
   const { description } = office.stack();
-  const [code, moved] = ['MATH-101', { ids: [2002], was: [2001] }] as const;
+  moves += 1;
+  const [code, moved] = ['MATH-101', { ids: [2002], was: [3000 + moves] }] as const;
   const dynamodb = createDynamoDb(localClient(description.dynamodb));
   const table = createCrosswalkTable({ dynamodb, table: description.crosswalkTable, nowMs: Date.now });
   const bucket = bucketOf('orgUnitCode', 'platform', code);
@@ -270,6 +272,9 @@ const commandIn = (line: string) => {
 };
 
 test('with --json, each command prints what it printed in the last release', { tags: ['long'] }, async () => {
+  // No command writes over what one before has written.
+  for (const name of ['letters.jsonl', 'unknown.jsonl', 'november.html'])
+    rmSync(join(office.folder, name), { force: true });
   const shapes: Record<string, Json> = {};
   const others = ['check-message events/grade-push.json', 'scopes grade-push', 'completion bash'];
   const commands = situations.flatMap((situation) => situation.commands);
