@@ -31,7 +31,15 @@ export const command = async ([version = '', ...args]: string[]): Promise<void> 
   const problems = [...repositoryProblems(version), ...proofProblems(excused), ...changelogProblems()];
   if (problems.length > 0) return refuse(problems);
   const vitest = ['test/run.js', `RELEASE=${version}`, 'node_modules/vitest/vitest.mjs', 'run'];
-  if (!succeeds(process.execPath, [...vitest, 'test/package/released.test.ts']))
+  if (
+    !succeeds(process.execPath, [
+      ...vitest,
+      'test/package/released.test.ts',
+      'test/lib/show/cli/runbook.test.ts',
+      '-t',
+      'last release',
+    ])
+  )
     return refuse([
       `What others depend on does not allow ${version}: see above. Declare each break, or choose another version.`,
     ]);

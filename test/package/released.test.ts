@@ -29,10 +29,11 @@ test('what others depend on is as the last release has it, or the break is decla
   expect(undeclared.map(sentenceFor)).toEqual([]);
   const places = breaking(all).map(({ place }) => place);
   expect(
-    Object.keys(declared()).filter((place) => !places.includes(place)),
+    Object.keys(declared()).filter((place) => !places.includes(place) && !/^(json|formats) ›/.test(place)),
     'declared, and no difference',
   ).toEqual([]);
-  if (places.length > 0) expect(isMajor(last, version()), `${version()} after ${last} breaks`).toBe(true);
+  if (Object.keys(declared()).length > 0)
+    expect(isMajor(last, version()), `${version()} after ${last} breaks`).toBe(true);
   const added = all.filter(({ isBreaking }) => !isBreaking);
   if (added.length > 0 && process.env.RELEASE !== undefined)
     expect(isMinor(last, version()), `${version()} after ${last} adds`).toBe(true);

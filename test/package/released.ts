@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import * as z from 'zod';
@@ -12,12 +12,15 @@ import { deploy, type Properties, type Template } from './cloudformation.ts';
 import { contracts } from './contract.ts';
 import { releases as folder, lastVersion } from './releases.ts';
 
-type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 /** What others depend on, by section. */
-export type Released = { [Section in keyof typeof harms]: Json };
+export type Released = { [Section in Exclude<keyof typeof harms, keyof typeof observed>]: Json };
 
 /** What a change of each section would do, and what to do in its place. */
+/** What no declaration tells: it is observed, by the tests named here, and kept in files of its own. */
+const observed = { json: 'json.json', formats: 'formats.json' };
+
 const harms = {
   stored:
     'CloudFormation would replace it, or leave it behind with all that it holds. Keep its logical id, name and keys, and put what is new beside it',
@@ -33,6 +36,8 @@ const harms = {
   alarms: 'Whoever it calls, and what reads it, knows it by this name. Keep the name',
   commands: 'Scripts call the command so. Go on accepting it',
   exitCodes: 'Scripts decide by it. Keep its meaning',
+  json: 'Scripts read it. Go on printing it',
+  formats: 'The last release reads it after a step back, and has written it. Go on writing and reading it',
 };
 
 const root = resolve(import.meta.dirname, '../..');
@@ -283,7 +288,23 @@ export const declared = (): Record<string, string> =>
   JSON.parse(readFileSync(join(folder, 'breaking.json'), 'utf8'));
 
 /** `npm run freeze` */
-export const freeze = (released: Released): void => {
+export const freeze = (released: Released): void => keep('contract.json', released);
+
+const keep = (name: string, json: object): void => {
   mkdirSync(join(folder, version()), { recursive: true });
-  writeFileSync(join(folder, version(), 'contract.json'), `${JSON.stringify(released, null, 2)}\n`);
+  writeFileSync(join(folder, version(), name), `${JSON.stringify(json, null, 2)}\n`);
+};
+
+/**
+ * Sentences on what was observed of the last release, and is not observed or is another now, unless it is declared; with FREEZE, it is
+ * what the release promises.
+ */
+export const brokenBy = (section: keyof typeof observed, now: Json): string[] => {
+  const name = observed[section];
+  if (process.env.FREEZE !== undefined) keep(name, { [section]: now });
+  const file = join(folder, lastVersion(), name);
+  const before: { [section: string]: Json } = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  return differences(before[section] ?? {}, now, [section])
+    .filter(({ isBreaking, place }) => isBreaking && declared()[place] === undefined)
+    .map(sentenceFor);
 };

@@ -62,6 +62,10 @@ export const carryOn = async (
       figures: `${state.tables.table.length} resources, ${counts}; ${told.parked.length - parked.length} of ${told.parked.length} letters replayed`,
       state: await takeState(stage.stack, { by, ledgerKey, told: next }),
     };
+  } catch (error) {
+    // What is cut off may end the process when the stage is closed.
+    console.error([...problems.slice(0, 20), ...stage.troubles.slice(0, 5)].join('\n'), error);
+    throw error;
   } finally {
     await stage.close();
     liveNow();

@@ -6,7 +6,9 @@ import type { FailureKind } from '../../lib/message/failure.ts';
 import { type LetterKind, letterKinds } from '../../lib/message/letter-kinds.ts';
 import { ownVersion } from '../../lib/operate/stage/version.ts';
 import type { Effect } from '../local/controls.ts';
+import { brokenBy } from '../package/released.ts';
 import { useIdsInARow } from './clock.ts';
+import { formatsOf } from './formats.ts';
 import { type Stage, startStage } from './stage.ts';
 import { keepState, type State, type Told, takeState } from './state.ts';
 import {
@@ -36,7 +38,9 @@ type MakeOptions = {
 export const command = async (): Promise<void> => {
   useIdsInARow(crypto, process.pid);
   syncBuiltinESMExports();
-  keepState(await makeState({ resources: 10_000, idsInARow: true }));
+  const state = await makeState({ resources: 10_000, idsInARow: true });
+  keepState(state);
+  brokenBy('formats', await formatsOf(state));
 };
 
 /** Has the version that is checked out work on a new stage, and takes what it then holds: `resources` in its ledger, and more. */
