@@ -3,6 +3,7 @@ import type { Group } from '../../operate/messages/letters/groups.ts';
 import type { WaitingGroup } from '../../operate/messages/waiting/waiting.ts';
 import type { PaceStatus, QueueStatus, Status } from '../../operate/reviews/status.ts';
 import { type ConnectionReport, minuteOf, skewOf } from '../../operate/stage/connection/check.ts';
+import { needsRole } from '../../operate/stage/roles.ts';
 import { type DeployedVersion, versionText } from '../../operate/stage/version.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
@@ -23,7 +24,7 @@ import {
   text,
   type View,
 } from './view.ts';
-import { remarksOn, secretsView, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
+import { canBeWoken, remarksOn, secretsView, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
 
 /** The known state of the connection to the platform, without its problems. */
 export const connectionNotes = (report: ConnectionReport | undefined): View =>
@@ -53,13 +54,19 @@ const healthNotes = (report: ConnectionReport): [platform: Note, credential: Not
 };
 
 /** Reading proves nothing about changes: some platforms accept a key for GET that they refuse for a change. */
-const credentialNote = ({ credentialAccepted, changes }: ConnectionReport): Note => {
+const credentialNote = (report: ConnectionReport): Note => {
+  const { credentialAccepted, isCredentialForbidden, changes } = report;
   const note = (tone: Tone, text: string): Note => ({ tone, text });
   if (credentialAccepted === false) return note('bad', 'It refuses the service’s credential');
   if (changes?.refused === 'yes')
     return note(
       'bad',
       `${credentialAccepted ? 'It accepts the service’s credential for reading, but' : 'It'} has refused it for changes since ${minuteOf(changes.since)}`,
+    );
+  if (isCredentialForbidden)
+    return note(
+      'unknown',
+      `Its answer to the service’s credential was not looked at. ${needsRole('operator')}`,
     );
   if (credentialAccepted === undefined)
     return note('unknown', 'It is not known whether it accepts the service’s credential');
@@ -269,20 +276,23 @@ export const blockedView = (
       { tone: 'bad', to: waitingScreen(groups), text: `${what}. ${blockedText(groups)}` },
       todo,
       ...secretsView(groups),
-      { lead: 'Once the cause is gone', command: wakeCommand(groups) },
+      groups.some(canBeWoken) && { lead: 'Once the cause is gone', command: wakeCommand(groups) },
     ];
   });
 };
 
 /** The secrets were changed after the last try: the messages go on with their next one, or when they are woken. */
-const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => [
-  {
-    tone: 'todo',
-    to: waitingScreen(groups),
-    text: `The ${secretsText(groups)} changed ${ageOf(mendedMs)} ago: wake what waits for it. ${blockedText(groups)}`,
-  },
-  { command: wakeCommand(groups) },
-];
+const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => {
+  const isHidden = groups.some(canBeWoken);
+  const then = isHidden ? ': wake what waits for it.' : '. What waits for it is due.';
+  return [
+    {
+      ...{ tone: isHidden ? 'todo' : 'plain', to: waitingScreen(groups) },
+      text: `The ${secretsText(groups)} changed ${ageOf(mendedMs)} ago${then} ${blockedText(groups)}`,
+    },
+    isHidden && { command: wakeCommand(groups) },
+  ];
+};
 
 const secretsText = (groups: readonly WaitingGroup[]): string => {
   const secrets = new Set(groups.flatMap(({ bySecret = [] }) => bySecret.map(({ secret }) => secret)));
