@@ -100,7 +100,7 @@ const refusedReading = (error: unknown): never => {
 export type ListCounts = {
   /** Letters in the lists; undefined: a filter was given. */
   listed: number | undefined;
-  /** SQS' approximate count of letters in the dead-letter queue, including leased ones. */
+  /** As `queuedLetters` counts them. */
   queued: number;
 };
 
@@ -117,17 +117,24 @@ export const findLetters = async (
   signal: AbortSignal,
   isNarrow = false,
 ): Promise<Found> => {
-  const [listing, counts] = await Promise.all([
+  const [listing, queued] = await Promise.all([
     readListing(target, 'letter', { filter, isNarrow, signal }),
-    target.deadLetterQueueUrl().then(async (url) => countsOf({ sqs: await target.sqs(), url })),
+    queuedLetters(target),
   ]);
   const found = listing as ReturnType<typeof listingOf<LetterRecord>>;
   const letters = found.matching(filter);
   return {
     ...{ ...found, letters },
     listed: Object.keys(filter).length === 0 ? letters.length : undefined,
-    queued: counts.visible + counts.inFlight + counts.delayed,
+    queued,
   };
+};
+
+/** SQS' approximate count of letters, including leased ones. */
+export const queuedLetters = async (target: Target): Promise<number> => {
+  const url = await target.deadLetterQueueUrl();
+  const { visible, inFlight, delayed } = await countsOf({ sqs: await target.sqs(), url });
+  return visible + inFlight + delayed;
 };
 
 export type LetterFacts = ReturnType<typeof factsOf>;
