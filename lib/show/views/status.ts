@@ -284,7 +284,11 @@ export const blockedView = (
 /** The secrets were changed after the last try: the messages go on with their next one, or when they are woken. */
 const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => {
   const isHidden = groups.some(canBeWoken);
-  const then = isHidden ? ': wake what waits for it.' : '. What waits for it is due.';
+  const then = isHidden
+    ? ': wake what waits for it.'
+    : groups.some(({ due }) => due > 0)
+      ? '. What waits for it is due.'
+      : '. It is not known whether anything still waits for it.';
   return [
     {
       ...{ tone: isHidden ? 'todo' : 'plain', to: waitingScreen(groups) },

@@ -138,6 +138,9 @@ test('a secret that was changed after the last try needs nothing more: what wait
   ).toEqual([
     expect.stringMatching(/^The secret .* was changed 5 min ago\. What waits for it is due\. 2 messages/),
   ]);
+  expect(
+    firstOf([], { waiting: [{ ...waits, unknown: 2, nextMs: undefined, mendedMs: minutesAgo(5) }] }),
+  ).toEqual([expect.stringContaining('It is not known whether anything still waits for it. 2 messages')]);
   // One of two is not put right, or the probe still meets it.
   const waiting = [{ ...waits, mendedMs: minutesAgo(5) }, waits];
   expect(firstOf([], { waiting })).toContain(`→ ${remedy}`);
