@@ -44,6 +44,7 @@ export const carryOn = async (
   };
   try {
     expect('letters', await lettersOf(stage), told.letters);
+    expect('letters on the queue', await lettersRead(stage), told.letters);
     const busy = await meetTraffic(stage, told);
     await approve(stage, told);
     await stage.quiet();
@@ -70,6 +71,16 @@ export const carryOn = async (
     await stage.close();
     liveNow();
   }
+};
+
+/** How many letters of each kind there are, as this version reads the queue itself. */
+const lettersRead = async (stage: Stage): Promise<Told['letters']> => {
+  const kinds = (await stage.exported())
+    .trim()
+    .split('\n')
+    .map((line): string => JSON.parse(line).kind);
+  const groups = Object.entries(Object.groupBy(kinds, (kind) => kind));
+  return Object.fromEntries(groups.map(([kind, each = []]) => [kind, each.length] as const).sort());
 };
 
 const countsOf = ({ outcomes }: Stage): string => {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -94,25 +94,32 @@ export const startStage = async ({ root, ledgerKey, aheadMs, idsInARow = false, 
     });
   }
 
+  /** As operators type it. */
+  const typed = async (...words: string[]): Promise<string> => {
+    const args = [join(root, 'lib/show/cli/sis-relay.js'), ...words, '--stack', file];
+    const child = spawn(process.execPath, args, {
+      ...{ stdio: ['ignore', 'pipe', 'pipe'], cwd: root, env: { ...process.env, NODE_OPTIONS } },
+    });
+    const ended = new Promise<number | null>((end) => child.once('close', end));
+    const [out, err, status] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    // 1: not all was done, as letters say that need a person.
+    if (status !== 0 && status !== 1)
+      throw new Error(`sis-relay ${words.join(' ')} ended with ${status}: ${err}${out}`);
+    return out;
+  };
+
   return {
-    ...{ stack, troubles, outcomes, queued, until, snapshots },
+    ...{ stack, troubles, typed, outcomes, queued, until, snapshots },
     controls: controlsOf(description),
 
     /** No function takes messages any more. */
     stop: () => stack.executions.mappings.stop(),
 
-    /** As operators type it. */
-    typed: async (...words: string[]): Promise<string> => {
-      const args = [join(root, 'lib/show/cli/sis-relay.js'), ...words, '--stack', file];
-      const child = spawn(process.execPath, args, {
-        ...{ stdio: ['ignore', 'pipe', 'pipe'], cwd: root, env: { ...process.env, NODE_OPTIONS } },
-      });
-      const ended = new Promise<number | null>((end) => child.once('close', end));
-      const [out, err, status] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-      // 1: not all was done, as letters say that need a person.
-      if (status !== 0 && status !== 1)
-        throw new Error(`sis-relay ${words.join(' ')} ended with ${status}: ${err}${out}`);
-      return out;
+    /** All letters, as the version's command reads them from the queue: JSON Lines. */
+    exported: async (): Promise<string> => {
+      const to = join(folder, 'letters.jsonl');
+      await typed('letters', 'export', '--to', to, '--reason', 'an upgrade');
+      return readFileSync(to, 'utf8');
     },
 
     /** Puts a letter on the dead-letter queue. */
