@@ -48,11 +48,15 @@ const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
 
 const maxGrants = 50;
 
-const adviceOf = (group: Pick<Group, 'kind' | 'remedy' | 'grants' | 'replayedOften'>): View => {
+/** `maxShown`: of the rights and secrets that the letters need; `letters groups` shows more. */
+export const adviceOf = (
+  group: Pick<Group, 'cause' | 'kind' | 'remedy' | 'grants' | 'replayedOften'>,
+  maxShown = maxGrants,
+): View => {
   const often = countOf(group.replayedOften, 'letter was', 'letters were');
   return [
     { tone: 'todo', text: plain(group.remedy) },
-    ...grantsView(group),
+    ...grantsView(group, maxShown),
     group.replayedOften > 0 && {
       tone: 'warn',
       text: `${often} replayed ${replayedOften} times or more: find the cause first.`,
@@ -61,15 +65,18 @@ const adviceOf = (group: Pick<Group, 'kind' | 'remedy' | 'grants' | 'replayedOft
 };
 
 /** One on a line, to hand on. */
-const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>): View => {
+const grantsView = (
+  { cause, kind, grants }: Pick<Group, 'cause' | 'kind' | 'grants'>,
+  most: number,
+): View => {
   if (grants.length < 2) return [];
   const isScope = kind === 'missing-scope';
   return [
     { tone: 'plain', text: isScope ? 'Scopes to ask for:' : 'Secrets to create:' },
-    list(grants.slice(0, maxGrants).map((each) => ({ text: each, code: true }))),
-    grants.length > maxGrants && {
+    list(grants.slice(0, most).map((each) => ({ text: each, code: true }))),
+    grants.length > most && {
       tone: 'plain',
-      text: `… and ${numberOf(grants.length - maxGrants)} more: \`letters groups --json\` lists all.`,
+      text: `… and ${numberOf(grants.length - most)} more: \`letters groups --cause ${cause}${most < maxGrants ? '' : ' --json'}\` lists all.`,
     },
   ];
 };
@@ -145,11 +152,39 @@ export const causeColumns = {
 export const groupTable = (caption: string, groups: readonly PlannedGroup[], empty = ''): Block =>
   table(caption, groups, { Letters: ({ letters }) => letters, ...origin, ...causeColumns }, { empty });
 
+type Acted = { kind: string; error: string; letters?: number };
+
+/** The field of a message that an error names first. */
+const fieldIn = (error: string): string => /\bdata\.[\w.-]*\w(?=[:[])/.exec(error)?.[0] ?? '<field>';
+
 /** The first action for letters of a kind; some kinds have none. */
-export const firstAction = (kind: string, which: { cause: string } | { id: string }): View => {
-  if (needsDecision(kind)) return [{ links: [{ text: 'Look, then decide', to: href('/uncertain', which) }] }];
-  if (kind === 'unknown-source') return [];
-  return [{ action: '/replay', hidden: which, isHarmless: true, buttons: [{ text: 'Plan a replay' }] }];
+export const firstAction = (
+  { kind, error, letters = 1 }: Acted,
+  which: { cause: string } | { id: string },
+): View => {
+  const these = 'cause' in which ? `--cause ${which.cause}` : `--id ${which.id.slice(0, 8)}`;
+  const count = countOf(letters, 'letter');
+  if (needsDecision(kind))
+    return [
+      kind === 'uncertain' && { lead: 'To look on the platform', command: `letters verify ${these}` },
+      { links: [{ text: 'Look, then decide', to: href('/uncertain', which) }] },
+    ];
+  if (kind === 'unknown-source' || kind === 'unreadable') return [];
+  if (kind === 'invalid')
+    return [
+      {
+        lead: 'To correct and send',
+        command: `letters edit ${these} --set ${fieldIn(error)}=<value> --reason <why>`,
+      },
+      { links: [{ text: `Edit ${count}`, to: href('/edit', which), isChange: true }] },
+    ];
+  return [
+    { lead: 'To send again', command: `letters replay ${these}` },
+    {
+      ...{ action: '/replay', hidden: which, isHarmless: true },
+      buttons: [{ text: `Plan a replay of ${count}` }],
+    },
+  ];
 };
 
 export const groupsView = (found: Groups, name: string): View => {
@@ -175,10 +210,6 @@ export const groupsView = (found: Groups, name: string): View => {
     ),
     ...remarksOnLetters(found),
     { lead: 'One by one', command: `letters list --cause ${largest.cause}` },
-    largest.kind !== 'unknown-source' && {
-      lead: 'Send again',
-      command: `letters replay --cause ${largest.cause} --dry-run`,
-    },
   ];
 };
 
@@ -188,11 +219,13 @@ const causeView = (group: Group): View => {
     text(error),
     ...words.map((each, at) => (at < maxWords - 1 ? { quote: each } : text('… and more'))),
     ...adviceOf(group),
-    ...firstAction(kind, { cause }),
+    ...firstAction(group, { cause }),
     {
       links: [
         { text: 'Letters', to: href('/letters', { cause }) },
-        { text: 'Edit', to: href('/edit', { cause }), isChange: true },
+        ...(kind === 'invalid'
+          ? []
+          : [{ text: 'Edit', to: href('/edit', { cause }), isChange: true as const }]),
         { text: 'Discard', to: href('/discard', { cause }), isChange: true },
       ],
     },

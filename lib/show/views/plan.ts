@@ -31,6 +31,7 @@ const planSections = (plan: Plan, report: ConnectionReport | undefined): View =>
     planSection(
       'will be sent',
       send,
+      ...causesToRemove(send),
       isRightMissing &&
         report?.reachable === true && {
           tone: 'plain',
@@ -52,13 +53,40 @@ const planSections = (plan: Plan, report: ConnectionReport | undefined): View =>
   ];
 };
 
+/** These the probe has found removed, or they end by themselves. */
+const needNoPerson = new Set(['credentials', 'throttled', 'unavailable', 'missing-credential']);
+
+const maxRemedies = 20;
+
+/** What people have to do before the letters are sent. Causes with the same remedy are one. */
+const causesToRemove = (groups: readonly PlannedGroup[]): View => {
+  const remedies = Map.groupBy(
+    groups.filter(({ kind }) => !needNoPerson.has(kind)),
+    ({ remedy }) => plain(remedy),
+  );
+  if (remedies.size === 0) return [];
+  return [
+    { tone: 'plain', text: 'Each cause must be gone before you agree:' },
+    ...[...remedies].slice(0, maxRemedies).map(
+      ([remedy, each]): Note => ({
+        ...{ tone: 'todo', text: `${each.map(({ cause }) => cause).join(', ')}: ${remedy}` },
+      }),
+    ),
+    remedies.size > maxRemedies && {
+      tone: 'plain',
+      text: `… and ${numberOf(remedies.size - maxRemedies)} more`,
+      command: 'letters groups',
+    },
+  ];
+};
+
 /** What a person has to check, by kind. */
 const decisionNotes = (uncertain: PlannedGroup[]): View =>
   [
     {
       kind: 'uncertain',
       why: 'It is not known whether the uncertain messages were done, and doing them twice does harm. Check each on the platform.',
-      todo: `Discard those that were done; a replay that includes uncertain letters sends those that were not.`,
+      todo: 'Look for them on the platform. Discard those that were done, and replay the others.',
     },
     {
       kind: 'outdated',
@@ -202,9 +230,13 @@ export const planView = (
   part(...pausedView(paused)),
   part(
     plan.unknownSource > 0 && { command: 'letters list --kind unknown-source' },
-    plan.uncertain.length > 0 && {
-      lead: 'To send those that were not done',
-      command: 'letters replay --include-uncertain',
+    plan.uncertain.some(({ kind }) => kind === 'uncertain') && {
+      lead: 'To look for those that are uncertain',
+      command: 'letters verify',
+    },
+    plan.uncertain.some(({ kind }) => kind === 'outdated') && {
+      lead: 'To send outdated ones that nothing has replaced',
+      command: 'letters replay --kind outdated --include-uncertain',
     },
     plan.replayedOften > 0 && {
       tone: 'warn',
@@ -227,6 +259,14 @@ const unsent: Partial<Record<ReplayResult['ended'], string>> = {
   declined: 'Nothing was changed.',
 };
 
+/** Columns that are shown if one of their numbers is not zero. */
+const unlucky: [title: string, count: (cause: CauseCounts) => number][] = [
+  ['Came back', ({ cameBack }) => cameBack],
+  ['Waits', ({ waits }) => waits],
+  ['Unknown', ({ unknown }) => unknown],
+  ['Not tried', ({ setAside, notTried }) => setAside + notTried],
+];
+
 /** The end of a run, and for each cause the letters that were sent, went through, came back and were not tried. */
 export const resultView = ({
   counts,
@@ -240,18 +280,16 @@ export const resultView = ({
     table('The outcome of each cause', byCause, {
       Sent: ({ sent }) => sent,
       Through: ({ through }) => through,
-      'Came back': ({ cameBack }) => cameBack,
-      Waits: ({ waits }) => waits,
-      Unknown: ({ unknown }) => unknown,
-      'Not tried': ({ setAside, notTried }) => setAside + notTried,
+      ...Object.fromEntries(unlucky.filter(([, count]) => byCause.some((cause) => count(cause) > 0))),
       ...origin,
       ...causeColumns,
     }),
     ...byCause.flatMap((cause) =>
       nextOf(cause, { cameBackAs, isStopped: more.stoppedBecause !== undefined }),
     ),
-    section('They came back as:', groupTable('They came back as', cameBackAs), ...cameBackAs.map(todoOf)),
-    section('They wait for:', groupTable('They wait for', waitFor)),
+    cameBackAs.length > 0 &&
+      section('They came back as:', groupTable('They came back as', cameBackAs), ...cameBackAs.map(todoOf)),
+    waitFor.length > 0 && section('They wait for:', groupTable('They wait for', waitFor)),
     ...resultNotes({ counts, ...more }),
   ];
 };

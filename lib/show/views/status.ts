@@ -7,13 +7,14 @@ import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
 import { heldView } from './crosswalk.ts';
-import { causeText, kindTone, remarksOnLetters } from './letters.ts';
+import { adviceOf, causeText, firstAction, kindTone, remarksOnLetters } from './letters.ts';
 import { isPaused, pausedNotes, resumeForm } from './pause.ts';
 import { lastComparisonNote } from './reconcile.ts';
 import { openSnapshotText } from './snapshots.ts';
 import {
   type Block,
   type Cell,
+  type Form,
   href,
   type Note,
   section,
@@ -185,13 +186,18 @@ const firstOf = ({ letters, ...status }: Status): View => {
             ...{ tone: 'bad' as const, to: '/uncertain' },
             text: `${countOf(undecided, 'letter needs', 'letters need')} your decision`,
           },
-          { command: 'letters verify' },
+          {
+            command: groups.some(({ kind }) => kind === 'uncertain')
+              ? 'letters verify'
+              : 'letters list --kind outdated',
+          },
+          { links: [{ text: 'Look, then decide', to: '/uncertain' }] },
         ]),
     ...replayAllView(groups),
     ...groups
       .filter(({ kind }) => !needsDecision(kind))
       .slice(0, 3)
-      .flatMap(firstOfCause),
+      .flatMap((group) => firstOfCause(group, isOneOfMany(groups) && isReplayed(group))),
   ];
   if (all.length > 0) return all;
   return waiting.length > 0
@@ -227,6 +233,7 @@ export const blockedView = (
       { tone: 'bad', to: waitingScreen(groups), text: `${what}. ${blockedText(groups)}` },
       todo,
       { lead: 'Once the cause is gone', command: wakeCommand(groups) },
+      wakeForm(groups),
     ];
   });
 };
@@ -239,6 +246,7 @@ const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => 
     text: `The secret of a refused credential was changed ${ageOf(mendedMs)} ago: wake what waits for it. ${blockedText(groups)}`,
   },
   { command: wakeCommand(groups) },
+  wakeForm(groups),
 ];
 
 const functionsOf = (groups: readonly WaitingGroup[]): string[] => [
@@ -250,6 +258,18 @@ const waitingScreen = (groups: readonly WaitingGroup[]): string =>
 
 const wakeCommand = (groups: readonly WaitingGroup[]): string =>
   `waiting wake --kind ${groups[0]?.kind} --function ${functionsOf(groups).join(' ')}`;
+
+const wakeForm = (groups: readonly WaitingGroup[]): Form => ({
+  ...{ action: '/wake', hidden: { function: functionsOf(groups), kind: groups[0]?.kind ?? '' } },
+  buttons: [
+    {
+      text: `Wake ${countOf(
+        groups.reduce((sum, { messages }) => sum + messages, 0),
+        'message',
+      )} of ${functionsOf(groups).join(', ')}`,
+    },
+  ],
+});
 
 /** `3 messages of grade-push wait for it (credentials), the oldest for 20 min; last tried 2 min ago`. */
 const blockedText = (groups: readonly WaitingGroup[]): string => {
@@ -307,13 +327,17 @@ const isMoreQueued = ({ listed, queued }: Status['letters']): boolean => queued 
 /** The fewest causes for which one replay of all is quicker than one of each. */
 const severalCauses = 2;
 
+/** The others are left to people, as their messages cannot be sent as they are. */
+const isReplayed = ({ kind }: Group): boolean =>
+  !(needsDecision(kind) || ['invalid', 'unknown-source', 'unreadable'].includes(kind));
+
+const isOneOfMany = (groups: readonly Group[]): boolean => groups.filter(isReplayed).length >= severalCauses;
+
 /** One replay tries each cause by itself. What it leaves to people is said before. */
 const replayAllView = (groups: readonly Group[]): View => {
-  const isLeft = ({ kind }: Group): boolean =>
-    needsDecision(kind) || kind === 'unknown-source' || kind === 'unreadable';
-  const sent = groups.filter((each) => !isLeft(each));
-  if (sent.length < severalCauses) return [];
-  const left = [...Map.groupBy(groups.filter(isLeft), ({ kind }) => kind)].map(
+  if (!isOneOfMany(groups)) return [];
+  const [sent, others] = [groups.filter(isReplayed), groups.filter((each) => !isReplayed(each))];
+  const left = [...Map.groupBy(others, ({ kind }) => kind)].map(
     ([kind, each]) => `${numberOf(lettersOf(each))} ${kind}`,
   );
   const leaves = left.length === 0 ? '' : ` It leaves ${left.join(', ')} to you.`;
@@ -328,13 +352,20 @@ const replayAllView = (groups: readonly Group[]): View => {
   ];
 };
 
-const firstOfCause = ({ letters, kind, function: name, cause, remedy, newestMs, ...why }: Group): View => [
-  {
-    ...{ tone: kindTone(kind), to: `/causes#${cause}` },
-    text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(why)}`,
-  },
-  { tone: 'todo', text: remedy },
-];
+const maxGrants = 10;
+
+/** `isSentWithAll`: the replay of all causes sends it, too. */
+const firstOfCause = (group: Group, isSentWithAll: boolean): View => {
+  const { letters, kind, function: name, cause, newestMs } = group;
+  return [
+    {
+      ...{ tone: kindTone(kind), to: `/causes#${cause}` },
+      text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(group)}`,
+    },
+    ...adviceOf(group, maxGrants),
+    ...(isSentWithAll ? [] : firstAction(group, { cause })),
+  ];
+};
 
 const queuesView = ({ queues, letters, paused }: Status): View => {
   const { counts, groups } = letters;

@@ -64,10 +64,10 @@ const recordView = (id: string, record: DeskRecord): View => {
     !!words && { quote: words },
     !!operation && text({ text: call.join(''), code: true }),
     remedy !== '' && { tone: 'todo', text: remedy },
-    ...firstAction(kind, { id }),
+    ...firstAction(record, { id }),
     {
       links: [
-        { text: 'Edit', to: href('/edit', { id }), isChange: true },
+        ...(kind === 'invalid' ? [] : [{ text: 'Edit', to: href('/edit', { id }), isChange: true as const }]),
         { text: 'Discard', to: href('/discard', { id }), isChange: true },
         { text: 'Trace', to: href('/trace', { id }) },
       ],

@@ -1,10 +1,10 @@
 import { needsDecision } from '../../../message/failure.ts';
 import { revealLetters } from '../../../operate/messages/letters/show.ts';
-import { verifyLetters } from '../../../operate/messages/verify/verify.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
+import { verify } from '../../verbs/verify.ts';
 import { countOf } from '../../views/amounts.ts';
 import { about, groupTable, letterLink, origin } from '../../views/letters.ts';
-import { decisionForm, revealedView, verifiedView } from '../../views/verify.ts';
+import { decisionForm, revealedView } from '../../views/verify.ts';
 import { table, text } from '../../views/view.ts';
 import { addScreen, addVerb, type Desk, filterFrom, formOf, reasonIn, render } from '../desk.ts';
 import { beginDiscard } from './discard.ts';
@@ -55,11 +55,10 @@ export const addUncertain = (desk: Desk): void => {
   addVerb(desk, '/uncertain', async (form) => {
     const { letters } = await undecidedAmong(form);
     const id = letters.map(({ message }) => message);
-    return runs.begin('Look for what is uncertain', async (at) => {
-      const onLooked = at.progress('Looked up');
-      const verified = await verifyLetters(target, { filter: { id }, signal: at.signal, onLooked });
-      at.show('What is there', verifiedView(verified, desk.name));
-    });
+    const may = desk.readOnly ? { discardFound: false, replayAbsent: false } : {};
+    return runs.begin('Look for what is uncertain', (at) =>
+      verify(at, { name: desk.name, filter: { id }, ...may }),
+    );
   });
 
   desk.app.post('/uncertain/reveal', async (context) => {

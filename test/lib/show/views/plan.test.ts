@@ -9,7 +9,7 @@ import { quietTerminal } from '../cli/typed.ts';
 
 const group = (kind: string, letters: number): PlannedGroup => ({
   ...{ function: 'grade-push', kind, letters, cause: '0a1b2c3d' },
-  ...{ error: '400 Bad Request', words: [] },
+  ...{ error: '400 Bad Request', words: [], remedy: `Remove what caused ${kind}.` },
 });
 
 const facts = {
@@ -45,12 +45,24 @@ test('what needs a decision says what sends it, and what is not from here is onl
   const uncertain = [group('uncertain', 2)];
   expect(printed(plan({ uncertain, unknownSource: 7 }), undefined)).toEqual(
     expect.arrayContaining([
-      '→ Discard those that were done; a replay that includes uncertain letters sends those that were not.',
+      '→ Look for them on the platform. Discard those that were done, and replay the others.',
+      'To look for those that are uncertain: sis-relay letters verify',
       'sis-relay letters list --kind unknown-source',
     ]),
   );
   const html = String(shown(planView(plan({ unknownSource: 7 }), undefined)));
   expect(html).toContain('7 not from this deployment: they have no queue to go to');
+});
+
+test('a plan says what must be done before, once for each remedy, and nothing of what ends by itself', () => {
+  const send = [group('rejected', 3), group('rejected', 2), group('throttled', 1)];
+  expect(printed(plan({ send }), undefined)).toEqual(
+    expect.arrayContaining([
+      'Each cause must be gone before you agree:',
+      '→ 0a1b2c3d, 0a1b2c3d: Remove what caused rejected.',
+    ]),
+  );
+  expect(printed(plan({ send }), undefined).join()).not.toContain('caused throttled');
 });
 
 const report = (reachable: boolean) => ({ reachable, problems: [] }) as unknown as ConnectionReport;

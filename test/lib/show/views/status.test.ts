@@ -158,7 +158,11 @@ test('one replay of all causes is offered before them, with what it leaves to pe
   const [rejected, uncertain] = [groupOf('rejected', 3), groupOf('uncertain', 2)];
   const cause = ['✗ 3 letters of grade-push (rejected), the newest 3 min old: It failed', '→ Mend it.'];
   const decide = ['✗ 2 letters need your decision', 'sis-relay letters verify'];
-  expect(firstOf([rejected, uncertain])).toEqual([...decide, ...cause]);
+  expect(firstOf([rejected, uncertain])).toEqual([
+    ...[...decide, ...cause],
+    'To send again: sis-relay letters replay --cause rejected',
+  ]);
+  expect(firstOf([groupOf('outdated', 2)])).toContain('sis-relay letters list --kind outdated');
   const others = [groupOf('missing-scope', 4), groupOf('unknown-source', 1)];
   expect(firstOf([rejected, uncertain, ...others]).slice(0, 6)).toEqual([
     ...decide,
