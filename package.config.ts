@@ -8,6 +8,7 @@ import {
   type Stanza,
   setHandlersAndRoles,
 } from './lib/operate/stage/template/template.ts';
+import { ownVersion } from './lib/operate/stage/version.ts';
 import {
   exportSettingsFrom,
   pollSettingsFrom,
@@ -29,6 +30,7 @@ type Serverless = {
       stage: string;
       environment: Environment;
       deletionProtection: boolean;
+      stackTags: Record<string, string>;
       vpc?: object;
       compiledCloudFormationTemplate: Template;
       /** What Lambda has, where one function is deployed. */
@@ -69,6 +71,9 @@ export default class Packaging {
         const [subnetIds, securityGroupIds] = [given.subnetIds, given.securityGroupIds].map(itemsOf);
         if (subnetIds?.length) provider.vpc = { subnetIds, securityGroupIds };
         provider.environment.PACE_CONTAINERS = maxContainers(Object.values(functions));
+        // So that `sis-relay status` can compare it with itself.
+        const { version, commit } = ownVersion();
+        Object.assign(provider.stackTags, { version, ...(commit && { commit }) });
         checkSettings(serverless);
       },
       'before:package:createDeploymentArtifacts': () => bundled(serverless, Object.keys(service.functions)),

@@ -1,4 +1,4 @@
-import { durableHandler } from '../lib/delivery/durable/job.ts';
+import { durableHandler } from '../lib/delivery/durable/engine.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { exportSettingsFrom } from '../lib/runtime/aws/settings.ts';
 import { exportJob } from '../lib/scheduled/course-export/export.ts';

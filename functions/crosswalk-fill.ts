@@ -1,7 +1,7 @@
 import { fillJob } from '../lib/delivery/crosswalk/fill/fill.ts';
 import { fillOperations } from '../lib/delivery/crosswalk/fill/listings.ts';
 import { createFillServices } from '../lib/delivery/crosswalk/fill/services.ts';
-import { durableHandler } from '../lib/delivery/durable/job.ts';
+import { durableHandler } from '../lib/delivery/durable/engine.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { crosswalkSettingsFrom } from '../lib/runtime/aws/settings.ts';
 

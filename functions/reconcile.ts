@@ -1,4 +1,4 @@
-import { durableHandler } from '../lib/delivery/durable/job.ts';
+import { durableHandler } from '../lib/delivery/durable/engine.ts';
 import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { reconcileSettingsFrom } from '../lib/runtime/aws/settings.ts';

@@ -318,7 +318,7 @@ export const breakages: Breakage[] = [
   {
     title: 'a restored platform keeps a grade waiting for ever',
     file: 'lib/delivery/handle/stale-read.ts',
-    code: 'if (entry.decidedMs !== undefined) return;',
+    code: 'if (entry.decidedMs !== undefined && entry.decidedMs - sinceMs >= believedAfterMs) continue;',
     by: '',
   },
   {

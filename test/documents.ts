@@ -50,6 +50,16 @@ export const writePart = (part: Part, text: string): void =>
     documentOf(files[part]).replace(placeOf(part), () => text),
   );
 
+/** A table of Markdown; numbers stand on the right. */
+export const tableOf = (
+  head: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+  { numbersFrom = head.length }: { numbersFrom?: number } = {},
+): string =>
+  [head, head.map((_, at) => (at < numbersFrom ? '---' : '---:')), ...rows]
+    .map((cells) => `|${cells.map((cell) => (cell === '' ? ' ' : ` ${cell} `)).join('|')}|\n`)
+    .join('');
+
 /** A chapter or a section of a document, without its heading. */
 export const sectionOf = (path: string, heading: string): string => {
   const [marks = ''] = heading.split(' ');

@@ -6,8 +6,11 @@ import { optionsOf } from './options.ts';
 // `npm run proofs -- --only mutate`: changes what decides a message's fate in one place after the other, and runs its unit tests each time. A change
 // that no test sees survives. `npm run proofs -- --only mutate -- --only ledger` changes the files alone whose path holds that.
 
-/** What is changed, and the tests that must see it: those of its room, so that a survivor says where a test is missing. */
-const groups: Record<string, { change: string[]; tests: string[] }> = {
+/**
+ * What is changed, and the tests that must see it: those of its room, so that a survivor says where a test is missing. `slow`: tests
+ * that run only for what the others did not see.
+ */
+const groups: Record<string, { change: string[]; tests: string[]; slow?: string[] }> = {
   failure: {
     change: ['lib/message/failure.ts', 'lib/platform/client/failure-of.ts'],
     tests: ['test/lib/platform/client/failure-of.test.ts'],
@@ -20,6 +23,7 @@ const groups: Record<string, { change: string[]; tests: string[] }> = {
   ledger: {
     change: ['rules', 'ledger'].map((name) => `lib/delivery/ledger/${name}.ts`),
     tests: ['test/lib/delivery/ledger/rules.test.ts', 'test/lib/delivery/ledger/ledger.test.ts'],
+    slow: ['test/lib/delivery/ledger/ledger.property.test.ts'],
   },
   delivery: {
     change: [
@@ -73,19 +77,16 @@ if (chosen.length === 0) {
   process.exit(2);
 }
 
-type Report = { files: Record<string, { mutants: { status: string }[] }> };
+type Place = { line: number; column: number };
+type Mutant = { status: string; replacement: string; location: { start: Place; end: Place } };
+type Report = { files: Record<string, { mutants: Mutant[] }> };
 type Score = { file: string; seen: number; all: number };
 
-/** Changes that no test runs count as well; those that do not compile, or that only run while a file is loaded, do not. */
-const scoresIn = ({ files }: Report): Score[] =>
-  Object.entries(files).map(([file, { mutants }]) => {
-    const count = (...statuses: string[]) => mutants.filter(({ status }) => statuses.includes(status)).length;
-    const seen = count('Killed', 'Timeout');
-    return { file, seen, all: seen + count('Survived', 'NoCoverage') };
-  });
+const isSeen = ({ status }: Mutant): boolean => status === 'Killed' || status === 'Timeout';
+/** A change that no test runs counts as well; one that does not compile, or that only runs while a file is loaded, does not. */
+const isMissed = ({ status }: Mutant): boolean => status === 'Survived' || status === 'NoCoverage';
 
-const scores: Score[] = [];
-for (const [name, { change, tests }] of chosen) {
+const mutate = (name: string, change: readonly string[], tests: readonly string[]): Report => {
   const reportFile = join(folder, `${name.replace('/', '-')}.json`);
   rmSync(reportFile, { force: true });
   mkdirSync(folder, { recursive: true });
@@ -95,7 +96,29 @@ for (const [name, { change, tests }] of chosen) {
     shell: process.platform === 'win32',
     env: { ...process.env, MUTATE_TESTS: tests.join(';'), MUTATE_REPORT: reportFile },
   });
-  scores.push(...scoresIn(JSON.parse(readFileSync(reportFile, 'utf8'))));
+  return JSON.parse(readFileSync(reportFile, 'utf8'));
+};
+
+const nameOf = ({ location: { start }, replacement }: Mutant): string =>
+  `${start.line}:${start.column} ${replacement}`;
+/** For `--mutate`, which counts columns from 0. */
+const rangeOf = ({ location: { start, end } }: Mutant): string =>
+  `${start.line}:${start.column - 1}-${end.line}:${end.column - 1}`;
+
+const scores: Score[] = [];
+for (const [name, { change, tests, slow }] of chosen) {
+  const { files } = mutate(name, change, tests);
+  const missed = Object.entries(files).flatMap(([file, { mutants }]) =>
+    mutants.filter(isMissed).map((mutant) => `${file}:${rangeOf(mutant)}`),
+  );
+  const again = slow && missed.length > 0 ? mutate(`${name}, slowly`, [...new Set(missed)], slow) : undefined;
+  for (const [file, { mutants }] of Object.entries(files)) {
+    const later = new Set(again?.files[file]?.mutants.filter(isSeen).map(nameOf));
+    const left = mutants.filter((mutant) => isMissed(mutant) && !later.has(nameOf(mutant)));
+    const all = mutants.filter((mutant) => isSeen(mutant) || isMissed(mutant)).length;
+    scores.push({ file, seen: all - left.length, all });
+    for (const mutant of left) console.log(`Not seen: ${file}:${nameOf(mutant)}`);
+  }
 }
 for (const { file, seen, all } of scores)
   console.log(`${((100 * seen) / all).toFixed(1).padStart(5)} %  ${seen} of ${all}  ${file}`);

@@ -6,5 +6,15 @@ import { readFileSync } from 'node:fs';
  */
 export function peakBytes(): number {
   if (process.platform !== 'linux') return process.resourceUsage().maxRSS * 1024;
-  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) * 1024;
+  return useOf('self').peakBytes;
+}
+
+/** What Linux counts of a process and its threads: their time in hundredths of a second. */
+export function useOf(pid: number | 'self') {
+  const [, stat = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  const [user, system] = stat.split(' ').slice(11, 13).map(Number) as [number, number];
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const bytesIn = (name: string): number =>
+    Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024;
+  return { cpuMs: (user + system) * 10, residentBytes: bytesIn('VmRSS'), peakBytes: bytesIn('VmHWM') };
 }

@@ -207,16 +207,18 @@ const unknownId = (sisId: SisId | undefined): MessageFailure =>
 export const parseMessage = <Data>(body: string, integration: Kind<Data>, nowMs: number): Message<Data> =>
   draftOf(body, integration, nowMs).message();
 
-const identified = z.object({ id: eventId });
+/** An event that is not valid may hold a sentence here, or the text of another object. */
+const shownId = eventId.regex(/^[^\s"]+$/);
+const identified = z.object({ id: shownId });
 
-/** The id of any message; undefined if it has no usable one. */
+/** The id of any message, as lists and logs may show it; undefined if it has none. */
 export const eventIdIn = (body: string): string | undefined => {
   // Lambda's event may hold anything: a record without a body is reported, too.
   if (typeof body !== 'string') return undefined;
   const read = readMessageJson(body);
   if ('flaw' in read) {
     const isReadable = read.flaw === 'too deep' || read.flaw === 'too many';
-    return isReadable ? eventId.safeParse(topTextIn(body, 'id')).data : undefined;
+    return isReadable ? shownId.safeParse(topTextIn(body, 'id')).data : undefined;
   }
   const held = unwrapped(read.json);
   return 'event' in held ? identified.safeParse(held.event).data?.id : undefined;

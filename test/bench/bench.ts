@@ -5,12 +5,18 @@ import { optionsOf } from '../options.ts';
 import { measureColdStart } from './cold-start.ts';
 import { measureCommand } from './command.ts';
 import { type Environment, startEnvironment } from './environment.ts';
-import type { Section } from './figures.ts';
 import { measureGrowth } from './growth.ts';
-import { measureLookUps } from './look-ups.ts';
 import { measureMessages } from './messages.ts';
-import { measureOwnConnection } from './own-connection.ts';
-import { floorsOf, loadAverage, markdownOf, type Results, resultsOf, summaryOf, textOf } from './report.ts';
+import {
+  floorsOf,
+  loadAverage,
+  markdownOf,
+  type Results,
+  resultsOf,
+  type Section,
+  summaryOf,
+  textOf,
+} from './report.ts';
 import { full, quick, type Scale } from './scale.ts';
 import { measureUpload } from './upload.ts';
 
@@ -28,7 +34,7 @@ export const bench = async (
       const section = await measures[part](environment, scale);
       sections.push(section);
       loadAverages.push(loadAverage());
-      print(textOf(section));
+      print(`\n${textOf(section)}`);
     }
   } finally {
     await environment.close();
@@ -43,8 +49,6 @@ const measures = {
   'cold-start': (environment, { coldStart }) => measureColdStart(environment, coldStart),
   upload: (environment, { upload }) => measureUpload(environment, upload),
   growth: (environment, { growth }) => measureGrowth(environment, growth),
-  'own-connection': (environment, { ownConnection }) => measureOwnConnection(environment, ownConnection),
-  'look-ups': (_, { lookUps }) => measureLookUps(lookUps),
   command: (_, scale) => measureCommand(scale.command),
 } satisfies Record<string, Measure>;
 

@@ -1,9 +1,10 @@
 import type { Bundle } from './build.ts';
 import type { Environment } from './environment.ts';
 import { eventsOf } from './events.ts';
-import { atMostTimes, type Figure, type Section, spreadsOf } from './figures.ts';
+
 import { team, teamSource } from './messages.ts';
 import { launch } from './processes.ts';
+import { atMostTimes, type Figure, figureOf, type Section } from './report.ts';
 
 type ColdAnswered = {
   importMs: number;
@@ -39,14 +40,8 @@ export const measureColdStart = async (
 
   const each = (value: (answer: ColdAnswered) => number, of: string[] = names): Record<string, number[]> =>
     Object.fromEntries(of.map((name) => [name, (answers.get(name) ?? []).map(value)]));
-  const figure = (name: string, unit: Figure['unit'], values: Record<string, number[]>): Figure => ({
-    name,
-    unit,
-    values: spreadsOf(values),
-    floors: [],
-  });
   const size = (name: string, value: (bundle: Bundle) => number): Figure =>
-    figure(
+    figureOf(
       name,
       'KB',
       Object.fromEntries(Object.entries(bundles).map(([of, bundle]) => [of, [value(bundle) / 1000]])),
@@ -63,28 +58,28 @@ export const measureColdStart = async (
       'A fresh process imports the bundle, and handles one message where there is a peer that does the same. The peer is ' +
       'bundled by the same packaging.',
     figures: [
-      { ...figure('Import', 'ms', imports), floors },
-      figure(
+      figureOf('Import', 'ms', imports, floors),
+      figureOf(
         'Import, CPU',
         'ms',
         each(({ importCpuMs }) => importCpuMs),
       ),
-      figure(
+      figureOf(
         'Import and first message',
         'ms',
         each(({ firstMs }) => firstMs, both),
       ),
-      figure(
+      figureOf(
         'Import and first message, CPU',
         'ms',
         each(({ firstCpuMs }) => firstCpuMs, both),
       ),
-      figure(
+      figureOf(
         'Resident memory after the import',
         'MB',
         each(({ residentBytes }) => residentBytes / 1e6),
       ),
-      figure(
+      figureOf(
         'Of it by the import',
         'MB',
         each(({ grownBytes }) => grownBytes / 1e6),

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { startStack } from '../local/stack.ts';
-import { atMost, atMostTimes, type Floor, type Section, spreadsOf } from './figures.ts';
+import { atMost, atMostTimes, type Floor, figureOf, type Section } from './report.ts';
 
 export type CommandScale = { rounds: number };
 
@@ -38,12 +38,10 @@ export const measureCommand = async ({ rounds }: CommandScale): Promise<Section>
     await stack.close();
     await rm(folder, { recursive: true });
   }
-  const valuesOf = (names: string[]) =>
-    Object.fromEntries(names.map((name) => [name, measured.get(name) ?? []]));
-  const figure = (name: string, names: string[], floors: Floor[]) => ({
-    ...{ name, unit: 'ms' as const, floors },
-    values: spreadsOf(valuesOf([empty, ...names])),
-  });
+  const figure = (name: string, names: string[], floors: Floor[]) => {
+    const values = Object.fromEntries([empty, ...names].map((each) => [each, measured.get(each) ?? []]));
+    return figureOf(name, 'ms', values, floors);
+  };
   const within = (limitMs: number, name: string) =>
     atMost(limitMs, `\`${name}\` ≤ ${limitMs} ms`, measured.get(name) ?? []);
   const times = (limit: number, name: string) => {

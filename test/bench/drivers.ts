@@ -64,6 +64,13 @@ export const interleaved = async (
   return Object.fromEntries(answers);
 };
 
+/** The repeats of each, continued by more of them. */
+export const continued = (
+  before: Record<string, DriveAnswered[]>,
+  more: Record<string, DriveAnswered[]>,
+): Record<string, DriveAnswered[]> =>
+  Object.fromEntries(Object.entries(more).map(([name, all]) => [name, [...(before[name] ?? []), ...all]]));
+
 /** One number of each repeat. */
 export const valuesOf = (
   answers: Record<string, DriveAnswered[]>,

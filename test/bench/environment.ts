@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { selfSigned } from '../lib/runtime/files/self-signed.ts';
 import { type Bundle, built } from './build.ts';
 import { launch } from './processes.ts';
 import type { Servers, ServersAsked } from './servers.ts';
@@ -10,7 +9,6 @@ import type { Servers, ServersAsked } from './servers.ts';
 export type Environment = {
   /** A function, or a peer of one, as the packaging makes it; made once. */
   bundleOf(source: URL): Promise<Bundle>;
-  servers: Servers;
   settings: Record<string, string>;
   /** The same with the ledger on, as it is deployed. */
   withLedger: Record<string, string>;
@@ -21,11 +19,8 @@ export type Environment = {
 
 export const startEnvironment = async (): Promise<Environment> => {
   const folder = mkdtempSync(join(tmpdir(), 'sis-relay-bench-'));
-  const certificate = selfSigned('localhost');
-  const trusted = join(folder, 'certificate.pem');
-  writeFileSync(trusted, certificate.cert);
   const program = launch<ServersAsked, Servers>({ program: new URL('servers.ts', import.meta.url) });
-  const setLatency = (latencyMs: number) => program.ask({ latencyMs, ...certificate });
+  const setLatency = (latencyMs: number) => program.ask({ latencyMs });
   const servers = await setLatency(0);
   const bundles = new Map<string, Promise<Bundle>>();
   const bundleOf = (source: URL): Promise<Bundle> => {
@@ -42,7 +37,6 @@ export const startEnvironment = async (): Promise<Environment> => {
     AWS_ENDPOINT_URL_S3: servers.s3,
     // A letter or a visibility would be a failure of the bench: it fails at once, instead of going to the real queues.
     AWS_ENDPOINT_URL_SQS: 'http://127.0.0.1:9',
-    NODE_EXTRA_CA_CERTS: trusted,
     PLATFORM_URL: servers.platform,
     SECRET_PREFIX: 'bench',
     QUEUE_URL: 'http://127.0.0.1:9/000000000000/sis-relay-bench',
@@ -50,7 +44,6 @@ export const startEnvironment = async (): Promise<Environment> => {
   };
   return {
     bundleOf,
-    servers,
     setLatency,
     settings,
     withLedger: {

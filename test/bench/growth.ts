@@ -1,7 +1,7 @@
 import type { DriveAnswered } from './driver.ts';
 import { startDriver } from './drivers.ts';
 import type { Environment } from './environment.ts';
-import { atMost, type Figure, type Section, spreadsOf } from './figures.ts';
+import { atMost, type Figure, figureOf, type Section } from './report.ts';
 
 export type GrowthScale = {
   /** Ascending. */
@@ -79,12 +79,8 @@ const residentOf = ({ residentBytes }: Run): number => residentBytes / 1e6;
 
 type Shown = { unit: Figure['unit']; runs: Record<string, Run>; value(run: Run): number };
 
-const figure = (name: string, { unit, runs, value }: Shown): Figure => ({
-  name,
-  unit,
-  values: spreadsOf(Object.fromEntries(Object.entries(runs).map(([size, run]) => [size, [value(run)]]))),
-  floors: [],
-});
+const figure = (name: string, { unit, runs, value }: Shown): Figure =>
+  figureOf(name, unit, Object.fromEntries(Object.entries(runs).map(([size, run]) => [size, [value(run)]])));
 
 /** None of the values is further from their middle than a tenth of it. */
 const flat = (given: Figure): Figure => {

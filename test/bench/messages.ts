@@ -1,8 +1,7 @@
 import type { DriveAnswered } from './driver.ts';
-import { interleaved, valuesOf, withDrivers } from './drivers.ts';
+import { continued, interleaved, valuesOf, withDrivers } from './drivers.ts';
 import type { Environment } from './environment.ts';
-import { atLeast, atMostTimes, type Figure, type Floor, type Section, spreadsOf } from './figures.ts';
-import { continued } from './statistics.ts';
+import { atLeast, atMostTimes, type Figure, type Floor, figureOf, type Section } from './report.ts';
 
 export type MessagesScale = {
   /** Fresh processes of each, as no two are compiled alike. */
@@ -74,20 +73,17 @@ const figuresOf = (when: string, answers: Record<string, DriveAnswered[]>): Figu
   const rate = valuesOf(answers, ({ wallMs, messages }) => (messages * 1000) / wallMs);
   const of = (values: Record<string, number[]>, named: (name: string) => string = (name) => name) =>
     Object.fromEntries(subjects.map((name) => [name, values[named(name)] ?? []]));
-  const costs = (name: string, values: Record<string, number[]>, limits: [number, number]): Figure => ({
-    name: `${name}, ${when}`,
-    unit: 'µs',
-    values: spreadsOf(values),
-    floors: [raw, team].map((peer, at) =>
-      atMostTimes(limits[at] ?? 0, { peer, ours: values[ours] ?? [], theirs: values[peer] ?? [] }),
-    ),
-  });
-  const rates = (name: string, values: Record<string, number[]>, floors: Floor[]): Figure => ({
-    name: `${name}, ${when}`,
-    unit: 'messages/s',
-    values: spreadsOf(values),
-    floors,
-  });
+  const costs = (name: string, values: Record<string, number[]>, limits: [number, number]): Figure =>
+    figureOf(
+      `${name}, ${when}`,
+      'µs',
+      values,
+      [raw, team].map((peer, at) =>
+        atMostTimes(limits[at] ?? 0, { peer, ours: values[ours] ?? [], theirs: values[peer] ?? [] }),
+      ),
+    );
+  const rates = (name: string, values: Record<string, number[]>, floors: Floor[]): Figure =>
+    figureOf(`${name}, ${when}`, 'messages/s', values, floors);
   const isSlow = when.includes('20');
   return [
     costs('CPU a message', of(cpu), [2.2, 0.25]),

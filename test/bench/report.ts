@@ -1,6 +1,26 @@
 import { arch, cpus, loadavg, platform } from 'node:os';
-import type { Figure, Floor, Section } from './figures.ts';
-import type { Spread } from './statistics.ts';
+import { tableOf } from '../documents.ts';
+
+/** What repeats of one measurement say: the middle one, and the quartiles, between which half of them lie. */
+export type Spread = { median: number; low: number; high: number };
+
+/** What a figure must not exceed, or fall below, and whether it does not. */
+export type Floor = { name: string; limit: number; measured: Spread; holds: boolean };
+
+/** One thing that was measured, of us and of those beside us. */
+export type Figure = {
+  name: string;
+  unit: 'µs' | 'ms' | 's' | 'MB' | 'KB' | 'messages/s';
+  values: Record<string, Spread>;
+  floors: Floor[];
+};
+
+export type Section = {
+  title: string;
+  /** How it was measured, in a sentence or two. */
+  about: string;
+  figures: Figure[];
+};
 
 export type Results = {
   at: string;
@@ -11,12 +31,60 @@ export type Results = {
   sections: Section[];
 };
 
+export const spreadOf = (values: number[]): Spread => ({
+  median: quantile(values, 0.5),
+  low: quantile(values, 0.25),
+  high: quantile(values, 0.75),
+});
+
+const quantile = (values: number[], part: number): number => {
+  const sorted = values.toSorted((one, other) => one - other);
+  const at = (sorted.length - 1) * part;
+  const below = sorted[Math.floor(at)] ?? Number.NaN;
+  const above = sorted[Math.ceil(at)] ?? Number.NaN;
+  return below + (above - below) * (at - Math.floor(at));
+};
+
+/** The repeats of each subject as a figure. */
+export const figureOf = (
+  name: string,
+  unit: Figure['unit'],
+  values: Record<string, number[]>,
+  floors: Floor[] = [],
+): Figure => ({
+  ...{ name, unit, floors },
+  values: Object.fromEntries(Object.entries(values).map(([subject, all]) => [subject, spreadOf(all)])),
+});
+
+/**
+ * By how much ours may exceed theirs, by the median of the ratios of neighbouring repeats: what slowed the machine down slowed down
+ * both.
+ */
+export const atMostTimes = (
+  limit: number,
+  { peer, ours, theirs }: { peer: string; ours: number[]; theirs: number[] },
+): Floor =>
+  atMost(
+    limit,
+    `≤ ${limit} × ${peer}`,
+    ours.map((value, at) => value / (theirs[at] ?? Number.NaN)),
+  );
+
+export const atMost = (limit: number, name: string, values: number[]): Floor => {
+  const measured = spreadOf(values);
+  return { name, limit, measured, holds: measured.median <= limit };
+};
+
+export const atLeast = (limit: number, name: string, values: number[]): Floor => {
+  const measured = spreadOf(values);
+  return { name, limit, measured, holds: measured.median >= limit };
+};
+
 export const resultsOf = (sections: Section[], loadAverages: number[]): Results => ({
   at: new Date().toISOString(),
   node: process.version,
   machine: `${platform()} ${arch()}, ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'an unknown processor'}`,
-  loadAverages,
-  sections,
+  ...{ loadAverages, sections },
 });
 
 export const loadAverage = (): number => round(loadavg()[0] ?? 0, 1);
@@ -24,36 +92,34 @@ export const loadAverage = (): number => round(loadavg()[0] ?? 0, 1);
 export const floorsOf = ({ sections }: Results): Floor[] =>
   sections.flatMap(({ figures }) => figures.flatMap(({ floors }) => floors));
 
-/** For a terminal: each figure with its floors, and whether they hold. */
-export const textOf = ({ title, figures }: Section): string =>
-  [`\n${title}\n`, ...figures.map(textOfFigure)].join('\n');
-
-const textOfFigure = ({ name, unit, values, floors }: Figure): string => {
-  const width = Math.max(...Object.keys(values).map(({ length }) => length));
-  return [
-    `  ${name}`,
-    ...Object.entries(values).map(
-      ([subject, spread]) =>
-        `    ${subject.padEnd(width)}  ${shown(spread, unit).padStart(12)}${range(spread)}`,
+/** Figures of the same subjects share a table; the floors stand below. */
+export const textOf = ({ title, about, figures }: Section): string => {
+  const groups = Map.groupBy(figures, ({ values }) => Object.keys(values).join());
+  const tables = [...groups.values()].map((group) => {
+    const subjects = Object.keys(group[0]?.values ?? {});
+    const rows = group.map(({ name, unit, values }) => [
+      name,
+      ...subjects.map((subject) => shown(values[subject], ` ${unit}`)),
+    ]);
+    return tableOf(['', ...subjects], rows, { numbersFrom: 1 });
+  });
+  const floors = figures.flatMap((figure) =>
+    figure.floors.map(
+      (floor) => `- ${figure.name}: ${floor.name}: ${shown(floor.measured)}, ${verdictOf(floor)}\n`,
     ),
-    ...floors.map((floor) => `    ${floor.holds ? '✓' : '✗'} ${sentenceOf(floor)}`),
-    '',
-  ].join('\n');
+  );
+  return [`## ${title}\n`, `${about}\n`, ...tables, ...(floors.length > 0 ? [floors.join('')] : [])].join(
+    '\n',
+  );
 };
 
-const sentenceOf = ({ name, measured, holds }: Floor): string =>
-  `${name}: ${holds ? 'holds' : 'does not hold'}, ${number(measured.median)}${range(measured)}`;
-
-/** All of it: a table for each section. */
 export const markdownOf = (results: Results): string =>
   [
-    '# Benchmarks',
-    '',
+    '# Benchmarks\n',
     `Written by \`npm run bench\` on ${circumstancesOf(results)}.`,
     'Those that are compared take turns in one run, each in a process of its own. A value is the median of the repeats, with',
-    'the quartiles behind it. [The floors](../../README.md#benchmarks) are ratios of neighbouring repeats, which say more on a shared machine.',
-    ...results.sections.flatMap((section) => ['', ...tableOf(section)]),
-    '',
+    'the quartiles behind it. A floor is a ratio of neighbouring repeats, which says more on a shared machine.\n',
+    ...results.sections.map(textOf),
   ].join('\n');
 
 const circumstancesOf = ({ at, node, machine, loadAverages }: Results): string =>
@@ -63,69 +129,30 @@ const circumstancesOf = ({ at, node, machine, loadAverages }: Results): string =
 export const summaryOf = (results: Results): string => {
   const rows = results.sections.flatMap(({ title, figures }) =>
     figures.flatMap(({ name, floors }) => {
-      const shown = floors.length > 3 ? [minGood(floors)] : floors;
-      return shown.map(
-        (floor) =>
-          `| ${title}: ${lowered(name)} | ${floor.name}${floors.length > 3 ? `, the worst of ${floors.length}` : ''} | ${number(floor.measured.median)}${range(floor.measured)} | ${verdictOf(floor)} |`,
-      );
+      const isOne = floors.length <= 3;
+      return (isOne ? floors : [worstOf(floors)]).map((floor) => [
+        `${title}: ${/^[A-Z][a-z]/.test(name) ? name.charAt(0).toLowerCase() + name.slice(1) : name}`,
+        `${floor.name}${isOne ? '' : `, the worst of ${floors.length}`}`,
+        ...[shown(floor.measured), verdictOf(floor)],
+      ]);
     }),
   );
-  return [
-    '',
-    '| what | floor | measured | |',
-    '| --- | --- | --- | --- |',
-    ...rows,
-    '',
-    `On ${circumstancesOf(results)}.`,
-    '',
-  ].join('\n');
+  const table = tableOf(['what', 'floor', 'measured', ''], rows);
+  return `\n${table}\nOn ${circumstancesOf(results)}.\n`;
 };
 
-const minGood = (floors: Floor[]): Floor =>
+const worstOf = (floors: Floor[]): Floor =>
   floors.reduce((worst, floor) =>
     floor.measured.median / floor.limit > worst.measured.median / worst.limit ? floor : worst,
   );
 
-export const lowered = (text: string): string =>
-  /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
-
 const verdictOf = ({ holds }: Floor): string => (holds ? 'holds' : '**does not hold**');
 
-const tableOf = ({ title, about, figures }: Section): string[] => [
-  `## ${title}`,
-  '',
-  about,
-  ...groupsOf(figures).flatMap((group) => {
-    const subjects = Object.keys(group[0]?.values ?? {});
-    return [
-      '',
-      `| | ${subjects.join(' | ')} |`,
-      `|---|${subjects.map(() => '---:|').join('')}`,
-      ...group.map(({ name, unit, values }) => {
-        const cells = subjects.map((subject) => {
-          const spread = values[subject];
-          return spread ? `${shown(spread, unit)}${range(spread)}` : '';
-        });
-        return `| ${name} | ${cells.join(' | ')} |`;
-      }),
-    ];
-  }),
-];
-
-/** Figures of the same subjects share a table. */
-const groupsOf = (figures: Figure[]): Figure[][] => {
-  const groups = new Map<string, Figure[]>();
-  for (const figure of figures) {
-    const key = Object.keys(figure.values).join();
-    groups.set(key, [...(groups.get(key) ?? []), figure]);
-  }
-  return [...groups.values()];
+const shown = (spread: Spread | undefined, unit = ''): string => {
+  if (spread === undefined) return '';
+  const [low, high] = [number(spread.low), number(spread.high)];
+  return `${number(spread.median)}${unit}${low === high ? '' : ` (${low}–${high})`}`;
 };
-
-export const shown = ({ median }: Spread, unit: Figure['unit']): string => `${number(median)} ${unit}`;
-
-const range = ({ low, high }: Spread): string =>
-  number(low) === number(high) ? '' : ` (${number(low)}–${number(high)})`;
 
 const number = (value: number): string => {
   const digits = Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0;

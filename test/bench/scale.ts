@@ -2,9 +2,7 @@ import { functionNames } from '../../esbuild.config.ts';
 import type { ColdStartScale } from './cold-start.ts';
 import type { CommandScale } from './command.ts';
 import type { GrowthScale } from './growth.ts';
-import type { LookUpsScale } from './look-ups.ts';
 import type { MessagesScale } from './messages.ts';
-import type { OwnConnectionScale } from './own-connection.ts';
 import type { UploadScale } from './upload.ts';
 
 /** How much of everything is measured. */
@@ -13,8 +11,6 @@ export type Scale = {
   coldStart: ColdStartScale;
   upload: UploadScale;
   growth: GrowthScale;
-  ownConnection: OwnConnectionScale;
-  lookUps: LookUpsScale;
   command: CommandScale;
 };
 
@@ -24,8 +20,6 @@ export const full: Scale = {
   coldStart: { functions: functionNames, repeats: 9 },
   upload: { bytes: 2 ** 30, repeats: 3 },
   growth: { sizes: [100, 1_000, 10_000, 100_000] },
-  ownConnection: { rounds: 8, warmUps: 2, calls: 300 },
-  lookUps: { rounds: 9, users: 20_000 },
   command: { rounds: 10 },
 };
 
@@ -35,8 +29,6 @@ export const quick: Scale = {
   coldStart: { functions: ['grade-push'], repeats: 5 },
   upload: { bytes: 2 ** 28, repeats: 1 },
   growth: { sizes: [100, 1_000, 10_000] },
-  ownConnection: { rounds: 3, warmUps: 1, calls: 200 },
-  lookUps: { rounds: 5, users: 20_000 },
   command: { rounds: 5 },
 };
 
@@ -46,7 +38,5 @@ export const tiny: Scale = {
   coldStart: { functions: ['grade-push'], repeats: 1 },
   upload: { bytes: 2 ** 20, repeats: 1 },
   growth: { sizes: [10, 100] },
-  ownConnection: { rounds: 1, warmUps: 0, calls: 3 },
-  lookUps: { rounds: 1, users: 100 },
   command: { rounds: 1 },
 };

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { createServer as createTlsServer } from 'node:tls';
 import { crc32 } from 'node:zlib';
 import { startSecretsManager } from '../local/secrets-manager.ts';
 import { answerParent } from './processes.ts';
@@ -10,7 +9,6 @@ import { answerParent } from './processes.ts';
 /** What the functions talk to, in a process of its own, so that only the functions' CPU time is counted. */
 export type Servers = {
   platform: string;
-  platformTls: string;
   s3: string;
   secretsManager: string;
   /** DynamoDB, whose tables are empty. */
@@ -18,7 +16,7 @@ export type Servers = {
   /** Requests that the platform has answered so far. */
   answered: number;
 };
-export type ServersAsked = { latencyMs: number; key: string; cert: string };
+export type ServersAsked = { latencyMs: number };
 
 let latencyMs = 0;
 let answered = 0;
@@ -170,7 +168,6 @@ answerParent(async (asked: ServersAsked): Promise<Servers> => {
   latencyMs = asked.latencyMs;
   started ??= {
     platform: `http://127.0.0.1:${await listening(createServer(servePlatform))}`,
-    platformTls: `https://localhost:${await listening(createTlsServer({ key: asked.key, cert: asked.cert }, servePlatform))}`,
     s3: `http://127.0.0.1:${await listening(serveFiles)}`,
     dynamodb: `http://127.0.0.1:${await listening(createServer(writeAt))}`,
     secretsManager: (

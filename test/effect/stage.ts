@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, SQSEvent } from 'aws-lambda';
-import { durableHandler } from '../../lib/delivery/durable/job.ts';
 import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../lib/delivery/handle/integration.ts';
 import { createServices } from '../../lib/delivery/handle/services.ts';
@@ -10,8 +9,8 @@ import { reconcileSettingsFrom, settingsFrom } from '../../lib/runtime/aws/setti
 import { reconcileJob } from '../../lib/scheduled/reconcile/reconcile.ts';
 import { type Finding, findingsKey, type Report } from '../../lib/scheduled/reconcile/record.ts';
 import { createReconcileServices } from '../../lib/scheduled/reconcile/services.ts';
-import { jobServicesHere } from '../local/in-this-process.ts';
-import { durableOptionsOf, type Stack, settingsOf } from '../local/stack.ts';
+import { answerOf, executionHere, jobServicesHere } from '../local/in-this-process.ts';
+import { type Stack, settingsOf } from '../local/stack.ts';
 
 type Sending<Data> = { integration: Integration<Data>; data: object[]; told?(): void };
 
@@ -122,17 +121,9 @@ export const compare = async (
     ...(await createReconcileServices(reconcileSettingsFrom(environment), loadIntegrations)),
     ...jobServicesHere(stack, environment.RECONCILE_BUCKET),
   };
-  const it = durableHandler(
-    reconcileJob(async () => services),
-    stack.executions.client,
-  );
-  const result = await stack.executions.run(request, durableOptionsOf('reconcile'), async (payload) => {
-    const untilMs = Date.now() + invocationMs;
-    const context = { getRemainingTimeInMillis: () => untilMs - Date.now() } as Context;
-    return { ok: true, payload: await it(JSON.parse(JSON.stringify(payload)), context) };
-  });
+  const job = reconcileJob(async () => services);
+  const result = await executionHere(stack, job, { name: 'reconcile', event: request, invocationMs });
   await services.platform.close();
-  if (!result.ok) throw new Error(`${result.error.errorType}: ${result.error.errorMessage}`);
-  const report = result.payload as Report;
+  const report = answerOf<Report>(result);
   return { report, findings: await findingsOf(report, services.store.textIfAny) };
 };

@@ -1,111 +1,45 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
-import type { Context } from 'aws-lambda';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { handler } from '../../functions/course-export.ts';
-import { durableHandler } from '../../lib/delivery/durable/job.ts';
 import { once } from '../../lib/runtime/aws/once.ts';
 import { exportSettingsFrom } from '../../lib/runtime/aws/settings.ts';
 import { type ExportAnswer, exportJob } from '../../lib/scheduled/course-export/export.ts';
 import { createExportServices } from '../../lib/scheduled/course-export/services.ts';
-import { type Controls, controlsOf, type Effect } from '../local/controls.ts';
-import { jobServicesHere } from '../local/in-this-process.ts';
-import { type Lambda, startLambda } from '../local/lambda.ts';
-import type { InvokeResult } from '../local/lambda-runtime-api.ts';
-import { logForTests } from '../local/log-for-tests.ts';
-import { passingTime } from '../local/passing-time.ts';
-import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
+import type { Effect } from '../local/controls.ts';
+import { eventOf } from '../local/examples.ts';
+import { answerOf, executionHere, jobServicesHere } from '../local/in-this-process.ts';
+import { durableOptionsOf } from '../local/stack.ts';
+import { useOf } from '../peak-memory.ts';
+import { type Execute, jobForTests } from './job-for-tests.ts';
 
 const name = 'course-export';
-const time = passingTime();
-/** What happens while an execution waits for the first time. */
-let meanwhile: (() => Promise<unknown>) | undefined;
-const pause = async (ms: number): Promise<void> => {
-  const act = meanwhile;
-  meanwhile = undefined;
-  await act?.();
-  // Others of this process go on.
-  await sleep(1);
-  time.pass(ms);
-};
-let stack: Stack;
-let controls: Controls;
-const logged = logForTests();
-/** Calls of the function that are under way. */
-let atWork = 0;
-
-const settings = () => ({
-  ...settingsOf(stack.description, name),
-  ...{ RESERVE_MS: '1000', EXPORT_CONCURRENCY: '2', LOG_LEVEL: 'info' },
-  ...{ WAIT_MAXIMUM_SECONDS: '1800' },
+const job = jobForTests(name, {
+  settings: () => ({ EXPORT_CONCURRENCY: '2', WAIT_MAXIMUM_SECONDS: '1800' }),
 });
-
-beforeAll(async () => {
-  stack = await startStack({ functions: false, durable: { pause } });
-  controls = controlsOf(stack.description);
-  Object.assign(process.env, settings());
-});
-beforeEach(() => {
-  meanwhile = undefined;
-  return controls.reset();
-});
-afterAll(() => stack.close());
-
-/** A whole execution by the engine. */
-type Execute = (event: unknown) => Promise<InvokeResult>;
+const { stack, controls, settings, logged, bytesAt, textAt, keysUnder, inProcess } = job;
 
 /** The function in this process, which is told that it has so much time for each call. */
-const withSettings = (more: Record<string, string>, timeoutMs = 120_000): Execute => {
+const withSettings = (more: Record<string, string>, invocationMs?: number): Execute => {
   const services = once(async () => ({
     ...(await createExportServices(exportSettingsFrom({ ...settings(), ...more }))),
-    ...jobServicesHere(stack),
+    ...jobServicesHere(stack()),
   }));
-  return (event) => {
-    const it = durableHandler(exportJob(services), stack.executions.client);
-    return stack.executions.run(event, durableOptionsOf(name), async (payload) => {
-      const untilMs = Date.now() + timeoutMs;
-      const context = { getRemainingTimeInMillis: () => untilMs - Date.now() } as Context;
-      atWork += 1;
-      const output = await it(JSON.parse(JSON.stringify(payload)), context);
-      atWork -= 1;
-      return { ok: true, payload: output };
-    });
-  };
+  return (event) => executionHere(stack(), exportJob(services), { name, event, invocationMs });
 };
 const executed = withSettings({});
 
-/** The function in a process of its own. */
-const inProcess = async (use: (lambda: Lambda, execute: Execute) => Promise<void>, more = {}) => {
-  const it = { handler: `functions/${name}.handler`, env: { ...settings(), ...more } };
-  const limits = { timeoutMs: 590_000, maximumConcurrency: 1, durable: durableOptionsOf(name) };
-  const { executions } = stack;
-  const lambda = await startLambda({ functions: { [name]: { ...it, ...limits } }, executions });
-  await use(lambda, (event) => lambda.invoke(name, event)).finally(() => lambda.close());
-};
-
 /** @throws Error where the execution fails. */
-const invoke = async (event: unknown, execute = executed): Promise<ExportAnswer> => {
-  const result = await execute(event);
-  if (result.ok) return result.payload as ExportAnswer;
-  throw new Error(`${result.error.errorType}: ${result.error.errorMessage}`);
-};
+const invoke = async (event: unknown, execute = executed): Promise<ExportAnswer> =>
+  answerOf(await execute(event));
 
 const { functionArn } = durableOptionsOf(name);
-const executions = () => stack.executions.of(functionArn);
+const executions = () => stack().executions.of(functionArn);
 /** What the newest execution has recorded, by name, in the order in which it began. */
 const recorded = () =>
-  stack.executions.operationsOf(executions().at(-1)?.arn ?? '').map(({ Name, Type }) => Name ?? Type);
-/** The metrics of exports, by name and outcome. */
-const metrics = (metric: string) =>
-  Object.fromEntries(
-    logged().flatMap((line) => {
-      const { outcome, [metric]: value } = line.startsWith('{"_aws"') ? JSON.parse(line) : {};
-      return value === undefined ? [] : [[outcome, value[0]]];
-    }),
-  );
+  stack()
+    .executions.operationsOf(executions().at(-1)?.arn ?? '')
+    .map(({ Name, Type }) => Name ?? Type);
+const metrics = (metric: string) => Object.fromEntries(job.metrics(metric));
 
 /** How often a person was called. */
 const refusals = (kind: string) =>
@@ -115,19 +49,8 @@ const keyOf = (userKey: string) => ({
   ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: '100', userKey },
 });
 const refuseS3 = () =>
-  controls.awsFault('s3', { action: 'PutObject', times: 1_000, type: 'AccessDenied', status: 403 });
-const allowS3 = () => fetch(`${stack.description.s3}/_local/faults`, { method: 'DELETE' });
-
-const keysUnder = async (prefix: string): Promise<string[]> => {
-  const { Contents = [] } = await stack.s3.send(
-    new ListObjectsV2Command({ Bucket: stack.description.bucket, Prefix: prefix }),
-  );
-  return Contents.flatMap(({ Key }) => Key ?? []);
-};
-const bytesAt = async (key: string): Promise<Buffer> => {
-  const { Body } = await stack.s3.send(new GetObjectCommand({ Bucket: stack.description.bucket, Key: key }));
-  return Buffer.from((await Body?.transformToByteArray()) ?? []);
-};
+  controls().awsFault('s3', { action: 'PutObject', times: 1_000, type: 'AccessDenied', status: 403 });
+const allowS3 = () => fetch(`${stack().description.s3}/_local/faults`, { method: 'DELETE' });
 
 type Line = Record<string, unknown>;
 
@@ -153,16 +76,14 @@ const filesOf = async ({ runId }: ExportAnswer) => {
 
 /** What it cost, as `METHOD path status`, without the root. */
 const requests = async () =>
-  (await controls.requests()).map(
+  (await controls().requests()).map(
     ({ method, path, status }) => `${method} ${path.replace('/svc/api', '')} ${status}`,
   );
 const of = (event: unknown, by?: Execute) =>
   invoke(event, by).then(async (answer) => ({ answer, ...(await filesOf(answer)) }));
 const courses = (...orgUnitIds: number[]) =>
-  controls.seed({ orgUnits: orgUnitIds.map((orgUnitId) => ({ orgUnitId })) });
-const example = JSON.parse(
-  readFileSync(join(import.meta.dirname, '../../events/course-export.json'), 'utf8'),
-);
+  controls().seed({ orgUnits: orgUnitIds.map((orgUnitId) => ({ orgUnitId })) });
+const example = await eventOf(name);
 
 describe('an export', () => {
   test('has a file for each part of each org unit, an image where there is one, and a manifest that counts them', async () => {
@@ -289,13 +210,13 @@ describe('an export', () => {
 
   test('goes through all pages of every list', async () => {
     const userIds = Array.from({ length: 9 }, (_, at) => 401 + at);
-    await controls.seed({
+    await controls().seed({
       orgUnits: userIds.map((orgUnitId) => ({ orgUnitId })),
       users: userIds.map((userId) => ({ userId })),
       enrollments: userIds.map((userId) => ({ orgUnitId: 401, userId, roleId: 110 })),
     });
     const body = JSON.stringify({ pageSize: 2 });
-    await fetch(`${stack.description.platform}/_local/settings`, { method: 'POST', body });
+    await fetch(`${stack().description.platform}/_local/settings`, { method: 'POST', body });
     const { answer, files } = await of({});
     expect(answer).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 11 } });
     expect(files['classlists/401.jsonl']?.map(({ Identifier }) => Number(Identifier))).toEqual(userIds);
@@ -305,7 +226,7 @@ describe('an export', () => {
 
   test('keeps what a line could break: line breaks, quotes, other scripts, half characters', async () => {
     const name = 'A\n"B"\u2028C\r試験🎓\ud83d\\';
-    await controls.seed({ orgUnits: [{ orgUnitId: 2003, name }] });
+    await controls().seed({ orgUnits: [{ orgUnitId: 2003, name }] });
     const { files } = await of({ orgUnitIds: [2003] });
     expect(files['org-units/2003.jsonl']).toMatchObject([{ Name: name }]);
   });
@@ -317,7 +238,7 @@ describe('an export', () => {
     ['application/octet-stream', 'image'],
   ])('stores an image of the type %s', async (contentType, ending) => {
     const bytes = Buffer.from([...Array(300_000).keys()].map((each) => each % 251));
-    await controls.seed({
+    await controls().seed({
       courseImages: [{ orgUnitId: 2001, contentType, base64: bytes.toString('base64') }],
     });
     const { images } = await of({ orgUnitIds: [2001] });
@@ -356,7 +277,7 @@ describe('what is refused is written down once, with why and what to do, and all
 
   test('one cause in many org units is one failure', async () => {
     await courses(2101, 2102, 2103);
-    await controls.seed({ roles: [{ roleId: 101, permissions: ['SeeOrgUnits', 'SeeGradeObjects'] }] });
+    await controls().seed({ roles: [{ roleId: 101, permissions: ['SeeOrgUnits', 'SeeGradeObjects'] }] });
     const { files, manifest } = await of({ orgUnitIds: [2101, 2102, 2103] });
     expect(manifest.failures).toMatchObject([
       {
@@ -401,7 +322,7 @@ describe('what is refused is written down once, with why and what to do, and all
       { detail: 'Closed' },
     ],
   ])('%s', async (_, effect, failure) => {
-    await controls.fault(effect, { path: 'quizzes/9201/attempts' });
+    await controls().fault(effect, { path: 'quizzes/9201/attempts' });
     const { answer, files, manifest } = await of(example);
     expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 2, incomplete: 1 } });
     expect(manifest.failures).toMatchObject([
@@ -413,7 +334,7 @@ describe('what is refused is written down once, with why and what to do, and all
   });
 
   test('the assessment of one user, without that of the others', async () => {
-    await controls.fault(problem(400, 'invalid-parameters', 'userId'), { path: 'assessment', times: 1 });
+    await controls().fault(problem(400, 'invalid-parameters', 'userId'), { path: 'assessment', times: 1 });
     const { answer, files, manifest } = await of(example);
     expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 2, incomplete: 1 } });
     expect(manifest.failures).toMatchObject([
@@ -427,11 +348,14 @@ describe('what is refused is written down once, with why and what to do, and all
 
   test('assessments that are refused for user after user, which are not asked for to the end', async () => {
     const enrollments = Array.from({ length: 40 }, (_, at) => ({ orgUnitId: 2001, userId: 5000 + at }));
-    await controls.seed({
+    await controls().seed({
       users: enrollments.map(({ userId }) => ({ userId })),
       enrollments: enrollments.map((each) => ({ ...each, roleId: 110 })),
     });
-    await controls.fault(problem(400, 'invalid-parameters', 'rubricId'), { path: 'assessment', times: 100 });
+    await controls().fault(problem(400, 'invalid-parameters', 'rubricId'), {
+      path: 'assessment',
+      times: 100,
+    });
     const { files, manifest } = await of(example);
     expect(files['assessments/2001-Rubric-Dropbox-7001-9301.jsonl']).toBeUndefined();
     expect(manifest.failures).toMatchObject([
@@ -463,7 +387,8 @@ describe('what is refused is written down once, with why and what to do, and all
 /** Their requests, in the order of their paths, as `status status …` for each. */
 const requestsByPath = async (): Promise<Record<string, string>> => {
   const all: Record<string, string> = {};
-  for (const { path, status } of await controls.requests()) all[path] = `${all[path] ?? ''} ${status}`.trim();
+  for (const { path, status } of await controls().requests())
+    all[path] = `${all[path] ?? ''} ${status}`.trim();
   return all;
 };
 
@@ -477,7 +402,7 @@ describe('what cannot be had for a while is had later', () => {
     ['a 200 that says 503', '9101/groups/$', { status: 200, body: { title: 'Later', status: 503 } }],
     ['half an image', '2001/image$', { truncate: true }],
   ])('after %s', async (_, path, effect) => {
-    await controls.fault(effect, { path });
+    await controls().fault(effect, { path });
     const { answer, files, images, manifest } = await of({ ...example, orgUnitIds: [2001] });
     expect(answer).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 1 } });
     expect(files['classlists/2001.jsonl']).toHaveLength(3);
@@ -488,7 +413,7 @@ describe('what cannot be had for a while is had later', () => {
   });
 
   test('and what was had before is not asked for again', async () => {
-    await controls.fault({ status: 503 }, { path: '9101/groups/$', times: 2 });
+    await controls().fault({ status: 503 }, { path: '9101/groups/$', times: 2 });
     await of({ ...example, orgUnitIds: [2001] });
     expect(await requestsByPath()).toMatchObject({
       '/svc/api/lp/1.49/orgstructure/2001': '200',
@@ -498,17 +423,17 @@ describe('what cannot be had for a while is had later', () => {
   });
 
   test('when S3 takes it again', async () => {
-    await controls.fault({ delayMs: 200 }, { path: 'orgstructure/2001$' });
+    await controls().fault({ delayMs: 200 }, { path: 'orgstructure/2001$' });
     const exported = of({ orgUnitIds: [2001] });
     await expect.poll(requests).toHaveLength(1);
-    await controls.awsFault('s3', { action: 'PutObject', forMs: 4_000, status: 503 });
+    await controls().awsFault('s3', { action: 'PutObject', forMs: 4_000, status: 503 });
     const { answer, files } = await exported;
     expect(answer).toMatchObject({ outcome: 'complete' });
     expect(Object.keys(files)).toHaveLength(3);
   });
 
   test('or is given up after the longest wait, with why, and all else is there', async () => {
-    await controls.fault({ status: 500 }, { path: 'quizzes/9201/attempts', times: 1_000 });
+    await controls().fault({ status: 500 }, { path: 'quizzes/9201/attempts', times: 1_000 });
     const { answer, files, images, manifest } = await of(example);
     expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 2, incomplete: 1 } });
     expect(manifest.failures).toMatchObject([
@@ -520,13 +445,13 @@ describe('what cannot be had for a while is had later', () => {
 
   /** The platform takes another key, until whoever waits for it has it. */
   const rotated = async (userKey: string, look: () => Promise<void> | void) => {
-    const { service } = stack.description.secrets;
-    await controls.key(100, userKey);
-    meanwhile = async () => {
+    const { service } = stack().description.secrets;
+    await controls().key(100, userKey);
+    job.meanwhile(async () => {
       await look();
-      await controls.secret(service, keyOf(userKey));
-    };
-    return () => controls.secret(service, keyOf('local-key-100'));
+      await controls().secret(service, keyOf(userKey));
+    });
+    return () => controls().secret(service, keyOf('local-key-100'));
   };
 
   test('when the key is right again: until then the execution waits, and nothing else is sent', async () => {
@@ -549,12 +474,12 @@ describe('what cannot be had for a while is had later', () => {
 
   test('when the bucket may be written to: until then nothing is asked of the platform, and a person is called', async () => {
     await refuseS3();
-    meanwhile = async () => {
+    job.meanwhile(async () => {
       expect(refusals('aws-refused')).toBeGreaterThan(0);
       expect(await requests()).toEqual([]);
       expect(logged().join('')).toContain('AWS refuses s3:PutObject on the bucket');
       await allowS3();
-    };
+    });
     expect(await invoke({ orgUnitIds: [2001] })).toMatchObject({
       outcome: 'complete',
       orgUnits: { wanted: 1 },
@@ -563,38 +488,37 @@ describe('what cannot be had for a while is had later', () => {
 
   test('when files may be stored again: all org units pause together, and a person is called', async () => {
     await courses(2101, 2102, 2103, 2104);
-    await controls.fault({ delayMs: 1_000 }, { path: 'orgstructure/210\\d$', times: 2 });
-    meanwhile = async () => {
+    await controls().fault({ delayMs: 1_000 }, { path: 'orgstructure/210\\d$', times: 2 });
+    const hasPaused = job.meanwhile(async () => {
       expect(refusals('aws-refused')).toBeGreaterThan(0);
       const asked = await requests();
       expect(asked.filter((each) => !/orgstructure\/210[12] /.test(each))).toEqual([]);
       await allowS3();
-    };
+    });
     const exported = invoke({ orgUnitIds: [2101, 2102, 2103, 2104] });
     await expect.poll(requests).not.toEqual([]);
     await refuseS3();
     expect(await exported).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 4 } });
     expect(recorded()).toContain('a pause');
-    expect(meanwhile).toBeUndefined();
+    expect(hasPaused()).toBe(true);
   });
 
   test('when the courses can be listed again', async () => {
-    await controls.fault({ status: 503 }, { path: 'orgstructure/$', times: 2 });
+    await controls().fault({ status: 503 }, { path: 'orgstructure/$', times: 2 });
     expect(await invoke({})).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 2 } });
     expect((await requests()).filter((each) => /orgstructure\/ 503/.test(each))).toHaveLength(2);
   });
 
   test('while a platform that asks all to wait is left alone by all, and nothing runs meanwhile', async () => {
     await courses(2101, 2102, 2103, 2104, 2105, 2106);
-    await controls.fault({ status: 429, headers: { 'retry-after': '2' } }, { path: '210\\d', times: 2 });
-    meanwhile = async () => {
+    await controls().fault({ status: 429, headers: { 'retry-after': '2' } }, { path: '210\\d', times: 2 });
+    const hasPaused = job.meanwhile(async () => {
       expect(recorded()).toContain('a pause');
-      expect(atWork).toBe(0);
       expect((await requests()).length).toBeLessThanOrEqual(2);
-    };
+    });
     const exported = await invoke({ orgUnitIds: [2101, 2102, 2103, 2104, 2105, 2106] });
     expect(exported).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 6 } });
-    expect(meanwhile).toBeUndefined();
+    expect(hasPaused()).toBe(true);
   });
 });
 
@@ -602,7 +526,7 @@ describe('an export that does not come to its end in one invocation goes on in t
   tags: ['long'],
 }, () => {
   const ids = [2101, 2102, 2103, 2104, 2105, 2106];
-  const slowly = (times: number) => controls.fault({ delayMs: 700 }, { path: 'classlist', times });
+  const slowly = (times: number) => controls().fault({ delayMs: 700 }, { path: 'classlist', times });
 
   test('when the time is up, and nothing but what was cut off is done twice', async () => {
     await courses(...ids);
@@ -623,7 +547,7 @@ describe('an export that does not come to its end in one invocation goes on in t
 
   test('what outlasts three of them is given up, and the others lose nothing', async () => {
     await courses(...ids);
-    await controls.fault({ delayMs: 60_000 }, { path: '2103/classlist', times: 100 });
+    await controls().fault({ delayMs: 60_000 }, { path: '2103/classlist', times: 100 });
     const hurried = withSettings({ PLATFORM_HEADERS_TIMEOUT_MS: '60000' }, 1_800);
     const { answer, files, manifest } = await of({ orgUnitIds: ids }, hurried);
     expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 6, incomplete: 1 } });
@@ -641,54 +565,55 @@ describe('an export that does not come to its end in one invocation goes on in t
   test('what three of them died on is given up, and the others lose nothing', async () => {
     await courses(...ids);
     const deadly = '/svc/api/le/1.82/2103/classlist/paged/';
-    await controls.fault({ delayMs: 60_000 }, { path: '2103/classlist', times: 100 });
+    await controls().fault({ delayMs: 60_000 }, { path: '2103/classlist', times: 100 });
     let deaths = 0;
-    await inProcess(async (lambda, execute) => {
-      const killing = setInterval(async () => {
-        const seen = (await controls.requests()).filter(({ path }) => path === deadly).length;
-        if (seen <= deaths) return;
-        deaths = seen;
-        lambda.kill(name);
-      }, 20);
-      const exported = of({ orgUnitIds: ids }, execute).finally(() => clearInterval(killing));
-      const { answer, files, manifest } = await exported;
-      expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 6, incomplete: 1 } });
-      expect(manifest.failures).toMatchObject(
-        ['org-units', 'classlists', 'grade-objects', 'course-images'].map((part) => ({
-          ...{ part, kind: 'crashed', files: [`${part}/2103`] },
-          remedy: expect.stringContaining('export only this org unit'),
-        })),
-      );
-      expect(deaths).toBe(3);
-      expect(Object.keys(files).filter((each) => !each.includes('2103'))).toHaveLength(15);
-    });
+    const { lambda, execute } = await inProcess();
+    const killing = setInterval(async () => {
+      const seen = (await controls().requests()).filter(({ path }) => path === deadly).length;
+      if (seen <= deaths) return;
+      deaths = seen;
+      lambda.kill(name);
+    }, 20);
+    const exported = of({ orgUnitIds: ids }, execute).finally(() => clearInterval(killing));
+    const { answer, files, manifest } = await exported;
+    expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 6, incomplete: 1 } });
+    expect(manifest.failures).toMatchObject(
+      ['org-units', 'classlists', 'grade-objects', 'course-images'].map((part) => ({
+        ...{ part, kind: 'crashed', files: [`${part}/2103`] },
+        remedy: expect.stringContaining('export only this org unit'),
+      })),
+    );
+    expect(deaths).toBe(3);
+    expect(Object.keys(files).filter((each) => !each.includes('2103'))).toHaveLength(15);
   });
 
   test('what is large of it lies beside it, and the engine is told where', async () => {
     const quizIds = Array.from({ length: 300 }, (_, at) => 990_000 + at);
     // So that its result is read again.
-    await controls.fault({ status: 429, headers: { 'retry-after': '2' } }, { path: '2002$' });
+    await controls().fault({ status: 429, headers: { 'retry-after': '2' } }, { path: '2002$' });
     const { answer, manifest } = await of({ orgUnitIds: [2001, 2002], details: { 2001: { quizIds } } });
     expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 2, incomplete: 1 } });
     expect(manifest.failures).toMatchObject([{ part: 'quiz-attempts', status: 404, count: 300 }]);
     const { arn = '', bytes } = executions().at(-1) ?? {};
     expect(bytes).toBeLessThan(20_000);
-    const results = stack.executions.operationsOf(arn).map(({ StepDetails }) => StepDetails?.Result ?? '');
+    const results = stack()
+      .executions.operationsOf(arn)
+      .map(({ StepDetails }) => StepDetails?.Result ?? '');
     expect(results.filter((each) => each.includes('liesAt'))).toHaveLength(1);
   });
 });
 
 describe('one export at a time', () => {
   test('another one waits until the first is over, of whatever they are', async () => {
-    await controls.fault({ status: 503 }, { path: '2001$', times: 1_000 });
+    await controls().fault({ status: 503 }, { path: '2001$', times: 1_000 });
     const second = Promise.withResolvers<ExportAnswer>();
-    meanwhile = async () => {
+    job.meanwhile(async () => {
       expect(recorded()).toContain('before pass 2');
       second.resolve(invoke({ orgUnitIds: [2002] }));
       await expect.poll(recorded).toContain('for those before it, 1');
       expect((await requests()).filter((each) => each.includes('2002'))).toEqual([]);
-      await controls.clearFaults();
-    };
+      await controls().clearFaults();
+    });
     const first = await invoke({ orgUnitIds: [2001] });
     expect(first).toMatchObject({ outcome: 'complete' });
     expect(await second.promise).toMatchObject({ outcome: 'complete' });
@@ -696,8 +621,8 @@ describe('one export at a time', () => {
   });
 
   test('one that was stopped keeps nobody waiting', async () => {
-    await controls.fault({ status: 503 }, { path: '2001', times: 1_000 });
-    meanwhile = async () => stack.executions.stop(executions().at(-1)?.arn ?? '');
+    await controls().fault({ status: 503 }, { path: '2001', times: 1_000 });
+    job.meanwhile(() => stack().executions.stop(executions().at(-1)?.arn ?? ''));
     await expect(invoke({ orgUnitIds: [2001] })).rejects.toThrow('it was stopped');
     expect(await invoke({ orgUnitIds: [2002] })).toMatchObject({ outcome: 'complete' });
   });
@@ -705,7 +630,7 @@ describe('one export at a time', () => {
 
 describe('what fails the export as a whole is told by the execution', () => {
   test('the list of all courses is refused: the missing permission is named', async () => {
-    await controls.seed({ roles: [{ roleId: 101, permissions: [] }] });
+    await controls().seed({ roles: [{ roleId: 101, permissions: [] }] });
     await expect(invoke({})).rejects.toThrow(
       /The courses could not be listed: .* with 403 .*SeeOrgUnits.* Give the signing user's role the permission SeeOrgUnits/,
     );
@@ -757,10 +682,10 @@ test.skipIf(process.platform !== 'linux')(
     const range = (first: number, length: number) => Array.from({ length }, (_, at) => first + at);
     const userIds = range(10_000, measured.usersEach);
     const orgUnitIds = range(100_000, measured.orgUnits);
-    await controls.seed({ users: userIds.map((userId) => ({ userId, hidesEmail: userId % 2 === 0 })) });
+    await controls().seed({ users: userIds.map((userId) => ({ userId, hidesEmail: userId % 2 === 0 })) });
     for (let at = 0; at < orgUnitIds.length; at += 100) {
       const some = orgUnitIds.slice(at, at + 100);
-      await controls.seed({
+      await controls().seed({
         orgUnits: some.map((orgUnitId) => ({ orgUnitId })),
         enrollments: some.flatMap((orgUnitId) =>
           userIds.map((userId) => ({ orgUnitId, userId, roleId: 110 })),
@@ -772,24 +697,18 @@ test.skipIf(process.platform !== 'linux')(
         })),
       });
     }
-    await inProcess(
-      async (lambda, execute) => {
-        const answer = await invoke({}, execute);
-        const wanted = measured.orgUnits + 2;
-        expect(answer).toMatchObject({ outcome: 'complete', orgUnits: { wanted } });
-        const [{ pid } = { pid: 0 }] = lambda.containers(name);
-        const peakKb = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-        process.stdout.write(
-          `\ncourse-export of ${measured.orgUnits} org units: at most ${Math.round(peakKb / 1024)} MB\n`,
-        );
-        expect(peakKb).toBeLessThan(measured.atMostMb * 1024);
-        const key = `course-exports/${answer.runId}/manifest.json`;
-        expect(JSON.parse((await bytesAt(key)).toString()).parts).toMatchObject({
-          classlists: { files: wanted, lines: measured.orgUnits * measured.usersEach + 4 },
-          'course-images': { files: measured.orgUnits + 1 },
-        });
-      },
-      { EXPORT_CONCURRENCY: '4' },
-    );
+    const { lambda, execute } = await inProcess({ EXPORT_CONCURRENCY: '4' });
+    const answer = await invoke({}, execute);
+    const wanted = measured.orgUnits + 2;
+    expect(answer).toMatchObject({ outcome: 'complete', orgUnits: { wanted } });
+    const [{ pid } = { pid: 0 }] = lambda.containers(name);
+    const peakMb = Math.round(useOf(pid).peakBytes / 1024 ** 2);
+    process.stdout.write(`\ncourse-export of ${measured.orgUnits} org units: at most ${peakMb} MB\n`);
+    expect(peakMb).toBeLessThan(measured.atMostMb);
+    const key = `course-exports/${answer.runId}/manifest.json`;
+    expect(JSON.parse(await textAt(key)).parts).toMatchObject({
+      classlists: { files: wanted, lines: measured.orgUnits * measured.usersEach + 4 },
+      'course-images': { files: measured.orgUnits + 1 },
+    });
   },
 );

@@ -1,12 +1,7 @@
 import { gzipSync } from 'node:zlib';
-import {
-  CreateBucketCommand,
-  DeleteObjectCommand,
-  GetObjectCommand,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
+import { CreateBucketCommand, DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { integration as enrollmentCreate } from '../../functions/enrollment-create.ts';
 import { integration as enrollmentRemove } from '../../functions/enrollment-remove.ts';
 import { integration as gradePush } from '../../functions/grade-push.ts';
@@ -24,45 +19,24 @@ import { compare, type Stage, send } from '../effect/stage.ts';
 import { filled } from '../lib/delivery/crosswalk/filled.ts';
 import { stateLine } from '../lib/sources/snapshots/state-line.ts';
 import { localClient } from '../local/aws.ts';
-import { type Controls, controlsOf } from '../local/controls.ts';
-import { passingTime } from '../local/passing-time.ts';
-import { type Stack, startStack } from '../local/stack.ts';
 import { addLedgerTable } from '../local/tables.ts';
-
-const time = passingTime();
-/** What happens while an execution waits for the first time. */
-let meanwhile: (() => Promise<unknown>) | undefined;
-const pause = async (ms: number): Promise<void> => {
-  const act = meanwhile;
-  meanwhile = undefined;
-  await act?.();
-  time.pass(ms);
-};
+import { jobForTests } from './job-for-tests.ts';
 
 const course = 2001;
 const [learner, instructor] = [110, 109];
-let stack: Stack;
-let controls: Controls;
-
 let stage: Stage;
 let tries = 0;
+const bucket = () => `bucket-${tries}`;
+const job = jobForTests('reconcile', { bucket });
+const { time, stack, controls, put, textAt } = job;
 
-beforeAll(async () => {
-  stack = await startStack({ functions: false, durable: { pause } });
-  controls = controlsOf(stack.description);
-});
 // The ledger and the bucket are another one's for each test.
 beforeEach(async () => {
   tries += 1;
-  const [ledger, bucket] = [`ledger-${tries}`, `bucket-${tries}`];
-  const settings = { LEDGER_TABLE: ledger, RECONCILE_BUCKET: bucket };
-  stage = { stack, settings, rest: async () => time.pass(10_000) };
-  await controls.reset();
-  await addLedgerTable(stack.description.dynamodb, ledger);
-  await stack.s3.send(new CreateBucketCommand({ Bucket: bucket }));
-});
-afterAll(async () => {
-  await stack.close();
+  const settings = { LEDGER_TABLE: `ledger-${tries}`, RECONCILE_BUCKET: bucket() };
+  stage = { stack: stack(), settings, rest: async () => time.pass(10_000) };
+  await addLedgerTable(stack().description.dynamodb, settings.LEDGER_TABLE);
+  await stack().s3.send(new CreateBucketCommand({ Bucket: bucket() }));
 });
 
 /** With settings of its own. */
@@ -70,12 +44,6 @@ const staged = (settings: Record<string, string>): Stage => ({
   ...stage,
   settings: { ...stage.settings, ...settings },
 });
-const put = (Key: string, Body: string | Uint8Array) =>
-  stack.s3.send(new PutObjectCommand({ Bucket: `bucket-${tries}`, Key, Body }));
-const textAt = async (Key: string): Promise<string> => {
-  const { Body } = await stack.s3.send(new GetObjectCommand({ Bucket: `bucket-${tries}`, Key }));
-  return (await Body?.transformToString()) ?? '';
-};
 const json = async (Key: string): Promise<unknown> => JSON.parse(await textAt(Key));
 
 const grade = (userId: number, points: number, more: object = {}) => ({
@@ -97,8 +65,8 @@ const classesIn = ({ tallies }: Report) => {
 };
 /** The key of the digests. */
 const rotate = async (value: string) => {
-  const client = new SecretsManagerClient(localClient(stack.description.secretsManager));
-  const SecretId = stack.description.secrets.ledgerKey;
+  const client = new SecretsManagerClient(localClient(stack().description.secretsManager));
+  const SecretId = stack().description.secrets.ledgerKey;
   await client.send(new PutSecretValueCommand({ SecretId, SecretString: value.repeat(64) }));
   client.destroy();
 };
@@ -110,13 +78,13 @@ test('of what is as it was sent there is nothing to tell, and the platform is as
   await enroll(301, 303);
   // The platform may change the line ends and edges of a comment.
   const comments = { content: 'well done\r\nreally', type: 'Text' as const };
-  await controls.change({ gradeValues: [{ gradeObjectId: 5001, userId: 303, comments }] });
-  const before = (await controls.requests()).length;
+  await controls().change({ gradeValues: [{ gradeObjectId: 5001, userId: 303, comments }] });
+  const before = (await controls().requests()).length;
   const { report, findings } = await compare(stage, { whole: true });
   expect(findings).toEqual([]);
   expect(report).toMatchObject({ state: 'whole', entries: 4, findings: 0, calls: 3, snapshots: [] });
   expect(classesIn(report)).toEqual({ same: 4 });
-  expect((await controls.requests()).slice(before).map(({ method }) => method)).toEqual([
+  expect((await controls().requests()).slice(before).map(({ method }) => method)).toEqual([
     'GET',
     'GET',
     'GET',
@@ -131,14 +99,14 @@ test('a removed enrollment is as it was sent where nobody is enrolled, and a fau
     integration: enrollmentRemove,
     data: [301, 303].map((userId) => ({ orgUnitId: course, userId })),
   });
-  await controls.seed({ enrollments: [{ orgUnitId: course, userId: 303, roleId: learner }] });
+  await controls().seed({ enrollments: [{ orgUnitId: course, userId: 303, roleId: learner }] });
   const { findings } = await compare(stage, { whole: true });
   expect(findings).toMatchObject([{ class: 'different', resource: `enrollment/${course}/303` }]);
 });
 
 test('a finding tells who and what and when, by which message, and no value', async () => {
   await grades(grade(301, 7.25));
-  await controls.change({
+  await controls().change({
     gradeValues: [{ gradeObjectId: 5001, userId: 301, pointsNumerator: 3.125, lastModified: at(-hour) }],
   });
   const { findings } = await compare(stage, { whole: true });
@@ -160,11 +128,11 @@ test('a finding tells who and what and when, by which message, and no value', as
 
 test('what is in progress and is written again meanwhile is no fault', async () => {
   await grades(grade(301, 7));
-  await controls.remove({ gradeValues: [{ gradeObjectId: 5001, userId: 301 }] });
-  meanwhile = () => grades(grade(301, 9));
+  await controls().remove({ gradeValues: [{ gradeObjectId: 5001, userId: 301 }] });
+  const hasWaited = job.meanwhile(() => grades(grade(301, 9)));
   // A busy machine takes longer than the two seconds that a write is in progress elsewhere here.
   const { findings, report } = await compare(staged({ QUEUE_BACKLOG_SECONDS: '60' }), { whole: true });
-  expect(meanwhile).toBeUndefined();
+  expect(hasWaited()).toBe(true);
   expect(findings).toEqual([]);
   expect(classesIn(report)).toEqual({ same: 1 });
 });
@@ -175,7 +143,7 @@ describe('a night', () => {
   /** All are older than what is recent. */
   const older = async (count: number) => {
     const userIds = Array.from({ length: count }, (_, place) => 10_001 + place);
-    await controls.seed({ users: userIds.map((userId) => ({ userId })) });
+    await controls().seed({ users: userIds.map((userId) => ({ userId })) });
     await grades(...userIds.map((userId) => grade(userId, 5)));
     time.pass(500);
   };
@@ -206,8 +174,8 @@ describe('a night', () => {
     await grades(grade(303, 8));
     await put('reconcile/accepted/wrong.json', '{"by":1}');
     await expect(compare(staged(settings))).rejects.toThrow();
-    await stack.s3.send(
-      new DeleteObjectCommand({ Bucket: `bucket-${tries}`, Key: 'reconcile/accepted/wrong.json' }),
+    await stack().s3.send(
+      new DeleteObjectCommand({ Bucket: bucket(), Key: 'reconcile/accepted/wrong.json' }),
     );
     expect((await compare(staged(settings))).report.share).toBeCloseTo(0.3);
   });
@@ -230,7 +198,7 @@ describe('a night', () => {
 
 test('it waits while the platform asks it to, and then goes on', async () => {
   await grades(grade(301, 7), grade(303, 8));
-  await controls.fault(
+  await controls().fault(
     { status: 429, headers: { 'retry-after': '30' } },
     { method: 'GET', path: '/values/', times: 2 },
   );
@@ -243,7 +211,7 @@ test('it waits while the platform asks it to, and then goes on', async () => {
 test('what an operator has accepted is counted, and no finding until it is written, or the platform changes it, again', async () => {
   await grades(grade(301, 7));
   const spoil = (pointsNumerator: number, afterMs: number) =>
-    controls.change({
+    controls().change({
       gradeValues: [{ gradeObjectId: 5001, userId: 301, pointsNumerator, lastModified: at(afterMs) }],
     });
   const decided = { by: 'somebody', why: 'it was agreed' };
@@ -269,7 +237,7 @@ test('what an operator has accepted is counted, and no finding until it is writt
 test('a rotation of the key makes no finding', async () => {
   await grades(grade(301, 7), grade(303, 8));
   await rotate('a');
-  await controls.change({
+  await controls().change({
     gradeValues: [{ gradeObjectId: 5001, userId: 303, pointsNumerator: 3, lastModified: at(-hour) }],
   });
   const { findings, report } = await compare(stage, { whole: true });
@@ -309,9 +277,9 @@ describe('with a snapshot of the SIS', () => {
   };
 
   beforeEach(async () => {
-    await controls.seed({ users: [10_001, 10_002, 10_003].map((userId) => ({ userId })) });
-    const { enrollments = [] } = await controls.state();
-    await controls.remove({
+    await controls().seed({ users: [10_001, 10_002, 10_003].map((userId) => ({ userId })) });
+    const { enrollments = [] } = await controls().state();
+    await controls().remove({
       enrollments: enrollments
         .filter(({ orgUnitId }) => orgUnitId === course)
         .map(({ orgUnitId, userId }) => ({ orgUnitId: Number(orgUnitId), userId: Number(userId) })),
@@ -321,7 +289,7 @@ describe('with a snapshot of the SIS', () => {
   });
 
   test('it names who is enrolled there and not here, and the other way round', async () => {
-    await controls.seed({
+    await controls().seed({
       enrollments: [
         { orgUnitId: course, userId: 301, roleId: learner },
         { orgUnitId: course, userId: 10_001, roleId: instructor },
@@ -350,7 +318,7 @@ describe('with a snapshot of the SIS', () => {
   });
 
   test('where it has users whom the crosswalk does not know, nobody is called too many', async () => {
-    await controls.seed({ enrollments: [{ orgUnitId: course, userId: 10_003, roleId: learner }] });
+    await controls().seed({ enrollments: [{ orgUnitId: course, userId: 10_003, roleId: learner }] });
     await snapshot(['nobody knows']);
     const { findings, report } = await compare(stage, { whole: true });
     expect(findings).toEqual([]);
@@ -359,17 +327,17 @@ describe('with a snapshot of the SIS', () => {
 
   test('of an enrollment that is looked at once more, nobody beside it is called too many', async () => {
     const both = [301, 303].map((userId) => ({ orgUnitId: course, userId, roleId: learner }));
-    await controls.seed({ enrollments: both });
+    await controls().seed({ enrollments: both });
     await snapshot(['lena', 'tom', 'ina']);
     await enroll(10_001);
-    await controls.remove({ enrollments: [{ orgUnitId: course, userId: 10_001 }] });
+    await controls().remove({ enrollments: [{ orgUnitId: course, userId: 10_001 }] });
     const { findings } = await compare(stage, { whole: true });
     expect(findings.filter(({ class: its }) => its === 'extra')).toEqual([]);
   });
 
   test('while one of two is being sent, it says nothing, and nobody whom it may have is called too many', async () => {
     const both = [301, 303].map((userId) => ({ orgUnitId: course, userId, roleId: learner }));
-    await controls.seed({ enrollments: both });
+    await controls().seed({ enrollments: both });
     await snapshot(['lena', 'ina'], { sending: true } as object);
     await table(['tom']);
     const { findings, report } = await compare(stage, { whole: true });
@@ -378,7 +346,7 @@ describe('with a snapshot of the SIS', () => {
   });
 
   test('what two of them contradict each other in is no fault where the platform has one of them', async () => {
-    await controls.seed({ enrollments: [{ orgUnitId: course, userId: 301, roleId: instructor }] });
+    await controls().seed({ enrollments: [{ orgUnitId: course, userId: 301, roleId: instructor }] });
     await snapshot(['lena']);
     await table(['lena'], instructor);
     const { findings } = await compare(stage, { whole: true });
@@ -389,7 +357,7 @@ describe('with a snapshot of the SIS', () => {
     await snapshot(['lena', 'tom']);
     await enroll(301, 10_001);
     await send(stage, { integration: enrollmentRemove, data: [{ orgUnitId: course, userId: 303 }] });
-    await controls.seed({ enrollments: [{ orgUnitId: course, userId: 301, roleId: learner }] });
+    await controls().seed({ enrollments: [{ orgUnitId: course, userId: 301, roleId: learner }] });
     await rotate('c');
     await rotate('d');
     const { findings } = await compare(stage, { whole: true });
@@ -400,7 +368,7 @@ describe('with a snapshot of the SIS', () => {
 test('what differs from the ledger and from a snapshot is found once', async () => {
   const id = '20261101T020000Z-0a1b2c3d';
   await enroll(301, 303);
-  await controls.remove({ enrollments: [301, 302].map((userId) => ({ orgUnitId: course, userId })) });
+  await controls().remove({ enrollments: [301, 302].map((userId) => ({ orgUnitId: course, userId })) });
   const line = stateLine('2', 'class\u001flena', {
     ...{ data: { orgUnitId: course, userId: 301, roleId: learner }, id: 'lena', role: 'student' },
   });
@@ -430,7 +398,7 @@ test('a user whom the classlist has twice is enrolled in both roles, and one who
   await enroll(301, 303);
   await send(stage, { integration: enrollmentRemove, data: [{ orgUnitId: course, userId: 303 }] });
   const user = { Identifier: '301', RoleId: learner };
-  await controls.fault(
+  await controls().fault(
     {
       status: 200,
       body: {
@@ -446,24 +414,24 @@ test('a user whom the classlist has twice is enrolled in both roles, and one who
 
 test('what a run has found is told, even if it fails later', async () => {
   await grades(grade(301, 7), grade(303, 8));
-  await controls.remove({ gradeValues: [{ gradeObjectId: 5001, userId: 303 }] });
-  await controls.fault(
+  await controls().remove({ gradeValues: [{ gradeObjectId: 5001, userId: 303 }] });
+  await controls().fault(
     { status: 429, headers: { 'retry-after': '5' } },
     { method: 'GET', path: '/values/301$', times: 1 },
   );
   const id = '20261123T020000Z-00000002';
-  meanwhile = () => put('reconcile/accepted/wrong.json', '{"by":1}');
+  job.meanwhile(() => put('reconcile/accepted/wrong.json', '{"by":1}'));
   const comparing = compare(staged({ RECONCILE_CONCURRENCY: '1' }), { whole: true, id });
   await expect(comparing).rejects.toThrow();
   expect(await json(reportKey(id))).toMatchObject({ state: 'failed', entries: 2, parts: 1 });
 });
 
 test('what the platform refuses or fails to answer alone is told as unreadable, with its cause, and the rest is looked at', async () => {
-  await controls.seed({ users: [10_001, 10_002].map((userId) => ({ userId })) });
+  await controls().seed({ users: [10_001, 10_002].map((userId) => ({ userId })) });
   await grades(...[301, 303, 10_001, 10_002].map((userId) => grade(userId, 7)));
-  await controls.remove({ gradeValues: [{ gradeObjectId: 5001, userId: 303 }] });
-  await controls.fault({ status: 403 }, { method: 'GET', path: '/values/301$', times: 1_000 });
-  await controls.fault({ status: 500 }, { method: 'GET', path: '/values/1000.$', times: 1_000 });
+  await controls().remove({ gradeValues: [{ gradeObjectId: 5001, userId: 303 }] });
+  await controls().fault({ status: 403 }, { method: 'GET', path: '/values/301$', times: 1_000 });
+  await controls().fault({ status: 500 }, { method: 'GET', path: '/values/1000.$', times: 1_000 });
   const { report, findings } = await compare(staged({ RECONCILE_LONGEST_HOURS: '0.03' }), { whole: true });
   expect(findings.map(({ class: its, resource }) => `${its} ${resource}`).sort()).toEqual([
     `missing grade/${course}/5001/303`,

@@ -1,16 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { LambdaClient, SendDurableExecutionCallbackSuccessCommand } from '@aws-sdk/client-lambda';
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
+import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { DeleteMessageBatchCommand, PurgeQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
-import type { Context } from 'aws-lambda';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { durableHandler } from '../../lib/delivery/durable/job.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
 import { once } from '../../lib/runtime/aws/once.ts';
 import { snapshotSettingsFrom } from '../../lib/runtime/aws/settings.ts';
@@ -30,73 +23,45 @@ import {
 } from '../lib/sources/snapshots/sis.ts';
 import { waitLimitMs } from '../limits.ts';
 import { localClient } from '../local/aws.ts';
-import { jobServicesHere } from '../local/in-this-process.ts';
-import { type Lambda, startLambda } from '../local/lambda.ts';
-import type { InvokeResult } from '../local/lambda-runtime-api.ts';
-import { logForTests } from '../local/log-for-tests.ts';
-import { passingTime } from '../local/passing-time.ts';
-import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
+import { answerOf, executionHere, jobServicesHere } from '../local/in-this-process.ts';
+import { type Execute, jobForTests } from './job-for-tests.ts';
 
 const name = 'snapshot-import';
-const time = passingTime();
 /** Whether an execution that waits for a person waits for long enough. */
 let isNobodyThere = false;
-const pause = async (ms: number, signal: AbortSignal): Promise<unknown> =>
-  isNobodyThere ? time.pass(ms) : sleep(ms, undefined, { signal });
-let stack: Stack;
+const job = jobForTests(name, {
+  settings: () => ({ WAIT_MINIMUM_SECONDS: '1', WAIT_MAXIMUM_SECONDS: '1' }),
+  pause: async (ms, signal) => (isNobodyThere ? job.time.pass(ms) : sleep(ms, undefined, { signal })),
+});
+const { time, stack, settings, logged, put, bytesAt, textAt, keysUnder, inProcess } = job;
 let Bucket: string;
-const logged = logForTests();
 const queues = [
   ...['enrollment-create', 'enrollment-remove', 'grade-object-create', 'grade-object-update', 'grade-push'],
 ];
-const settings = () => ({
-  ...settingsOf(stack.description, name),
-  ...{ RESERVE_MS: '1000', LOG_LEVEL: 'info', WAIT_MINIMUM_SECONDS: '1', WAIT_MAXIMUM_SECONDS: '1' },
-});
 
-beforeAll(async () => {
-  stack = await startStack({ functions: false, durable: { pause } });
-  Bucket = stack.description.bucket;
-  Object.assign(process.env, settings());
+beforeAll(() => {
+  Bucket = stack().description.bucket;
 });
 beforeEach(async () => {
-  for (const Prefix of ['snapshots/', 'snapshot-records/', 'snapshot-mappings/', 'snapshot-settings.json']) {
-    const { Contents = [] } = await stack.s3.send(new ListObjectsV2Command({ Bucket, Prefix }));
-    for (const { Key } of Contents) await stack.s3.send(new DeleteObjectCommand({ Bucket, Key }));
-  }
+  for (const prefix of ['snapshots/', 'snapshot-records/', 'snapshot-mappings/', 'snapshot-settings.json'])
+    for (const Key of await keysUnder(prefix))
+      await stack().s3.send(new DeleteObjectCommand({ Bucket, Key }));
   for (const each of queues)
-    await stack.sqs.send(new PurgeQueueCommand({ QueueUrl: stack.description.queues[each] }));
+    await stack().sqs.send(new PurgeQueueCommand({ QueueUrl: stack().description.queues[each] }));
   await putSettings({ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 50 });
 });
-afterAll(() => stack.close());
 
-const put = (Key: string, Body: string | Buffer) =>
-  stack.s3.send(new PutObjectCommand({ Bucket, Key, Body }));
 const putSettings = (json: object) => put('snapshot-settings.json', JSON.stringify(json));
-const bytesAt = async (Key: string): Promise<Buffer> => {
-  const { Body } = await stack.s3.send(new GetObjectCommand({ Bucket, Key }));
-  return Buffer.from((await Body?.transformToByteArray()) ?? []);
-};
 
-type Execute = (event: unknown) => Promise<InvokeResult>;
 const services = once(async () => ({
   ...(await createSnapshotServices(snapshotSettingsFrom(settings()), loadIntegrations)),
-  ...jobServicesHere(stack),
-  store: createSnapshotStore({ s3: stack.s3, bucket: Bucket }),
+  ...jobServicesHere(stack()),
+  store: createSnapshotStore({ s3: stack().s3, bucket: Bucket }),
 }));
-const executed: Execute = (event) => {
-  const handler = durableHandler(importJob(services), stack.executions.client);
-  return stack.executions.run(event, durableOptionsOf(name), async (payload) => {
-    const context = { getRemainingTimeInMillis: () => 60_000 } as Context;
-    return { ok: true, payload: await handler(JSON.parse(JSON.stringify(payload)), context) };
-  });
-};
+const executed: Execute = (event) => executionHere(stack(), importJob(services), { name, event });
 
-const invoke = async (event: unknown, execute = executed): Promise<ImportAnswer> => {
-  const result = await execute(event);
-  if (result.ok) return result.payload as ImportAnswer;
-  throw new Error(`${result.error.errorType}: ${result.error.errorMessage}`);
-};
+const invoke = async (event: unknown, execute = executed): Promise<ImportAnswer> =>
+  answerOf(await execute(event));
 
 /** S3 tells seconds alone, by which snapshots are ordered. */
 const dropFile = async (bytes: Buffer | string, key = 'snapshots/export.zip') => {
@@ -110,23 +75,23 @@ const importSis = async (sis: Sis, modes?: Record<string, string>) =>
   importFile(await zipOf(entriesOfSis(sis, modes)));
 
 const recordOf = async ({ id }: ImportAnswer): Promise<SnapshotRecord> =>
-  JSON.parse((await bytesAt(`snapshot-records/${id}/record.json`)).toString());
+  JSON.parse(await textAt(`snapshot-records/${id}/record.json`));
 const reportOf = async ({ id }: ImportAnswer): Promise<string[]> =>
-  (await bytesAt(`snapshot-records/${id}/report.csv`)).toString().trimEnd().split('\n').slice(1);
+  (await textAt(`snapshot-records/${id}/report.csv`)).trimEnd().split('\n').slice(1);
 
 type Event = { id: string; time: string; sequence: string; type: string; data: Record<string, unknown> };
 
 const bodiesIn = async (queue: string): Promise<string[]> => {
-  const QueueUrl = stack.description.queues[queue];
+  const QueueUrl = stack().description.queues[queue];
   const bodies: string[] = [];
   for (;;) {
-    const { Messages = [] } = await stack.sqs.send(
+    const { Messages = [] } = await stack().sqs.send(
       new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, MessageAttributeNames: ['All'] }),
     );
     if (Messages.length === 0) return bodies;
     // On a slow machine a message that is only hidden comes again within the test.
     const Entries = Messages.map(({ MessageId: Id, ReceiptHandle }) => ({ Id, ReceiptHandle }));
-    await stack.sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
+    await stack().sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
     for (const { Body = '', MessageAttributes } of Messages) {
       expect(MessageAttributes).toMatchObject({ priority: { StringValue: 'bulk' } });
       bodies.push(Body);
@@ -269,7 +234,7 @@ describe('an import', () => {
       (key) => `snapshot-records/${key}`,
     ) as [string, string];
     const changed = async (key: string, changes: object) =>
-      put(key, JSON.stringify({ ...JSON.parse((await bytesAt(key)).toString()), ...changes }));
+      put(key, JSON.stringify({ ...JSON.parse(await textAt(key)), ...changes }));
     await changed(acceptedKey, { sending: true });
     await changed(recordKey, { state: 'failed' });
     const third = await importSis(sis);
@@ -286,7 +251,7 @@ const decide = async (id: string, answer: object): Promise<SnapshotRecord> => {
     .poll(async () => (await recordOf({ id } as ImportAnswer)).state, { timeout: waitLimitMs })
     .toBe('waiting-for-approval')
     .then(() => recordOf({ id } as ImportAnswer));
-  const lambda = new LambdaClient(localClient(stack.description.lambda));
+  const lambda = new LambdaClient(localClient(stack().description.lambda));
   await lambda.send(
     new SendDurableExecutionCallbackSuccessCommand({
       CallbackId: waiting.callbackId,
@@ -299,10 +264,8 @@ const decide = async (id: string, answer: object): Promise<SnapshotRecord> => {
 /** The id of the newest record that waits. */
 const waitingId = async (): Promise<string> => {
   const look = async () => {
-    const { Contents = [] } = await stack.s3.send(
-      new ListObjectsV2Command({ Bucket, Prefix: 'snapshot-records/2' }),
-    );
-    const ids = [...new Set(Contents.map(({ Key = '' }) => Key.split('/')[1] ?? ''))].sort();
+    const keys = await keysUnder('snapshot-records/2');
+    const ids = [...new Set(keys.map((key) => key.split('/')[1] ?? ''))].sort();
     const id = ids.at(-1) ?? '';
     const record = await recordOf({ id } as ImportAnswer).catch(() => undefined);
     return record?.state === 'waiting-for-approval' ? id : undefined;
@@ -447,44 +410,30 @@ describe('a table with a mapping', () => {
   });
 });
 
-/** The function in a process of its own. */
-const inProcess = async (use: (lambda: Lambda, execute: Execute) => Promise<void>, more = {}) => {
-  const it = { handler: `functions/${name}.handler`, env: { ...settings(), ...more } };
-  const limits = { timeoutMs: 590_000, maximumConcurrency: 1, durable: durableOptionsOf(name) };
-  const lambda = await startLambda({
-    ...{ functions: { [name]: { ...it, ...limits } }, executions: stack.executions },
-  });
-  await use(lambda, (event) => lambda.invoke(name, event)).finally(() => lambda.close());
-};
-
 test('an import whose process is killed again and again sends each event, and none of them in two forms', {
   tags: ['long'],
   timeout: 300_000,
 }, async () => {
   const key = await dropFile(await zipOf(entriesOf(sizeOf(2_000))));
   let kills = 0;
-  await inProcess(
-    async (lambda, execute) => {
-      // At first each time, then by chance, but more often than it takes a step.
-      const killing = setInterval(() => {
-        if (kills >= 12 || (kills > 3 && Math.random() < 0.5)) return;
-        kills += 1;
-        lambda.kill(name);
-      }, 400);
-      const answer = await invoke({ key }, execute).finally(() => clearInterval(killing));
-      expect(answer.outcome).toBe('accepted');
-      const record = await recordOf(answer);
-      const wanted = gunzipSync(await bytesAt(`snapshot-records/${answer.id}/changes.jsonl.gz`))
-        .toString()
-        .trimEnd()
-        .split('\n');
-      expect(wanted).toHaveLength(1_860);
-      expect(record).toMatchObject({ sent: 1_860, of: 1_860, counts: { created: 1_860 } });
-      const bodies = (await Promise.all(queues.map(bodiesIn))).flat();
-      expect([...new Set(bodies)].sort()).toEqual(wanted.toSorted());
-      expect(new Set(wanted.map((body) => JSON.parse(body).id)).size).toBe(1_860);
-    },
-    { EVENTS_PER_PART: '200' },
-  );
+  const { lambda, execute } = await inProcess({ EVENTS_PER_PART: '200' });
+  // At first each time, then by chance, but more often than it takes a step.
+  const killing = setInterval(() => {
+    if (kills >= 12 || (kills > 3 && Math.random() < 0.5)) return;
+    kills += 1;
+    lambda.kill(name);
+  }, 400);
+  const answer = await invoke({ key }, execute).finally(() => clearInterval(killing));
+  expect(answer.outcome).toBe('accepted');
+  const record = await recordOf(answer);
+  const wanted = gunzipSync(await bytesAt(`snapshot-records/${answer.id}/changes.jsonl.gz`))
+    .toString()
+    .trimEnd()
+    .split('\n');
+  expect(wanted).toHaveLength(1_860);
+  expect(record).toMatchObject({ sent: 1_860, of: 1_860, counts: { created: 1_860 } });
+  const bodies = (await Promise.all(queues.map(bodiesIn))).flat();
+  expect([...new Set(bodies)].sort()).toEqual(wanted.toSorted());
+  expect(new Set(wanted.map((body) => JSON.parse(body).id)).size).toBe(1_860);
   expect(kills).toBeGreaterThan(3);
 });

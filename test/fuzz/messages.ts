@@ -97,10 +97,12 @@ const checkMessage = async (made: Body, seed: number): Promise<string> => {
 
 /** What may be shown of a message to anybody. */
 const plainTexts = (body: string): string => {
-  const json = jsonIn(body);
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return '';
-  const texts = Object.entries(json).flatMap(([name, value]) => (name === 'data' ? [] : [value]));
   const types = body.match(/"(?:type|contentType)": ?"[^"]*"/g) ?? [];
+  const json = jsonIn(body);
+  // Of what is nested too deep, the id is shown all the same.
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    return /"id": ?"[^"\s]+"/.exec(body)?.[0] ?? '';
+  const texts = Object.entries(json).flatMap(([name, value]) => (name === 'data' ? [] : [value]));
   return [...texts.filter((text) => typeof text === 'string' && !/\s/.test(text)), ...types].join('\n');
 };
 

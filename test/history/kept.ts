@@ -299,4 +299,35 @@ export const kept: { title: string; history: History }[] = [
       seed: 926,
     },
   },
+  {
+    title:
+      'a person replays an uncertain letter beside a newer one, which is done first, while a cache hides it: its grade stays',
+    history: {
+      ...enrollments(
+        [
+          { ...wrong, removes: true, comments: false, privateComments: false },
+          { ...wrong, removes: true, comments: false, privateComments: false, sequence: '10' },
+          { ...usual, comments: false },
+          { ...wrong, comments: false, privateComments: false },
+        ],
+        [
+          send(3),
+          send(2),
+          deliver(0),
+          go('well'),
+          go('well'),
+          send(2),
+          seconds(400),
+          { do: 'deliver', container: 0, from: 0, count: 2, again: 'in flight' } as const,
+          send(1),
+          day,
+          { do: 'replay', pick: 0, corrected: true } as const,
+          { do: 'redrive', pick: 0 } as const,
+          { do: 'replay', pick: 2, corrected: false } as const,
+          { do: 'cache', thing: 0, seconds: 30 } as const,
+        ],
+      ),
+      family: 'grades',
+    },
+  },
 ];

@@ -1,16 +1,14 @@
 // @module-tag long
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { maxMessageBytes } from '../../lib/message/sqs-limits.ts';
 import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
+import { useOf } from '../peak-memory.ts';
 import { example } from './examples.ts';
 import { type Stack, startStack } from './stack.ts';
 
 /** That of serverless.yml. */
 const timeoutMs = 120_000;
-/** Linux counts a process' time in these. */
-const tickMs = 10;
 
 const integrations = await loadIntegrations();
 const names = [...integrations.keys()];
@@ -128,12 +126,6 @@ const recordOf = (name: string, body: string) => ({
   ...{ messageAttributes: {}, md5OfBody: '' },
 });
 
-const cpuMsOf = (pid: number): number => {
-  const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
-  const [user, system] = rest.split(' ').slice(11, 13).map(Number) as [number, number];
-  return (user + system) * tickMs;
-};
-
 const outcomeOf = (messageId: string): string | undefined =>
   lines
     .filter((line) => line.includes(messageId))
@@ -161,12 +153,12 @@ test.skipIf(process.platform !== 'linux').each(names)(
       lines = [];
       const beside = recordOf(name, anew(valid));
       const record = recordOf(name, anew(body));
-      const sinceMs = cpuMsOf(pid);
+      const sinceMs = useOf(pid).cpuMs;
       const answer = await invoke(record, beside);
       expect(answer, what).toEqual({ ok: true, payload: { batchItemFailures: [] } });
       expect(outcomeOf(beside.messageId), `beside ${what}`).toBe('done');
       expect(outcomeOf(record.messageId), what).toMatch(/^(done|parked|duplicate)$/);
-      expect(cpuMsOf(pid) - sinceMs, what).toBeLessThan(timeoutMs / 10);
+      expect(useOf(pid).cpuMs - sinceMs, what).toBeLessThan(timeoutMs / 10);
     }
     // The same process: none has died of its memory.
     expect(stack.lambda?.containers(name)).toMatchObject([{ pid }]);

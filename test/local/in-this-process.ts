@@ -1,4 +1,5 @@
 import type { Context, SQSEvent } from 'aws-lambda';
+import { durableHandler, type Job } from '../../lib/delivery/durable/engine.ts';
 import { createJobStore } from '../../lib/delivery/durable/store.ts';
 import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import { createServices, type Services } from '../../lib/delivery/handle/services.ts';
@@ -7,7 +8,14 @@ import { integrationNamed } from '../../lib/operate/stage/integrations.ts';
 import { settingsFrom } from '../../lib/runtime/aws/settings.ts';
 import { createObserve, type MessageReport } from '../../lib/runtime/telemetry/observe.ts';
 import type { Lambda } from './lambda.ts';
-import { type Stack, type StackDescription, settingsAsDeployed, settingsOf } from './stack.ts';
+import type { InvokeResult } from './lambda-runtime-api.ts';
+import {
+  durableOptionsOf,
+  type Stack,
+  type StackDescription,
+  settingsAsDeployed,
+  settingsOf,
+} from './stack.ts';
 
 type Hearing = {
   onLog?: ((functionName: string, line: string) => void) | undefined;
@@ -28,6 +36,30 @@ export const jobServicesHere = ({ s3, executions, description }: Stack, bucket =
   store: createJobStore({ s3, bucket }),
   running: executions.running,
 });
+
+/** A whole execution of a function's job, by the engine, which starts it anew after each wait. */
+export const executionHere = <Request, Result>(
+  { executions }: Stack,
+  job: Job<Request, Result>,
+  {
+    name,
+    event,
+    invocationMs = 120_000,
+  }: { name: string; event: unknown; invocationMs?: number | undefined },
+): Promise<InvokeResult> => {
+  const handler = durableHandler(job, executions.client);
+  return executions.run(event, durableOptionsOf(name), async (payload) => {
+    const untilMs = Date.now() + invocationMs;
+    const own = { getRemainingTimeInMillis: () => untilMs - Date.now() } as Context;
+    return { ok: true, payload: await handler(JSON.parse(JSON.stringify(payload)), own) };
+  });
+};
+
+/** What an invocation has answered. @throws Error where it failed. */
+export const answerOf = <Answer>(result: InvokeResult): Answer => {
+  if (result.ok) return result.payload as Answer;
+  throw new Error(`${result.error.errorType}: ${result.error.errorMessage}`);
+};
 
 /**
  * The functions that a queue triggers, in this process, each in one container: for who needs what they do, and not the process

@@ -1,9 +1,10 @@
 // @module-tag long
 import { createHash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, expect, test } from 'vitest';
+import { useOf } from '../peak-memory.ts';
 import { localClient } from './aws.ts';
 import { controlsOf } from './controls.ts';
 import { createFollower } from './play.ts';
@@ -46,28 +47,19 @@ test.skipIf(process.platform !== 'linux')(
 
     const warm = await submit('warm-up.mp4', 10 * megabyte);
     const [{ pid } = { pid: 0 }] = stack.lambda?.containers('submission-upload') ?? [];
-    const before = await memoryOf(pid);
+    const before = useOf(pid);
     // From now on its peak is that of the large upload.
     await writeFile(`/proc/${pid}/clear_refs`, '5');
     const large = await submit('large.mp4', 200 * megabyte);
-    const after = await memoryOf(pid);
+    const after = useOf(pid);
     s3.destroy();
 
     const { submissions } = await controlsOf(stack.description).state();
     expect(submissions).toMatchObject([{ files: [warm] }, { files: [large] }]);
-    expect((after.peak - before.current) / megabyte).toBeLessThan(64);
+    expect((after.peakBytes - before.residentBytes) / megabyte).toBeLessThan(64);
   },
   120_000,
 );
-
-/** In bytes. */
-async function memoryOf(pid: number): Promise<{ current: number; peak: number }> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  const [current = 0, peak = 0] = ['VmRSS', 'VmHWM'].map(
-    (name) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024,
-  );
-  return { current, peak };
-}
 
 function sha256(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { CreateBucketCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
+import { ownVersion } from '../../lib/operate/stage/version.ts';
 import { createQueue, localClient, localRegion, startQueuesAndFiles } from './aws.ts';
 import { type DurableExecutions, startDurableExecutions } from './durable-executions.ts';
 import { mapQueue } from './event-source-mapping.ts';
@@ -31,6 +32,9 @@ export type StackDescription = {
   crosswalkTable: string;
   /** The service's secret, what a user's id is put behind, and the one that keys the ledger's digests. */
   secrets: { service: string; userPrefix: string; ledgerKey: string };
+  /** Those of the code that the functions run. */
+  version: string;
+  commit: string | undefined;
   /** After so long, a message whose function died is handed out again. */
   visibilitySeconds: number;
 };
@@ -131,6 +135,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     crosswalkTable,
     secrets: { service: `${prefix}/service`, userPrefix: `${prefix}/users/`, ledgerKey },
     visibilitySeconds,
+    ...ownVersion(),
   };
 
   const { functions = true, onError = () => {}, containersPerFunction = 2 } = options;

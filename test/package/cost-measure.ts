@@ -8,6 +8,7 @@ import { integrationNamed } from '../../lib/operate/stage/integrations.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
 import { bytesOf } from '../local/tables.ts';
+import { useOf } from '../peak-memory.ts';
 import type { MeasuredFunction } from './cost.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
 import type { Packaged } from './packaged.ts';
@@ -117,7 +118,7 @@ async function measureOne(
   const controls = controlsOf(deployed.stack.description);
   const [linesBefore, requestsBefore] = [deployed.lines.length, (await controls.requests()).length];
   const callsBefore = deployed.callsOf(name).length;
-  const cpuBefore = cpuMsOf(pid);
+  const before = useOf(pid);
   const walls: number[] = [];
   for (let batch = warmUps; batch < warmUps + batches; batch += 1) {
     const startMs = performance.now();
@@ -126,6 +127,7 @@ async function measureOne(
     if (!result.ok || JSON.stringify(result.payload) !== '{"batchItemFailures":[]}')
       throw new Error(`${name}: ${JSON.stringify(result)}\n${deployed.lines.slice(-5).join('\n')}`);
   }
+  const used = useOf(pid);
   const messages = batches * batchSize;
   const lines = deployed.lines.slice(linesBefore);
   const calls: Record<string, number> = {};
@@ -140,8 +142,8 @@ async function measureOne(
     messageBytes: Buffer.byteLength(body),
     memoryMb: deployed.functions[name]?.memoryMb ?? 0,
     wallMs: Math.round(walls.toSorted((one, other) => one - other)[Math.floor(batches / 2)] ?? 0),
-    cpuMs: Math.round((cpuMsOf(pid) - cpuBefore) / batches),
-    peakMb: peakMbOf(pid),
+    cpuMs: Math.round((used.cpuMs - before.cpuMs) / batches),
+    peakMb: Math.round(used.peakBytes / 1024 ** 2),
     requests: rounded(((await controls.requests()).length - requestsBefore) / messages),
     calls: Object.fromEntries(Object.entries(calls).map(([action, count]) => [action, rounded(count)])),
     logBytes: Math.round(lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0) / messages),
@@ -166,17 +168,6 @@ async function itemBytesOf({ stack }: Deployed, message: { name: string; body: s
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 const firstUser = 10_000;
 const nextUser = new Map<string, number>();
-
-/** Linux counts in hundredths of a second. */
-function cpuMsOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-function peakMbOf(pid: number): number {
-  const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Math.round(Number(kilobytes) / 1024);
-}
 
 function recordOf(name: string, body: string) {
   return {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { writtenPart } from '../documents.ts';
 import { deploy } from './cloudformation.ts';
-import { billedMs, costOf, readMeasurement, tableOf } from './cost.ts';
+import { billedMs, costOf, costsTable, readMeasurement } from './cost.ts';
 import { packagedProject } from './packages.ts';
 
 const measured = {
@@ -63,7 +63,7 @@ test('computing takes longer with a part of a CPU, and waiting does not', () => 
 test('the costs in lib/operate/stage/README.md are those of the measurement and of the packaged template', async () => {
   const deployment = deploy((await packagedProject()).template);
   const measurement = await readMeasurement();
-  expect(writtenPart('costs')).toBe(tableOf(measurement));
+  expect(writtenPart('costs')).toBe(costsTable(measurement));
   for (const { peakMb, memoryMb } of Object.values(measurement.functions))
     expect(peakMb).toBeLessThan(memoryMb);
   for (const { function: name, memoryMb, batchSize } of Object.values(measurement.functions)) {

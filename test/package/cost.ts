@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writePart } from '../documents.ts';
+import { tableOf, writePart } from '../documents.ts';
 import { optionsOf } from '../options.ts';
 
 /**
@@ -94,7 +94,7 @@ export const costOf = (measured: MeasuredFunction) => {
 };
 
 /** The table of lib/operate/stage/README.md. */
-export function tableOf({ functions, partial, latencyMs, machine, date }: Measurement): string {
+export function costsTable({ functions, partial, latencyMs, machine, date }: Measurement): string {
   const rowOf = (title: string, measured: MeasuredFunction): (string | number)[] => {
     const { lambda, receiving, sending, ledger, secrets, files, logs, total, inTens } = costOf(measured);
     const parts = [lambda, sending + receiving, ledger, secrets + files, logs, total, inTens].map(dollars);
@@ -109,7 +109,7 @@ export function tableOf({ functions, partial, latencyMs, machine, date }: Measur
   ];
   return [
     '',
-    table(head, rows),
+    tableOf(head, rows),
     `Measured on ${date} on ${machine} with the packaged functions in the local Lambda. The platform answers after`,
     `${latencyMs} ms, and everything succeeds at once. CPU time is scaled to the part of a CPU that the function’s memory buys.`,
     '',
@@ -117,9 +117,6 @@ export function tableOf({ functions, partial, latencyMs, machine, date }: Measur
 }
 
 const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
-
-const table = (head: string[], rows: (string | number)[][]): string =>
-  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
 
 const measurementFile = join(import.meta.dirname, 'cost.json');
 export const readMeasurement = async (): Promise<Measurement> =>
@@ -147,5 +144,5 @@ export const command = async (): Promise<void> => {
       await rm(project, { recursive: true });
     }
   }
-  writePart('costs', tableOf(await readMeasurement()));
+  writePart('costs', costsTable(await readMeasurement()));
 };

@@ -6,14 +6,13 @@ import { waitLimitMs } from '../limits.ts';
 import { linkBinding } from '../local/bundles.ts';
 import { mapQueue } from '../local/event-source-mapping.ts';
 import { type FunctionConfiguration, type InvokeResult, startLambda } from '../local/lambda.ts';
-import { type Attempt, attemptsIn } from '../local/play.ts';
+import { createFollower } from '../local/play.ts';
 import { type StackDescription, settingsOf, startStack } from '../local/stack.ts';
 import { type Recorder, recordAwsCalls } from './aws-recorder.ts';
 import { deploy } from './cloudformation.ts';
 import type { Packaged } from './packaged.ts';
 import { unzip } from './zip.ts';
 
-/** A log line of an attempt of a message. */
 type Options = {
   /** In place of what the template says of every function. */
   change?: Partial<Omit<FunctionConfiguration, 'env'>>;
@@ -65,8 +64,15 @@ export async function deployLocally(
     };
   }
 
-  const log = followLog();
-  const lambda = await startLambda({ functions, onLog: log.add, executions: stack.executions });
+  const lines: string[] = [];
+  const metricWriters = new Set<string>();
+  const follower = createFollower();
+  const onLog = (name: string, line: string): void => {
+    lines.push(line);
+    if (line.includes('"_aws"')) metricWriters.add(name);
+    follower.onLog(name, line);
+  };
+  const lambda = await startLambda({ functions, onLog, executions: stack.executions });
   const results: { name: string; result: InvokeResult }[] = [];
   for (const mapping of deployment.ofType('AWS::Lambda::EventSourceMapping')) {
     const functionName: string = mapping.EventSourceArn.split(':').at(-1);
@@ -94,29 +100,34 @@ export async function deployLocally(
     lambda,
     deployment,
     functions,
-    lines: log.lines,
+    lines,
     /** The functions that have written metrics. */
-    metricWriters: log.metricWriters,
+    metricWriters,
     /** The types of the errors that a function's invocations ended with. */
     errorsOf: (name: string): string[] =>
       results.flatMap((each) => (each.name === name && !each.result.ok ? [each.result.error.errorType] : [])),
     callsOf: (name: string) => recorders[name]?.calls ?? [],
     /** Sends a message, and tells when it waits and how it ends. */
     send: async (name: string, body: string) => {
-      const url = stack.description.queues[name];
-      const { MessageId } = await stack.sqs.send(
-        new SendMessageCommand({ QueueUrl: url, MessageBody: body }),
+      const QueueUrl = stack.description.queues[name];
+      const { MessageId: id = '' } = await stack.sqs.send(
+        new SendMessageCommand({ QueueUrl, MessageBody: body }),
       );
-      const until = (what: string, isMet: (outcome: string) => boolean) =>
-        log.until(({ messageId, outcome }) => messageId === MessageId && isMet(outcome), {
-          what: `a message of ${name} was not ${what}`,
-          about: `${MessageId}`,
-        });
+      const { waiting, end } = follower.follow(id, name);
+      const soon = <Met>(what: string, met: Promise<Met>): Promise<Met> => {
+        const late = Promise.withResolvers<never>();
+        const fail = () =>
+          late.reject(
+            new Error([`${name}: ${id} ${what}`, ...lines.filter((line) => line.includes(id))].join('\n')),
+          );
+        const timer = setTimeout(fail, waitLimitMs);
+        return Promise.race([met, late.promise]).finally(() => clearTimeout(timer));
+      };
       return {
-        id: `${MessageId}`,
-        isSeen: () => until('seen', () => true),
-        waits: () => until('made to wait', (outcome) => outcome === 'waiting'),
-        ends: () => until('brought to its end', (outcome) => outcome !== 'waiting'),
+        id,
+        isSeen: () => soon('was not seen', Promise.race([waiting.promise, end.promise])),
+        waits: () => soon('was not made to wait', waiting.promise),
+        ends: () => soon('was not brought to its end', end.promise),
       };
     },
     close: async () => {
@@ -163,34 +174,4 @@ export async function unpack({ folder }: Packaged, name: string, taskRoot: strin
   }
   await linkBinding(taskRoot);
   return taskRoot;
-}
-
-/** The functions' log, and what it tells of messages. */
-function followLog() {
-  const lines: string[] = [];
-  const metricWriters = new Set<string>();
-  const attempts: Attempt[] = [];
-  const waiters: { isMet(attempt: Attempt): boolean; met(attempt: Attempt): void }[] = [];
-  return {
-    lines,
-    metricWriters,
-    add: (name: string, line: string): void => {
-      lines.push(line);
-      if (line.includes('"_aws"')) metricWriters.add(name);
-      for (const attempt of attemptsIn(line)) {
-        attempts.push(attempt);
-        for (const { isMet, met } of waiters) if (isMet(attempt)) met(attempt);
-      }
-    },
-    until: (isMet: (attempt: Attempt) => boolean, { what, about }: { what: string; about: string }) => {
-      const { promise, resolve, reject } = Promise.withResolvers<Attempt>();
-      const found = attempts.find(isMet);
-      if (found) return Promise.resolve(found);
-      const late = () =>
-        reject(new Error([what, ...lines.filter((line) => line.includes(about))].join('\n')));
-      const timer = setTimeout(late, waitLimitMs);
-      waiters.push({ isMet, met: resolve });
-      return promise.finally(() => clearTimeout(timer));
-    },
-  };
 }

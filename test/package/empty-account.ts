@@ -18,6 +18,7 @@ export async function startEmptyAccount() {
   let stack: string | undefined;
   let event = 'CREATE_COMPLETE';
   let isProtected = false;
+  const tags: Record<string, string> = {};
   let resources: Template['Resources'] | undefined;
 
   const answerOf: Record<string, (form: URLSearchParams) => string | undefined> = {
@@ -26,6 +27,8 @@ export async function startEmptyAccount() {
     CreateChangeSet: (form) => {
       stack = form.get('StackName') ?? '';
       event = `${form.get('ChangeSetType')}_COMPLETE`;
+      for (const [name, key] of form)
+        if (/^Tags\.member\.\d+\.Key$/.test(name)) tags[key] = form.get(name.replace(/Key$/, 'Value')) ?? '';
       return `<StackId>${stack}</StackId>`;
     },
     DescribeChangeSet: () => `<StackId>${stack}</StackId><Status>CREATE_COMPLETE</Status>`,
@@ -108,6 +111,8 @@ export async function startEmptyAccount() {
         DeletionPolicy.startsWith('Retain');
       return Object.fromEntries(event === 'DELETE_COMPLETE' ? all.filter(isLeft) : all);
     },
+    /** Of the stack. */
+    tags,
     /** The zips that functions were given beside a deployment, in Base64. */
     updatedFunctions,
     /** What was uploaded, by the name of its file. */

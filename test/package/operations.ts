@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { loadFunctions } from '../../lib/operate/stage/integrations.ts';
 import type { Operation } from '../../lib/platform/client/operation.ts';
 import { operations, refusedOperations } from '../../lib/platform/resources/operations.ts';
-import { writePart } from '../documents.ts';
+import { tableOf, writePart } from '../documents.ts';
 import { calledOperations } from '../lib/platform/called-operations.ts';
 import { documentedErrors, refusalsEverywhere, routeOf } from '../lib/platform/documented-errors.ts';
 import { typed } from '../lib/show/cli/typed.ts';
@@ -39,10 +39,7 @@ export async function operationsTable(): Promise<string> {
     errorsOf(name).join(', '),
   ]);
   const header = ['operation', 'call', 'client', 'used by', 'local platform', 'tested errors'];
-  const lines = [header, header.map(() => '---'), ...rows, ...refused].map(
-    (cells) => `| ${cells.join(' | ')} |\n`,
-  );
-  return `\n${lines.join('')}\n`;
+  return `\n${tableOf(header, [...rows, ...refused])}\n`;
 }
 
 /** The client's functions that call an operation, by what is written in them. */

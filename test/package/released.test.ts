@@ -77,6 +77,17 @@ describe('it breaks somebody', () => {
       ({ stored }) => Object.assign(stored.gradepushQueue, { maximum: 262_144 }),
       'stored › gradepushQueue › maximum was 1032192 and is 262144',
     ],
+    ['an output less', ({ outputs }) => void outputs.pop(), 'is gone. Producers and scripts read it'],
+    [
+      'a policy of another name',
+      ({ policies }) => void policies.splice(policies.indexOf('Producers'), 1, 'Senders'),
+      'policies › Producers is gone. Whoever it was attached to',
+    ],
+    [
+      'a setting less',
+      ({ settings }) => void delete settings.alarmEmail,
+      'settings › alarmEmail is gone. Files of stages have it',
+    ],
     ['a secret that nobody reads', ({ secrets }) => void secrets.pop(), ' is gone. Operators have created'],
     [
       'a message without a type',

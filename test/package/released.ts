@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { failureSchema, historyAttribute, letterAttributes } from '../../lib/delivery/letters/dead-letter.ts';
 import { letterKinds } from '../../lib/message/letter-kinds.ts';
 import { priorityAttribute } from '../../lib/message/message.ts';
+import { compareVersions } from '../../lib/operate/stage/version.ts';
 import { metricDefinitions } from '../../lib/runtime/telemetry/metrics.ts';
 import { exitCodes, programOf } from '../../lib/show/cli/cli.ts';
 import { quietTerminal } from '../lib/show/cli/typed.ts';
@@ -20,6 +21,9 @@ export type Released = { [Section in keyof typeof harms]: Json };
 const harms = {
   stored:
     'CloudFormation would replace it, or leave it behind with all that it holds. Keep its logical id, name and keys, and put what is new beside it',
+  outputs: 'Producers and scripts read it from the stack. Go on writing it',
+  policies: 'Whoever it was attached to would lose their rights. Keep its logical id',
+  settings: 'Files of stages have it. Go on reading it, or list it among those that are retired',
   secrets: 'Operators have created secrets of this name. Go on reading them',
   messages:
     'Producers send messages of this form, and letters hold them. Go on accepting it, or give the new form a type of its own, as in sis.<name>.v2',
@@ -31,6 +35,7 @@ const harms = {
   exitCodes: 'Scripts decide by it. Keep its meaning',
 };
 
+const root = resolve(import.meta.dirname, '../..');
 const folder = join(import.meta.dirname, 'released');
 
 /** What others depend on in the working tree. */
@@ -47,6 +52,11 @@ export async function releasedFrom(template: Template): Promise<Released> {
   ]);
   return {
     stored: storedIn(template),
+    outputs: Object.keys(template.Outputs ?? {}).sort(),
+    policies: Object.keys(template.Resources)
+      .filter((id) => template.Resources[id]?.Type === 'AWS::IAM::ManagedPolicy')
+      .sort(),
+    settings: settings(),
     secrets: secretsIn(template),
     messages: Object.fromEntries(messages),
     letters: {
@@ -113,6 +123,17 @@ const keysOf = ({ KeySchema }: Properties, attributes: Properties[]): string[] =
 const secretsIn = (template: Template): Json => {
   const named = JSON.stringify(template).matchAll(/:secret:(sis-relay\/[^"?]+?)(?:-\?+)?(?=")/g);
   return [...new Set([...named].map(([, name = '']) => anyStage(name)))].sort();
+};
+
+/** By name, with what may be written. */
+const settings = (): Json => {
+  const text = readFileSync(join(root, 'lib/operate/stage/template/parameters.yml'), 'utf8');
+  const [, usual = ''] = /^default:\n((?: .*\n)*)/m.exec(text) ?? [];
+  const kindOf = (value: string): string =>
+    /^(true|false)$/.test(value) ? 'boolean' : /^\d+$/.test(value) ? 'number' : 'text';
+  return Object.fromEntries(
+    [...usual.matchAll(/^ {2}(\w+): (.*)$/gm)].map(([, name = '', value = '']) => [name, kindOf(value)]),
+  );
 };
 
 /** Words are no part of what is depended on. */
@@ -238,19 +259,13 @@ export const sentenceFor = ({ place, change }: Difference): string => {
   return `${place} ${change}. ${harms[section as keyof typeof harms]}. If it must be: raise the major version, and write in test/package/released/breaking.json what an upgrade must do.`;
 };
 
-const compareVersions = (one: string, other: string): number => {
-  const [a, b] = [one, other].map((each) => each.split('.').map(Number));
-  return [0, 1, 2].map((at) => (a?.[at] ?? 0) - (b?.[at] ?? 0)).find((each) => each !== 0) ?? 0;
-};
-
 /** Whether a change may break what depends on it; before 1.0.0 the second number says so. */
 export const isMajor = (before: string, now: string): boolean => {
   const [a = [], b = []] = [before, now].map((each) => each.split('.').map(Number));
   return a[0] === 0 && b[0] === 0 ? (b[1] ?? 0) > (a[1] ?? 0) : (b[0] ?? 0) > (a[0] ?? 0);
 };
 
-export const version = (): string =>
-  JSON.parse(readFileSync(resolve(folder, '../../../package.json'), 'utf8')).version;
+export const version = (): string => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
 
 /** The newest description that is kept. */
 export const lastReleased = (): { version: string; released: Released } => {

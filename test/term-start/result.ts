@@ -1,3 +1,4 @@
+import { tableOf } from '../documents.ts';
 import { simulate } from './fleet.ts';
 import { type Floor, judge } from './judge.ts';
 import { scenarioOf, type Variant } from './variants.ts';
@@ -14,14 +15,8 @@ export const resultOf = (variant: Variant, seed: number): Result => {
   const sum = (name: 'requests' | 'refused'): number =>
     simulated.windows.reduce((all, window) => all + window[name], 0);
   const { name, part, mustHold } = variant;
-  return {
-    name,
-    part,
-    mustHold,
-    calls: sum('requests'),
-    refused: sum('refused'),
-    floors: judge(scenario, simulated),
-  };
+  const floors = judge(scenario, simulated);
+  return { name, part, mustHold, floors, calls: sum('requests'), refused: sum('refused') };
 };
 
 const shownAs: { [name: string]: (value: number) => string } = {
@@ -43,15 +38,10 @@ export const limitOf = ({ name, sense, limit }: Floor): string =>
 /** For test/README.md: a row for each variant, and in bold what does not hold. */
 export const summaryOf = (all: Result[]): string => {
   const floors = all[0]?.floors ?? [];
-  return [
-    '',
-    `| | ${floors.map(({ name }) => name).join(' | ')} |`,
-    `| --- |${' ---: |'.repeat(floors.length)}`,
-    `| floor | ${floors.map(limitOf).join(' | ')} |`,
-    ...all.map(({ name, part, floors }) => {
-      const cells = floors.map((floor) => (floor.holds ? shown(floor) : `**${shown(floor)}**`));
-      return `| ${name}${part === 1 ? '' : `, ${part} of the load`} | ${cells.join(' | ')} |`;
-    }),
-    '',
-  ].join('\n');
+  const rows = all.map(({ name, part, floors: own }) => [
+    `${name}${part === 1 ? '' : `, ${part} of the load`}`,
+    ...own.map((floor) => (floor.holds ? shown(floor) : `**${shown(floor)}**`)),
+  ]);
+  const head = ['', ...floors.map(({ name }) => name)];
+  return `\n${tableOf(head, [['floor', ...floors.map(limitOf)], ...rows], { numbersFrom: 1 })}`;
 };

@@ -99,10 +99,10 @@ const live = async (
   if (record.state === 'waiting-for-approval') {
     if (isOfItself(night)) problems.push(`a person was asked: ${why}`);
     expect('messages before a person has decided', stage.allEffects(), effectsBefore);
-    const shown = JSON.parse(await stage.typed('snapshots', 'show', record.id, '--json')) as Told;
+    const shown = JSON.parse(await stage.command(`snapshots show ${record.id} --json`)) as Told;
     expect('what the command shows', shown.state, 'waiting-for-approval');
     const decision = night.end === 'approved' ? 'approve' : 'reject';
-    await stage.typed('snapshots', decision, record.id, '--reason', night.title, '--yes');
+    await stage.command(`snapshots ${decision} ${record.id} --reason "${night.title}" --yes`);
     record = await stage.settled(droppedAt, isOver);
     expect('who decided', record.decided?.decision, night.end);
   } else expect('no person was asked', isOfItself(night), true);
@@ -131,7 +131,7 @@ const live = async (
   );
   expect(
     'letters',
-    taken.slice(0, 20).map((letter) => `${letter.function}: ${letter.kind}`),
+    taken.slice(0, 20).map(({ failure }) => `${failure?.function}: ${failure?.kind}`),
     wantedLetters,
   );
   problems.push(...stage.troubles.splice(0));

@@ -1,14 +1,13 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { DeleteMessageCommand, GetQueueAttributesCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { typed } from '../lib/show/cli/typed.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf, type PlatformState } from '../local/controls.ts';
 import { attemptsIn } from '../local/play.ts';
+import { takeLetters, untilLeft } from '../local/queues.ts';
 import { startStack } from '../local/stack.ts';
 import { tablesCompared } from './judge.ts';
 import { ambiguousOrgUnits } from './nights.ts';
@@ -45,7 +44,6 @@ const patience = {
     PLATFORM_BODY_TIMEOUT_MS: '30000',
   },
 };
-const root = resolve(import.meta.dirname, '../..');
 
 /** The whole of sis-relay on this machine, and the platform of the university, on which nobody is enrolled yet. */
 export const setStage = async (sis: Sis) => {
@@ -67,7 +65,7 @@ export const setStage = async (sis: Sis) => {
     },
     onError: ({ message }) => troubles.push(message),
   });
-  const { description, sqs, lambda } = stack;
+  const { description, lambda } = stack;
   const controls = controlsOf(description);
   const s3 = new S3Client({ ...localClient(description.s3), forcePathStyle: true });
   const folder = mkdtempSync(join(tmpdir(), 'sis-relay-university-'));
@@ -88,12 +86,9 @@ export const setStage = async (sis: Sis) => {
   };
 
   /** As operators type it. */
-  const typed = async (...words: string[]): Promise<string> => {
-    const args = [join(root, 'lib/show/cli/sis-relay.js'), ...words, '--stack', file];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-    const ended = new Promise<number | null>((end) => child.once('close', end));
-    const [out, err, status] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-    if (status !== 0) throw new Error(`sis-relay ${words.join(' ')} ended with ${status}: ${err}${out}`);
+  const command = async (line: string): Promise<string> => {
+    const { status, out, err } = await typed(`${line} --stack ${file}`);
+    if (status !== 0) throw new Error(`sis-relay ${line} ended with ${status}: ${err}${out}`);
     return out;
   };
 
@@ -113,29 +108,13 @@ export const setStage = async (sis: Sis) => {
     return json ? JSON.parse(json) : undefined;
   };
 
-  const queued = async (QueueUrl: string | undefined): Promise<number> => {
-    const AttributeNames = [
-      ...(['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'] as const),
-      ...(['ApproximateNumberOfMessagesDelayed'] as const),
-    ];
-    const { Attributes = {} } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames }));
-    return Object.values(Attributes).reduce((sum, value) => sum + Number(value), 0);
-  };
-  const allQueued = async (): Promise<number> => {
-    const counts = await Promise.all(integrations.map((name) => queued(description.queues[name])));
-    return counts.reduce((sum, count) => sum + count, 0);
-  };
-  const until = async <Found>(
-    what: string,
-    look: () => Promise<Found | undefined>,
-    everyMs = 50,
-  ): Promise<Found> => {
+  const until = async <Found>(what: string, look: () => Promise<Found | undefined>): Promise<Found> => {
     const giveUpMs = performance.now() + longestMs;
     for (;;) {
       const found = await look();
       if (found !== undefined) return found;
       if (performance.now() > giveUpMs) throw new Error(`${what} did not come within ${longestMs / 1000} s`);
-      await sleep(everyMs);
+      await sleep(50);
     }
   };
 
@@ -175,7 +154,7 @@ export const setStage = async (sis: Sis) => {
     troubles,
     /** How often messages waited, by function and reason. */
     waits,
-    typed,
+    command,
     tellUsers,
     record,
     state: (): Promise<PlatformState> => controls.state(...tablesCompared),
@@ -199,14 +178,7 @@ export const setStage = async (sis: Sis) => {
       }),
 
     /** When nothing is queued any more. */
-    quiet: async (): Promise<void> => {
-      let calm = 0;
-      const look = async (): Promise<true | undefined> => {
-        calm = (await allQueued()) === 0 ? calm + 1 : 0;
-        return calm === 2 ? true : undefined;
-      };
-      await until('the end of all messages', look, 150);
-    },
+    quiet: (): Promise<void> => untilLeft(stack, 0),
 
     /** How many messages of a snapshot have had their effect, by function. */
     effects: (id: string): Record<string, number> =>
@@ -234,23 +206,7 @@ export const setStage = async (sis: Sis) => {
       return busy !== undefined;
     },
 
-    /** Takes the letters that there are: their kinds, each with its function. */
-    takeLetters: async (): Promise<{ kind: string; function: string; body: string }[]> => {
-      const letters: { kind: string; function: string; body: string }[] = [];
-      const QueueUrl = description.deadLetters;
-      while ((await queued(QueueUrl)) > 0) {
-        const { Messages = [] } = await sqs.send(
-          new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, MessageAttributeNames: ['All'] }),
-        );
-        for (const { Body = '', MessageAttributes = {}, ReceiptHandle } of Messages) {
-          const [, name = ''] = /"type":"sis\.([\w-]+)\.v1"/.exec(Body) ?? [];
-          letters.push({ kind: MessageAttributes.kind?.StringValue ?? '', function: name, body: Body });
-          await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
-        }
-        if (Messages.length === 0) await sleep(100);
-      }
-      return letters;
-    },
+    takeLetters: () => takeLetters(stack),
 
     close: async (): Promise<void> => {
       s3.destroy();

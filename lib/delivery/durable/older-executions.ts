@@ -1,6 +1,6 @@
 import { type BackoffLimits, waitSeconds } from '../../message/backoff.ts';
 import { awsClient, timeouts } from '../../runtime/aws/clients.ts';
-import type { Engine } from './job.ts';
+import type { Engine } from './engine.ts';
 
 /** Returns the running executions of a function, the oldest first, as the engine lists them. */
 export type RunningExecutions = (functionArn: string) => Promise<string[]>;

@@ -2,8 +2,9 @@ import { waitSeconds } from '../../message/backoff.ts';
 import { type Failure, needsPerson } from '../../message/failure.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
-import { type Engine, isInterrupted, maxOperations } from './job.ts';
-import { type Run, timeLeft } from './run.ts';
+import { type Engine, isInterrupted, maxOperations } from './engine.ts';
+import { timeLeft } from './in-steps.ts';
+import type { Run } from './job.ts';
 
 /** An item of a list, or the rest of it. */
 type Task<Item> = {

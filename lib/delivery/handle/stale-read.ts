@@ -21,14 +21,13 @@ const believedAfterMs = 3_600_000;
 
 /**
  * A cache, a replica or a restored platform shows an earlier state. To write it back would lose values that the ledger knows to be
- * newer. A person who replays an uncertain letter has looked.
+ * newer. A person who replays an uncertain letter has looked, but a cache may have deceived them about what was done shortly before.
  * @throws StaleReadError
  */
 export const mustBeCurrent = async (
   { fields, changedMs }: Shown,
   { claim: { entry, fields: taken, before }, digest, clockOffsetMs, nowMs }: Read,
 ): Promise<void> => {
-  if (entry.decidedMs !== undefined) return;
   // What left no outcome is set again by its own message. What was done before it is not.
   const kept = Object.entries(before.fields).flatMap(([field, state]) => {
     const done = standingIn(state);
@@ -41,6 +40,7 @@ export const mustBeCurrent = async (
   for (const { field, done, sinceMs } of kept) {
     const shown = digests[field];
     if (shown === undefined) continue;
+    if (entry.decidedMs !== undefined && entry.decidedMs - sinceMs >= believedAfterMs) continue;
     if (done && (shown === done.digest || !haveOneKey(shown, done.digest))) continue;
     if (changedMs - clockOffsetMs >= sinceMs - clockGrainMs) continue;
     // A value without a date may be a person's change. If it is not known what was done, there may be nothing to lose.

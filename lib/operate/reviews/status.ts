@@ -17,6 +17,7 @@ import { type ConnectionReport, checkConnection } from '../stage/connection/chec
 import { withConnection } from '../stage/connection/connection.ts';
 import { type PausedFunction, pausedFunctions } from '../stage/pause.ts';
 import type { Target } from '../stage/target.ts';
+import { compareDeployed, type DeployedVersion } from '../stage/version.ts';
 import { type Held, listHeld } from './crosswalk/names.ts';
 import { type LastComparison, lastComparison, runningComparison } from './reconcile/read.ts';
 import { openSnapshots } from './snapshots/read.ts';
@@ -28,6 +29,8 @@ export type QueueStatus = Counts & {
 };
 
 export type Status = {
+  /** What is deployed, and whether this command is of the same version; undefined: unknown. */
+  deployed: DeployedVersion | undefined;
   queues: QueueStatus[];
   /** Functions that somebody has stopped from receiving messages; undefined: unknown. */
   paused: PausedFunction[] | undefined;
@@ -99,6 +102,7 @@ export const statusOf = async (
   // The right to read the queues does not include the right to read what is in the bucket.
   const known = <Told>(reading: Promise<Told>): Promise<Told | undefined> => reading.catch(() => undefined);
   const reviews = Promise.all([
+    known(deployedVersion(target)),
     known(listHeld(target)),
     known(openCommands(target, signal)),
     known(openSnapshots(target, signal)),
@@ -113,10 +117,11 @@ export const statusOf = async (
     unlessRefused(lists.letters()),
     unlessRefused(lists.waiting()),
   ]);
-  const [held, atWork, snapshots, comparison, comparing] = await reviews;
+  const [deployed, held, atWork, snapshots, comparison, comparing] = await reviews;
   const { visible, inFlight, delayed } = counts;
   const unlisted = { groups: [], matching: 0, listed: undefined, queued: visible + inFlight + delayed };
   return {
+    deployed,
     queues: queues.flat(),
     paused,
     held,
@@ -133,6 +138,11 @@ export const statusOf = async (
     letters: 'refused' in letters ? { ...unlisted, counts, unread: letters.refused } : { ...letters, counts },
     waiting: 'refused' in waiting ? [] : await withMended(target, waiting, connection?.credentialSinceMs),
   };
+};
+
+const deployedVersion = async (target: Target): Promise<DeployedVersion | undefined> => {
+  const deployed = await target.deployed?.();
+  return deployed && compareDeployed(deployed);
 };
 
 const listsOf = (target: Target, signal: AbortSignal): Lists => ({

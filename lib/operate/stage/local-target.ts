@@ -17,6 +17,8 @@ const descriptionSchema = z.looseObject({
   deskTable: z.string().optional(),
   crosswalkTable: z.string().optional(),
   functionLog: z.string().optional(),
+  version: z.string().optional(),
+  commit: z.string().optional(),
   region: z.string(),
   queues: z.record(z.string(), z.url()),
   deadLetters: z.url(),
@@ -41,6 +43,7 @@ export const localTarget = (file: string | true, folder = process.cwd()) => {
     deskTable: stack.dynamodb === undefined ? undefined : stack.deskTable,
     crosswalkTable: stack.dynamodb === undefined ? undefined : stack.crosswalkTable,
     functionLog: stack.functionLog === undefined ? undefined : { file: stack.functionLog },
+    deployed: async () => ({ version: stack.version, commit: stack.commit }),
     deadLetterQueueUrl: async () => stack.deadLetters,
     queueUrlOf: async (functionName: string) =>
       Object.hasOwn(stack.queues, functionName) ? stack.queues[functionName] : undefined,

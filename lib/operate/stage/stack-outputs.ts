@@ -1,14 +1,13 @@
 import { awsClient, type ClientOptions, timeouts } from '../../runtime/aws/clients.ts';
 import { safeText } from '../../runtime/privacy/log-text.ts';
 
-/** The outputs of a CloudFormation stack, by name. */
+/** The outputs or tags of a CloudFormation stack, by name. */
 export type StackOutputs = Record<string, string | undefined>;
 
-/** Reads the outputs of a stack. `why`: the reason if they cannot be read. */
-export type ReadStack = (
-  name: string,
-  options: ClientOptions,
-) => Promise<{ outputs: StackOutputs; why?: string }>;
+export type Stack = { outputs: StackOutputs; tags: StackOutputs; why?: string };
+
+/** Reads a stack. `why`: the reason if it cannot be read. */
+export type ReadStack = (name: string, options: ClientOptions) => Promise<Stack>;
 
 /** Only the command uses it, so that no function's bundle holds the client. */
 export const readStack: ReadStack = async (name, options) => {
@@ -23,14 +22,15 @@ export const readStack: ReadStack = async (name, options) => {
     const outputs = Object.fromEntries(
       (stack?.Outputs ?? []).map(({ OutputKey = '', OutputValue }) => [OutputKey, OutputValue]),
     );
-    return { outputs };
+    const tags = Object.fromEntries((stack?.Tags ?? []).map(({ Key = '', Value }) => [Key, Value]));
+    return { outputs, tags };
   } catch (error) {
     if (!(error instanceof Error) || isOfAllCalls(error)) throw error;
     const isMissing = error.name === 'ValidationError' && /does not exist/.test(error.message);
     const why = isMissing
       ? `there is no stack ${name} in this account and region (check --stage, --region and --profile)`
       : `the stack ${name} cannot be read (${safeText('code' in error ? `${error.code}` : error.name)})`;
-    return { outputs: {}, why };
+    return { outputs: {}, tags: {}, why };
   } finally {
     client.destroy();
   }

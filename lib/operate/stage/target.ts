@@ -8,7 +8,8 @@ import { type AwsClients, awsClients } from './aws-clients.ts';
 import type { ReadCaller } from './caller.ts';
 import { RefusedError, UsageError } from './command-errors.ts';
 import { localTarget } from './local-target.ts';
-import type { ReadStack, StackOutputs } from './stack-outputs.ts';
+import type { ReadStack, Stack, StackOutputs } from './stack-outputs.ts';
+import type { Noted } from './version.ts';
 
 /** The deployment that an operator works on, and the clients for it. */
 export type Target = AwsClients & {
@@ -31,6 +32,8 @@ export type Target = AwsClients & {
   platform(): Promise<Record<string, string> | undefined>;
   /** How to read the functions' log: the options of a CloudWatch Logs client, or a file; undefined: no log is kept. */
   functionLog?: { client: ClientOptions } | { file: string } | undefined;
+  /** What was deployed, as the deployment wrote it down; undefined: unknown. */
+  deployed?: (() => Promise<Noted | undefined>) | undefined;
   /** The namespace of the functions' metrics. */
   metricNamespace: string;
   /** Who acts, by the name that they gave, for the audit log. */
@@ -75,6 +78,7 @@ const environmentSchema = z.object({
   METRIC_NAMESPACE: z.string().default('sis-relay'),
   AWS_LAMBDA_FUNCTION_NAME: z.string().optional(),
   AWS_ENDPOINT_URL: z.string().optional(),
+  AWS_ENDPOINT_URL_CLOUDFORMATION: z.string().optional(),
   AWS_ENDPOINT_URL_S3: z.string().optional(),
   AWS_ENDPOINT_URL_SQS: z.string().optional(),
   VISUAL: z.string().optional(),
@@ -147,8 +151,9 @@ const targetOnAws = (options: TargetOptions) => {
   const url =
     options.deadLetters ?? (options.stage === undefined ? settings.DEAD_LETTER_QUEUE_URL : undefined);
   const prefix = prefixOf(stage, url);
-  const { readCaller } = options;
-  const outputs = once(() => outputsOf(prefix.slice(0, -1), clientOptions, options));
+  const { readCaller, readStack } = options;
+  const stack = readStack && once(() => readStack(prefix.slice(0, -1), clientOptions));
+  const outputs = once(async () => outputsOf(await stack?.(), options));
   return {
     prefix,
     ...clients,
@@ -166,6 +171,14 @@ const targetOnAws = (options: TargetOptions) => {
         );
       return found;
     }),
+    // With a custom endpoint, there is a stack only if CloudFormation has one as well.
+    deployed:
+      stack && (!hasOwnStore(settings) || settings.AWS_ENDPOINT_URL_CLOUDFORMATION !== undefined)
+        ? async () => {
+            const { tags, why } = await stack();
+            return why === undefined ? { version: tags.version, commit: tags.commit } : undefined;
+          }
+        : undefined,
     functionLog: { client: clientOptions },
     queueUrlOf: (functionName: string) => queueUrl(clients, `${prefix}${functionName}`),
     bucket: async () => options.bucket ?? settings.SIS_RELAY_BUCKET ?? (await outputs()).FilesBucket,
@@ -181,13 +194,9 @@ const targetOnAws = (options: TargetOptions) => {
   };
 };
 
-const outputsOf = async (
-  name: string,
-  clientOptions: ClientOptions,
-  { readStack, warn }: TargetOptions,
-): Promise<StackOutputs> => {
-  if (readStack === undefined) return {};
-  const { outputs, why } = await readStack(name, clientOptions);
+const outputsOf = (stack: Stack | undefined, { warn }: TargetOptions): StackOutputs => {
+  if (stack === undefined) return {};
+  const { outputs, why } = stack;
   if (why !== undefined)
     warn?.(
       `The bucket and the platform’s address are not known: ${why}. Pass --bucket or set SIS_RELAY_BUCKET, and set PLATFORM_URL.`,

@@ -10,6 +10,7 @@ import {
   type AuthParameters,
   signedPath,
 } from './authentication.ts';
+import { budgetIn } from './budget-headers.ts';
 import { resultOf } from './check-answer.ts';
 import { fileIn, type Use, useFile } from './download.ts';
 import { createExchange, type ExchangeOptions, type Payload, wholePayload } from './exchange.ts';
@@ -23,7 +24,6 @@ import {
 import { type Asked, createPace, type Pace, type Turn } from './pace/pace.ts';
 import type { Answered, PacerOptions } from './pace/pacer.ts';
 import { type CallFacts, PlatformError } from './platform-error.ts';
-import { budgetIn } from './rate-limit.ts';
 import type { Headers } from './receive-answer.ts';
 import { type CallInput, requestOf, type Site } from './request.ts';
 

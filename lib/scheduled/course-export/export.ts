@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { bulkPlatform } from '../../delivery/durable/bulk-platform.ts';
-import type { Job } from '../../delivery/durable/job.ts';
+import type { Job } from '../../delivery/durable/engine.ts';
+import { type Run as JobRun, jobOf } from '../../delivery/durable/job.ts';
 import { waitForOlderExecutions } from '../../delivery/durable/older-executions.ts';
-import { type Run as JobRun, jobOf } from '../../delivery/durable/run.ts';
 import type { JobServices } from '../../delivery/durable/services.ts';
 import { workThrough } from '../../delivery/durable/work-list.ts';
 import { dispositions } from '../../message/failure.ts';

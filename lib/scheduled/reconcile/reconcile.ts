@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import type { Crosswalk } from '../../delivery/crosswalk/look-up.ts';
 import { bulkPlatform } from '../../delivery/durable/bulk-platform.ts';
-import type { Job } from '../../delivery/durable/job.ts';
+import type { Job } from '../../delivery/durable/engine.ts';
+import { enoughTime, inSteps, timeLeft } from '../../delivery/durable/in-steps.ts';
+import { type Run as JobRun, jobOf } from '../../delivery/durable/job.ts';
 import { waitForOlderExecutions } from '../../delivery/durable/older-executions.ts';
-import { enoughTime, inSteps, type Run as JobRun, jobOf, timeLeft } from '../../delivery/durable/run.ts';
 import type { JobServices } from '../../delivery/durable/services.ts';
 import { waitSeconds } from '../../message/backoff.ts';
 import { safeText } from '../../runtime/privacy/log-text.ts';

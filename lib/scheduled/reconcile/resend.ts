@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { type Crosswalk, lookUpOperations } from '../../delivery/crosswalk/look-up.ts';
 import { bulkPlatform } from '../../delivery/durable/bulk-platform.ts';
-import type { Engine } from '../../delivery/durable/job.ts';
+import type { Engine } from '../../delivery/durable/engine.ts';
 import type { JobStore } from '../../delivery/durable/store.ts';
 import type { Integration } from '../../delivery/handle/integration.ts';
 import { type Addressed, sendToFunctions } from '../../delivery/handle/send-to-functions.ts';

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { UsageError } from '../../operate/stage/command-errors.ts';
 import { integrationNames } from '../../operate/stage/function-names.ts';
 import { unknownName } from '../../operate/stage/nearest.ts';
+import { ownVersion, versionText } from '../../operate/stage/version.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
 import type { Cli } from './command-context.ts';
 import { addCompletion } from './commands/completion.ts';
@@ -64,7 +64,11 @@ export const programOf = (cli: Cli, onStart?: (command: Command) => void): Comma
     .description(
       'Shows, corrects and replays dead letters, publishes messages, and shows the state of a deployment.',
     )
-    .version(version(), '-v, --version', 'print the version')
+    .option('-v, --version', 'print the version, and the commit if it is known')
+    .on('option:version', () => {
+      cli.terminal.out(`${versionText(ownVersion())}\n`);
+      throw new CommanderError(0, 'commander.version', '');
+    })
     .configureOutput({
       writeOut: (text) => cli.terminal.out(startedSo(text, cli.terminal)),
       writeErr: (text) => cli.terminal.err(startedSo(text, cli.terminal)),
@@ -89,9 +93,6 @@ export const programOf = (cli: Cli, onStart?: (command: Command) => void): Comma
     add(program, cli);
   return program;
 };
-
-const version = (): string =>
-  JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version;
 
 const isRecord = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

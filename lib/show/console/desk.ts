@@ -206,7 +206,7 @@ export const addChosen = (desk: Desk, { path, title, sentence, empty, form }: Ch
     const { groups, count, given, filter } = await chosenFrom(desk, query);
     return [
       text(`${matchText(count)}. ${sentence}`),
-      { action: path, hidden: given, isMain: true, ...form(countOf(count, 'letter'), given) },
+      count > 0 && { action: path, hidden: given, isMain: true, ...form(countOf(count, 'letter'), given) },
       groupTable('Letters by cause', groups, empty),
       ...(count === 0 ? becameOf(filter) : []),
     ];

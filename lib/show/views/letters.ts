@@ -46,17 +46,17 @@ const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
   return kind === 'unreadable' ? `${error}. ${failure.message}` : failure.message;
 };
 
-const maxGrants = 50;
+const [maxGrants, fewGrants] = [50, 10];
 
-/** `maxShown`: of the rights and secrets that the letters need; `letters groups` shows more. */
+/** `isShort`: a few of the rights and secrets that the letters need, and the command that lists them. */
 export const adviceOf = (
   group: Pick<Group, 'cause' | 'kind' | 'remedy' | 'grants' | 'replayedOften'>,
-  maxShown = maxGrants,
+  { isShort = false } = {},
 ): View => {
   const often = countOf(group.replayedOften, 'letter was', 'letters were');
   return [
     { tone: 'todo', text: plain(group.remedy) },
-    ...grantsView(group, maxShown),
+    ...grantsView(group, isShort ? group.cause : undefined),
     group.replayedOften > 0 && {
       tone: 'warn',
       text: `${often} replayed ${replayedOften} times or more: find the cause first.`,
@@ -64,21 +64,25 @@ export const adviceOf = (
   ];
 };
 
+const grantTitles: Record<string, string> = {
+  'missing-scope': 'Scopes to ask for:',
+  'missing-credential': 'Secrets to create:',
+  credentials: 'Secrets to change:',
+};
+
 /** One on a line, to hand on. */
-const grantsView = (
-  { cause, kind, grants }: Pick<Group, 'cause' | 'kind' | 'grants'>,
-  most: number,
-): View => {
-  if (grants.length < 2) return [];
-  const isScope = kind === 'missing-scope';
-  return [
-    { tone: 'plain', text: isScope ? 'Scopes to ask for:' : 'Secrets to create:' },
-    list(grants.slice(0, most).map((each) => ({ text: each, code: true }))),
-    grants.length > most && {
-      tone: 'plain',
-      text: `… and ${numberOf(grants.length - most)} more: \`letters groups --cause ${cause}${most < maxGrants ? '' : ' --json'}\` lists all.`,
-    },
-  ];
+export const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>, cause?: string): View => {
+  const most = cause === undefined ? maxGrants : fewGrants;
+  const command = cause === undefined ? 'letters groups --json' : `letters groups --cause ${cause}`;
+  return grants.length < 2
+    ? []
+    : [
+        { tone: 'plain', text: grantTitles[kind] ?? '' },
+        list(grants.slice(0, most).map((each) => ({ text: each, code: true }))),
+        grants.length > most && {
+          ...{ tone: 'plain', text: `… and ${numberOf(grants.length - most)} more`, command },
+        },
+      ];
 };
 
 const groupsText = ({ groups, matching }: Pick<Groups, 'groups' | 'matching'>): string => {
@@ -118,17 +122,15 @@ export const letterLink = (id: string): Piece => ({
   to: `/letters/${encodeURIComponent(id)}`,
 });
 
-/** For letters that no longer match: links to what became of them. */
+/** For letters that no longer match: what shows what became of them. */
 export const becameOf = ({ id: ids = [] }: Filter): View =>
-  ids.length === 0
-    ? []
-    : [
-        {
-          links: ids.slice(0, 3).map((id) => ({
-            ...{ text: `What became of ${id.slice(0, 8)}`, to: `/letters/${encodeURIComponent(id)}` },
-          })),
-        },
-      ];
+  ids.slice(0, 3).flatMap((id): View => {
+    const lead = `What became of ${id.slice(0, 8)}`;
+    return [
+      { lead, command: `letters show ${id}` },
+      { links: [{ text: lead, to: `/letters/${encodeURIComponent(id)}` }] },
+    ];
+  });
 
 export const traceLink = (id: string) => ({ text: id.slice(0, 8), to: href('/trace', { id }) });
 

@@ -1,3 +1,4 @@
+import { undecidedKinds } from '../../message/failure.ts';
 import { replayedOften } from '../../message/letter-kinds.ts';
 import type { Plan, PlannedGroup } from '../../operate/messages/replay/plan.ts';
 import type { ReplayResult } from '../../operate/messages/replay/replay.ts';
@@ -44,6 +45,7 @@ const planSections = (plan: Plan, report: ConnectionReport | undefined): View =>
         groups,
         { tone: 'warn', text: `${groups[0]?.why}` },
         { tone: 'todo', text: plain(groups[0]?.todo ?? '') },
+        editLinks(groups),
       ),
     ),
     uncertain.length > 0 &&
@@ -80,27 +82,51 @@ const causesToRemove = (groups: readonly PlannedGroup[]): View => {
   ];
 };
 
-/** What a person has to check, by kind. */
+/** To correct what is invalid. */
+const editLinks = (groups: PlannedGroup[]): Block => ({
+  links: groups
+    .filter(({ kind }) => kind === 'invalid')
+    .map(({ cause, letters, function: name }) => ({
+      ...{ text: `Edit ${countOf(letters, 'letter')} of ${name}`, to: href('/edit', { cause }) },
+      isChange: true,
+    })),
+});
+
+type Decision = { why: string; todo: string; look(cause: string): string };
+
+const decisions: Record<(typeof undecidedKinds)[number], Decision> = {
+  uncertain: {
+    why: 'It is not known whether the uncertain messages were done, and doing them twice does harm. Check each on the platform.',
+    todo: 'Discard those that were done; a replay that includes uncertain letters sends those that were not.',
+    look: (cause) => `letters verify --cause ${cause}`,
+  },
+  outdated: {
+    why: 'Something newer may have been done after the outdated messages. Check each on the platform.',
+    todo: 'Discard those that something newer has replaced; a replay that includes uncertain letters sends the others.',
+    look: (cause) => `letters list --cause ${cause}`,
+  },
+};
+
+/** What a person has to check, by kind, and what sends letters of one cause once they are checked. */
 const decisionNotes = (uncertain: PlannedGroup[]): View =>
-  [
-    {
-      kind: 'uncertain',
-      why: 'It is not known whether the uncertain messages were done, and doing them twice does harm. Check each on the platform.',
-      todo: 'Look for them on the platform. Discard those that were done, and replay the others.',
-    },
-    {
-      kind: 'outdated',
-      why: 'Something newer may have been done after the outdated messages. Check each on the platform.',
-      todo: `Discard those that something newer has replaced; a replay that includes uncertain letters sends the others.`,
-    },
-  ]
-    .filter(({ kind }) => uncertain.some((group) => group.kind === kind))
-    .flatMap(
-      ({ why, todo }): View => [
-        { tone: 'plain', text: why },
-        { tone: 'todo', text: todo },
-      ],
-    );
+  undecidedKinds.flatMap((kind): View => {
+    const groups = uncertain.filter((group) => group.kind === kind);
+    const { why, todo, look } = decisions[kind];
+    if (groups.length === 0) return [];
+    return [
+      { tone: 'plain', text: why },
+      { tone: 'todo', text: todo, to: href('/uncertain', { kind }) },
+      ...groups.flatMap(
+        ({ cause }): View => [
+          { lead: 'To look', command: look(cause) },
+          {
+            lead: 'Once those that were done are discarded',
+            command: `letters replay --cause ${cause} --include-uncertain`,
+          },
+        ],
+      ),
+    ];
+  });
 
 const probeNotes = (report: Pick<ConnectionReport, 'problems'> | undefined): View => {
   if (report === undefined)
@@ -230,14 +256,6 @@ export const planView = (
   part(...pausedView(paused)),
   part(
     plan.unknownSource > 0 && { command: 'letters list --kind unknown-source' },
-    plan.uncertain.some(({ kind }) => kind === 'uncertain') && {
-      lead: 'To look for those that are uncertain',
-      command: 'letters verify',
-    },
-    plan.uncertain.some(({ kind }) => kind === 'outdated') && {
-      lead: 'To send outdated ones that nothing has replaced',
-      command: 'letters replay --kind outdated --include-uncertain',
-    },
     plan.replayedOften > 0 && {
       tone: 'warn',
       text: `${countOf(plan.replayedOften, 'letter')} to send had ${replayedOften} replays or more`,
@@ -288,13 +306,15 @@ export const resultView = ({
       nextOf(cause, { cameBackAs, isStopped: more.stoppedBecause !== undefined }),
     ),
     cameBackAs.length > 0 &&
-      section('They came back as:', groupTable('They came back as', cameBackAs), ...cameBackAs.map(todoOf)),
+      section('They came back as:', groupTable('They came back as', cameBackAs), ...remediesOf(cameBackAs)),
     waitFor.length > 0 && section('They wait for:', groupTable('They wait for', waitFor)),
     ...resultNotes({ counts, ...more }),
   ];
 };
 
-const todoOf = ({ remedy }: { remedy: string }): Note => ({ tone: 'todo', text: remedy });
+/** Each once. */
+const remediesOf = (groups: readonly { remedy: string }[]): Note[] =>
+  [...new Set(groups.map(({ remedy }) => remedy))].map((remedy) => ({ tone: 'todo', text: remedy }));
 
 const nextOf = (
   { cameBack, waits, unknown, setAside, notTried, function: name, cause: id }: CauseCounts,

@@ -1,8 +1,9 @@
-import { type FailureKind, needsDecision, needsPerson } from '../../message/failure.ts';
+import { type FailureKind, needsDecision, needsPerson, undecidedKinds } from '../../message/failure.ts';
 import type { Group } from '../../operate/messages/letters/groups.ts';
 import type { WaitingGroup } from '../../operate/messages/waiting/waiting.ts';
 import type { PaceStatus, QueueStatus, Status } from '../../operate/reviews/status.ts';
 import { type ConnectionReport, minuteOf, skewOf } from '../../operate/stage/connection/check.ts';
+import { type DeployedVersion, versionText } from '../../operate/stage/version.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
@@ -23,7 +24,7 @@ import {
   text,
   type View,
 } from './view.ts';
-import { remarksOn, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
+import { remarksOn, secretsView, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
 
 /** The known state of the connection to the platform, without its problems. */
 export const connectionNotes = (report: ConnectionReport | undefined): View =>
@@ -159,6 +160,7 @@ export const statusView = (status: Status): View => {
     ),
     section('Pace', ...paceView(pace)),
     section('Queues', ...queuesView(status)),
+    ...(status.deployed === undefined ? [] : [section('Version', ...versionView(status.deployed))]),
     section(
       waitText(waiting.reduce((sum, { messages }) => sum + messages, 0)),
       waitingGroupTable(waiting),
@@ -169,30 +171,46 @@ export const statusView = (status: Status): View => {
   ];
 };
 
+const versionView = ({ version, commit, is, command }: DeployedVersion): View => {
+  const here = versionText(command);
+  if (version === undefined)
+    return [
+      {
+        tone: 'warn',
+        text: `What is deployed is older than 1.0.0, and than this command, ${here}. It does not state its version`,
+      },
+      {
+        tone: 'todo',
+        text: 'Before you deploy this version, read “If you deployed an earlier commit” in CHANGELOG.md: the ledger’s table has another name. If it is a local stack, end `npm run local`, and start it again.',
+      },
+    ];
+  const there = versionText({ version, commit });
+  if (is === 'same') return [text(`Deployed: ${there}, the version of this command.`)];
+  const way = { older: 'older than', newer: 'newer than', other: 'on another branch than' }[is];
+  return [
+    { tone: 'warn', text: `What is deployed, ${there}, is ${way} this command, ${here}` },
+    { tone: 'todo', text: plain(versionRemedies[is]) },
+  ];
+};
+
+const versionRemedies = {
+  older:
+    'Read CHANGELOG.md, and deploy this version with `npx serverless deploy`. If it is a local stack, end `npm run local`, and start it again.',
+  newer: 'Before you change anything, update this checkout: `git pull && npm ci`.',
+  other: 'Find out who deployed it, and run the command from that commit.',
+};
+
 /** First what stops everything, then what only a person can decide, then the largest causes. */
 const firstOf = ({ letters, ...status }: Status): View => {
-  const { connection, paused = [], waiting } = status;
+  const { connection, deployed, paused = [], waiting } = status;
   const { groups } = letters;
-  const undecided = lettersOf(groups.filter(({ kind }) => needsDecision(kind)));
   const all: View = [
+    ...(deployed === undefined || deployed.is === 'same' ? [] : versionView(deployed)),
     ...blockedView(waiting, connection?.problems ?? []),
     ...paused.flatMap(pausedNotes),
     ...reviewsView(status),
     ...(isMoreQueued(letters) ? remarksOnLetters(letters) : []),
-    ...(undecided === 0
-      ? []
-      : [
-          {
-            ...{ tone: 'bad' as const, to: '/uncertain' },
-            text: `${countOf(undecided, 'letter needs', 'letters need')} your decision`,
-          },
-          {
-            command: groups.some(({ kind }) => kind === 'uncertain')
-              ? 'letters verify'
-              : 'letters list --kind outdated',
-          },
-          { links: [{ text: 'Look, then decide', to: '/uncertain' }] },
-        ]),
+    ...undecidedView(groups),
     ...replayAllView(groups),
     ...groups
       .filter(({ kind }) => !needsDecision(kind))
@@ -209,6 +227,26 @@ const firstOf = ({ letters, ...status }: Status): View => {
 
 const lettersOf = (groups: readonly Group[]): number => groups.reduce((sum, { letters }) => sum + letters, 0);
 
+const lookLink: Block = { links: [{ text: 'Look, then decide', to: '/uncertain' }] };
+
+/** What can be looked up, and what cannot. */
+const undecidedView = (groups: readonly Group[]): View =>
+  undecidedKinds.flatMap((each): View => {
+    const letters = lettersOf(groups.filter(({ kind }) => kind === each));
+    const need = `${countOf(letters, 'letter needs', 'letters need')} your decision`;
+    if (letters === 0) return [];
+    return each === 'uncertain'
+      ? [{ tone: 'bad', text: need, to: '/uncertain' }, { command: 'letters verify' }, lookLink]
+      : [
+          {
+            ...{ tone: 'bad', to: '/uncertain' },
+            text: `${need}: something newer may have been done since (${each})`,
+          },
+          { lead: 'To compare with what the platform holds', command: `letters list --kind ${each}` },
+          lookLink,
+        ];
+  });
+
 /** What the probe found, and what messages wait for until a person acts: causes with the same remedy are one. */
 export const blockedView = (
   waiting: readonly WaitingGroup[],
@@ -216,38 +254,48 @@ export const blockedView = (
 ): View => {
   const blocked = Map.groupBy(
     waiting.filter(({ kind }) => needsPerson(kind as FailureKind)),
-    ({ remedy }) => remedy,
+    // Of several secrets, some may be changed already.
+    ({ remedy, bySecret = [], mendedMs }) =>
+      bySecret.length > 1 && mendedMs !== undefined ? `changed: ${remedy}` : remedy,
   );
   const found = Map.groupBy(problems, ({ remedy }) => remedy);
-  return [...new Set([...found.keys(), ...blocked.keys()])].flatMap((remedy): View => {
-    const groups = blocked.get(remedy) ?? [];
+  return [...new Set([...found.keys(), ...blocked.keys()])].flatMap((key): View => {
+    const groups = blocked.get(key) ?? [];
     const [group] = groups;
-    const told = found.get(remedy)?.map(({ what }) => what) ?? [group?.error ?? ''];
+    const told = found.get(key)?.map(({ what }) => what) ?? [group?.error ?? ''];
     const what = plain(told.join('; ').replace(/\.$/, ''));
-    const mendedMs = groups.every((each) => each.mendedMs !== undefined) ? group?.mendedMs : undefined;
     // A probe that still meets it knows better.
-    if (group && mendedMs !== undefined && !found.has(remedy)) return mendedView(groups, mendedMs);
-    const todo: Note = { tone: 'todo', text: plain(remedy) };
+    const mendedMs = groups.every((each) => each.mendedMs !== undefined) ? group?.mendedMs : undefined;
+    if (mendedMs !== undefined && !found.has(key)) return mendedView(groups, mendedMs);
+    const todo: Note = { tone: 'todo', text: plain(group?.remedy ?? key) };
     if (group === undefined) return [{ tone: 'bad', text: what }, todo];
     return [
       { tone: 'bad', to: waitingScreen(groups), text: `${what}. ${blockedText(groups)}` },
       todo,
+      ...secretsView(groups),
       { lead: 'Once the cause is gone', command: wakeCommand(groups) },
       wakeForm(groups),
     ];
   });
 };
 
-/** The secret was changed after the last try: the messages go on with their next one, or when they are woken. */
+/** The secrets were changed after the last try: the messages go on with their next one, or when they are woken. */
 const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => [
   {
     tone: 'todo',
     to: waitingScreen(groups),
-    text: `The secret of a refused credential was changed ${ageOf(mendedMs)} ago: wake what waits for it. ${blockedText(groups)}`,
+    text: `The ${secretsText(groups)} changed ${ageOf(mendedMs)} ago: wake what waits for it. ${blockedText(groups)}`,
   },
   { command: wakeCommand(groups) },
   wakeForm(groups),
 ];
+
+const secretsText = (groups: readonly WaitingGroup[]): string => {
+  const secrets = new Set(groups.flatMap(({ bySecret = [] }) => bySecret.map(({ secret }) => secret)));
+  return secrets.size < 2
+    ? 'secret of a refused credential was'
+    : `secrets of ${numberOf(secrets.size)} refused credentials were`;
+};
 
 const functionsOf = (groups: readonly WaitingGroup[]): string[] => [
   ...new Set(groups.map(({ function: name }) => name)),
@@ -352,8 +400,6 @@ const replayAllView = (groups: readonly Group[]): View => {
   ];
 };
 
-const maxGrants = 10;
-
 /** `isSentWithAll`: the replay of all causes sends it, too. */
 const firstOfCause = (group: Group, isSentWithAll: boolean): View => {
   const { letters, kind, function: name, cause, newestMs } = group;
@@ -362,7 +408,7 @@ const firstOfCause = (group: Group, isSentWithAll: boolean): View => {
       ...{ tone: kindTone(kind), to: `/causes#${cause}` },
       text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(group)}`,
     },
-    ...adviceOf(group, maxGrants),
+    ...adviceOf(group, { isShort: true }),
     ...(isSentWithAll ? [] : firstAction(group, { cause })),
   ];
 };

@@ -2,7 +2,7 @@ import { dispositions, type FailureKind } from '../../message/failure.ts';
 import type { Waiting, WaitingGroup, WaitingMessage } from '../../operate/messages/waiting/waiting.ts';
 import type { WakePlan, Woken } from '../../operate/messages/waiting/wake.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
-import { about, kindTone } from './letters.ts';
+import { about, grantsView, kindTone } from './letters.ts';
 import { type Block, badge, type Form, href, part, table, text, type View } from './view.ts';
 
 const nextText = ({ next, nextMs = 0 }: Pick<WaitingMessage, 'next' | 'nextMs'>): string =>
@@ -105,21 +105,31 @@ export const waitingGroupTable = (
       'Next try': nextOfGroup,
     },
     {
-      under: ({ function: name, kind, error, remedy, nextMs }) => [
-        text({ text: error, to: href('/waiting', { function: name, kind }) }),
-        remedy !== '' && { tone: 'todo', text: remedy },
+      under: (group) => [
+        text({ text: group.error, to: href('/waiting', { function: group.function, kind: group.kind }) }),
+        group.mendedMs === undefined
+          ? group.remedy !== '' && { tone: 'todo', text: group.remedy }
+          : text(`Changed ${ageOf(group.mendedMs)} ago, after the last try.`),
+        ...secretsView([group]),
         !isPlan &&
-          dispositions[kind as FailureKind] !== 'wait' && {
+          dispositions[group.kind as FailureKind] !== 'wait' && {
             tone: 'quiet',
             text: 'It ends by itself. To wake them changes nothing.',
           },
-        !isPlan && canBeWoken({ kind, nextMs }) && wakeForm({ function: name, kind }),
+        !isPlan && canBeWoken(group) && wakeForm(group),
       ],
     },
   );
 
-const wakeForm = (of: { function: string; kind: string }): Form => ({
-  ...{ action: '/wake', hidden: of, fields: [{ reason: 'optional' }] },
+/** The secrets to change, if they are several. */
+export const secretsView = (groups: readonly WaitingGroup[]): View => {
+  const left = groups.flatMap(({ bySecret = [], mendedMs }) => (mendedMs === undefined ? bySecret : []));
+  const grants = [...new Set(left.map(({ secret }) => secret))];
+  return grantsView({ kind: groups[0]?.kind ?? '', grants });
+};
+
+const wakeForm = (of: Pick<WaitingGroup, 'function' | 'kind'>): Form => ({
+  ...{ action: '/wake', hidden: { function: of.function, kind: of.kind }, fields: [{ reason: 'optional' }] },
   buttons: [{ text: `Wake all of ${of.function} that wait because of this` }],
 });
 

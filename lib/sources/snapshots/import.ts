@@ -1,6 +1,6 @@
-import type { Job } from '../../delivery/durable/job.ts';
+import type { Job } from '../../delivery/durable/engine.ts';
+import { jobOf, type Run } from '../../delivery/durable/job.ts';
 import { waitForOlderExecutions } from '../../delivery/durable/older-executions.ts';
-import { jobOf, type Run } from '../../delivery/durable/run.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { type Examined, examine, lastAccepted, planOf } from './examine.ts';
 import { rowsTold } from './package/rows.ts';

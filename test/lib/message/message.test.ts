@@ -246,7 +246,8 @@ describe('a body', () => {
     ['too many levels', lists(20_000)],
   ])('of %s still tells its id', (_, inner) => {
     const event = (fields: string) => `{"data":{"id":"no"},"x":${inner},${fields}}`;
-    expect(eventIdIn(event('"id" : "a\\"b"'))).toBe('a"b');
+    expect(eventIdIn(event('"id" : "a\\u002fb"'))).toBe('a/b');
+    expect(eventIdIn(event('"id":"{\\"Jane\\":1}"'))).toBeUndefined();
     expect(eventIdIn(event('"id":"a","id":"b"'))).toBe('b');
     expect(eventIdIn(event('"id":7'))).toBeUndefined();
     expect(eventIdIn(event('"ids":"a"'))).toBeUndefined();
@@ -437,6 +438,7 @@ describe('what is wrong with a message', () => {
     [`{"id":"${'x'.repeat(256)}"}`, 'x'.repeat(256)],
     [`{"id":"${'x'.repeat(257)}"}`, undefined],
     ['{"id":""}', undefined],
+    ['{"id":"Dear Jane, well done!"}', undefined],
     ['{"id":"\\ud800"}', undefined],
     ['{"id":7}', undefined],
     ['["e-1"]', undefined],

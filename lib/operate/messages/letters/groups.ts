@@ -18,7 +18,7 @@ export type Group = {
   letters: number;
   oldestMs: number;
   newestMs: number;
-  /** Scopes to request, or secrets to create. */
+  /** Scopes to request, or secrets to create or to change. */
   grants: string[];
   /** Letters that were replayed five times or more. */
   replayedOften: number;
@@ -121,19 +121,23 @@ const count = (group: Group, record: DeskRecord): void => {
   group.newestMs = Math.max(group.newestMs, atMs);
   if (replays >= replayedOften) group.replayedOften += 1;
   if (group.error !== error) group.error = withoutIds(group.error);
-  if (group.remedy !== remedy) group.remedy = withoutIds(remedy);
+  const secret = secretIn(record);
+  if (group.remedy !== remedy)
+    group.remedy =
+      secret === undefined ? withoutIds(remedy) : remedy.replace(secret, () => withoutIds(secret));
   const isNew =
     words !== undefined &&
     !isOfSecret(record) &&
     group.words.length < maxWords &&
     group.words.every((each) => numberless(each) !== numberless(words));
   if (isNew) group.words.push(words);
-  const grant = kind === 'missing-scope' ? required : secretIn({ kind, remedy });
+  const grant = kind === 'missing-scope' ? required : secret;
   if (grant !== undefined && !group.grants.includes(grant) && group.grants.length < maxGrants)
     group.grants.push(grant);
 };
 
-const secretIn = ({ kind, remedy }: { kind: string; remedy: string }): string | undefined =>
-  kind === 'missing-credential' ? /^Create the secret ([\w/.@+=-]+)/.exec(remedy)?.[1] : undefined;
+/** The secret that a person must create or change. */
+export const secretIn = ({ remedy = '' }: Pick<DeskRecord, 'remedy'>): string | undefined =>
+  /^(?:Create|Put a valid credential into) the secret ([\w/.@+=-]*[\w/@+=-])/.exec(remedy)?.[1];
 
 const numberless = (text: string): string => text.replace(/\d+/g, '');

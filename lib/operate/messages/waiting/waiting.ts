@@ -1,8 +1,9 @@
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { dispositions, type FailureKind } from '../../../message/failure.ts';
+import { inParallel } from '../../../runtime/aws/parallel.ts';
 import type { Target } from '../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
-import { type Group, groupsOf } from '../letters/groups.ts';
+import { type Group, groupsOf, secretIn } from '../letters/groups.ts';
 import { readListing } from '../letters/list.ts';
 
 /**
@@ -14,8 +15,9 @@ export type Next = 'later' | 'due' | 'unknown';
 /** A waiting message, by its function's last report. */
 export type WaitingMessage = ReturnType<typeof factsOf>;
 
-/** Messages of one function that wait for the same cause. */
-export type WaitingGroup = Pick<Group, 'function' | 'kind' | 'error' | 'remedy'> & {
+type Named = Pick<Group, 'function' | 'kind' | 'error' | 'remedy'>;
+
+type Counted = {
   messages: number;
   /** How many of them are due, and of how many it is unknown whether they still wait. */
   due: number;
@@ -24,13 +26,23 @@ export type WaitingGroup = Pick<Group, 'function' | 'kind' | 'error' | 'remedy'>
   oldestMs: number;
   /** When the last of them was tried. */
   lastMs: number;
-  /** When the secret of a refused credential was changed, if that was after the last try; if it was looked up. */
-  mendedMs?: number;
   /** When the next of them is tried; undefined: none is hidden. */
   nextMs: number | undefined;
   /** The highest number of attempts among them. */
   attempts: number;
 };
+
+/** Messages that wait because the credential in this secret is refused. */
+type OfSecret = Named & Counted & { secret: string };
+
+/** Messages of one function that wait for the same cause. */
+export type WaitingGroup = Named &
+  Counted & {
+    /** Of refused credentials: by the secret that a person must change. */
+    bySecret?: OfSecret[];
+    /** When their secrets were changed, if each was after the last try; if it was looked up. */
+    mendedMs?: number;
+  };
 
 export type Waiting = {
   /** Largest first. */
@@ -86,19 +98,35 @@ export const waitingGroups = (records: readonly DeskRecord[], nowMs: number): Wa
     // An effect that the next try looks up needs no person yet.
     const remedy = dispositions[kind as FailureKind] === 'park' ? '' : group.remedy;
     const messages = members.get(group) ?? [];
-    const counted = (wanted: Next) => messages.filter((each) => nextOf(each, nowMs) === wanted);
-    const hidden = counted('later').flatMap(({ nextMs }) => nextMs ?? []);
-    return {
-      ...{ function: name, kind, error, remedy },
-      messages: messages.length,
-      due: counted('due').length,
-      unknown: counted('unknown').length,
-      oldestMs: least(messages.map(sinceOf)) ?? nowMs,
-      lastMs: group.newestMs,
-      nextMs: least(hidden),
-      attempts: messages.reduce((most, { attempts }) => Math.max(most, attempts), 0),
-    };
+    const told = { function: name, kind, error, remedy, ...countsOf(messages, nowMs) };
+    return kind === 'credentials' ? { ...told, bySecret: bySecretAmong(messages, nowMs) } : told;
   });
+};
+
+/** The remedy may be another than to change the secret. */
+const secretOf = (record: DeskRecord): string | undefined =>
+  secretIn(record) ??
+  /^The platform refuses the credential in the secret ([^\s<>]+)$/.exec(record.error)?.[1];
+
+const bySecretAmong = (messages: readonly DeskRecord[], nowMs: number): OfSecret[] =>
+  [...Map.groupBy(messages, secretOf)].flatMap(([secret, each]) => {
+    const [{ function: name, kind, error, remedy = '' } = {} as DeskRecord] = each;
+    if (secret === undefined) return [];
+    return [{ secret, function: name, kind, error, remedy, ...countsOf(each, nowMs) }];
+  });
+
+const countsOf = (messages: readonly DeskRecord[], nowMs: number): Counted => {
+  const counted = (wanted: Next) => messages.filter((each) => nextOf(each, nowMs) === wanted);
+  const hidden = counted('later').flatMap(({ nextMs }) => nextMs ?? []);
+  return {
+    messages: messages.length,
+    due: counted('due').length,
+    unknown: counted('unknown').length,
+    oldestMs: least(messages.map(sinceOf)) ?? nowMs,
+    lastMs: messages.reduce((last, { atMs }) => Math.max(last, atMs), 0),
+    nextMs: least(hidden),
+    attempts: messages.reduce((most, { attempts }) => Math.max(most, attempts), 0),
+  };
 };
 
 /** Avoids spreading 100,000 numbers as arguments of one call. */
@@ -120,26 +148,54 @@ const factsOf = (record: DeskRecord, nowMs: number) => {
   };
 };
 
-/** As the functions name the secret of a refused credential, if it is a single one. */
-const secretIn = /^The platform refuses the credential in the secret ([^\s<>]+)$/;
+/** More secrets are not looked up. */
+const maxSecrets = 50;
 
 /**
- * Tells of causes that are refused credentials whether their secret was changed after the last try: then they may be gone, though
- * messages still wait for their next try. `serviceSinceMs`: since when the service's secret holds what it holds.
+ * Separates what waits for refused credentials whose secrets were changed after the last try: the cause may be gone, though messages
+ * still wait for their next try. `serviceSinceMs`: since when the service's secret holds what it holds.
  */
-export const withMended = (
+export const withMended = async (
   target: Target,
   groups: readonly WaitingGroup[],
   serviceSinceMs: number | undefined,
-): Promise<WaitingGroup[]> =>
-  Promise.all(
-    groups.map(async (group) => {
-      const [, name] = secretIn.exec(group.error) ?? [];
-      if (name === undefined) return group;
-      const changedMs = name.endsWith('/service') ? serviceSinceMs : await changedMsOf(target, name);
-      return changedMs !== undefined && changedMs > group.lastMs ? { ...group, mendedMs: changedMs } : group;
-    }),
-  );
+): Promise<WaitingGroup[]> => {
+  const separated = async (group: WaitingGroup): Promise<WaitingGroup[]> => {
+    const { bySecret = [] } = group;
+    const mended = new Map<OfSecret, number>();
+    await inParallel(bySecret.slice(0, maxSecrets), async (each) => {
+      const isService = each.secret.endsWith('/service');
+      const changedMs = isService ? serviceSinceMs : await changedMsOf(target, each.secret);
+      if (changedMs !== undefined && changedMs > each.lastMs) mended.set(each, changedMs);
+    });
+    const named = bySecret.reduce((all, { messages }) => all + messages, 0);
+    if (mended.size === 0 || named < group.messages) return [group];
+    const left = bySecret.filter((each) => !mended.has(each));
+    return [
+      ...(left.length === 0 ? [] : [onlyOf(group, left)]),
+      { ...onlyOf(group, [...mended.keys()]), mendedMs: Math.max(...mended.values()) },
+    ];
+  };
+  return (await Promise.all(groups.map(separated))).flat();
+};
+
+/** The messages of some of its secrets. */
+const onlyOf = (group: WaitingGroup, some: readonly OfSecret[]): WaitingGroup => {
+  const [first] = some;
+  const sum = (count: (each: OfSecret) => number): number => some.reduce((all, each) => all + count(each), 0);
+  return {
+    ...group,
+    ...(some.length === 1 && first !== undefined && { error: first.error, remedy: first.remedy }),
+    messages: sum(({ messages }) => messages),
+    due: sum(({ due }) => due),
+    unknown: sum(({ unknown }) => unknown),
+    oldestMs: Math.min(...some.map(({ oldestMs }) => oldestMs)),
+    lastMs: Math.max(...some.map(({ lastMs }) => lastMs)),
+    nextMs: least(some.flatMap(({ nextMs }) => nextMs ?? [])),
+    attempts: Math.max(...some.map(({ attempts }) => attempts)),
+    bySecret: [...some],
+  };
+};
 
 /** Undefined if the operator may not ask. */
 const changedMsOf = async (target: Target, name: string): Promise<number | undefined> => {

@@ -64,6 +64,7 @@ const noteOf = (note: Note, showing: Showing): Html => {
 const linksOf = (links: readonly Link[], { as }: Showing): Html => {
   if (as === 'page') return html``;
   const offered = links.filter(({ isChange }) => !isChange || as !== 'read-only');
+  if (offered.length === 0) return html``;
   return html`<div class="actions">${offered.map(({ text, to }) => html`<a class="button" href="${to}">${text}</a> `)}</div>`;
 };
 

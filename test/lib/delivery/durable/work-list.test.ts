@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { DurableOperationError } from '@aws/durable-execution-sdk-js';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Engine, maxOperations } from '../../../../lib/delivery/durable/job.ts';
+import { type Engine, maxOperations } from '../../../../lib/delivery/durable/engine.ts';
 import type { JobStore } from '../../../../lib/delivery/durable/store.ts';
 import { type WorkList, workThrough } from '../../../../lib/delivery/durable/work-list.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';

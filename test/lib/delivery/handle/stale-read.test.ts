@@ -88,6 +88,10 @@ describe('a comment that is read and written back', () => {
       'is dated since one of which nobody knows whether it was done, nor what was before',
       judged('other', claimedMs - second, { outcome: 'unknown' }),
     ],
+    [
+      'is older than one that a person could see for an hour before they decided on this message',
+      judged('old', claimedMs - second - 1, { decidedMs: claimedMs + hour }),
+    ],
   ])('is kept where it %s', async (_, outcome) => {
     expect(await outcome).toBe('is kept');
   });
@@ -97,6 +101,10 @@ describe('a comment that is read and written back', () => {
     ['the same, and that one has only been claimed', judged('old', claimedMs - hour, { outcome: 'claimed' })],
     ['is dated before by the platform’s own clock', judged('old', claimedMs, { clockOffsetMs: 9 * second })],
     ['is not dated, and differs from a younger one', judged('', Number.NaN)],
+    [
+      'is older than one that a cache may have hidden from the person who decided on this message',
+      judged('old', claimedMs - second - 1, { decidedMs: claimedMs + hour - 1 }),
+    ],
     [
       'is dated before what was done before one of which nobody knows whether it was',
       judged('other', claimedMs - hour - second - 1, { outcome: 'unknown', stands: standing('done') }),

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { integration as enrollmentCreate } from '../../../../functions/enrollment-create.ts';
 import { integration as gradePush } from '../../../../functions/grade-push.ts';
 import { fillOperations } from '../../../../lib/delivery/crosswalk/fill/listings.ts';
-import type { Engine } from '../../../../lib/delivery/durable/job.ts';
+import type { Engine } from '../../../../lib/delivery/durable/engine.ts';
 import { createJobStore } from '../../../../lib/delivery/durable/store.ts';
 import type { LetterFailure } from '../../../../lib/delivery/letters/dead-letter.ts';
 import { checkConnection, connectionOperations } from '../../../../lib/operate/stage/connection/check.ts';

@@ -3,7 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 /** CloudFormation as the command meets it: the outputs of stacks by name, in AWS' query protocol. `refusal`: its error for all. */
-export async function startStackServer(stacks: Record<string, Record<string, string>>) {
+export async function startStackServer(
+  stacks: Record<string, Record<string, string>>,
+  tags: Record<string, string> = {},
+) {
   const asked: string[] = [];
   const state: { refusal: string | undefined } = { refusal: undefined };
   const error = (code: string, message: string) =>
@@ -21,9 +24,12 @@ export async function startStackServer(stacks: Record<string, Record<string, str
     const members = Object.entries(outputs).map(
       ([key, value]) => `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`,
     );
+    const tagged = Object.entries(tags).map(
+      ([key, value]) => `<member><Key>${key}</Key><Value>${value}</Value></member>`,
+    );
     return answer(
       200,
-      `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>${name}</StackName><StackStatus>UPDATE_COMPLETE</StackStatus><CreationTime>2026-01-31T09:30:00Z</CreationTime><Outputs>${members.join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
+      `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>${name}</StackName><StackStatus>UPDATE_COMPLETE</StackStatus><CreationTime>2026-01-31T09:30:00Z</CreationTime><Outputs>${members.join('')}</Outputs><Tags>${tagged.join('')}</Tags></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
     );
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

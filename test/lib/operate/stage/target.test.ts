@@ -102,13 +102,16 @@ describe('the platform', () => {
 describe('the stack of a stage', () => {
   let server: Awaited<ReturnType<typeof startStackServer>>;
   beforeEach(async () => {
-    server = await startStackServer({
-      'sis-relay-prod': {
-        FilesBucket: 'files-of-prod',
-        PlatformUrl: 'https://platform.example.edu',
-        SecretPrefix: 'sis-relay/prod',
+    server = await startStackServer(
+      {
+        'sis-relay-prod': {
+          FilesBucket: 'files-of-prod',
+          PlatformUrl: 'https://platform.example.edu',
+          SecretPrefix: 'sis-relay/prod',
+        },
       },
-    });
+      { version: '1.2.3', commit: 'e3105916b1' },
+    );
     onTheServer();
     setEnvironment({
       AWS_ENDPOINT_URL_CLOUDFORMATION: server.url,
@@ -128,8 +131,19 @@ describe('the stack of a stage', () => {
     expect(await target.platform()).toMatchObject({
       ...{ PLATFORM_URL: 'https://platform.example.edu', SECRET_PREFIX: 'sis-relay/prod' },
     });
+    expect(await target.deployed?.()).toEqual({ version: '1.2.3', commit: 'e3105916b1' });
     expect(server.asked).toEqual(['DescribeStacks sis-relay-prod']);
     expect(warned).toEqual([]);
+  });
+
+  test('that was deployed before versions were written down states none, and one that is not there is unknown', async () => {
+    const early = await startStackServer({ 'sis-relay-prod': {} });
+    setEnvironment({ AWS_ENDPOINT_URL_CLOUDFORMATION: early.url });
+    expect(await opened({ stage: 'prod' }).target.deployed?.()).toEqual({});
+    const { target, warned } = opened({ stage: 'dev' });
+    expect(await target.deployed?.()).toBeUndefined();
+    expect(warned).toEqual([]);
+    await early.close();
   });
 
   test('is not asked for what an option or the environment tells', async () => {
@@ -197,6 +211,7 @@ describe('the local sis-relay', () => {
     const { description } = local.stack();
     const target = targetFrom({ local: local.file });
     expect(target.prefix).toBe('sis-relay-local-');
+    expect(await target.deployed?.()).toEqual({ version: description.version, commit: description.commit });
     expect(await target.bucket()).toBe(description.bucket);
     expect(await target.platform()).toEqual({
       ...{ PLATFORM_URL: description.platform, SECRET_PREFIX: 'sis-relay/local' },

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import type { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { durableHandler } from '../../../../lib/delivery/durable/job.ts';
+import { durableHandler } from '../../../../lib/delivery/durable/engine.ts';
 import type { JobStore } from '../../../../lib/delivery/durable/store.ts';
 import { removedDigested, roleDigested } from '../../../../lib/delivery/handle/fields/enrollment.ts';
 import { digestBy } from '../../../../lib/delivery/ledger/digest.ts';

@@ -12,6 +12,7 @@ import { integration } from '../../../../functions/grade-push.ts';
 import { draftOf } from '../../../../lib/message/message.ts';
 import { countsOf } from '../../../../lib/operate/messages/letters/queue.ts';
 import { withSession } from '../../../../lib/operate/messages/letters/session.ts';
+import { ownVersion, versionText } from '../../../../lib/operate/stage/version.ts';
 import { run } from '../../../../lib/show/cli/cli.ts';
 import { errorSentence } from '../../../../lib/show/cli/print/error-sentence.ts';
 import { guarded, terminalOf } from '../../../../lib/show/cli/print/terminal.ts';
@@ -978,9 +979,7 @@ describe.concurrent('the program itself', () => {
   });
 
   test('tells its version', async () => {
-    const { version } = JSON.parse(
-      readFileSync(resolve(import.meta.dirname, '../../../../package.json'), 'utf8'),
-    );
+    const version = versionText(ownVersion());
     for (const option of ['--version', '-v'])
       expect(await sisRelay(option)).toMatchObject({ status: 0, err: '', out: `${version}\n` });
   });

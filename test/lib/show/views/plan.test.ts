@@ -41,17 +41,26 @@ test('a plan has a section for each reason why letters cannot succeed yet', () =
   ]);
 });
 
-test('what needs a decision says what sends it, and what is not from here is only counted', () => {
-  const uncertain = [group('uncertain', 2)];
-  expect(printed(plan({ uncertain, unknownSource: 7 }), undefined)).toEqual(
-    expect.arrayContaining([
-      '→ Look for them on the platform. Discard those that were done, and replay the others.',
-      'To look for those that are uncertain: sis-relay letters verify',
-      'sis-relay letters list --kind unknown-source',
-    ]),
-  );
-  const html = String(shown(planView(plan({ unknownSource: 7 }), undefined)));
+test('what needs a decision says what sends it and nothing else, and what is not from here is only counted', () => {
+  const uncertain = [group('uncertain', 2), { ...group('outdated', 1), cause: '9f8e7d6c' }];
+  const lines = printed(plan({ uncertain, unknownSource: 7 }), undefined);
+  expect(lines.filter((line) => line.includes('sis-relay '))).toEqual([
+    'To look: sis-relay letters verify --cause 0a1b2c3d',
+    'Once those that were done are discarded: sis-relay letters replay --cause 0a1b2c3d --include-uncertain',
+    'To look: sis-relay letters list --cause 9f8e7d6c',
+    'Once those that were done are discarded: sis-relay letters replay --cause 9f8e7d6c --include-uncertain',
+    'sis-relay letters list --kind unknown-source',
+  ]);
+  const html = String(shown(planView(plan({ uncertain, unknownSource: 7 }), undefined)));
   expect(html).toContain('7 not from this deployment: they have no queue to go to');
+  expect(html).toContain('href="/uncertain?kind=outdated"');
+});
+
+test('what is invalid is not sent, and leads to its correction', () => {
+  const notYet = [{ ...group('invalid', 3), why: 'refused', todo: 'Correct it.' }];
+  const told = planView(plan({ notYet }), undefined);
+  expect(String(shown(told))).toContain('href="/edit?cause=0a1b2c3d">Edit 3 letters of grade-push<');
+  expect(String(shown(told, { as: 'read-only' }))).not.toContain('/edit');
 });
 
 test('a plan says what must be done before, once for each remedy, and nothing of what ends by itself', () => {

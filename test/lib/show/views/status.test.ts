@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Group } from '../../../../lib/operate/messages/letters/groups.ts';
 import type { Status } from '../../../../lib/operate/reviews/status.ts';
 import type { ConnectionReport } from '../../../../lib/operate/stage/connection/check.ts';
+import { compareDeployed } from '../../../../lib/operate/stage/version.ts';
 import { linesOf } from '../../../../lib/show/cli/print/view.ts';
 import { pausedText } from '../../../../lib/show/views/pause.ts';
 import { blockedView, connectionNotes, statusView } from '../../../../lib/show/views/status.ts';
@@ -71,6 +72,7 @@ const firstOf = (groups: Group[], more: Partial<Status> = {}): string[] => {
     ...{ queues: [], paused: [], waiting: [], held: [], atWork: [], snapshots: [] },
     ...{ comparison: undefined, comparing: undefined, connection: report({}) },
     pace: { window: 'none', calls: [], sinceMs: 0 },
+    deployed: undefined,
     letters: { groups, counts, matching: letters, listed: letters, queued: letters },
     ...more,
   });
@@ -79,6 +81,22 @@ const firstOf = (groups: Group[], more: Partial<Status> = {}): string[] => {
 
 test('all is well, and says so, where there is nothing to do', () => {
   expect(firstOf([])).toEqual(['✓ Nothing. All is well.']);
+});
+
+test.each([
+  [{ version: undefined, commit: undefined }, /older than 1\.0\.0.*“If you deployed an earlier commit”/s],
+  [
+    { version: '1.0.0', commit: 'aaaaaaaaaa' },
+    /What is deployed, 1\.0\.0 \(aaaaaaaaaa\), is older than this command, 1\.1\.0 \(bbbbbbbbbb\).*serverless deploy/s,
+  ],
+  [{ version: '1.2.0', commit: undefined }, /What is deployed, 1\.2\.0, is newer than .*git pull/s],
+  [{ version: '1.1.0', commit: 'cccccccccc' }, /is on another branch than .*who deployed it/s],
+])('of another version, %j, it is said first, with what to do', (noted, told) => {
+  const own = { version: '1.1.0', commit: 'bbbbbbbbbb' };
+  const lines = firstOf([], { deployed: compareDeployed(noted, own) });
+  expect(lines.join('\n')).toMatch(told);
+  expect(lines).toHaveLength(2);
+  expect(firstOf([], { deployed: compareDeployed(own, own) })).toEqual(['✓ Nothing. All is well.']);
 });
 
 test('causes with one remedy are one entry, with all that wait for it, the last try and the command', () => {
@@ -118,6 +136,28 @@ test('a secret that was changed after the last try needs nothing more: what wait
   expect(firstOf([], { waiting })).toContain(`→ ${remedy}`);
   const connection = report({ problems: [{ what, remedy }] });
   expect(firstOf([], { waiting: waiting.slice(0, 1), connection })).toContain(`→ ${remedy}`);
+});
+
+test('of several refused credentials each secret is named until it is changed', () => {
+  const remedyOf = (id: string) => `Put a valid credential into the secret relay/users/${id}.`;
+  const whatOf = (id: string) => `The platform refuses the credential in the secret relay/users/${id}`;
+  const ofUser = (id: string) => ({
+    ...{ function: 'submission-upload', kind: 'credentials', error: whatOf(id), remedy: remedyOf(id) },
+    ...{ messages: 1, due: 0, unknown: 0, nextMs: undefined, attempts: 2, secret: `relay/users/${id}` },
+    ...{ oldestMs: minutesAgo(20), lastMs: minutesAgo(9) },
+  });
+  const groupFor = (...ids: string[]) => ({ ...ofUser('<id>'), bySecret: ids.map(ofUser) });
+  const lines = firstOf([], {
+    waiting: [groupFor('301', '302'), { ...groupFor('303', '304'), mendedMs: minutesAgo(5) }],
+  });
+  expect(lines).toEqual([
+    expect.stringContaining(`✗ ${whatOf('<id>')}. 1 message of submission-upload waits`),
+    `→ ${remedyOf('<id>')}`,
+    ...['Secrets to change:', '  relay/users/301', '  relay/users/302'],
+    expect.stringContaining('waiting wake --kind credentials --function submission-upload'),
+    expect.stringContaining('→ The secrets of 2 refused credentials were changed 5 min ago: wake'),
+    expect.stringContaining('waiting wake'),
+  ]);
 });
 
 test('what is held, waits for a person or is at work is told with its age and its command', () => {
@@ -160,13 +200,16 @@ test('one replay of all causes is offered before them, with what it leaves to pe
   const decide = ['✗ 2 letters need your decision', 'sis-relay letters verify'];
   expect(firstOf([rejected, uncertain])).toEqual([
     ...[...decide, ...cause],
-    'To send again: sis-relay letters replay --cause rejected',
+    'To send again: sis-relay letters replay --cause rejected-1',
   ]);
-  expect(firstOf([groupOf('outdated', 2)])).toContain('sis-relay letters list --kind outdated');
   const others = [groupOf('missing-scope', 4), groupOf('unknown-source', 1)];
-  expect(firstOf([rejected, uncertain, ...others]).slice(0, 6)).toEqual([
+  // No replay sends what its function refuses, and no look at the platform tells what is outdated.
+  const left = [groupOf('invalid', 6), groupOf('outdated', 5)];
+  expect(firstOf([rejected, uncertain, ...others, ...left]).slice(0, 8)).toEqual([
     ...decide,
-    '→ The quickest way: one replay of 7 letters with 2 causes. Each cause is tried with a few letters first. It leaves 2 uncertain, 1 unknown-source to you.',
+    '✗ 5 letters need your decision: something newer may have been done since (outdated)',
+    'To compare with what the platform holds: sis-relay letters list --kind outdated',
+    '→ The quickest way: one replay of 7 letters with 2 causes. Each cause is tried with a few letters first. It leaves 2 uncertain, 1 unknown-source, 6 invalid, 5 outdated to you.',
     'To replay all causes: sis-relay letters replay',
     ...cause,
   ]);

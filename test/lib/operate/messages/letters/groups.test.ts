@@ -56,14 +56,19 @@ test('a refused credential is one cause, by the secret that is to be changed, wi
     { failure: failure('relay/service', { status: 403, title: 'Forbidden', detail: 'Invalid token' }) },
     { failure: failure('relay/service') },
     { failure: failure('relay/users/301') },
+    { failure: failure('relay/users/302') },
+    { failure: failure('relay/users/302') },
   ]);
   const { groups } = await groupLetters(office.target, {}, { signal: never });
   expect(groups).toMatchObject([
     {
+      ...{ letters: 3, remedy: 'Put a valid credential into the secret relay/users/<id>.' },
+      grants: expect.arrayContaining(['relay/users/301', 'relay/users/302']),
+    },
+    {
       ...{ letters: 2, words: [], remedy: 'Put a valid credential into the secret relay/service.' },
       error: 'The platform refuses the credential in the secret relay/service',
     },
-    { letters: 1, remedy: 'Put a valid credential into the secret relay/users/301.' },
   ]);
 });
 

@@ -243,7 +243,7 @@ export const mondayOffice = (each: number, causes: readonly Cause[] = kinds) => 
       const put = text.matchAll(/Put a valid credential into the secret ([\w/-]+)/g);
       const create = text.matchAll(/(?<=Secrets to create:.*)([\w-]+\/[\w-]+\/users\/\d+)/g);
       // Whoever is told how to get the whole list has it.
-      const others = /Secrets to create:.*… and \d+ more: `[^`]+` lists all/.test(text)
+      const others = /Secrets to create:.*… and \d+ more/.test(text)
         ? usersOf('missing-credential').map((userId) => ['', secretOf(userId)])
         : [];
       for (const [, secret = ''] of [...put, ...create, ...others])

@@ -2,8 +2,14 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { DeskRecord } from '../../../../../lib/delivery/letters/record.ts';
 import type { Trace } from '../../../../../lib/operate/messages/trace/trace.ts';
-import type { Waiting } from '../../../../../lib/operate/messages/waiting/waiting.ts';
+import {
+  type Waiting,
+  waitingGroups,
+  withMended,
+} from '../../../../../lib/operate/messages/waiting/waiting.ts';
+import type { Target } from '../../../../../lib/operate/stage/target.ts';
 import { passingTime } from '../../../../local/passing-time.ts';
 import { localOffice } from '../../../show/cli/local-office.ts';
 import { documentsIn, typed } from '../../../show/cli/typed.ts';
@@ -179,4 +185,36 @@ describe('once a cause is gone', () => {
       { outcome: 'done', attempts: 2, requests: 2, status: 200 },
     ]);
   });
+});
+
+test('of several refused credentials, those whose secret was changed since are told apart', async () => {
+  const nowMs = Date.now();
+  const waits = (user: number) =>
+    ({
+      ...{ message: `m-${user}`, state: 'waiting', function: 'submission-upload', kind: 'credentials' },
+      error: `The platform refuses the credential in the secret relay/users/${user}`,
+      remedy: `Put a valid credential into the secret relay/users/${user}. It continues by itself.`,
+      ...{ atMs: nowMs - 60_000, nextMs: nowMs + 60_000, attempts: 1, replays: 0, waits: [] },
+    }) as unknown as DeskRecord;
+  const changed = new Set(['relay/users/302']);
+  const asked = {
+    send: async ({ input: { SecretId = '' } }) => ({
+      LastChangedDate: new Date(changed.has(SecretId) ? nowMs : 0),
+    }),
+  };
+  const target = { secretsManager: async () => asked } as unknown as Target;
+  const mendedAmong = (users: number[]) =>
+    withMended(target, waitingGroups(users.map(waits), nowMs), undefined);
+  expect(await mendedAmong([301, 302, 302, 303])).toMatchObject([
+    {
+      messages: 2,
+      error: expect.stringContaining('users/<id>'),
+      bySecret: [{ secret: 'relay/users/301' }, { secret: 'relay/users/303' }],
+    },
+    { messages: 2, mendedMs: nowMs, remedy: expect.stringContaining('users/302.') },
+  ]);
+  // The one that is left is named.
+  const [left] = await mendedAmong([301, 302]);
+  expect(left).toMatchObject({ messages: 1, remedy: expect.stringContaining('users/301.') });
+  expect(left?.mendedMs).toBeUndefined();
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Priority } from '../../../../../lib/message/priority.ts';
+import { budgetIn } from '../../../../../lib/platform/client/budget-headers.ts';
 import { type Asked, createPace, type PaceOptions } from '../../../../../lib/platform/client/pace/pace.ts';
 import type { Answered } from '../../../../../lib/platform/client/pace/pacer.ts';
-import { budgetIn } from '../../../../../lib/platform/client/rate-limit.ts';
 import { randomFrom } from '../../../../fuzz/random.ts';
 
 /** A container on a clock that goes only where it is told to. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { durableHandler, type Engine, isInterrupted } from '../../../../lib/delivery/durable/job.ts';
+import { durableHandler, type Engine, isInterrupted } from '../../../../lib/delivery/durable/engine.ts';
 import { waitForOlderExecutions } from '../../../../lib/delivery/durable/older-executions.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { type DurableExecutions, startDurableExecutions } from '../../../local/durable-executions.ts';

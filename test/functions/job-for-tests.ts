@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest';
+import { type Controls, controlsOf } from '../local/controls.ts';
+import { startLambda } from '../local/lambda.ts';
+import type { InvokeResult } from '../local/lambda-runtime-api.ts';
+import { logForTests } from '../local/log-for-tests.ts';
+import { passingTime } from '../local/passing-time.ts';
+import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
+
+/** A whole execution of a job. */
+export type Execute = (event: unknown) => Promise<InvokeResult>;
+
+type Options = {
+  /** Over those of the stack. */
+  settings?(): Record<string, string>;
+  /** Default: the stack's. */
+  bucket?(): string;
+  /** In place of passing the time. */
+  pause?(ms: number, signal: AbortSignal): Promise<unknown>;
+};
+
+/** A durable function for a test file, on a stack that runs no function: it waits without waiting. */
+export function jobForTests(name: string, options: Options = {}) {
+  const time = passingTime();
+  const logged = logForTests();
+  let stack: Stack;
+  let controls: Controls;
+  let meanwhile: (() => unknown) | undefined;
+
+  const passTime = async (ms: number): Promise<void> => {
+    const act = meanwhile;
+    meanwhile = undefined;
+    await act?.();
+    // Others of this process go on.
+    await sleep(1);
+    time.pass(ms);
+  };
+  const settings = (): Record<string, string> => ({
+    ...settingsOf(stack.description, name),
+    ...{ RESERVE_MS: '1000', LOG_LEVEL: 'info', ...options.settings?.() },
+  });
+  const bucket = (): string => options.bucket?.() ?? stack.description.bucket;
+
+  beforeAll(async () => {
+    stack = await startStack({ functions: false, durable: { pause: options.pause ?? passTime } });
+    controls = controlsOf(stack.description);
+    Object.assign(process.env, settings());
+  });
+  beforeEach(() => {
+    meanwhile = undefined;
+    return controls.reset();
+  });
+  afterAll(() => stack.close());
+
+  const bytesAt = async (Key: string): Promise<Buffer> => {
+    const { Body } = await stack.s3.send(new GetObjectCommand({ Bucket: bucket(), Key }));
+    return Buffer.from((await Body?.transformToByteArray()) ?? []);
+  };
+
+  return {
+    ...{ time, logged, settings, bytesAt },
+    stack: () => stack,
+    controls: () => controls,
+
+    /** What happens while an execution waits for the first time; answers whether it has happened. */
+    meanwhile: (act: () => unknown): (() => boolean) => {
+      meanwhile = act;
+      return () => meanwhile === undefined;
+    },
+
+    /** The metrics of this name, each with its outcome. */
+    metrics: (metric: string): [outcome: string, value: number][] =>
+      logged().flatMap((line) => {
+        const { outcome, [metric]: value } = line.startsWith('{"_aws"') ? JSON.parse(line) : {};
+        return value === undefined ? [] : [[outcome, value[0]]];
+      }),
+
+    textAt: async (key: string): Promise<string> => `${await bytesAt(key)}`,
+    put: (Key: string, Body: string | Uint8Array) =>
+      stack.s3.send(new PutObjectCommand({ Bucket: bucket(), Key, Body })),
+    keysUnder: async (Prefix: string): Promise<string[]> => {
+      const { Contents = [] } = await stack.s3.send(new ListObjectsV2Command({ Bucket: bucket(), Prefix }));
+      return Contents.flatMap(({ Key }) => Key ?? []);
+    },
+
+    /** The function in a process of its own, until the test ends. */
+    inProcess: async (more: object = {}) => {
+      const lambda = await startLambda({
+        functions: {
+          [name]: {
+            ...{ handler: `functions/${name}.handler`, env: { ...settings(), ...more } },
+            ...{ timeoutMs: 890_000, maximumConcurrency: 1, durable: durableOptionsOf(name) },
+          },
+        },
+        executions: stack.executions,
+      });
+      onTestFinished(() => lambda.close());
+      const execute: Execute = (event) => lambda.invoke(name, event);
+      return { lambda, execute };
+    },
+  };
+}
