@@ -21,7 +21,6 @@ export const kinds = [
   'throttled',
   'unavailable',
 ] as const;
-export type Kind = (typeof kinds)[number];
 
 /** More causes of kinds that are there already; without an answer, submissions have two causes. */
 const moreCauses = ['locked', 'other-permission', 'intercepted'] as const;
