@@ -216,6 +216,7 @@ export const groupsView = (found: Groups, name: string): View => {
 };
 
 const causeView = (group: Group): View => {
+  const letters = countOf(group.letters, 'letter');
   const { cause, kind, error, words } = group;
   return [
     text(error),
@@ -227,8 +228,8 @@ const causeView = (group: Group): View => {
         { text: 'Letters', to: href('/letters', { cause }) },
         ...(kind === 'invalid'
           ? []
-          : [{ text: 'Edit', to: href('/edit', { cause }), isChange: true as const }]),
-        { text: 'Discard', to: href('/discard', { cause }), isChange: true },
+          : [{ text: `Edit ${letters}`, to: href('/edit', { cause }), isChange: true as const }]),
+        { text: `Discard ${letters}`, to: href('/discard', { cause }), isChange: true },
       ],
     },
   ];

@@ -227,7 +227,9 @@ const firstOf = ({ letters, ...status }: Status): View => {
 
 const lettersOf = (groups: readonly Group[]): number => groups.reduce((sum, { letters }) => sum + letters, 0);
 
-const lookLink: Block = { links: [{ text: 'Look, then decide', to: '/uncertain' }] };
+const lookLink = (kind: string): Block => ({
+  links: [{ text: 'Look, then decide', to: href('/uncertain', { kind }) }],
+});
 
 /** What can be looked up, and what cannot. */
 const undecidedView = (groups: readonly Group[]): View =>
@@ -236,14 +238,14 @@ const undecidedView = (groups: readonly Group[]): View =>
     const need = `${countOf(letters, 'letter needs', 'letters need')} your decision`;
     if (letters === 0) return [];
     return each === 'uncertain'
-      ? [{ tone: 'bad', text: need, to: '/uncertain' }, { command: 'letters verify' }, lookLink]
+      ? [{ tone: 'bad', text: need, to: '/uncertain' }, { command: 'letters verify' }, lookLink(each)]
       : [
           {
             ...{ tone: 'bad', to: '/uncertain' },
             text: `${need}: something newer may have been done since (${each})`,
           },
           { lead: 'To compare with what the platform holds', command: `letters list --kind ${each}` },
-          lookLink,
+          lookLink(each),
         ];
   });
 

@@ -44,6 +44,7 @@ export const verifiedView = ({ letters, ...counts }: Verified, name: string): Vi
         ([why, each]) => `${numberOf(each.length)}: ${why}`,
       ),
     ),
+    unclear[0] && { lead: 'Details of one', command: `letters show ${unclear[0].id.slice(0, 8)}` },
   ];
 };
 

@@ -52,7 +52,7 @@ test('what needs a decision says what sends it and nothing else, and what is not
     'sis-relay letters list --kind unknown-source',
   ]);
   const html = String(shown(planView(plan({ uncertain, unknownSource: 7 }), undefined)));
-  expect(html).toContain('7 not from this deployment: they have no queue to go to');
+  expect(html).toContain('7 are not from this deployment: they have no queue to go to');
   expect(html).toContain('href="/uncertain?kind=outdated"');
 });
 
