@@ -30,9 +30,16 @@ const ownProcess = [
 
 /** What needs packages, which are made before the first of these tests begins: as they are deployed, and without code of each function. */
 const packages = ['deploy', 'durable', 'runtime', 'scenarios'].map((name) => `test/package/${name}.test.ts`);
-const stages = ['aws-runtime', 'bundles', 'cost', 'permissions', 'released', 'roles', 'template'].map(
-  (name) => `test/package/${name}.test.ts`,
-);
+const stages = [
+  'aws-runtime',
+  'bundles',
+  'cost',
+  'desk-roles',
+  'permissions',
+  'released',
+  'roles',
+  'template',
+].map((name) => `test/package/${name}.test.ts`);
 const globalSetup = 'test/package/package-once.ts';
 
 /** What `npm test` need not load, and a proof that is a command of its own, which sets this. */

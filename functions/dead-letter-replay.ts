@@ -28,7 +28,7 @@ const isHealthy = (report: ConnectionReport | undefined): boolean =>
 export const handler = async (given: unknown, context: Context): Promise<ReplayResult> => {
   const { scheduled, as, continueUndecided, canaryWait, ...asked } = replayEvent.parse(given);
   const own = targetFrom({});
-  const target = as === undefined ? own : { ...own, who: `${as} by ${own.who}` };
+  const target = as === undefined ? own : { ...own, who: `${own.who} (invoked as ${as})` };
   const options = { ...asked, waitSeconds: canaryWait };
   const signal = AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs));
   if (scheduled) await reindex(target, signal);

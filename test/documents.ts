@@ -6,6 +6,7 @@ const root = resolve(import.meta.dirname, '..');
 /** Where each part of a document lies that a program writes: between two comments with its name. */
 const files = {
   operations: 'lib/platform/README.md',
+  roles: 'lib/show/cli/README.md',
   costs: 'lib/operate/stage/README.md',
   start: 'README.md',
   benchmarks: 'test/README.md',

@@ -38,6 +38,7 @@ export const expectEnds = async (
       expect(failure?.remedy).toMatch(/replay|discard/i);
       // Of what was looked up in vain, the letter tells the looking.
       if (failure?.kind !== 'uncertain') expect(failure).toEqual(wordsOf(answer));
+      else expect(failure.remedy).toMatch(soughtOf(part));
     }
   }
   expect(ends).toEqual(by.map((answer) => `${answer.title}: ${expectedEnd(part, operation, answer)}`));
@@ -69,6 +70,17 @@ const exceptions: Record<string, Record<string, string>> = {
   'grade-object-create update-dropbox-folder': shown,
   'org-unit-move remove-parent': removed,
 };
+
+/** What a person is asked to look for where nothing can be read back. */
+const sought: Record<string, string> = {
+  'content-topic-update': "a topic with this message's title in module 8001 of org unit 2001",
+  'news-item-create': "a news item with this message's title in org unit 2001",
+  'user-attributes-update': "a demographics field with this message's name",
+};
+const soughtOf = ({ integration }: Part): RegExp =>
+  new RegExp(
+    `^On the platform, look for ${sought[integration.name]} since .* If there is none, replay this letter`,
+  );
 
 const exceptionOf = ({ integration }: Part, { name }: Operation<unknown>, { title }: Answer) =>
   exceptions[`${integration.name} ${name}`]?.[title];

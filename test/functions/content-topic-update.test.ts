@@ -99,17 +99,6 @@ describe('a new topic', () => {
     });
     expect(await added()).toEqual([]);
   });
-
-  test('without an answer is left to a person, as nothing can be read back: the letter says what to look for', async () => {
-    await relay.controls().fault({ reset: 'after' });
-    expect(parked(await relay.deliver(link))).toMatchObject({
-      ...{ requests: ['POST null'], kind: 'uncertain' },
-      remedy: expect.stringMatching(
-        /^On the platform, look for a topic with this message's title in module 8001 of org unit 2001 since .* If there is none, replay/,
-      ),
-    });
-    expect(await added()).toHaveLength(1);
-  });
 });
 
 describe('the file of a topic', () => {

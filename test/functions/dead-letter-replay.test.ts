@@ -255,7 +255,7 @@ describe('for an operator', () => {
     expect(entries).toContainEqual(
       expect.objectContaining({
         audit: 'end',
-        who: 'jane by sis-relay-local-dead-letter-replay',
+        who: 'sis-relay-local-dead-letter-replay (invoked as jane)',
         reason: 'the course exists now',
         counts: expect.objectContaining({ sent: 1 }),
       }),

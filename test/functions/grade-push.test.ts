@@ -14,7 +14,6 @@ const whole = { comments: '', privateComments: '' };
 const ids = { orgUnitId: 2001, gradeObjectId: 5001, userId: 301 };
 const numeric = (points: unknown) => ({ type: 'numeric', points });
 const message = { ...ids, grade: numeric(8.5), ...whole };
-const valuePath = '/svc/api/le/1.82/2001/grades/5001/values/301';
 const comment = (content: string) => ({ content, type: 'Text' });
 const dayMs = 24 * 3_600_000;
 const values = () => relay.rows('gradeValues');
@@ -190,16 +189,6 @@ describe('the platform replaces a whole value, so', () => {
     expect(await held()).toEqual({ comments: comment('first'), privateComments: comment('') });
   });
 
-  test('a comment that cannot be read is not overwritten: the grade waits', async () => {
-    await earlier('old', 'old, private');
-    await relay.controls().fault({ status: 503 }, { method: 'GET', path: 'values/301$' });
-    expect(await relay.deliver({ ...ids, grade: numeric(5) })).toMatchObject({
-      outcomes: ['waiting', 'done'],
-      requests: ['GET 503', 'GET 200', 'PUT 200'],
-    });
-    expect(await held()).toEqual({ comments: comment('old'), privateComments: comment('old, private') });
-  });
-
   test('a private comment that the platform does not tell is not overwritten: the grade is parked', async () => {
     await earlier('old', 'old, private');
     const notShown = { status: 200, body: { PointsNumerator: 1, Comments: { Text: 'old', Html: '' } } };
@@ -214,32 +203,6 @@ describe('the platform replaces a whole value, so', () => {
     const given = { ...ids, grade: numeric(5), privateComments: '' };
     expect(await relay.deliver(given)).toMatchObject({ requests: ['GET 200', 'PUT 200'] });
     expect(await held()).toEqual({ comments: comment('old'), privateComments: comment('') });
-  });
-
-  test('a comment that may not be read is not overwritten: the grade is parked', async () => {
-    await earlier('old', 'old, private');
-    const body = { title: 'Forbidden', status: 403 };
-    await relay.controls().fault({ status: 403, body }, { method: 'GET', path: 'values/301$' });
-    expect(parked(await relay.deliver({ ...ids, grade: numeric(5) }))).toMatchObject({
-      requests: ['GET 403'],
-      kind: 'missing-permission',
-      operation: `GET ${valuePath}`,
-    });
-    expect(await values()).toMatchObject([{ pointsNumerator: 1, writes: 0 }]);
-  });
-
-  test.each([
-    ['nothing', ''],
-    ['the words of a router', '404 page not found'],
-    ['an error of no words', { Errors: [] }],
-  ])('a 404 that does not say that there is no grade wipes out no comment: %s', async (_, body) => {
-    await earlier('old', 'old, private');
-    await relay.controls().fault({ status: 404, body }, { method: 'GET', path: 'values/301$' });
-    expect(parked(await relay.deliver({ ...ids, grade: numeric(5) }))).toMatchObject({
-      ...{ requests: ['GET 404'], kind: 'rejected' },
-      remedy: expect.stringContaining('Check the path'),
-    });
-    expect(await held()).toEqual({ comments: comment('old'), privateComments: comment('old, private') });
   });
 
   describe('a comment that was done is not undone by what a cache or a replica still shows', () => {
@@ -280,16 +243,6 @@ describe('the platform replaces a whole value, so', () => {
     await relay.controls().fault({ status: 200, body }, { method: 'GET', path: 'values/301$' });
     expect(await relay.deliver({ ...ids, grade: numeric(5) })).toMatchObject({ outcomes: ['done'] });
     expect(await held()).toEqual({ comments: comment('old'), privateComments: comment('old, private') });
-  });
-
-  test('half a comment is not kept for the whole: the grade waits', async () => {
-    await earlier('old'.repeat(500), 'old, private');
-    await relay.controls().fault({ truncate: true }, { method: 'GET', path: 'values/301$' });
-    expect(await relay.deliver({ ...ids, grade: numeric(5) })).toMatchObject({
-      outcomes: ['waiting', 'done'],
-      requests: ['GET 200', 'GET 200', 'PUT 200'],
-    });
-    expect(await held()).toMatchObject({ comments: comment('old'.repeat(500)) });
   });
 
   test('a comment of 4,000 characters is sent, and kept', async () => {
@@ -333,17 +286,6 @@ test.each<[string, unknown]>([
   await relay.controls().fault({ status: 200, body, when: 'after' }, { path: 'values/301$' });
   expect(await relay.deliver(message)).toMatchObject({ outcomes: ['done'], requests: ['PUT 200'] });
   expect(await values()).toMatchObject([{ writes: 1 }]);
-});
-
-test('a message that has waited for as long as it may is parked with its last failure', async () => {
-  await relay.controls().fault({ status: 503, body: 'Down for maintenance' }, { times: 1_000 });
-  const { outcomes, requests, letters } = await relay.deliver(message, () => relay.passTime(dayMs));
-  expect(outcomes).toEqual(['waiting', 'parked']);
-  expect(requests).toEqual(['PUT 503', 'PUT 503']);
-  const told = { kind: 'unavailable', status: 503, title: 'Down for maintenance', attempts: 2 };
-  expect(letters).toMatchObject([{ failure: told }]);
-  const { firstAt = '', lastAt = '' } = letters[0]?.failure ?? {};
-  expect(Date.parse(lastAt) - Date.parse(firstAt)).toBeGreaterThan(dayMs);
 });
 
 test('a letter whose message lies in the bucket still points there when SQS’ own redrive sends it back', async () => {

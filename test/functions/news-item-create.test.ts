@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { integration } from '../../functions/news-item-create.ts';
-import { functionForTests, parked } from '../local/inline.ts';
+import { functionForTests } from '../local/inline.ts';
 
 const relay = functionForTests(integration);
 const news = () => relay.rows('newsItems');
@@ -72,17 +72,6 @@ test('an attachment that cannot be read for a while is waited for, and nothing i
   expect(await relay.deliver({ ...item, attachments: [attachment(uri)] })).toMatchObject({
     ...{ outcomes: ['waiting', 'done'], requests: ['POST 200'], letters: [] },
   });
-});
-
-test('without an answer a person decides, as nothing can be read back: the letter says what to look for', async () => {
-  await relay.controls().fault({ reset: 'after' });
-  expect(parked(await relay.deliver(item))).toMatchObject({
-    ...{ requests: ['POST null'], kind: 'uncertain' },
-    remedy: expect.stringMatching(
-      /^On the platform, look for a news item with this message's title in org unit 2001 since .* If there is none, replay this letter/,
-    ),
-  });
-  expect(await news()).toHaveLength(1);
 });
 
 test('an end before its start is none: nothing is sent', () => {

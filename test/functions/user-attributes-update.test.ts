@@ -45,9 +45,6 @@ describe('the attributes of a user', () => {
 });
 
 describe('a demographics field', () => {
-  const remedy =
-    /^On the platform, look for a demographics field with this message's name since .* If there is none, replay this letter/;
-
   test('is created', async () => {
     await platformCreatesFields();
     expect(await relay.deliver(creation)).toMatchObject({
@@ -56,15 +53,6 @@ describe('a demographics field', () => {
       letters: [],
     });
     expect(await fields()).toEqual([{ fieldId: expect.any(Number), ...creation.field }]);
-  });
-
-  test('is left to a person where no answer comes to what was done; a replay is that person’s word', async () => {
-    await platformCreatesFields();
-    await relay.controls().fault({ reset: 'after' });
-    const delivery = await relay.deliver(creation);
-    expect(parked(delivery)).toMatchObject({ kind: 'uncertain', remedy: expect.stringMatching(remedy) });
-    expect(delivery.requests).toEqual(['POST null']);
-    expect(await fields()).toHaveLength(1);
   });
 });
 

@@ -1,11 +1,16 @@
-import { createServer, type IncomingMessage, request as send } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { StackDescription } from '../local/stack.ts';
 import type { AwsCall } from './policies.ts';
 
-/** Stands between a function and the stack's AWS, and writes down every call as IAM would judge it. */
-export async function recordAwsCalls(stack: StackDescription) {
+type Options = {
+  /** What is not allowed is refused, as IAM does. */
+  isAllowed?(call: AwsCall): boolean;
+};
+
+/** Stands between a caller and the stack's AWS, and writes down every call as IAM would judge it. */
+export async function recordAwsCalls(stack: StackDescription, { isAllowed = () => true }: Options = {}) {
   const calls: AwsCall[] = [];
   const server = createServer(async (request, response) => {
     const body = await buffer(request);
@@ -15,7 +20,9 @@ export async function recordAwsCalls(stack: StackDescription) {
     if (service === 'logs') {
       const { logGroupName } = JSON.parse(`${body}`) as { logGroupName: string };
       const resource = `arn:aws:logs:${stack.region}:${account}:log-group:${logGroupName}`;
-      calls.push({ action: `logs:${operationOf(request)}`, resource });
+      const call = { action: `logs:${operationOf(request)}`, resource };
+      calls.push(call);
+      if (!isAllowed(call)) return refuse(response, 'logs', call);
       // Nothing keeps logs here.
       return void response
         .writeHead(200, { 'content-type': 'application/x-amz-json-1.1' })
@@ -23,6 +30,7 @@ export async function recordAwsCalls(stack: StackDescription) {
     }
     const call = callOf[service](request, body, stack.region);
     calls.push(call);
+    if (!isAllowed(call)) return refuse(response, service, call);
     const { method, headers, url = '/' } = request;
     const onward = send(new URL(url, stack[service]), { method, headers }, async (answer) => {
       // The address of a queue that SQS tells leads past here.
@@ -74,6 +82,22 @@ function serviceOf(request: IncomingMessage): Service | 'logs' {
   if (!service) throw new Error(`Calls of ${api} are not known here`);
   return service;
 }
+
+/** As AWS words it, in the form of each service. */
+const refuse = (response: ServerResponse, service: Service | 'logs', { action, resource }: AwsCall): void => {
+  const message = `User: arn:aws:sts::${account}:assumed-role/a-role/lena is not authorized to perform: ${action} on resource: ${resource}`;
+  if (service === 's3') {
+    const error = `<Error><Code>AccessDenied</Code><Message>${message}</Message></Error>`;
+    return void response.writeHead(403, { 'content-type': 'application/xml' }).end(error);
+  }
+  const name = service === 'sqs' ? 'AccessDenied' : 'AccessDeniedException';
+  response
+    .writeHead(service === 'lambda' ? 403 : 400, {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amzn-errortype': name,
+    })
+    .end(JSON.stringify({ __type: name, message, Message: message }));
+};
 
 type Reader = (request: IncomingMessage, body: Buffer, region: string) => AwsCall;
 

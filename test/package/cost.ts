@@ -123,26 +123,42 @@ export const readMeasurement = async (): Promise<Measurement> =>
   JSON.parse(await readFile(measurementFile, 'utf8'));
 
 /** `npm run costs` */
-export const command = async (): Promise<void> => {
-  const { measure: anew } = optionsOf(
-    { measure: { type: 'boolean' } },
-    { usage: 'npm run costs -- --measure' },
-  );
-  if (anew) {
-    const [{ measure, latencyMs }, { packageProject }] = await Promise.all([
-      import('./cost-measure.ts'),
-      import('./packaged.ts'),
-    ]);
-    const project = await mkdtemp(join(tmpdir(), 'sis-relay-costs-'));
-    try {
-      const machine = `${cpus().length} shared CPUs (Node ${process.version.slice(1)})`;
-      const date = new Date().toISOString().slice(0, 10);
-      const measured = await measure(await packageProject(project));
-      const measurement: Measurement = { latencyMs, machine, date, ...measured };
-      await writeFile(measurementFile, `${JSON.stringify(measurement, null, 2)}\n`);
-    } finally {
-      await rm(project, { recursive: true });
-    }
+/** What the headlines promise for a million messages, sent one by one or in tens, and for the ledger's item of each. */
+export const promised = { total: 1.3, inTens: 0.95, itemBytes: 900 };
+export const headlines = ['`grade-push`, both comments given', '`enrollment-create`'];
+
+const measureAnew = async (): Promise<Measurement> => {
+  const [{ measure, latencyMs }, { packageProject }] = await Promise.all([
+    import('./cost-measure.ts'),
+    import('./packaged.ts'),
+  ]);
+  const project = await mkdtemp(join(tmpdir(), 'sis-relay-costs-'));
+  try {
+    const machine = `${cpus().length} shared CPUs (Node ${process.version.slice(1)})`;
+    const date = new Date().toISOString().slice(0, 10);
+    return { latencyMs, machine, date, ...(await measure(await packageProject(project))) };
+  } finally {
+    await rm(project, { recursive: true });
   }
-  writePart('costs', costsTable(await readMeasurement()));
+};
+
+/** `--measure` writes what it measures, `--check` only compares it with what is promised. */
+export const command = async (): Promise<void> => {
+  const { measure, check } = optionsOf(
+    { measure: { type: 'boolean' }, check: { type: 'boolean' } },
+    { usage: 'npm run costs -- --measure, or --check' },
+  );
+  const measurement = measure || check ? await measureAnew() : await readMeasurement();
+  for (const [title, measured] of Object.entries(measurement.functions)) {
+    const { total, inTens } = costOf(measured);
+    const isPromised = headlines.includes(title);
+    const holds =
+      total <= promised.total && inTens <= promised.inTens && measured.itemBytes <= promised.itemBytes;
+    console.log(
+      `A million of ${title}: $${total.toFixed(2)}, $${inTens.toFixed(2)} in tens${isPromised && !holds ? ', more than promised' : ''}`,
+    );
+    if (isPromised && !holds) process.exitCode = 1;
+  }
+  if (measure) await writeFile(measurementFile, `${JSON.stringify(measurement, null, 2)}\n`);
+  if (!check) writePart('costs', costsTable(measurement));
 };

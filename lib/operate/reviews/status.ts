@@ -112,7 +112,7 @@ export const statusOf = async (
   const [queues, paused, connection, uses, letters, waiting] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
     pausedFunctions(target, functions),
-    withConnection(target, checkConnection),
+    withConnection(target, (connection) => checkConnection(connection, { mayLackSecret: true })),
     usesOf(target, [...functions, ...jobs]),
     unlessRefused(lists.letters()),
     unlessRefused(lists.waiting()),

@@ -2,6 +2,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import * as z from 'zod';
 import { jsonIn } from '../../message/json.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
+import { actorIn } from './actor.ts';
 import { RefusedError } from './command-errors.ts';
 import type { Target } from './target.ts';
 
@@ -23,7 +24,7 @@ export type AuditedCommand = {
   id: string;
   /** As typed, such as `letters replay`. */
   command: string;
-  /** The name that they gave and, in brackets, the identity of their credentials. */
+  /** By their credentials, and in brackets the name that they gave. */
   who: string;
   why: string | undefined;
   at: string;
@@ -80,7 +81,7 @@ export const openCommands = async (target: Target, signal: AbortSignal): Promise
   const begun = new Map<string, string>();
   const day = dayOf(sinceMs).replaceAll('-', '/');
   for await (const { Key, LastModified } of objectsSince({ client, bucket }, 'audit', day, signal)) {
-    const [, id = '', moment] = /-([0-9a-f]{8})-(begin|end)\.json$/.exec(Key) ?? [];
+    const [, id = '', moment] = /-([0-9a-f]{8})-(begin|end)(?:-[a-z]+)?\.json$/.exec(Key) ?? [];
     if (moment === 'end') begun.delete(id);
     else if (moment === 'begin' && Number(LastModified) >= sinceMs) begun.set(id, Key);
   }
@@ -137,7 +138,8 @@ const note = (
   const parsed = entrySchema.safeParse(jsonIn(line));
   if (!parsed.success) return;
   const { audit, id, at, who: said, caller, command, reason: why, filter, counts, letters } = parsed.data;
-  const who = caller === undefined ? said : `${said} (${caller})`;
+  const actor = actorIn(said, caller);
+  const who = actor.startsWith(said) ? actor : `${actor} (as ${said})`;
   const isEnd = audit === 'end';
   const entry = commands.get(id) ?? {
     ...{ id, command, who, why, at, endedAt: undefined, filter, counts: {} },

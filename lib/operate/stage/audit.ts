@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { errorName } from '../../runtime/aws/error.ts';
+import { safeText } from '../../runtime/privacy/log-text.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
+import { actorIn } from './actor.ts';
 import { RefusedError } from './command-errors.ts';
+import { howToGetRole, needsRole, type Role, roleOf, type Verb } from './roles.ts';
 import type { Target } from './target.ts';
 
 /** An operator's action, planned or done. */
 export type AuditEntry = {
-  /** As typed, such as `letters replay`. */
-  command: string;
+  command: Verb;
   filter?: object | undefined;
   reason?: string | undefined;
   /** Number of letters by planned action or result. */
@@ -29,6 +32,7 @@ export type Audit = {
 export type Recorded = {
   moment: 'begin' | 'end';
   id: string;
+  /** By the credentials. */
   who: string;
   command: string;
   line: string;
@@ -56,13 +60,9 @@ export const createAudit = (target: Target, onRecorded: (recorded: Recorded) => 
       target: target.prefix.slice(0, -1),
     };
     const folder = `audit/${at.slice(0, 10).replaceAll('-', '/')}`;
-    const put = (line: object, suffix = '') =>
-      archive(
-        target,
-        `${folder}/${at.slice(11, 23)}-${id}-${moment}${suffix}.json`,
-        `${printableJson(line)}\n`,
-        { isNew: true },
-      );
+    const begin = `${folder}/${at.slice(11, 23)}-${id}-${moment}`;
+    const put = (line: object, part = '') =>
+      putAs(target, roleOf[entry.command], { key: begin + part, line, isNew: true });
     const parts = Math.max(1, Math.ceil((letters?.length ?? 0) / maxIds));
     const idsIn = (part: number) => letters?.slice((part - 1) * maxIds, part * maxIds);
     // The first part is written last: if it exists, the others do.
@@ -75,7 +75,7 @@ export const createAudit = (target: Target, onRecorded: (recorded: Recorded) => 
     await put({ ...first, letters: idsIn(1) });
     const logged = (letters?.length ?? 0) <= maxIdsLogged ? letters : undefined;
     const line = printableJson({ ...first, letters: logged });
-    onRecorded({ moment, id, who: target.who, command: entry.command, line });
+    onRecorded({ moment, id, who: actorIn(target.who, caller), command: entry.command, line });
   };
   return {
     begin: async (entry) => {
@@ -88,10 +88,27 @@ export const createAudit = (target: Target, onRecorded: (recorded: Recorded) => 
   };
 };
 
-/** Called before long work. @throws if its end could not be written to the audit log. */
-export const checkAudit = async (target: Target): Promise<void> => {
+/** Called before long work. @throws RefusedError if its end could not be written to the audit log. */
+export const checkAudit = async (target: Target, role: Role): Promise<void> => {
   const line = { audit: 'check', at: new Date().toISOString(), who: target.who };
-  await archive(target, 'audit/check.json', `${printableJson(line)}\n`);
+  await putAs(target, role, { key: 'audit/check', line });
+};
+
+/** Entries of a role end with its name: its policy allows no others, so whoever lacks it is refused before anything is read or changed. */
+const putAs = async (
+  target: Target,
+  role: Role,
+  { key, line, isNew = false }: { key: string; line: object; isNew?: boolean },
+): Promise<void> => {
+  try {
+    await archive(target, `${key}-${role}.json`, `${printableJson(line)}\n`, { isNew });
+  } catch (error) {
+    if (errorName(error) !== 'AccessDenied') throw error;
+    throw new RefusedError(
+      `${needsRole(role, target.prefix)} Nothing was changed or revealed. ${howToGetRole}\nAWS: ${safeText(String((error as Error).message))}`,
+      { cause: error },
+    );
+  }
 };
 
 /** Writes an object into the bucket; returns its address. `isNew`: refuses if the object exists. */

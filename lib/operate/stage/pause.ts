@@ -1,4 +1,5 @@
 import { type PauseRecord, readPause, writePause } from '../../runtime/telemetry/pauses.ts';
+import { actorOf } from './actor.ts';
 import type { Audit } from './audit.ts';
 import { RefusedError, UsageError } from './command-errors.ts';
 import {
@@ -115,7 +116,7 @@ const change = async (target: Target, request: PauseRequest, verb: Verb): Promis
   const others = found.filter((each) => !isRight(each)).map(({ name }) => name);
   const entry = { command: verb.command, reason, filter: { function: others } };
   const audited = others.length > 0 ? await audit.begin(entry) : undefined;
-  const made: PauseRecord = { sinceMs: Date.now(), who: target.who, reason: reason ?? '' };
+  const made: PauseRecord = { sinceMs: Date.now(), who: await actorOf(target), reason: reason ?? '' };
   const changes = await Promise.all(
     found.map(async ({ name, mapping, record }): Promise<PauseChange> => {
       const was = mapping.state;

@@ -107,12 +107,15 @@ const checkFunctions = (command: Command): void => {
 };
 
 const toldError = async (error: unknown, command: Command, terminal: Terminal): Promise<string> => {
-  const [{ errorSentence }, { wrapped }, { terminalFor }] = await Promise.all([
+  const [{ errorSentence }, { wrapped }, { roleFor, terminalFor }] = await Promise.all([
     import('./print/error-sentence.ts'),
     import('./print/table.ts'),
     import('./command-context.ts'),
   ]);
-  const told = asTyped(errorSentence(error, command.optsWithGlobals()), terminalFor(command, terminal));
+  const told = asTyped(
+    errorSentence(error, command.optsWithGlobals(), roleFor(command)),
+    terminalFor(command, terminal),
+  );
   return `${told
     .split('\n')
     .flatMap((line) => wrapped(line, terminal.width))

@@ -3,6 +3,7 @@ import { type Filter, filterSchema } from '../../operate/messages/letters/filter
 import { checkAudit, createAudit } from '../../operate/stage/audit.ts';
 import { readCaller } from '../../operate/stage/caller.ts';
 import { RefusedError, UsageError } from '../../operate/stage/command-errors.ts';
+import { isVerb, type Role, roleOf } from '../../operate/stage/roles.ts';
 import { readStack } from '../../operate/stage/stack-outputs.ts';
 import { isNamed, type Target, type TargetOptions, targetFrom } from '../../operate/stage/target.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
@@ -35,7 +36,7 @@ export type CommandContext = Cli &
     readonly name: string;
     /** The filter that the options give. @throws UsageError naming the option that is wrong. */
     readonly filter: Filter;
-    /** Call it before letters are read for a change. @throws if the audit log could not be written. */
+    /** Call it before anything is read for a change. @throws RefusedError if the role of the command is lacking. */
     checkAudit(): Promise<void>;
     print: Print;
     /** Prints to standard error. */
@@ -99,7 +100,10 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
     get filter() {
       return filterOf(command);
     },
-    checkAudit: () => checkAudit(targetOnce()),
+    checkAudit: async () => {
+      const role = roleFor(command);
+      if (role !== undefined) await checkAudit(targetOnce(), role);
+    },
     /** When a change begins, it prints where it is recorded. */
     get audit() {
       return createAudit(targetOnce(), ({ moment, id, who }) => {
@@ -115,9 +119,17 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
       const answer = isJson ? undefined : await terminal.ask(`${act}? [y/N] `);
       return isYes(answer ?? '') ? {} : undefined;
     },
-    sentence: (error) => errorSentence(error, command.optsWithGlobals()),
+    sentence: (error) => errorSentence(error, command.optsWithGlobals(), roleFor(command)),
     besideData: () => contextOf(besideData(cli), command),
   };
+};
+
+/** The role that a command needs; undefined: it needs none, or several. */
+export const roleFor = (command: Command): Role | undefined => {
+  const words: string[] = [];
+  for (let at: Command | null = command; at?.parent; at = at.parent) words.unshift(at.name());
+  const verb = words.join(' ');
+  return isVerb(verb) ? roleOf[verb] : undefined;
 };
 
 const besideData = (cli: Cli): Cli => ({

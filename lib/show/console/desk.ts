@@ -175,11 +175,16 @@ export const filterFrom = (query: URLSearchParams): { filter: Filter; given: Giv
   throw new UsageError(problems.join('; '));
 };
 
+export type Chosen = {
+  letters: LetterRecord[];
+  groups: Group[];
+  count: number;
+  given: Given;
+  filter: Filter;
+};
+
 /** The letters that a form selects: the ticked ones, or all that match. @throws UsageError if none was ticked. */
-export const chosenFrom = async (
-  { lists }: Desk,
-  query: URLSearchParams,
-): Promise<{ letters: LetterRecord[]; groups: Group[]; count: number; given: Given; filter: Filter }> => {
+export const chosenFrom = async ({ lists }: Desk, query: URLSearchParams): Promise<Chosen> => {
   const ticked = query.getAll('selected');
   if (query.get('of') === 'selected' && ticked.length === 0)
     throw new UsageError('No letter is ticked. Tick some, or choose all that match.');

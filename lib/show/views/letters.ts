@@ -241,7 +241,10 @@ export const letterColumns: Columns<LetterFacts> = {
   ...origin,
   ...about,
   Replays: ({ replays }) => (replays >= replayedOften ? `${replays}!` : replays),
-  'What failed': ({ error, words }) => causeText({ error, words: words === undefined ? [] : [words] }),
+  'What failed': ({ error, words }) => ({
+    text: causeText({ error, words: words === undefined ? [] : [words] }),
+    isApart: true,
+  }),
 };
 
 export const listView = (found: Listed, name: string): View => {

@@ -25,7 +25,7 @@ const planSection = (title: [one: string, many: string], groups: PlannedGroup[],
   section(countOf(sum(groups), ...title), groupTable(title[1], groups), ...notes);
 
 const planSections = (plan: Plan, report: ConnectionReport | undefined): View => {
-  const { send, uncertain, unknownSource } = plan;
+  const { send, unchecked, uncertain, unknownSource } = plan;
   const isRightMissing = send.some(({ kind }) => /^missing-(scope|permission)$/.test(kind));
   const blocked = Map.groupBy(plan.notYet, ({ why, todo }) => JSON.stringify([why, todo]));
   return [
@@ -38,6 +38,10 @@ const planSections = (plan: Plan, report: ConnectionReport | undefined): View =>
           tone: 'plain',
           text: 'The probe cannot tell whether the missing right is granted; the canary will.',
         },
+      unchecked > 0 && {
+        tone: 'plain',
+        text: `${countOf(unchecked, 'invalid letter was', 'invalid letters were')} not read for this plan. Before one is sent, its message is checked, and it stays a letter if its function would still refuse it.`,
+      },
     ),
     ...[...blocked.values()].map((groups) =>
       planSection(

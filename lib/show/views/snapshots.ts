@@ -6,6 +6,7 @@ import type {
   ShownSnapshot,
   SnapshotList,
 } from '../../operate/reviews/snapshots/read.ts';
+import { needsRole } from '../../operate/stage/roles.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import { rowsTold } from '../../sources/snapshots/package/rows.ts';
 import { fileNameOf, isTable } from '../../sources/snapshots/request.ts';
@@ -198,12 +199,14 @@ const changeTable = ({ byKind, counts }: Pick<SnapshotRecord, 'byKind' | 'counts
   );
 
 /** Whom it would remove, in words. */
-const removedSection = ({ removed, byKind }: ProposedSnapshot): Block => {
-  if (removed.length === 0) return part();
+const removedSection = ({ removed, byKind, isHidden }: ProposedSnapshot): Block => {
+  if (removed.length === 0 && !isHidden) return part();
   const counted = Object.entries(byKind).flatMap(([kind, each]) =>
     each.removed === 0 ? [] : [`${numberOf(each.removed)} ${plain(wordsOfKind[kind] ?? kind)}`],
   );
-  return section(`It would remove ${counted.join(', ')}, such as:`, list(removed.map(plain)));
+  const sentence = `It would remove ${counted.join(', ')}`;
+  if (isHidden) return section(`${sentence}.`, text(`Whom: ${needsRole('operator')}`));
+  return section(`${sentence}, such as:`, list(removed.map(plain)));
 };
 
 const wordsOfKind: Record<string, string> = { lineItems: 'line items' };

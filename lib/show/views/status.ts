@@ -3,6 +3,7 @@ import type { Group } from '../../operate/messages/letters/groups.ts';
 import type { WaitingGroup } from '../../operate/messages/waiting/waiting.ts';
 import type { PaceStatus, QueueStatus, Status } from '../../operate/reviews/status.ts';
 import { type ConnectionReport, minuteOf, skewOf } from '../../operate/stage/connection/check.ts';
+import { needsRole } from '../../operate/stage/roles.ts';
 import { type DeployedVersion, versionText } from '../../operate/stage/version.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
@@ -15,7 +16,6 @@ import { openSnapshotText } from './snapshots.ts';
 import {
   type Block,
   type Cell,
-  type Form,
   href,
   type Note,
   section,
@@ -24,7 +24,7 @@ import {
   text,
   type View,
 } from './view.ts';
-import { remarksOn, secretsView, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
+import { canBeWoken, remarksOn, secretsView, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
 
 /** The known state of the connection to the platform, without its problems. */
 export const connectionNotes = (report: ConnectionReport | undefined): View =>
@@ -54,13 +54,19 @@ const healthNotes = (report: ConnectionReport): [platform: Note, credential: Not
 };
 
 /** Reading proves nothing about changes: some platforms accept a key for GET that they refuse for a change. */
-const credentialNote = ({ credentialAccepted, changes }: ConnectionReport): Note => {
+const credentialNote = (report: ConnectionReport): Note => {
+  const { credentialAccepted, isCredentialForbidden, changes } = report;
   const note = (tone: Tone, text: string): Note => ({ tone, text });
   if (credentialAccepted === false) return note('bad', 'It refuses the service’s credential');
   if (changes?.refused === 'yes')
     return note(
       'bad',
       `${credentialAccepted ? 'It accepts the service’s credential for reading, but' : 'It'} has refused it for changes since ${minuteOf(changes.since)}`,
+    );
+  if (isCredentialForbidden)
+    return note(
+      'unknown',
+      `Its answer to the service’s credential was not looked at. ${needsRole('operator')}`,
     );
   if (credentialAccepted === undefined)
     return note('unknown', 'It is not known whether it accepts the service’s credential');
@@ -275,22 +281,23 @@ export const blockedView = (
       { tone: 'bad', to: waitingScreen(groups), text: `${what}. ${blockedText(groups)}` },
       todo,
       ...secretsView(groups),
-      { lead: 'Once the cause is gone', command: wakeCommand(groups) },
-      wakeForm(groups),
+      ...wakeStep(groups, 'Once the cause is gone'),
     ];
   });
 };
 
 /** The secrets were changed after the last try: the messages go on with their next one, or when they are woken. */
-const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => [
-  {
-    tone: 'todo',
-    to: waitingScreen(groups),
-    text: `The ${secretsText(groups)} changed ${ageOf(mendedMs)} ago: wake what waits for it. ${blockedText(groups)}`,
-  },
-  { command: wakeCommand(groups) },
-  wakeForm(groups),
-];
+const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => {
+  const isHidden = groups.some(canBeWoken);
+  const then = isHidden ? ': wake what waits for it.' : '. What waits for it is due.';
+  return [
+    {
+      ...{ tone: isHidden ? 'todo' : 'plain', to: waitingScreen(groups) },
+      text: `The ${secretsText(groups)} changed ${ageOf(mendedMs)} ago${then} ${blockedText(groups)}`,
+    },
+    ...wakeStep(groups),
+  ];
+};
 
 const secretsText = (groups: readonly WaitingGroup[]): string => {
   const secrets = new Set(groups.flatMap(({ bySecret = [] }) => bySecret.map(({ secret }) => secret)));
@@ -309,17 +316,18 @@ const waitingScreen = (groups: readonly WaitingGroup[]): string =>
 const wakeCommand = (groups: readonly WaitingGroup[]): string =>
   `waiting wake --kind ${groups[0]?.kind} --function ${functionsOf(groups).join(' ')}`;
 
-const wakeForm = (groups: readonly WaitingGroup[]): Form => ({
-  ...{ action: '/wake', hidden: { function: functionsOf(groups), kind: groups[0]?.kind ?? '' } },
-  buttons: [
+const wakeStep = (groups: readonly WaitingGroup[], lead?: string): View => {
+  if (!groups.some(canBeWoken)) return [];
+  const messages = groups.reduce((sum, group) => sum + group.messages, 0);
+  const functions = functionsOf(groups);
+  return [
+    { command: wakeCommand(groups), ...(lead && { lead }) },
     {
-      text: `Wake ${countOf(
-        groups.reduce((sum, { messages }) => sum + messages, 0),
-        'message',
-      )} of ${functionsOf(groups).join(', ')}`,
+      ...{ action: '/wake', hidden: { function: functions, kind: groups[0]?.kind ?? '' } },
+      buttons: [{ text: `Wake ${countOf(messages, 'message')} of ${functions.join(', ')}` }],
     },
-  ],
-});
+  ];
+};
 
 /** `3 messages of grade-push wait for it (credentials), the oldest for 20 min; last tried 2 min ago`. */
 const blockedText = (groups: readonly WaitingGroup[]): string => {

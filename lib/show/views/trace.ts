@@ -120,7 +120,7 @@ export const aboutView = ({ messages, isWhole }: About): View => {
   ];
 };
 
-export const recordTable = (records: About['messages'], empty: string): Block =>
+const recordTable = (records: About['messages'], empty: string): Block =>
   table(
     'Messages',
     records,

@@ -44,9 +44,35 @@ export const verifiedView = ({ letters, ...counts }: Verified, name: string): Vi
         ([why, each]) => `${numberOf(each.length)}: ${why}`,
       ),
     ),
-    unclear[0] && { lead: 'Details of one', command: `letters show ${unclear[0].id.slice(0, 8)}` },
+    ...revealing(unclear),
   ];
 };
+
+/** What is masked may be what a person must look for. */
+const revealing = (unclear: Verified['letters']): View => {
+  const [first] = unclear;
+  if (first === undefined) return [];
+  return [
+    {
+      lead: 'To see what to look for',
+      command: `letters show ${first.id.slice(0, 8)} --reveal --reason "a look at the platform"`,
+    },
+    revealForm(unclear.map(({ id }) => id)),
+  ];
+};
+
+export const maxRevealed = 20;
+
+/** Reveals the oldest of these letters together, for one reason. */
+export const revealForm = (ids: readonly string[]): Form => ({
+  ...{ action: '/uncertain/reveal', fields: [{ reason: 'required' }] },
+  hidden: { id: ids.slice(0, maxRevealed), kind: undecidedKinds },
+  summary:
+    ids.length > maxRevealed
+      ? `Reveal the oldest ${maxRevealed} to decide`
+      : `Reveal ${countOf(ids.length, 'letter')} to decide`,
+  buttons: [{ text: 'Reveal' }],
+});
 
 /** All that is needed to decide on letters: what to look for, and what each is about. `reason`: why they were revealed. */
 export const revealedView = (letters: readonly LetterDetails[], reason: string): View => [

@@ -16,9 +16,17 @@ export type Note = { tone: Tone; text: string; command?: string; to?: string };
 
 /**
  * `to`: the console's screen with details. `code`: a name as it is typed. `badge`: one of a few states or kinds. `isWhole`: in the last
- * column of a table, it is wrapped where others are cut.
+ * column of a table, it is wrapped where others are cut. `isApart`: where it is cut, it stays different from the others of its column.
  */
-export type Words = { text: string; tone?: Tone; to?: string; code?: true; badge?: true; isWhole?: true };
+export type Words = {
+  text: string;
+  tone?: Tone;
+  to?: string;
+  code?: true;
+  badge?: true;
+  isWhole?: true;
+  isApart?: true;
+};
 
 export type Piece = string | number | undefined | Words;
 
@@ -35,7 +43,18 @@ export type Field =
   | { reason: 'required' | 'optional'; value?: string | undefined }
   | { checkbox: string; label: string; isChecked?: boolean; isRequired?: boolean }
   | { field: string; label: string; value?: string | number | undefined; hint?: string }
-  | { choice: string; label: string; options: readonly string[]; none?: string; chosen?: readonly string[] };
+  | { choice: string; label: string; options: readonly string[]; none?: string; chosen?: readonly string[] }
+  | FieldOfMessage;
+
+/** A field of a message that may be changed or removed. `now`: what it holds, if that is shown. */
+export type FieldOfMessage = {
+  path: string;
+  options: readonly string[];
+  typed?: string | undefined;
+  isRemoved?: boolean;
+  now?: string | undefined;
+  problem?: string | undefined;
+};
 
 /** Only the console shows it. */
 export type Form = {

@@ -40,6 +40,8 @@ export const wokenNotes = ({ woken, taken, failed, left }: Omit<Woken, 'plan'>):
   const messages = (count: number) => countOf(count, 'message was', 'messages were');
   return [
     woken > 0 && { tone: 'good', text: `${messages(woken)} woken: their functions take them now.` },
+    woken > 0 && { lead: 'To see which wait again', command: 'waiting' },
+    woken > 0 && { links: [{ text: 'What waits now', to: '/waiting' }] },
     taken > 0 && { tone: 'plain', text: `${messages(taken)} already taken by their functions.` },
     failed.length > 0 && {
       tone: 'bad',
@@ -73,13 +75,14 @@ export const waitingView = ({ groups, messages, matching }: Waiting, name: strin
       more: `The ${numberOf(messages.length)} that have waited longest, of ${numberOf(matching)}`,
     },
     ...remarksOn(groups).map((each) => text(each)),
+    { tone: 'quiet', text: 'Messages that only wait for their turn to call the platform are not listed.' },
     { lead: 'All of one', command: `trace ${first.id.slice(0, 8)}` },
     ...wakeCommands(groups),
   ];
 };
 
 /** Waking can help only if a person can remove the cause, and if the queue hides some of the messages until their next try. */
-const canBeWoken = ({ kind, nextMs }: Pick<WaitingGroup, 'kind' | 'nextMs'>): boolean =>
+export const canBeWoken = ({ kind, nextMs }: Pick<WaitingGroup, 'kind' | 'nextMs'>): boolean =>
   dispositions[kind as FailureKind] === 'wait' && nextMs !== undefined;
 
 /** The commands for each kind of cause, the largest cause first. */
@@ -140,6 +143,6 @@ export const wakePlanView = (plan: Pick<WakePlan, 'messages' | 'groups' | 'due'>
   part(waitingGroupTable(plan.groups, { isPlan: true })),
   plan.due > 0 && {
     tone: 'plain',
-    text: `${countOf(plan.due, 'more message is', 'more messages are')} due already, and left alone.`,
+    text: `${numberOf(plan.due)} that ${plan.due === 1 ? 'matches is' : 'match are'} due already, and left alone.`,
   },
 ];

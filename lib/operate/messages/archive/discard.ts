@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { chunksOf } from '../../../runtime/aws/parallel.ts';
+import { actorOf } from '../../stage/actor.ts';
 import { type Audit, archive } from '../../stage/audit.ts';
 import type { Target } from '../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
@@ -57,6 +58,7 @@ export const discardLetters = async (
   const failed: Discarded['failed'] = [];
   const archives: string[] = [];
   const desk = deskOf(target);
+  const by = await actorOf(target);
 
   const discard = async (chunk: Letter[], { lease }: Session, key: string): Promise<void> => {
     const current = chunk.filter(({ sqsId }) => lease.isCurrent(sqsId));
@@ -69,7 +71,7 @@ export const discardLetters = async (
       else failed.push({ id: letter.id, reason: why });
     }
     discarded.push(...gone.map(({ id }) => id));
-    await endRecords(desk, gone, () => ({ state: 'discarded', by: target.who, why: reason }));
+    await endRecords(desk, gone, () => ({ state: 'discarded', by, why: reason }));
     onDiscarded?.(discarded.length, letters.length);
   };
 

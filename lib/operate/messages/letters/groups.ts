@@ -53,19 +53,26 @@ export const causesAmong = (records: readonly DeskRecord[]): CauseOf => {
   };
   const found = new Map<DeskRecord, Cause>();
   const named = new Map<string, Cause>();
-  for (const [scope, each] of Map.groupBy(records, scopeOf)) {
+  const alike = [...Map.groupBy(records, toldBy).values()].flatMap((each) => {
+    const [record] = each;
+    return record === undefined ? [] : { scope: scopeOf(record), plain: plainOf(textOf(record)), each };
+  });
+  for (const [scope, some] of Map.groupBy(alike, (each) => each.scope)) {
     const other = { id: idOf(scope), isOther: true };
-    const plain = each.map((record) => plainOf(textOf(record)));
-    const causes = causesIn(new Set(plain));
-    for (const [at, record] of each.entries()) {
-      const key = `${scope}\n${causes.get(plain[at] ?? '')}`;
+    const causes = causesIn(new Set(some.map(({ plain }) => plain)));
+    for (const { plain, each } of some) {
+      const key = `${scope}\n${causes.get(plain)}`;
       const cause = named.get(key) ?? (named.size < maxGroups ? { id: idOf(key), isOther: false } : other);
       if (!cause.isOther) named.set(key, cause);
-      found.set(record, cause);
+      for (const record of each) found.set(record, cause);
     }
   }
   return (record) => found.get(record) ?? { id: idOf(scopeOf(record)), isOther: true };
 };
+
+/** Equal for records that have the same cause whatever the others say: of very many, few differ. */
+const toldBy = ({ function: name, kind, status, remedy, error, words }: DeskRecord): string =>
+  [name, kind, status, isOfSecret({ kind }) ? remedy : '', error, words].join('\n');
 
 /** Groups records by cause; the largest group comes first. */
 export const groupsOf = <Of extends DeskRecord>(
@@ -129,6 +136,7 @@ const count = (group: Group, record: DeskRecord): void => {
     words !== undefined &&
     !isOfSecret(record) &&
     group.words.length < maxWords &&
+    !group.words.includes(words) &&
     group.words.every((each) => numberless(each) !== numberless(words));
   if (isNew) group.words.push(words);
   const grant = kind === 'missing-scope' ? required : secret;

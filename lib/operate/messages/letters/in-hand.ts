@@ -26,13 +26,19 @@ export type InHand<Of extends { id: string }> = {
 /** How long to wait for letters that somebody else has leased, in milliseconds. */
 const patienceMs = 15_000;
 
+type Wanted<Of> = ReadOptions & {
+  letters: readonly Of[];
+  /** Ends the search after this many letters of the queue. Default: all are searched, and awaited if somebody else has leased them. */
+  atMost?: number;
+};
+
 /**
  * Receives the selected letters and works on them; those that remain at the end are given back. Other letters are given back as soon
  * as the selected ones are found. `backLater`: how many letters others see only when their lease ends.
  */
 export const withLetters = async <Result extends object, Of extends { id: string }>(
   target: Target,
-  { letters: wanted, signal, onProgress }: ReadOptions & { letters: readonly Of[] },
+  { letters: wanted, atMost = Number.POSITIVE_INFINITY, signal, onProgress }: Wanted<Of>,
   work: (inHand: InHand<Of>) => Promise<Result>,
 ): Promise<Result & { backLater: number }> => {
   const session = await openSession(target);
@@ -44,6 +50,7 @@ export const withLetters = async <Result extends object, Of extends { id: string
 
   const sweep = async (): Promise<void> => {
     for await (const letter of session.letters({ signal })) {
+      if (session.summary().seen > atMost) return;
       const id = byId.has(letter.sqsId) ? letter.sqsId : letter.id;
       if (!byId.has(id)) continue;
       const [known, same] = [found.get(id), sameness(letter)];
@@ -60,7 +67,8 @@ export const withLetters = async <Result extends object, Of extends { id: string
     while (byId.size > 0) {
       await sweep();
       await session.lease.giveBack([...found.values()].flatMap(({ sqsId, copies }) => [sqsId, ...copies]));
-      const isOver = found.size === byId.size || session.summary().hidden === 0 || signal.aborted;
+      const { hidden, seen } = session.summary();
+      const isOver = found.size === byId.size || hidden === 0 || seen > atMost || signal.aborted;
       if (isOver || Date.now() - startedMs > patienceMs) return;
       await sleep(500, undefined, { signal }).catch(() => {});
     }

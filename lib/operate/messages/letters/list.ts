@@ -5,6 +5,7 @@ import { awsTroubleIn, errorName } from '../../../runtime/aws/error.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { readAuditLog } from '../../stage/audit-log.ts';
 import { RefusedError, UsageError } from '../../stage/command-errors.ts';
+import { needsRole } from '../../stage/roles.ts';
 import type { Target } from '../../stage/target.ts';
 import { type Filter, matches } from './filter.ts';
 import { type CauseOf, causesAmong, type Group, groupsOf } from './groups.ts';
@@ -92,7 +93,7 @@ const refusedReading = (error: unknown): never => {
   if (trouble === undefined || !/ResourceNotFound|AccessDenied|Throughput|Throttling/.test(errorName(error)))
     throw error;
   throw new RefusedError(
-    `The lists of letters and of what waits cannot be read: ${trouble.message}. Nothing is lost: letters stay in the queue, and messages are still handled.`,
+    `The lists of letters and of what waits cannot be read: ${trouble.message}. ${/AccessDenied/.test(errorName(error)) ? `${needsRole('reader')} ` : ''}Nothing is lost: letters stay in the queue, and messages are still handled.`,
   );
 };
 

@@ -19,6 +19,8 @@ export type Plan = Pick<Selection, 'listed' | 'queued' | 'limitReached'> & {
   unknownSource: number;
   /** Letters to send that were replayed five times or more. */
   replayedOften: number;
+  /** Invalid letters to send whose messages were not read: each is checked before it is sent. */
+  unchecked: number;
 };
 
 export type PlannedGroup = GroupCause & Pick<Group, 'letters' | 'remedy'>;
@@ -31,12 +33,13 @@ export const functionsIn = ({ send }: Pick<Plan, 'send'>): string[] => [
 export type PlanOptions = {
   preflight: Preflight;
   includeUncertain: boolean;
+  isUnchecked(letter: Selected): boolean;
 };
 
 /** Decides on each letter. Returns the plan and the letters to send. */
 export const planReplay = (
   selection: Selection,
-  { preflight, includeUncertain }: PlanOptions,
+  { preflight, includeUncertain, isUnchecked }: PlanOptions,
 ): { plan: Plan; toSend: Selected[] } => {
   const toSend: Selected[] = [];
   const uncertain: Selected[] = [];
@@ -68,6 +71,7 @@ export const planReplay = (
     uncertain: grouped(uncertain),
     unknownSource,
     replayedOften: toSend.filter(({ record }) => record.replays >= replayedOften).length,
+    unchecked: toSend.filter(isUnchecked).length,
   };
   return { plan, toSend };
 };

@@ -23,6 +23,8 @@ export type ReplayOptions = RunOptions & {
   /** Asks the platform first which letters cannot succeed yet. */
   probe: boolean;
   reason?: string | undefined;
+  /** How many letters of the queue are read at most, to find invalid ones for the plan. */
+  lookAtMost?: number;
 };
 
 export type ReplayHooks = RunHooks &
@@ -58,10 +60,11 @@ export const replayLetters = async (
   const probed = options.probe ? target : { ...target, platform: async () => undefined };
   const [{ preflight: probe, report }, refused] = await Promise.all([
     runPreflight(probed, selection),
-    stillInvalidAmong(target, selection.letters, hooks),
+    isStillInvalid(target, selection.letters, { ...hooks, atMost: options.lookAtMost ?? maxLooked }),
   ]);
-  const preflight = (letter: Selected) => (refused.has(letter) ? refusedBecause(letter) : probe(letter));
-  const { plan, toSend } = planReplay(selection, { ...options, preflight });
+  const preflight = (letter: Selected) => (refused.get(letter) ? refusedBecause(letter) : probe(letter));
+  const isUnchecked = (letter: Selected) => letter.record.kind === 'invalid' && !refused.has(letter);
+  const { plan, toSend } = planReplay(selection, { ...options, preflight, isUnchecked });
   const confirmed = await hooks.confirm(plan, report);
   if (options.dryRun) return { plan, report, ended: 'planned' };
   if (toSend.length === 0) return { plan, report, ended: 'nothing' };
@@ -101,18 +104,21 @@ const refusedBecause = ({ group: { remedy } }: Selected) => ({
   ...{ why: 'their functions would still refuse their messages', todo: remedy },
 });
 
-/** The invalid letters that would be refused again. What cannot be received is checked when it is sent. */
-const stillInvalidAmong = async (
+/** SQS finds no letter by its id: of very many, those of a kind cannot be read without reading all. */
+const maxLooked = 2_000;
+
+/** Whether invalid letters would be refused again. Those that are not received, or not within `atMost`, are checked when they are sent. */
+const isStillInvalid = async (
   target: Target,
   letters: readonly Selected[],
-  options: ReadOptions,
-): Promise<Set<Selected>> => {
-  const refused = new Set<Selected>();
+  options: ReadOptions & { atMost: number },
+): Promise<Map<Selected, boolean>> => {
+  const refused = new Map<Selected, boolean>();
   const invalid = letters.filter(({ record }) => record.kind === 'invalid');
   if (invalid.length > 0)
     await withLetters(target, { ...options, letters: invalid }, async (inHand) => {
       for (const letter of inHand.letters)
-        if ((await problemWith(await inHand.read(letter))) !== undefined) refused.add(letter);
+        refused.set(letter, (await problemWith(await inHand.read(letter))) !== undefined);
       return {};
     });
   return refused;

@@ -9,7 +9,7 @@ import { type Deed, historyIn, withDeed } from '../../../delivery/letters/histor
 import { needsDecision } from '../../../message/failure.ts';
 import { maxMessageBytes, type Outgoing, withoutRefused } from '../../../message/sqs-limits.ts';
 import { sendAll } from '../../../runtime/aws/sqs.ts';
-import type { Target } from '../../stage/target.ts';
+import { actorOf } from '../../stage/actor.ts';
 import type { Letter } from '../letters/letter.ts';
 import { deskOf, endRecords } from '../letters/list.ts';
 import type { Session } from '../letters/session.ts';
@@ -36,6 +36,7 @@ export const sendAndDelete = async (
   letters: readonly { letter: Letter; sending: Sending }[],
 ): Promise<SendOutcome> => {
   const { target, queue, lease } = session;
+  const by = await actorOf(target);
   const failed: SendOutcome['failed'] = new Map();
   const sent: SendOutcome['sent'] = new Map();
   for (const [url, each] of Map.groupBy(letters, ({ letter }) => letter.queueUrl)) {
@@ -43,9 +44,7 @@ export const sendAndDelete = async (
     for (const one of each) if (!current.includes(one)) failed.set(one.letter.id, leaseEnded);
     if (url === undefined) for (const { letter } of each) failed.set(letter.id, 'it has no queue');
     if (url === undefined) continue;
-    const outgoing = current.map(({ letter, sending }) =>
-      messageFor(letter, deedOf(letter, sending, target)),
-    );
+    const outgoing = current.map(({ letter, sending }) => messageFor(letter, deedOf(letter, sending, by)));
     const { failures, messageIds } = await sendAll({ sqs: queue.sqs, url }, outgoing);
     for (const [at, { letter }] of current.entries()) {
       const reason = failures.get(at);
@@ -67,13 +66,13 @@ export const sendAndDelete = async (
     gone.map(({ letter }) => letter),
     ({ id }) => ({
       state: ending.get(id)?.original === undefined ? 'replayed' : 'edited',
-      ...{ by: target.who, why: ending.get(id)?.why, as: sent.get(id) },
+      ...{ by, why: ending.get(id)?.why, as: sent.get(id) },
     }),
   );
   return { sent, failed, undeleted: stay.map(({ letter }) => letter.id) };
 };
 
-const deedOf = (letter: Letter, { why, original }: Sending, { who: by }: Target): Deed => ({
+const deedOf = (letter: Letter, { why, original }: Sending, by: string): Deed => ({
   what: original === undefined ? 'replayed' : 'edited',
   ...{ at: new Date().toISOString(), by, why, letter: letter.id, kind: letter.kind, original },
 });

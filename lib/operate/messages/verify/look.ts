@@ -38,12 +38,12 @@ export const whyNotLookedUp = (
   integration: Integration<unknown> | undefined,
 ): string | undefined => {
   if (kind === 'outdated')
-    return 'the platform may hold something newer: compare it with the letter’s message. Replay the letter only if the platform has something older or nothing. If not, discard it';
+    return 'the platform may hold something newer: compare it with this message. Replay the letter only if the platform has something older or nothing. If not, discard it';
   if (integration === undefined) return 'its function is not one of this deployment';
   if (integration.verify === undefined)
     return 'looking it up does not decide this: the letter says what to do';
   if (integration.verify.look === undefined)
-    return 'no call of the platform shows it: look for it on the platform yourself (the revealed letter shows for what)';
+    return 'no call of the platform shows it: look for it on the platform yourself. The revealed message shows what to look for';
   return undefined;
 };
 

@@ -80,8 +80,9 @@ export const listWaiting = async (
   target: Target,
   { filter, limit = Number.POSITIVE_INFINITY }: { filter: Filter; limit?: number | undefined },
   { signal }: { signal: AbortSignal },
-): Promise<Waiting> => {
-  const records = await findWaiting(target, filter, signal);
+): Promise<Waiting> => waitingAmong(await findWaiting(target, filter, signal), limit);
+
+export const waitingAmong = (records: readonly DeskRecord[], limit: number): Waiting => {
   const nowMs = Date.now();
   return {
     groups: waitingGroups(records, nowMs),

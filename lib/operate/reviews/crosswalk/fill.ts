@@ -26,8 +26,10 @@ export const startFill = async (
   { reason, audit, ...request }: FillOptions,
 ): Promise<string> => {
   const id = `fill-${randomUUID()}`;
-  const entry = { command: 'crosswalk fill', reason, filter: { id, ...request }, done: 'started' };
-  await audited(audit, entry, () => startExecution(target, { of: 'crosswalk-fill', name: id }, request));
+  const entry = { reason, filter: { id, ...request }, done: 'started' };
+  await audited(audit, { command: 'crosswalk fill', ...entry }, () =>
+    startExecution(target, { of: 'crosswalk-fill', name: id }, request),
+  );
   return id;
 };
 

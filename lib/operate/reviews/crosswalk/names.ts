@@ -135,8 +135,10 @@ export const acceptMove = async (
     );
   if (!(await confirm(moved))) return undefined;
   const { ids, was = [] } = moved;
-  const entry = { command: 'crosswalk accept', reason, counts: { planned: 1 }, filter: { code, ids, was } };
-  await audited(audit, { ...entry, done: 'accepted' }, () => tableOf(target).accept(code, { ids, was }));
+  const entry = { reason, counts: { planned: 1 }, filter: { code, ids, was }, done: 'accepted' };
+  await audited(audit, { command: 'crosswalk accept', ...entry }, () =>
+    tableOf(target).accept(code, { ids, was }),
+  );
   return { ...moved, accepted: true };
 };
 

@@ -1,4 +1,5 @@
 import { acceptedPrefix, newRunId } from '../../../scheduled/reconcile/record.ts';
+import { actorOf } from '../../stage/actor.ts';
 import type { Audit } from '../../stage/audit.ts';
 import type { Target } from '../../stage/target.ts';
 import { reviewBucketOf } from '../bucket.ts';
@@ -24,12 +25,13 @@ export const acceptFindings = async (
   const { run, findings } = chosen;
   const count = findings.length;
   const entry = {
-    ...{ command: 'reconcile accept', filter: { run, of: choice.of }, reason, done: 'accepted', count },
+    ...{ command: 'reconcile accept' as const, done: 'accepted', count },
+    ...{ filter: { run, of: choice.of }, reason },
     ...{ counts: { findings: count }, letters: messagesOf(findings) },
   };
   await audited(audit, entry, async () => {
     const { writeJson } = await reviewBucketOf(target);
-    const decision = decisionOn(findings, { by: target.who, why: reason });
+    const decision = decisionOn(findings, { by: await actorOf(target), why: reason });
     await writeJson(`${acceptedPrefix}${newRunId()}.json`, decision);
   });
   return chosen;

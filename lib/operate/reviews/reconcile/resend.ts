@@ -11,6 +11,7 @@ import {
   resendResultSchema,
 } from '../../../scheduled/reconcile/record.ts';
 import { readListing } from '../../messages/letters/list.ts';
+import { actorOf } from '../../stage/actor.ts';
 import type { Audit } from '../../stage/audit.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
@@ -100,7 +101,7 @@ export const resendFindings = async (target: Target, options: ResendOptions): Pr
   let isAsked = false;
   let told: ResendResult | undefined;
   try {
-    await bucket.writeJson(resendKey(id), decisionOn(findings, { by: target.who, why: reason }));
+    await bucket.writeJson(resendKey(id), decisionOn(findings, { by: await actorOf(target), why: reason }));
     await startExecution(target, execution, { resend: id });
     isAsked = true;
     const key = resendResultKey(id);

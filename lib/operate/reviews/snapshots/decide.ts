@@ -1,5 +1,6 @@
 import { errorName } from '../../../runtime/aws/error.ts';
 import type { Decision, SnapshotRecord } from '../../../sources/snapshots/state/record.ts';
+import { actorOf } from '../../stage/actor.ts';
 import type { Audit } from '../../stage/audit.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import { lambdaOf } from '../../stage/lambda-client.ts';
@@ -43,14 +44,14 @@ export const decideSnapshot = async (
 
   const { created, updated, removed } = snapshot.counts;
   const { end } = await audit.begin({
-    ...{ command: `snapshots ${verbOf[decision]}`, filter: { snapshot: id }, reason },
+    ...{ command: `snapshots ${verbOf[decision]}` as const, filter: { snapshot: id }, reason },
     counts: { created, updated, removed },
   });
   let isSent = false;
   try {
     const at = new Date().toISOString();
     isSent = await answer(target, callbackId, {
-      ...{ by: target.who, at, decision },
+      ...{ by: await actorOf(target), at, decision },
       ...(reason !== undefined && { reason }),
     });
   } finally {

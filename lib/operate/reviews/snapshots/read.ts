@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { subjectIn } from '../../../delivery/letters/subject.ts';
 import { jsonIn } from '../../../message/json.ts';
+import { unlessError } from '../../../runtime/aws/error.ts';
 import { fileNameOf, isTable, snapshotsPrefix } from '../../../sources/snapshots/request.ts';
 import {
   acceptedKeyOf,
@@ -36,6 +37,8 @@ export type RefusedRow = { file: string; line: string; column: string; problem: 
 export type ProposedSnapshot = SnapshotRecord & {
   /** Whom it would remove from where, by the SIS' names, as in `s1234567 · MATH-101`: the first ones, if it waits for approval. */
   removed: string[];
+  /** They cannot be shown, as the caller may not read the changes: they have the content of messages. */
+  isHidden?: true;
 };
 
 export type ShownSnapshot = ProposedSnapshot & {
@@ -137,8 +140,12 @@ const maxSearched = 500_000;
 /** Adds a sample of the removals that wait for approval. */
 export const withRemoved = async (target: Target, record: SnapshotRecord): Promise<ProposedSnapshot> => {
   const isOpen = record.state === 'waiting-for-approval' && record.counts.removed > 0;
-  const body = isOpen ? await (await reviewBucketOf(target)).openIfAny(changesKey(record.id)) : undefined;
-  return { ...record, removed: body ? await removedIn(body) : [] };
+  if (!isOpen) return { ...record, removed: [] };
+  const { openIfAny } = await reviewBucketOf(target);
+  const open = async () => ({ body: await openIfAny(changesKey(record.id)) });
+  const opened = await unlessError(/^AccessDenied$/, open);
+  if (opened === undefined) return { ...record, removed: [], isHidden: true };
+  return { ...record, removed: opened.body ? await removedIn(opened.body) : [] };
 };
 
 const removedIn = async (body: Readable): Promise<string[]> => {

@@ -13,6 +13,8 @@ export type ConnectionReport = {
   reachable: boolean;
   /** For reading. Undefined: unknown, because the platform or Secrets Manager does not answer. */
   credentialAccepted: boolean | undefined;
+  /** It was not tried, because the caller may not read it. */
+  isCredentialForbidden?: boolean;
   /** Since when the service's secret holds its credential; undefined: unknown. */
   credentialSinceMs?: number | undefined;
   /** For changes, which a probe must not try: what the functions met, by the ledger. Undefined: there is no ledger. */
@@ -45,19 +47,28 @@ const versionsElsewhere = 'Check whether the platform lists its versions at anot
 
 export const connectionOperations = [getVersions, getWhoAmI];
 
-/** Reads the service's credential, and asks the platform for its user and its versions. */
-export const checkConnection = async (connection: Connection): Promise<ConnectionReport> => {
+/**
+ * Reads the service's credential, and asks the platform for its user and its versions. `mayLackSecret`: the caller is a person, whose
+ * right to read the secret says nothing about that of the functions.
+ */
+export const checkConnection = async (
+  connection: Connection,
+  { mayLackSecret = false } = {},
+): Promise<ConnectionReport> => {
   const platform = connection.client.for({
     actor: undefined,
     operations: connectionOperations,
     signal: AbortSignal.timeout(30_000),
     onCall: () => {},
   });
-  const [listed, user, credential] = await Promise.all([
+  const reading = connection.serviceCredential();
+  const isCredentialForbidden = mayLackSecret && (await reading) === 'forbidden';
+  const [listed, user, read] = await Promise.all([
     settled(listVersions(platform)),
-    settled(whoAmI(platform)),
-    connection.serviceCredential(),
+    isCredentialForbidden ? untried : settled(whoAmI(platform)),
+    reading,
   ]);
+  const credential = read === 'forbidden' ? undefined : read;
   const changes = await changesOf(connection, credential?.sinceMs);
   const versions = Object.entries(connection.site.versions).map(([component, version]) => ({
     component,
@@ -72,6 +83,7 @@ export const checkConnection = async (connection: Connection): Promise<Connectio
     platform: connection.site.baseUrl,
     reachable: listed.value !== undefined || user.value !== undefined || answered(user.failure),
     credentialAccepted: accepted(user),
+    ...(isCredentialForbidden && { isCredentialForbidden }),
     credentialSinceMs: credential?.sinceMs,
     changes,
     waitingFor: waitFor(user.failure) ?? waitForChanges(changes),
@@ -204,6 +216,8 @@ const daysLeft = (
 };
 
 type Settled<Value> = { value?: Value; failure?: Failure };
+
+const untried: Settled<never> = {};
 
 const settled = async <Value>(promise: Promise<Value>): Promise<Settled<Value>> => {
   try {

@@ -17,6 +17,7 @@ import {
 import { createPace } from '../../../platform/client/pace/pace.ts';
 import { isTimestampOutOfRange } from '../../../platform/client/platform-error.ts';
 import { platformOptionsOf } from '../../../platform/client/platform-options.ts';
+import { errorName } from '../../../runtime/aws/error.ts';
 import { type Settings, settingsFrom } from '../../../runtime/aws/settings.ts';
 import { type Incident, readIncident } from '../../../runtime/telemetry/incidents.ts';
 import { UsageError } from '../command-errors.ts';
@@ -37,8 +38,10 @@ export type Connection = {
   /** Reads a secret below the prefix that is not a credential. */
   readSecret: ReadSecret;
   secretPrefix: string;
-  /** The service's credential, and since when its secret holds it; undefined: it cannot be read. */
-  serviceCredential(): Promise<{ credential: Credential; sinceMs: number | undefined } | undefined>;
+  /** The service's credential, and since when its secret holds it. `forbidden`: the caller may not read it; undefined: it cannot be read. */
+  serviceCredential(): Promise<
+    { credential: Credential; sinceMs: number | undefined } | 'forbidden' | undefined
+  >;
   /** Whether the functions' changes are refused for the service's credential; undefined: there is no ledger. */
   refusedChanges: (() => Promise<Incident | undefined>) | undefined;
 };
@@ -81,8 +84,8 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
         );
         const credential = credentialSchema.safeParse(jsonIn(secret?.text ?? '')).data;
         return credential && { credential, sinceMs: secret?.createdMs };
-      } catch {
-        return undefined;
+      } catch (error) {
+        return errorName(error) === 'AccessDeniedException' ? 'forbidden' : undefined;
       }
     },
   };

@@ -56,7 +56,7 @@ export const roleResources = (
     return [roleOf(each.name), role('lambda.amazonaws.com', { name: each.name, rights })];
   });
   const policies = Object.entries(people).map(([id, { may, rights }]): [string, Resource] => {
-    const PolicyDocument = document(statementsOf(options, rights, { key: [options.kmsKeyArn] }));
+    const PolicyDocument = document(statementsOf(options, rights, valuesOfPeople(options, declared)));
     return [id, { Type: 'AWS::IAM::ManagedPolicy', Properties: { Description: may, PolicyDocument } }];
   });
   return {
@@ -116,15 +116,19 @@ const takesSisIds = ({ data }: Integration<unknown>): boolean => {
 
 type Values = Record<string, readonly string[]>;
 
+const valuesOfPeople = (options: Options, all: Declared[]): Values => ({
+  key: [options.kmsKeyArn],
+  queues: all.flatMap(({ integration }) => (integration ? queueOf(integration.name) : [])),
+});
+
 const valuesOf = (options: Options, { name, integration }: Declared, all: Declared[]): Values => {
   const integrations = all.flatMap((each) => each.integration ?? []);
   const compared = integrations.filter(({ effect }) => effect);
   return {
-    ...{ name: [name], queue: [queueOf(name)], key: [options.kmsKeyArn] },
+    ...{ ...valuesOfPeople(options, all), name: [name], queue: [queueOf(name)] },
     signer: [integration?.actor ? 'users/*' : 'service-??????'],
     changes: integration?.changes ?? [],
     secrets: [integration?.secrets ?? ''],
-    queues: integrations.map((each) => queueOf(each.name)),
     comparedQueues: compared.map((each) => queueOf(each.name)),
     comparedChanges: [...new Set(compared.flatMap(({ changes }) => changes))],
   };

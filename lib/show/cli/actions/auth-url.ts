@@ -7,9 +7,10 @@ import type { CommandContext } from '../command-context.ts';
 type Given = { callback: string; returned?: string; appSecret: string; entryPath?: string };
 
 export const authUrl = async (
-  { target, audit, terminal, isJson, print, say, agreed, finish }: CommandContext,
+  { target, audit, terminal, isJson, print, say, agreed, finish, checkAudit }: CommandContext,
   { callback, returned, appSecret, entryPath }: Given,
 ): Promise<void> => {
+  await checkAudit();
   let entry: EntryProbe | undefined;
   let address: string | undefined;
   const stored = await authorizeUser(target, {

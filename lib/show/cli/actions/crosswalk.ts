@@ -31,16 +31,20 @@ export const accept = async (
   context: CommandContext,
   code: string,
   { reason }: { reason?: string },
-): Promise<void> => context.finish((await acceptCode(context, { code, reason })) !== undefined);
+): Promise<void> => {
+  await context.checkAudit();
+  context.finish((await acceptCode(context, { code, reason })) !== undefined);
+};
 
 const oneMinuteMs = 60_000;
 
 type GivenFill = { classlists?: boolean; acceptRemovals?: boolean; reason?: string; wait: number };
 
 export const fill = async (
-  { target, terminal, audit, signal, print, agreed, finish }: CommandContext,
+  { target, terminal, audit, signal, print, agreed, finish, checkAudit }: CommandContext,
   { classlists = false, acceptRemovals = false, reason, wait }: GivenFill,
 ): Promise<void> => {
+  await checkAudit();
   if (acceptRemovals && !(await agreed('Remove what the sources lack, however much it is?')))
     return finish(false);
   const id = await startFill(target, { classlists, acceptRemovals, reason, audit });

@@ -15,6 +15,7 @@ export const status = async (
 const changing =
   (verb: 'pause' | 'resume') =>
   async (context: CommandContext, functions: string[], { reason }: { reason?: string }): Promise<void> => {
+    await context.checkAudit();
     const changes = await changeDeliveries(context, verb, { functions, known: integrationNames(), reason });
     context.finish(changes.every(({ done }) => done));
   };

@@ -11,13 +11,14 @@ import { list, text, type View } from '../../views/view.ts';
 import type { CommandContext } from '../command-context.ts';
 
 export const publish = async (
-  { target, audit, terminal, signal, print, progress, finish }: CommandContext,
+  { target, audit, terminal, signal, print, progress, finish, checkAudit }: CommandContext,
   file: string,
   { dryRun = false, validOnly = false, bulk = false, wait, map, ...given }: Given,
 ): Promise<void> => {
   const integrations = await loadIntegrations();
   const mapping = map === undefined ? undefined : await openMapping(map, integrations);
   await using input = await openInput(file, terminal.stdin);
+  if (!dryRun) await checkAudit();
   // Checked before anything is sent: a deployment may have no such table.
   const desk = wait === undefined ? undefined : deskOf(target);
   const published = await publishMessages(target, {

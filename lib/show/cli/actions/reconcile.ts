@@ -43,9 +43,10 @@ export const show = async (
 };
 
 export const run = async (
-  { target, terminal, audit, signal, print, finish, progress }: CommandContext,
+  { target, terminal, audit, signal, print, finish, progress, checkAudit }: CommandContext,
   { nightly = false, wait }: { nightly?: boolean; wait: number | false },
 ): Promise<void> => {
+  await checkAudit();
   const id = await startRun(target, { nightly, audit });
   const shown = { lead: 'To see it', command: `reconcile show ${id}` };
   if (wait === false) return print({ id }, () => [text(`Run ${id} has started.`), shown]);
@@ -65,6 +66,7 @@ type Given = { reason: string; run?: string };
 
 export const accept = async (context: CommandContext, of: string[], given: Given): Promise<void> => {
   const { reason, run } = given;
+  await context.checkAudit();
   context.finish((await verbs.accept(context, { of, reason, run })) !== undefined);
 };
 
@@ -74,6 +76,7 @@ export const resend = async (
   { reason, run, wait }: Given & { wait: number },
 ): Promise<void> => {
   const options = { of, reason, run, patienceMs: wait * oneMinuteMs };
+  await context.checkAudit();
   const { plan, outcome, counts } = await verbs.resend(context, options);
   const isAllSent = counts?.sent === plan.findings.length && plan.withLetter.length === 0;
   context.finish(outcome === 'done' && isAllSent);

@@ -18,6 +18,7 @@ export const show = async ({ target, signal, print }: CommandContext, id: string
 const deciding =
   (decision: 'approved' | 'rejected') =>
   async (context: CommandContext, id: string, { reason }: { reason?: string }): Promise<void> => {
+    await context.checkAudit();
     const { outcome } = await decide(context, id, { decision, reason });
     context.finish(outcome !== 'not agreed');
   };

@@ -16,6 +16,7 @@ export const wake = async (
   { reason, limit, dryRun = false }: { reason?: string; limit?: number; dryRun?: boolean },
 ): Promise<void> => {
   const { filter } = context;
+  if (!dryRun) await context.checkAudit();
   const { plan, woken, failed, left } = await verbs.wake(context, { filter, limit, reason, dryRun });
   context.finish(dryRun ? plan.messages > 0 : woken > 0 && failed.length + left === 0);
 };

@@ -1,11 +1,12 @@
 import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
+import { howToGetRole, needsRole, type Role } from '../../../operate/stage/roles.ts';
 import { safeText } from '../../../runtime/privacy/log-text.ts';
 
 /** The command's options that may be the cause. */
 type Given = { profile?: string; region?: string; local?: boolean; stack?: string };
 
 /** Describes an error in a sentence for the user of the command. */
-export const errorSentence = (error: unknown, given: Given): string => {
+export const errorSentence = (error: unknown, given: Given, role?: Role): string => {
   if (!(error instanceof Error)) return `It failed: ${typeof error}`;
   if (error instanceof UsageError || error instanceof RefusedError) return error.message;
   const { name } = error;
@@ -23,7 +24,7 @@ export const errorSentence = (error: unknown, given: Given): string => {
   if (region !== undefined)
     return `${safeText(region)} is not an AWS region. Pass --region or set AWS_REGION, for example eu-west-1.`;
   if (/AccessDenied|NotAuthorized|AuthorizationError|Forbidden/i.test(name))
-    return `AWS does not allow you to do this: ${safeText(error.message)}`;
+    return `AWS does not allow you to do this: ${safeText(error.message)}\n${role === undefined ? roleTable : `${needsRole(role)} ${howToGetRole}`}`;
   if (/NonExistentQueue|QueueDoesNotExist/.test(name))
     return 'There is no such queue in this account and region. Check --stage, --region and --profile.';
   if (name === 'NoSuchBucket') return 'There is no such bucket. Check --bucket.';
@@ -32,6 +33,9 @@ export const errorSentence = (error: unknown, given: Given): string => {
   if ('$metadata' in error) return `AWS refused: ${name}: ${safeText(error.message)}`;
   return ofThisMachine(error, code);
 };
+
+/** Where it is written which role may do what. */
+const roleTable = 'Which role may do what is in lib/show/cli/README.md, under Roles.';
 
 /** Errors that this machine causes; all others are defects. */
 const ofThisMachine = (error: Error, code: string): string => {

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { stripVTControlCharacters } from 'node:util';
 
-/** `whole`: in the last column, cells are wrapped, not cut. */
-type Column = { title: string; right?: boolean; whole?: boolean };
+/** `whole`: in the last column, cells are wrapped, not cut. `apart`: different cells stay different when they are cut. */
+type Column = { title: string; right?: boolean; whole?: boolean; apart?: boolean };
 
 type Layout = { width: number; paint?: (text: string, at: { row: number; column: number }) => string };
 
@@ -26,6 +26,9 @@ export const tableOf = (
   }
   let limit = Math.min(room, Math.max(...widths));
   while (limit > 8 && widths.reduce((sum, each) => sum + Math.min(each, limit), 0) > room) limit -= 1;
+  const cuts = columns.map(({ apart }, at) =>
+    apart ? cutApart(new Set(rows.map((row) => row[at] ?? '')), limit) : new Map<string, string>(),
+  );
   const line = (row: string[], at: number): string => {
     if (!isWrapped || at < 0) return lineOf(row, at);
     const indent = ' '.repeat(
@@ -38,7 +41,8 @@ export const tableOf = (
     columns
       .map(({ right }, column) => {
         const isLast = isWrapped && column === columns.length - 1;
-        const text = isLast ? (row[column] ?? '') : truncated(row[column] ?? '', limit);
+        const whole = row[column] ?? '';
+        const text = isLast ? whole : (cuts[column]?.get(whole) ?? truncated(whole, limit));
         const left = ' '.repeat(Math.max(0, Math.min(widths[column] ?? 0, limit) - widthOf(text)));
         const painted = at < 0 || paint === undefined ? text : paint(text, { row: at, column });
         return right ? left + painted : painted + left;
@@ -78,6 +82,27 @@ export const truncated = (text: string, room: number): string => {
     start += segment;
   }
   return `${start}…`;
+};
+
+/** Texts that would be cut to the same begin with the word in which they differ. */
+const cutApart = (texts: ReadonlySet<string>, room: number): Map<string, string> => {
+  const cuts = new Map<string, string>();
+  for (const [cut, alike] of Map.groupBy(texts, (text) => truncated(text, room))) {
+    const same = alike.length < 2 ? 0 : sameWords(alike);
+    if (same === 0) for (const text of alike) cuts.set(text, cut);
+    else
+      for (const [rest, told] of cutApart(new Set(alike.map((text) => text.slice(same))), room - 1))
+        for (const text of alike) if (text.slice(same) === rest) cuts.set(text, `…${told}`);
+  }
+  return cuts;
+};
+
+/** The length of the words with which all of them begin. */
+const sameWords = ([first = '', ...others]: readonly string[]): number => {
+  let same = first.length;
+  for (const each of others)
+    while (!each.startsWith(first.slice(0, same))) same = same < 2 ? 0 : first.lastIndexOf(' ', same - 2) + 1;
+  return same;
 };
 
 /** Wraps a text between words; all lines but the first are indented. A command to type is not broken. */

@@ -123,6 +123,8 @@ const isRight = (cell: Cell): boolean =>
 
 const isWhole = (cell: Cell): boolean => typeof cell === 'object' && 'isWhole' in cell;
 
+const isApart = (cell: Cell): boolean => typeof cell === 'object' && 'isApart' in cell;
+
 const cellText = (cell: Cell): string => {
   if (typeof cell !== 'object') return textOf(cell);
   if (isList(cell)) return cell.map(textOf).join(' ');
@@ -139,7 +141,10 @@ const tableLines = ({ titles, rows }: Table, terminal: Shown): string[] => {
   const columns = titles.flatMap((title, at) => {
     const cells = rows.map((row) => row.cells[at]);
     if (cells.some(isForConsole)) return [];
-    return { title: textOf(title), right: cells.some(isRight), whole: cells.some(isWhole), cells };
+    return {
+      ...{ title: textOf(title), right: cells.some(isRight), cells },
+      ...{ whole: cells.some(isWhole), apart: cells.some(isApart) },
+    };
   });
   const texts = rows.map((_, row) => columns.map(({ cells }) => cellText(cells[row])));
   const [header = '', ...lines] = tableOf(columns, texts, {

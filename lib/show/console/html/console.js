@@ -190,8 +190,9 @@ const load = async (element) => {
   element.setAttribute('aria-busy', 'true');
   const told = await ask(element.dataset.load);
   const part = told && partOf(told.text);
-  if (part) element.replaceWith(part);
-  else element.removeAttribute('aria-busy');
+  if (!part) return element.removeAttribute('aria-busy');
+  element.replaceWith(part);
+  if (document.activeElement === document.body) part.querySelector('[autofocus]')?.focus();
 };
 
 /** A tick chooses the ticked letters; without one, nothing is chosen. */

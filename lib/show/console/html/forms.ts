@@ -1,5 +1,5 @@
-import type { Field, Form } from '../../views/view.ts';
-import { type Html, html } from './html.ts';
+import type { Field, FieldOfMessage, Form } from '../../views/view.ts';
+import { type Html, html, said } from './html.ts';
 
 export type Fields = Record<string, string | readonly string[]>;
 
@@ -37,9 +37,22 @@ export const choice = (
 export const fieldOf = (field: Field): Html => {
   if ('reason' in field) return reasonField(field.reason === 'required', field.value);
   if ('checkbox' in field) return checkbox(field.checkbox, field.label, field);
+  if ('path' in field) return fieldOfMessage(field);
   return 'choice' in field
     ? choice(field.choice, field.label, field)
     : textField(field.field, field.label, field);
+};
+
+const fieldOfMessage = ({ path, options, typed = '', isRemoved, now, problem }: FieldOfMessage): Html => {
+  const name = `set:${path}`;
+  const input =
+    options.length > 0
+      ? choice(name, path, { options, none: 'stays', chosen: [typed] })
+      : textField(name, path, { value: typed });
+  return html`<div class="field">${input}
+<label class="check"><input type="checkbox" name="unset:${path}" value="yes" aria-label="Remove ${path}"${isRemoved ? html` checked` : ''}> remove</label>${
+    now === undefined ? '' : html` <span class="quiet">now: ${said(now)}</span>`
+  }${problem === undefined ? '' : html` <span class="problem">${said(problem)}</span>`}</div>`;
 };
 
 export const formOf = ({ summary, ...form }: Form): Html =>

@@ -1,101 +1,162 @@
 import { eventIn } from '../../../message/envelope.ts';
 import { type Change, changed } from '../../../operate/messages/edit/change.ts';
-import { type LetterDetails, showLetter } from '../../../operate/messages/letters/show.ts';
+import { showLetter } from '../../../operate/messages/letters/show.ts';
 import { runDefaults } from '../../../operate/messages/replay/run-defaults.ts';
 import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
-import { type Column, type Columns, columnsOf, typed } from '../../../sources/mapping/columns.ts';
+import { maskedBody } from '../../../runtime/privacy/shown-message.ts';
+import { type Columns, columnsOf, typed } from '../../../sources/mapping/columns.ts';
+import type { Answer, Operator } from '../../verbs/operator.ts';
 import { edit } from '../../verbs/send.ts';
 import { countOf } from '../../views/amounts.ts';
 import { becameOf, groupTable, matchText } from '../../views/letters.ts';
-import { text } from '../../views/view.ts';
+import { type FieldOfMessage, text, type View } from '../../views/view.ts';
 import {
   addScreen,
   addVerb,
+  type Chosen,
   chosenFrom,
   type Desk,
-  filterFrom,
   formOf,
   htmlOf,
   reasonIn,
   render,
   runOn,
 } from '../desk.ts';
-import { checkbox, choice, hiddenFields, reasonField, textField } from '../html/forms.ts';
-import { type Html, html, said } from '../html/html.ts';
+import { checkbox, fieldOf, hiddenFields, reasonField } from '../html/forms.ts';
+import { type Html, html } from '../html/html.ts';
 import { lookedText } from './replay.ts';
 
 export const addEdit = (desk: Desk): void => {
   const { target, audit, runs, integrations, readOnly } = desk;
-  const fieldsOf = (name: string): Columns => {
+  const columnsFor = (name: string): Columns => {
     const integration = integrations.get(name);
     // Fields whose names come from the platform cannot be listed.
     return new Map(integration && [...columnsOf(integration)].filter(([path]) => !path.endsWith('.*')));
   };
 
-  /** `revealed`: why the values of a single letter are revealed. */
-  const screenOf = async (
-    query: URLSearchParams,
-    revealed?: { reason: string; signal: AbortSignal },
-  ): Promise<Html> => {
-    const { letters, groups, count, given, filter } = await chosenFrom(desk, query);
-    const [name = '', ...others] = new Set(groups.map((group) => group.function));
-    const fields = others.length === 0 ? fieldsOf(name) : new Map<string, Column>();
-    const [id] = letters.length === 1 ? letters.map(({ message }) => message) : [];
-    const values =
-      id === undefined || revealed === undefined
-        ? undefined
-        : valuesOf(await showLetter(target, { id, reveal: true, audit, ...revealed }));
-    const isHidden = id !== undefined && values === undefined;
-    const path = `/letters/${encodeURIComponent(id ?? '')}/message`;
-    const later = { later: 'Show the message without personal data', to: path };
-    const problems = problemsIn(groups.map(({ error }) => error));
-    const form = html`${isHidden ? htmlOf(desk, [later]) : ''}<form method="post" action="/edit" class="fields" tabindex="-1" autofocus aria-label="Edit">${hiddenFields({ ...given, function: name })}
+  /** `message`: that of a single letter, for the values that its fields hold; `revealed`: why they are shown. */
+  const formFor = (
+    { groups, count, given }: Pick<Chosen, 'groups' | 'count' | 'given'>,
+    { message, revealed }: { message?: unknown; revealed?: string } = {},
+  ): Html => {
+    const name = groups[0]?.function ?? '';
+    const told = { message, problems: groups.map(({ error }) => error) };
+    const hides = message !== undefined && revealed === undefined;
+    return html`<form method="post" action="/edit" class="fields" tabindex="-1" autofocus aria-label="Edit">${hiddenFields({ ...given, function: name })}
 <p>A field that you leave empty stays as it is. Before anything is sent, you see the changes.</p>
-<fieldset><legend>Fields of ${name}</legend>${[...fields].map(([path, column]) => fieldOf(path, column, { value: values?.(path), problem: problems(path) }))}</fieldset>
-${reasonField(true, revealed?.reason)}${checkbox('includeUncertain', lookedText)}<button>Show the difference in ${countOf(count, 'letter')}</button>${isHidden ? html` <button formaction="/edit/values">Reveal the values</button>` : ''}</form>`;
-    const chosen = [
+<fieldset><legend>Fields of ${name}</legend>${fieldsOf(columnsFor(name), told).map(fieldOf)}</fieldset>
+${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button>Show the difference in ${countOf(count, 'letter')}</button>${hides ? html` <button formaction="/edit/values">Reveal the values</button>` : ''}</form>`;
+  };
+
+  const screenOf = (chosen: Chosen, form: Html | View): Html => {
+    const { groups, count, filter } = chosen;
+    const isOfOne = new Set(groups.map((group) => group.function)).size < 2;
+    const told: View = [
       text(`${matchText(count)}.`),
       groupTable('Letters by cause', groups, 'There is nothing to edit.'),
       ...(count === 0 ? becameOf(filter) : []),
     ];
-    return html`${htmlOf(desk, chosen)}${
+    return html`${htmlOf(desk, told)}${
       count === 0 || readOnly
         ? ''
-        : fields.size > 0
-          ? form
+        : isOfOne && columnsFor(groups[0]?.function ?? '').size > 0
+          ? htmlOf(desk, form)
           : html`<p class="warn">Only letters of one function of this deployment can be edited together: <a href="/letters">choose them</a>.</p>`
     }`;
   };
-  addScreen(desk, ['/edit', 'Edit'], (query) => screenOf(query));
+  const onlyOf = ({ letters }: Chosen): string => {
+    const [{ message = '' } = {}, ...others] = letters;
+    if (message === '' || others.length > 0) throw new UsageError('Choose one letter.');
+    return message;
+  };
+
+  addScreen(desk, ['/edit', 'Edit'], async (query) => {
+    const chosen = await chosenFrom(desk, query);
+    if (chosen.count !== 1) return screenOf(chosen, formFor(chosen));
+    const to = `/letters/${encodeURIComponent(onlyOf(chosen))}/edit`;
+    return screenOf(chosen, [{ later: 'Read the letter from the queue, and show what it holds', to }]);
+  });
+  addScreen(desk, ['/letters/:id/edit', 'Edit'], async (_, context) => {
+    const chosen = await chosenFrom(desk, new URLSearchParams({ id: context.req.param('id') ?? '' }));
+    const letter = { id: onlyOf(chosen), reveal: false, audit, signal: context.req.raw.signal };
+    const { message } = await showLetter(target, letter);
+    return html`<div id="part">${readOnly ? '' : formFor(chosen, { message })}</div>`;
+  });
   desk.app.post('/edit/values', async (context) => {
     const form = await formOf(context);
-    const { signal } = context.req.raw;
-    const content = await screenOf(form, { reason: reasonIn(form), signal });
+    const reason = reasonIn(form);
+    const chosen = await chosenFrom(desk, form);
+    const letter = { id: onlyOf(chosen), reveal: true, reason, audit, signal: context.req.raw.signal };
+    const { message } = await showLetter(target, letter);
+    const content = screenOf(chosen, formFor(chosen, { message, revealed: reason }));
     return render(desk, context, { title: 'Edit', content });
   });
 
-  addVerb(desk, '/edit', (form) => {
-    const { filter, given } = filterFrom(form);
+  addVerb(desk, '/edit', async (form) => {
+    const { filter, given, count } = await chosenFrom(desk, form);
     const reason = reasonIn(form);
     if (Object.keys(filter).length === 0)
       throw new UsageError('Which letters? Choose some, or set a filter.');
-    const changes = changesIn(form, fieldsOf(form.get('function') ?? ''));
-    if (changes.length === 0) throw new UsageError('Nothing is changed. Fill in a field, or remove one.');
+    const columns = columnsFor(form.get('function') ?? '');
+    const isOnly = count === 1;
+    let answered: Answer = Object.fromEntries(form);
+    if (!isOnly && changesIn(answered, columns).length === 0) throw new UsageError(nothingChanged);
+    /** Asks for other values of a single letter until its function would accept it. */
+    const correct = async (at: Operator, body: string, problem: string): Promise<string> => {
+      const told = { message: maskedBody(body), problems: [problem], typed: answered };
+      const answer =
+        isOnly && (await at.ask({ hint: problem, act: 'Check again', fields: fieldsOf(columns, told) }));
+      if (!answer) throw new RefusedError(problem);
+      answered = answer;
+      return made(at, body);
+    };
+    const made = async (at: Operator, body: string): Promise<string> => {
+      const changes = changesIn(answered, columns);
+      if (changes.length === 0) return correct(at, body, nothingChanged);
+      try {
+        return changed(body, changes);
+      } catch (error) {
+        if (error instanceof RefusedError) return correct(at, body, error.message);
+        throw error;
+      }
+    };
     const options = {
       ...{ ...runDefaults, filter, reason, reveal: false, isOpened: false },
       includeUncertain: form.get('includeUncertain') === 'yes',
-      change: async (body: string, problem: string | undefined) => {
-        if (problem !== undefined) throw new RefusedError(problem);
-        return changed(body, changes);
-      },
     };
-    return runs.begin('Edit', (at) => edit(at, options), runOn('/edit', given, desk));
+    return runs.begin(
+      'Edit',
+      (at) => {
+        let original = '';
+        const change = (body: string, problem: string | undefined): Promise<string> => {
+          if (problem !== undefined) return correct(at, original, problem);
+          original = body;
+          return made(at, body);
+        };
+        return edit(at, { ...options, change });
+      },
+      runOn('/edit', given, desk),
+    );
   });
 };
 
-/** The values of a revealed message, as text, by the names of fields. */
-const valuesOf = ({ message }: LetterDetails): ((path: string) => string) => {
-  const { data } = Object(eventIn(JSON.stringify(message))) as { data?: unknown };
+const nothingChanged = 'Nothing is changed. Fill in a field, or remove one.';
+
+type Told = { message?: unknown; problems: readonly string[]; typed?: Answer };
+
+const fieldsOf = (columns: Columns, { message, problems, typed = {} }: Told): FieldOfMessage[] => {
+  const heldBy = message === undefined ? undefined : valuesOf(message);
+  const problemOf = problemsIn(problems);
+  return [...columns].map(([path, { types, choices }]) => ({
+    ...{ path, options: types.has('boolean') ? [...choices, 'true', 'false'] : choices },
+    ...{ typed: typed[`set:${path}`], isRemoved: typed[`unset:${path}`] === 'yes' },
+    ...{ now: heldBy?.(path), problem: problemOf(path) },
+  }));
+};
+
+/** The values of a message, as text, by the names of fields. */
+const valuesOf = (message: unknown): ((path: string) => string) => {
+  const { data } = Object(eventIn(JSON.stringify(message) ?? '')) as { data?: unknown };
   return (path) => {
     const value = path.split('.').reduce<unknown>((at, part) => Object(at)[part], data);
     if (value === undefined) return 'not set';
@@ -113,22 +174,11 @@ const problemsIn = (errors: readonly string[]): ((path: string) => string | unde
   return (path) => problems.find(({ field }) => field === path || path.startsWith(`${field}.`))?.problem;
 };
 
-type Now = { value: string | undefined; problem: string | undefined };
-
-const fieldOf = (path: string, { types, choices }: Column, { value, problem }: Now): Html => {
-  const options = types.has('boolean') ? [...choices, 'true', 'false'] : choices;
-  const name = `set:${path}`;
-  return html`<div class="field">${options.length > 0 ? choice(name, path, { options, none: 'stays' }) : textField(name, path)}
-<label class="check"><input type="checkbox" name="unset" value="${path}" aria-label="Remove ${path}"> remove</label>${value === undefined ? '' : html` <span class="quiet">now: ${said(value)}</span>`}${problem === undefined ? '' : html` <span class="problem">${said(problem)}</span>`}</div>`;
-};
-
 /** The field's type decides how a value is read: `7` is a number for points, and a text for a comment. */
-const changesIn = (form: URLSearchParams, fields: Columns): Change[] => {
-  const unset = form.getAll('unset');
-  return [...fields].flatMap(([field, { types }]): Change[] => {
+const changesIn = (given: Answer, fields: Columns): Change[] =>
+  [...fields].flatMap(([field, { types }]): Change[] => {
     const path = ['data', ...field.split('.')];
-    const text = form.get(`set:${field}`) ?? '';
-    if (unset.includes(field)) return [{ path }];
+    const text = given[`set:${field}`] ?? '';
+    if (given[`unset:${field}`] === 'yes') return [{ path }];
     return text === '' ? [] : [{ path, value: typed(text, types) }];
   });
-};

@@ -1,8 +1,9 @@
 import { matches } from '../../../operate/messages/letters/filter.ts';
 import { messagesAbout, traceOf } from '../../../operate/messages/trace/trace.ts';
-import { aboutView, recordTable, traceView } from '../../views/trace.ts';
-import { type Form, text, type View } from '../../views/view.ts';
-import { waitText } from '../../views/waiting.ts';
+import { waitingAmong } from '../../../operate/messages/waiting/waiting.ts';
+import { aboutView, traceView } from '../../views/trace.ts';
+import type { Form, View } from '../../views/view.ts';
+import { waitingView } from '../../views/waiting.ts';
 import { addScreen, type Desk, filterFrom } from '../desk.ts';
 
 const maxMessages = 500;
@@ -44,9 +45,6 @@ export const addTrace = (desk: Desk): void => {
     const { filter } = filterFrom(query);
     const { value } = await lists.waiting.get();
     const found = value.filter((record) => matches(filter, record));
-    return [
-      text(`${waitText(found.length)}. Messages that only wait for their turn are not listed.`),
-      recordTable(found.slice(0, maxMessages), 'Nothing waits.'),
-    ];
+    return waitingView(waitingAmong(found, maxMessages), desk.name);
   });
 };

@@ -4,14 +4,13 @@ import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { verify } from '../../verbs/verify.ts';
 import { countOf } from '../../views/amounts.ts';
 import { about, groupTable, letterLink, origin } from '../../views/letters.ts';
-import { decisionForm, revealedView } from '../../views/verify.ts';
+import { decisionForm, maxRevealed, revealedView, revealForm } from '../../views/verify.ts';
 import { table, text } from '../../views/view.ts';
 import { addScreen, addVerb, type Desk, filterFrom, formOf, reasonIn, render } from '../desk.ts';
 import { beginDiscard } from './discard.ts';
 import { beginReplay } from './replay.ts';
 
 const maxShown = 100;
-const maxRevealed = 20;
 
 export const addUncertain = (desk: Desk): void => {
   const { target, runs, lists } = desk;
@@ -36,11 +35,7 @@ export const addUncertain = (desk: Desk): void => {
         tone: 'quiet',
         text: 'This changes nothing. Outdated letters cannot be looked up: compare them with what the platform holds.',
       },
-      {
-        ...{ action: '/uncertain/reveal', hidden: given, fields: [{ reason: 'required' }] },
-        summary: `Reveal ${letters.length > maxRevealed ? `the oldest ${maxRevealed}` : 'them'} to decide`,
-        buttons: [{ text: 'Reveal' }],
-      },
+      revealForm(letters.map(({ message }) => message)),
       groupTable('What needs a decision', groups),
       table('Letters that need a decision', letters.slice(0, maxShown), {
         Letter: ({ message }) => letterLink(message),

@@ -884,7 +884,7 @@ describe('other objects and screens than those that are shown', () => {
         expect(text).not.toMatch(/native code|\[object/);
       }
       expect((await ours.get(`/letters?kind=${name}`)).status).toBe(400);
-      const form = `${name}=x&set:${name}=x&unset=${name}&reason=x&id=none&function=${name}`;
+      const form = `${name}=x&set:${name}=x&unset:${name}=yes&reason=x&id=none&function=${name}`;
       expect((await ours.post('/edit', form)).status).toBe(400);
     });
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);

@@ -19,6 +19,7 @@ const facts = {
   listed: 1,
   queued: 1,
   limitReached: false,
+  unchecked: 0,
   replayedOften: 0,
 };
 const plan = (more: Partial<Plan>): Plan => ({
@@ -81,6 +82,12 @@ test('what the probe cannot tell is said only where it reached the platform', ()
   const saysSo = (reachable: boolean) =>
     printed(plan({ send }), report(reachable)).join().includes('The probe cannot tell');
   expect([saysSo(true), saysSo(false)]).toEqual([true, false]);
+});
+
+test('invalid letters that were not read for the plan are counted', () => {
+  expect(printed(plan({ send: [group('invalid', 9)], unchecked: 2 }), undefined).join('\n')).toContain(
+    '2 invalid letters were not read for this plan. Before one is sent, its message is checked',
+  );
 });
 
 test('a function that is paused is told with the letters that would wait, and how it is resumed', () => {

@@ -58,6 +58,7 @@ test('who has paused a function, and why, is printed without control characters'
   expect(pausedText(paused)).toBe('grade-push is paused (Disabled) since 1970-01-01 00:00 UTC by jane: a b');
 });
 
+const soonMs = Date.now() + 600_000;
 const minutesAgo = (minutes: number): number => Date.now() - minutes * 60_000 - 100;
 const groupOf = (kind: string, letters: number, more: Partial<Group> = {}): Group => ({
   ...{ cause: `${kind}-1`, function: 'grade-push', kind, error: 'It failed', words: [], remedy: 'Mend it.' },
@@ -103,7 +104,7 @@ test('causes with one remedy are one entry, with all that wait for it, the last 
   const what = 'The platform refuses the credential in the secret relay/service';
   const remedy = 'Put a valid credential into the secret relay/service.';
   const waits = {
-    ...{ kind: 'credentials', error: what, remedy, due: 0, unknown: 0, nextMs: undefined, attempts: 2 },
+    ...{ kind: 'credentials', error: what, remedy, due: 0, unknown: 0, nextMs: soonMs, attempts: 2 },
     ...{ oldestMs: minutesAgo(20), lastMs: minutesAgo(2) },
   };
   const waiting = [
@@ -125,11 +126,17 @@ test('a secret that was changed after the last try needs nothing more: what wait
   const remedy = 'Put a valid credential into the secret relay/users/301.';
   const waits = {
     ...{ function: 'submission-upload', kind: 'credentials', error: what, remedy, messages: 2, due: 0 },
-    ...{ unknown: 0, nextMs: undefined, attempts: 2, oldestMs: minutesAgo(20), lastMs: minutesAgo(9) },
+    ...{ unknown: 0, nextMs: soonMs, attempts: 2, oldestMs: minutesAgo(20), lastMs: minutesAgo(9) },
   };
   expect(firstOf([], { waiting: [{ ...waits, mendedMs: minutesAgo(5) }] })).toEqual([
     '→ The secret of a refused credential was changed 5 min ago: wake what waits for it. 2 messages of submission-upload wait for it (credentials), the oldest for 20 min; last tried 9 min ago',
     'sis-relay waiting wake --kind credentials --function submission-upload',
+  ]);
+  // What its queue does not hide is not to be woken.
+  expect(
+    firstOf([], { waiting: [{ ...waits, due: 2, nextMs: undefined, mendedMs: minutesAgo(5) }] }),
+  ).toEqual([
+    expect.stringMatching(/^The secret .* was changed 5 min ago\. What waits for it is due\. 2 messages/),
   ]);
   // One of two is not put right, or the probe still meets it.
   const waiting = [{ ...waits, mendedMs: minutesAgo(5) }, waits];
@@ -143,7 +150,7 @@ test('of several refused credentials each secret is named until it is changed', 
   const whatOf = (id: string) => `The platform refuses the credential in the secret relay/users/${id}`;
   const ofUser = (id: string) => ({
     ...{ function: 'submission-upload', kind: 'credentials', error: whatOf(id), remedy: remedyOf(id) },
-    ...{ messages: 1, due: 0, unknown: 0, nextMs: undefined, attempts: 2, secret: `relay/users/${id}` },
+    ...{ messages: 1, due: 0, unknown: 0, nextMs: soonMs, attempts: 2, secret: `relay/users/${id}` },
     ...{ oldestMs: minutesAgo(20), lastMs: minutesAgo(9) },
   });
   const groupFor = (...ids: string[]) => ({ ...ofUser('<id>'), bySecret: ids.map(ofUser) });

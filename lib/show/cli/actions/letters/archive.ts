@@ -50,11 +50,24 @@ export const exportAll = async (
 };
 
 export const importAll = async (
-  { target, audit, terminal, signal, isJson, print, say, agreed, progress, finish }: CommandContext,
+  {
+    target,
+    audit,
+    terminal,
+    signal,
+    isJson,
+    print,
+    say,
+    agreed,
+    progress,
+    finish,
+    checkAudit,
+  }: CommandContext,
   file: string,
   { dryRun = false }: { dryRun?: boolean },
 ): Promise<void> => {
   await using input = objectInput(file, target) ?? (await openInput(file, terminal.stdin));
+  if (!dryRun) await checkAudit();
   const common = { lines: () => linesOf(input), audit, signal };
   const checked = await importLetters(target, {
     ...common,

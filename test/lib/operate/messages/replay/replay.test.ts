@@ -172,9 +172,25 @@ describe('the plan', () => {
     const planned = await replay(office, { dryRun: true });
     const why = 'their functions would still refuse their messages';
     expect(planned.plan).toMatchObject({ send: [{ letters: 1 }], notYet: [{ letters: 1, why }] });
+    expect(planned.plan.unchecked).toBe(0);
     const { counts } = await replay(office);
     expect(counts).toMatchObject({ sent: 1, stillInvalid: 0, notTried: 0 });
     expect(await lettersLeft(office)).toHaveLength(1);
+  });
+
+  test('of very many, only some invalid messages are read for the plan; the others are checked when they are sent', async () => {
+    const office = await offices.open();
+    const failure = { kind: 'invalid' as const };
+    await office.park([
+      ...Array.from({ length: 10 }, () => ({ body: eventBody('grade-push', { grade: null }), failure })),
+      { body: eventBody('grade-push'), failure },
+    ]);
+    const few = { lookAtMost: 4 };
+    const { plan } = await replay(office, { dryRun: true, ...few });
+    expect([plan.notYet[0]?.letters, plan.send[0]?.letters, plan.unchecked]).toEqual([4, 7, 7]);
+    const { counts } = await replay(office, few);
+    expect(counts).toMatchObject({ sent: 1, stillInvalid: 6, notTried: 0 });
+    expect(await lettersLeft(office)).toHaveLength(10);
   });
 
   test('that is not confirmed changes nothing', async () => {

@@ -35,7 +35,7 @@ const audit: Audit = {
   begin: async (entry) => {
     audited.push({ audit: 'begin', ...entry });
     return {
-      end: async (counts, letters) => void audited.push({ audit: 'end', command: '', counts, letters }),
+      end: async (counts, letters) => void audited.push({ ...entry, audit: 'end', counts, letters }),
     };
   },
 };

@@ -36,6 +36,26 @@ describe('a table', () => {
     );
   });
 
+  test('keeps causes apart where it cuts them: what is the same at their beginning goes', () => {
+    const texts = [
+      '403 Not authorized for EditGrades',
+      '403 Not authorized for ViewPrivateComments',
+      '403 Not authorized for ViewPrivateFiles',
+      '404 Grade object not found',
+      ' ',
+    ];
+    const apart = [{ title: 'What failed', apart: true }];
+    const lines = tableOf(
+      apart,
+      [...texts, ...texts].map((text) => [text]),
+      { width: 16 },
+    );
+    expect(lines.slice(1, 5)).toEqual([
+      ...['…EditGrades', '…ViewPrivateCom…', '…ViewPrivateFil…', '404 Grade objec…'],
+    ]);
+    expect(lines.slice(6)).toEqual(lines.slice(1, 6));
+  });
+
   test('is not moved by colours', () => {
     const paint = (text: string) => styleText('red', text, { validateStream: false });
     const [, line = ''] = tableOf(columns, [['7', 'f', 'x']], { width: 100, paint });

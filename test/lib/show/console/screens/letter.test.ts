@@ -66,13 +66,12 @@ test('the form for one letter shows what its fields hold, and marks what fails; 
     },
   ]);
   const ours = await openConsole(office.target);
-  const fieldIn = (page: string, path: string): string =>
-    page.split('<div class="field">').find((each) => each.includes(`name="set:${path}"`)) ?? '';
-  const masked = (await ours.get(`/edit?id=${id}`)).text;
-  expect(masked).toContain(`data-load="/letters/${id}/message"`);
-  expect(masked).not.toContain('now: ');
+  expect((await ours.get(`/edit?id=${id}`)).text).toContain(`data-load="/letters/${id}/edit"`);
+  const masked = (await ours.get(`/letters/${id}/edit`)).text;
+  expect(fieldIn(masked, 'comments')).toContain('now: <bdi>•••</bdi>');
   expect(fieldIn(masked, 'comments')).toContain('must be shorter');
   expect(fieldIn(masked, 'grade.points')).toContain('is missing');
+  expect(fieldIn(masked, 'userId')).toContain('now: <bdi>301</bdi>');
   expect(fieldIn(masked, 'userId')).not.toContain('class="problem"');
   expect((await ours.post('/edit/values', { id })).status).toBe(400);
   const revealed = (await ours.post('/edit/values', { id, reason: 'a call' })).text;
@@ -80,6 +79,33 @@ test('the form for one letter shows what its fields hold, and marks what fails; 
   expect(revealed).toContain('name="reason" value="a call"');
   await ours.close();
 });
+
+test('a check that fails asks again in the form, with what was typed, and the mark at its field', async () => {
+  const office = await offices.open();
+  const failure = { kind: 'invalid' as const };
+  const [id = ''] = await office.park([{ body: eventBody('grade-push', { grade: null }), failure }]);
+  const ours = await openConsole(office.target);
+  const form = { id, function: 'grade-push', reason: 'points were left out' };
+  const run = (await ours.post('/edit', { ...form, 'set:grade.points': '7' })).headers.location ?? '';
+  const asked = async (told: string): Promise<string> => {
+    const { text } = await ours.get(run);
+    return text.includes('name="question"') && text.includes(told) ? text : asked(told);
+  };
+  const answer = (page: string, fields: Record<string, string>) =>
+    ours.post(`${run}/answer`, {
+      question: /name="question" value="([^"]+)"/.exec(page)?.[1] ?? '',
+      ...{ answer: 'yes', ...fields },
+    });
+  const again = await asked('Check again');
+  expect(fieldIn(again, 'grade.type')).toContain('class="problem"');
+  expect(fieldIn(again, 'grade.points')).toMatch(/value="7"[\s\S]*now: <bdi>not set/);
+  await answer(again, { 'set:grade.points': '7', 'set:grade.type': 'numeric' });
+  expect(await asked('Send 1 letter like this')).toMatch(/data\.grade\.points[\s\S]*\+ 7/);
+  await ours.close();
+});
+
+const fieldIn = (page: string, path: string): string =>
+  page.split('<div class="field">').find((each) => each.includes(`name="set:${path}"`)) ?? '';
 
 test('letters that need a decision are revealed together, for one reason, and each can be decided on', async () => {
   const office = await offices.open();

@@ -1,0 +1,58 @@
+/**
+ * The roles of the people who operate a stage, the one that may least first. Each is a policy in template/rights.yml; who has a role is
+ * given the policies before it, too. IAM alone decides: this table only tells people in advance what IAM will say.
+ */
+export const roles = ['reader', 'operator', 'lead'] as const;
+export type Role = (typeof roles)[number];
+
+/** The logical ids of their policies. */
+export const policyIds: Record<Role, string> = { reader: 'Readers', operator: 'Operators', lead: 'Leads' };
+
+/** What people do to a stage, as typed, and the role that it needs. */
+export const roleOf = {
+  status: 'reader',
+  'letters groups': 'reader',
+  'letters list': 'reader',
+  'waiting list': 'reader',
+  trace: 'reader',
+  'snapshots list': 'reader',
+  'snapshots show': 'reader',
+  'reconcile show': 'reader',
+  'reconcile report': 'reader',
+  'crosswalk show': 'reader',
+  'crosswalk moved': 'reader',
+  'letters show': 'operator',
+  'letters show --reveal': 'operator',
+  'letters export': 'operator',
+  'letters edit': 'operator',
+  'letters replay': 'operator',
+  'letters discard': 'operator',
+  'letters verify': 'operator',
+  'letters reindex': 'operator',
+  'waiting wake': 'operator',
+  'snapshots diff': 'operator',
+  'reconcile run': 'operator',
+  publish: 'lead',
+  'letters import': 'lead',
+  pause: 'lead',
+  resume: 'lead',
+  'snapshots approve': 'lead',
+  'snapshots reject': 'lead',
+  'reconcile accept': 'lead',
+  'reconcile resend': 'lead',
+  'crosswalk accept': 'lead',
+  'crosswalk fill': 'lead',
+  'auth-url': 'lead',
+} as const satisfies Record<string, Role>;
+
+export type Verb = keyof typeof roleOf;
+
+export const isVerb = (words: string): words is Verb => Object.hasOwn(roleOf, words);
+
+/** Says what a person lacks. CloudFormation adds an ending to the policy's name. */
+export const needsRole = (role: Role, prefix = 'sis-relay-<stage>-'): string =>
+  `This needs the role ${role} (policy ${prefix}${policyIds[role]}-…).`;
+
+/** Who can help. */
+export const howToGetRole =
+  'Ask a person with that role, or have an administrator of the AWS account attach the policy to you.';

@@ -1,0 +1,203 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
+import { policyIds, type Role, roleOf, roles, type Verb } from '../../lib/operate/stage/roles.ts';
+import { changesKey, recordKey, type SnapshotRecord } from '../../lib/sources/snapshots/state/record.ts';
+import { writtenPart } from '../documents.ts';
+import { startStackServer } from '../lib/operate/stage/stack-server.ts';
+import { typed } from '../lib/show/cli/typed.ts';
+import { controlsOf } from '../local/controls.ts';
+import { example } from '../local/examples.ts';
+import { type Stack, startStack } from '../local/stack.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { type Recorder, recordAwsCalls } from './aws-recorder.ts';
+import { deploy } from './cloudformation.ts';
+import { rolesTable } from './desk-roles.ts';
+import { packagedProject } from './packages.ts';
+import { type AwsCall, coverOf, statementsOf } from './policies.ts';
+
+/**
+ * People use the command against AWS that enforces the policies of the packaged template. permissions.test.ts leads each verb to its
+ * end, and tells what a policy allows in vain.
+ */
+const deployment = deploy((await packagedProject()).template);
+const bucket = deployment.arnOf('Files').split(':').at(-1) ?? '';
+
+let stack: Stack;
+let recorder: Recorder;
+let stacks: Awaited<ReturnType<typeof startStackServer>>;
+let letter = '';
+let role: Role = 'lead';
+
+const statementsOfPolicy = (of: Role) =>
+  deployment
+    .ofType('AWS::IAM::ManagedPolicy')
+    .filter(({ id }) => id === policyIds[of])
+    .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
+
+/** A person has the policies of the roles below their own, too. */
+const statements = Object.fromEntries(
+  roles.map((of, at) => [of, roles.slice(0, at + 1).flatMap(statementsOfPolicy)]),
+);
+const isAllowed = (call: AwsCall): boolean => coverOf(call, statements[role] ?? []).length > 0;
+
+const folder = temporaryFolder();
+const file = join(folder, 'file');
+const snapshot = '20261123T020000Z-0a1b2c3d';
+const why = '--reason "a test"';
+
+/** How each verb is typed. */
+const lines: Record<Verb, () => string> = {
+  status: () => 'status',
+  'letters groups': () => 'letters groups',
+  'letters list': () => 'letters list',
+  'waiting list': () => 'waiting',
+  trace: () => `trace ${letter} --log`,
+  'snapshots list': () => 'snapshots list',
+  'snapshots show': () => `snapshots show ${snapshot}`,
+  'reconcile show': () => 'reconcile show',
+  'reconcile report': () => 'reconcile report --html -',
+  'crosswalk show': () => 'crosswalk show --code BIO-101',
+  'crosswalk moved': () => 'crosswalk moved',
+  'letters show': () => `letters show ${letter}`,
+  'letters show --reveal': () => `letters show ${letter} --reveal ${why}`,
+  'letters export': () => `letters export --to ${join(folder, `${role}.jsonl`)} ${why}`,
+  'letters edit': () => `letters edit ${letter} --set data.comments=mended --yes ${why}`,
+  'letters replay': () => `letters replay --yes --no-probe ${why}`,
+  'letters discard': () => `letters discard --all --yes ${why}`,
+  'letters verify': () => 'letters verify --yes',
+  'letters reindex': () => 'letters reindex',
+  'waiting wake': () => `waiting wake --yes ${why}`,
+  'snapshots diff': () => `snapshots diff ${join(folder, 'a.csv')}`,
+  'reconcile run': () => 'reconcile run --no-wait',
+  publish: () => 'publish events/grade-push.json',
+  'letters import': () => `letters import ${file} --yes`,
+  pause: () => `pause grade-push ${why}`,
+  resume: () => 'resume grade-push',
+  'snapshots approve': () => `snapshots approve ${snapshot} --yes`,
+  'snapshots reject': () => `snapshots reject ${snapshot} --yes ${why}`,
+  'reconcile accept': () => `reconcile accept grade/2001/5001/301 --yes ${why}`,
+  'reconcile resend': () => `reconcile resend grade/2001/5001/301 --yes ${why}`,
+  'crosswalk accept': () => 'crosswalk accept BIO-101 --yes',
+  'crosswalk fill': () => 'crosswalk fill --yes',
+  'auth-url': () => `auth-url --callback https://localhost/done --returned ${file} --yes`,
+};
+
+/** As a person of this role types it; `done`: what was allowed and changes something. */
+const type = async (as: Role, line: string) => {
+  role = as;
+  const before = recorder.calls.length;
+  const { status, out, err } = await typed(line);
+  const calls = recorder.calls.slice(before);
+  const done = calls.filter((call) => isAllowed(call) && changes(call)).map(({ action }) => action);
+  return { status, said: `${out}${err}`.replace(/\s+/g, ' '), done };
+};
+
+/** All but the check of the audit log, which holds no letter and no change. */
+const changes = ({ action, resource }: AwsCall): boolean =>
+  /:(Send|Put|Create|Update|Delete|Batch\w*Write|Invoke|Change|Receive|Stop)/.test(action) &&
+  !/\/audit\/check-\w+\.json$/.test(resource);
+
+const put = (Key: string, Body: string | Buffer) =>
+  stack.s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body }));
+
+beforeAll(async () => {
+  stack = await startStack({ functions: false });
+  recorder = await recordAwsCalls(stack.description, { isAllowed });
+  stacks = await startStackServer({
+    'sis-relay-local': { FilesBucket: bucket, PlatformUrl: stack.description.platform },
+  });
+  const environment = {
+    ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' },
+    ...{
+      AWS_ENDPOINT_URL: recorder.url,
+      AWS_ENDPOINT_URL_S3: recorder.url,
+      AWS_ENDPOINT_URL_SQS: recorder.url,
+    },
+    ...{ AWS_ENDPOINT_URL_CLOUDFORMATION: stacks.url, SIS_RELAY_STAGE: 'local' },
+  };
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  await stack.s3.send(new CreateBucketCommand({ Bucket: bucket }));
+  await controlsOf(stack.description).secret('sis-relay/local/service', {
+    ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
+    ...{ userId: '100', userKey: 'local-key-100' },
+  });
+  await writeFile(file, 'https://localhost/done?x_a=301&x_b=local-key-301');
+  await writeFile(join(folder, 'a.csv'), 'ID\n1\n');
+  await put(recordKey(snapshot), JSON.stringify(waitingSnapshot));
+  const removal = { sequence: '1', data: { userName: 'lee.learner', orgUnitCode: 'MATH-101' } };
+  await put(changesKey(snapshot), gzipSync(`${JSON.stringify(removal)}\n`));
+  const at = new Date().toISOString();
+  const failure = { kind: 'rejected' as const, message: 'a failure', remedy: 'none', function: 'grade-push' };
+  const message = sqsMessageOf({
+    ...{ body: await example('grade-push'), replays: 0, attributes: {} },
+    source: deployment.arnOf('gradepushQueue'),
+    failure: { ...failure, attempts: 9, firstAt: at, lastAt: at },
+  });
+  await stack.sqs.send(new SendMessageCommand({ QueueUrl: stack.description.deadLetters, ...message }));
+  expect((await type('lead', 'letters reindex')).status).toBe(0);
+  letter = JSON.parse((await typed('letters list --json')).out).letters[0].id;
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await Promise.all([stack?.close(), recorder?.close(), stacks?.close()]);
+});
+
+const counts = { created: 0, updated: 0, removed: 9, unchanged: 1, refused: 0 };
+const waitingSnapshot: SnapshotRecord = {
+  ...{ id: snapshot, key: 'snapshots/a.zip', state: 'waiting-for-approval', counts, sent: 0, of: 9 },
+  ...{
+    byKind: { enrollments: counts },
+    droppedAt: '2026-11-23T02:00:00Z',
+    startedAt: '2026-11-23T02:00:01Z',
+  },
+  callbackId: 'a-callback',
+};
+
+const verbs = Object.keys(roleOf) as Verb[];
+const verbsOf = (of: Role) => verbs.filter((verb) => roleOf[verb] === of);
+const nobodys = roles.flatMap((as, at) =>
+  roles.slice(at + 1).flatMap((above) => verbsOf(above).map((verb): [Verb, Role, Role] => [verb, as, above])),
+);
+
+test('the table of roles in the runbook is what the code says: else npm run generate', () => {
+  expect(writtenPart('roles')).toBe(rolesTable());
+});
+
+test.each(nobodys)(
+  '%s, as a %s types it, says that it needs the role %s, and changes nothing',
+  async (verb, as, above) => {
+    const { status, said, done } = await type(as, lines[verb]());
+    expect(said).toContain(`This needs the role ${above} (policy `);
+    expect({ status, done }).toEqual({ status: 1, done: [] });
+  },
+);
+
+describe('a reader', () => {
+  test.each(verbsOf('reader'))('sees with %s what a lead sees', async (verb) => {
+    const [reader, lead] = [await type('reader', lines[verb]()), await type('lead', lines[verb]())];
+    expect(reader.status, reader.said).toBe(lead.status);
+    expect(reader.said).not.toContain('does not allow');
+    expect(reader.done).toEqual([]);
+  });
+
+  test('sees that the credential was not tried, and nothing that a refused one would show', async () => {
+    const [reader, operator] = [await type('reader', 'status'), await type('operator', 'status')];
+    expect(reader.said).toContain('was not looked at. This needs the role operator');
+    expect(reader.said).not.toMatch(/refuses|cannot be read/);
+    expect(operator.said).toContain('It accepts the service’s credential');
+  });
+
+  test('sees how many a snapshot would remove, and not whom', async () => {
+    const line = lines['snapshots show']();
+    const [reader, operator] = [await type('reader', line), await type('operator', line)];
+    for (const { said } of [reader, operator]) expect(said).toContain('It would remove 9 enrollments');
+    expect(reader.said).toContain('Whom: This needs the role operator');
+    expect(reader.said).not.toContain('lee.learner');
+    expect(operator.said).toContain('lee.learner');
+  });
+});
