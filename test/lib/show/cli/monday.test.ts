@@ -42,8 +42,9 @@ test('a stranger works off a Monday by the commands that each answer offers', {
       answers: Array.from({ length: 5 }, () => 'y'),
       onAsk: monday.heed,
     });
-    // A first step that does not work is a wrong one.
-    expect({ line, status }, out + err).toEqual({ line, status: 0 });
+    // A first step that does not work is a wrong one. What a look was to show may have ended meanwhile.
+    const most = /^(waiting|letters (groups|list)) --/.test(line) ? 1 : 0;
+    expect(status, [...lines, out + err].join('\n')).toBeLessThanOrEqual(most);
     await monday.heed(out);
     while (line.startsWith('waiting wake') && (await monday.waiting()) >= before) await sleep(50);
     return out;
