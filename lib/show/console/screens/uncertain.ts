@@ -6,7 +6,7 @@ import { countOf } from '../../views/amounts.ts';
 import { about, groupTable, letterLink, origin } from '../../views/letters.ts';
 import { decisionForm, maxRevealed, revealedView, revealForm } from '../../views/verify.ts';
 import { table, text } from '../../views/view.ts';
-import { addScreen, addVerb, type Desk, filterFrom, formOf, reasonIn, render } from '../desk.ts';
+import { addScreen, addVerb, type Desk, filterFrom, formOf, reasonIn, render, runOn } from '../desk.ts';
 import { beginDiscard } from './discard.ts';
 import { beginReplay } from './replay.ts';
 
@@ -48,12 +48,12 @@ export const addUncertain = (desk: Desk): void => {
   });
 
   addVerb(desk, '/uncertain', async (form) => {
-    const { letters } = await undecidedAmong(form);
+    const { letters, given } = await undecidedAmong(form);
     const id = letters.map(({ message }) => message);
     const may = desk.readOnly ? { discardFound: false, replayAbsent: false } : {};
-    return runs.begin('Look for what is uncertain', (at) =>
-      verify(at, { name: desk.name, filter: { id }, ...may }),
-    );
+    const options = { name: desk.name, filter: { id }, ...may };
+    const { about } = runOn('/uncertain', given, desk);
+    return runs.begin('Look for what is uncertain', (at) => verify(at, options), { about });
   });
 
   desk.app.post('/uncertain/reveal', async (context) => {
