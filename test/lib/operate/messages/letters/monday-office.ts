@@ -221,7 +221,7 @@ export const mondayOffice = (each: number, causes: readonly Cause[] = kinds) => 
       );
       while ((await waiting()) < 2 * waitingGrades.length) await sleep(50);
       // Until Monday their containers are gone.
-      for (const name of ['grade-push', 'submission-upload']) await renew(name, longWaits);
+      for (const name of ['grade-push', 'submission-upload']) await renew(name, {});
     },
     /** What heals by itself has healed. */
     passes: async (): Promise<void> => {
