@@ -48,7 +48,7 @@ type Part = Extract<Block, { part: View }>;
 const partOf = ({ title, isFirst = false, part }: Part, showing: Showing): Html => {
   if (title === undefined) return shown(part, showing);
   const inside = shown(part, { ...showing, level: 3 });
-  return html`<section${isFirst ? html` class="first" tabindex="-1" autofocus` : ''}>${headingOf(title, showing)}${inside}</section>`;
+  return html`<section${isFirst ? html` class="first" tabindex="-1"` : ''}>${headingOf(title, showing)}${inside}</section>`;
 };
 
 /** Signs for readers who do not see the colours. */

@@ -244,6 +244,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     tags: ['long'],
   }, async () => {
     await toScreen('Overview');
+    expect(await isFocused(page.locator('.first')), 'what the screen is for').toBe(true);
     const row = page.getByRole('row', { name: 'submission-upload' });
     await press(row.locator('summary'));
     await write(row.getByLabel('Reason'), 'a new key');
