@@ -26,7 +26,10 @@ export const discardedView = ({ discarded, failed, left, archives, backLater }: 
         },
         list(foldersOf(archives)),
         ...foldersOf(archives).map((folder) => ({
-          ...{ lead: 'To restore them', command: `letters import ${folder}` },
+          ...{
+            lead: discarded === 1 ? 'To restore it' : 'To restore them',
+            command: `letters import ${folder}`,
+          },
         })),
       ]),
   failed.length > 0 && {

@@ -48,13 +48,17 @@ const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
   return kind === 'unreadable' ? `${error}. ${failure.message}` : failure.message;
 };
 
-const maxGrants = 50;
+const [maxGrants, fewGrants] = [50, 10];
 
-const adviceOf = (group: Pick<Group, 'kind' | 'remedy' | 'grants' | 'replayedOften'>): View => {
+/** `isShort`: a few of the rights and secrets that the letters need, and the command that lists them. */
+export const adviceOf = (
+  group: Pick<Group, 'cause' | 'kind' | 'remedy' | 'grants' | 'replayedOften'>,
+  { isShort = false } = {},
+): View => {
   const often = countOf(group.replayedOften, 'letter was', 'letters were');
   return [
     { tone: 'todo', text: plain(group.remedy) },
-    ...grantsView(group),
+    ...grantsView(group, isShort ? group.cause : undefined),
     group.replayedOften > 0 && {
       tone: 'warn',
       text: `${often} replayed ${replayedOften} times or more: find the cause first.`,
@@ -69,20 +73,19 @@ const grantTitles: Record<string, string> = {
 };
 
 /** One on a line, to hand on. */
-export const grantsView = (
-  { kind, grants }: Pick<Group, 'kind' | 'grants'>,
-  { most = maxGrants }: { most?: number } = {},
-): View =>
-  grants.length < 2
+export const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>, cause?: string): View => {
+  const most = cause === undefined ? maxGrants : fewGrants;
+  const command = cause === undefined ? 'letters groups --json' : `letters groups --cause ${cause}`;
+  return grants.length < 2
     ? []
     : [
         { tone: 'plain', text: grantTitles[kind] ?? '' },
         list(grants.slice(0, most).map((each) => ({ text: each, code: true }))),
         grants.length > most && {
-          tone: 'plain',
-          text: `… and ${numberOf(grants.length - most)} more: \`letters groups --json\` lists all.`,
+          ...{ tone: 'plain', text: `… and ${numberOf(grants.length - most)} more`, command },
         },
       ];
+};
 
 const groupsText = ({ groups, matching }: Pick<Groups, 'groups' | 'matching'>): string => {
   const oldest = ageOf(Math.min(...groups.map(({ oldestMs }) => oldestMs)));
@@ -153,25 +156,55 @@ export const causeColumns = {
 export const groupTable = (caption: string, groups: readonly PlannedGroup[], empty = ''): Block =>
   table(caption, groups, { Letters: ({ letters }) => letters, ...origin, ...causeColumns }, { empty });
 
+type Acted = { kind: string; error: string; letters?: number };
+
+/** The field of a message that an error names first. */
+const fieldIn = (error: string): string => /\bdata\.[\w.-]*\w(?=[:[])/.exec(error)?.[0] ?? '<field>';
+
 /** The first action for letters of a kind; some kinds have none. */
-export const firstAction = (kind: string, which: { cause: string } | { id: string }): View => {
-  if (needsDecision(kind)) return [{ links: [{ text: 'Look, then decide', to: href('/uncertain', which) }] }];
-  if (kind === 'unknown-source') return [];
+export const firstAction = (
+  { kind, error, letters = 1 }: Acted,
+  which: { cause: string } | { id: string },
+): View => {
+  const these = 'cause' in which ? `--cause ${which.cause}` : `--id ${which.id.slice(0, 8)}`;
+  const count = countOf(letters, 'letter');
+  if (needsDecision(kind))
+    return [
+      kind === 'uncertain' && { lead: 'To look on the platform', command: `letters verify ${these}` },
+      { links: [{ text: 'Look, then decide', to: href('/uncertain', which) }] },
+    ];
+  if (kind === 'unknown-source' || kind === 'unreadable') return [];
   const replay: Form = {
-    ...{ action: '/replay', hidden: which, isHarmless: true, buttons: [{ text: 'Plan a replay' }] },
+    ...{ action: '/replay', hidden: which, isHarmless: true },
+    buttons: [{ text: `Plan a replay of ${count}` }],
   };
-  return kind === 'invalid' ? [{ links: [editLink(which)] }, replay] : [replay];
+  if (kind === 'invalid')
+    return [
+      {
+        lead: 'To correct and send',
+        command: `letters edit ${these} --set ${fieldIn(error)}=<value> --reason <why>`,
+      },
+      { links: [editLink(` ${count}`, which)] },
+      replay,
+    ];
+  return [{ lead: 'To send again', command: `letters replay ${these}` }, replay];
 };
 
-const editLink = (which: { cause: string } | { id: string }): Link => ({
-  ...{ text: 'Edit', to: href('/edit', which), isChange: true },
+const editLink = (count: string, which: { cause: string } | { id: string }): Link => ({
+  ...{ text: `Edit${count}`, to: href('/edit', which), isChange: true },
 });
 
-/** Further actions, without what is the first one. */
-export const otherLinks = (kind: string, which: { cause: string } | { id: string }): Link[] => [
-  ...(kind === 'invalid' ? [] : [editLink(which)]),
-  { text: 'Discard', to: href('/discard', which), isChange: true },
-];
+/** Further actions, without what is the first one. `letters`: how many they are about, for buttons. */
+export const otherLinks = (
+  { kind, letters }: { kind: string; letters?: number },
+  which: { cause: string } | { id: string },
+): Link[] => {
+  const count = letters === undefined ? '' : ` ${countOf(letters, 'letter')}`;
+  return [
+    ...(kind === 'invalid' ? [] : [editLink(count, which)]),
+    { text: `Discard${count}`, to: href('/discard', which), isChange: true },
+  ];
+};
 
 export const groupsView = (found: Groups, name: string): View => {
   const { groups, matching } = found;
@@ -196,29 +229,18 @@ export const groupsView = (found: Groups, name: string): View => {
     ),
     ...remarksOnLetters(found),
     { lead: 'One by one', command: `letters list --cause ${largest.cause}` },
-    nextOfCause(largest),
   ];
 };
 
-/** What to type for all letters of a cause, if a command alone can help. */
-const nextOfCause = ({ kind, cause }: Group): Block | false => {
-  if (kind === 'uncertain') return { lead: 'To look for them', command: `letters verify --cause ${cause}` };
-  return (
-    !/^(invalid|outdated|unknown-source|unreadable)$/.test(kind) && {
-      ...{ lead: 'Send again', command: `letters replay --cause ${cause} --dry-run` },
-    }
-  );
-};
-
 const causeView = (group: Group): View => {
-  const { cause, kind, error, words } = group;
+  const { cause, error, words } = group;
   return [
     text(error),
     ...words.map((each, at) => (at < maxWords - 1 ? { quote: each } : text('… and more'))),
     ...adviceOf(group),
-    ...firstAction(kind, { cause }),
+    ...firstAction(group, { cause }),
     {
-      links: [{ text: 'Letters', to: href('/letters', { cause }) }, ...otherLinks(kind, { cause })],
+      links: [{ text: 'Letters', to: href('/letters', { cause }) }, ...otherLinks(group, { cause })],
     },
   ];
 };

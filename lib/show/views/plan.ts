@@ -21,8 +21,8 @@ const sum = (groups: Pick<PlannedGroup, 'letters'>[]): number =>
   groups.reduce((total, { letters }) => total + letters, 0);
 
 /** Letters of a plan with the same action for the same reason. Consecutive sections may have the same title. */
-const planSection = (title: string, groups: PlannedGroup[], ...notes: View): Block =>
-  section(`${numberOf(sum(groups))} ${title}`, groupTable(title, groups), ...notes);
+const planSection = (title: [one: string, many: string], groups: PlannedGroup[], ...notes: View): Block =>
+  section(countOf(sum(groups), ...title), groupTable(title[1], groups), ...notes);
 
 const planSections = (plan: Plan, report: ConnectionReport | undefined): View => {
   const { send, unchecked, uncertain, unknownSource } = plan;
@@ -30,8 +30,9 @@ const planSections = (plan: Plan, report: ConnectionReport | undefined): View =>
   const blocked = Map.groupBy(plan.notYet, ({ why, todo }) => JSON.stringify([why, todo]));
   return [
     planSection(
-      'will be sent',
+      ['will be sent', 'will be sent'],
       send,
+      ...causesToRemove(send),
       isRightMissing &&
         report?.reachable === true && {
           tone: 'plain',
@@ -44,17 +45,56 @@ const planSections = (plan: Plan, report: ConnectionReport | undefined): View =>
     ),
     ...[...blocked.values()].map((groups) =>
       planSection(
-        'cannot succeed yet, and stay where they are',
+        ['cannot succeed yet, and stays where it is', 'cannot succeed yet, and stay where they are'],
         groups,
-        { tone: 'warn', text: `${groups[0]?.why}` },
+        { tone: 'warn', text: sentenceOf(groups[0]?.why ?? '') },
         { tone: 'todo', text: plain(groups[0]?.todo ?? '') },
         editLinks(groups),
       ),
     ),
     uncertain.length > 0 &&
-      planSection('need your decision, and stay where they are', uncertain, ...decisionNotes(uncertain)),
+      planSection(
+        ['needs your decision, and stays where it is', 'need your decision, and stay where they are'],
+        uncertain,
+        ...decisionNotes(uncertain),
+      ),
     unknownSource > 0 &&
-      section(`${numberOf(unknownSource)} not from this deployment: they have no queue to go to`),
+      section(
+        countOf(
+          unknownSource,
+          'is not from this deployment: it has no queue to go to',
+          'are not from this deployment: they have no queue to go to',
+        ),
+      ),
+  ];
+};
+
+const sentenceOf = (why: string): string => why.charAt(0).toUpperCase() + why.slice(1);
+
+/** These the probe has found removed, or they end by themselves. */
+const needNoPerson = new Set(['credentials', 'throttled', 'unavailable', 'missing-credential']);
+
+const maxRemedies = 20;
+
+/** What people have to do before the letters are sent. Causes with the same remedy are one. */
+const causesToRemove = (groups: readonly PlannedGroup[]): View => {
+  const remedies = Map.groupBy(
+    groups.filter(({ kind }) => !needNoPerson.has(kind)),
+    ({ remedy }) => plain(remedy),
+  );
+  if (remedies.size === 0) return [];
+  return [
+    { tone: 'plain', text: 'Each cause must be gone before you agree:' },
+    ...[...remedies].slice(0, maxRemedies).map(
+      ([remedy, each]): Note => ({
+        ...{ tone: 'todo', text: `${each.map(({ cause }) => cause).join(', ')}: ${remedy}` },
+      }),
+    ),
+    remedies.size > maxRemedies && {
+      tone: 'plain',
+      text: `… and ${numberOf(remedies.size - maxRemedies)} more`,
+      command: 'letters groups',
+    },
   ];
 };
 
@@ -124,10 +164,10 @@ export const runSentence = (
   const letters = sum(send);
   const canary = asked === 0 ? 0 : Math.max(asked, send.length);
   const left = Math.max(0, letters - canary);
+  const outcomes = `waits up to ${waitSeconds} s for ${letters === 1 ? 'its outcome' : 'their outcomes'}`;
+  if (canary > 0 && left === 0) return `Sends ${countOf(letters, 'letter')}, and ${outcomes}.`;
   const first =
-    canary > 0
-      ? `Sends ${numberOf(Math.min(canary, letters))} first, at least one of each cause, and waits up to ${waitSeconds} s for their outcomes`
-      : '';
+    canary > 0 ? `Sends ${numberOf(canary)} first, at least one of each cause, and ${outcomes}` : '';
   const then =
     left > 0
       ? `${canary > 0 ? 'then sends ' : 'Sends '}${numberOf(left)}${rate === undefined ? '' : ` at ${rate} a second (${durationOf(left / rate)})`}`
@@ -253,6 +293,14 @@ const unsent: Partial<Record<ReplayResult['ended'], string>> = {
   declined: 'Nothing was changed.',
 };
 
+/** Columns that are shown if one of their numbers is not zero. */
+const unlucky: [title: string, count: (cause: CauseCounts) => number][] = [
+  ['Came back', ({ cameBack }) => cameBack],
+  ['Waits', ({ waits }) => waits],
+  ['Unknown', ({ unknown }) => unknown],
+  ['Not tried', ({ setAside, notTried }) => setAside + notTried],
+];
+
 /** The end of a run, and for each cause the letters that were sent, went through, came back and were not tried. */
 export const resultView = ({
   counts,
@@ -266,10 +314,7 @@ export const resultView = ({
     table('The outcome of each cause', byCause, {
       Sent: ({ sent }) => sent,
       Through: ({ through }) => through,
-      'Came back': ({ cameBack }) => cameBack,
-      Waits: ({ waits }) => waits,
-      Unknown: ({ unknown }) => unknown,
-      'Not tried': ({ setAside, notTried }) => setAside + notTried,
+      ...Object.fromEntries(unlucky.filter(([, count]) => byCause.some((cause) => count(cause) > 0))),
       ...origin,
       ...causeColumns,
     }),
@@ -296,7 +341,7 @@ const nextOf = (
     ? `${numberOf(unknown)} of ${name} had no outcome yet when the run stopped`
     : `${numberOf(unknown)} of ${name} have no outcome yet: it may be paused, or fail`;
   return [
-    isThere && { command: `letters groups --cause ${id}` },
+    isThere && { lead: 'What to do about them', command: `letters groups --cause ${id}` },
     waits > 0 && {
       ...{ tone: 'plain', to: href('/waiting', { function: name }) },
       ...{ text: `${numberOf(waits)} of ${name} wait`, command: 'waiting' },

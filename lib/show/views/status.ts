@@ -9,7 +9,7 @@ import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
 import { heldView } from './crosswalk.ts';
-import { causeText, grantsView, kindTone, remarksOnLetters } from './letters.ts';
+import { adviceOf, causeText, firstAction, kindTone, remarksOnLetters } from './letters.ts';
 import { isPaused, pausedNotes, resumeForm } from './pause.ts';
 import { lastComparisonNote } from './reconcile.ts';
 import { openSnapshotText } from './snapshots.ts';
@@ -221,7 +221,7 @@ const firstOf = ({ letters, ...status }: Status): View => {
     ...groups
       .filter(({ kind }) => !needsDecision(kind))
       .slice(0, 3)
-      .flatMap(firstOfCause),
+      .flatMap((group) => firstOfCause(group, isOneOfMany(groups) && isReplayed(group))),
   ];
   if (all.length > 0) return all;
   return waiting.length > 0
@@ -233,6 +233,10 @@ const firstOf = ({ letters, ...status }: Status): View => {
 
 const lettersOf = (groups: readonly Group[]): number => groups.reduce((sum, { letters }) => sum + letters, 0);
 
+const lookLink = (kind: string): Block => ({
+  links: [{ text: 'Look, then decide', to: href('/uncertain', { kind }) }],
+});
+
 /** What can be looked up, and what cannot. */
 const undecidedView = (groups: readonly Group[]): View =>
   undecidedKinds.flatMap((each): View => {
@@ -240,13 +244,14 @@ const undecidedView = (groups: readonly Group[]): View =>
     const need = `${countOf(letters, 'letter needs', 'letters need')} your decision`;
     if (letters === 0) return [];
     return each === 'uncertain'
-      ? [{ tone: 'bad', text: need, to: '/uncertain' }, { command: 'letters verify' }]
+      ? [{ tone: 'bad', text: need, to: '/uncertain' }, { command: 'letters verify' }, lookLink(each)]
       : [
           {
             ...{ tone: 'bad', to: '/uncertain' },
             text: `${need}: something newer may have been done since (${each})`,
           },
           { lead: 'To compare with what the platform holds', command: `letters list --kind ${each}` },
+          lookLink(each),
         ];
   });
 
@@ -276,7 +281,7 @@ export const blockedView = (
       { tone: 'bad', to: waitingScreen(groups), text: `${what}. ${blockedText(groups)}` },
       todo,
       ...secretsView(groups),
-      groups.some(canBeWoken) && { lead: 'Once the cause is gone', command: wakeCommand(groups) },
+      ...wakeStep(groups, 'Once the cause is gone'),
     ];
   });
 };
@@ -294,7 +299,7 @@ const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => 
       ...{ tone: isHidden ? 'todo' : 'plain', to: waitingScreen(groups) },
       text: `The ${secretsText(groups)} changed ${ageOf(mendedMs)} ago${then} ${blockedText(groups)}`,
     },
-    isHidden && { command: wakeCommand(groups) },
+    ...wakeStep(groups),
   ];
 };
 
@@ -314,6 +319,19 @@ const waitingScreen = (groups: readonly WaitingGroup[]): string =>
 
 const wakeCommand = (groups: readonly WaitingGroup[]): string =>
   `waiting wake --kind ${groups[0]?.kind} --function ${functionsOf(groups).join(' ')}`;
+
+const wakeStep = (groups: readonly WaitingGroup[], lead?: string): View => {
+  if (!groups.some(canBeWoken)) return [];
+  const messages = groups.reduce((sum, group) => sum + group.messages, 0);
+  const functions = functionsOf(groups);
+  return [
+    { command: wakeCommand(groups), ...(lead && { lead }) },
+    {
+      ...{ action: '/wake', hidden: { function: functions, kind: groups[0]?.kind ?? '' } },
+      buttons: [{ text: `Wake ${countOf(messages, 'message')} of ${functions.join(', ')}` }],
+    },
+  ];
+};
 
 /** `3 messages of grade-push wait for it (credentials), the oldest for 20 min; last tried 2 min ago`. */
 const blockedText = (groups: readonly WaitingGroup[]): string => {
@@ -371,13 +389,17 @@ const isMoreQueued = ({ listed, queued }: Status['letters']): boolean => queued 
 /** The fewest causes for which one replay of all is quicker than one of each. */
 const severalCauses = 2;
 
+/** The others are left to people, as their messages cannot be sent as they are. */
+const isReplayed = ({ kind }: Group): boolean =>
+  !(needsDecision(kind) || ['invalid', 'unknown-source', 'unreadable'].includes(kind));
+
+const isOneOfMany = (groups: readonly Group[]): boolean => groups.filter(isReplayed).length >= severalCauses;
+
 /** One replay tries each cause by itself. What it leaves to people is said before. */
 const replayAllView = (groups: readonly Group[]): View => {
-  const isLeft = ({ kind }: Group): boolean =>
-    needsDecision(kind) || /^(invalid|unknown-source|unreadable)$/.test(kind);
-  const sent = groups.filter((each) => !isLeft(each));
-  if (sent.length < severalCauses) return [];
-  const left = [...Map.groupBy(groups.filter(isLeft), ({ kind }) => kind)].map(
+  if (!isOneOfMany(groups)) return [];
+  const [sent, others] = [groups.filter(isReplayed), groups.filter((each) => !isReplayed(each))];
+  const left = [...Map.groupBy(others, ({ kind }) => kind)].map(
     ([kind, each]) => `${numberOf(lettersOf(each))} ${kind}`,
   );
   const leaves = left.length === 0 ? '' : ` It leaves ${left.join(', ')} to you.`;
@@ -392,26 +414,18 @@ const replayAllView = (groups: readonly Group[]): View => {
   ];
 };
 
-/** What to ask for or to create, before the list of all is looked at. */
-const fewGrants = 3;
-
-const firstOfCause = ({
-  letters,
-  kind,
-  function: name,
-  cause,
-  remedy,
-  newestMs,
-  grants,
-  ...why
-}: Group): View => [
-  {
-    ...{ tone: kindTone(kind), to: `/causes#${cause}` },
-    text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(why)}`,
-  },
-  { tone: 'todo', text: remedy },
-  ...grantsView({ kind, grants }, { most: fewGrants }),
-];
+/** `isSentWithAll`: the replay of all causes sends it, too. */
+const firstOfCause = (group: Group, isSentWithAll: boolean): View => {
+  const { letters, kind, function: name, cause, newestMs } = group;
+  return [
+    {
+      ...{ tone: kindTone(kind), to: `/causes#${cause}` },
+      text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(group)}`,
+    },
+    ...adviceOf(group, { isShort: true }),
+    ...(isSentWithAll ? [] : firstAction(group, { cause })),
+  ];
+};
 
 const queuesView = ({ queues, letters, paused }: Status): View => {
   const { counts, groups } = letters;

@@ -14,9 +14,10 @@ const verdicts: Record<Found, Note> = {
   unclear: { tone: 'bad', text: 'these letters stay' },
 };
 
-const reasons = {
-  found: 'looked up: found on the platform',
-  absent: 'looked up: not found on the platform',
+/** What the audit log says of a decision that follows from the look. */
+export const verifyReasons = {
+  found: 'verify: found on the platform',
+  absent: 'verify: not found on the platform',
   unclear: '',
 };
 
@@ -31,7 +32,7 @@ export const verifiedView = ({ letters, ...counts }: Verified, name: string): Vi
         ...about,
         Found: ({ found }) => badge(found, verdicts[found].tone),
         Why: ({ why = '' }) => why,
-        Decide: ({ id, found }) => decisionForm(id, reasons[found]),
+        Decide: ({ id, found }) => decisionForm(id, verifyReasons[found]),
       }),
     ),
     ...(['found', 'absent', 'unclear'] as const).map((found) => {
@@ -44,8 +45,6 @@ export const verifiedView = ({ letters, ...counts }: Verified, name: string): Vi
       ),
     ),
     ...revealing(unclear),
-    ...allOf(letters, { found: 'found', action: '/discard', act: (count) => `Discard ${count} found` }),
-    ...allOf(letters, { found: 'absent', action: '/decide', act: (count) => `Send ${count} not found` }),
   ];
 };
 
@@ -102,16 +101,6 @@ export const decisionForm = (id: string, reason = ''): Form => ({
     { text: 'Send: it was not', value: 'send' },
   ],
 });
-
-const allOf = (
-  letters: Verified['letters'],
-  { found, action, act }: { found: 'found' | 'absent'; action: string; act(count: string): string },
-): View => {
-  const id = letters.flatMap((letter) => (letter.found === found ? [letter.id] : []));
-  if (id.length === 0) return [];
-  const hidden = { id, kind: undecidedKinds, reason: reasons[found] };
-  return [{ action, hidden, buttons: [{ text: act(countOf(id.length, 'letter')), value: 'send' }] }];
-};
 
 /** Letters that were there at the time of the look, and are gone now. */
 export const goneNotes = (count: number): View => [

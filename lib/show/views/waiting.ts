@@ -40,7 +40,7 @@ export const wokenNotes = ({ woken, taken, failed, left }: Omit<Woken, 'plan'>):
   const messages = (count: number) => countOf(count, 'message was', 'messages were');
   return [
     woken > 0 && { tone: 'good', text: `${messages(woken)} woken: their functions take them now.` },
-    woken > 0 && { lead: 'To see which wait again', command: 'waiting' },
+    woken > 0 && { lead: 'To see which wait again, and what is next', command: 'status' },
     woken > 0 && { links: [{ text: 'What waits now', to: '/waiting' }] },
     taken > 0 && { tone: 'plain', text: `${messages(taken)} already taken by their functions.` },
     failed.length > 0 && {

@@ -1,6 +1,6 @@
 import { needsDecision } from '../../../message/failure.ts';
 import { replayedOften } from '../../../message/letter-kinds.ts';
-import { causeIn, type GroupCause } from '../letters/groups.ts';
+import { causeIn, type Group, type GroupCause } from '../letters/groups.ts';
 import type { Selected, Selection } from '../letters/list.ts';
 import type { Preflight } from './preflight.ts';
 
@@ -23,7 +23,7 @@ export type Plan = Pick<Selection, 'listed' | 'queued' | 'limitReached'> & {
   unchecked: number;
 };
 
-export type PlannedGroup = GroupCause & { letters: number };
+export type PlannedGroup = GroupCause & Pick<Group, 'letters' | 'remedy'>;
 
 /** The functions that the plan sends to. */
 export const functionsIn = ({ send }: Pick<Plan, 'send'>): string[] => [
@@ -78,5 +78,5 @@ export const planReplay = (
 
 const grouped = (letters: Selected[]): PlannedGroup[] =>
   [...Map.groupBy(letters, ({ group }) => group)]
-    .map(([group, each]) => ({ ...causeIn(group), letters: each.length }))
+    .map(([group, each]) => ({ ...causeIn(group), remedy: group.remedy, letters: each.length }))
     .sort((one, other) => other.letters - one.letters);

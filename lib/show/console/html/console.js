@@ -16,13 +16,14 @@ signIn();
 // The printed address is opened in a tab that shows this console already.
 addEventListener('hashchange', signIn);
 
-const controls = 'a, button, summary, input, select, textarea';
+const controls = 'a, button, summary, input, select, textarea, .first';
 
 /** Identifies the same control before and after an update, by its function: another control may take its place. */
 const keyOf = (control) => {
   const form = control.form ?? control.closest('details')?.querySelector('form');
   const fields = form ? [...form.querySelectorAll('[type=hidden]')].map(({ value }) => value) : [];
-  const own = control.name || control.getAttribute('href') || control.textContent;
+  const text = control.matches('.first') ? '' : control.textContent;
+  const own = control.name || control.getAttribute('href') || text;
   return [control.tagName, own, form?.getAttribute('action'), ...fields].join('\n');
 };
 
@@ -234,4 +235,7 @@ const begin = (element) => {
   for (const each of element.querySelectorAll('[data-selection]')) select(each);
 };
 begin(document);
+// Without this, a key would lead through all screens first. It scrolls nothing: the heading stays where it is.
+if (document.activeElement === document.body)
+  document.querySelector('.first')?.focus({ preventScroll: true });
 if (proof) live(document.querySelector('[data-live]'));

@@ -51,7 +51,7 @@ type Part = Extract<Block, { part: View }>;
 const partOf = ({ title, isFirst = false, part }: Part, showing: Showing): Html => {
   if (title === undefined) return shown(part, showing);
   const inside = shown(part, { ...showing, level: 3 });
-  return html`<section${isFirst ? html` class="first"` : ''}>${headingOf(title, showing)}${inside}</section>`;
+  return html`<section${isFirst ? html` class="first" tabindex="-1"` : ''}>${headingOf(title, showing)}${inside}</section>`;
 };
 
 /** Signs for readers who do not see the colours. */
@@ -101,6 +101,8 @@ const pieceOf = (piece: Piece, { as }: Showing): Html | string => {
 
 const isList = (cell: Cell): cell is readonly Words[] => Array.isArray(cell);
 const isTick = (cell: Cell): boolean => typeof cell === 'object' && 'tick' in cell;
+const isNothing = (cell: Cell): boolean =>
+  !cell || cell === '–' || (typeof cell === 'object' && 'sinceMs' in cell && cell.sinceMs === undefined);
 const isNumber = (cell: Cell): boolean =>
   typeof cell === 'number' || (typeof cell === 'object' && ('sinceMs' in cell || 'count' in cell));
 
@@ -136,7 +138,7 @@ const tableOf = (given: Table, showing: Showing): Html => {
   });
   // A small screen shows each row as a list, with the titles before the cells.
   const td = (cell: Cell, at: number): Html =>
-    html`<td${numberClass(isRight[at])} data-title="${labelOf(titles[at])}">${cellOf(cell, showing)}${at === drawn ? bar(Number(cell) / most) : ''}</td>`;
+    html`<td${numberClass(isRight[at])} data-title="${labelOf(titles[at])}"${isNothing(cell) ? html` data-nothing` : ''}>${cellOf(cell, showing)}${at === drawn ? bar(Number(cell) / most) : ''}</td>`;
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption class="unseen">${caption}</caption><thead><tr>${head}</tr></thead>
 <tbody>${rows.map(({ cells }) => html`<tr>${cells.map(td)}</tr>`)}</tbody></table></div>`;

@@ -74,9 +74,9 @@ const recordView = (id: string, record: DeskRecord): View => {
     !!words && { quote: words },
     !!operation && text({ text: call.join(''), code: true }),
     remedy !== '' && { tone: 'todo', text: remedy },
-    ...firstAction(kind, { id }),
+    ...firstAction(record, { id }),
     {
-      links: [...otherLinks(kind, { id }), { text: 'Trace', to: href('/trace', { id }) }],
+      links: [...otherLinks({ kind }, { id }), { text: 'Trace', to: href('/trace', { id }) }],
     },
   ];
 };

@@ -26,6 +26,8 @@ export const addTrace = (desk: Desk): void => {
     };
     const search: Form = {
       ...{ action: '/trace', isSearch: true, buttons: [{ text: 'Trace' }] },
+      // What was found has the focus of its own links.
+      ...(query.size === 0 && { isMain: true as const }),
       fields: [
         {
           ...{ field: 'id', label: 'Message, letter, event or resource', value: id },

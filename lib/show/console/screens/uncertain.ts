@@ -1,11 +1,10 @@
 import { needsDecision } from '../../../message/failure.ts';
 import { revealLetters } from '../../../operate/messages/letters/show.ts';
-import { verifyLetters } from '../../../operate/messages/verify/verify.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
-import type { Operator } from '../../verbs/operator.ts';
+import { verify } from '../../verbs/verify.ts';
 import { countOf } from '../../views/amounts.ts';
 import { about, groupTable, letterLink, origin } from '../../views/letters.ts';
-import { decisionForm, maxRevealed, revealedView, revealForm, verifiedView } from '../../views/verify.ts';
+import { decisionForm, maxRevealed, revealedView, revealForm } from '../../views/verify.ts';
 import { table, text } from '../../views/view.ts';
 import { addScreen, addVerb, type Desk, filterFrom, formOf, reasonIn, render, runOn } from '../desk.ts';
 import { beginDiscard } from './discard.ts';
@@ -29,8 +28,8 @@ export const addUncertain = (desk: Desk): void => {
         `${countOf(letters.length, 'letter needs', 'letters need')} the decision of a person. It is not known whether the uncertain ones were done, and doing them twice does harm. Something newer may have been done after the outdated ones.`,
       ),
       {
-        ...{ action: '/uncertain', hidden: given, isHarmless: true },
-        buttons: [{ text: 'Look for them on the platform' }],
+        ...{ action: '/uncertain', hidden: given, isHarmless: true, isMain: true },
+        buttons: [{ text: `Look for ${countOf(letters.length, 'letter')} on the platform` }],
       },
       {
         tone: 'quiet',
@@ -51,12 +50,13 @@ export const addUncertain = (desk: Desk): void => {
   addVerb(desk, '/uncertain', async (form) => {
     const { letters, given } = await undecidedAmong(form);
     const id = letters.map(({ message }) => message);
-    const look = async (at: Operator): Promise<void> => {
-      const onLooked = at.progress('Looked up');
-      const verified = await verifyLetters(target, { filter: { id }, signal: at.signal, onLooked });
-      at.show('Result', verifiedView(verified, desk.name));
-    };
-    return runs.begin('Look for what is uncertain', look, runOn('/uncertain', given));
+    const may = desk.readOnly ? { discardFound: false, replayAbsent: false } : {};
+    const options = { name: desk.name, filter: { id }, ...may };
+    return runs.begin(
+      'Look for what is uncertain',
+      async (at) => void (await verify(at, options)),
+      runOn('/uncertain', given),
+    );
   });
 
   desk.app.post('/uncertain/reveal', async (context) => {

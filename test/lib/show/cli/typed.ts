@@ -8,6 +8,8 @@ type Person = {
   onErr?: (piece: string) => void;
   /** To what is asked, in order; after the last there is nobody who could be asked. */
   answers?: string[];
+  /** What was printed before a question. */
+  onAsk?: (printed: string) => Promise<void>;
   edit?: (text: string) => string | Promise<string>;
   signal?: AbortSignal;
   onOut?: (piece: string) => void;
@@ -34,6 +36,7 @@ export const typed = async (
     stdin = '',
     onOut,
     onErr,
+    onAsk,
   }: Person = {},
 ) => {
   const said = { out: '', err: '', asked: [] as string[] };
@@ -49,6 +52,7 @@ export const typed = async (
     },
     ask: async (question) => {
       said.asked.push(question);
+      await onAsk?.(said.out);
       return answers.shift();
     },
     edit: async (text) => edit(text),

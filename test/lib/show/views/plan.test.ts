@@ -10,7 +10,7 @@ import { quietTerminal } from '../cli/typed.ts';
 
 const group = (kind: string, letters: number): PlannedGroup => ({
   ...{ function: 'grade-push', kind, letters, cause: '0a1b2c3d' },
-  ...{ error: '400 Bad Request', words: [] },
+  ...{ error: '400 Bad Request', words: [], remedy: `Remove what caused ${kind}.` },
 });
 
 const facts = {
@@ -54,7 +54,7 @@ test('what needs a decision says what sends it and nothing else, and what is not
     'sis-relay letters list --kind unknown-source',
   ]);
   const html = String(shown(planView(plan({ uncertain, unknownSource: 7 }), undefined)));
-  expect(html).toContain('7 not from this deployment: they have no queue to go to');
+  expect(html).toContain('7 are not from this deployment: they have no queue to go to');
   expect(html).toContain('href="/uncertain?kind=outdated"');
 });
 
@@ -65,8 +65,22 @@ test('what is invalid is not sent, and leads to its correction', () => {
   expect(String(shown(told, { as: 'read-only' }))).not.toContain('/edit');
   // So does each such letter and cause, before a replay.
   const first = (kind: string) =>
-    firstAction(kind, { cause: '0a1b2c3d' }).map((block) => Object.keys(block || {})[0]);
-  expect([first('invalid'), first('rejected')]).toEqual([['links', 'action'], ['action']]);
+    firstAction({ kind, error: '' }, { cause: '0a1b2c3d' }).map((block) => Object.keys(block || {})[0]);
+  expect([first('invalid'), first('rejected')]).toEqual([
+    ['lead', 'links', 'action'],
+    ['lead', 'action'],
+  ]);
+});
+
+test('a plan says what must be done before, once for each remedy, and nothing of what ends by itself', () => {
+  const send = [group('rejected', 3), group('rejected', 2), group('throttled', 1)];
+  expect(printed(plan({ send }), undefined)).toEqual(
+    expect.arrayContaining([
+      'Each cause must be gone before you agree:',
+      '→ 0a1b2c3d, 0a1b2c3d: Remove what caused rejected.',
+    ]),
+  );
+  expect(printed(plan({ send }), undefined).join()).not.toContain('caused throttled');
 });
 
 const report = (reachable: boolean) => ({ reachable, problems: [] }) as unknown as ConnectionReport;

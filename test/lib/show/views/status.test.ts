@@ -219,7 +219,10 @@ test('one replay of all causes is offered before them, with what it leaves to pe
   const [rejected, uncertain] = [groupOf('rejected', 3), groupOf('uncertain', 2)];
   const cause = ['✗ 3 letters of grade-push (rejected), the newest 3 min old: It failed', '→ Mend it.'];
   const decide = ['✗ 2 letters need your decision', 'sis-relay letters verify'];
-  expect(firstOf([rejected, uncertain])).toEqual([...decide, ...cause]);
+  expect(firstOf([rejected, uncertain])).toEqual([
+    ...[...decide, ...cause],
+    'To send again: sis-relay letters replay --cause rejected-1',
+  ]);
   const others = [groupOf('missing-scope', 4), groupOf('unknown-source', 1)];
   // No replay sends what its function refuses, and no look at the platform tells what is outdated.
   const left = [groupOf('invalid', 6), groupOf('outdated', 5)];

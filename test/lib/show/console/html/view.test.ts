@@ -42,6 +42,15 @@ test('a row with something under it is an article that can be led to', () => {
   expect(html).toMatch(/Tries<\/bdi>: 7<\/p>.*Mend it/);
 });
 
+test('what is first can have the focus, and a small screen leaves out what is nothing', () => {
+  const all = { Waits: () => 0, Oldest: () => ({ sinceMs: undefined }), Name: () => 'a' };
+  const html = htmlOf([{ title: 'First', isFirst: true, part: [table('Queues', [1], all)] }]);
+  expect(html).toContain('<section class="first" tabindex="-1">');
+  expect([...html.matchAll(/data-title="(\w+)" data-nothing/g)].map(([, title]) => title)).toEqual([
+    ...['Waits', 'Oldest'],
+  ]);
+});
+
 test('whatever a text says, it is a text', () => {
   const evil = '"><script>alert(1)</script>\u202E';
   const html = htmlOf([
