@@ -44,6 +44,8 @@ export type Stack = {
   sqs: SQSClient;
   /** Without HTTP, for who is in this process; S3 tells no function of what is put by it. */
   s3: S3Client;
+  /** What is on the queues, with its ids and times. */
+  queues: Awaited<ReturnType<typeof startQueuesAndFiles>>['queues'];
   /** Undefined without functions. */
   lambda: Lambda | undefined;
   executions: DurableExecutions;
@@ -57,6 +59,8 @@ export type StackOptions = {
   lambda?(description: StackDescription, settings?: Record<string, string>): Lambda;
   /** Over the local settings, for every function. */
   settings?: Record<string, string>;
+  /** The key of the ledger's digests; default: one of its own. */
+  ledgerKey?: string | undefined;
   /** Where the code lies, sources or bundles. */
   taskRoot?: string;
   functionTimeoutMs?: number;
@@ -96,7 +100,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       [`${prefix}/users/301`]: keyOf(301),
       [`${prefix}/users/303`]: keyOf(303),
       [`${prefix}/lti-links/9001`]: { key: 'local-key', plainSecret: 'local-secret' },
-      [ledgerKey]: randomBytes(32).toString('hex'),
+      [ledgerKey]: options.ledgerKey ?? randomBytes(32).toString('hex'),
     }),
     startTables(table, deskTable, crosswalkTable),
     startDurableExecutions(options.durable),
@@ -177,6 +181,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     description,
     sqs,
     s3: aws.files,
+    queues: aws.queues,
     lambda,
     executions,
     close: async () => {

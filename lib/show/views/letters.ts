@@ -11,7 +11,9 @@ import {
   type Block,
   badge,
   type Columns,
+  type Form,
   href,
+  type Link,
   list,
   type Piece,
   part,
@@ -67,15 +69,18 @@ const grantTitles: Record<string, string> = {
 };
 
 /** One on a line, to hand on. */
-export const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>): View =>
+export const grantsView = (
+  { kind, grants }: Pick<Group, 'kind' | 'grants'>,
+  { most = maxGrants }: { most?: number } = {},
+): View =>
   grants.length < 2
     ? []
     : [
         { tone: 'plain', text: grantTitles[kind] ?? '' },
-        list(grants.slice(0, maxGrants).map((each) => ({ text: each, code: true }))),
-        grants.length > maxGrants && {
+        list(grants.slice(0, most).map((each) => ({ text: each, code: true }))),
+        grants.length > most && {
           tone: 'plain',
-          text: `… and ${numberOf(grants.length - maxGrants)} more: \`letters groups --json\` lists all.`,
+          text: `… and ${numberOf(grants.length - most)} more: \`letters groups --json\` lists all.`,
         },
       ];
 
@@ -152,8 +157,21 @@ export const groupTable = (caption: string, groups: readonly PlannedGroup[], emp
 export const firstAction = (kind: string, which: { cause: string } | { id: string }): View => {
   if (needsDecision(kind)) return [{ links: [{ text: 'Look, then decide', to: href('/uncertain', which) }] }];
   if (kind === 'unknown-source') return [];
-  return [{ action: '/replay', hidden: which, isHarmless: true, buttons: [{ text: 'Plan a replay' }] }];
+  const replay: Form = {
+    ...{ action: '/replay', hidden: which, isHarmless: true, buttons: [{ text: 'Plan a replay' }] },
+  };
+  return kind === 'invalid' ? [{ links: [editLink(which)] }, replay] : [replay];
 };
+
+const editLink = (which: { cause: string } | { id: string }): Link => ({
+  ...{ text: 'Edit', to: href('/edit', which), isChange: true },
+});
+
+/** Further actions, without what is the first one. */
+export const otherLinks = (kind: string, which: { cause: string } | { id: string }): Link[] => [
+  ...(kind === 'invalid' ? [] : [editLink(which)]),
+  { text: 'Discard', to: href('/discard', which), isChange: true },
+];
 
 export const groupsView = (found: Groups, name: string): View => {
   const { groups, matching } = found;
@@ -200,11 +218,7 @@ const causeView = (group: Group): View => {
     ...adviceOf(group),
     ...firstAction(kind, { cause }),
     {
-      links: [
-        { text: 'Letters', to: href('/letters', { cause }) },
-        { text: 'Edit', to: href('/edit', { cause }), isChange: true },
-        { text: 'Discard', to: href('/discard', { cause }), isChange: true },
-      ],
+      links: [{ text: 'Letters', to: href('/letters', { cause }) }, ...otherLinks(kind, { cause })],
     },
   ];
 };

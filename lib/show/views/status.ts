@@ -9,7 +9,7 @@ import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
 import { heldView } from './crosswalk.ts';
-import { causeText, kindTone, remarksOnLetters } from './letters.ts';
+import { causeText, grantsView, kindTone, remarksOnLetters } from './letters.ts';
 import { isPaused, pausedNotes, resumeForm } from './pause.ts';
 import { lastComparisonNote } from './reconcile.ts';
 import { openSnapshotText } from './snapshots.ts';
@@ -183,11 +183,11 @@ const versionView = ({ version, commit, is, command }: DeployedVersion): View =>
     return [
       {
         tone: 'warn',
-        text: `What is deployed is older than 1.0.0, and than this command, ${here}. It does not state its version`,
+        text: `What is deployed does not state its version: it is older than 1.0.0, or was set back by \`serverless rollback\`. This command is ${here}`,
       },
       {
         tone: 'todo',
-        text: 'Before you deploy this version, read “If you deployed an earlier commit” in CHANGELOG.md: the ledger’s table has another name. If it is a local stack, end `npm run local`, and start it again.',
+        text: 'Before you deploy this version over one that is older than 1.0.0, read “If you deployed an earlier commit” in CHANGELOG.md: the ledger’s table has another name. If it is a local stack, end `npm run local`, and start it again.',
       },
     ];
   const there = versionText({ version, commit });
@@ -284,7 +284,11 @@ export const blockedView = (
 /** The secrets were changed after the last try: the messages go on with their next one, or when they are woken. */
 const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => {
   const isHidden = groups.some(canBeWoken);
-  const then = isHidden ? ': wake what waits for it.' : '. What waits for it is due.';
+  const then = isHidden
+    ? ': wake what waits for it.'
+    : groups.some(({ due }) => due > 0)
+      ? '. What waits for it is due.'
+      : '. It is not known whether anything still waits for it.';
   return [
     {
       ...{ tone: isHidden ? 'todo' : 'plain', to: waitingScreen(groups) },
@@ -388,12 +392,25 @@ const replayAllView = (groups: readonly Group[]): View => {
   ];
 };
 
-const firstOfCause = ({ letters, kind, function: name, cause, remedy, newestMs, ...why }: Group): View => [
+/** What to ask for or to create, before the list of all is looked at. */
+const fewGrants = 3;
+
+const firstOfCause = ({
+  letters,
+  kind,
+  function: name,
+  cause,
+  remedy,
+  newestMs,
+  grants,
+  ...why
+}: Group): View => [
   {
     ...{ tone: kindTone(kind), to: `/causes#${cause}` },
     text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(why)}`,
   },
   { tone: 'todo', text: remedy },
+  ...grantsView({ kind, grants }, { most: fewGrants }),
 ];
 
 const queuesView = ({ queues, letters, paused }: Status): View => {

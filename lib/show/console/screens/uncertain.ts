@@ -2,11 +2,12 @@ import { needsDecision } from '../../../message/failure.ts';
 import { revealLetters } from '../../../operate/messages/letters/show.ts';
 import { verifyLetters } from '../../../operate/messages/verify/verify.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
+import type { Operator } from '../../verbs/operator.ts';
 import { countOf } from '../../views/amounts.ts';
 import { about, groupTable, letterLink, origin } from '../../views/letters.ts';
 import { decisionForm, maxRevealed, revealedView, revealForm, verifiedView } from '../../views/verify.ts';
 import { table, text } from '../../views/view.ts';
-import { addScreen, addVerb, type Desk, filterFrom, formOf, reasonIn, render } from '../desk.ts';
+import { addScreen, addVerb, type Desk, filterFrom, formOf, reasonIn, render, runOn } from '../desk.ts';
 import { beginDiscard } from './discard.ts';
 import { beginReplay } from './replay.ts';
 
@@ -48,13 +49,14 @@ export const addUncertain = (desk: Desk): void => {
   });
 
   addVerb(desk, '/uncertain', async (form) => {
-    const { letters } = await undecidedAmong(form);
+    const { letters, given } = await undecidedAmong(form);
     const id = letters.map(({ message }) => message);
-    return runs.begin('Look for what is uncertain', async (at) => {
+    const look = async (at: Operator): Promise<void> => {
       const onLooked = at.progress('Looked up');
       const verified = await verifyLetters(target, { filter: { id }, signal: at.signal, onLooked });
-      at.show('What is there', verifiedView(verified, desk.name));
-    });
+      at.show('Result', verifiedView(verified, desk.name));
+    };
+    return runs.begin('Look for what is uncertain', look, runOn('/uncertain', given));
   });
 
   desk.app.post('/uncertain/reveal', async (context) => {

@@ -166,7 +166,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
     ],
     ['discard', () => go('/discard?kind=outdated')],
     ['uncertain', () => go('/uncertain')],
-    ['looked up', () => begun('/uncertain', 'Look for them', 'What is there')],
+    ['looked up', () => begun('/uncertain', 'Look for them', 'Result')],
     ['publish', () => go('/publish')],
     [
       'grid of errors',

@@ -1,24 +1,31 @@
 import { discardLetters } from '../../../../operate/messages/archive/discard.ts';
+import { revealLetters } from '../../../../operate/messages/letters/show.ts';
 import { replayLetters } from '../../../../operate/messages/replay/replay.ts';
 import { runDefaults } from '../../../../operate/messages/replay/run-defaults.ts';
 import { verifyLetters } from '../../../../operate/messages/verify/verify.ts';
 import { countOf } from '../../../views/amounts.ts';
 import { discardedView } from '../../../views/changes.ts';
 import { canaryView, resultView } from '../../../views/plan.ts';
-import { goneNotes, verifiedView } from '../../../views/verify.ts';
+import { goneNotes, maxRevealed, revealedView, verifiedView } from '../../../views/verify.ts';
 import { text } from '../../../views/view.ts';
 import { type CommandContext, isYes } from '../../command-context.ts';
 
 export const verify = async (
   context: CommandContext,
-  { limit, yes = false, ...given }: Given,
+  { limit, yes = false, reveal = false, reason, ...given }: Given,
 ): Promise<void> => {
   const { discardFound = yes, replayAbsent = yes } = given;
-  const { target, name, filter, terminal, signal, isJson, print, progress, finish } = context;
-  if (discardFound || replayAbsent) await context.checkAudit();
+  const { target, name, filter, audit, terminal, signal, isJson, print, progress, finish } = context;
+  if (discardFound || replayAbsent || reveal) await context.checkAudit();
   const onLooked = progress('Looked up');
   const verified = await verifyLetters(target, { filter, limit, signal, onLooked });
   print(verified, () => verifiedView(verified, name));
+  const unclear = verified.letters.flatMap(({ id, found }) => (found === 'unclear' ? [id] : []));
+  if (reveal && unclear.length > 0) {
+    const ids = unclear.slice(0, maxRevealed);
+    const revealed = await revealLetters(target, { ids, reason, audit, signal });
+    print({ revealed }, () => revealedView(revealed, reason));
+  }
   let mayAsk = !isJson && !signal.aborted;
   const agreed = async (isGiven: boolean, question: string): Promise<boolean> => {
     if (isGiven || !mayAsk) return isGiven && !signal.aborted;
@@ -39,7 +46,14 @@ export const verify = async (
   finish(isDone);
 };
 
-type Given = { limit?: number; discardFound?: boolean; replayAbsent?: boolean; yes?: boolean };
+type Given = {
+  limit?: number;
+  discardFound?: boolean;
+  replayAbsent?: boolean;
+  yes?: boolean;
+  reveal?: boolean;
+  reason?: string;
+};
 
 const discardFoundOnes = async (
   ids: string[],
