@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { DeleteMessageBatchCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/change-poll.ts';
@@ -16,6 +15,7 @@ import { filesIn } from '../local/bucket.ts';
 import { controlsOf } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';
 import { inThisProcess } from '../local/in-this-process.ts';
+import { takeAll } from '../local/queues.ts';
 import { type Stack, settingsOf, startStack } from '../local/stack.ts';
 
 let stack: Stack;
@@ -129,7 +129,8 @@ describe('a run that dies', () => {
     ]);
     expect(await run(name, moment)).toBeUndefined();
     expect(await run(name)).toMatchObject({ outcome: 'done' });
-    const found = await taken();
+    const messages = await takeAll(stack, stack.description.queues['enrollment-remove']);
+    const found = messages.map(({ Body = '' }) => JSON.parse(Body).id);
     expect([...new Set(found)].sort()).toEqual([...wanted].sort());
     // Sent again are those alone that were sent before it died, and with the same ids.
     expect(found.length).toBeLessThanOrEqual(2 * wanted.length);
@@ -137,21 +138,6 @@ describe('a run that dies', () => {
     expect(await placeOf(name).read(never)).toBe(bad);
   });
 });
-
-/** The ids of what lies on a queue that nobody polls. */
-async function taken(): Promise<string[]> {
-  const QueueUrl = stack.description.queues['enrollment-remove'];
-  const ids: string[] = [];
-  for (;;) {
-    const { Messages = [] } = await stack.sqs.send(
-      new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }),
-    );
-    if (Messages.length === 0) return ids;
-    ids.push(...Messages.map(({ Body }) => JSON.parse(Body ?? '').id));
-    const Entries = Messages.map(({ ReceiptHandle }, at) => ({ Id: `${at}`, ReceiptHandle }));
-    await stack.sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
-  }
-}
 
 /** One invocation in a process of its own, killed at a moment: then there is no summary. */
 async function run(name: string, moment: Moment = { request: 1_000, at: 'before' }): Promise<unknown> {

@@ -15,7 +15,7 @@ const name = 'course-export';
 const job = jobForTests(name, {
   settings: () => ({ EXPORT_CONCURRENCY: '2', WAIT_MAXIMUM_SECONDS: '1800' }),
 });
-const { stack, controls, settings, logged, bytesAt, textAt, keysUnder, inProcess } = job;
+const { stack, controls, settings, logged, bytesAt, jsonAt, keysUnder, inProcess } = job;
 
 /** The function in this process, which is told that it has so much time for each call. */
 const withSettings = (more: Record<string, string>, invocationMs?: number): Execute => {
@@ -682,7 +682,7 @@ test.skipIf(process.platform !== 'linux')(
     process.stdout.write(`\ncourse-export of ${measured.orgUnits} org units: at most ${peakMb} MB\n`);
     expect(peakMb).toBeLessThan(measured.atMostMb);
     const key = `course-exports/${answer.runId}/manifest.json`;
-    expect(JSON.parse(await textAt(key)).parts).toMatchObject({
+    expect((await jsonAt(key)).parts).toMatchObject({
       classlists: { files: wanted, lines: measured.orgUnits * measured.usersEach + 4 },
       'course-images': { files: measured.orgUnits + 1 },
     });

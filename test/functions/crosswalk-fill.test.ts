@@ -26,7 +26,7 @@ const job = jobForTests(name, {
   }),
   bucket,
 });
-const { stack, controls, settings, logged, metrics, put, textAt, inProcess } = job;
+const { stack, controls, settings, logged, metrics, put, textAt, jsonAt, inProcess } = job;
 
 beforeEach(async () => {
   tries += 1;
@@ -71,7 +71,7 @@ const remove = (key: string) => stack().s3.send(new DeleteObjectCommand({ Bucket
 const users = (body: string | Uint8Array) => put('crosswalk/users.csv', body);
 const report = () => textAt('crosswalk/report.csv');
 /** Which names are held, and why, as operators are told. */
-const heldNames = async () => heldIn(JSON.parse(await textAt(heldKey))).held;
+const heldNames = async () => heldIn(await jsonAt(heldKey)).held;
 const of = ({ fills }: FillAnswer, kind: string, source: string) =>
   fills.find((each) => each.kind === kind && each.source === source);
 /** Enough org units that one of them is less than 5 percent. */
@@ -118,7 +118,7 @@ describe('org units', () => {
       ['held', 0],
     ]);
     for (const source of ['platform', 'file'])
-      expect(JSON.parse(await textAt(`crosswalk-state/filled/moved-${source}.json`))).toEqual({
+      expect(await jsonAt(`crosswalk-state/filled/moved-${source}.json`)).toEqual({
         codes: [],
       });
   });
@@ -189,7 +189,7 @@ test('a code that moves to another org unit is told, and what it was stays until
   expect(metrics('CrosswalkMoved').at(-1)?.[1]).toBe(2);
   const back = { code: 'BACK', ids: [7301], was: [7300], sinceMs: expect.any(Number) };
   const moved = { code: 'BIO-101', ids: [7002], was: [2001], sinceMs: expect.any(Number) };
-  expect(JSON.parse(await textAt('crosswalk-state/filled/moved-platform.json'))).toEqual({
+  expect(await jsonAt('crosswalk-state/filled/moved-platform.json')).toEqual({
     codes: [moved, back],
   });
   const last: [number, string][] = [...others, [7300, 'BACK'], [7102, 'COMES-BACK'], [7401, 'AMBIGUOUS']];

@@ -27,7 +27,7 @@ let stage: Stage;
 let tries = 0;
 const bucket = () => `bucket-${tries}`;
 const job = jobForTests('reconcile', { bucket });
-const { time, stack, controls, put, textAt } = job;
+const { time, stack, controls, put, jsonAt } = job;
 
 // The ledger and the bucket are another one's for each test.
 beforeEach(async () => {
@@ -43,7 +43,6 @@ const staged = (settings: Record<string, string>): Stage => ({
   ...stage,
   settings: { ...stage.settings, ...settings },
 });
-const json = async (Key: string): Promise<unknown> => JSON.parse(await textAt(Key));
 
 const grade = (userId: number, points: number, more: object = {}) => ({
   ...{ orgUnitId: course, gradeObjectId: 5001, userId, grade: { type: 'numeric', points } },
@@ -88,8 +87,8 @@ test('of what is as it was sent there is nothing to tell, and the platform is as
     'GET',
     'GET',
   ]);
-  expect(await json(latestKey)).toEqual({ id: report.id });
-  expect(await json(reportKey(report.id))).toEqual(report);
+  expect(await jsonAt(latestKey)).toEqual({ id: report.id });
+  expect(await jsonAt(reportKey(report.id))).toEqual(report);
 });
 
 test('a removed enrollment is as it was sent where nobody is enrolled, and a fault where somebody is', async () => {
@@ -386,7 +385,7 @@ test('what fails it is told in its report', async () => {
   await put('reconcile/accepted/wrong.json', '{"by":1}');
   const id = '20261123T020000Z-00000001';
   await expect(compare(stage, { whole: true, id })).rejects.toThrow();
-  expect(await json(reportKey(id))).toMatchObject({
+  expect(await jsonAt(reportKey(id))).toMatchObject({
     id,
     state: 'failed',
     why: expect.stringMatching(/wrong.json is not valid.*by/s),
@@ -422,7 +421,7 @@ test('what a run has found is told, even if it fails later', async () => {
   job.meanwhile(() => put('reconcile/accepted/wrong.json', '{"by":1}'));
   const comparing = compare(staged({ RECONCILE_CONCURRENCY: '1' }), { whole: true, id });
   await expect(comparing).rejects.toThrow();
-  expect(await json(reportKey(id))).toMatchObject({ state: 'failed', entries: 2, parts: 1 });
+  expect(await jsonAt(reportKey(id))).toMatchObject({ state: 'failed', entries: 2, parts: 1 });
 });
 
 test('what the platform refuses or fails to answer alone is told as unreadable, with its cause, and the rest is looked at', async () => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { LambdaClient, SendDurableExecutionCallbackSuccessCommand } from '@aws-sdk/client-lambda';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
-import { DeleteMessageBatchCommand, PurgeQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
 import { once } from '../../lib/runtime/aws/once.ts';
@@ -24,6 +24,7 @@ import {
 import { waitLimitMs } from '../limits.ts';
 import { localClient } from '../local/aws.ts';
 import { answerOf, executionHere, jobServicesHere } from '../local/in-this-process.ts';
+import { takeAll } from '../local/queues.ts';
 import { type Execute, jobForTests } from './job-for-tests.ts';
 
 const name = 'snapshot-import';
@@ -33,7 +34,7 @@ const job = jobForTests(name, {
   settings: () => ({ WAIT_MINIMUM_SECONDS: '1', WAIT_MAXIMUM_SECONDS: '1' }),
   pause: async (ms, signal) => (isNobodyThere ? job.time.pass(ms) : sleep(ms, undefined, { signal })),
 });
-const { time, stack, settings, logged, put, bytesAt, textAt, keysUnder, inProcess } = job;
+const { time, stack, settings, logged, put, bytesAt, textAt, jsonAt, keysUnder, inProcess } = job;
 let Bucket: string;
 const queues = [
   ...['enrollment-create', 'enrollment-remove', 'grade-object-create', 'grade-object-update', 'grade-push'],
@@ -74,29 +75,19 @@ const importFile = async (bytes: Buffer | string, key?: string) =>
 const importSis = async (sis: Sis, modes?: Record<string, string>) =>
   importFile(await zipOf(entriesOfSis(sis, modes)));
 
-const recordOf = async ({ id }: ImportAnswer): Promise<SnapshotRecord> =>
-  JSON.parse(await textAt(`snapshot-records/${id}/record.json`));
+const recordOf = ({ id }: ImportAnswer): Promise<SnapshotRecord> =>
+  jsonAt(`snapshot-records/${id}/record.json`);
 const reportOf = async ({ id }: ImportAnswer): Promise<string[]> =>
   (await textAt(`snapshot-records/${id}/report.csv`)).trimEnd().split('\n').slice(1);
 
 type Event = { id: string; time: string; sequence: string; type: string; data: Record<string, unknown> };
 
 const bodiesIn = async (queue: string): Promise<string[]> => {
-  const QueueUrl = stack().description.queues[queue];
-  const bodies: string[] = [];
-  for (;;) {
-    const { Messages = [] } = await stack().sqs.send(
-      new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, MessageAttributeNames: ['All'] }),
-    );
-    if (Messages.length === 0) return bodies;
-    // On a slow machine a message that is only hidden comes again within the test.
-    const Entries = Messages.map(({ MessageId: Id, ReceiptHandle }) => ({ Id, ReceiptHandle }));
-    await stack().sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
-    for (const { Body = '', MessageAttributes } of Messages) {
-      expect(MessageAttributes).toMatchObject({ priority: { StringValue: 'bulk' } });
-      bodies.push(Body);
-    }
-  }
+  const messages = await takeAll(stack(), stack().description.queues[queue]);
+  return messages.map(({ Body = '', MessageAttributes }) => {
+    expect(MessageAttributes).toMatchObject({ priority: { StringValue: 'bulk' } });
+    return Body;
+  });
 };
 /** What was sent since the last look, by function, sorted. */
 const sent = async (): Promise<Record<string, Event['data'][]>> => {
@@ -234,7 +225,7 @@ describe('an import', () => {
       (key) => `snapshot-records/${key}`,
     ) as [string, string];
     const changed = async (key: string, changes: object) =>
-      put(key, JSON.stringify({ ...JSON.parse(await textAt(key)), ...changes }));
+      put(key, JSON.stringify({ ...(await jsonAt(key)), ...changes }));
     await changed(acceptedKey, { sending: true });
     await changed(recordKey, { state: 'failed' });
     const third = await importSis(sis);
