@@ -54,7 +54,7 @@ export type DeskRecord = {
   /** Number of receipts so far. */
   attempts: number;
   replays: number;
-  waits: Wait[];
+  waits: readonly Wait[];
   /** The platform's words, without ids and personal data. */
   words: string | undefined;
   remedy: string | undefined;
@@ -89,6 +89,8 @@ export type DeskRecord = {
 export type Wait = { kind: string; firstMs: number; lastMs: number; count: number };
 
 export type LetterRecord = DeskRecord & { state: 'letter' };
+
+const noWaits: readonly Wait[] = [];
 
 const firstOf = (kind: string): string => `first:${kind}`;
 
@@ -133,15 +135,15 @@ export const recordIn = (
     error: often(item.error) ?? '',
     attempts: number(item.attempts) ?? 0,
     replays: number(item.replays) ?? 0,
-    waits: waits.sort((one, other) => one.firstMs - other.firstMs),
+    waits: waits.length === 0 ? noWaits : waits.sort((one, other) => one.firstMs - other.firstMs),
     words: often(item.words),
     remedy: often(item.remedy),
     required: often(item.required),
     operation: often(item.operation),
     eventId: item.eventId?.S,
     user: item.user?.S,
-    orgUnit: item.orgUnit?.S,
-    thing: item.thing?.S,
+    orgUnit: often(item.orgUnit),
+    thing: often(item.thing),
     named: item.named?.S,
     resource: item.resource?.S,
     history: item.history?.S,

@@ -71,7 +71,8 @@ export const createVisibilityLease = (
       stopping += 1;
       await renewing.catch(() => {});
       stopping -= 1;
-      const returning = [...leased].filter(([id]) => !except.includes(id));
+      const kept = new Set(except);
+      const returning = [...leased].filter(([id]) => !kept.has(id));
       for (const [id] of returning) leased.delete(id);
       const handles = returning.map(([, { receiptHandle }]) => receiptHandle);
       return (await hideAll(queue, handles, 0)).size;
