@@ -189,7 +189,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await press(button(/^Look for .* on the platform$/));
     // For a minute the call may still act: a person who knows better decides.
     await page.getByText(/^1 (absent|unclear): /).waitFor({ timeout: waitLimitMs });
-    await write(page.getByLabel('Reason'), 'she has not handed in');
+    await write(page.getByRole('row').getByLabel('Reason'), 'she has not handed in');
     await press(button('Send: it was not'));
     await press(button('Send 1 letter'));
     await ended();
@@ -260,7 +260,12 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     tags: ['long'],
   }, async () => {
     await park(office, [enrollment(415)]);
-    await page.goto(`${served.origin}/replay?user=415`);
+    // The lists that the overview has read are shown for two seconds.
+    const plan = async () => {
+      await page.goto(`${served.origin}/replay?user=415`);
+      return button('Make the plan').count();
+    };
+    await expect.poll(plan, { timeout: waitLimitMs }).toBe(1);
     await button('Make the plan').click();
     await button('Send 1 letter').click();
     // Its function is not at work, so that the canary is waited for.
