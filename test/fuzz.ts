@@ -1,25 +1,14 @@
 import { fuzzAnswers } from './fuzz/answers.ts';
 import { fuzzMessages } from './fuzz/messages.ts';
-import { optionsOf } from './options.ts';
+import { numbersOf } from './options.ts';
 
 // `npm run proofs -- --only fuzz`: so many messages and answers that nobody has seen yet, from a seed that
 // is said.
 
-const usage = 'npm run proofs -- --only fuzz --seed N -- --messages N --answers N';
-const values = optionsOf(
-  {
-    messages: { type: 'string', default: '1000000' },
-    answers: { type: 'string', default: '1000000' },
-    seed: { type: 'string', default: `${Date.now() % 2 ** 31}` },
-  },
-  { usage },
+const { messages, answers, seed } = numbersOf(
+  { messages: [1_000_000], answers: [1_000_000], seed: [Date.now() % 2 ** 31] },
+  { usage: 'npm run proofs -- --only fuzz --seed N -- --messages N --answers N' },
 );
-const numbers = [values.messages, values.answers, values.seed].map(Number);
-const [messages = 0, answers = 0, seed = 0] = numbers;
-if (!numbers.every((each) => Number.isSafeInteger(each) && each >= 0)) {
-  console.error(usage);
-  process.exit(2);
-}
 
 function count(rows: Iterable<[string, number]>): void {
   for (const [what, times] of [...rows].sort(([, one], [, other]) => other - one))

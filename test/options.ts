@@ -14,3 +14,22 @@ export const optionsOf = <const Options extends NonNullable<ParseArgsConfig['opt
     process.exit(2);
   }
 };
+
+/** Options that are whole numbers, each with its default and the least that it may be. */
+export const numbersOf = <const Name extends string>(
+  numbers: Record<Name, [preset: number, least?: number]>,
+  command: Command,
+): Record<Name, number> => {
+  const all = Object.entries<[number, number?]>(numbers);
+  const options = Object.fromEntries(
+    all.map(([name, [preset]]) => [name, { type: 'string', default: String(preset) } as const]),
+  );
+  const given = optionsOf(options, command);
+  const values = all.map(([name, [, least = 0]]): [string, number] => {
+    const value = Number(given[name]);
+    if (Number.isSafeInteger(value) && value >= least) return [name, value];
+    console.error(`--${name} must be a whole number, ${least} at least. ${command.usage}`);
+    return process.exit(2);
+  });
+  return Object.fromEntries(values) as Record<Name, number>;
+};

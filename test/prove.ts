@@ -1,24 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { type Launch, launch } from './bench/processes.ts';
 import type { Chunk, Proved } from './history/prove-chunk.ts';
-import { optionsOf } from './options.ts';
+import { numbersOf } from './options.ts';
 
 // As many histories as time allows, on all cores, from a seed that is said: `npm run proofs -- --only prove`.
 
-const usage = 'npm run proofs -- --only prove --seed N -- --histories N';
-const values = optionsOf(
-  {
-    histories: { type: 'string', default: '100000' },
-    seed: { type: 'string', default: `${Date.now() % 2 ** 31}` },
-  },
-  { usage },
+const { histories: asked, seed } = numbersOf(
+  { histories: [100_000, 1], seed: [Date.now() % 2 ** 31] },
+  { usage: 'npm run proofs -- --only prove --seed N -- --histories N' },
 );
-const asked = Number(values.histories);
-const seed = Number(values.seed);
-if (!Number.isSafeInteger(asked) || !Number.isSafeInteger(seed) || asked < 1) {
-  console.error(usage);
-  process.exit(2);
-}
 
 const chunk = 10_000;
 const program: Launch = { program: new URL('history/prove-chunk.ts', import.meta.url) };

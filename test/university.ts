@@ -1,25 +1,17 @@
-import { optionsOf } from './options.ts';
+import { numbersOf } from './options.ts';
 import { liveTerm, type NightResult } from './university/live.ts';
 import { term } from './university/nights.ts';
 import { heading, linesOf, summaryOf } from './university/report.ts';
-
-const usage = 'npm run proofs -- --only university --seed N -- --students N';
 
 /**
  * `npm run proofs -- --only university`: a term of a student information system that drops an export each night. The exit status is 0 exactly if the
  * platform was what it must be after each night, by the messages that were needed, and the import was killed in both of its phases.
  */
 export const command = async (args: string[]): Promise<void> => {
-  const values = optionsOf(
-    { students: { type: 'string', default: '20000' }, seed: { type: 'string', default: '1' } },
-    { usage, args },
+  const { students, seed } = numbersOf(
+    { students: [20_000, 300], seed: [1] },
+    { usage: 'npm run proofs -- --only university --seed N -- --students N', args },
   );
-  const [students, seed] = [Number(values.students), Number(values.seed)];
-  if (!Number.isSafeInteger(students) || students < 300 || !Number.isSafeInteger(seed)) {
-    console.error(`${usage}, with 300 students at least`);
-    process.exitCode = 2;
-    return;
-  }
   const startedMs = performance.now();
   console.log(`A university of ${students} students, from seed ${seed}\n\n${heading}`);
   const results: NightResult[] = [];

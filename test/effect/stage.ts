@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Context, SQSEvent } from 'aws-lambda';
+import type { Context, SQSRecord } from 'aws-lambda';
 import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../lib/delivery/handle/integration.ts';
 import { createServices } from '../../lib/delivery/handle/services.ts';
@@ -9,6 +9,7 @@ import { reconcileSettingsFrom, settingsFrom } from '../../lib/runtime/aws/setti
 import { reconcileJob } from '../../lib/scheduled/reconcile/reconcile.ts';
 import { type Finding, findingsKey, type Report } from '../../lib/scheduled/reconcile/record.ts';
 import { createReconcileServices } from '../../lib/scheduled/reconcile/services.ts';
+import { recordOf } from '../local/examples.ts';
 import { answerOf, executionHere, jobServicesHere } from '../local/in-this-process.ts';
 import { type Stack, settingsOf } from '../local/stack.ts';
 
@@ -43,14 +44,12 @@ export const send = async <Data>(
     },
   };
   const handler = handlerOf(integration, () => ({ ...services, observe }));
-  const [account, queue] = new URL(environment.QUEUE_URL ?? '').pathname.slice(1).split('/');
-  const eventSourceARN = `arn:aws:sqs:${environment.AWS_REGION}:${account}:${queue}`;
   let next = 0;
   const worker = async (): Promise<void> => {
     while (next < data.length) {
       const batch = data.slice(next, next + 10);
       next += 10;
-      let Records = batch.map((each) => recordOf(name, each, eventSourceARN));
+      let Records = batch.map((each) => recordOf(name, bodyOf(name, each)));
       const context = { getRemainingTimeInMillis: () => 60_000 } as Context;
       while (Records.length > 0) {
         const { batchItemFailures } = await handler({ Records }, context);
@@ -66,7 +65,7 @@ export const send = async <Data>(
   if (failed.length > 0) throw new Error(`${failed.length} writes were not done: ${failed[0]}`);
 };
 
-const receivedAgain = (record: SQSEvent['Records'][number]): SQSEvent['Records'][number] => ({
+const receivedAgain = (record: SQSRecord): SQSRecord => ({
   ...record,
   attributes: {
     ...record.attributes,
@@ -74,21 +73,11 @@ const receivedAgain = (record: SQSEvent['Records'][number]): SQSEvent['Records']
   },
 });
 
-const recordOf = (name: string, data: object, eventSourceARN: string): SQSEvent['Records'][number] => {
-  const now = String(Date.now());
-  const body = JSON.stringify({
+const bodyOf = (name: string, data: object): string =>
+  JSON.stringify({
     ...{ specversion: '1.0', id: randomUUID(), source: '/sis', type: `sis.${name}.v1` },
     ...{ time: new Date().toISOString(), data },
   });
-  return {
-    ...{ messageId: randomUUID(), receiptHandle: randomUUID(), body, md5OfBody: '', eventSourceARN },
-    ...{ eventSource: 'aws:sqs', awsRegion: 'local', messageAttributes: {} },
-    attributes: {
-      ...{ ApproximateReceiveCount: '1', SentTimestamp: now, SenderId: '' },
-      ApproximateFirstReceiveTimestamp: now,
-    },
-  };
-};
 
 export const findingsOf = async (
   report: Report,

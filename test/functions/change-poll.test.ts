@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { DeleteMessageBatchCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -13,6 +12,7 @@ import { refusedKeyOf } from '../../lib/sources/changes/services.ts';
 import { type Moment, startDeadlyProxy } from '../lib/operate/messages/letters/deadly-proxy.ts';
 import { mapping, registration, startChanges } from '../lib/sources/changes/changes.ts';
 import { localClient } from '../local/aws.ts';
+import { filesIn } from '../local/bucket.ts';
 import { controlsOf } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';
 import { inThisProcess } from '../local/in-this-process.ts';
@@ -20,7 +20,6 @@ import { type Stack, settingsOf, startStack } from '../local/stack.ts';
 
 let stack: Stack;
 let changes: Awaited<ReturnType<typeof startChanges>>;
-let s3: S3Client;
 const lines: string[] = [];
 
 const settings = () => ({
@@ -33,30 +32,24 @@ beforeAll(async () => {
   const environment = { ...settingsOf(stack.description, 'change-poll'), ...settings() };
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   vi.spyOn(process.stdout, 'write').mockImplementation((line) => lines.push(String(line)) > 0);
-  s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
   const secret = { header: 'Authorization', value: 'Bearer of-the-sis' };
   await controlsOf(stack.description).secret('sis-relay/local/changes', secret);
-  const Body = JSON.stringify(mapping);
-  await s3.send(new PutObjectCommand({ Bucket: bucket(), Key: 'change-poll/mapping.json', Body }));
+  await put('change-poll/mapping.json', JSON.stringify(mapping));
 });
 afterAll(async () => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
-  s3?.destroy();
   await Promise.all([stack?.close(), changes?.close()]);
 });
 
-const bucket = () => stack.description.bucket;
+const { put, jsonAt } = filesIn(() => stack);
 const placeOf = (name: string) =>
   createPlace({
     dynamodb: createDynamoDb(localClient(stack.description.dynamodb)),
     ...{ table: stack.description.table, name, nowMs: Date.now },
   });
 const never = new AbortController().signal;
-const refused = async (id: string) => {
-  const get = new GetObjectCommand({ Bucket: bucket(), Key: `change-poll/refused/${id}.json` });
-  return JSON.parse((await (await s3.send(get)).Body?.transformToString()) ?? '');
-};
+const refused = (id: string) => jsonAt(`change-poll/refused/${id}.json`);
 
 const context = { getRemainingTimeInMillis: () => 60_000 } as Context;
 

@@ -1,6 +1,5 @@
 import { CreateBucketCommand, DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { handler } from '../../functions/crosswalk-fill.ts';
 import { type FillAnswer, fillJob } from '../../lib/delivery/crosswalk/fill/fill.ts';
 import { createFillServices } from '../../lib/delivery/crosswalk/fill/services.ts';
 import { heldIn, heldKey } from '../../lib/delivery/crosswalk/held.ts';
@@ -532,8 +531,6 @@ test('a schedule fills org units and files, and classlists once a night; no even
   await put('crosswalk-state/filled/classlists.json', JSON.stringify({ readMs }));
   expect((await fill(scheduled, hour)).fills).toHaveLength(3);
 });
-
-test('it is called as Lambda does', () => expect(handler).toBeTypeOf('function'));
 
 /** The proof `measure-crosswalk` measures the whole of what is promised; without it a small part. */
 const measured = {

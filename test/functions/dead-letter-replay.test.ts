@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { PurgeQueueCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -13,7 +12,7 @@ import { documentOf } from '../documents.ts';
 import { localOffice } from '../lib/show/cli/local-office.ts';
 import { eventBody, failureOf, never } from '../lib/show/cli/office.ts';
 import { documentsIn, typed } from '../lib/show/cli/typed.ts';
-import { localClient } from '../local/aws.ts';
+import { filesIn } from '../local/bucket.ts';
 import { inThisProcess } from '../local/in-this-process.ts';
 import { settingsOf } from '../local/stack.ts';
 
@@ -241,18 +240,8 @@ describe('for an operator', () => {
     };
     expect(await handler(request, context)).toMatchObject({ ended: 'done', counts: { sent: 1 } });
     expect(await graded()).toEqual([505]);
-    const { description } = office.stack();
-    const s3 = new S3Client({ ...localClient(description.s3), forcePathStyle: true });
-    const { Contents = [] } = await s3.send(
-      new ListObjectsV2Command({ Bucket: description.bucket, Prefix: 'audit/' }),
-    );
-    const entries = await Promise.all(
-      Contents.map(async ({ Key }) => {
-        const { Body } = await s3.send(new GetObjectCommand({ Bucket: description.bucket, Key }));
-        return JSON.parse((await Body?.transformToString()) ?? '');
-      }),
-    );
-    expect(entries).toContainEqual(
+    const entries = await filesIn(office.stack).filesUnder('audit/');
+    expect(Object.values(entries).map((bytes) => JSON.parse(`${bytes}`))).toContainEqual(
       expect.objectContaining({
         audit: 'end',
         who: 'sis-relay-local-dead-letter-replay (invoked as jane)',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest';
+import { filesIn } from '../local/bucket.ts';
 import { type Controls, controlsOf } from '../local/controls.ts';
 import { startLambda } from '../local/lambda.ts';
 import type { InvokeResult } from '../local/lambda-runtime-api.ts';
@@ -40,7 +40,6 @@ export function jobForTests(name: string, options: Options = {}) {
     ...settingsOf(stack.description, name),
     ...{ RESERVE_MS: '1000', LOG_LEVEL: 'info', ...options.settings?.() },
   });
-  const bucket = (): string => options.bucket?.() ?? stack.description.bucket;
 
   beforeAll(async () => {
     stack = await startStack({ functions: false, durable: { pause: options.pause ?? passTime } });
@@ -53,13 +52,12 @@ export function jobForTests(name: string, options: Options = {}) {
   });
   afterAll(() => stack.close());
 
-  const bytesAt = async (Key: string): Promise<Buffer> => {
-    const { Body } = await stack.s3.send(new GetObjectCommand({ Bucket: bucket(), Key }));
-    return Buffer.from((await Body?.transformToByteArray()) ?? []);
-  };
-
   return {
-    ...{ time, logged, settings, bytesAt },
+    ...{ time, logged, settings },
+    ...filesIn(() => ({
+      s3: stack.s3,
+      description: { bucket: options.bucket?.() ?? stack.description.bucket },
+    })),
     stack: () => stack,
     controls: () => controls,
 
@@ -75,14 +73,6 @@ export function jobForTests(name: string, options: Options = {}) {
         const { outcome, [metric]: value } = line.startsWith('{"_aws"') ? JSON.parse(line) : {};
         return value === undefined ? [] : [[outcome, value[0]]];
       }),
-
-    textAt: async (key: string): Promise<string> => `${await bytesAt(key)}`,
-    put: (Key: string, Body: string | Uint8Array) =>
-      stack.s3.send(new PutObjectCommand({ Bucket: bucket(), Key, Body })),
-    keysUnder: async (Prefix: string): Promise<string[]> => {
-      const { Contents = [] } = await stack.s3.send(new ListObjectsV2Command({ Bucket: bucket(), Prefix }));
-      return Contents.flatMap(({ Key }) => Key ?? []);
-    },
 
     /** The function in a process of its own, until the test ends. */
     inProcess: async (more: object = {}) => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Integration } from '../../lib/delivery/handle/integration.ts';
 import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
-import { randomFrom } from '../local/chaos-messages.ts';
+import { type Random, randomFrom } from './random.ts';
 
 /** A generated body of a message, and what was put into it. */
 export type Body = {
@@ -15,7 +15,6 @@ export type Body = {
 };
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
-type Random = () => number;
 
 /** Makes bodies out of valid ones by changing them; the same seed gives the same body. */
 export const bodies = async (): Promise<(seed: number) => Body> => {
@@ -23,12 +22,12 @@ export const bodies = async (): Promise<(seed: number) => Body> => {
   const examples = integrations.map((integration) => ({ integration, event: eventOf(integration.name) }));
   return (seed) => {
     const random = randomFrom(seed);
-    const { integration, event } = pick(random, examples);
+    const { integration, event } = random.one(examples);
     const grown = growing(random, integration);
     const json: { [name: string]: Json } = JSON.parse(event);
     json.id = `fuzz-${seed}`;
-    for (let changes = Math.floor(random() ** 2 * 5); changes > 0; changes -= 1)
-      pick(random, mutations)(json, grown);
+    for (let changes = Math.floor(random.next() ** 2 * 5); changes > 0; changes -= 1)
+      random.one(mutations)(json, grown);
     const { secrets, names } = grown;
     return { integration, body: broken(random, grown.written(json), secrets), secrets, names };
   };
@@ -38,9 +37,6 @@ const eventOf = (name: string): string => {
   const file = resolve(import.meta.dirname, '../../events', `${name}.json`);
   return JSON.parse(readFileSync(file, 'utf8')).Records[0].body;
 };
-
-const pick = <Each>(random: Random, all: readonly Each[]): Each =>
-  all[Math.floor(random() * all.length)] as Each;
 
 /** What is as large as SQS takes costs as much as a thousand others. */
 const rarely = 0.0001;
@@ -53,7 +49,7 @@ const growing = (random: Random, integration: Integration<unknown>) => {
   const names: string[] = [];
   const deep: string[] = [];
   const token = (length: number): string =>
-    Array.from({ length }, () => pick(random, [...'abcdefghijklmnopqrstuvwxyz'])).join('');
+    Array.from({ length }, () => random.one([...'abcdefghijklmnopqrstuvwxyz'])).join('');
   const grown = {
     random,
     secrets,
@@ -70,20 +66,20 @@ const growing = (random: Random, integration: Integration<unknown>) => {
       secrets.push(secret);
       return secret;
     },
-    value: (): Json => pick(random, values)(grown),
-    key: (): string => pick(random, keys)(grown),
+    value: (): Json => random.one(values)(grown),
+    key: (): string => random.one(keys)(grown),
     deepValue: (): string => {
-      const levels = Math.floor(10 ** (random() * (random() < rarely ? 5 : 3)));
-      const [open, close] = pick(random, [
+      const levels = Math.floor(10 ** (random.next() * (random.next() < rarely ? 5 : 3)));
+      const [open, close] = random.one([
         ['[', ']'],
         ['{"a":', '}'],
         ['[{"data":', '}]'],
       ] as const);
-      deep.push(`${open.repeat(levels)}${pick(random, ['1', '"x"', 'null'])}${close.repeat(levels)}`);
+      deep.push(`${open.repeat(levels)}${random.one(['1', '"x"', 'null'])}${close.repeat(levels)}`);
       return `@deep${deep.length - 1}@`;
     },
     written: (json: Json): string => {
-      let text = JSON.stringify(json, null, random() < 0.1 ? 2 : 0);
+      let text = JSON.stringify(json, null, random.next() < 0.1 ? 2 : 0);
       for (const [at, each] of deep.entries()) text = text.replace(`"@deep${at}@"`, () => each);
       return text;
     },
@@ -101,45 +97,45 @@ const odd = [
 const texts: ((grown: Growing) => string)[] = [
   ({ name }) => name(),
   ({ name }) => `Dear ${name()} ${name()},\nwell done!`,
-  ({ random }) => Array.from({ length: Math.floor(random() * 12) }, () => pick(random, odd)).join(''),
-  ({ random, name }) => `${pick(random, odd)}${name()}${pick(random, odd)}`,
+  ({ random }) => Array.from({ length: random.below(12) }, () => random.one(odd)).join(''),
+  ({ random, name }) => `${random.one(odd)}${name()}${random.one(odd)}`,
   ({ random }) =>
-    pick(random, ['2026-01-31T09:30:00Z', '2999-01-01T00:00:00Z', 's3://b/k', 'https://x/', '1e999', 'null']),
-  ({ random }) => 'x'.repeat(Math.floor(10 ** (random() * (random() < rarely ? 6 : 3)))),
-  ({ random }) => pick(random, odd).repeat(Math.floor(10 ** (random() * (random() < rarely ? 5 : 3)))),
-  ({ random, name }) => JSON.stringify({ [name()]: name(), data: { a: pick(random, odd) } }),
+    random.one(['2026-01-31T09:30:00Z', '2999-01-01T00:00:00Z', 's3://b/k', 'https://x/', '1e999', 'null']),
+  ({ random }) => 'x'.repeat(Math.floor(10 ** (random.next() * (random.next() < rarely ? 6 : 3)))),
+  ({ random }) =>
+    random.one(odd).repeat(Math.floor(10 ** (random.next() * (random.next() < rarely ? 5 : 3)))),
+  ({ random, name }) => JSON.stringify({ [name()]: name(), data: { a: random.one(odd) } }),
 ];
 
 const values: ((grown: Growing) => Json)[] = [
   () => null,
-  ({ random }) => random() < 0.5,
-  ({ random }) => pick(random, [0, -0, 1, -1, 0.1, 8.5, 1e21, 1e-7, Number.MAX_SAFE_INTEGER, 2 ** 64, 1e308]),
-  ({ random }) => Math.round(random() * 1e6) / 100,
-  (grown) => pick(grown.random, texts)(grown),
-  (grown) => pick(grown.random, texts)(grown),
-  ({ random, value }) =>
-    Array.from({ length: Math.floor(random() * 4) }, () => (random() < 0.7 ? value() : [])),
+  ({ random }) => random.next() < 0.5,
+  ({ random }) => random.one([0, -0, 1, -1, 0.1, 8.5, 1e21, 1e-7, Number.MAX_SAFE_INTEGER, 2 ** 64, 1e308]),
+  ({ random }) => Math.round(random.next() * 1e6) / 100,
+  (grown) => grown.random.one(texts)(grown),
+  (grown) => grown.random.one(texts)(grown),
+  ({ random, value }) => Array.from({ length: random.below(4) }, () => (random.next() < 0.7 ? value() : [])),
   ({ random, key, value }) =>
     Object.fromEntries(
-      Array.from({ length: Math.floor(random() * 3) }, () => [key(), random() < 0.7 ? value() : {}]),
+      Array.from({ length: random.below(3) }, () => [key(), random.next() < 0.7 ? value() : {}]),
     ),
   ({ deepValue }) => deepValue(),
 ];
 
 const keys: ((grown: Growing) => string)[] = [
   ({ random }) =>
-    pick(random, 'a data Message body time source toString __proto__ constructor grade 0'.split(' ')),
-  ({ random }) => pick(random, ['userId', 'orgUnitId', 'type', 'contentType', 'comments', 'files']),
+    random.one('a data Message body time source toString __proto__ constructor grade 0'.split(' ')),
+  ({ random }) => random.one(['userId', 'orgUnitId', 'type', 'contentType', 'comments', 'files']),
   ({ name }) => `${name()} ${name()}`,
-  ({ random }) => `${pick(random, odd)}k`,
-  ({ random }) => 'key'.repeat(Math.floor(10 ** (random() * (random() < rarely ? 5 : 3)))),
+  ({ random }) => `${random.one(odd)}k`,
+  ({ random }) => 'key'.repeat(Math.floor(10 ** (random.next() * (random.next() < rarely ? 5 : 3)))),
 ];
 
 type Mutation = (json: { [name: string]: Json }, grown: Growing) => void;
 
 /** An object somewhere within. */
 const within = (json: { [name: string]: Json }, random: Random): { [name: string]: Json } => {
-  const inner = pick(random, [json, json.data, ...Object.values((json.data ?? {}) as object)]);
+  const inner = random.one([json, json.data, ...Object.values((json.data ?? {}) as object)]);
   const isObject = typeof inner === 'object' && inner !== null;
   return (isObject ? inner : json) as { [name: string]: Json };
 };
@@ -151,30 +147,26 @@ const set = (object: { [name: string]: Json }, name: string, value: Json): void 
 const mutations: Mutation[] = [
   (json, { random, value }) => {
     const object = within(json, random);
-    set(object, pick(random, Object.keys(object).concat('a')), value());
+    set(object, random.one(Object.keys(object).concat('a')), value());
   },
   (json, { random }) => {
     const object = within(json, random);
-    delete object[pick(random, Object.keys(object).concat('a'))];
+    delete object[random.one(Object.keys(object).concat('a'))];
   },
   (json, { random, key, value }) => set(within(json, random), key(), value()),
   (json, { random, deepValue }) =>
-    set(within(json, random), pick(random, ['extension', 'a', 'data']), deepValue()),
+    set(within(json, random), random.one(['extension', 'a', 'data']), deepValue()),
   (json, { random, forbidden, secret, value }) => {
-    const [name] = forbidden.length === 0 ? [undefined] : [pick(random, forbidden)];
+    const [name] = forbidden.length === 0 ? [undefined] : [random.one(forbidden)];
     if (name === undefined) return;
-    const spelled = pick(random, [name, name.toUpperCase(), name.replace(/[A-Z]/g, '_$&'), `${name} `]);
-    const held: Json = pick(random, [
-      () => secret(),
-      () => [secret()],
-      () => ({ a: secret(), b: value() }),
-    ])();
+    const spelled = random.one([name, name.toUpperCase(), name.replace(/[A-Z]/g, '_$&'), `${name} `]);
+    const held: Json = random.one([() => secret(), () => [secret()], () => ({ a: secret(), b: value() })])();
     set(within(json, random), spelled, held);
   },
   (json, { random, forbidden, secret }) => {
     if (forbidden.length === 0) return;
-    const inner = JSON.stringify({ a: pick(random, odd), [pick(random, forbidden)]: secret() });
-    const wrapped = pick(random, [
+    const inner = JSON.stringify({ a: random.one(odd), [random.one(forbidden)]: secret() });
+    const wrapped = random.one([
       ['data', inner],
       ['Message', JSON.stringify(JSON.stringify({ data: inner }))],
       ['data_base64', Buffer.from(inner).toString('base64')],
@@ -187,19 +179,19 @@ const mutations: Mutation[] = [
 
 /** What is no JSON any more, or JSON of something else. */
 const broken = (random: Random, text: string, secrets: string[]): string => {
-  const fate = random();
+  const fate = random.next();
   if (fate < 0.9) return text;
   if (fate < 0.92) return JSON.stringify(text);
   if (fate < 0.93) return JSON.stringify({ Records: [{ body: text }] });
   if (fate < 0.94) return `\uFEFF${text}`;
   if (fate < 0.95) return text.replace(/\}$/, ',}');
-  if (fate < 0.97) return text.slice(0, Math.floor(random() * text.length));
+  if (fate < 0.97) return text.slice(0, Math.floor(random.next() * text.length));
   // What is changed at random may part a value from its name.
   secrets.length = 0;
   if (fate < 0.98) return text.replaceAll('"', "'");
   if (fate < 0.99) {
-    const at = Math.floor(random() * text.length);
-    return `${text.slice(0, at)}${pick(random, odd)}${text.slice(at + 1)}`;
+    const at = Math.floor(random.next() * text.length);
+    return `${text.slice(0, at)}${random.one(odd)}${text.slice(at + 1)}`;
   }
-  return pick(random, ['', 'null', '[]', '{}', '""', '0', ...odd, '{"data":{}}', '[[[[', '}{']);
+  return random.one(['', 'null', '[]', '{}', '""', '0', ...odd, '{"data":{}}', '[[[[', '}{']);
 };

@@ -330,4 +330,38 @@ export const kept: { title: string; history: History }[] = [
       family: 'grades',
     },
   },
+  {
+    title:
+      'a redriven letter leaves a claim, and comes back when its name stands for nothing: no copy of it is a duplicate of that claim',
+    history: {
+      ...enrollments(
+        [
+          { ...usual, removes: true, comments: false, privateComments: false },
+          { ...usual, comments: false, privateComments: false },
+          { ...usual, comments: false, privateComments: false },
+          { ...usual, removes: true, comments: false, privateComments: false },
+          { ...wrong, privateComments: false },
+        ],
+        [
+          send(2),
+          send(5),
+          deliver(0),
+          day,
+          send(2),
+          { do: 'redrive', pick: 0 } as const,
+          send(1),
+          deliver(1),
+          deliver(0),
+          deliver(2),
+          go('refused'),
+          { do: 'go on', pick: 4, fate: 'well' } as const,
+          day,
+          { do: 'discard', pick: 0 } as const,
+        ],
+      ),
+      family: 'objects',
+      lookalike: true,
+      seed: 686,
+    },
+  },
 ];

@@ -54,6 +54,8 @@ export async function startQueuesAndFiles() {
   const { host, port } = new URL(url);
   return {
     ...{ url, onObject },
+    /** What is on the queues, with its ids and times. */
+    queues: sqsStore,
     /** As `createQueue`, without HTTP: for who makes many. */
     newQueue: (name: string): QueueAddress => {
       const arn = `arn:aws:sqs:${localRegion}:000000000000:${name}`;

@@ -1,4 +1,5 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
+import type { Random } from '../fuzz/random.ts';
 import type { PlatformState } from './controls.ts';
 
 export const kinds = [
@@ -20,8 +21,6 @@ export type Message = {
   /** The platform refuses it for good. */
   wrong: boolean;
 };
-
-export type Random = () => number;
 
 /** As many versions as a thing has at most. */
 export const versions = 8;
@@ -54,12 +53,12 @@ const thingOf = (kind: Kind, name: unknown): string => `${kind.replace(/-.*/, ''
 export function plan(count: number, random: Random, bucket: string): Message[] {
   const messages: Message[] = [];
   for (let thing = 0; messages.length < count; thing += 1) {
-    const kind = pick([...kinds, 'grade-push'] as const, random);
-    const wrong = kind === 'grade-push' && random() < 0.25;
-    const last = kind === 'submission-upload' || wrong ? 1 : 1 + Math.floor(random() * versions);
+    const kind = random.one([...kinds, 'grade-push'] as const);
+    const wrong = kind === 'grade-push' && random.happens(0.25);
+    const last = kind === 'submission-upload' || wrong ? 1 : 1 + random.below(versions);
     for (let version = 0; version < last && messages.length < count; version += 1) {
       const isEither = kind.startsWith('enrollment');
-      const own = isEither ? pick(['enrollment-create', 'enrollment-remove'] as const, random) : kind;
+      const own = isEither ? random.one(['enrollment-create', 'enrollment-remove'] as const) : kind;
       messages.push(messageOf({ kind: own, thing, version, wrong }, bucket));
     }
   }
@@ -139,7 +138,7 @@ function removed(thing: string, all: Message[], { enrollments = [] }: PlatformSt
 function versionsIn(state: PlatformState, picture: Buffer): Map<string, number[]> {
   const held = new Map<string, number[]>();
   const add = (thing: string, version: number) => held.set(thing, [...(held.get(thing) ?? []), version]);
-  const digestOf = (version: number) => createHash('sha256').update(imageOf(picture, version)).digest('hex');
+  const digestOf = (version: number) => hash('sha256', imageOf(picture, version));
   const digests = range(versions).map(digestOf);
   for (const { userId, pointsNumerator, gradeObjectId } of state.gradeValues ?? [])
     if (gradeObjectId === 5_001) add(thingOf('grade-push', userId), Number(pointsNumerator));
@@ -153,25 +152,16 @@ function versionsIn(state: PlatformState, picture: Buffer): Map<string, number[]
 
 const range = (length: number): number[] => Array.from({ length }, (_, at) => at);
 
-export const pick = <Value>(values: readonly Value[], random: Random): Value =>
-  values[Math.floor(random() * values.length)] as Value;
-
 /** In any order, one in twenty twice; those about one thing come so close to each other that they meet. */
 export function inTurmoil(messages: Message[], random: Random): Message[] {
   const near = 40;
   return messages
     .flatMap((message, at) =>
-      (random() < 0.05 ? [message, message] : [message]).map((copy) => ({ copy, at: at + random() * near })),
+      (random.happens(0.05) ? [message, message] : [message]).map((copy) => ({
+        copy,
+        at: at + random.next() * near,
+      })),
     )
     .sort((a, b) => a.at - b.at)
     .map(({ copy }) => copy);
-}
-
-/** A small generator of reproducible randomness: the same seed gives the same messages and misfortunes. */
-export function randomFrom(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 4_294_967_296;
-  };
 }

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import type { DeadLetter } from '../../lib/delivery/letters/dead-letter.ts';
-import { optionsOf } from '../options.ts';
+import { type Random, randomFrom } from '../fuzz/random.ts';
+import { numbersOf } from '../options.ts';
 import {
   chaosSeed,
   handedIn,
@@ -13,10 +14,7 @@ import {
   type Kind,
   kinds,
   type Message,
-  pick,
   plan,
-  type Random,
-  randomFrom,
   sizes,
   submitters,
   type Verdict,
@@ -25,8 +23,8 @@ import {
 import { type Controls, controlsOf } from './controls.ts';
 import { attemptsIn } from './play.ts';
 import { replay, send, takeLetters, untilLeft } from './queues.ts';
-import { keyOf, secretOf } from './scenarios.ts';
-import { type Stack, startStack } from './stack.ts';
+import { secretOf } from './scenarios.ts';
+import { keyOf, type Stack, startStack } from './stack.ts';
 
 type ChaosOptions = {
   seed: number;
@@ -217,20 +215,20 @@ function startStorm(
   );
   const kill = (): boolean => {
     const working = kinds.filter((kind) => lambda?.containers(kind).some(({ busy }) => busy));
-    if (working.length === 0 || lambda?.kill(pick(working, random)) === undefined) return false;
+    if (working.length === 0 || lambda?.kill(random.one(working)) === undefined) return false;
     story.kills += 1;
     return true;
   };
   const cut = async (): Promise<void> => {
-    const [what, service, fault] = pick(outages, random);
-    const times = 'hang' in fault ? 1 + Math.floor(random() * 3) : 3 + Math.floor(random() * 10);
+    const [what, service, fault] = random.one(outages);
+    const times = 'hang' in fault ? 1 + random.below(3) : 3 + random.below(10);
     say(`  ${what}, ${times} times`);
     story.outages.push(what);
     await controls.awsFault(service, { ...fault, times });
   };
   const raging = (async () => {
     for (let strike = 0, seen = -1; strike < 2 * strikes && !ending.signal.aborted; strike += 1) {
-      await pause(random() * 1_000);
+      await pause(random.next() * 1_000);
       while (attempts() === seen && !ending.signal.aborted) await pause(20);
       const before = attempts();
       if (strike % 2 === 0) await cut();
@@ -268,20 +266,10 @@ export function linesOf({ counts, verdicts, letters, kills, outages, unexpected 
 
 /** `npm run proofs -- --only chaos` */
 export async function command(args: string[]): Promise<void> {
-  const usage = 'npm run proofs -- --only chaos --seed N -- --messages N';
-  const values = optionsOf(
-    {
-      seed: { type: 'string', default: `${Date.now() % 100_000}` },
-      messages: { type: 'string', default: '2000' },
-    },
-    { usage, args },
+  const { seed, messages } = numbersOf(
+    { seed: [Date.now() % 100_000], messages: [2_000, 1] },
+    { usage: 'npm run proofs -- --only chaos --seed N -- --messages N', args },
   );
-  const [seed, messages] = [Number(values.seed), Number(values.messages)];
-  if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(messages) || messages < 1) {
-    console.error(usage);
-    process.exitCode = 2;
-    return;
-  }
   const result = await wreak({ seed, messages, say: console.log });
   for (const line of linesOf(result)) console.log(line);
   console.log(

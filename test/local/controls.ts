@@ -60,8 +60,6 @@ export function controlsOf(description: StackDescription) {
     fault: (effect: Effect, { method, path, ...often }: FaultOptions = {}) =>
       // biome-ignore lint/suspicious/noThenProperty: the control API's own word; nothing awaits this object
       ask('POST faults', { match: { method, path }, ...often, then: effect }),
-    /** Those in force, and how often each may still happen. */
-    faults: (): Promise<{ left: number }[]> => ask('GET faults'),
     clearFaults: () => ask('DELETE faults'),
     reset: () => ask('POST reset'),
     rateLimit: (creditsPerMinute: number | null, windowSeconds = 60) =>
@@ -82,12 +80,6 @@ export function controlsOf(description: StackDescription) {
       if (put.ok) return;
       const created = await askSecrets('CreateSecret', { Name: name, SecretString });
       if (!created.ok) throw new Error(`${name}: ${created.status} ${await created.text()}`);
-    },
-    /** The names of the secrets that were asked for, in order. */
-    secretsRead: async (): Promise<string[]> => {
-      const answer = await fetch(`${description.secretsManager}/_local/requests`);
-      const requests = (await answer.json()) as { action: string; secret: string }[];
-      return requests.flatMap(({ action, secret }) => (action === 'GetSecretValue' ? [secret] : []));
     },
     /** Of which time the bucket's files are that are put from now on; null: of the time that it is. */
     calendar: async (now: string | null) => {

@@ -1,10 +1,9 @@
 // @module-tag long
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { maxMessageBytes } from '../../lib/message/sqs-limits.ts';
 import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
 import { useOf } from '../peak-memory.ts';
-import { example } from './examples.ts';
+import { example, recordOf } from './examples.ts';
 import { type Stack, startStack } from './stack.ts';
 
 /** That of serverless.yml. */
@@ -109,22 +108,6 @@ function dearest(name: string, valid: string): Record<string, string> {
   bodies['names and no JSON'] = filled(`${forbidden}: '`);
   return bodies;
 }
-
-const recordOf = (name: string, body: string) => ({
-  ...{
-    messageId: randomUUID(),
-    receiptHandle: 'handle',
-    body,
-    eventSource: 'aws:sqs',
-    awsRegion: 'us-east-1',
-  },
-  eventSourceARN: `arn:aws:sqs:us-east-1:000000000000:sis-relay-local-${name}`,
-  attributes: {
-    ...{ SentTimestamp: `${Date.now()}`, ApproximateFirstReceiveTimestamp: `${Date.now()}` },
-    ...{ ApproximateReceiveCount: '1', SenderId: 's' },
-  },
-  ...{ messageAttributes: {}, md5OfBody: '' },
-});
 
 const outcomeOf = (messageId: string): string | undefined =>
   lines

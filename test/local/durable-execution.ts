@@ -56,21 +56,26 @@ export type DurableExecution = ReturnType<typeof newExecution>;
 const isOver = ({ Status }: Operation): boolean =>
   ['SUCCEEDED', 'FAILED', 'CANCELLED', 'TIMED_OUT'].includes(Status);
 
-/** The records of one execution: what it did, what waits until when, and which call may go on with it. */
-export function newExecution(arn: string, input: string) {
-  const operations = new Map<string, Operation>();
-  const root: Operation = {
+/**
+ * The records of one execution: what it did, what waits until when, and which call may go on with it. `recorded`: those of one that
+ * has begun, the execution's own first; a callback of it is waited for without an end.
+ */
+export function newExecution(arn: string, input: string, recorded: readonly Operation[] = []) {
+  const operations = new Map(recorded.map((operation) => [operation.Id, operation]));
+  const root: Operation = recorded[0] ?? {
     ...{ Id: randomUUID(), Type: 'EXECUTION', Status: 'STARTED', StartTimestamp: new Date() },
     ExecutionDetails: { InputPayload: input },
   };
   operations.set(root.Id, root);
   let token = '';
-  let counted = 1;
+  let counted = operations.size;
   let writtenBytes = Buffer.byteLength(input);
   /** Those that the client has not been told of. */
   let changed = new Set<string>();
   /** Until when the answer of each callback is waited for. */
   const deadlines = new Map<string, number>();
+  for (const { Id, Type, Status } of recorded)
+    if (Type === 'CALLBACK' && Status === 'STARTED') deadlines.set(Id, Number.POSITIVE_INFINITY);
 
   const change = (operation: Operation): void => {
     operations.set(operation.Id, operation);

@@ -22,6 +22,8 @@ export type DurableOptions = {
   executionTimeoutMs: number;
   /** Of the execution; default: any. */
   name?: string | undefined;
+  /** It has begun elsewhere: what was recorded of it there. */
+  begun?: { arn: string; operations: readonly Operation[] };
 };
 
 /** Before a call is carried out, and after it, before it is answered: whoever says so gets no answer. */
@@ -214,11 +216,11 @@ export async function startDurableExecutions({
     /** Carries an execution to its end, and answers as a synchronous invocation would. */
     async run(
       event: unknown,
-      { functionArn, executionTimeoutMs, name = randomUUID() }: DurableOptions,
+      { functionArn, executionTimeoutMs, name = randomUUID(), begun }: DurableOptions,
       invoke: (event: object) => Promise<InvokeResult>,
     ): Promise<InvokeResult> {
-      const arn = `${functionArn}:1/durable-execution/${name}/${randomUUID()}`;
-      const execution = newExecution(arn, JSON.stringify(event ?? {}));
+      const arn = begun?.arn ?? `${functionArn}:1/durable-execution/${name}/${randomUUID()}`;
+      const execution = newExecution(arn, JSON.stringify(event ?? {}), begun?.operations);
       const stopped = Promise.withResolvers<InvokeResult>();
       const it: Known = {
         execution,

@@ -238,6 +238,11 @@ export function functionForTests<Data>(
     /** Sends a message with this data, and tells when it has come to its end. */
     deliver: (data: unknown, whileWaiting?: () => unknown): Promise<MessageResult> =>
       deliverBody(event(data), undefined, whileWaiting),
+    /** Sends a message with this data, or this body: it is done at once, by these requests if they are told, and writes no letter. */
+    isDone: async (given: unknown, requests?: string[]): Promise<void> => {
+      const delivery = await deliverBody(typeof given === 'string' ? given : event(given));
+      expect(delivery).toMatchObject({ outcomes: ['done'], letters: [], ...(requests && { requests }) });
+    },
     passTime: time.pass,
     rows: async (table: string) => (await controls().state())[table] ?? [],
     requests: () => controls().requests(),

@@ -1,4 +1,4 @@
-import type { DurableExecutions } from './durable-executions.ts';
+import type { DurableExecutions, DurableOptions } from './durable-executions.ts';
 import { type Container, type FunctionConfiguration, startContainer } from './lambda-container.ts';
 import { startWatchdog } from './lambda-process.ts';
 import type { InvokeResult } from './lambda-runtime-api.ts';
@@ -70,13 +70,18 @@ export async function startLambda({ functions, onLog = () => {}, executions }: L
   return {
     /**
      * Beyond the function's maximum concurrency, invocations wait for their turn. Of a durable function it is a whole
-     * execution, and its end is what is answered; it may be given a name.
+     * execution, and its end is what is answered; it may be given a name, or have begun elsewhere.
      */
-    async invoke(name: string, event: unknown, execution?: string): Promise<InvokeResult> {
+    async invoke(
+      name: string,
+      event: unknown,
+      execution?: string | Pick<DurableOptions, 'begun'>,
+    ): Promise<InvokeResult> {
       const { durable } = poolOf(name).configuration;
+      const own = typeof execution === 'string' ? { name: execution } : execution;
       if (!durable) return invokeOnce(name, event);
       if (!executions) throw new Error(`${name} is durable, and nothing carries its executions on`);
-      return executions.run(event, { ...durable, name: execution }, (each) => invokeOnce(name, each));
+      return executions.run(event, { ...durable, ...own }, (each) => invokeOnce(name, each));
     },
 
     containers(name: string): { pid: number; busy: boolean }[] {

@@ -1,11 +1,10 @@
 // @module-tag long
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
-import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, expect, test } from 'vitest';
 import { useOf } from '../peak-memory.ts';
-import { localClient } from './aws.ts';
+import { filesIn } from './bucket.ts';
 import { controlsOf } from './controls.ts';
 import { createFollower } from './play.ts';
 import { event } from './scenarios.ts';
@@ -28,11 +27,10 @@ test.skipIf(process.platform !== 'linux')(
       functionTimeoutMs: 90_000,
       visibilitySeconds: 100,
     });
-    const s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
     const submit = async (name: string, bytes: number) => {
       const { bucket: Bucket, queues } = stack.description;
       const Body = Buffer.alloc(bytes, `${name} `);
-      await s3.send(new PutObjectCommand({ Bucket, Key: name, Body }));
+      await filesIn(() => stack).put(name, Body);
       const files = [{ uri: `s3://${Bucket}/${name}`, name, contentType: 'video/mp4' }];
       const data = { orgUnitId: 2001, folderId: 7001, userId: 301, files };
       const { MessageId = '' } = await stack.sqs.send(
@@ -42,7 +40,7 @@ test.skipIf(process.platform !== 'linux')(
         }),
       );
       expect((await follower.follow(MessageId, name).end.promise).outcome).toBe('done');
-      return { name, contentType: 'video/mp4', bytes, sha256: sha256(Body) };
+      return { name, contentType: 'video/mp4', bytes, sha256: hash('sha256', Body) };
     };
 
     const warm = await submit('warm-up.mp4', 10 * megabyte);
@@ -52,7 +50,6 @@ test.skipIf(process.platform !== 'linux')(
     await writeFile(`/proc/${pid}/clear_refs`, '5');
     const large = await submit('large.mp4', 200 * megabyte);
     const after = useOf(pid);
-    s3.destroy();
 
     const { submissions } = await controlsOf(stack.description).state();
     expect(submissions).toMatchObject([{ files: [warm] }, { files: [large] }]);
@@ -60,7 +57,3 @@ test.skipIf(process.platform !== 'linux')(
   },
   120_000,
 );
-
-function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}

@@ -5,14 +5,13 @@ import { collectLetters, createFollower, play } from './play.ts';
 import {
   event,
   gradeOf,
-  keyOf,
   type Scenario,
   scenarioSeed,
   scenarioStack,
   secretOf,
   submissionOf,
 } from './scenarios.ts';
-import { startStack } from './stack.ts';
+import { keyOf, startStack } from './stack.ts';
 
 /** Without a ledger nobody knows what an attempt without an outcome has done. */
 const withoutLedger: Scenario[] = [

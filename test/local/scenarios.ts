@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Controls } from './controls.ts';
 import { eventOf, example } from './examples.ts';
-import { integrationNames, type Stack, type StackDescription, type StackOptions } from './stack.ts';
+import { integrationNames, keyOf, type Stack, type StackDescription, type StackOptions } from './stack.ts';
 
 type Intervention = (controls: Controls, description: StackDescription, stack: Stack) => Promise<unknown>;
 export type Row = Record<string, unknown>;
@@ -479,11 +479,6 @@ function upload(name: string): string {
 
 export function held(table: string, where: Row, ...rows: Row[]): Held {
   return { table, where, rows };
-}
-
-export function keyOf(userId: number, userKey = `local-key-${userId}`) {
-  const app = { type: 'id-key', appId: 'local-app', appKey: 'local-app-key' };
-  return { ...app, userId: String(userId), userKey };
 }
 
 export function secretOf(userId: number, { secrets }: StackDescription): string {

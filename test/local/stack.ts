@@ -44,6 +44,8 @@ export type Stack = {
   sqs: SQSClient;
   /** Without HTTP, for who is in this process; S3 tells no function of what is put by it. */
   s3: S3Client;
+  /** What is on the queues, with its ids and times. */
+  queues: Awaited<ReturnType<typeof startQueuesAndFiles>>['queues'];
   /** Undefined without functions. */
   lambda: Lambda | undefined;
   executions: DurableExecutions;
@@ -57,6 +59,8 @@ export type StackOptions = {
   lambda?(description: StackDescription, settings?: Record<string, string>): Lambda;
   /** Over the local settings, for every function. */
   settings?: Record<string, string>;
+  /** The key of the ledger's digests; default: one of its own. */
+  ledgerKey?: string | undefined;
   /** Where the code lies, sources or bundles. */
   taskRoot?: string;
   functionTimeoutMs?: number;
@@ -79,12 +83,10 @@ const ledgerKey = 'LedgerKey';
 const root = resolve(import.meta.dirname, '../..');
 const day = 24 * 3600;
 
-const keyOf = (userId: string) => ({
-  type: 'id-key',
-  appId: 'local-app',
-  appKey: 'local-app-key',
-  userId,
-  userKey: `local-key-${userId}`,
+/** A user's credential, as a secret holds it. */
+export const keyOf = (userId: number, userKey = `local-key-${userId}`) => ({
+  ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
+  ...{ userId: String(userId), userKey },
 });
 
 /** The whole of sis-relay on this machine: AWS by emulators, the local platform, and each function in its own processes. */
@@ -93,12 +95,12 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     startPlatform(),
     startQueuesAndFiles(),
     startSecretsManager({
-      [`${prefix}/service`]: keyOf('100'),
+      [`${prefix}/service`]: keyOf(100),
       // User 302 has none, so that a submission of hers cannot be sent.
-      [`${prefix}/users/301`]: keyOf('301'),
-      [`${prefix}/users/303`]: keyOf('303'),
+      [`${prefix}/users/301`]: keyOf(301),
+      [`${prefix}/users/303`]: keyOf(303),
       [`${prefix}/lti-links/9001`]: { key: 'local-key', plainSecret: 'local-secret' },
-      [ledgerKey]: randomBytes(32).toString('hex'),
+      [ledgerKey]: options.ledgerKey ?? randomBytes(32).toString('hex'),
     }),
     startTables(table, deskTable, crosswalkTable),
     startDurableExecutions(options.durable),
@@ -179,6 +181,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     description,
     sqs,
     s3: aws.files,
+    queues: aws.queues,
     lambda,
     executions,
     close: async () => {

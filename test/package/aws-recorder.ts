@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listening } from '../local/listening.ts';
 import type { StackDescription } from '../local/stack.ts';
 import type { AwsCall } from './policies.ts';
 
@@ -50,16 +50,7 @@ export async function recordAwsCalls(stack: StackDescription, { isAllowed = () =
     onward.on('error', () => response.destroy());
     onward.end(body);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    calls,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { ...(await listening(server)), calls };
 }
 
 export type Recorder = Awaited<ReturnType<typeof recordAwsCalls>>;

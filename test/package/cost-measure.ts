@@ -7,6 +7,8 @@ import { parseMessage } from '../../lib/message/message.ts';
 import { integrationNamed } from '../../lib/operate/stage/integrations.ts';
 import { localClient } from '../local/aws.ts';
 import { controlsOf } from '../local/controls.ts';
+import { recordOf } from '../local/examples.ts';
+import { keyOf } from '../local/stack.ts';
 import { bytesOf } from '../local/tables.ts';
 import { useOf } from '../peak-memory.ts';
 import type { MeasuredFunction } from './cost.ts';
@@ -169,15 +171,6 @@ const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 const firstUser = 10_000;
 const nextUser = new Map<string, number>();
 
-function recordOf(name: string, body: string) {
-  return {
-    ...{ messageId: randomUUID(), receiptHandle: 'none', body, messageAttributes: {}, md5OfBody: '' },
-    attributes: { ApproximateReceiveCount: '1', SentTimestamp: `${Date.now()}` },
-    ...{ eventSource: 'aws:sqs', awsRegion: 'us-east-1' },
-    eventSourceARN: `arn:aws:sqs:us-east-1:000000000000:sis-relay-local-${name}`,
-  };
-}
-
 const bucketOf = ({ deployment }: Deployed): string => deployment.arnOf('Files').split(':').at(-1) ?? '';
 
 async function createBucket(deployed: Deployed) {
@@ -195,10 +188,7 @@ async function prepare(deployed: Deployed): Promise<void> {
     enrollments: users.map(({ userId }) => ({ orgUnitId: course, userId, roleId: 110 })),
   });
   for (const { userId } of users.slice(0, 2 * (batches + warmUps)))
-    await controls.secret(`sis-relay/local/users/${userId}`, {
-      ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
-      ...{ userId: `${userId}`, userKey: `local-key-${userId}` },
-    });
+    await controls.secret(`sis-relay/local/users/${userId}`, keyOf(userId));
   await controls.fault({ delayMs: latencyMs }, { path: '/svc/api/', times: 1_000_000 });
   const { s3, Bucket } = await createBucket(deployed);
   const files = {

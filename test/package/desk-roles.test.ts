@@ -6,10 +6,14 @@ import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
 import { policyIds, type Role, roleOf, roles, type Verb } from '../../lib/operate/stage/roles.ts';
+import { readStack } from '../../lib/operate/stage/stack-outputs.ts';
+import { targetFrom } from '../../lib/operate/stage/target.ts';
+import { verbOfPath, verbs } from '../../lib/show/console/verb-of-path.ts';
 import { changesKey, recordKey, type SnapshotRecord } from '../../lib/sources/snapshots/state/record.ts';
 import { writtenPart } from '../documents.ts';
 import { startStackServer } from '../lib/operate/stage/stack-server.ts';
 import { typed } from '../lib/show/cli/typed.ts';
+import { appWith, openConsole } from '../lib/show/console/attacker.ts';
 import { controlsOf } from '../local/controls.ts';
 import { example } from '../local/examples.ts';
 import { type Stack, startStack } from '../local/stack.ts';
@@ -158,8 +162,8 @@ const waitingSnapshot: SnapshotRecord = {
   callbackId: 'a-callback',
 };
 
-const verbs = Object.keys(roleOf) as Verb[];
-const verbsOf = (of: Role) => verbs.filter((verb) => roleOf[verb] === of);
+const allVerbs = Object.keys(roleOf) as Verb[];
+const verbsOf = (of: Role) => allVerbs.filter((verb) => roleOf[verb] === of);
 const nobodys = roles.flatMap((as, at) =>
   roles.slice(at + 1).flatMap((above) => verbsOf(above).map((verb): [Verb, Role, Role] => [verb, as, above])),
 );
@@ -177,12 +181,33 @@ test.each(nobodys)(
   },
 );
 
+test.each(Object.entries(roleOf))('the help of %s names its role: %s', async (verb, its) => {
+  const { out } = await typed(`help ${verb.replace(' --reveal', '')}`);
+  expect(out).toContain(`Role: ${its}`);
+});
+
 describe('a reader', () => {
   test.each(verbsOf('reader'))('sees with %s what a lead sees', async (verb) => {
     const [reader, lead] = [await type('reader', lines[verb]()), await type('lead', lines[verb]())];
     expect(reader.status, reader.said).toBe(lead.status);
     expect(reader.said).not.toContain('does not allow');
     expect(reader.done).toEqual([]);
+  });
+
+  test.each([
+    ['publish events/grade-push.json --dry-run', 0],
+    ['letters discard --all --reason "a test" --dry-run', 0],
+    ['waiting wake --dry-run', 1],
+  ])('makes the plan of %s', async (line, status) => {
+    const reader = await type('reader', line);
+    expect(reader).toMatchObject({ status, done: [] });
+    expect(reader.said).not.toMatch(/does not allow|needs the role/);
+  });
+
+  test('gets no plan of a replay, which tries the credential', async () => {
+    const { status, said, done } = await type('reader', 'letters replay --dry-run');
+    expect(said).toContain('This needs the role operator (policy sis-relay-local-Operators-…)');
+    expect({ status, done }).toEqual({ status: 1, done: [] });
   });
 
   test('sees that the credential was not tried, and nothing that a refused one would show', async () => {
@@ -199,5 +224,83 @@ describe('a reader', () => {
     expect(reader.said).toContain('Whom: This needs the role operator');
     expect(reader.said).not.toContain('lee.learner');
     expect(operator.said).toContain('lee.learner');
+  });
+});
+
+describe('the console', () => {
+  /** As a person of this role opens it. */
+  const openAs = (as: Role) => {
+    role = as;
+    return openConsole(targetFrom({ readStack }));
+  };
+  /** The addresses of the forms and buttons of a page that can be used, and the roles that it names. */
+  const on = (page: string) => {
+    const usable = page.replace(/<fieldset[^>]* disabled>.*?<\/fieldset>/gs, '');
+    const actions = [...usable.matchAll(/<form method="post"[^>]* action="([^"]+)"|formaction="([^"]+)"/g)];
+    return {
+      forms: actions.flatMap(([, action, other]) => verbOfPath(action ?? other ?? '') ?? []),
+      needed: [...new Set([...page.matchAll(/(?:needs|need) the role (\w+)/g)].map(([, named]) => named))],
+    };
+  };
+  const paths = () => [
+    `/letters/${letter}`,
+    '/letters',
+    '/publish',
+    '/log',
+    `/snapshots/${snapshot}`,
+    '/crosswalk',
+  ];
+
+  test('knows what each of its forms does', () => {
+    const posts = appWith().app.routes.filter(({ method }) => method === 'POST');
+    const untold = posts.map(({ path }) => path).filter((path) => !(path in verbs));
+    expect(untold.sort()).toEqual([
+      '/crosswalk',
+      '/letters/search',
+      '/runs/:id/answer',
+      '/runs/:id/stop',
+      '/session',
+    ]);
+  });
+
+  test('shows a lead each form', async () => {
+    const served = await openAs('lead');
+    for (const path of paths()) {
+      const { status, text } = await served.get(path);
+      expect(status, text).toBe(200);
+      expect(on(text).needed, path).toEqual([]);
+    }
+    await served.close();
+  });
+
+  test.each(['reader', 'operator'] as const)(
+    'shows a %s what the role may not do as disabled, with the one that may',
+    async (as) => {
+      const served = await openAs(as);
+      const needed = new Set<string | undefined>();
+      for (const path of paths()) {
+        const { status, text } = await served.get(path);
+        expect(status, text).toBe(200);
+        const found = on(text);
+        for (const verb of found.forms)
+          expect(roles.indexOf(roleOf[verb]), `${path} ${verb}`).toBeLessThanOrEqual(roles.indexOf(as));
+        for (const each of found.needed) needed.add(each);
+      }
+      expect([...needed].sort()).toEqual(as === 'reader' ? ['lead', 'operator'] : ['lead']);
+      await served.close();
+    },
+  );
+
+  test('refuses a reader’s form', async () => {
+    const served = await openAs('reader');
+    const before = recorder.calls.length;
+    for (const [path, verb] of Object.entries(verbs)) {
+      const answer = await served.post(path.replace(':id', letter), { reason: 'a test' });
+      expect(answer.status, answer.text).toBe(400);
+      expect(answer.text).toContain(`This needs the role ${roleOf[verb]} (policy sis-relay-local-`);
+    }
+    // It reads its lists by itself.
+    expect(recorder.calls.slice(before).filter(changes)).toEqual([]);
+    await served.close();
   });
 });

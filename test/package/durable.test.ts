@@ -1,10 +1,9 @@
 // @module-tag long
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ExportAnswer } from '../../lib/scheduled/course-export/export.ts';
-import { localClient } from '../local/aws.ts';
+import { filesIn } from '../local/bucket.ts';
 import { controlsOf } from '../local/controls.ts';
 import type { Update } from '../local/durable-execution.ts';
 import { durableOptionsOf, type Stack, startStack } from '../local/stack.ts';
@@ -15,31 +14,21 @@ import { packagedProject } from './packages.ts';
 const name = 'course-export';
 let stack: Stack;
 const taskRoot = temporaryFolder();
-let s3: S3Client;
 let event: object;
 
 beforeAll(async () => {
   await unpack(await packagedProject(), name, taskRoot);
   stack = await startStack({ functions: [], taskRoot, durable: { pageSize: 3 } });
-  s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
   event = JSON.parse(await readFile(resolve(import.meta.dirname, `../../events/${name}.json`), 'utf8'));
 });
-afterAll(async () => {
-  s3?.destroy();
-  await stack?.close();
-});
+afterAll(() => stack?.close());
 
 /** All that an export has left, by its names: bytes, but for what differs from one to the next. */
 const filesOf = async (runId: string): Promise<Record<string, string>> => {
-  const { bucket: Bucket } = stack.description;
-  const Prefix = `course-exports/${runId}/`;
-  const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix }));
-  const read = async (Key = ''): Promise<[string, string]> => {
-    const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key }));
-    const text = (await Body?.transformToString('latin1')) ?? '';
-    return [Key.slice(Prefix.length), text.replace(/"(runId|startedAt|finishedAt)": "[^"]*"/g, '"$1": ""')];
-  };
-  return Object.fromEntries(await Promise.all(Contents.map(({ Key }) => read(Key))));
+  const files = await filesIn(() => stack).filesUnder(`course-exports/${runId}/`);
+  const alike = (bytes: Buffer) =>
+    bytes.toString('latin1').replace(/"(runId|startedAt|finishedAt)": "[^"]*"/g, '"$1": ""');
+  return Object.fromEntries(Object.entries(files).map(([name, bytes]) => [name, alike(bytes)]));
 };
 
 type Moment = 'before' | 'after';

@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { CreateBucketCommand, GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { localClient, localRegion, startQueuesAndFiles } from '../local/aws.ts';
+import { filesIn } from '../local/bucket.ts';
+import { listening } from '../local/listening.ts';
 import type { Template } from './cloudformation.ts';
 
 const bucket = 'deployment-bucket';
@@ -72,17 +73,12 @@ export async function startEmptyAccount() {
         : `<${action}Response><${action}Result>${answer}</${action}Result></${action}Response>`,
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { url, close } = await listening(server);
   await s3.send(new CreateBucketCommand({ Bucket: bucket }));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   const uploads = async () => {
-    const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket }));
-    const read = async (Key = ''): Promise<[string, Buffer]> => {
-      const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key }));
-      return [Key.split('/').at(-1) ?? '', Buffer.from((await Body?.transformToByteArray()) ?? [])];
-    };
-    return Object.fromEntries(await Promise.all(Contents.map(({ Key }) => read(Key))));
+    const files = await filesIn(() => ({ s3, description: { bucket } })).filesUnder();
+    return Object.fromEntries(Object.entries(files).map(([key, bytes]) => [key.split('/').at(-1), bytes]));
   };
 
   return {
@@ -119,8 +115,7 @@ export async function startEmptyAccount() {
     uploads,
     close: async () => {
       s3.destroy();
-      server.closeAllConnections();
-      server.close();
+      await close();
       await files.close();
     },
   };

@@ -1,23 +1,26 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { failureSchema, historyAttribute, letterAttributes } from '../../lib/delivery/letters/dead-letter.ts';
 import { letterKinds } from '../../lib/message/letter-kinds.ts';
 import { priorityAttribute } from '../../lib/message/message.ts';
-import { compareVersions } from '../../lib/operate/stage/version.ts';
 import { metricDefinitions } from '../../lib/runtime/telemetry/metrics.ts';
 import { exitCodes, programOf } from '../../lib/show/cli/cli.ts';
 import { quietTerminal } from '../lib/show/cli/typed.ts';
 import { deploy, type Properties, type Template } from './cloudformation.ts';
 import { contracts } from './contract.ts';
+import { releases as folder, lastVersion } from './releases.ts';
 
-type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 /** What others depend on, by section. */
-export type Released = { [Section in keyof typeof harms]: Json };
+export type Released = { [Section in Exclude<keyof typeof harms, keyof typeof observed>]: Json };
 
 /** What a change of each section would do, and what to do in its place. */
+/** What no declaration tells: it is observed, by the tests named here, and kept in files of its own. */
+const observed = { json: 'json.json', formats: 'formats.json' };
+
 const harms = {
   stored:
     'CloudFormation would replace it, or leave it behind with all that it holds. Keep its logical id, name and keys, and put what is new beside it',
@@ -33,10 +36,11 @@ const harms = {
   alarms: 'Whoever it calls, and what reads it, knows it by this name. Keep the name',
   commands: 'Scripts call the command so. Go on accepting it',
   exitCodes: 'Scripts decide by it. Keep its meaning',
+  json: 'Scripts read it. Go on printing it',
+  formats: 'The last release reads it after a step back, and has written it. Go on writing and reading it',
 };
 
 const root = resolve(import.meta.dirname, '../..');
-const folder = join(import.meta.dirname, 'released');
 
 /** What others depend on in the working tree. */
 export async function releasedFrom(template: Template): Promise<Released> {
@@ -259,18 +263,23 @@ export const sentenceFor = ({ place, change }: Difference): string => {
   return `${place} ${change}. ${harms[section as keyof typeof harms]}. If it must be: raise the major version, and write in test/package/released/breaking.json what an upgrade must do.`;
 };
 
+/** Whether a version may add what others depend on. */
+export const isMinor = (before: string, now: string): boolean =>
+  isMajor(before, now) || Number(now.split('.')[1]) > Number(before.split('.')[1]);
+
 /** Whether a change may break what depends on it; before 1.0.0 the second number says so. */
 export const isMajor = (before: string, now: string): boolean => {
   const [a = [], b = []] = [before, now].map((each) => each.split('.').map(Number));
   return a[0] === 0 && b[0] === 0 ? (b[1] ?? 0) > (a[1] ?? 0) : (b[0] ?? 0) > (a[0] ?? 0);
 };
 
-export const version = (): string => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
+/** That of the working tree, or of the release that is being made. */
+export const version = (): string =>
+  process.env.RELEASE ?? JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
 
 /** The newest description that is kept. */
 export const lastReleased = (): { version: string; released: Released } => {
-  const versions = readdirSync(folder).filter((name) => /^\d+\.\d+\.\d+$/.test(name));
-  const last = versions.sort(compareVersions).at(-1) ?? '';
+  const last = lastVersion();
   return { version: last, released: JSON.parse(readFileSync(join(folder, last, 'contract.json'), 'utf8')) };
 };
 
@@ -279,7 +288,23 @@ export const declared = (): Record<string, string> =>
   JSON.parse(readFileSync(join(folder, 'breaking.json'), 'utf8'));
 
 /** `npm run freeze` */
-export const freeze = (released: Released): void => {
+export const freeze = (released: Released): void => keep('contract.json', released);
+
+const keep = (name: string, json: object): void => {
   mkdirSync(join(folder, version()), { recursive: true });
-  writeFileSync(join(folder, version(), 'contract.json'), `${JSON.stringify(released, null, 2)}\n`);
+  writeFileSync(join(folder, version(), name), `${JSON.stringify(json, null, 2)}\n`);
+};
+
+/**
+ * Sentences on what was observed of the last release, and is not observed or is another now, unless it is declared; with FREEZE, it is
+ * what the release promises.
+ */
+export const brokenBy = (section: keyof typeof observed, now: Json): string[] => {
+  const name = observed[section];
+  if (process.env.FREEZE !== undefined) keep(name, { [section]: now });
+  const file = join(folder, lastVersion(), name);
+  const before: { [section: string]: Json } = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  return differences(before[section] ?? {}, now, [section])
+    .filter(({ isBreaking, place }) => isBreaking && declared()[place] === undefined)
+    .map(sentenceFor);
 };

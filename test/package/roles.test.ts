@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { CreateBucketCommand } from '@aws-sdk/client-s3';
 import type { Context } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { functionNames } from '../../esbuild.config.ts';
 import { integrationNames } from '../../lib/operate/stage/function-names.ts';
 import { mapping, registration, startChanges } from '../lib/sources/changes/changes.ts';
 import { entriesOfSis, smallSis, zipOf } from '../lib/sources/snapshots/sis.ts';
+import { filesIn } from '../local/bucket.ts';
 import { controlsOf } from '../local/controls.ts';
 import { eventOf, example } from '../local/examples.ts';
 import { inThisProcess } from '../local/in-this-process.ts';
@@ -44,8 +45,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const put = (Key: string, Body: string | Buffer) =>
-  stack.s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body }));
+const { put } = filesIn(() => ({ ...stack, description: { bucket } }));
 
 const settingsOf = (name: string): Record<string, string> => {
   const { Environment } = lambdaOf(name);

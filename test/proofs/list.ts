@@ -124,6 +124,15 @@ export const proofs: readonly Proof[] = [
     files: [...delivery, ...snapshots, 'test/university', 'test/university.ts'],
   },
   {
+    name: 'upgrade',
+    claim:
+      'What the last release left (a ledger of 10,000 resources, letters of each kind, waiting messages, the crosswalk, a snapshot, an import that waits for a person) is carried on by the working tree under traffic, then by the released code, and again: nothing is lost, sent twice, or overwritten by something older',
+    program: ['test/upgrade.ts'],
+    minutes: 5,
+    figures: /^(?:on|back), .*$/gm,
+    files: [...desk, ...snapshots, 'test/upgrade', 'test/upgrade.ts'],
+  },
+  {
     name: 'term-start',
     claim: 'The calls of a term’s start share the platform’s budget evenly, and hardly one is refused',
     program: ['test/term-start.ts'],
@@ -160,8 +169,8 @@ export const proofs: readonly Proof[] = [
     claim: '100,000 letters are listed, grouped, searched and shown within 128 MB',
     program: ['SCALE_LETTERS=100000', ...vitest, 'test/lib/operate/messages/letters/scale.test.ts'],
     minutes: 10,
-    figures: /^(?:console, )?[a-z][a-z -]*: [\d.]+ m?s.*$/gm,
-    files: ['lib/operate', 'lib/show', 'lib/runtime'],
+    figures: /^(?:console, |letters |the bare limit)[^:]*: [\d.]+ m?s.*$/gm,
+    files: ['lib/delivery/letters', 'lib/operate', 'lib/show', 'lib/runtime'],
   },
   {
     name: 'measure-export',

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { S3Client } from '@aws-sdk/client-s3';
 import { typed } from '../lib/show/cli/typed.ts';
 import { localClient } from '../local/aws.ts';
+import { filesIn } from '../local/bucket.ts';
 import { controlsOf, type PlatformState } from '../local/controls.ts';
 import { attemptsIn } from '../local/play.ts';
 import { takeLetters, untilLeft } from '../local/queues.ts';
@@ -72,18 +73,7 @@ export const setStage = async (sis: Sis) => {
   const file = join(folder, 'stack.json');
   writeFileSync(file, JSON.stringify(description));
 
-  const put = async (Key: string, Body: string | Uint8Array): Promise<void> => {
-    await s3.send(new PutObjectCommand({ Bucket: description.bucket, Key, Body }));
-  };
-  const read = async (Key: string): Promise<string | undefined> => {
-    try {
-      const { Body } = await s3.send(new GetObjectCommand({ Bucket: description.bucket, Key }));
-      return await Body?.transformToString();
-    } catch (error) {
-      if (error instanceof Error && error.name === 'NoSuchKey') return undefined;
-      throw error;
-    }
-  };
+  const { put, jsonAt, keysUnder } = filesIn(() => ({ s3, description }));
 
   /** As operators type it. */
   const command = async (line: string): Promise<string> => {
@@ -92,20 +82,11 @@ export const setStage = async (sis: Sis) => {
     return out;
   };
 
-  const snapshotIds = async (beginning: string): Promise<string[]> => {
-    const { CommonPrefixes = [] } = await s3.send(
-      new ListObjectsV2Command({
-        ...{ Bucket: description.bucket, Prefix: `snapshot-records/${beginning}`, Delimiter: '/' },
-      }),
-    );
-    return CommonPrefixes.map(({ Prefix = '' }) => Prefix.split('/')[1] ?? '');
-  };
-
   /** The record of the snapshot that was dropped then, as the import writes it. */
   const record = async (droppedAt: string): Promise<Told | undefined> => {
-    const [id] = await snapshotIds(droppedAt.replace(/[-:]|\.\d+/g, ''));
-    const json = id && (await read(`snapshot-records/${id}/record.json`));
-    return json ? JSON.parse(json) : undefined;
+    const keys = await keysUnder(`snapshot-records/${droppedAt.replace(/[-:]|\.\d+/g, '')}`);
+    const key = keys.find((each) => each.endsWith('/record.json'));
+    return key && jsonAt(key);
   };
 
   const until = async <Found>(what: string, look: () => Promise<Found | undefined>): Promise<Found> => {

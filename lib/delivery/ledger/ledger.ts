@@ -12,7 +12,7 @@ import {
   type Judgement,
   judge,
   lapsedFields,
-  presumedNewer,
+  presumedDone,
   type Rival,
   standingIn,
   type Unresolved,
@@ -252,7 +252,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, openOf, warn, nowMs }: 
     const { isolated, presumedMs = hiddenMs } = options;
     const context = { nowMs: nowMs(), isolated, hiddenMs: presumedMs };
     const judgement = judge(known.item, entry, context);
-    const open = judgement.kind === 'wait' ? [] : await openFields(presumedNewer(known.item, entry, context));
+    const open = judgement.kind === 'wait' ? [] : await openFields(presumedDone(known.item, entry, context));
     if (open.length > 0) {
       const item = { ...withOutcome({ item: known.item, fields: open }, 'unknown'), claimId: newClaimId() };
       const isWritten = await replace(entry.resource, known, item);

@@ -165,13 +165,14 @@ export const judge = (item: Item, entry: Entry, context: Context): Judgement => 
     : judgeAgain(before.state, fields, known);
 };
 
-/** The fields in which another message is newer and only presumed done, by its SQS id. */
-export const presumedNewer = (item: Item, entry: Entry, context: Context): Map<string, string> => {
+/** The fields in which another SQS message, newer or of the same event, is only presumed done, by its SQS id. */
+export const presumedDone = (item: Item, entry: Entry, context: Context): Map<string, string> => {
   const known = knownOf(item, entry, context);
   return new Map(
     entry.fields.flatMap((field) => {
       const state = item.fields[field];
-      const isPresumed = state?.outcome === 'claimed' && standingOf(state, known) === 'newer';
+      const isPresumed =
+        state?.outcome === 'claimed' && ['newer', 'elsewhere'].includes(standingOf(state, known));
       return isPresumed ? [[field, state.messageId]] : [];
     }),
   );

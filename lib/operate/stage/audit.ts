@@ -4,7 +4,7 @@ import { safeText } from '../../runtime/privacy/log-text.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
 import { actorIn } from './actor.ts';
 import { RefusedError } from './command-errors.ts';
-import { howToGetRole, needsRole, type Role, roleOf, type Verb } from './roles.ts';
+import { howToGetRole, needsRole, type Role, roleOf, roles, type Verb } from './roles.ts';
 import type { Target } from './target.ts';
 
 /** An operator's action, planned or done. */
@@ -23,6 +23,7 @@ export type AuditEntry = {
 export type Audit = {
   /** Call it before anything is changed, so that even a crash leaves no change without an entry. */
   begin(entry: AuditEntry): Promise<{
+    id: string;
     /** `letters`: those that it was done to, if these are not all that were meant. */
     end(counts: Record<string, number>, letters?: string[]): Promise<void>;
   }>;
@@ -82,6 +83,7 @@ export const createAudit = (target: Target, onRecorded: (recorded: Recorded) => 
       const id = randomUUID().slice(0, 8);
       await write('begin', id, entry);
       return {
+        id,
         end: (counts, letters = entry.letters) => write('end', id, { ...entry, counts, letters }),
       };
     },
@@ -92,6 +94,17 @@ export const createAudit = (target: Target, onRecorded: (recorded: Recorded) => 
 export const checkAudit = async (target: Target, role: Role): Promise<void> => {
   const line = { audit: 'check', at: new Date().toISOString(), who: target.who };
   await putAs(target, role, { key: 'audit/check', line });
+};
+
+/** The roles whose entries the caller may write; also those of which this is not known, as their entries will tell. */
+export const rolesOf = async (target: Target): Promise<ReadonlySet<Role>> => {
+  const refused = async (role: Role): Promise<boolean> =>
+    checkAudit(target, role).then(
+      () => false,
+      (error: unknown) => error instanceof RefusedError && errorName(error.cause) === 'AccessDenied',
+    );
+  const isRefused = await Promise.all(roles.map(async (role) => role !== 'reader' && (await refused(role))));
+  return new Set(roles.filter((_, at) => !isRefused[at]));
 };
 
 /** Entries of a role end with its name: its policy allows no others, so whoever lacks it is refused before anything is read or changed. */

@@ -36,7 +36,7 @@ const git = (...args: string[]): string | undefined => {
 export type Noted = { version: string | undefined; commit: string | undefined };
 
 export type DeployedVersion = {
-  /** Undefined: it was deployed before versions were written down. */
+  /** Undefined: it was deployed before versions were written down, or by `serverless rollback`, which knows none. */
   version: string | undefined;
   commit: string | undefined;
   /** What is deployed, compared with this code; `other`: the commits are not of one line, or not known here. */

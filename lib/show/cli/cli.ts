@@ -11,7 +11,7 @@ import { addHelp } from './commands/help.ts';
 import { addLetters } from './commands/letters.ts';
 import { addMessages } from './commands/messages.ts';
 import { addCrosswalk, addReconcile, addSnapshots } from './commands/reviews.ts';
-import { checkPlace, globalOptions } from './options.ts';
+import { checkPlace, globalOptions, roleFor } from './options.ts';
 import { asTyped, guarded, type Terminal } from './print/terminal.ts';
 
 /** What a script may rely on. */
@@ -91,7 +91,15 @@ export const programOf = (cli: Cli, onStart?: (command: Command) => void): Comma
     ...[addDeployment, addCompletion, addHelp],
   ])
     add(program, cli);
+  addRoles(program);
   return program;
+};
+
+/** Each command's help names the role that it needs. */
+const addRoles = (command: Command): void => {
+  const role = roleFor(command);
+  if (role !== undefined) command.addHelpText('after', `\nRole: ${role}`);
+  for (const each of command.commands) addRoles(each);
 };
 
 const isRecord = (value: unknown): value is object =>
@@ -107,7 +115,7 @@ const checkFunctions = (command: Command): void => {
 };
 
 const toldError = async (error: unknown, command: Command, terminal: Terminal): Promise<string> => {
-  const [{ errorSentence }, { wrapped }, { roleFor, terminalFor }] = await Promise.all([
+  const [{ errorSentence }, { wrapped }, { terminalFor }] = await Promise.all([
     import('./print/error-sentence.ts'),
     import('./print/table.ts'),
     import('./command-context.ts'),

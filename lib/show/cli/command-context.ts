@@ -3,13 +3,12 @@ import { type Filter, filterSchema } from '../../operate/messages/letters/filter
 import { checkAudit, createAudit } from '../../operate/stage/audit.ts';
 import { readCaller } from '../../operate/stage/caller.ts';
 import { RefusedError, UsageError } from '../../operate/stage/command-errors.ts';
-import { isVerb, type Role, roleOf } from '../../operate/stage/roles.ts';
 import { readStack } from '../../operate/stage/stack-outputs.ts';
 import { isNamed, type Target, type TargetOptions, targetFrom } from '../../operate/stage/target.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
 import type { Operator } from '../verbs/operator.ts';
 import { text, type View } from '../views/view.ts';
-import { globalOptions, optionOf } from './options.ts';
+import { globalOptions, optionOf, roleFor } from './options.ts';
 import { errorSentence } from './print/error-sentence.ts';
 import { createBar, createProgress } from './print/progress.ts';
 import type { Terminal } from './print/terminal.ts';
@@ -122,14 +121,6 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
     sentence: (error) => errorSentence(error, command.optsWithGlobals(), roleFor(command)),
     besideData: () => contextOf(besideData(cli), command),
   };
-};
-
-/** The role that a command needs; undefined: it needs none, or several. */
-export const roleFor = (command: Command): Role | undefined => {
-  const words: string[] = [];
-  for (let at: Command | null = command; at?.parent; at = at.parent) words.unshift(at.name());
-  const verb = words.join(' ');
-  return isVerb(verb) ? roleOf[verb] : undefined;
 };
 
 const besideData = (cli: Cli): Cli => ({

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { letterKinds } from '../../message/letter-kinds.ts';
 import { UsageError } from '../../operate/stage/command-errors.ts';
 import { nearest } from '../../operate/stage/nearest.ts';
+import { isVerb, type Role, roleOf } from '../../operate/stage/roles.ts';
 
 /** Options that choose a deployment on AWS, or a part of it. */
 const onAws = ['stage', 'deadLetters', 'bucket', 'profile', 'region'] as const;
@@ -84,3 +85,11 @@ export const addFilterOptions = (command: Command): Command =>
     .option('--max-replays <n>', 'replayed n times or fewer')
     .option('--id <id...>', 'with these ids or ids of their messages, or beginnings of them', listed)
     .optionsGroup('Options:');
+
+/** The role that a command needs; undefined: it needs none, or several. */
+export const roleFor = (command: Command): Role | undefined => {
+  const words: string[] = [];
+  for (let at: Command | null = command; at?.parent; at = at.parent) words.unshift(at.name());
+  const verb = words.join(' ');
+  return isVerb(verb) ? roleOf[verb] : undefined;
+};

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { RefusedError, UsageError } from '../../operate/stage/command-errors.ts';
-import { addLive, type Context, type Desk, formOf, render } from './desk.ts';
+import { howToGetRole, needsRole } from '../../operate/stage/roles.ts';
+import { addLive, type Context, type Desk, formOf, lackingAt, render } from './desk.ts';
 import { guard, safeNext, signIn } from './guard.ts';
 import { html, said } from './html/html.ts';
 import { bare } from './page.ts';
@@ -60,6 +61,15 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, sentence, onUse }: A
     await form?.catch(() => {
       throw new UsageError('This form cannot be read.');
     });
+    return next();
+  });
+
+  // IAM would refuse it, too, after the form was filled in and read.
+  app.use(async (context, next) => {
+    await given.rolesKnown;
+    const lacking = context.req.method === 'POST' ? lackingAt(given, context.req.path) : undefined;
+    if (lacking !== undefined)
+      throw new RefusedError(`${needsRole(lacking, given.target.prefix)} ${howToGetRole}`);
     return next();
   });
 

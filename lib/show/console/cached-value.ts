@@ -2,6 +2,8 @@
 export type Kept<Value> = {
   /** @throws the error of the reading. */
   get(): Promise<{ value: Value; atMs: number }>;
+  /** False: there is none yet, so `get` takes as long as a reading. */
+  isThere(): boolean;
   /** Something was changed: the next `get` reads again. */
   changed(): void;
 };
@@ -48,6 +50,7 @@ export const createKept = <Value>(
       const anew = reading ?? readAnew();
       return kept.tookMs < shortMs || ageMs > maxAgeMs ? anew : Promise.resolve(kept);
     },
+    isThere: () => kept !== undefined,
     changed: () => {
       kept = undefined;
       reading = undefined;

@@ -6,9 +6,11 @@ import { setTimeout } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import { waitingGroups } from '../../operate/messages/waiting/waiting.ts';
 import { statusOf } from '../../operate/reviews/status.ts';
-import { type Audit, createAudit } from '../../operate/stage/audit.ts';
+import { actorOf } from '../../operate/stage/actor.ts';
+import { type Audit, createAudit, rolesOf } from '../../operate/stage/audit.ts';
 import { RefusedError } from '../../operate/stage/command-errors.ts';
 import { loadIntegrations } from '../../operate/stage/integrations.ts';
+import { roles as allRoles, type Role } from '../../operate/stage/roles.ts';
 import type { Target } from '../../operate/stage/target.ts';
 import { createApp } from './app.ts';
 import { createKept } from './cached-value.ts';
@@ -41,6 +43,9 @@ export type Console = {
 /** Each ticked letter is in the address of the screen for it: room for more than a thousand. */
 const maxHeaderSize = 60 * 1024;
 
+/** A screen waits this long to know the caller's roles. */
+const longestAskMs = 1_000;
+
 /** After the console ends, open pages ask for the results of their runs this long. */
 const lastNewsMs = 500;
 
@@ -57,6 +62,14 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);
   const integrations = await loadIntegrations();
+  const who = await actorOf(target);
+  // Until IAM has answered, every form is offered: IAM refuses what the caller may not do.
+  const roles = new Set<Role>(allRoles);
+  const asked = readOnly ? undefined : rolesOf(target);
+  const told = asked?.then((found) => {
+    for (const each of allRoles) if (!found.has(each)) roles.delete(each);
+  });
+  const rolesKnown = Promise.race([told, setTimeout(longestAskMs, undefined, { ref: false })]);
   const { servers, port } = await listening(options.port);
   // Security: a random host name gives each console its own origin, so that data which an earlier server on this port left in the browser
   // do not apply. The name is secret, because browsers send the cookie to other ports of the same host.
@@ -78,7 +91,21 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
     },
   });
   const name = target.prefix.slice(0, -1);
-  const desk = { target, name, readOnly, integrations, audit, signal, lists, status, runs, session };
+  const desk = {
+    target,
+    name,
+    who,
+    roles,
+    rolesKnown,
+    readOnly,
+    integrations,
+    audit,
+    signal,
+    lists,
+    status,
+    runs,
+    session,
+  };
   let usedMs = Date.now();
   const app = createApp(desk, {
     ...{ host, sentence },

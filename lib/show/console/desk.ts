@@ -10,16 +10,19 @@ import type { Audit } from '../../operate/stage/audit.ts';
 import { UsageError } from '../../operate/stage/command-errors.ts';
 import { type Input, inputOf } from '../../operate/stage/input.ts';
 import type { Integrations } from '../../operate/stage/integrations.ts';
+import { type Role, roleOf, type Verb } from '../../operate/stage/roles.ts';
 import type { Target } from '../../operate/stage/target.ts';
 import { countOf } from '../views/amounts.ts';
 import { becameOf, groupTable, matchText } from '../views/letters.ts';
 import { type Block, type Form, href, text, type View } from '../views/view.ts';
 import { createKept, type Kept } from './cached-value.ts';
 import type { Session } from './guard.ts';
+import { locked } from './html/forms.ts';
 import { type Html, html } from './html/html.ts';
 import { shown } from './html/view.ts';
 import { page } from './page.ts';
 import type { Run, Runs } from './runs.ts';
+import { verbOfPath } from './verb-of-path.ts';
 
 export type Lists = { letters: Kept<Found>; waiting: Kept<DeskRecord[]> };
 
@@ -37,6 +40,11 @@ export type Desk = {
   target: Target;
   /** The name of the deployment, as in `sis-relay-prod`. */
   name: string;
+  /** Who acts, by their credentials. */
+  who: string;
+  roles: ReadonlySet<Role>;
+  /** Resolves when `roles` is as IAM says, or takes long. */
+  rolesKnown: Promise<unknown>;
   readOnly: boolean;
   session: Session;
   integrations: Integrations;
@@ -52,12 +60,32 @@ export type { Context };
 
 const isView = (content: Html | View): content is View => Array.isArray(content);
 
-export const htmlOf = ({ readOnly }: Pick<Desk, 'readOnly'>, content: Html | View, level = 2): Html =>
-  isView(content) ? shown(content, { as: readOnly ? 'read-only' : 'console', level }) : content;
+type Powers = Pick<Desk, 'readOnly' | 'roles'>;
+
+/** The role that a verb needs and the caller lacks. */
+export const lackingFor = ({ roles }: Pick<Desk, 'roles'>, verb: Verb): Role | undefined =>
+  roles.has(roleOf[verb]) ? undefined : roleOf[verb];
+
+/** The same for a form by its address. */
+export const lackingAt = (desk: Pick<Desk, 'roles'>, address: string): Role | undefined => {
+  const verb = verbOfPath(address);
+  return verb && lackingFor(desk, verb);
+};
+
+/** A form that is no view's, disabled if the caller lacks its role. */
+export const offered = (desk: Pick<Desk, 'roles'>, address: string, form: Html): Html => {
+  const lacking = lackingAt(desk, address);
+  return lacking === undefined ? form : locked(lacking, form);
+};
+
+export const htmlOf = (desk: Powers, content: Html | View, level = 2): Html => {
+  if (!isView(content)) return content;
+  const lacks = (address: string) => lackingAt(desk, address);
+  return shown(content, { as: desk.readOnly ? 'read-only' : 'console', level, lacks });
+};
 
 /** The part of a page that the script inserts in place of its link. */
-export const partOf = (desk: Pick<Desk, 'readOnly'>, view: View): Html =>
-  html`<div id="part">${htmlOf(desk, view)}</div>`;
+export const partOf = (desk: Powers, view: View): Html => html`<div id="part">${htmlOf(desk, view)}</div>`;
 
 export const clock = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19)} UTC`;
 
@@ -70,7 +98,7 @@ export const render = (
 ) => {
   const {
     name,
-    target: { who },
+    who,
     readOnly,
     session: { proof },
   } = desk;
@@ -218,12 +246,12 @@ export const addChosen = (desk: Desk, { path, title, sentence, empty, form }: Ch
   });
 
 /** What a run works on, and the screen that begins it again, for `runs.begin`. */
-export const runOn = (path: string, given: Given, { target: { who } }: Desk) => {
+export const runOn = (path: string, given: Given) => {
   const { id = [], ...others } = given;
   const filters = Object.entries(others).map(([name, values]) => `${name} ${values.join(', ')}`);
   const ids = id.length > 3 ? [countOf(id.length, 'chosen letter')] : id.map((each) => each.slice(0, 8));
   const about = [...filters, ...ids].join(' · ') || 'all letters';
-  return { about: `${about}, by ${who}`, again: href(path, given) };
+  return { about, again: href(path, given) };
 };
 
 const idsOnly = (ids: readonly string[]): URLSearchParams =>

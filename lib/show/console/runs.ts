@@ -6,7 +6,7 @@ import type { View } from '../views/view.ts';
 export type Run = {
   id: string;
   title: string;
-  /** What it works on. It stays out of the title, which browsers keep. */
+  /** What it works on, and who began it. It stays out of the title, which browsers keep. */
   about: string;
   /** The address that begins it again. */
   again: string | undefined;
@@ -45,7 +45,8 @@ export const createRuns = ({ target, audit, signal, sentence, onEnd }: RunsOptio
   ): Run => {
     const abort = new AbortController();
     const run: Run = {
-      ...{ id: newId(), title, about, again, startedMs: Date.now(), parts: new Map(), version: 0 },
+      about: [about, `by ${target.who}`].filter(Boolean).join(', '),
+      ...{ id: newId(), title, again, startedMs: Date.now(), parts: new Map(), version: 0 },
       ...{ progress: undefined, question: undefined, ended: undefined, problem: undefined, stopped: false },
     };
     const tell = (news: Partial<Run>): void => void Object.assign(run, { ...news, version: run.version + 1 });

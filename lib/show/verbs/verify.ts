@@ -1,11 +1,12 @@
 import { discardLetters } from '../../operate/messages/archive/discard.ts';
+import { revealLetters } from '../../operate/messages/letters/show.ts';
 import { replayLetters } from '../../operate/messages/replay/replay.ts';
 import { runDefaults } from '../../operate/messages/replay/run-defaults.ts';
 import { verifyLetters } from '../../operate/messages/verify/verify.ts';
 import { countOf } from '../views/amounts.ts';
 import { discardedView } from '../views/changes.ts';
 import { canaryView, resultView } from '../views/plan.ts';
-import { goneNotes, verifiedView, verifyReasons } from '../views/verify.ts';
+import { goneNotes, maxRevealed, revealedView, verifiedView, verifyReasons } from '../views/verify.ts';
 import { text } from '../views/view.ts';
 import type { Operator } from './operator.ts';
 
@@ -14,16 +15,25 @@ type Verifying = Pick<Parameters<typeof verifyLetters>[1], 'filter' | 'limit'> &
   /** Undefined: the operator is asked. False: it is not done. */
   discardFound?: boolean | undefined;
   replayAbsent?: boolean | undefined;
+  /** Also shows what is unclear unmasked, for this reason. */
+  reveal?: boolean;
+  reason?: string | undefined;
 };
 
 /** Looks letters up, then discards those whose effect is there, and sends those whose effect is not. Answers whether all that was done. */
 export const verify = async (
   operator: Operator,
-  { name, filter, limit, ...given }: Verifying,
+  { name, filter, limit, reveal = false, reason, ...given }: Verifying,
 ): Promise<boolean> => {
-  const { target, signal, show, progress } = operator;
+  const { target, audit, signal, show, progress } = operator;
   const verified = await verifyLetters(target, { filter, limit, signal, onLooked: progress('Looked up') });
   show('What is there', verifiedView(verified, name), verified);
+  const unclear = verified.letters.flatMap(({ id, found }) => (found === 'unclear' ? [id] : []));
+  if (reveal && unclear.length > 0) {
+    const ids = unclear.slice(0, maxRevealed);
+    const revealed = await revealLetters(target, { ids, reason, audit, signal });
+    show('Revealed', revealedView(revealed, reason), { revealed });
+  }
   const agreed = async (isGiven: boolean | undefined, act: string): Promise<boolean> => {
     if (signal.aborted) return false;
     return isGiven ?? (await operator.ask({ act, isOptional: true })) !== undefined;

@@ -75,10 +75,11 @@ export const heldView = (held: readonly Held[]): View =>
   [...Map.groupBy(held, ({ problem }) => problem)].flatMap(
     ([problem, each]): View => [
       {
-        tone: 'warn',
+        ...{ tone: 'warn', to: '/crosswalk' },
         text: `The crosswalk keeps what it had, for ${ageOf(Math.min(...each.map(({ sinceMs }) => sinceMs)))}: ${plain(problem)}`,
       },
       correctSource,
+      { lead: 'To take it at once', command: 'crosswalk fill' },
     ],
   );
 

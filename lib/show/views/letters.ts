@@ -11,7 +11,9 @@ import {
   type Block,
   badge,
   type Columns,
+  type Form,
   href,
+  type Link,
   list,
   type Piece,
   part,
@@ -172,20 +174,35 @@ export const firstAction = (
       { links: [{ text: 'Look, then decide', to: href('/uncertain', which) }] },
     ];
   if (kind === 'unknown-source' || kind === 'unreadable') return [];
+  const replay: Form = {
+    ...{ action: '/replay', hidden: which, isHarmless: true },
+    buttons: [{ text: `Plan a replay of ${count}` }],
+  };
   if (kind === 'invalid')
     return [
       {
         lead: 'To correct and send',
         command: `letters edit ${these} --set ${fieldIn(error)}=<value> --reason <why>`,
       },
-      { links: [{ text: `Edit ${count}`, to: href('/edit', which), isChange: true }] },
+      { links: [editLink(` ${count}`, which)] },
+      replay,
     ];
+  return [{ lead: 'To send again', command: `letters replay ${these}` }, replay];
+};
+
+const editLink = (count: string, which: { cause: string } | { id: string }): Link => ({
+  ...{ text: `Edit${count}`, to: href('/edit', which), isChange: true },
+});
+
+/** Further actions, without what is the first one. `letters`: how many they are about, for buttons. */
+export const otherLinks = (
+  { kind, letters }: { kind: string; letters?: number },
+  which: { cause: string } | { id: string },
+): Link[] => {
+  const count = letters === undefined ? '' : ` ${countOf(letters, 'letter')}`;
   return [
-    { lead: 'To send again', command: `letters replay ${these}` },
-    {
-      ...{ action: '/replay', hidden: which, isHarmless: true },
-      buttons: [{ text: `Plan a replay of ${count}` }],
-    },
+    ...(kind === 'invalid' ? [] : [editLink(count, which)]),
+    { text: `Discard${count}`, to: href('/discard', which), isChange: true },
   ];
 };
 
@@ -216,21 +233,14 @@ export const groupsView = (found: Groups, name: string): View => {
 };
 
 const causeView = (group: Group): View => {
-  const letters = countOf(group.letters, 'letter');
-  const { cause, kind, error, words } = group;
+  const { cause, error, words } = group;
   return [
     text(error),
     ...words.map((each, at) => (at < maxWords - 1 ? { quote: each } : text('… and more'))),
     ...adviceOf(group),
     ...firstAction(group, { cause }),
     {
-      links: [
-        { text: 'Letters', to: href('/letters', { cause }) },
-        ...(kind === 'invalid'
-          ? []
-          : [{ text: `Edit ${letters}`, to: href('/edit', { cause }), isChange: true as const }]),
-        { text: `Discard ${letters}`, to: href('/discard', { cause }), isChange: true },
-      ],
+      links: [{ text: 'Letters', to: href('/letters', { cause }) }, ...otherLinks(group, { cause })],
     },
   ];
 };

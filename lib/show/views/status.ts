@@ -183,11 +183,11 @@ const versionView = ({ version, commit, is, command }: DeployedVersion): View =>
     return [
       {
         tone: 'warn',
-        text: `What is deployed is older than 1.0.0, and than this command, ${here}. It does not state its version`,
+        text: `What is deployed does not state its version: it is older than 1.0.0, or was set back by \`serverless rollback\`. This command is ${here}`,
       },
       {
         tone: 'todo',
-        text: 'Before you deploy this version, read “If you deployed an earlier commit” in CHANGELOG.md: the ledger’s table has another name. If it is a local stack, end `npm run local`, and start it again.',
+        text: 'Before you deploy this version over one that is older than 1.0.0, read “If you deployed an earlier commit” in CHANGELOG.md: the ledger’s table has another name. If it is a local stack, end `npm run local`, and start it again.',
       },
     ];
   const there = versionText({ version, commit });
@@ -289,7 +289,11 @@ export const blockedView = (
 /** The secrets were changed after the last try: the messages go on with their next one, or when they are woken. */
 const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => {
   const isHidden = groups.some(canBeWoken);
-  const then = isHidden ? ': wake what waits for it.' : '. What waits for it is due.';
+  const then = isHidden
+    ? ': wake what waits for it.'
+    : groups.some(({ due }) => due > 0)
+      ? '. What waits for it is due.'
+      : '. It is not known whether anything still waits for it.';
   return [
     {
       ...{ tone: isHidden ? 'todo' : 'plain', to: waitingScreen(groups) },

@@ -50,17 +50,19 @@ export const verifiedView = ({ letters, ...counts }: Verified, name: string): Vi
 
 /** What is masked may be what a person must look for. */
 const revealing = (unclear: Verified['letters']): View => {
-  const [first] = unclear;
-  if (first === undefined) return [];
+  const ids = unclear.slice(0, maxNamed).map(({ id }) => id.slice(0, 8));
+  if (ids.length === 0) return [];
   return [
     {
       lead: 'To see what to look for',
-      command: `letters show ${first.id.slice(0, 8)} --reveal --reason "a look at the platform"`,
+      command: `letters verify --id ${ids.join(' ')} --reveal --reason "a look at the platform"`,
     },
     revealForm(unclear.map(({ id }) => id)),
   ];
 };
 
+/** More ids would be too many to type. */
+const maxNamed = 5;
 export const maxRevealed = 20;
 
 /** Reveals the oldest of these letters together, for one reason. */
@@ -75,7 +77,7 @@ export const revealForm = (ids: readonly string[]): Form => ({
 });
 
 /** All that is needed to decide on letters: what to look for, and what each is about. `reason`: why they were revealed. */
-export const revealedView = (letters: readonly LetterDetails[], reason: string): View => [
+export const revealedView = (letters: readonly LetterDetails[], reason?: string): View => [
   letters.length === 0 && { tone: 'warn', text: 'None of these letters can be read now.' },
   ...letters.map((letter) =>
     section(

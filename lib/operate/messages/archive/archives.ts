@@ -6,6 +6,8 @@ export type Archive = {
   /** The beginning of the addresses of its files; of discarded letters, `letters import` takes it. */
   address: string;
   what: 'discarded' | 'edited';
+  /** The id of its command in the audit log; undefined: its name does not show it. */
+  command: string | undefined;
   /** When the last of its files was written. */
   at: string;
   files: number;
@@ -29,7 +31,10 @@ export const listArchives = async (
       if (LastModified === undefined || LastModified.getTime() < sinceMs) continue;
       const address = `s3://${bucket}/${commandOf(Key)}`;
       const at = LastModified.toISOString();
-      const { files, bytes, ...known } = found.get(address) ?? { address, what, at, files: 0, bytes: 0 };
+      const { files, bytes, ...known } = found.get(address) ?? {
+        ...{ address, what, at, files: 0, bytes: 0 },
+        command: /-([0-9a-f]{8})[-/]$/.exec(address)?.[1],
+      };
       found.set(address, {
         ...{ ...known, files: files + 1, bytes: bytes + Size },
         ...(at > known.at && { at }),

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { chunksOf } from '../../../runtime/aws/parallel.ts';
 import { actorOf } from '../../stage/actor.ts';
 import { type Audit, archive } from '../../stage/audit.ts';
@@ -47,7 +46,7 @@ export const discardLetters = async (
   if (dryRun || !confirmed || letters.length === 0) return nothing;
   if (signal.aborted) return { ...nothing, left: letters.length };
 
-  const { end } = await audit.begin({
+  const { id, end } = await audit.begin({
     command: 'letters discard',
     filter,
     reason,
@@ -75,8 +74,8 @@ export const discardLetters = async (
     onDiscarded?.(discarded.length, letters.length);
   };
 
-  // Two operators may begin in the same millisecond, and one archive must not replace the other.
-  const folder = `discarded/${new Date().toISOString().replaceAll(':', '')}-${randomUUID().slice(0, 8)}`;
+  // Ends with the id of the audit log's entry: two operators may begin in the same millisecond.
+  const folder = `discarded/${new Date().toISOString().replaceAll(':', '')}-${id}`;
   try {
     const { backLater } = await withLetters(target, { ...options, letters }, async (inHand) => {
       if (!signal.aborted)

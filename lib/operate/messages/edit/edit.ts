@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { needsDecision } from '../../../message/failure.ts';
 import { problemOf } from '../../../message/json.ts';
 import { draftOf, FileNotice } from '../../../message/message.ts';
@@ -102,7 +101,7 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
     begun ??= await begin();
 
     const toSend = letters.filter(({ id }) => edits.has(id));
-    const name = originalsName();
+    const name = originalsName(begun.id);
     const prepare = async (letter: Letter) => {
       const edit = edits.get(letter.id);
       if (edit === undefined || edit.before !== letter.body)
@@ -140,10 +139,10 @@ const maybeDone =
 const maybeOlder =
   'Something newer may have been done after this message. Check the platform. If something newer is there, discard the letter. If not, pass --include-uncertain to send it.';
 
-/** The beginning of the names of one command's originals: the console lists them as one. */
-const originalsName = (): string => {
+/** The beginning of the names of one command's originals, with the id of its entry in the audit log: the console lists them as one. */
+const originalsName = (id: string): string => {
   const [day = '', time = ''] = new Date().toISOString().split('T');
-  return `edited/${day}/${time.slice(0, 8).replaceAll(':', '')}-${randomUUID().slice(0, 8)}`;
+  return `edited/${day}/${time.slice(0, 8).replaceAll(':', '')}-${id}`;
 };
 
 type Planning = { options: EditOptions; letters: Selected[]; edits: Map<string, Edit> };

@@ -100,7 +100,7 @@ const refusedReading = (error: unknown): never => {
 export type ListCounts = {
   /** Letters in the lists; undefined: a filter was given. */
   listed: number | undefined;
-  /** SQS' approximate count of letters in the dead-letter queue, including leased ones. */
+  /** As `queuedLetters` counts them. */
   queued: number;
 };
 
@@ -117,17 +117,24 @@ export const findLetters = async (
   signal: AbortSignal,
   isNarrow = false,
 ): Promise<Found> => {
-  const [listing, counts] = await Promise.all([
+  const [listing, queued] = await Promise.all([
     readListing(target, 'letter', { filter, isNarrow, signal }),
-    target.deadLetterQueueUrl().then(async (url) => countsOf({ sqs: await target.sqs(), url })),
+    queuedLetters(target),
   ]);
   const found = listing as ReturnType<typeof listingOf<LetterRecord>>;
   const letters = found.matching(filter);
   return {
     ...{ ...found, letters },
     listed: Object.keys(filter).length === 0 ? letters.length : undefined,
-    queued: counts.visible + counts.inFlight + counts.delayed,
+    queued,
   };
+};
+
+/** SQS' approximate count of letters, including leased ones. */
+export const queuedLetters = async (target: Target): Promise<number> => {
+  const url = await target.deadLetterQueueUrl();
+  const { visible, inFlight, delayed } = await countsOf({ sqs: await target.sqs(), url });
+  return visible + inFlight + delayed;
 };
 
 export type LetterFacts = ReturnType<typeof factsOf>;
@@ -196,6 +203,9 @@ export const selectLetters = async (
 
 export class NoLetterError extends RefusedError {}
 
+/** SQS' ids are this long; an imported letter may have a longer one. */
+const wholeId = /^[\w-]{36,100}$/;
+
 /**
  * Finds one letter in the lists, by its id, the beginning of its id, or the whole id of its event.
  * @throws NoLetterError if none matches. @throws RefusedError if more than one matches.
@@ -207,8 +217,11 @@ export const findLetter = async (
 ): Promise<{ id: string; record: LetterRecord }> => {
   if (id.length < 4)
     throw new UsageError(`${id} is too short for an id. Give at least its first 4 characters.`);
+  // A whole id names one letter, though it may also be the beginning of other ids; all records need not be read for it.
+  const whole = wholeId.test(id) ? [id] : [];
+  const named = (await recordsOf(deskOf(target), whole, { signal }).catch(refusedReading)).get(id);
+  if (named?.state === 'letter') return { id, record: named as LetterRecord };
   const { letters } = await findLetters(target, { id: [id] }, signal);
-  // A whole id names one letter, but it may also be the beginning of other ids.
   const record = letters.find((each) => each.message === id) ?? letters[0];
   if (record === undefined)
     throw new NoLetterError(

@@ -62,7 +62,12 @@ export const showLetter = async (
 /** Reveals letters together, for one reason. They stay in the queue; those that cannot be received are left out. */
 export const revealLetters = async (
   target: Target,
-  { ids, reason, audit, ...options }: ReadOptions & { ids: string[]; reason: string; audit: Audit },
+  {
+    ids,
+    reason,
+    audit,
+    ...options
+  }: ReadOptions & { ids: string[]; reason?: string | undefined; audit: Audit },
 ): Promise<LetterDetails[]> => {
   const { letters } = await selectLetters(target, { filter: { id: ids } }, options.signal);
   const { end } = await audit.begin({ command: 'letters show --reveal', reason, letters: ids });

@@ -50,7 +50,9 @@ export const addLetters = (program: Command, cli: Cli): void => {
     .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
     .option('--discard-found', 'discard those that were done, without asking')
     .option('--replay-absent', 'replay those that were not done, without asking')
-    .option('--yes', 'both');
+    .option('--yes', 'both')
+    .option('--reveal', 'also show the whole messages of unclear letters; the audit log records this')
+    .option('--reason <text>', 'why they are revealed, for the audit log', reasonText);
   addFilterOptions(verify)
     .addHelpText('after', examples.verify)
     .action(action(cli, () => import('../actions/letters/verify.ts'), 'verify'));

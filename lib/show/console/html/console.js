@@ -193,6 +193,7 @@ const load = async (element) => {
   const part = told && partOf(told.text);
   if (!part) return element.removeAttribute('aria-busy');
   element.replaceWith(part);
+  begin(part);
   if (document.activeElement === document.body) part.querySelector('[autofocus]')?.focus();
 };
 

@@ -1,3 +1,4 @@
+import type { Role } from '../../../operate/stage/roles.ts';
 import type { Field, FieldOfMessage, Form } from '../../views/view.ts';
 import { type Html, html, said } from './html.ts';
 
@@ -54,6 +55,10 @@ const fieldOfMessage = ({ path, options, typed = '', isRemoved, now, problem }: 
     now === undefined ? '' : html` <span class="quiet">now: ${said(now)}</span>`
   }${problem === undefined ? '' : html` <span class="problem">${said(problem)}</span>`}</div>`;
 };
+
+/** A form that IAM would refuse. */
+export const locked = (role: Role, form: Html): Html =>
+  html`<fieldset class="locked" disabled>${form}</fieldset><p class="quiet">This needs the role ${role}.</p>`;
 
 export const formOf = ({ summary, ...form }: Form): Html =>
   summary === undefined

@@ -1,8 +1,9 @@
+import type { Role } from '../../../operate/stage/roles.ts';
 import { plain } from '../../../runtime/privacy/printable.ts';
 import { ageOf, numberOf, shareText } from '../../views/amounts.ts';
 import type { Block, Cell, Form, Link, Note, Piece, Table, View, Words } from '../../views/view.ts';
 import { bar, columns } from './chart.ts';
-import { formOf } from './forms.ts';
+import { formOf, locked } from './forms.ts';
 import { type Html, html, said } from './html.ts';
 
 type Showing = {
@@ -10,6 +11,8 @@ type Showing = {
   as?: 'console' | 'read-only' | 'page';
   /** The level of its headings. */
   level?: number;
+  /** The role that a form or a change at this address needs and that the caller lacks. */
+  lacks?(address: string): Role | undefined;
 };
 
 export const shown = (view: View, showing: Showing = {}): Html =>
@@ -61,20 +64,29 @@ const noteOf = (note: Note, showing: Showing): Html => {
   return html`<p class="note ${note.tone}"><span aria-hidden="true">${marks[note.tone]}</span> ${sentence}</p>`;
 };
 
-const linksOf = (links: readonly Link[], { as }: Showing): Html => {
+const linksOf = (links: readonly Link[], { as, lacks }: Showing): Html => {
   if (as === 'page') return html``;
   const offered = links.filter(({ isChange }) => !isChange || as !== 'read-only');
   if (offered.length === 0) return html``;
-  return html`<div class="actions">${offered.map(({ text, to }) => html`<a class="button" href="${to}">${text}</a> `)}</div>`;
+  return html`<div class="actions">${offered.map(({ text, to, isChange }) => linkOf(text, to, isChange && lacks?.(to)))}</div>`;
 };
+
+const linkOf = (text: string, to: string, lacking: Role | undefined): Html =>
+  lacking === undefined
+    ? html`<a class="button" href="${to}">${text}</a> `
+    : html`<button disabled>${text}</button> <span class="quiet">needs the role ${lacking}</span> `;
 
 const documentOf = ({ document, label }: { document: unknown; label: string }): Html => {
   const text = typeof document === 'string' ? document : (JSON.stringify(document, null, 2) ?? 'nothing');
   return html`<pre tabindex="0" role="region" aria-label="${label}"><bdi>${text.split('\n').map(plain).join('\n')}</bdi></pre>`;
 };
 
-const formIn = (form: Form, { as = 'console' }: Showing): Html =>
-  as === 'console' || (as === 'read-only' && (form.isHarmless || form.isSearch)) ? formOf(form) : html``;
+const formIn = (form: Form, { as = 'console', lacks }: Showing): Html => {
+  const isSearch = form.isSearch ?? false;
+  if (as !== 'console' && !(as === 'read-only' && (form.isHarmless || isSearch))) return html``;
+  const lacking = isSearch ? undefined : lacks?.(form.action);
+  return lacking === undefined ? formOf(form) : locked(lacking, formOf(form));
+};
 
 const pieceOf = (piece: Piece, { as }: Showing): Html | string => {
   if (piece === undefined) return '–';

@@ -51,7 +51,7 @@ export const addCrosswalk = (desk: Desk): void => {
   addVerb(desk, '/crosswalk-accept', (form) => {
     const code = form.get('code') ?? '';
     const reason = form.get('reason')?.trim() || undefined;
-    return runs.begin('Accept a move', (at) => acceptCode(at, { code, reason }));
+    return runs.begin('Accept a move', (at) => acceptCode(at, { code, reason }), { about: code });
   });
 
   addVerb(desk, '/crosswalk-fill', (form) => {

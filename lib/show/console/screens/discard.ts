@@ -25,5 +25,5 @@ export const beginDiscard = (desk: Desk, form: URLSearchParams, isAgreed = false
   if (Object.keys(filter).length === 0 && form.get('all') !== 'yes')
     throw new UsageError('Which letters? Choose some, or set a filter.');
   const options = { filter, reason, dryRun: false, isAgreed };
-  return desk.runs.begin('Discard', (at) => discard(at, options), runOn('/discard', given, desk));
+  return desk.runs.begin('Discard', (at) => discard(at, options), runOn('/discard', given));
 };

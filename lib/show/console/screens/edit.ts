@@ -18,6 +18,8 @@ import {
   type Desk,
   formOf,
   htmlOf,
+  lackingAt,
+  offered,
   reasonIn,
   render,
   runOn,
@@ -60,7 +62,7 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
       count === 0 || readOnly
         ? ''
         : isOfOne && columnsFor(groups[0]?.function ?? '').size > 0
-          ? htmlOf(desk, form)
+          ? offered(desk, '/edit', htmlOf(desk, form))
           : html`<p class="warn">Only letters of one function of this deployment can be edited together: <a href="/letters">choose them</a>.</p>`
     }`;
   };
@@ -72,7 +74,8 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
 
   addScreen(desk, ['/edit', 'Edit'], async (query) => {
     const chosen = await chosenFrom(desk, query);
-    if (chosen.count !== 1) return screenOf(chosen, formFor(chosen));
+    const isLacking = lackingAt(desk, '/edit') !== undefined;
+    if (chosen.count !== 1 || isLacking) return screenOf(chosen, formFor(chosen));
     const to = `/letters/${encodeURIComponent(onlyOf(chosen))}/edit`;
     return screenOf(chosen, [{ later: 'Read the letter from the queue, and show what it holds', to }]);
   });
@@ -135,7 +138,7 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
         };
         return edit(at, { ...options, change });
       },
-      runOn('/edit', given, desk),
+      runOn('/edit', given),
     );
   });
 };

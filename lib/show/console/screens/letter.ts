@@ -4,10 +4,20 @@ import { compareWithOriginal } from '../../../operate/messages/edit/original.ts'
 import { showLetter } from '../../../operate/messages/letters/show.ts';
 import { letterOrTrace, traceOf } from '../../../operate/messages/trace/trace.ts';
 import { ageOf } from '../../views/amounts.ts';
-import { firstAction, kindTone, letterView, subjectOf } from '../../views/letters.ts';
+import { firstAction, kindTone, letterView, otherLinks, subjectOf } from '../../views/letters.ts';
 import { noLetterView, timelineView } from '../../views/trace.ts';
 import { badge, href, section, text, type View } from '../../views/view.ts';
-import { addScreen, type Context, type Desk, formOf, htmlOf, partOf, reasonIn, render } from '../desk.ts';
+import {
+  addScreen,
+  type Context,
+  type Desk,
+  formOf,
+  htmlOf,
+  lackingFor,
+  partOf,
+  reasonIn,
+  render,
+} from '../desk.ts';
 import { html } from '../html/html.ts';
 
 const asked = (context: Context) => ({ id: context.req.param('id') ?? '', signal: context.req.raw.signal });
@@ -24,7 +34,7 @@ export const addLetter = (desk: Desk): void => {
     return [
       ...recordView(id, record),
       section('What happened', ...timelineView(trace)),
-      ...laterView(id, record),
+      ...laterView(desk, id, record),
     ];
   });
 
@@ -66,16 +76,17 @@ const recordView = (id: string, record: DeskRecord): View => {
     remedy !== '' && { tone: 'todo', text: remedy },
     ...firstAction(record, { id }),
     {
-      links: [
-        ...(kind === 'invalid' ? [] : [{ text: 'Edit', to: href('/edit', { id }), isChange: true as const }]),
-        { text: 'Discard', to: href('/discard', { id }), isChange: true },
-        { text: 'Trace', to: href('/trace', { id }) },
-      ],
+      links: [...otherLinks({ kind }, { id }), { text: 'Trace', to: href('/trace', { id }) }],
     },
   ];
 };
 
-const laterView = (id: string, { history }: DeskRecord): View => {
+const laterView = (desk: Desk, id: string, { history }: DeskRecord): View => {
+  const lacking = lackingFor(desk, 'letters show');
+  if (lacking !== undefined)
+    return [
+      section('Message', { tone: 'quiet', text: `To see it, also masked, needs the role ${lacking}.` }),
+    ];
   const path = `/letters/${encodeURIComponent(id)}`;
   const wasEdited = historyIn(history)?.deeds.some(({ original }) => original) ?? false;
   return [

@@ -1,7 +1,7 @@
 import type { LetterRecord } from '../../../delivery/letters/record.ts';
 import { letterKinds } from '../../../message/letter-kinds.ts';
 import type { Filter } from '../../../operate/messages/letters/filter.ts';
-import { type Found, factsOf } from '../../../operate/messages/letters/list.ts';
+import { type Found, factsOf, queuedLetters } from '../../../operate/messages/letters/list.ts';
 import { reindexLetters } from '../../../operate/messages/letters/reindex.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { countOf, numberOf } from '../../views/amounts.ts';
@@ -18,6 +18,7 @@ import {
   formOf,
   type Given,
   htmlOf,
+  offered,
 } from '../desk.ts';
 import { choice, hiddenFields, textField } from '../html/forms.ts';
 import { type Html, html } from '../html/html.ts';
@@ -25,6 +26,15 @@ import { pageOf } from '../pages.ts';
 
 /** Longer addresses are a burden to browsers. */
 const maxAddress = 8_000;
+
+/** To read the records of more letters takes longer than a person waits for a screen. */
+const maxAwaited = 20_000;
+
+/** About how many letters there are, if they are too many to be read at once, and not read yet. */
+const unreadLetters = async ({ lists, target }: Desk): Promise<number | undefined> => {
+  const queued = lists.letters.isThere() ? 0 : await queuedLetters(target);
+  return queued > maxAwaited ? queued : undefined;
+};
 
 export const addLetters = (desk: Desk): void => {
   const { app, target, runs } = desk;
@@ -36,6 +46,11 @@ export const addLetters = (desk: Desk): void => {
   });
   addScreen(desk, ['/letters', 'Letters'], async (query) => {
     const { filter, given } = filterFrom(query);
+    const unread = query.has('whole') ? undefined : await unreadLetters(desk);
+    if (unread !== undefined) {
+      const whole = new URLSearchParams([...query, ['whole', 'yes']]);
+      return [{ later: `About ${numberOf(unread)} letters are being read`, to: `/letters?${whole}` }];
+    }
     const { value, atMs } = await desk.lists.letters.get();
     const sort = query.get('sort') ?? 'oldest';
     const found = sorted(value, filter, sort);
@@ -65,12 +80,12 @@ export const addLetters = (desk: Desk): void => {
       { Tick: ({ id }) => ({ tick: id, isTicked: ticked.has(id) }), ...letterColumns },
       { empty: 'No letter matches.', titles },
     );
-    return html`${filterForm(given, desk)}
+    return html`<div id="part">${filterForm(given, desk)}
 ${query.has('unheld') ? html`<p class="warn">No letter’s error contains that text, so the letters are not filtered by it.</p>` : ''}
 <p role="status">${numberOf(found.length)} of ${countOf(value.all.length, 'letter')}, as of ${clock(atMs)}.</p>
 <form method="get" data-selection>${hiddenFields({ ...given, sort, selected: elsewhere })}
-${desk.readOnly || found.length === 0 ? '' : actions(found.length, elsewhere.length)}
-${htmlOf(desk, [letters])}${place === '' ? '' : html`<nav class="pager" aria-label="Pages"><span>${place}</span> ${buttons}</nav>`}</form>`;
+${desk.readOnly || found.length === 0 ? '' : offered(desk, '/replay', actions(found.length, elsewhere.length))}
+${htmlOf(desk, [letters])}${place === '' ? '' : html`<nav class="pager" aria-label="Pages"><span>${place}</span> ${buttons}</nav>`}</form></div>`;
   });
 
   addVerb(desk, '/reindex', () =>

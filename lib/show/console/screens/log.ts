@@ -6,7 +6,7 @@ import { numberOf } from '../../views/amounts.ts';
 import { traceLink } from '../../views/letters.ts';
 import { timeText } from '../../views/trace.ts';
 import { type Block, type Columns, href, section, table, text, type View } from '../../views/view.ts';
-import { addScreen, addVerb, type Desk, htmlOf } from '../desk.ts';
+import { addScreen, addVerb, type Desk, htmlOf, offered } from '../desk.ts';
 import { html } from '../html/html.ts';
 import { pageOf, pager } from '../pages.ts';
 import { beginImport } from './transfer.ts';
@@ -25,14 +25,16 @@ export const addLog = (desk: Desk): void => {
       const addressOf = (number: number): string => href('/log', { days, [name]: number });
       return { shown: paged.shown, pager: pager(paged, addressOf) };
     };
+    const byId = new Map(log.commands.map((command) => [command.id, command]));
+    const told = archives.map((each) => ({ ...each, by: byId.get(each.command ?? '') }));
     const commands = page('commands', log.commands);
     const discarded = page(
       'discarded',
-      archives.filter(({ what }) => what === 'discarded'),
+      told.filter(({ what }) => what === 'discarded'),
     );
     const edited = page(
       'edited',
-      archives.filter(({ what }) => what === 'edited'),
+      told.filter(({ what }) => what === 'edited'),
     );
     const content: View = [
       {
@@ -70,7 +72,7 @@ export const addLog = (desk: Desk): void => {
         ...edited.pager,
       ),
     ];
-    return html`${htmlOf(desk, content)}${desk.readOnly ? '' : importForm}`;
+    return html`${htmlOf(desk, content)}${desk.readOnly ? '' : offered(desk, '/import', importForm)}`;
   });
 
   addVerb(desk, '/restore', async (form) => {
@@ -87,12 +89,13 @@ export const addLog = (desk: Desk): void => {
 const importForm = html`<section><h2>Letters of a file</h2><form method="post" action="/import" enctype="multipart/form-data">
 <label>A file of an export or an archive <input type="file" name="file" required accept=".jsonl"></label> <button>Check</button></form></section>`;
 
-/** One row a command. */
-const archiveColumns: Columns<Archive> = {
+/** One row a command; `by`: its entry in the audit log, if that was read. */
+const archiveColumns: Columns<Archive & { by: AuditedCommand | undefined }> = {
   When: ({ at }) => timeText(at),
+  Who: ({ by }) => by?.who,
+  Why: ({ by }) => by?.why,
+  Letters: ({ by }) => by?.did.size,
   Address: ({ address }) => ({ text: address, code: true }),
-  Files: ({ files }) => files,
-  Bytes: ({ bytes }) => bytes,
 };
 
 const commandTable = (commands: readonly AuditedCommand[]): Block =>

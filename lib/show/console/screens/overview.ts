@@ -15,6 +15,7 @@ import {
   htmlOf,
   partOf,
   reasonIn,
+  runOn,
 } from '../desk.ts';
 import { html } from '../html/html.ts';
 import type { Run } from '../runs.ts';
@@ -67,9 +68,10 @@ ${htmlOf(desk, [lastDay])}`,
   });
 
   addVerb(desk, '/wake', (form) => {
-    const { filter } = filterFrom(form);
+    const { filter, given } = filterFrom(form);
     const reason = form.get('reason') || undefined;
-    return runs.begin('Wake what waits', (at) => wake(at, { filter, reason, dryRun: false }));
+    const { about } = runOn('/waiting', given);
+    return runs.begin('Wake what waits', (at) => wake(at, { filter, reason, dryRun: false }), { about });
   });
   for (const verb of ['pause', 'resume'] as const)
     addVerb(desk, `/${verb}`, (form) => {

@@ -8,7 +8,7 @@ import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { countOf, numberOf } from '../../views/amounts.ts';
 import { outcomesView, publishedNotes } from '../../views/publish.ts';
 import { type Cell, table, text, type View } from '../../views/view.ts';
-import { addScreen, addVerb, type Desk, fileIn } from '../desk.ts';
+import { addScreen, addVerb, type Desk, fileIn, offered } from '../desk.ts';
 import { checkbox, choice } from '../html/forms.ts';
 import { html } from '../html/html.ts';
 
@@ -22,11 +22,15 @@ export const addPublish = (desk: Desk): void => {
     desk,
     ['/publish', 'Publish'],
     () => html`<p>A table (CSV, UTF-8) or JSON of messages. Each row is checked first. Nothing is sent before you agree.</p>
-<form method="post" action="/publish" enctype="multipart/form-data">
+${offered(
+  desk,
+  '/publish',
+  html`<form method="post" action="/publish" enctype="multipart/form-data">
 <label class="drop">Drop a file here, or choose one <input type="file" name="file" required autofocus accept=".csv,.json,.jsonl,.ndjson"></label>
 <label>Mapping file, if the columns are the SIS’ own <input type="file" name="map" accept=".json"></label>
 ${choice('function', 'Function (for rows without an envelope)', { options: [...integrations.keys()], none: 'as each message says' })}
 ${checkbox('now', 'Each message gets the current time')}${checkbox('bulk', 'A large load: other messages go first')}<button>Check</button></form>`,
+)}`,
   );
 
   addVerb(desk, '/publish', async (form, context) => {

@@ -33,8 +33,9 @@ export const addReconcile = (desk: Desk): void => {
     if (decision !== 'accept' && decision !== 'resend') throw new UsageError('Accept it, or send it again?');
     const reason = reasonIn(form);
     const given = { run, of, reason };
+    const about = of.join();
     return decision === 'accept'
-      ? runs.begin('Accept findings', (at) => accept(at, given))
-      : runs.begin('Send findings again', (at) => resend(at, { ...given, patienceMs }));
+      ? runs.begin('Accept findings', (at) => accept(at, given), { about })
+      : runs.begin('Send findings again', (at) => resend(at, { ...given, patienceMs }), { about });
   });
 };

@@ -27,5 +27,5 @@ export const beginReplay = (
 ): Run => {
   const { filter, given } = filterFrom(form);
   const options = { ...runDefaults, filter, ...chosen, dryRun: desk.readOnly, probe: true };
-  return desk.runs.begin('Replay', (at) => replay(at, options), runOn('/replay', given, desk));
+  return desk.runs.begin('Replay', (at) => replay(at, options), runOn('/replay', given));
 };

@@ -21,10 +21,10 @@ export const addRuns = (desk: Desk): void => {
       runs.all(),
       {
         Run: ({ id, title }) => ({ text: title, to: `/runs/${id}` }),
-        'Works on': ({ about }) => about || '–',
+        'Works on': ({ about }) => about,
         Begun: ({ startedMs }) => clock(startedMs),
         State: stateOf,
-        Result: ({ problem, parts }) => problem ?? firstText(parts.get('Result')),
+        Result: ({ problem, parts }) => problem ?? firstText(parts.get('Result') ?? parts.get('Outcomes')),
       },
       { empty: 'Nothing was started in this console yet.' },
     ),
@@ -61,17 +61,16 @@ const stateOf = ({ ended, question, stopped }: Run): string => {
 
 /** The first sentence of a view: a result begins with how the run ended. */
 const firstText = (view: View = []): string => {
-  const first = view.find((block) => block);
-  if (!first) return '–';
-  if ('tone' in first && 'text' in first) return first.text;
-  return 'text' in first
-    ? first.text.map((each) => (typeof each === 'object' ? each.text : each)).join('')
-    : '–';
+  const first = view.flatMap((block) => (block && 'text' in block ? block : []))[0];
+  if (first === undefined) return '–';
+  return typeof first.text === 'string'
+    ? first.text
+    : first.text.map((each) => (typeof each === 'object' ? each.text : each)).join('');
 };
 
 const contentOf = (run: Run, desk: Desk): Html => {
   const { id, about, again, parts, progress, question, ended, problem } = run;
-  return html`${about === '' ? '' : html`<p class="quiet">${said(about)}</p>`}<p role="status" class="state ${ended ?? ''}">This run ${stateOf(run)}.${
+  return html`<p class="quiet">${said(about)}</p><p role="status" class="state ${ended ?? ''}">This run ${stateOf(run)}.${
     progress ? html` ${progress.what} ${numberOf(progress.done)} of about ${numberOf(progress.of)}` : ''
   }</p>${progress ? html`<progress max="${Math.max(1, progress.of)}" value="${progress.done}" aria-label="${progress.what}"></progress>` : ''}
 ${problem === undefined ? '' : html`<p class="problem" role="alert">${said(problem)}</p>`}

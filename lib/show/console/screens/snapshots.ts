@@ -22,6 +22,6 @@ export const addSnapshots = (desk: Desk): void => {
     if (decision !== 'approved' && decision !== 'rejected') throw new UsageError('Approve it, or reject it?');
     const reason = reasonIn(form);
     const title = decision === 'approved' ? 'Approve a snapshot' : 'Reject a snapshot';
-    return runs.begin(title, (at) => decide(at, id, { decision, reason }));
+    return runs.begin(title, (at) => decide(at, id, { decision, reason }), { about: id });
   });
 };

@@ -10,7 +10,7 @@ import type { Input } from '../../../operate/stage/input.ts';
 import { countOf } from '../../views/amounts.ts';
 import { exportedView, importableIn, leftOutView, outdatedView, problemView } from '../../views/changes.ts';
 import { text } from '../../views/view.ts';
-import { addChosen, addVerb, type Desk, fileIn, filterFrom, reasonIn } from '../desk.ts';
+import { addChosen, addVerb, type Desk, fileIn, filterFrom, reasonIn, runOn } from '../desk.ts';
 import type { Run } from '../runs.ts';
 
 /** An export is kept in memory until it is saved. */
@@ -26,30 +26,34 @@ export const addTransfer = (desk: Desk): void => {
 
   const files = new Map<string, string>();
   addVerb(desk, '/export', (form) => {
-    const { filter } = filterFrom(form);
+    const { filter, given } = filterFrom(form);
     const reason = reasonIn(form);
-    const run = runs.begin('Export', async (at) => {
-      const lines: string[] = [];
-      let bytes = 0;
-      const result = await exportLetters(target, {
-        ...{ filter, reason, audit, signal: at.signal, onProgress: at.progress('Reading letters') },
-        write: async (line) => {
-          bytes += Buffer.byteLength(line);
-          if (bytes > maxExportBytes)
-            throw new RefusedError(
-              'These letters take more than 64 MiB. Set a filter, or export them by the command: `letters export`.',
-            );
-          lines.push(line);
-        },
-      });
-      if (at.signal.aborted) throw new RefusedError('It was stopped, so there is no file.');
-      const { id } = run;
-      if (result.exported > 0) files.set(id, lines.join(''));
-      at.show('Result', [
-        ...exportedView(result, 'a file'),
-        result.exported > 0 && { links: [{ text: 'Save the file', to: `/exports/${id}` }] },
-      ]);
-    });
+    const run = runs.begin(
+      'Export',
+      async (at) => {
+        const lines: string[] = [];
+        let bytes = 0;
+        const result = await exportLetters(target, {
+          ...{ filter, reason, audit, signal: at.signal, onProgress: at.progress('Reading letters') },
+          write: async (line) => {
+            bytes += Buffer.byteLength(line);
+            if (bytes > maxExportBytes)
+              throw new RefusedError(
+                'These letters take more than 64 MiB. Set a filter, or export them by the command: `letters export`.',
+              );
+            lines.push(line);
+          },
+        });
+        if (at.signal.aborted) throw new RefusedError('It was stopped, so there is no file.');
+        const { id } = run;
+        if (result.exported > 0) files.set(id, lines.join(''));
+        at.show('Result', [
+          ...exportedView(result, 'a file'),
+          result.exported > 0 && { links: [{ text: 'Save the file', to: `/exports/${id}` }] },
+        ]);
+      },
+      runOn('/export', given),
+    );
     return run;
   });
   app.get('/exports/:id', (context) => {

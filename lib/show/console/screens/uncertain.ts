@@ -52,8 +52,11 @@ export const addUncertain = (desk: Desk): void => {
     const id = letters.map(({ message }) => message);
     const may = desk.readOnly ? { discardFound: false, replayAbsent: false } : {};
     const options = { name: desk.name, filter: { id }, ...may };
-    const { about } = runOn('/uncertain', given, desk);
-    return runs.begin('Look for what is uncertain', (at) => verify(at, options), { about });
+    return runs.begin(
+      'Look for what is uncertain',
+      async (at) => void (await verify(at, options)),
+      runOn('/uncertain', given),
+    );
   });
 
   desk.app.post('/uncertain/reveal', async (context) => {

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import {
   type ChangeMessageVisibilityBatchCommand,
   GetQueueAttributesCommand,
@@ -17,6 +16,7 @@ import {
 } from '../../../../lib/delivery/letters/dead-letter.ts';
 import { createLetterStore, type KeepWhole, wholeIn } from '../../../../lib/delivery/letters/letter-file.ts';
 import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
+import { filesIn } from '../../../local/bucket.ts';
 
 const { sqs, s3, fault, clearFaults, createQueue, createBucket } = queuesAndFilesForTests();
 let bucket: string;
@@ -67,13 +67,11 @@ const receive = async (url = queue.url): Promise<Message[]> => {
 
 /** What lies in the bucket. */
 const kept = async (): Promise<{ address: string; line: string }[]> => {
-  const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket }));
-  return Promise.all(
-    Contents.map(async ({ Key = '' }) => {
-      const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key }));
-      return { address: `s3://${bucket}/${Key}`, line: (await Body?.transformToString()) ?? '' };
-    }),
-  );
+  const files = await filesIn(() => ({ s3, description: { bucket } })).filesUnder();
+  return Object.entries(files).map(([key, bytes]) => ({
+    address: `s3://${bucket}/${key}`,
+    line: `${bytes}`,
+  }));
 };
 
 /** So many messages in hand, all invisible on their queue. */

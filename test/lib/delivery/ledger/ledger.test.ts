@@ -350,6 +350,15 @@ describe('a message that may be sent twice without harm', () => {
     expect(await told(container(), replay)).toBe('send');
   });
 
+  test('is no duplicate of a copy that became a letter when its resource was not known any more', async () => {
+    await attempt(container(), message!());
+    pass(hiddenMs);
+    const copy = () => ({ ...message!(), messageId: 'copy' });
+    expect(await told(container(), copy())).toBe('duplicate');
+    open.add(message!().messageId);
+    expect(await told(container(), copy())).toBe('send');
+  });
+
   test('is not superseded by a newer one whose first attempt died and whose second was refused', async () => {
     await attempt(container(), newer!());
     pass(settled);

@@ -1,29 +1,20 @@
 // @module-tag long
-import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { integration as gradePush } from '../../../../functions/grade-push.ts';
 import type { Report } from '../../../../lib/scheduled/reconcile/record.ts';
 import { findingsOf, send } from '../../../effect/stage.ts';
-import { localClient } from '../../../local/aws.ts';
+import { filesIn } from '../../../local/bucket.ts';
 import { controlsOf } from '../../../local/controls.ts';
 import { startLambda } from '../../../local/lambda.ts';
 import { durableOptionsOf, type Stack, settingsOf, startStack } from '../../../local/stack.ts';
 
 let stack: Stack;
-let s3: S3Client;
 beforeAll(async () => {
   stack = await startStack({ functions: false });
-  s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
 });
-afterAll(async () => {
-  s3.destroy();
-  await stack.close();
-});
+afterAll(() => stack.close());
 
-const textAt = async (Key: string): Promise<string> => {
-  const { Body } = await s3.send(new GetObjectCommand({ Bucket: stack.description.bucket, Key }));
-  return (await Body?.transformToString()) ?? '';
-};
+const { textAt } = filesIn(() => stack);
 const grade = (userId: number, points: number) => ({
   ...{ orgUnitId: 2001, gradeObjectId: 5001, userId, grade: { type: 'numeric', points } },
   ...{ comments: 'well done', privateComments: '' },

@@ -1,5 +1,4 @@
 // @module-tag long
-import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { GetQueueAttributesCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -17,6 +16,7 @@ import {
   resendResultKey,
 } from '../../../../lib/scheduled/reconcile/record.ts';
 import { localClient } from '../../../local/aws.ts';
+import { filesIn } from '../../../local/bucket.ts';
 import { type Controls, controlsOf } from '../../../local/controls.ts';
 import { inThisProcess } from '../../../local/in-this-process.ts';
 import { passingTime } from '../../../local/passing-time.ts';
@@ -31,7 +31,6 @@ const short = {
 const time = passingTime();
 let stack: Stack;
 let controls: Controls;
-let s3: S3Client;
 let ledger: LedgerTable;
 
 beforeAll(async () => {
@@ -43,24 +42,15 @@ beforeAll(async () => {
   });
   const { description } = stack;
   controls = controlsOf(description);
-  s3 = new S3Client({ ...localClient(description.s3), forcePathStyle: true });
   const dynamodb = createDynamoDb(localClient(description.dynamodb));
   ledger = createLedgerTable({ dynamodb, table: description.table, nowMs: Date.now });
   Object.assign(process.env, settingsOf(description, 'reconcile'), short, {
     ...{ RECONCILE_BUCKET: description.bucket, LOG_LEVEL: 'silent' },
   });
 });
-afterAll(async () => {
-  s3.destroy();
-  await stack.close();
-});
+afterAll(() => stack.close());
 
-const put = (Key: string, Body: string | Buffer) =>
-  s3.send(new PutObjectCommand({ Bucket: stack.description.bucket, Key, Body }));
-const textAt = async (Key: string): Promise<string> => {
-  const { Body } = await s3.send(new GetObjectCommand({ Bucket: stack.description.bucket, Key }));
-  return (await Body?.transformToString()) ?? '';
-};
+const { put, textAt } = filesIn(() => stack);
 
 const [lena, liam, nora] = ['lena.learner', 'liam.learner', 'nora.newcomer'] as const;
 

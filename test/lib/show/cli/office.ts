@@ -103,6 +103,7 @@ export async function openOffice(
     begin: async (entry) => {
       audited.push({ audit: 'begin', ...entry });
       return {
+        id: randomUUID().slice(0, 8),
         end: async (counts, letters = entry.letters) =>
           void audited.push({ audit: 'end', ...entry, counts, ...(letters && { letters }) }),
       };

@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { PurgeQueueCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs';
+import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { movedKey } from '../../../../lib/delivery/crosswalk/moved.ts';
 import { bucketOf, createCrosswalkTable } from '../../../../lib/delivery/crosswalk/table.ts';
@@ -12,13 +13,16 @@ import { reindexLetters } from '../../../../lib/operate/messages/letters/reindex
 import { groupIdOf } from '../../../../lib/operate/reviews/reconcile/groups.ts';
 import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { resendResultKey } from '../../../../lib/scheduled/reconcile/record.ts';
+import { programOf } from '../../../../lib/show/cli/cli.ts';
 import { localClient } from '../../../local/aws.ts';
+import { brokenBy, type Json } from '../../../package/released.ts';
+import { joined, shapeOf } from '../../../package/shape.ts';
 import { findingOf, reportOf, writeRun } from '../../operate/reviews/reconcile/runs.ts';
 import { putText, waitingImport } from '../../operate/reviews/snapshots/waiting-import.ts';
 import { entriesOfSis, smallSis, zipOf } from '../../sources/snapshots/sis.ts';
 import { localOffice } from './local-office.ts';
 import { eventBody, failureOf, never } from './office.ts';
-import { typed } from './typed.ts';
+import { quietTerminal, typed } from './typed.ts';
 
 /** The operators' runbook: what it says is typed here as it stands. */
 const file = process.env.RUNBOOK ?? resolve(import.meta.dirname, '../../../../lib/show/cli/README.md');
@@ -147,10 +151,12 @@ const messageThatWaits = async () => {
   await expect.poll(waiting).toMatchObject({ status: 0 });
 };
 
-/** A code that has moved, as a fill tells it. */
+/** A code that has moved, as a fill tells it: each time from elsewhere, as nobody has accepted that yet. */
+let moves = 0;
 const codeThatMoved = async () => {
   const { description } = office.stack();
-  const [code, moved] = ['MATH-101', { ids: [2002], was: [2001] }] as const;
+  moves += 1;
+  const [code, moved] = ['MATH-101', { ids: [2002], was: [3000 + moves] }] as const;
   const dynamodb = createDynamoDb(localClient(description.dynamodb));
   const table = createCrosswalkTable({ dynamodb, table: description.crosswalkTable, nowMs: Date.now });
   const bucket = bucketOf('orgUnitCode', 'platform', code);
@@ -197,8 +203,8 @@ const comparison = async (command: string): Promise<string> => {
   return groupIdOf(fault);
 };
 
-/** Types a command of the runbook, with what it leaves open filled in; whoever is asked agrees. */
-const followed = async (command: string) => {
+/** Types a command of the runbook, with what it leaves open filled in; whoever is asked agrees. `more`: what is typed besides. */
+const followed = async (command: string, more = '') => {
   if (isUsed) await renewLetters();
   isUsed = /letters (replay|edit|discard|verify)/.test(command) && !command.includes('--dry-run');
   if (command.includes('sis-relay waiting')) await messageThatWaits();
@@ -218,12 +224,12 @@ const followed = async (command: string) => {
     .replace('--until 12d', '--until 0m');
   const ending = new AbortController();
   const serves = line.startsWith('console');
-  const said = await typed(`${line} --stack ${office.file}${serves ? ' --no-open --port 0' : ''}`, {
+  const said = await typed(`${line}${more} --stack ${office.file}${serves ? ' --no-open --port 0' : ''}`, {
     answers: ['y', 'y'],
     // It serves until Ctrl-C.
     ...(serves && { signal: ending.signal, onOut: () => ending.abort() }),
   });
-  archives.push(...(said.out.match(/s3:\/\/\S+discarded\S+/g) ?? []));
+  archives.push(...(said.out.match(/s3:\/\/[^\s"]+discarded[^\s"]+/g) ?? []));
   return said;
 };
 
@@ -250,3 +256,43 @@ describe.each(situations.filter(({ commands }) => commands.length > 0))('“$tit
 });
 
 test.each(replays.slice(1))('%s, as it stands', { tags: ['long'] }, expectAnswer);
+
+const program = programOf({ terminal: quietTerminal, finish: () => {}, collect: () => {} });
+/** As in `sis-relay letters list`, and its own options. */
+const commandIn = (line: string) => {
+  let at = program;
+  const names = ['sis-relay'];
+  for (const word of line.replace('npx sis-relay ', '').split(' ')) {
+    const next = at.commands.find((each) => each.name() === word);
+    if (next === undefined) break;
+    at = next;
+    names.push(word);
+  }
+  return { name: names.join(' '), options: at.options.map(({ long }) => long) };
+};
+
+test('with --json, each command prints what it printed in the last release', { tags: ['long'] }, async () => {
+  // No command writes over what one before has written.
+  for (const name of ['letters.jsonl', 'unknown.jsonl', 'november.html'])
+    rmSync(join(office.folder, name), { force: true });
+  const shapes: Record<string, Json> = {};
+  const others = ['check-message events/grade-push.json', 'scopes grade-push', 'completion bash'];
+  const commands = situations.flatMap((situation) => situation.commands);
+  for (const command of [...commands, ...others.map((line) => `npx sis-relay ${line}`)]) {
+    // A replay of all is of the same form as that of one.
+    if (isReplay(command) && command !== replays[0]) continue;
+    const { name, options } = commandIn(command);
+    if (name === 'sis-relay console') continue;
+    const yes = options.includes('--yes') && !command.includes('--yes') ? ' --yes' : '';
+    const { out, err } = await followed(command, ` --json${yes}`);
+    expect(out, `${command}: ${err}`).toMatch(/^\{[\s\S]*\}\n$/);
+    shapes[name] = joined(shapes[name] ?? {}, shapeOf(JSON.parse(out)));
+  }
+  const all = (at: Command, name: string): string[] =>
+    at.commands.length === 0 ? [name] : at.commands.flatMap((each) => all(each, `${name} ${each.name()}`));
+  expect(all(program, 'sis-relay').filter((name) => !(name in shapes))).toEqual([
+    // As `waiting`; and those that no script runs, which ask, serve or help.
+    ...['waiting list', 'auth-url', 'init', 'console', 'complete', 'help'].map((name) => `sis-relay ${name}`),
+  ]);
+  expect(brokenBy('json', shapes)).toEqual([]);
+});

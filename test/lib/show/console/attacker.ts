@@ -2,6 +2,7 @@ import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { decodeHTML } from 'entities';
+import { roles } from '../../../../lib/operate/stage/roles.ts';
 import type { Target } from '../../../../lib/operate/stage/target.ts';
 import { createApp } from '../../../../lib/show/console/app.ts';
 import { type ConsoleOptions, startConsole } from '../../../../lib/show/console/console.ts';
@@ -118,7 +119,8 @@ export const openConsole = async (target: Target, options: Partial<ConsoleOption
 export const appWith = (desk: object = {}) => {
   const session = createSession();
   const host = '0123456789abcdef.localhost:1';
-  const whole = { integrations: new Map(), session, signal: new AbortController().signal, ...desk };
+  const own = { session, signal: new AbortController().signal, who: 'a test', roles: new Set(roles) };
+  const whole = { integrations: new Map(), ...own, ...desk };
   const app = createApp(whole as unknown as Desk, { host, sentence: String, onUse: () => {} });
   const headers = { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
   const exchange = (token: string, next = '/') =>

@@ -12,12 +12,24 @@ const letters = Array.from({ length: 230 }, (_, at) => ({
 })) as unknown as Letters;
 const ids = letters.map(({ message }) => message);
 
+const targetWith = (queued: number) => {
+  const Attributes = { ApproximateNumberOfMessages: String(queued) };
+  const sqs = async () => ({ send: async () => ({ Attributes }) });
+  return { who: 'a test', sqs, deadLetterQueueUrl: async () => 'http://127.0.0.1/0/dead-letters' };
+};
+
 /** The screen of letters for a browser that has signed in. */
-const screen = (query: [string, string][], address = '/letters'): Promise<string> => {
+const screen = (
+  query: [string, string][],
+  { address = '/letters', isRead = true, queued = 230 } = {},
+): Promise<string> => {
   const lists = {
-    letters: { get: async () => ({ value: { ...listingOf(letters), queued: 230 }, atMs: 0 }) },
+    letters: {
+      get: async () => ({ value: { ...listingOf(letters), queued: 230 }, atMs: 0 }),
+      isThere: () => isRead,
+    },
   };
-  const desk = { lists, name: 'sis-relay-test', target: { who: 'a test' }, readOnly: false };
+  const desk = { lists, name: 'sis-relay-test', target: targetWith(queued), readOnly: false };
   return appWith(desk).get(`${address}?${new URLSearchParams(query)}`);
 };
 
@@ -56,5 +68,21 @@ test.each([
   ['/export', 'Export 2 letters'],
 ])('%s says how many letters it is for', async (address, button) => {
   const chosen = ids.slice(0, 2).map((id): [string, string] => ['selected', id]);
-  expect(await screen([['of', 'selected'], ...chosen], address)).toContain(`<button>${button}</button>`);
+  const html = await screen([['of', 'selected'], ...chosen], { address });
+  expect(html).toContain(`<button>${button}</button>`);
+});
+
+test('very many letters that are not read yet leave the screen to come at once, and the list to follow', async () => {
+  const filter: [string, string][] = [
+    ['function', 'grade-push'],
+    ['sort', 'kind'],
+  ];
+  const html = await screen(filter, { isRead: false, queued: 100_000 });
+  const to = '/letters?function=grade-push&amp;sort=kind&amp;whole=yes';
+  expect(html).toContain(`<p data-load="${to}"><a href="${to}">About 100,000 letters are being read</a></p>`);
+  const whole = await screen([...filter, ['whole', 'yes']], { isRead: false, queued: 100_000 });
+  expect(whole).toMatch(/<div id="part">.*220 of 230 letters/s);
+  expect(whole).not.toContain('whole');
+  for (const given of [{ queued: 100_000 }, { isRead: false }])
+    expect(await screen(filter, given)).toContain('220 of 230 letters');
 });

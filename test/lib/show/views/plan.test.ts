@@ -4,6 +4,7 @@ import type { ReplayCounts } from '../../../../lib/operate/messages/replay/run.t
 import type { ConnectionReport } from '../../../../lib/operate/stage/connection/check.ts';
 import { linesOf } from '../../../../lib/show/cli/print/view.ts';
 import { shown } from '../../../../lib/show/console/html/view.ts';
+import { firstAction } from '../../../../lib/show/views/letters.ts';
 import { endNote, outcomesText, planView, resultNotes, resultView } from '../../../../lib/show/views/plan.ts';
 import { quietTerminal } from '../cli/typed.ts';
 
@@ -62,6 +63,13 @@ test('what is invalid is not sent, and leads to its correction', () => {
   const told = planView(plan({ notYet }), undefined);
   expect(String(shown(told))).toContain('href="/edit?cause=0a1b2c3d">Edit 3 letters of grade-push<');
   expect(String(shown(told, { as: 'read-only' }))).not.toContain('/edit');
+  // So does each such letter and cause, before a replay.
+  const first = (kind: string) =>
+    firstAction({ kind, error: '' }, { cause: '0a1b2c3d' }).map((block) => Object.keys(block || {})[0]);
+  expect([first('invalid'), first('rejected')]).toEqual([
+    ['lead', 'links', 'action'],
+    ['lead', 'action'],
+  ]);
 });
 
 test('a plan says what must be done before, once for each remedy, and nothing of what ends by itself', () => {

@@ -138,6 +138,9 @@ test('a secret that was changed after the last try needs nothing more: what wait
   ).toEqual([
     expect.stringMatching(/^The secret .* was changed 5 min ago\. What waits for it is due\. 2 messages/),
   ]);
+  expect(
+    firstOf([], { waiting: [{ ...waits, unknown: 2, nextMs: undefined, mendedMs: minutesAgo(5) }] }),
+  ).toEqual([expect.stringContaining('It is not known whether anything still waits for it. 2 messages')]);
   // One of two is not put right, or the probe still meets it.
   const waiting = [{ ...waits, mendedMs: minutesAgo(5) }, waits];
   expect(firstOf([], { waiting })).toContain(`→ ${remedy}`);
@@ -167,6 +170,17 @@ test('of several refused credentials each secret is named until it is changed', 
   ]);
 });
 
+test('a cause names the secrets that are missing', () => {
+  const grants = Array.from({ length: 12 }, (_, at) => 301 + at).map((id) => `relay/users/${id}`);
+  expect(firstOf([groupOf('missing-credential', 5, { grants })])).toEqual([
+    '✗ 5 letters of grade-push (missing-credential), the newest 3 min old: It failed',
+    '→ Mend it.',
+    ...['Secrets to create:', ...grants.slice(0, 10).map((each) => `  ${each}`)],
+    '… and 2 more: sis-relay letters groups --cause missing-credential-1',
+    'To send again: sis-relay letters replay --cause missing-credential-1',
+  ]);
+});
+
 test('what is held, waits for a person or is at work is told with its age and its command', () => {
   const droppedAt = new Date(minutesAgo(30)).toISOString();
   const snapshots = [
@@ -190,6 +204,7 @@ test('what is held, waits for a person or is at work is told with its age and it
   expect(firstOf([], { snapshots, held, atWork, letters })).toEqual([
     'The crosswalk keeps what it had, for 40 min: crosswalk/users.csv is empty',
     '→ Correct the source: the next fill takes it.',
+    'To take it at once: sis-relay crosswalk fill',
     'Snapshot waits, dropped 30 min ago, waits for approval: 6.2 % would be removed',
     'sis-relay snapshots show waits',
     'Snapshot runs, dropped 30 min ago, is being sent.',

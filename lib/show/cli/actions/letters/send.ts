@@ -20,7 +20,8 @@ type GivenReplay = GivenRun &
 export const replay = async (context: CommandContext, given: GivenReplay): Promise<void> => {
   const { limit, dryRun = false, includeUncertain = false, probe, reason } = given;
   const { filter } = context;
-  if (!dryRun) await context.checkAudit();
+  // Also for a plan alone: it tries the service's credential, and a lacking right would look like a refused one.
+  await context.checkAudit();
   const { plan, ended, counts } = await verbs.replay(context, {
     ...runOptionsOf(given),
     ...{ filter, limit, dryRun, includeUncertain, probe, reason },

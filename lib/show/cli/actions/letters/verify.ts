@@ -1,13 +1,20 @@
 import * as verbs from '../../../verbs/verify.ts';
 import type { CommandContext } from '../../command-context.ts';
 
-type Given = { limit?: number; discardFound?: boolean; replayAbsent?: boolean; yes?: true };
+type Given = {
+  limit?: number;
+  discardFound?: boolean;
+  replayAbsent?: boolean;
+  yes?: true;
+  reveal?: boolean;
+  reason?: string;
+};
 
 export const verify = async (
   context: CommandContext,
-  { limit, yes, discardFound = yes, replayAbsent = yes }: Given,
+  { yes, discardFound = yes, replayAbsent = yes, reveal = false, ...given }: Given,
 ): Promise<void> => {
-  if (discardFound || replayAbsent) await context.checkAudit();
+  if (discardFound || replayAbsent || reveal) await context.checkAudit();
   const { name, filter } = context;
-  context.finish(await verbs.verify(context, { name, filter, limit, discardFound, replayAbsent }));
+  context.finish(await verbs.verify(context, { name, filter, reveal, discardFound, replayAbsent, ...given }));
 };

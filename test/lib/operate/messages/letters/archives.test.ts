@@ -29,6 +29,7 @@ test('each discard and each edit is listed once, the newest first, with its size
   const archive = (what: Archive['what'], files: number) => ({
     ...{ what, files, address: expect.any(String), bytes: expect.any(Number) },
     at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    command: expect.stringMatching(/^[0-9a-f]{8}$/),
   });
   expect(archives).toEqual([archive('edited', 3), archive('discarded', 1)]);
   const [edits, discard] = archives.map(({ address }) => address);

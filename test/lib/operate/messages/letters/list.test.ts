@@ -6,6 +6,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { withLetters } from '../../../../../lib/operate/messages/letters/in-hand.ts';
 import {
+  findLetter,
   findLetters,
   groupLetters,
   listLetters,
@@ -20,6 +21,27 @@ import { discardFrom } from '../operator.ts';
 const offices = officesForTests();
 const idsOf = async ({ target }: Office, filter: object) =>
   (await listLetters(target, { filter, limit: 100 }, { signal: never })).letters.map(({ id }) => id);
+
+test('a letter that is named by its whole id is read alone', async () => {
+  const office = await offices.open();
+  const [id = '', other = ''] = await office.park([
+    {},
+    { body: eventBody('grade-push', {}, { id: 'event-2' }) },
+  ]);
+  const calls: string[] = [];
+  const dynamodb: typeof office.desk.dynamodb = {
+    ...office.desk.dynamodb,
+    call: (action, ...more) => {
+      calls.push(action);
+      return office.desk.dynamodb.call(action, ...more);
+    },
+  };
+  const find = async (wanted: string) => (await findLetter({ ...office.target, dynamodb }, wanted, never)).id;
+  expect([await find(id), calls]).toEqual([id, ['BatchGetItem']]);
+  expect([await find('event-2'), await find(other.slice(0, 8))]).toEqual([other, other]);
+  await discardFrom(office, { filter: { id: [id] } });
+  await expect(find(id)).rejects.toThrow(`There is no letter ${id}`);
+});
 
 test('letters are listed oldest first, no more than were asked for, without their messages', async () => {
   const office = await offices.open();

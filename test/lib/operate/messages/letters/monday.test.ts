@@ -77,6 +77,7 @@ test(`an operator’s Monday: ${each * kinds.length} letters of ten kinds are se
   });
   await arriving;
   expect(main.plan?.uncertain.reduce((sum, { letters }) => sum + letters, 0)).toBe(each);
+  // Their function would refuse them again, which the plan says.
   expect(main.plan?.notYet).toMatchObject([{ kind: 'invalid', letters: each }]);
   expect(main.result, JSON.stringify(main.result?.counts?.cameBackAs)).toMatchObject({
     ended: 'done',

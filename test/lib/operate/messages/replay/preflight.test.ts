@@ -8,7 +8,7 @@ import { eventBody, failureOf, never } from '../../../show/cli/office.ts';
 
 const office = localOffice({ functions: false });
 const arnOf = (name: string) => `arn:aws:sqs:us-east-1:000000000000:sis-relay-local-${name}`;
-const audit = { begin: async () => ({ end: async () => {} }) };
+const audit = { begin: async () => ({ id: '0a1b2c3d', end: async () => {} }) };
 
 const park = async (name: string, failure: Partial<LetterFailure>, data: object = {}) => {
   const letter = sqsMessageOf({

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { countsOf } from '../../../../../lib/operate/messages/letters/queue.ts';
+import type { LetterDetails } from '../../../../../lib/operate/messages/letters/show.ts';
 import type { Verified } from '../../../../../lib/operate/messages/verify/verify.ts';
 import { readAuditLog } from '../../../../../lib/operate/stage/audit-log.ts';
 import { sendAll } from '../../../../../lib/runtime/aws/sqs.ts';
@@ -149,6 +150,21 @@ test('each letter is told apart, with whom it is about and why, and nothing is c
   expect([status, asked]).toEqual([0, []]);
   expect(await controls.state()).toEqual(before);
   expect((await countsOf({ sqs, url: description.deadLetters })).visible).toBe(all);
+});
+
+test('what stays unclear is revealed together, for one reason', async () => {
+  const { document } = await verify('--reveal --reason "a look at the platform"');
+  const { letters, revealed } = document as Verified & { revealed: LetterDetails[] };
+  const unclear = letters.filter(({ found }) => found === 'unclear').map(({ id }) => id);
+  expect(unclear).toHaveLength(3);
+  expect(revealed.map(({ id }) => id).sort()).toEqual(unclear.sort());
+  expect(revealed.find(({ function: name }) => name === 'news-item-create')).toMatchObject({
+    message: { data: { title: expect.stringMatching(/\w/) } },
+  });
+  const { commands } = await readAuditLog(office.target(), { sinceMs: 0, signal: never });
+  expect(commands.find(({ command }) => command === 'letters show --reveal')).toMatchObject({
+    ...{ why: 'a look at the platform', counts: { revealed: 3 } },
+  });
 });
 
 test('at a terminal each letter has its line, and it is asked once for each of the two', async () => {

@@ -35,6 +35,7 @@ const audit: Audit = {
   begin: async (entry) => {
     audited.push({ audit: 'begin', ...entry });
     return {
+      id: '0a1b2c3d',
       end: async (counts, letters) => void audited.push({ ...entry, audit: 'end', counts, letters }),
     };
   },

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
+import { createAudit } from '../../../../../lib/operate/stage/audit.ts';
 import { eventBody, never, officesForTests } from '../../cli/office.ts';
 import { openConsole } from '../attacker.ts';
 
@@ -25,6 +26,23 @@ test('the address of a letter that was dealt with shows what became of it, and w
     );
   expect((await ours.get('/letters/00000000')).status).toBe(400);
   expect((await ours.get(`/letters/${other}`)).text).toContain('a letter for');
+  await ours.close();
+});
+
+test('what was discarded is listed with who did it, why, and how many letters it brings back', async () => {
+  const office = await offices.open();
+  const target = { ...office.target, who: 'jane' };
+  const ids = await office.park([{}, {}]);
+  await discardLetters(target, {
+    ...{ filter: { id: ids }, reason: 'on paper', dryRun: false, signal: never },
+    ...{ audit: createAudit(target, () => {}), confirm: async () => true },
+  });
+  const ours = await openConsole(office.target);
+  const [, archived = ''] = (await ours.get('/log')).text.split('<h2>Discarded letters</h2>');
+  const [, row = ''] = archived.split('<tbody>');
+  expect(row.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')).toMatch(
+    / jane on paper 2 s3:\S+\/discarded\/\S+ Restore /,
+  );
   await ours.close();
 });
 
