@@ -15,7 +15,7 @@ type Verifying = Pick<Parameters<typeof verifyLetters>[1], 'filter' | 'limit'> &
   /** Undefined: the operator is asked. False: it is not done. */
   discardFound?: boolean | undefined;
   replayAbsent?: boolean | undefined;
-  /** Shows the messages that looking did not decide, for this reason. */
+  /** Also shows what is unclear unmasked, for this reason. */
   reveal?: boolean;
   reason?: string | undefined;
 };
@@ -30,12 +30,8 @@ export const verify = async (
   show('What is there', verifiedView(verified, name), verified);
   const unclear = verified.letters.flatMap(({ id, found }) => (found === 'unclear' ? [id] : []));
   if (reveal && unclear.length > 0) {
-    const revealed = await revealLetters(target, {
-      ids: unclear.slice(0, maxRevealed),
-      reason,
-      audit,
-      signal,
-    });
+    const ids = unclear.slice(0, maxRevealed);
+    const revealed = await revealLetters(target, { ids, reason, audit, signal });
     show('Revealed', revealedView(revealed, reason), { revealed });
   }
   const agreed = async (isGiven: boolean | undefined, act: string): Promise<boolean> => {

@@ -171,12 +171,13 @@ test('of several refused credentials each secret is named until it is changed', 
 });
 
 test('a cause names the secrets that are missing', () => {
-  const grants = [301, 302, 303, 304, 305].map((id) => `relay/users/${id}`);
+  const grants = Array.from({ length: 12 }, (_, at) => 301 + at).map((id) => `relay/users/${id}`);
   expect(firstOf([groupOf('missing-credential', 5, { grants })])).toEqual([
     '✗ 5 letters of grade-push (missing-credential), the newest 3 min old: It failed',
     '→ Mend it.',
-    ...['Secrets to create:', '  relay/users/301', '  relay/users/302', '  relay/users/303'],
-    '… and 2 more: `sis-relay letters groups --json` lists all.',
+    ...['Secrets to create:', ...grants.slice(0, 10).map((each) => `  ${each}`)],
+    '… and 2 more: sis-relay letters groups --cause missing-credential-1',
+    'To send again: sis-relay letters replay --cause missing-credential-1',
   ]);
 });
 
