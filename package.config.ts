@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path';
 import { bundle } from './esbuild.config.ts';
 import { itemsOf, type Options } from './lib/operate/stage/template/cloudformation.ts';
-import { addressProblem, stageProblem } from './lib/operate/stage/template/parameters.ts';
+import { addressProblem, rolesProblem, stageProblem } from './lib/operate/stage/template/parameters.ts';
 import {
   type Custom,
   createTemplate,
@@ -64,6 +64,7 @@ export default class Packaging {
       'before:package:initialize': async () => {
         const { custom, functions, provider, resources } = service;
         checkProducers(custom.options);
+        checkRoles(custom.options);
         const seconds = Number(provider.environment.QUEUE_VISIBILITY_SECONDS);
         const given = { ...custom.options, queueVisibilitySeconds: seconds };
         // osls keeps this very object in other places too.
@@ -119,6 +120,14 @@ export const checkProducers = (options: Pick<Options, keyof typeof producerForms
     throw new Error(
       `producerTopics, producerRules and producerAccounts must be ARNs and account numbers, separated by commas without spaces. Correct: ${wrong.join('; ')}`,
     );
+};
+
+/** @throws Error naming what is no name of a role: an ARN, or a name behind a space. */
+export const checkRoles = (options: Pick<Options, 'readers' | 'operators' | 'leads'>): void => {
+  for (const name of ['readers', 'operators', 'leads'] as const) {
+    const problem = rolesProblem(options[name]);
+    if (problem !== undefined) throw new Error(`${name}: ${problem}`);
+  }
 };
 
 /** What the stack will have made: any text that settings take for an address. */

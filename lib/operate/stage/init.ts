@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { platformUrl, usualVersions, version } from '../../runtime/aws/settings.ts';
 import { functionNames } from './function-names.ts';
-import { addressProblem, offProblem, stageProblem } from './template/parameters.ts';
+import { addressProblem, offProblem, rolesProblem, stageProblem } from './template/parameters.ts';
 
 /** What a new stage is asked. The names, but for that of the stage, are settings of template/parameters.yml. */
 export type StageAnswers = Record<(typeof questions)[number]['name'], string>;
@@ -21,6 +21,14 @@ const problemBy =
     schema.safeParse(answer).error?.issues[0]?.message;
 
 const regions = /^[a-z]{2}(-[a-z]+)+-\d$/;
+
+const rolesOf = <Name extends string>(name: Name, what: string) =>
+  [
+    {
+      ...{ name, usual: '', problem: rolesProblem },
+      text: `IAM roles of the people who ${what}, by name, separated by commas`,
+    },
+  ] as const;
 
 export const questions = [
   { name: 'stage', text: 'Name of the stage', usual: 'prod', problem: stageProblem },
@@ -58,6 +66,9 @@ export const questions = [
     usual: '',
     problem: (answer) => offProblem(answer, functionNames()),
   },
+  ...rolesOf('readers', 'look'),
+  ...rolesOf('operators', 'put letters right'),
+  ...rolesOf('leads', 'pause, publish and decide'),
 ] as const satisfies Question[];
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
@@ -77,6 +88,10 @@ leVersion: ${quoted(answers.leVersion)}
 alarmEmail: ${quoted(answers.alarmEmail)}
 # Functions that are not deployed.
 off: ${quoted(answers.off)}
+# The IAM roles of the people who look, who put letters right, and who decide. '': attach the policies by hand.
+readers: ${quoted(answers.readers)}
+operators: ${quoted(answers.operators)}
+leads: ${quoted(answers.leads)}
 # true: neither the stack nor the ledger's table can be deleted until this is switched off.
 protected: ${stage === 'prod'}
 `;

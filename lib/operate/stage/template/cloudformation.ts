@@ -11,6 +11,10 @@ export type Options = {
   producerTopics: string;
   producerRules: string;
   producerAccounts: string | number;
+  /** The names of the IAM roles to which the policies of people are attached. */
+  readers: string;
+  operators: string;
+  leads: string;
   eventNotices: boolean;
   queueVisibilitySeconds: number;
 };

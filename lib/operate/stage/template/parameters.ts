@@ -89,6 +89,14 @@ export const offProblem = (off: string, functions: readonly string[]): string | 
   return unknown === undefined ? undefined : unknownName('function', unknown, names);
 };
 
+/** What is wrong with the names of people's IAM roles. */
+export const rolesProblem = (roles: string): string | undefined => {
+  const wrong = itemsOf(roles).find((name) => !/^[\w+=.@-]{1,64}$/.test(name));
+  return wrong === undefined
+    ? undefined
+    : `${wrong} is not the name of an IAM role, as in sis-operators. Write names without their ARN, separated by commas without spaces`;
+};
+
 /** Names that belong to nobody. */
 const isExample = (name: string): boolean => /(^|[.@])example(\.(com|edu|net|org))?$/.test(name);
 

@@ -57,7 +57,9 @@ export const roleResources = (
   });
   const policies = Object.entries(people).map(([id, { may, rights }]): [string, Resource] => {
     const PolicyDocument = document(statementsOf(options, rights, valuesOfPeople(options, declared)));
-    return [id, { Type: 'AWS::IAM::ManagedPolicy', Properties: { Description: may, PolicyDocument } }];
+    const Roles = rolesWith(id, options);
+    const Properties = { Description: may, PolicyDocument, ...(Roles.length > 0 && { Roles }) };
+    return [id, { Type: 'AWS::IAM::ManagedPolicy', Properties }];
   });
   return {
     ...Object.fromEntries(roles),
@@ -66,6 +68,14 @@ export const roleResources = (
     }),
     ...Object.fromEntries(policies),
   };
+};
+
+/** Who operates also reads, and who leads does both. */
+const rolesWith = (policy: string, { readers, operators, leads }: Options): string[] => {
+  const holders: Record<string, string[]> = {
+    ...{ Readers: [readers, operators, leads], Operators: [operators, leads], Leads: [leads] },
+  };
+  return [...new Set((holders[policy] ?? []).flatMap(itemsOf))];
 };
 
 export const roleOf = (name: string): string => `${idOf(name)}Role`;

@@ -36,6 +36,9 @@ export const addDeployment = (program: Command, cli: Cli): void => {
     .option('--lp-version <version>', 'version of the platform’s API lp')
     .option('--le-version <version>', 'version of the platform’s API le')
     .option('--off <functions>', 'functions that are not to be deployed, separated by commas')
+    .option('--readers <roles>', 'IAM roles of the people who look, by name, separated by commas')
+    .option('--operators <roles>', 'IAM roles of the people who put letters right')
+    .option('--leads <roles>', 'IAM roles of the people who pause, publish and decide')
     .option('--check', 'ask the platform whether it answers, has these versions and accepts the credential')
     .addHelpText('after', examples.init)
     .action(action(cli, () => import('../actions/init.ts'), 'init'));

@@ -2,7 +2,16 @@ import { expect, test } from 'vitest';
 import type { Options } from '../../../../lib/operate/stage/template/cloudformation.ts';
 import { type Declared, type Rights, roleResources } from '../../../../lib/operate/stage/template/roles.ts';
 
-const options = { stage: 'prod', off: '', tracing: '', subnetIds: '', kmsKeyArn: '' } as Options;
+const options = {
+  stage: 'prod',
+  off: '',
+  tracing: '',
+  subnetIds: '',
+  kmsKeyArn: '',
+  readers: '',
+  operators: '',
+  leads: '',
+} as Options;
 const poll: Declared = {
   ...{ name: 'poll', calls: false, durable: false, scheduled: false },
   integration: undefined,
@@ -53,4 +62,22 @@ test('no right names a function that is off', () => {
 
 test('rights of a function that does not exist are refused', () => {
   expect(() => statementsOf([], { pol: ['sqs SendMessage on *'] })).toThrow('rights.yml has rights of pol');
+});
+
+test('people get the policies of their role and of those before it', () => {
+  const people = {
+    Readers: { may: '', rights: [] },
+    Operators: { may: '', rights: [] },
+    Leads: { may: '', rights: [] },
+  };
+  const rolesOf = (named: Partial<Options>) =>
+    Object.entries(
+      roleResources({ ...options, ...named }, { functions: {}, people }, { declared: [], all: [] }),
+    ).flatMap(([id, { Properties }]) => (id in people ? [[id, Properties.Roles]] : []));
+  expect(rolesOf({ readers: 'staff', operators: 'desk,help', leads: 'heads' })).toEqual([
+    ['Readers', ['staff', 'desk', 'help', 'heads']],
+    ['Operators', ['desk', 'help', 'heads']],
+    ['Leads', ['heads']],
+  ]);
+  expect(rolesOf({})).toEqual(Object.keys(people).map((id) => [id, undefined]));
 });

@@ -16,7 +16,17 @@ const settingsIn = (file: string): Record<string, unknown> =>
     ),
   );
 
-const answers = ['eu-central-1', 'https://platform.university.edu', 'ops@university.edu', '', '', ''];
+const answers = [
+  'eu-central-1',
+  'https://platform.university.edu',
+  'ops@university.edu',
+  '',
+  '',
+  '',
+  '',
+  '',
+  '',
+];
 
 test('init asks for each setting until the answer can be taken, and writes a file that packaging reads', async () => {
   const stages = join(temporaryFolder(), 'our-relay');
@@ -25,17 +35,19 @@ test('init asks for each setting until the answer can be taken, and writes a fil
       ...['Prod', 'prod', 'Frankfurt', 'eu-central-1', 'http://platform.university.edu'],
       ...['https://platform.university.edu', 'operations@example.edu', 'ops@university.edu', '', '1.90'],
       ...['course-exports', 'course-export'],
+      ...['', 'arn:aws:iam::1:role/desk', 'desk,help', 'heads'],
     ],
   });
-  expect([status, asked.length]).toEqual([0, 12]);
+  expect([status, asked.length]).toEqual([0, 16]);
   expect(err).toMatch(
-    /at most 19 characters.*\nmust be a region.*\nmust use https.*\nalarmEmail: .* example address.*\nThere is no function course-exports: did you mean course-export\?/s,
+    /at most 19 characters.*\nmust be a region.*\nmust use https.*\nalarmEmail: .* example address.*\nThere is no function course-exports: did you mean course-export\?.*\narn:aws:iam::1:role\/desk is not the name of an IAM role/s,
   );
   const file = join(stages, 'prod.yml');
   const own = settingsIn(file);
   expect(own).toEqual({
     ...{ region: 'eu-central-1', platformUrl: 'https://platform.university.edu', lpVersion: '1.49' },
     ...{ leVersion: '1.90', alarmEmail: 'ops@university.edu', off: 'course-export', protected: true },
+    ...{ readers: '', operators: 'desk,help', leads: 'heads' },
   });
   expect(out.replace(/\s+/g, ' ')).toContain(`export SIS_RELAY_STAGES=${stages}`);
   const yaml = readFileSync('lib/operate/stage/template/parameters.yml', 'utf8');
