@@ -38,6 +38,7 @@ type Serverless = {
     };
   };
   pluginManager: { plugins: object[] };
+  classes: { Error: new (text: string) => Error };
 };
 type Utils = { writeText(text: string): void };
 type Zipper = { zipFiles(files: string[], zipFileName: string, prefix: string): Promise<string> };
@@ -63,8 +64,10 @@ export default class Packaging {
     this.hooks = {
       'before:package:initialize': async () => {
         const { custom, functions, provider, resources } = service;
-        checkProducers(custom.options);
-        checkRoles(custom.options);
+        asRefusal(serverless, () => {
+          checkProducers(custom.options);
+          checkRoles(custom.options);
+        });
         const seconds = Number(provider.environment.QUEUE_VISIBILITY_SECONDS);
         const given = { ...custom.options, queueVisibilitySeconds: seconds };
         // osls keeps this very object in other places too.
@@ -75,7 +78,7 @@ export default class Packaging {
         // So that `sis-relay status` can compare it with itself.
         const { version, commit } = ownVersion();
         Object.assign(provider.stackTags, { version, ...(commit && { commit }) });
-        checkSettings(serverless);
+        asRefusal(serverless, () => checkSettings(serverless));
       },
       'before:package:createDeploymentArtifacts': () => bundled(serverless, Object.keys(service.functions)),
       'before:package:function:package': () => bundled(serverless, [options.function ?? '']),
@@ -103,6 +106,15 @@ const maxContainers = (stanzas: Stanza[]): number =>
       ...events.map(({ sqs }) => Number(sqs?.maximumConcurrency ?? 0)),
     ])
     .reduce((sum, each) => sum + each, 0);
+
+/** Only with an error of its own, osls shows no stack, which helps nobody with a wrong setting. */
+const asRefusal = ({ classes }: Serverless, check: () => void): void => {
+  try {
+    check();
+  } catch (error) {
+    throw new classes.Error(error instanceof Error ? error.message : String(error));
+  }
+};
 
 /** How a producer is named; a space behind a comma would let in nobody, and say nothing. */
 const producerForms = {
