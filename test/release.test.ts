@@ -39,7 +39,7 @@ describe.skipIf(!isRepository)('a release is refused, with all that is missing,'
         ' M CHANGELOG.md',
         '✗ 9.9.8 is not newer than 9.9.9, the last release.',
         '✗ There is no proof luck.',
-        '✗ The proof upgrade is never run: npm run proofs -- --only upgrade',
+        '✗ The proof upgrade was never run: npm run proofs -- --only upgrade',
         '✗ The section ## [Unreleased] of CHANGELOG.md is empty.',
       ]),
     );

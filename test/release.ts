@@ -94,7 +94,9 @@ const proofProblems = (excused: readonly string[]): string[] => {
     ...proofs.flatMap((proof) => {
       const state = stateOf(proof, results[proof.name]);
       if (state === 'passed' || excused.includes(proof.name)) return [];
-      return [`The proof ${proof.name} is ${state}: ${repeatOf(proof, results[proof.name]?.seed)}`];
+      return [
+        `The proof ${proof.name} ${state === 'never run' ? 'was never run' : `is ${state}`}: ${repeatOf(proof, results[proof.name]?.seed)}`,
+      ];
     }),
   ];
 };

@@ -407,7 +407,7 @@ const replayAllView = (groups: readonly Group[]): View => {
   return [
     {
       tone: 'todo',
-      text: `The quickest way: one replay of ${count} with ${numberOf(sent.length)} causes. Each cause is tried with a few letters first.${leaves}`,
+      text: `The quickest way, once the causes below are gone: one replay of ${count} with ${numberOf(sent.length)} causes. Each cause is tried with a few letters first.${leaves}`,
     },
     { lead: 'To replay all causes', command: 'letters replay' },
     { action: '/replay', isHarmless: true, buttons: [{ text: `Plan a replay of ${count}` }] },

@@ -231,7 +231,7 @@ test('one replay of all causes is offered before them, with what it leaves to pe
     ...decide,
     '✗ 5 letters need your decision: something newer may have been done since (outdated)',
     'To compare with what the platform holds: sis-relay letters list --kind outdated',
-    '→ The quickest way: one replay of 7 letters with 2 causes. Each cause is tried with a few letters first. It leaves 2 uncertain, 1 unknown-source, 6 invalid, 5 outdated to you.',
+    '→ The quickest way, once the causes below are gone: one replay of 7 letters with 2 causes. Each cause is tried with a few letters first. It leaves 2 uncertain, 1 unknown-source, 6 invalid, 5 outdated to you.',
     'To replay all causes: sis-relay letters replay',
     ...cause,
   ]);
