@@ -98,6 +98,9 @@ const archiveColumns: Columns<Archive & { by: AuditedCommand | undefined }> = {
   Address: ({ address }) => ({ text: address, code: true }),
 };
 
+/** `cameBack` is `came back`. */
+const wordsOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
 const commandTable = (commands: readonly AuditedCommand[]): Block =>
   table(
     'What was done',
@@ -108,8 +111,10 @@ const commandTable = (commands: readonly AuditedCommand[]): Block =>
       What: ({ command }) => command,
       Why: ({ why }) => why,
       Counts: ({ counts, endedAt }) => {
-        const told = Object.entries(counts).map(([name, count]) => `${name} ${numberOf(count)}`);
-        return `${told.join(', ')}${endedAt === undefined ? ' (did not finish)' : ''}`;
+        const told = Object.entries(counts).flatMap(([name, count]) =>
+          count > 0 ? `${wordsOf(name)} ${numberOf(count)}` : [],
+        );
+        return `${told.join(', ') || 'nothing'}${endedAt === undefined ? ' (did not finish)' : ''}`;
       },
       Letters: ({ meant, did }) => {
         const ids = [...meant.union(did)];
