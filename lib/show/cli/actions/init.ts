@@ -40,17 +40,18 @@ export const init = async (
     ...problems.map(({ what, remedy }): Note => ({ tone: 'bad', text: `${what}. ${remedy}` })),
     report?.credentialAccepted && good('The platform accepts the service’s credential.'),
     isFit ? good(`${file} is written.`) : { tone: 'bad', text: 'Nothing was written.' },
-    ...(isFit ? [text('Next:'), list(nextSteps(answers.stage ?? '', stages))] : []),
+    ...(isFit ? [text('Next:'), list(nextSteps(answers as StageAnswers, stages))] : []),
   ]);
   finish(isFit);
 };
 
 const good = (text: string): Note => ({ tone: 'good', text });
 
-const nextSteps = (stage: string, stages: string): string[] => [
+const nextSteps = ({ stage, region }: StageAnswers, stages: string): string[] => [
   ...(stages === 'stages' ? [] : [`export SIS_RELAY_STAGES=${stages}`]),
   `create the secret sis-relay/${stage}/service, as lib/operate/stage/README.md says`,
   `npx serverless deploy --stage ${stage}`,
+  `npx sis-relay status --stage ${stage} --region ${region}`,
 ];
 
 /** Asks until the answer can be taken. @throws UsageError if there is no terminal to ask on, and neither an option nor a usual answer. */
