@@ -10,7 +10,13 @@ import { readResults, repeatOf, stateOf } from './proofs/results.ts';
 const root = resolve(import.meta.dirname, '..');
 const usage = 'npm run release -- 1.2.0 [--despite PROOF,PROOF]';
 /** What a release changes. */
-const written = ['package.json', 'package-lock.json', 'CHANGELOG.md', 'test/package/released'];
+const written = [
+  'package.json',
+  'package-lock.json',
+  'CHANGELOG.md',
+  'events/contract',
+  'test/package/released',
+];
 const changelogFile = join(root, 'CHANGELOG.md');
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -46,6 +52,8 @@ export const command = async ([version = '', ...args]: string[]): Promise<void> 
   try {
     const notes = notesOf(readFileSync(changelogFile, 'utf8'), excused);
     change(version);
+    // The producers' contract states the version.
+    if (!succeeds('npm', ['run', '-s', 'generate'])) throw new Error('It could not be generated.');
     if (!succeeds('npm', ['run', '-s', 'freeze'])) throw new Error('It could not be frozen.');
     if (!succeeds('npm', ['test'])) throw new Error('Not all tests pass.');
     const done =
