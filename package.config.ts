@@ -59,27 +59,10 @@ export default class Packaging {
   constructor(serverless: Serverless, options: { function?: string; stage?: string }, { writeText }: Utils) {
     const { service, processedInput } = serverless;
     const problem = stageProblem(options.stage ?? service.provider.stage);
-    if (problem !== undefined) throw new Error(problem);
+    if (problem !== undefined) throw new serverless.classes.Error(problem);
     setHandlersAndRoles(service.functions);
     this.hooks = {
-      'before:package:initialize': async () => {
-        const { custom, functions, provider, resources } = service;
-        asRefusal(serverless, () => {
-          checkProducers(custom.options);
-          checkRoles(custom.options);
-        });
-        const seconds = Number(provider.environment.QUEUE_VISIBILITY_SECONDS);
-        const given = { ...custom.options, queueVisibilitySeconds: seconds };
-        // osls keeps this very object in other places too.
-        Object.assign(resources, await createTemplate(functions, { ...custom, options: given }, resources));
-        const [subnetIds, securityGroupIds] = [given.subnetIds, given.securityGroupIds].map(itemsOf);
-        if (subnetIds?.length) provider.vpc = { subnetIds, securityGroupIds };
-        provider.environment.PACE_CONTAINERS = maxContainers(Object.values(functions));
-        // So that `sis-relay status` can compare it with itself.
-        const { version, commit } = ownVersion();
-        Object.assign(provider.stackTags, { version, ...(commit && { commit }) });
-        asRefusal(serverless, () => checkSettings(serverless));
-      },
+      'before:package:initialize': () => withoutStack(serverless, () => prepare(serverless)),
       'before:package:createDeploymentArtifacts': () => bundled(serverless, Object.keys(service.functions)),
       'before:package:function:package': () => bundled(serverless, [options.function ?? '']),
       // Its role stays the stack's. osls would look for a name, which CloudFormation gives, and then for a role of that name.
@@ -107,12 +90,33 @@ const maxContainers = (stanzas: Stanza[]): number =>
     ])
     .reduce((sum, each) => sum + each, 0);
 
-/** Only with an error of its own, osls shows no stack, which helps nobody with a wrong setting. */
-const asRefusal = ({ classes }: Serverless, check: () => void): void => {
+/** Checks the settings, and makes the template. */
+const prepare = async (serverless: Serverless): Promise<void> => {
+  const { custom, functions, provider, resources } = serverless.service;
+  checkProducers(custom.options);
+  checkRoles(custom.options);
+  const seconds = Number(provider.environment.QUEUE_VISIBILITY_SECONDS);
+  const given = { ...custom.options, queueVisibilitySeconds: seconds };
+  // osls keeps this very object in other places too.
+  Object.assign(resources, await createTemplate(functions, { ...custom, options: given }, resources));
+  const [subnetIds, securityGroupIds] = [given.subnetIds, given.securityGroupIds].map(itemsOf);
+  if (subnetIds?.length) provider.vpc = { subnetIds, securityGroupIds };
+  provider.environment.PACE_CONTAINERS = maxContainers(Object.values(functions));
+  // So that `sis-relay status` can compare it with itself.
+  const { version, commit } = ownVersion();
+  Object.assign(provider.stackTags, { version, ...(commit && { commit }) });
+  checkSettings(serverless);
+};
+
+/**
+ * What our checks refuse is a plain Error, whose message says all. Only with an error of its own, osls shows no stack. A defect keeps its
+ * stack.
+ */
+const withoutStack = async ({ classes }: Serverless, work: () => Promise<void>): Promise<void> => {
   try {
-    check();
+    await work();
   } catch (error) {
-    throw new classes.Error(error instanceof Error ? error.message : String(error));
+    throw error instanceof Error && error.constructor === Error ? new classes.Error(error.message) : error;
   }
 };
 
@@ -135,7 +139,7 @@ export const checkProducers = (options: Pick<Options, keyof typeof producerForms
 };
 
 /** @throws Error naming what is no name of a role: an ARN, or a name behind a space. */
-export const checkRoles = (options: Pick<Options, 'readers' | 'operators' | 'leads'>): void => {
+const checkRoles = (options: Pick<Options, 'readers' | 'operators' | 'leads'>): void => {
   for (const name of ['readers', 'operators', 'leads'] as const) {
     const problem = rolesProblem(options[name]);
     if (problem !== undefined) throw new Error(`${name}: ${problem}`);
