@@ -22,13 +22,10 @@ const problemBy =
 
 const regions = /^[a-z]{2}(-[a-z]+)+-\d$/;
 
-const rolesOf = <Name extends string>(name: Name, what: string) =>
-  [
-    {
-      ...{ name, usual: '', problem: rolesProblem },
-      text: `IAM roles of the people who ${what}, by name, separated by commas`,
-    },
-  ] as const;
+const rolesOf = <Name extends string>(name: Name, what: string) => ({
+  ...{ name, usual: '', problem: rolesProblem },
+  text: `IAM roles of the people who ${what}, by name, separated by commas`,
+});
 
 export const questions = [
   { name: 'stage', text: 'Name of the stage', usual: 'prod', problem: stageProblem },
@@ -66,9 +63,9 @@ export const questions = [
     usual: '',
     problem: (answer) => offProblem(answer, functionNames()),
   },
-  ...rolesOf('readers', 'look'),
-  ...rolesOf('operators', 'put letters right'),
-  ...rolesOf('leads', 'pause, publish and decide'),
+  rolesOf('readers', 'look'),
+  rolesOf('operators', 'put letters right'),
+  rolesOf('leads', 'pause, publish and decide'),
 ] as const satisfies Question[];
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;

@@ -61,10 +61,11 @@ export const checkConnection = async (
     signal: AbortSignal.timeout(30_000),
     onCall: () => {},
   });
+  const listing = settled(listVersions(platform));
   const reading = connection.serviceCredential();
   const isCredentialForbidden = mayLackSecret && (await reading) === 'forbidden';
   const [listed, user, read] = await Promise.all([
-    settled(listVersions(platform)),
+    listing,
     isCredentialForbidden ? untried : settled(whoAmI(platform)),
     reading,
   ]);
