@@ -5,11 +5,12 @@ import { testLimitMs, waitLimitMs } from './test/limits.ts';
 /** They take longest: whatever begins last, nothing else is left to run beside it. */
 const slow = [
   ...['lib/show/console/flows', 'functions/snapshot-import', 'functions/course-export'],
-  ...['functions/submission-upload', 'package/template'],
+  ...['functions/submission-upload', 'package/template/template'],
   // The long ones among them.
-  'package/permissions',
-  ...['local/chaos', 'package/contributing', 'package/deploy', 'local/misfortunes', 'package/scenarios'],
-  ...['lib/show/console/screens', 'package/durable', 'university/university'],
+  'package/permissions/permissions',
+  ...['local/chaos/chaos', 'package/contributing', 'package/deployed/deploy'],
+  ...['local/scenarios/misfortunes', 'package/deployed/scenarios'],
+  ...['lib/show/console/screens', 'package/deployed/durable', 'university/university'],
 ];
 
 class SlowestFirst extends BaseSequencer {
@@ -25,20 +26,22 @@ class SlowestFirst extends BaseSequencer {
 /** What they import keeps the address that it met first. */
 const ownProcess = [
   'test/lib/scheduled/reconcile/resend-end-to-end.test.ts',
-  'test/local/durable-executions.test.ts',
+  'test/local/lambda/durable-executions.test.ts',
 ];
 
 /** What needs packages, which are made before the first of these tests begins: as they are deployed, and without code of each function. */
-const packages = ['deploy', 'durable', 'runtime', 'scenarios'].map((name) => `test/package/${name}.test.ts`);
+const packages = ['deploy', 'durable', 'runtime', 'scenarios'].map(
+  (name) => `test/package/deployed/${name}.test.ts`,
+);
 const stages = [
-  'aws-runtime',
   'bundles',
-  'cost',
-  'desk-roles',
-  'permissions',
-  'released',
-  'roles',
-  'template',
+  'contract/released',
+  'costs/cost',
+  'deployed/aws-runtime',
+  'permissions/desk-roles',
+  'permissions/permissions',
+  'permissions/roles',
+  'template/template',
 ].map((name) => `test/package/${name}.test.ts`);
 const globalSetup = 'test/package/package-once.ts';
 

@@ -28,7 +28,7 @@ const prove: Proof = {
   says: /Wrong after (\d+ histories).*\n +(.*)/,
 };
 const chaos: Proof = {
-  command: ['node', 'test/run.js', 'test/local/chaos.ts', '--messages', '800', '--seed', '1'],
+  command: ['node', 'test/run.js', 'test/local/chaos/chaos.ts', '--messages', '800', '--seed', '1'],
   says: /Not all is well/,
 };
 const tests = (...options: string[]): Proof => ({

@@ -12,7 +12,7 @@ import { mappingFor } from '../lib/sources/snapshots/package/mapping-file.ts';
 import { snapshotSettings } from '../lib/sources/snapshots/package/settings-file.ts';
 import { anchorsIn, documentOf, examplesIn, sectionOf, textOf, writtenPart } from './documents.ts';
 import { example } from './local/examples.ts';
-import { contracts } from './package/contract.ts';
+import { contracts } from './package/contract/contract.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const documents = globSync(['**/*.md', '.github/*.md'], {

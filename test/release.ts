@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { compareVersions } from '../lib/operate/stage/version.ts';
 import { optionsOf } from './options.ts';
-import { lastVersion, releases } from './package/releases.ts';
+import { lastVersion, releases } from './package/contract/releases.ts';
 import { proofs } from './proofs/list.ts';
 import { readResults, repeatOf, stateOf } from './proofs/results.ts';
 
@@ -15,7 +15,7 @@ const written = [
   'package-lock.json',
   'CHANGELOG.md',
   'events/contract',
-  'test/package/released',
+  'test/package/contract/released',
 ];
 const changelogFile = join(root, 'CHANGELOG.md');
 
@@ -40,7 +40,7 @@ export const command = async ([version = '', ...args]: string[]): Promise<void> 
   if (
     !succeeds(process.execPath, [
       ...vitest,
-      'test/package/released.test.ts',
+      'test/package/contract/released.test.ts',
       'test/lib/show/cli/runbook.test.ts',
       '-t',
       'last release',
@@ -64,7 +64,7 @@ export const command = async ([version = '', ...args]: string[]): Promise<void> 
     if (!done) throw new Error('It could not be committed and tagged.');
   } catch (error) {
     git('reset', '--hard', '--quiet');
-    git('clean', '--force', '-d', '--quiet', '--', 'test/package/released');
+    git('clean', '--force', '-d', '--quiet', '--', 'test/package/contract/released');
     return refuse([`${error instanceof Error ? error.message : error} Nothing was changed.`]);
   }
   console.log(`${version} is committed and tagged. Publish it: git push --follow-tags`);
@@ -89,7 +89,7 @@ const repositoryProblems = (version: string): string[] => {
       ? [`${version} is not newer than ${last}, the last release.`]
       : []),
     ...(compareVersions(version, lastVersion()) <= 0
-      ? [`${version} is frozen already, in test/package/released.`]
+      ? [`${version} is frozen already, in test/package/contract/released.`]
       : []),
   ];
 };

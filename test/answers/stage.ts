@@ -11,9 +11,9 @@ import type { Operation } from '../../lib/platform/client/operation.ts';
 import { platformOptionsOf } from '../../lib/platform/client/platform-options.ts';
 import { settingsFrom } from '../../lib/runtime/aws/settings.ts';
 import { keysOf } from '../lib/platform/local-client.ts';
+import { passingTime } from '../local/aws/passing-time.ts';
 import { type Controls, controlsOf, type PlatformRequest, type PlatformState } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';
-import { passingTime } from '../local/passing-time.ts';
 import { type Stack, settingsAsDeployed, startStack } from '../local/stack.ts';
 
 /** A message of an integration: its example, or another that makes other calls. */

@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
-import { startSecretsManager } from '../local/secrets-manager.ts';
+import { startSecretsManager } from '../local/aws/secrets-manager.ts';
 import { answerParent } from './processes.ts';
 
 /** What the functions talk to, in a process of its own, so that only the functions' CPU time is counted. */

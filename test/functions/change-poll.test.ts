@@ -10,7 +10,7 @@ import { createPlace } from '../../lib/sources/changes/position.ts';
 import { refusedKeyOf } from '../../lib/sources/changes/services.ts';
 import { type Moment, startDeadlyProxy } from '../lib/operate/messages/letters/deadly-proxy.ts';
 import { mapping, registration, startChanges } from '../lib/sources/changes/changes.ts';
-import { localClient } from '../local/aws.ts';
+import { localClient } from '../local/aws/aws.ts';
 import { filesIn } from '../local/bucket.ts';
 import { controlsOf } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';

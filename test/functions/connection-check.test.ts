@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/connection-check.ts';
 import { localOffice } from '../lib/show/cli/local-office.ts';
-import { logForTests } from '../local/log-for-tests.ts';
 import { settingsOf } from '../local/stack.ts';
+import { logForTests } from './log-for-tests.ts';
 
 const office = localOffice({ functions: false });
 const lines = logForTests();

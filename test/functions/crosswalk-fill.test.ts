@@ -7,11 +7,11 @@ import type { CrosswalkKind, CrosswalkSource } from '../../lib/delivery/crosswal
 import { bucketOf, type CrosswalkTable, createCrosswalkTable } from '../../lib/delivery/crosswalk/table.ts';
 import { createDynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
 import { crosswalkSettingsFrom } from '../../lib/runtime/aws/settings.ts';
-import { localClient } from '../local/aws.ts';
+import { localClient } from '../local/aws/aws.ts';
+import { addCrosswalkTable } from '../local/aws/tables.ts';
 import { eventOf } from '../local/examples.ts';
 import { answerOf, executionHere, jobServicesHere } from '../local/in-this-process.ts';
 import { durableOptionsOf } from '../local/stack.ts';
-import { addCrosswalkTable } from '../local/tables.ts';
 import { useOf } from '../peak-memory.ts';
 import { jobForTests } from './job-for-tests.ts';
 

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest';
+import { passingTime } from '../local/aws/passing-time.ts';
 import { filesIn } from '../local/bucket.ts';
 import { type Controls, controlsOf } from '../local/controls.ts';
-import { startLambda } from '../local/lambda.ts';
-import type { InvokeResult } from '../local/lambda-runtime-api.ts';
-import { logForTests } from '../local/log-for-tests.ts';
-import { passingTime } from '../local/passing-time.ts';
+import { startLambda } from '../local/lambda/lambda.ts';
+import type { InvokeResult } from '../local/lambda/runtime-api.ts';
 import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
+import { logForTests } from './log-for-tests.ts';
 
 /** A whole execution of a job. */
 export type Execute = (event: unknown) => Promise<InvokeResult>;

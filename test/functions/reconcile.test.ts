@@ -17,8 +17,8 @@ import { requestIn } from '../../lib/scheduled/reconcile/request.ts';
 import { compare, type Stage, send } from '../effect/stage.ts';
 import { filled } from '../lib/delivery/crosswalk/filled.ts';
 import { stateLine } from '../lib/sources/snapshots/state-line.ts';
-import { localClient } from '../local/aws.ts';
-import { addLedgerTable } from '../local/tables.ts';
+import { localClient } from '../local/aws/aws.ts';
+import { addLedgerTable } from '../local/aws/tables.ts';
 import { jobForTests } from './job-for-tests.ts';
 
 const course = 2001;

@@ -22,7 +22,7 @@ import {
   zipOf,
 } from '../lib/sources/snapshots/sis.ts';
 import { waitLimitMs } from '../limits.ts';
-import { localClient } from '../local/aws.ts';
+import { localClient } from '../local/aws/aws.ts';
 import { answerOf, executionHere, jobServicesHere } from '../local/in-this-process.ts';
 import { takeAll } from '../local/queues.ts';
 import { type Execute, jobForTests } from './job-for-tests.ts';

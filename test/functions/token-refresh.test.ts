@@ -3,11 +3,11 @@ import type { Context } from 'aws-lambda';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { createSecretVersions } from '../../lib/platform/auth/versions.ts';
 import { localOffice } from '../lib/show/cli/local-office.ts';
-import { localClient } from '../local/aws.ts';
+import { localClient } from '../local/aws/aws.ts';
 import { control } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';
-import { logForTests } from '../local/log-for-tests.ts';
 import { settingsOf } from '../local/stack.ts';
+import { logForTests } from './log-for-tests.ts';
 
 const office = localOffice({ functions: false });
 const lines = logForTests();

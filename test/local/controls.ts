@@ -89,7 +89,7 @@ export function controlsOf(description: StackDescription) {
       });
       if (!answer.ok) throw new Error(`POST /_local/calendar: ${answer.status} ${await answer.text()}`);
     },
-    /** Makes calls of an emulated service fail, as aws-faults.ts tells. */
+    /** Makes calls of an emulated service fail, as aws/faults.ts tells. */
     awsFault: async (service: AwsService, fault: object) => {
       const url = `${description[service]}/_local/faults`;
       const answer = await fetch(url, { method: 'POST', body: JSON.stringify(fault) });

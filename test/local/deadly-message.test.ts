@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { mapQueue } from './event-source-mapping.ts';
-import { type Lambda, startLambda } from './lambda.ts';
+import { mapQueue } from './lambda/event-source-mapping.ts';
+import { type Lambda, startLambda } from './lambda/lambda.ts';
 import { takeLetters, untilLeft } from './queues.ts';
 import { type Stack, settingsOf, startStack } from './stack.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SQSRecord } from 'aws-lambda';
-import { localRegion } from './aws.ts';
+import { localRegion } from './aws/aws.ts';
 
 const folder = join(import.meta.dirname, '../../events');
 

@@ -7,8 +7,8 @@ import type { Outcome } from '../../lib/message/failure.ts';
 import { integrationNamed } from '../../lib/operate/stage/integrations.ts';
 import { settingsFrom } from '../../lib/runtime/aws/settings.ts';
 import { createObserve, type MessageReport } from '../../lib/runtime/telemetry/observe.ts';
-import type { Lambda } from './lambda.ts';
-import type { InvokeResult } from './lambda-runtime-api.ts';
+import type { Lambda } from './lambda/lambda.ts';
+import type { InvokeResult } from './lambda/runtime-api.ts';
 import {
   durableOptionsOf,
   type Stack,

@@ -16,10 +16,10 @@ import { messageFor } from '../../lib/operate/messages/replay/send-and-delete.ts
 import { failureOf } from '../../lib/platform/client/failure-of.ts';
 import { createDynamoDb, type DynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
 import type { MessageReport } from '../../lib/runtime/telemetry/observe.ts';
-import { localClient } from './aws.ts';
+import { localClient } from './aws/aws.ts';
+import { passingTime } from './aws/passing-time.ts';
 import { controlsOf, type PlatformRequest } from './controls.ts';
 import { inThisProcess } from './in-this-process.ts';
-import { passingTime } from './passing-time.ts';
 import { type Stack, startStack } from './stack.ts';
 
 /** What became of one message. */

@@ -4,13 +4,13 @@ import { join, resolve } from 'node:path';
 import { CreateBucketCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { ownVersion } from '../../lib/operate/stage/version.ts';
-import { createQueue, localClient, localRegion, startQueuesAndFiles } from './aws.ts';
-import { type DurableExecutions, startDurableExecutions } from './durable-executions.ts';
-import { mapQueue } from './event-source-mapping.ts';
-import { type Lambda, startLambda } from './lambda.ts';
+import { createQueue, localClient, localRegion, startQueuesAndFiles } from './aws/aws.ts';
+import { startSecretsManager } from './aws/secrets-manager.ts';
+import { startTables } from './aws/tables.ts';
+import { type DurableExecutions, startDurableExecutions } from './lambda/durable-executions.ts';
+import { mapQueue } from './lambda/event-source-mapping.ts';
+import { type Lambda, startLambda } from './lambda/lambda.ts';
 import { startPlatform } from './platform/server.ts';
-import { startSecretsManager } from './secrets-manager.ts';
-import { startTables } from './tables.ts';
 
 /** Where everything is: what `npm run local` prints and writes down. */
 export type StackDescription = {

@@ -83,13 +83,13 @@ test('whoever follows the five steps adds an integration that passes', async () 
   await run('biome', 'check', ...blocks.map(({ path }) => path).filter((path) => !path.endsWith('.yml')));
   const files = [
     'test/house.test.ts',
-    'test/package/contract.test.ts',
+    'test/package/contract/contract.test.ts',
     'test/package/operations.test.ts',
     'test/functions/configuration-update.test.ts',
     'test/lib/show/cli/cli.test.ts',
-    'test/package/permissions.test.ts',
-    'test/package/roles.test.ts',
-    'test/package/template.test.ts',
+    'test/package/permissions/permissions.test.ts',
+    'test/package/permissions/roles.test.ts',
+    'test/package/template/template.test.ts',
   ];
   await run(
     'vitest',

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { lambdaBinding } from '../../bindings.config.ts';
 import { bundling, functionNames } from '../../esbuild.config.ts';
-import { linkBinding } from '../local/bundles.ts';
+import { linkBinding } from '../local/lambda/bundles.ts';
 import type { Template } from './cloudformation.ts';
 
 const root = resolve(import.meta.dirname, '../..');

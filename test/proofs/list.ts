@@ -56,7 +56,7 @@ export const proofs: readonly Proof[] = [
     name: 'chaos',
     claim:
       'While function processes at work are killed and parts of AWS fail, no effect on the local stack is lost, stale or doubled',
-    program: ['test/local/chaos.ts', '--messages', '2000'],
+    program: ['test/local/chaos/chaos.ts', '--messages', '2000'],
     seed: '--seed',
     minutes: 8,
     figures: /^(?:All is well|Not all is well).*$/gm,
@@ -217,10 +217,10 @@ export const proofs: readonly Proof[] = [
     name: 'costs',
     claim:
       'AWS bills at most $1.30 for a million grades or enrollments that are sent one by one, and $0.95 for those that are sent in tens',
-    program: ['test/package/cost.ts', '--check'],
+    program: ['test/package/costs/cost.ts', '--check'],
     minutes: 3,
     figures: /^A million of .*$/gm,
-    files: [...delivery, 'test/package/cost.ts', 'test/package/cost-measure.ts'],
+    files: [...delivery, 'test/package/costs/cost.ts', 'test/package/costs/measure.ts'],
   },
   {
     name: 'bench',

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
-import type { Json } from '../package/released.ts';
-import { joined, shapeOf } from '../package/shape.ts';
+import type { Json } from '../package/contract/released.ts';
+import { joined, shapeOf } from '../package/contract/shape.ts';
 import type { State } from './state.ts';
 
 /** The form of what a stage keeps: its tables by kind of item, and the files that its functions read again. */

@@ -6,7 +6,7 @@ import type { FailureKind } from '../../lib/message/failure.ts';
 import { type LetterKind, letterKinds } from '../../lib/message/letter-kinds.ts';
 import { ownVersion } from '../../lib/operate/stage/version.ts';
 import type { Effect } from '../local/controls.ts';
-import { brokenBy } from '../package/released.ts';
+import { brokenBy } from '../package/contract/released.ts';
 import { useIdsInARow } from './clock.ts';
 import { formatsOf } from './formats.ts';
 import { type Stage, startStage } from './stage.ts';

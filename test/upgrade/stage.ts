@@ -11,7 +11,7 @@ import {
   type SendMessageCommandInput,
 } from '@aws-sdk/client-sqs';
 import { controlsOf } from '../local/controls.ts';
-import { attemptsIn } from '../local/play.ts';
+import { attemptsIn } from '../local/scenarios/play.ts';
 import { startStack } from '../local/stack.ts';
 import { nodeOptions } from './clock.ts';
 import { putState, type State } from './state.ts';

@@ -4,11 +4,11 @@ import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import type { Version } from '../../lib/operate/stage/version.ts';
 import { type Attributes, createDynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
-import { localClient } from '../local/aws.ts';
+import { localClient } from '../local/aws/aws.ts';
 import { controlsOf, type PlatformState } from '../local/controls.ts';
-import type { Operation } from '../local/durable-execution.ts';
+import type { Operation } from '../local/lambda/durable-execution.ts';
 import { durableOptionsOf, type Stack } from '../local/stack.ts';
-import { lastVersion, releases } from '../package/releases.ts';
+import { lastVersion, releases } from '../package/contract/releases.ts';
 
 type Queue = NonNullable<ReturnType<Stack['queues']['getQueueByName']>>;
 type Message = Queue['messages'][number];

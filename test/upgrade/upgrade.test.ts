@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { ownVersion } from '../../lib/operate/stage/version.ts';
-import { brokenBy } from '../package/released.ts';
+import { brokenBy } from '../package/contract/released.ts';
 import { carryOn } from './carry.ts';
 import { formatsOf } from './formats.ts';
 import { makeState } from './make.ts';

@@ -7,7 +7,7 @@ import {
   SetQueueAttributesCommand,
 } from '@aws-sdk/client-sqs';
 import { beforeEach, expect, test } from 'vitest';
-import { queuesAndFilesForTests } from './aws-for-tests.ts';
+import { queuesAndFilesForTests } from './for-tests.ts';
 
 const { sqs, createQueue } = queuesAndFilesForTests();
 let queue: { url: string; arn: string };

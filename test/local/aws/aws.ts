@@ -1,8 +1,8 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { CreateQueueCommand, type QueueAttributeName, type SQSClient } from '@aws-sdk/client-sqs';
 import { buildApp } from 'fauxqs';
-import { traced } from '../../lib/runtime/aws/error.ts';
-import { type Fault, faultList, refusalOf, suffer } from './aws-faults.ts';
+import { traced } from '../../../lib/runtime/aws/error.ts';
+import { type Fault, faultList, refusalOf, suffer } from './faults.ts';
 import { withoutHttp } from './files-here.ts';
 import { tellDate } from './listening.ts';
 import { tellOfObjects } from './object-notices.ts';
@@ -24,7 +24,7 @@ type App = ReturnType<typeof buildApp>;
 
 /**
  * SQS and S3 by fauxqs, on a free port of 127.0.0.1. `POST` and `DELETE /_local/faults` on the same port make their calls
- * fail, as aws-faults.ts tells: by action (SendMessage, GetObject, ...) and by the name of the queue or `bucket/key`.
+ * fail, as faults.ts tells: by action (SendMessage, GetObject, ...) and by the name of the queue or `bucket/key`.
  * `POST /_local/calendar` with `{ "now": "2026-11-01T02:00:00Z" }` has files that are put from then on be of that time.
  */
 export async function startQueuesAndFiles() {

@@ -1,11 +1,11 @@
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { type QueueAttributeName, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { createDynamoDb, type DynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
+import { createDynamoDb, type DynamoDb } from '../../../lib/runtime/aws/dynamodb.ts';
 import { createQueue, localClient, startQueuesAndFiles } from './aws.ts';
 import { startTables } from './tables.ts';
 
-/** A server for a test file, or for a part of one. A fault, as aws-faults.ts tells, lasts no longer than its test. */
+/** A server for a test file, or for a part of one. A fault, as faults.ts tells, lasts no longer than its test. */
 function serverForTests<Server extends { url: string; close(): Promise<void> }>(
   start: () => Promise<Server>,
 ) {

@@ -5,7 +5,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { queuesAndFilesForTests } from './aws-for-tests.ts';
+import { queuesAndFilesForTests } from './for-tests.ts';
 import type { ObjectNotice } from './object-notices.ts';
 
 const { server, s3, createBucket } = queuesAndFilesForTests();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { attribute, unlessRefused } from '../../lib/runtime/aws/dynamodb.ts';
-import { tablesForTests } from './aws-for-tests.ts';
+import { attribute, unlessRefused } from '../../../lib/runtime/aws/dynamodb.ts';
+import { tablesForTests } from './for-tests.ts';
 
 const dynamodb = tablesForTests('items').client();
 

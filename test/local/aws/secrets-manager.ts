@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { faultList, refusalOf, suffer } from './aws-faults.ts';
+import { faultList, refusalOf, suffer } from './faults.ts';
 import { listening, tellDate } from './listening.ts';
 
 type Version = { id: string; value: string; createdDate: number; stages: Set<string> };
@@ -31,7 +31,7 @@ type Input = {
 
 /**
  * AWS Secrets Manager's JSON protocol on a free port of 127.0.0.1, begun with these secrets, each a text, or an object kept as JSON.
- * Under /_local/: `POST /_local/faults` (see aws-faults.ts), `DELETE /_local/faults`, and `GET /_local/requests`, an array
+ * Under /_local/: `POST /_local/faults` (see faults.ts), `DELETE /_local/faults`, and `GET /_local/requests`, an array
  * of `{action, secret}` that never holds a value.
  */
 export async function startSecretsManager(initial: Record<string, object | string> = {}) {

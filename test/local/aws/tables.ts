@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import dynalite from 'dynalite';
 import { request } from 'undici';
 import { localRegion } from './aws.ts';
-import { faultList, refusalOf, suffer } from './aws-faults.ts';
+import { faultList, refusalOf, suffer } from './faults.ts';
 import { listening, tellDate } from './listening.ts';
 import { rememberExpressions } from './parsed-expressions.ts';
 import { tableKeys } from './table-keys.ts';
@@ -20,7 +20,7 @@ export const bytesOf = (item: Record<string, { S?: string | undefined; N?: strin
 
 /**
  * DynamoDB by dynalite on a free port of 127.0.0.1, with the ledger's table and, if they are named, the desk's and the crosswalk's. `POST` and `DELETE /_local/faults` on the same
- * port make its calls fail, as aws-faults.ts tells, by action.
+ * port make its calls fail, as faults.ts tells, by action.
  */
 export async function startTables(
   table: string,

@@ -2,9 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
-import type { DeadLetter } from '../../lib/delivery/letters/dead-letter.ts';
-import { type Random, randomFrom } from '../fuzz/random.ts';
-import { numbersOf } from '../options.ts';
+import type { DeadLetter } from '../../../lib/delivery/letters/dead-letter.ts';
+import { type Random, randomFrom } from '../../fuzz/random.ts';
+import { numbersOf } from '../../options.ts';
+import { type Controls, controlsOf } from '../controls.ts';
+import { replay, send, takeLetters, untilLeft } from '../queues.ts';
+import { attemptsIn } from '../scenarios/play.ts';
+import { secretOf } from '../scenarios/scenarios.ts';
+import { keyOf, type Stack, startStack } from '../stack.ts';
 import {
   chaosSeed,
   handedIn,
@@ -19,12 +24,7 @@ import {
   submitters,
   type Verdict,
   versions,
-} from './chaos-messages.ts';
-import { type Controls, controlsOf } from './controls.ts';
-import { attemptsIn } from './play.ts';
-import { replay, send, takeLetters, untilLeft } from './queues.ts';
-import { secretOf } from './scenarios.ts';
-import { keyOf, type Stack, startStack } from './stack.ts';
+} from './messages.ts';
 
 type ChaosOptions = {
   seed: number;
@@ -94,7 +94,7 @@ export async function wreak({
   const end = () => void stack.close();
   signal?.addEventListener('abort', end);
   try {
-    const picture = await readFile(join(import.meta.dirname, 'files/portrait.png'));
+    const picture = await readFile(join(import.meta.dirname, '../files/portrait.png'));
     const messages = plan(count, random, stack.description.bucket);
     await prepare(stack, controls, { count, picture });
     for (const { kind } of messages) add('messages', kind);

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
-import type { Random } from '../fuzz/random.ts';
-import type { PlatformState } from './controls.ts';
+import type { Random } from '../../fuzz/random.ts';
+import type { PlatformState } from '../controls.ts';
 
 export const kinds = [
   'grade-push',

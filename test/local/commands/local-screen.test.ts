@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
+import type { StackDescription } from '../stack.ts';
 import { createLocalScreen } from './local-screen.ts';
-import type { StackDescription } from './stack.ts';
 
 const url = 'http://127.0.0.1:40001';
 const stack = {

@@ -1,7 +1,7 @@
-import { plain } from '../../lib/runtime/privacy/printable.ts';
-import { type Attempt, attemptsIn } from './play.ts';
+import { plain } from '../../../lib/runtime/privacy/printable.ts';
+import { type Attempt, attemptsIn } from '../scenarios/play.ts';
+import type { StackDescription } from '../stack.ts';
 import { createScreen } from './screen.ts';
-import type { StackDescription } from './stack.ts';
 
 /** An event's id, as most producers make them. */
 const idLength = 36;

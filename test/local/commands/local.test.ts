@@ -9,15 +9,15 @@ import { promisify, stripVTControlCharacters } from 'node:util';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { letterOf } from '../../lib/delivery/letters/dead-letter.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
-import { controlsOf } from './controls.ts';
+import { letterOf } from '../../../lib/delivery/letters/dead-letter.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { controlsOf } from '../controls.ts';
+import { event } from '../scenarios/scenarios.ts';
+import type { StackDescription } from '../stack.ts';
 import { program, report } from './play-program.ts';
-import { event } from './scenarios.ts';
 import { createScreen } from './screen.ts';
-import type { StackDescription } from './stack.ts';
 
-const root = resolve(import.meta.dirname, '../..');
+const root = resolve(import.meta.dirname, '../../..');
 const { scripts }: { scripts: Record<string, string> } = JSON.parse(
   await readFile(join(root, 'package.json'), 'utf8'),
 );
@@ -77,7 +77,7 @@ function run(command: string, ...parameters: string[]) {
 }
 
 const local = (...options: string[]) =>
-  run(process.execPath, 'test/run.js', 'test/local/local.ts', ...options);
+  run(process.execPath, 'test/run.js', 'test/local/commands/local.ts', ...options);
 const stackFile = () => join(project, '.local/stack.json');
 
 /** What /proc tells of the living processes, where there is one. */
@@ -164,7 +164,7 @@ describe('npm run local', () => {
     'is a screen on a terminal: addresses, what to type, what becomes of messages, and Ctrl-C ends it',
     isLong,
     async () => {
-      const line = `stty cols 100; exec ${process.execPath} test/run.js test/local/local.ts`;
+      const line = `stty cols 100; exec ${process.execPath} test/run.js test/local/commands/local.ts`;
       const terminal = spawn('script', ['-qec', line, '/dev/null'], { cwd: project, detached: true });
       started.push(terminal);
       let shown = '';
@@ -260,7 +260,8 @@ describe('npm run local', () => {
 });
 
 describe('npm start', () => {
-  const start = (...words: string[]) => run(process.execPath, 'test/run.js', 'test/local/start.ts', ...words);
+  const start = (...words: string[]) =>
+    run(process.execPath, 'test/run.js', 'test/local/commands/start.ts', ...words);
   const last = (text: string) => text.trimEnd().split('\n').at(-1);
 
   test('ends with status 0 where each message ended as expected, in plain lines without a terminal', async () => {

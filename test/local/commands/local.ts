@@ -1,11 +1,11 @@
 import { constants, createWriteStream } from 'node:fs';
 import { access, link, mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { optionsOf } from '../options.ts';
+import { optionsOf } from '../../options.ts';
+import { startStack } from '../stack.ts';
 import { createLocalScreen } from './local-screen.ts';
-import { startStack } from './stack.ts';
 
-const folder = join(import.meta.dirname, '../../.local');
+const folder = join(import.meta.dirname, '../../../.local');
 const file = join(folder, 'stack.json');
 /** For `sis-relay trace --log --local`. */
 const functionLog = join(folder, 'functions.log');

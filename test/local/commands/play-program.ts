@@ -1,8 +1,8 @@
-import type { DeadLetter } from '../../lib/delivery/letters/dead-letter.ts';
-import { startChanges } from '../lib/sources/changes/changes.ts';
-import { bundleFunctions } from './bundles.ts';
-import { controlsOf } from './controls.ts';
-import { collectLetters, createFollower, play, playInvocation } from './play.ts';
+import type { DeadLetter } from '../../../lib/delivery/letters/dead-letter.ts';
+import { startChanges } from '../../lib/sources/changes/changes.ts';
+import { controlsOf } from '../controls.ts';
+import { bundleFunctions } from '../lambda/bundles.ts';
+import { collectLetters, createFollower, play, playInvocation } from '../scenarios/play.ts';
 import {
   acts,
   type Invocation,
@@ -10,10 +10,10 @@ import {
   type Scenario,
   scenarioSeed,
   scenarioStack,
-} from './scenarios.ts';
+} from '../scenarios/scenarios.ts';
+import { expectedWarning, sisChanges, sisSteps } from '../scenarios/sis-scenarios.ts';
+import { type StackOptions, startStack } from '../stack.ts';
 import { createScreen } from './screen.ts';
-import { expectedWarning, sisChanges, sisSteps } from './sis-scenarios.ts';
-import { type StackOptions, startStack } from './stack.ts';
 
 type Step = Scenario | Invocation;
 

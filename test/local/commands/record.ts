@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { writePart } from '../documents.ts';
-import { optionsOf } from '../options.ts';
+import { writePart } from '../../documents.ts';
+import { optionsOf } from '../../options.ts';
 
 /** A line of a terminal, with its colours as escape sequences, and when it was printed. */
 type Line = { atMs: number; text: string };

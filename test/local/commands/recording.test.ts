@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { writtenPart } from '../documents.ts';
+import { writtenPart } from '../../documents.ts';
 import { program } from './play-program.ts';
 import { sentenceOf } from './record.ts';
 

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import type { DeadLetter } from '../../lib/delivery/letters/dead-letter.ts';
+import type { DeadLetter } from '../../../lib/delivery/letters/dead-letter.ts';
 import { createScreen } from './screen.ts';
 
 const path = '/svc/api/le/1.82/2001/dropbox/folders/7001/submissions/mysubmissions/';

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
-import type { DeadLetter } from '../../lib/delivery/letters/dead-letter.ts';
-import type { Attempt } from './play.ts';
+import type { DeadLetter } from '../../../lib/delivery/letters/dead-letter.ts';
+import type { Attempt } from '../scenarios/play.ts';
 
 type Colour = Parameters<typeof styleText>[0];
 

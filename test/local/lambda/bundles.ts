@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
-import { bundling, functionNames } from '../../esbuild.config.ts';
+import { bundling, functionNames } from '../../../esbuild.config.ts';
 
 /**
  * All functions as they are deployed, but not minified and with what they share in common chunks: made in half a second, they are
@@ -22,7 +22,7 @@ export async function bundleFunctions(): Promise<{ taskRoot: string; remove(): P
 export async function linkBinding(taskRoot: string): Promise<void> {
   const name = `@duckdb/node-bindings-${process.platform}-${process.arch}`;
   await mkdir(join(taskRoot, 'node_modules/@duckdb'), { recursive: true });
-  const installed = resolve(import.meta.dirname, '../../node_modules', name);
+  const installed = resolve(import.meta.dirname, '../../../node_modules', name);
   await symlink(installed, join(taskRoot, 'node_modules', name), 'junction').catch((error) => {
     if (error.code !== 'EEXIST') throw error;
   });

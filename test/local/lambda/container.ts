@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { DurableOptions } from './durable-executions.ts';
-import { type FunctionProcess, memoryMbOf, startProcess, type Watchdog } from './lambda-process.ts';
-import { type InvokeResult, type RuntimeError, startRuntimeApi } from './lambda-runtime-api.ts';
+import { type FunctionProcess, memoryMbOf, startProcess, type Watchdog } from './process.ts';
+import { type InvokeResult, type RuntimeError, startRuntimeApi } from './runtime-api.ts';
 
 export type FunctionConfiguration = {
   /** `functions/grade-push.handler`: a file under the task root, without its extension, and what it exports. */
@@ -46,7 +46,7 @@ export function startContainer({ name, configuration, watchdog, onLog }: Contain
   const {
     env,
     timeoutMs,
-    taskRoot = resolve(import.meta.dirname, '../..'),
+    taskRoot = resolve(import.meta.dirname, '../../..'),
     awsRuntime = false,
   } = configuration;
   const arn = `arn:aws:lambda:${regionOf(env)}:000000000000:function:${name}`;

@@ -13,11 +13,11 @@ import {
 } from '@aws-sdk/client-lambda';
 import type { Context } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { localClient } from './aws.ts';
+import { localClient } from '../aws/aws.ts';
+import { passingTime } from '../aws/passing-time.ts';
 import type { Operation, Update } from './durable-execution.ts';
 import { type DurableExecutions, startDurableExecutions } from './durable-executions.ts';
-import type { InvokeResult } from './lambda-runtime-api.ts';
-import { passingTime } from './passing-time.ts';
+import type { InvokeResult } from './runtime-api.ts';
 
 const functionArn = 'arn:aws:lambda:us-east-1:000000000000:function:long';
 const durable = { functionArn, executionTimeoutMs: 60_000 };

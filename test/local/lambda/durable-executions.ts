@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DurableExecutionClient } from '@aws/durable-execution-sdk-js';
+import { listening, tellDate } from '../aws/listening.ts';
 import {
   type CallbackAnswer,
   type DurableExecution,
@@ -12,8 +13,7 @@ import {
   type Update,
 } from './durable-execution.ts';
 import { createEventSourceMappings } from './event-source-mappings.ts';
-import type { InvokeResult } from './lambda-runtime-api.ts';
-import { listening, tellDate } from './listening.ts';
+import type { InvokeResult } from './runtime-api.ts';
 
 export type DurableOptions = {
   /** As an event source or a person would name it: without a version. */

@@ -1,6 +1,6 @@
 import { GetQueueAttributesCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import { afterEach, expect, test } from 'vitest';
-import { queuesAndFilesForTests } from './aws-for-tests.ts';
+import { queuesAndFilesForTests } from '../aws/for-tests.ts';
 import { mapQueue } from './event-source-mapping.ts';
 
 const { sqs, createQueue } = queuesAndFilesForTests();

@@ -1,10 +1,10 @@
+import { type Container, type FunctionConfiguration, startContainer } from './container.ts';
 import type { DurableExecutions, DurableOptions } from './durable-executions.ts';
-import { type Container, type FunctionConfiguration, startContainer } from './lambda-container.ts';
-import { startWatchdog } from './lambda-process.ts';
-import type { InvokeResult } from './lambda-runtime-api.ts';
+import { startWatchdog } from './process.ts';
+import type { InvokeResult } from './runtime-api.ts';
 
-export type { FunctionConfiguration } from './lambda-container.ts';
-export type { InvokeResult } from './lambda-runtime-api.ts';
+export type { FunctionConfiguration } from './container.ts';
+export type { InvokeResult } from './runtime-api.ts';
 
 type LambdaOptions = {
   functions: Record<string, FunctionConfiguration>;

@@ -3,12 +3,12 @@ import { hash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, expect, test } from 'vitest';
-import { useOf } from '../peak-memory.ts';
-import { filesIn } from './bucket.ts';
-import { controlsOf } from './controls.ts';
+import { useOf } from '../../peak-memory.ts';
+import { filesIn } from '../bucket.ts';
+import { controlsOf } from '../controls.ts';
+import { type Stack, startStack } from '../stack.ts';
 import { createFollower } from './play.ts';
 import { event } from './scenarios.ts';
-import { type Stack, startStack } from './stack.ts';
 
 let stack: Stack;
 afterEach(() => stack.close());

@@ -1,6 +1,7 @@
 // @module-tag long
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { controlsOf } from './controls.ts';
+import { controlsOf } from '../controls.ts';
+import { keyOf, startStack } from '../stack.ts';
 import { collectLetters, createFollower, play } from './play.ts';
 import {
   event,
@@ -11,7 +12,6 @@ import {
   secretOf,
   submissionOf,
 } from './scenarios.ts';
-import { keyOf, startStack } from './stack.ts';
 
 /** Without a ledger nobody knows what an attempt without an outcome has done. */
 const withoutLedger: Scenario[] = [

@@ -5,11 +5,11 @@ import {
   ReceiveMessageCommand,
   SendMessageCommand,
 } from '@aws-sdk/client-sqs';
-import { type DeadLetter, letterOf } from '../../lib/delivery/letters/dead-letter.ts';
-import { waitLimitMs } from '../limits.ts';
-import { type Controls, controlsOf } from './controls.ts';
+import { type DeadLetter, letterOf } from '../../../lib/delivery/letters/dead-letter.ts';
+import { waitLimitMs } from '../../limits.ts';
+import { type Controls, controlsOf } from '../controls.ts';
+import type { Stack } from '../stack.ts';
 import type { Invocation, Scenario } from './scenarios.ts';
-import type { Stack } from './stack.ts';
 
 /** What a log line tells of one attempt of a message. */
 export type Attempt = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Controls } from './controls.ts';
-import { eventOf, example } from './examples.ts';
-import { integrationNames, keyOf, type Stack, type StackDescription, type StackOptions } from './stack.ts';
+import type { Controls } from '../controls.ts';
+import { eventOf, example } from '../examples.ts';
+import { integrationNames, keyOf, type Stack, type StackDescription, type StackOptions } from '../stack.ts';
 
 type Intervention = (controls: Controls, description: StackDescription, stack: Stack) => Promise<unknown>;
 export type Row = Record<string, unknown>;

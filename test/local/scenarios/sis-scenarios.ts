@@ -3,14 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { inTopic, noticeOf } from '../envelopes.ts';
-import { typed } from '../lib/show/cli/typed.ts';
-import { registration } from '../lib/sources/changes/changes.ts';
-import { enrollment, entriesOfSis, result, type Sis, smallSis, zipOf } from '../lib/sources/snapshots/sis.ts';
-import { localClient } from './aws.ts';
-import { eventOf } from './examples.ts';
+import { inTopic, noticeOf } from '../../envelopes.ts';
+import { typed } from '../../lib/show/cli/typed.ts';
+import { registration } from '../../lib/sources/changes/changes.ts';
+import {
+  enrollment,
+  entriesOfSis,
+  result,
+  type Sis,
+  smallSis,
+  zipOf,
+} from '../../lib/sources/snapshots/sis.ts';
+import { localClient } from '../aws/aws.ts';
+import { eventOf } from '../examples.ts';
+import type { Stack, StackDescription } from '../stack.ts';
 import { event, held, type Invocation, type Row, type Scenario } from './scenarios.ts';
-import type { Stack, StackDescription } from './stack.ts';
 
 // The SIS' own words: its ids, its envelopes, its exports. Courses and people are not those of scenarios.ts.
 const courses = { 'MATH-101': 2601, 'CHEM-201': 2603, 'ART-1': 2604 };

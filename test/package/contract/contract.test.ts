@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
-import { draftOf } from '../../lib/message/message.ts';
-import { sisFields } from '../../lib/message/sis-ids.ts';
+import { draftOf } from '../../../lib/message/message.ts';
+import { sisFields } from '../../../lib/message/sis-ids.ts';
 import { contractFiles, contractFolder, contracts } from './contract.ts';
 
 const all = await contracts();

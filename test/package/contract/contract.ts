@@ -1,14 +1,14 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
-import type { Integration } from '../../lib/delivery/handle/integration.ts';
-import { messageSchema, messageType, priorityAttribute } from '../../lib/message/message.ts';
-import { withBothForms } from '../../lib/message/sis-ids.ts';
-import { functionModules } from '../../lib/operate/stage/function-modules.ts';
+import type { Integration } from '../../../lib/delivery/handle/integration.ts';
+import { messageSchema, messageType, priorityAttribute } from '../../../lib/message/message.ts';
+import { withBothForms } from '../../../lib/message/sis-ids.ts';
+import { functionModules } from '../../../lib/operate/stage/function-modules.ts';
 
 type Json = { [name: string]: unknown };
 
-const root = resolve(import.meta.dirname, '../..');
+const root = resolve(import.meta.dirname, '../../..');
 export const contractFolder = join(root, 'events/contract');
 
 /** Every kind of message, with the schema of its data and an example. */

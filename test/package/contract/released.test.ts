@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { packagedProject } from './packages.ts';
+import { packagedProject } from '../packages.ts';
 import {
   type Difference,
   declared,

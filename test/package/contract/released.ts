@@ -2,13 +2,17 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import * as z from 'zod';
-import { failureSchema, historyAttribute, letterAttributes } from '../../lib/delivery/letters/dead-letter.ts';
-import { letterKinds } from '../../lib/message/letter-kinds.ts';
-import { priorityAttribute } from '../../lib/message/message.ts';
-import { metricDefinitions } from '../../lib/runtime/telemetry/metrics.ts';
-import { exitCodes, programOf } from '../../lib/show/cli/cli.ts';
-import { quietTerminal } from '../lib/show/cli/typed.ts';
-import { deploy, type Properties, type Template } from './cloudformation.ts';
+import {
+  failureSchema,
+  historyAttribute,
+  letterAttributes,
+} from '../../../lib/delivery/letters/dead-letter.ts';
+import { letterKinds } from '../../../lib/message/letter-kinds.ts';
+import { priorityAttribute } from '../../../lib/message/message.ts';
+import { metricDefinitions } from '../../../lib/runtime/telemetry/metrics.ts';
+import { exitCodes, programOf } from '../../../lib/show/cli/cli.ts';
+import { quietTerminal } from '../../lib/show/cli/typed.ts';
+import { deploy, type Properties, type Template } from '../cloudformation.ts';
 import { contracts } from './contract.ts';
 import { releases as folder, lastVersion } from './releases.ts';
 
@@ -40,7 +44,7 @@ const harms = {
   formats: 'The last release reads it after a step back, and has written it. Go on writing and reading it',
 };
 
-const root = resolve(import.meta.dirname, '../..');
+const root = resolve(import.meta.dirname, '../../..');
 
 /** What others depend on in the working tree. */
 export async function releasedFrom(template: Template): Promise<Released> {
@@ -260,7 +264,7 @@ const listDifferences = (before: Json[], now: Json[], path: readonly string[]): 
 /** Names what breaks, whom, and the remedy. */
 export const sentenceFor = ({ place, change }: Difference): string => {
   const [section = ''] = place.split(' › ');
-  return `${place} ${change}. ${harms[section as keyof typeof harms]}. If it must be: raise the major version, and write in test/package/released/breaking.json what an upgrade must do.`;
+  return `${place} ${change}. ${harms[section as keyof typeof harms]}. If it must be: raise the major version, and write in test/package/contract/released/breaking.json what an upgrade must do.`;
 };
 
 /** Whether a version may add what others depend on. */

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { compareVersions } from '../../lib/operate/stage/version.ts';
+import { compareVersions } from '../../../lib/operate/stage/version.ts';
 
 /** A folder for each version, with what it promises. */
 export const releases = join(import.meta.dirname, 'released');

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { writtenPart } from '../documents.ts';
-import { deploy } from './cloudformation.ts';
+import { writtenPart } from '../../documents.ts';
+import { deploy } from '../cloudformation.ts';
+import { packagedProject } from '../packages.ts';
 import { billedMs, costOf, costsTable, headlines, promised, readMeasurement } from './cost.ts';
-import { packagedProject } from './packages.ts';
 
 const measured = {
   ...{ function: 'grade-push', batchSize: 50, messageBytes: 322, memoryMb: 1024, peakMb: 200 },

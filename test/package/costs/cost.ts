@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tableOf, writePart } from '../documents.ts';
-import { optionsOf } from '../options.ts';
+import { tableOf, writePart } from '../../documents.ts';
+import { optionsOf } from '../../options.ts';
 
 /**
  * List prices of us-east-1 in US dollars, without free tiers and taxes, as they were published in November 2026: all that
@@ -129,8 +129,8 @@ export const headlines = ['`grade-push`, both comments given', '`enrollment-crea
 
 const measureAnew = async (): Promise<Measurement> => {
   const [{ measure, latencyMs }, { packageProject }] = await Promise.all([
-    import('./cost-measure.ts'),
-    import('./packaged.ts'),
+    import('./measure.ts'),
+    import('../packaged.ts'),
   ]);
   const project = await mkdtemp(join(tmpdir(), 'sis-relay-costs-'));
   try {

@@ -3,17 +3,17 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { parseMessage } from '../../lib/message/message.ts';
-import { integrationNamed } from '../../lib/operate/stage/integrations.ts';
-import { localClient } from '../local/aws.ts';
-import { controlsOf } from '../local/controls.ts';
-import { recordOf } from '../local/examples.ts';
-import { keyOf } from '../local/stack.ts';
-import { bytesOf } from '../local/tables.ts';
-import { useOf } from '../peak-memory.ts';
+import { parseMessage } from '../../../lib/message/message.ts';
+import { integrationNamed } from '../../../lib/operate/stage/integrations.ts';
+import { localClient } from '../../local/aws/aws.ts';
+import { bytesOf } from '../../local/aws/tables.ts';
+import { controlsOf } from '../../local/controls.ts';
+import { recordOf } from '../../local/examples.ts';
+import { keyOf } from '../../local/stack.ts';
+import { useOf } from '../../peak-memory.ts';
+import { type Deployed, deployLocally } from '../deployed/deployed.ts';
+import type { Packaged } from '../packaged.ts';
 import type { MeasuredFunction } from './cost.ts';
-import { type Deployed, deployLocally } from './deployed.ts';
-import type { Packaged } from './packaged.ts';
 
 export const latencyMs = 200;
 const batches = 25;
@@ -21,7 +21,7 @@ const warmUps = 5;
 /** About as many users. */
 const mostMessages = (50 + 50 + 10 + 1) * (batches + warmUps);
 const course = 2001;
-const picture = readFileSync(join(resolve(import.meta.dirname, '../local/files'), 'portrait.png'));
+const picture = readFileSync(join(resolve(import.meta.dirname, '../../local/files'), 'portrait.png'));
 
 type Kind = {
   title: string;

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { listening } from '../local/listening.ts';
-import type { StackDescription } from '../local/stack.ts';
-import type { AwsCall } from './policies.ts';
+import { listening } from '../../local/aws/listening.ts';
+import type { StackDescription } from '../../local/stack.ts';
+import type { AwsCall } from '../policies.ts';
 
 type Options = {
   /** What is not allowed is refused, as IAM does. */

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bundle, functionNames } from '../../esbuild.config.ts';
-import { linkBinding } from '../local/bundles.ts';
-import { controlsOf } from '../local/controls.ts';
-import { eventOf, example } from '../local/examples.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { bundle, functionNames } from '../../../esbuild.config.ts';
+import { controlsOf } from '../../local/controls.ts';
+import { eventOf, example } from '../../local/examples.ts';
+import { linkBinding } from '../../local/lambda/bundles.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { packagedProject } from '../packages.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
-import { packagedProject } from './packages.ts';
 
 /** Functions of the project, each bundled as it is deployed, under AWS' own runtime client. */
 function underAwsRuntime(names: string[]): () => Deployed {

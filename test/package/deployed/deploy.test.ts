@@ -2,15 +2,15 @@
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lambdaBinding } from '../../bindings.config.ts';
-import { functionNames } from '../../esbuild.config.ts';
-import { ownVersion } from '../../lib/operate/stage/version.ts';
-import { sectionOf } from '../documents.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
-import type { Template } from './cloudformation.ts';
+import { lambdaBinding } from '../../../bindings.config.ts';
+import { functionNames } from '../../../esbuild.config.ts';
+import { ownVersion } from '../../../lib/operate/stage/version.ts';
+import { sectionOf } from '../../documents.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import type { Template } from '../cloudformation.ts';
+import { copyProject, ofProd, packageProject, serverless } from '../packaged.ts';
+import { packagedProject } from '../packages.ts';
 import { startEmptyAccount } from './empty-account.ts';
-import { copyProject, ofProd, packageProject, serverless } from './packaged.ts';
-import { packagedProject } from './packages.ts';
 import { unzip } from './zip.ts';
 
 /** Those that compare by the set engine. */

@@ -2,15 +2,15 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { waitLimitMs } from '../limits.ts';
-import { linkBinding } from '../local/bundles.ts';
-import { mapQueue } from '../local/event-source-mapping.ts';
-import { type FunctionConfiguration, type InvokeResult, startLambda } from '../local/lambda.ts';
-import { createFollower } from '../local/play.ts';
-import { type StackDescription, settingsOf, startStack } from '../local/stack.ts';
+import { waitLimitMs } from '../../limits.ts';
+import { linkBinding } from '../../local/lambda/bundles.ts';
+import { mapQueue } from '../../local/lambda/event-source-mapping.ts';
+import { type FunctionConfiguration, type InvokeResult, startLambda } from '../../local/lambda/lambda.ts';
+import { createFollower } from '../../local/scenarios/play.ts';
+import { type StackDescription, settingsOf, startStack } from '../../local/stack.ts';
+import { deploy } from '../cloudformation.ts';
+import type { Packaged } from '../packaged.ts';
 import { type Recorder, recordAwsCalls } from './aws-recorder.ts';
-import { deploy } from './cloudformation.ts';
-import type { Packaged } from './packaged.ts';
 import { unzip } from './zip.ts';
 
 type Options = {

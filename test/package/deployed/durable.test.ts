@@ -2,14 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ExportAnswer } from '../../lib/scheduled/course-export/export.ts';
-import { filesIn } from '../local/bucket.ts';
-import { controlsOf } from '../local/controls.ts';
-import type { Update } from '../local/durable-execution.ts';
-import { durableOptionsOf, type Stack, startStack } from '../local/stack.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import type { ExportAnswer } from '../../../lib/scheduled/course-export/export.ts';
+import { filesIn } from '../../local/bucket.ts';
+import { controlsOf } from '../../local/controls.ts';
+import type { Update } from '../../local/lambda/durable-execution.ts';
+import { durableOptionsOf, type Stack, startStack } from '../../local/stack.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { packagedProject } from '../packages.ts';
 import { unpack } from './deployed.ts';
-import { packagedProject } from './packages.ts';
 
 const name = 'course-export';
 let stack: Stack;
@@ -19,7 +19,7 @@ let event: object;
 beforeAll(async () => {
   await unpack(await packagedProject(), name, taskRoot);
   stack = await startStack({ functions: [], taskRoot, durable: { pageSize: 3 } });
-  event = JSON.parse(await readFile(resolve(import.meta.dirname, `../../events/${name}.json`), 'utf8'));
+  event = JSON.parse(await readFile(resolve(import.meta.dirname, `../../../events/${name}.json`), 'utf8'));
 });
 afterAll(() => stack?.close());
 

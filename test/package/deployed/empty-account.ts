@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import { localClient, localRegion, startQueuesAndFiles } from '../local/aws.ts';
-import { filesIn } from '../local/bucket.ts';
-import { listening } from '../local/listening.ts';
-import type { Template } from './cloudformation.ts';
+import { localClient, localRegion, startQueuesAndFiles } from '../../local/aws/aws.ts';
+import { listening } from '../../local/aws/listening.ts';
+import { filesIn } from '../../local/bucket.ts';
+import type { Template } from '../cloudformation.ts';
 
 const bucket = 'deployment-bucket';
 

@@ -2,10 +2,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { controlsOf } from '../local/controls.ts';
-import { example } from '../local/examples.ts';
+import { controlsOf } from '../../local/controls.ts';
+import { example } from '../../local/examples.ts';
+import { packagedProject } from '../packages.ts';
 import { type Deployed, deployLocally } from './deployed.ts';
-import { packagedProject } from './packages.ts';
 
 let deployed: Deployed;
 

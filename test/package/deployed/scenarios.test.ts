@@ -2,16 +2,22 @@
 import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { DeadLetter } from '../../lib/delivery/letters/dead-letter.ts';
-import { waitLimitMs } from '../limits.ts';
-import { controlsOf } from '../local/controls.ts';
-import { collectLetters, createFollower, play } from '../local/play.ts';
-import { messagesLeft } from '../local/queues.ts';
-import { acts, outages, type Scenario, scenarioSeed, scenarioStack } from '../local/scenarios.ts';
-import { type Stack, startStack } from '../local/stack.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import type { DeadLetter } from '../../../lib/delivery/letters/dead-letter.ts';
+import { waitLimitMs } from '../../limits.ts';
+import { controlsOf } from '../../local/controls.ts';
+import { messagesLeft } from '../../local/queues.ts';
+import { collectLetters, createFollower, play } from '../../local/scenarios/play.ts';
+import {
+  acts,
+  outages,
+  type Scenario,
+  scenarioSeed,
+  scenarioStack,
+} from '../../local/scenarios/scenarios.ts';
+import { type Stack, startStack } from '../../local/stack.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { packagedProject } from '../packages.ts';
 import { unpack } from './deployed.ts';
-import { packagedProject } from './packages.ts';
 
 const [examples = [], misfortunes = [], ...upheavals] = await acts();
 // What befalls AWS itself happens alone, and the last acts change the clock and a key for everybody.
@@ -23,7 +29,7 @@ const taskRoot = temporaryFolder();
 
 beforeAll(async () => {
   const packaged = await packagedProject();
-  for (const file of await readdir(resolve(import.meta.dirname, '../../functions')))
+  for (const file of await readdir(resolve(import.meta.dirname, '../../../functions')))
     await unpack(packaged, file.replace('.ts', ''), taskRoot);
   const follower = createFollower();
   stack = await startStack({ ...scenarioStack, taskRoot, onLog: follower.onLog });

@@ -1,5 +1,5 @@
-import { policyIds, roleOf, roles } from '../../lib/operate/stage/roles.ts';
-import { writePart } from '../documents.ts';
+import { policyIds, roleOf, roles } from '../../../lib/operate/stage/roles.ts';
+import { writePart } from '../../documents.ts';
 
 /** The table of roles in the runbook, as the code says it; permissions.test.ts proves that the policies say the same. */
 export const rolesTable = (): string => {

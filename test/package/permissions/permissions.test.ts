@@ -13,50 +13,50 @@ import {
 } from '@aws-sdk/client-s3';
 import { PurgeQueueCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
-import { functionNames } from '../../esbuild.config.ts';
-import { sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
-import { writeRecord } from '../../lib/delivery/letters/write-record.ts';
-import type { Failure } from '../../lib/message/failure.ts';
-import { decisionOn } from '../../lib/operate/reviews/reconcile/choose-findings.ts';
-import { isVerb, policyIds, type Role, roleOf, roles, type Verb } from '../../lib/operate/stage/roles.ts';
-import { readStack } from '../../lib/operate/stage/stack-outputs.ts';
-import { targetFrom } from '../../lib/operate/stage/target.ts';
-import { createDynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
+import { functionNames } from '../../../esbuild.config.ts';
+import { sqsMessageOf } from '../../../lib/delivery/letters/dead-letter.ts';
+import { writeRecord } from '../../../lib/delivery/letters/write-record.ts';
+import type { Failure } from '../../../lib/message/failure.ts';
+import { decisionOn } from '../../../lib/operate/reviews/reconcile/choose-findings.ts';
+import { isVerb, policyIds, type Role, roleOf, roles, type Verb } from '../../../lib/operate/stage/roles.ts';
+import { readStack } from '../../../lib/operate/stage/stack-outputs.ts';
+import { targetFrom } from '../../../lib/operate/stage/target.ts';
+import { createDynamoDb } from '../../../lib/runtime/aws/dynamodb.ts';
 import {
   type Finding,
   findingsKey,
   type Report,
   resendKey,
   reportKey as runReportKey,
-} from '../../lib/scheduled/reconcile/record.ts';
-import { run } from '../../lib/show/cli/cli.ts';
+} from '../../../lib/scheduled/reconcile/record.ts';
+import { run } from '../../../lib/show/cli/cli.ts';
 import {
   acceptedKeyOf,
   linesKey,
   recordKey,
   reportKey,
   type SnapshotRecord,
-} from '../../lib/sources/snapshots/state/record.ts';
-import { noticeOf } from '../envelopes.ts';
-import { eventually } from '../eventually.ts';
-import { filled } from '../lib/delivery/crosswalk/filled.ts';
-import { startStackServer } from '../lib/operate/stage/stack-server.ts';
-import { quietTerminal } from '../lib/show/cli/typed.ts';
-import { openConsole } from '../lib/show/console/attacker.ts';
-import { mapping, registration, startChanges } from '../lib/sources/changes/changes.ts';
-import { entriesOfSis, smallSis, zipOf } from '../lib/sources/snapshots/sis.ts';
-import { stateLine } from '../lib/sources/snapshots/state-line.ts';
-import { localClient } from '../local/aws.ts';
-import { type Controls, controlsOf } from '../local/controls.ts';
-import { eventOf, example } from '../local/examples.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
-import { recordAwsCalls } from './aws-recorder.ts';
-import { alarmsIn, deploy } from './cloudformation.ts';
-import { type Deployed, deployLocally } from './deployed.ts';
-import { packagedProject } from './packages.ts';
-import { type AwsCall, allGrants, coverOf, statementsOf, statementsOfRole } from './policies.ts';
+} from '../../../lib/sources/snapshots/state/record.ts';
+import { noticeOf } from '../../envelopes.ts';
+import { eventually } from '../../eventually.ts';
+import { filled } from '../../lib/delivery/crosswalk/filled.ts';
+import { startStackServer } from '../../lib/operate/stage/stack-server.ts';
+import { quietTerminal } from '../../lib/show/cli/typed.ts';
+import { openConsole } from '../../lib/show/console/attacker.ts';
+import { mapping, registration, startChanges } from '../../lib/sources/changes/changes.ts';
+import { entriesOfSis, smallSis, zipOf } from '../../lib/sources/snapshots/sis.ts';
+import { stateLine } from '../../lib/sources/snapshots/state-line.ts';
+import { localClient } from '../../local/aws/aws.ts';
+import { type Controls, controlsOf } from '../../local/controls.ts';
+import { eventOf, example } from '../../local/examples.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { alarmsIn, deploy } from '../cloudformation.ts';
+import { recordAwsCalls } from '../deployed/aws-recorder.ts';
+import { type Deployed, deployLocally } from '../deployed/deployed.ts';
+import { packagedProject } from '../packages.ts';
+import { type AwsCall, allGrants, coverOf, statementsOf, statementsOfRole } from '../policies.ts';
 
-const root = resolve(import.meta.dirname, '../..');
+const root = resolve(import.meta.dirname, '../../..');
 
 const packaged = await packagedProject();
 const deployment = deploy(packaged.template);

@@ -3,20 +3,20 @@ import { resolve } from 'node:path';
 import { CreateBucketCommand } from '@aws-sdk/client-s3';
 import type { Context } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { functionNames } from '../../esbuild.config.ts';
-import { integrationNames } from '../../lib/operate/stage/function-names.ts';
-import { mapping, registration, startChanges } from '../lib/sources/changes/changes.ts';
-import { entriesOfSis, smallSis, zipOf } from '../lib/sources/snapshots/sis.ts';
-import { filesIn } from '../local/bucket.ts';
-import { controlsOf } from '../local/controls.ts';
-import { eventOf, example } from '../local/examples.ts';
-import { inThisProcess } from '../local/in-this-process.ts';
-import { type Stack, startStack } from '../local/stack.ts';
-import { type Recorder, recordAwsCalls } from './aws-recorder.ts';
-import { alarmsIn, deploy } from './cloudformation.ts';
-import { deployedSettings } from './deployed.ts';
-import { packagedProject } from './packages.ts';
-import { coverOf, statementsOfRole } from './policies.ts';
+import { functionNames } from '../../../esbuild.config.ts';
+import { integrationNames } from '../../../lib/operate/stage/function-names.ts';
+import { mapping, registration, startChanges } from '../../lib/sources/changes/changes.ts';
+import { entriesOfSis, smallSis, zipOf } from '../../lib/sources/snapshots/sis.ts';
+import { filesIn } from '../../local/bucket.ts';
+import { controlsOf } from '../../local/controls.ts';
+import { eventOf, example } from '../../local/examples.ts';
+import { inThisProcess } from '../../local/in-this-process.ts';
+import { type Stack, startStack } from '../../local/stack.ts';
+import { alarmsIn, deploy } from '../cloudformation.ts';
+import { type Recorder, recordAwsCalls } from '../deployed/aws-recorder.ts';
+import { deployedSettings } from '../deployed/deployed.ts';
+import { packagedProject } from '../packages.ts';
+import { coverOf, statementsOfRole } from '../policies.ts';
 
 /**
  * Each function does its work once, in this process, and its role is asked about every call. `permissions.test.ts` leads each down
@@ -80,7 +80,7 @@ const messageOf = async (name: string): Promise<string> => {
   for (const [, file = ''] of body.matchAll(uris))
     await put(
       `uploads/${name}/${file}`,
-      await readFile(resolve(import.meta.dirname, '../local/files', file)),
+      await readFile(resolve(import.meta.dirname, '../../local/files', file)),
     );
   return body.replace(uris, `s3://${bucket}/uploads/${name}/$1`);
 };
@@ -158,7 +158,7 @@ describe('the role allows every call of', () => {
     vi.stubEnv('LOG_LEVEL', 'silent');
     vi.spyOn(process.stdout, 'write').mockReturnValue(true);
     const { DurableConfig, FunctionName } = lambdaOf(name);
-    const { handler } = await import(`../../functions/${name}.ts`);
+    const { handler } = await import(`../../../functions/${name}.ts`);
     const invoke = async (event: unknown) => ({ ok: true as const, payload: await handler(event, context) });
     const { event, answers, prepare } = others[name] ?? {};
     await prepare?.();

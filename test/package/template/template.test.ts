@@ -1,16 +1,16 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { functionIdOf, idOf } from '../../lib/operate/stage/template/cloudformation.ts';
-import { addressProblem, stageProblem } from '../../lib/operate/stage/template/parameters.ts';
-import { checkNames } from '../../lib/operate/stage/template/template.ts';
-import { anchorsIn } from '../documents.ts';
-import { tableKeys } from '../local/table-keys.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
-import { deploy, type Template } from './cloudformation.ts';
+import { functionIdOf, idOf } from '../../../lib/operate/stage/template/cloudformation.ts';
+import { addressProblem, stageProblem } from '../../../lib/operate/stage/template/parameters.ts';
+import { checkNames } from '../../../lib/operate/stage/template/template.ts';
+import { anchorsIn } from '../../documents.ts';
+import { tableKeys } from '../../local/aws/table-keys.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { deploy, type Template } from '../cloudformation.ts';
+import { copyProject, type Packaged, packageProject, serverless } from '../packaged.ts';
+import { packagedProject } from '../packages.ts';
 import { mistakes } from './mistakes.ts';
-import { copyProject, type Packaged, packageProject, serverless } from './packaged.ts';
-import { packagedProject } from './packages.ts';
 import { brokenRules, rules } from './rules.ts';
 
 /** CloudFormation's own validator takes five seconds to know all types of resources. */

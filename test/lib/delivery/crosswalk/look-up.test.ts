@@ -14,7 +14,7 @@ import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { type SisId, sisIdsIn } from '../../../../lib/message/sis-ids.ts';
 import type { Platform } from '../../../../lib/platform/client/client.ts';
 import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
-import { localClient } from '../../../local/aws.ts';
+import { localClient } from '../../../local/aws/aws.ts';
 import { functionForTests, parked } from '../../../local/inline.ts';
 
 const seconds = 1_000;

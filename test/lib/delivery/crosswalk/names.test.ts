@@ -12,7 +12,7 @@ import { linesOf } from '../../../../lib/show/cli/print/view.ts';
 import type { Operator } from '../../../../lib/show/verbs/operator.ts';
 import { acceptCode } from '../../../../lib/show/verbs/reviews.ts';
 import { movedView } from '../../../../lib/show/views/crosswalk.ts';
-import { localClient } from '../../../local/aws.ts';
+import { localClient } from '../../../local/aws/aws.ts';
 import { openOffice, startServer } from '../../show/cli/office.ts';
 import { quietTerminal } from '../../show/cli/typed.ts';
 

@@ -8,8 +8,8 @@ import {
 } from '../../../../lib/delivery/crosswalk/table.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
-import { tablesForTests } from '../../../local/aws-for-tests.ts';
-import { addCrosswalkTable } from '../../../local/tables.ts';
+import { tablesForTests } from '../../../local/aws/for-tests.ts';
+import { addCrosswalkTable } from '../../../local/aws/tables.ts';
 
 const server = tablesForTests('ledger');
 const dynamodb = server.client();

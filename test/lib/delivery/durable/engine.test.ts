@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { durableHandler, type Engine, isInterrupted } from '../../../../lib/delivery/durable/engine.ts';
 import { waitForOlderExecutions } from '../../../../lib/delivery/durable/older-executions.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
-import { type DurableExecutions, startDurableExecutions } from '../../../local/durable-executions.ts';
-import type { InvokeResult } from '../../../local/lambda-runtime-api.ts';
-import { passingTime } from '../../../local/passing-time.ts';
+import { passingTime } from '../../../local/aws/passing-time.ts';
+import { type DurableExecutions, startDurableExecutions } from '../../../local/lambda/durable-executions.ts';
+import type { InvokeResult } from '../../../local/lambda/runtime-api.ts';
 
 const functionArn = 'arn:aws:lambda:us-east-1:000000000000:function:long';
 const backoff = { minimumSeconds: 1, maximumSeconds: 1 };

@@ -1,7 +1,7 @@
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createJobStore } from '../../../../lib/delivery/durable/store.ts';
-import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
+import { queuesAndFilesForTests } from '../../../local/aws/for-tests.ts';
 
 const Bucket = 'sis-relay-exports';
 const mebibyte = 1024 ** 2;

@@ -8,7 +8,7 @@ import type { Integration } from '../../../../lib/delivery/handle/integration.ts
 import type { Services } from '../../../../lib/delivery/handle/services.ts';
 import type { DeadLetter } from '../../../../lib/delivery/letters/dead-letter.ts';
 import type { MessageReport } from '../../../../lib/runtime/telemetry/observe.ts';
-import { tablesForTests } from '../../../local/aws-for-tests.ts';
+import { tablesForTests } from '../../../local/aws/for-tests.ts';
 import { freeTurn, unpaced } from '../../platform/client/pace/unpaced.ts';
 
 const minute = 60_000;

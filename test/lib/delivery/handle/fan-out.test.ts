@@ -6,7 +6,7 @@ import { createFanOut, placeAttribute } from '../../../../lib/delivery/handle/fa
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import type { Outgoing } from '../../../../lib/message/sqs-limits.ts';
 import { waitLimitMs } from '../../../limits.ts';
-import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
+import { queuesAndFilesForTests } from '../../../local/aws/for-tests.ts';
 
 const bucket = 'files';
 const { s3, createBucket } = queuesAndFilesForTests();

@@ -24,8 +24,8 @@ import { parseRefusal } from '../../../../lib/platform/client/parse-refusal.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
 import { settingsFrom } from '../../../../lib/runtime/aws/settings.ts';
 import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
-import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
-import { attemptsIn } from '../../../local/play.ts';
+import { queuesAndFilesForTests } from '../../../local/aws/for-tests.ts';
+import { attemptsIn } from '../../../local/scenarios/play.ts';
 import { runs } from '../../../seed.ts';
 import { freeTurn, unpaced } from '../../platform/client/pace/unpaced.ts';
 

@@ -15,7 +15,7 @@ import {
   letterOf,
 } from '../../../../lib/delivery/letters/dead-letter.ts';
 import { createLetterStore, type KeepWhole, wholeIn } from '../../../../lib/delivery/letters/letter-file.ts';
-import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
+import { queuesAndFilesForTests } from '../../../local/aws/for-tests.ts';
 import { filesIn } from '../../../local/bucket.ts';
 
 const { sqs, s3, fault, clearFaults, createQueue, createBucket } = queuesAndFilesForTests();

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDigest, digestBy, haveOneKey } from '../../../../lib/delivery/ledger/digest.ts';
-import { localClient } from '../../../local/aws.ts';
-import { startSecretsManager } from '../../../local/secrets-manager.ts';
+import { localClient } from '../../../local/aws/aws.ts';
+import { startSecretsManager } from '../../../local/aws/secrets-manager.ts';
 
 // The local service keeps what it begins with as JSON: any text is a key.
 const secrets = { key: { key: 'k'.repeat(32) }, another: { key: 'a'.repeat(32) }, short: { k: 1 } };

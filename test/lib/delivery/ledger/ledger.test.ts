@@ -15,7 +15,7 @@ import { timeouts } from '../../../../lib/runtime/aws/clients.ts';
 import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { createTableModel } from '../../../history/table.ts';
 import { waitLimitMs } from '../../../limits.ts';
-import { tablesForTests } from '../../../local/aws-for-tests.ts';
+import { tablesForTests } from '../../../local/aws/for-tests.ts';
 
 const start = Date.UTC(2026, 2, 1);
 const second = 1_000;

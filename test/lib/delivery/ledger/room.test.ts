@@ -16,8 +16,8 @@ import {
 import { createLedgerTable, type Field, type Item } from '../../../../lib/delivery/ledger/table.ts';
 import { identityOf, type Message, parseMessage, versionOf } from '../../../../lib/message/message.ts';
 import type { Attributes } from '../../../../lib/runtime/aws/dynamodb.ts';
-import { tablesForTests } from '../../../local/aws-for-tests.ts';
-import { bytesOf } from '../../../local/tables.ts';
+import { tablesForTests } from '../../../local/aws/for-tests.ts';
+import { bytesOf } from '../../../local/aws/tables.ts';
 
 const start = Date.UTC(2026, 10, 23, 12);
 const hour = 3_600_000;

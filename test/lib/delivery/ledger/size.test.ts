@@ -12,8 +12,8 @@ import { rememberedMessages } from '../../../../lib/delivery/ledger/identity.ts'
 import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import { parseMessage } from '../../../../lib/message/message.ts';
-import { tablesForTests } from '../../../local/aws-for-tests.ts';
-import { bytesOf } from '../../../local/tables.ts';
+import { tablesForTests } from '../../../local/aws/for-tests.ts';
+import { bytesOf } from '../../../local/aws/tables.ts';
 
 /** DynamoDB bills a write for each of these that its item begins. */
 const writeUnit = 1_024;

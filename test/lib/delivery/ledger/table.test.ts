@@ -4,7 +4,7 @@ import { boundedVersion } from '../../../../lib/delivery/ledger/identity.ts';
 import { createLedgerTable, type Field, type Item } from '../../../../lib/delivery/ledger/table.ts';
 import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { createTableModel } from '../../../history/table.ts';
-import { tablesForTests } from '../../../local/aws-for-tests.ts';
+import { tablesForTests } from '../../../local/aws/for-tests.ts';
 import { runs } from '../../../seed.ts';
 
 const name = 'ledger';

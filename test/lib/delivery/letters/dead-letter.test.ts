@@ -17,7 +17,7 @@ import {
 import { dispositions, type FailureKind } from '../../../../lib/message/failure.ts';
 import { maxBytes, maxMessageBytes } from '../../../../lib/message/sqs-limits.ts';
 import { anyCharacter } from '../../../any-character.ts';
-import { queuesAndFilesForTests } from '../../../local/aws-for-tests.ts';
+import { queuesAndFilesForTests } from '../../../local/aws/for-tests.ts';
 import { runs } from '../../../seed.ts';
 
 const { sqs, createQueue } = queuesAndFilesForTests();

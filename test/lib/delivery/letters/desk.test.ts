@@ -6,7 +6,7 @@ import type { DeskTable } from '../../../../lib/delivery/letters/record.ts';
 import { endRecord } from '../../../../lib/delivery/letters/write-record.ts';
 import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { chunksOf } from '../../../../lib/runtime/aws/parallel.ts';
-import { tablesForTests } from '../../../local/aws-for-tests.ts';
+import { tablesForTests } from '../../../local/aws/for-tests.ts';
 import { eventBody, failureOf } from '../../show/cli/office.ts';
 
 const tableName = 'sis-relay-test-desk';

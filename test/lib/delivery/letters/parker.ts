@@ -2,7 +2,7 @@ import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk
 import { createQueues } from '../../../../lib/delivery/handle/queues.ts';
 import { createDeskNotes } from '../../../../lib/delivery/letters/notes.ts';
 import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
-import { localClient } from '../../../local/aws.ts';
+import { localClient } from '../../../local/aws/aws.ts';
 import { failureOf } from '../../show/cli/office.ts';
 
 /** A function that can do nothing but park: record, letter, acknowledgement. A test kills it in between. */

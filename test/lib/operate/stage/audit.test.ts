@@ -9,7 +9,7 @@ import { replayLetters } from '../../../../lib/operate/messages/replay/replay.ts
 import { createAudit } from '../../../../lib/operate/stage/audit.ts';
 import { readAuditLog } from '../../../../lib/operate/stage/audit-log.ts';
 import { readCaller } from '../../../../lib/operate/stage/caller.ts';
-import { localClient } from '../../../local/aws.ts';
+import { localClient } from '../../../local/aws/aws.ts';
 import { never, type Office, officesForTests } from '../../show/cli/office.ts';
 
 const offices = officesForTests();

@@ -26,7 +26,7 @@ import type { ExportTotals } from '../../../../lib/scheduled/course-export/total
 import { reconcileOperations } from '../../../../lib/scheduled/reconcile/check.ts';
 import { integrationStage, type Part } from '../../../answers/stage.ts';
 import { parts } from '../../../integrations.ts';
-import { localClient } from '../../../local/aws.ts';
+import { localClient } from '../../../local/aws/aws.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { calledOperations } from '../../platform/called-operations.ts';
 import { narrowClient } from '../../platform/narrow-client.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readStack } from '../../../../lib/operate/stage/stack-outputs.ts';
 import { namedEditor, targetFrom } from '../../../../lib/operate/stage/target.ts';
-import { createQueue } from '../../../local/aws.ts';
+import { createQueue } from '../../../local/aws/aws.ts';
 import { localOffice } from '../../show/cli/local-office.ts';
 import { officesForTests } from '../../show/cli/office.ts';
 import { typed } from '../../show/cli/typed.ts';

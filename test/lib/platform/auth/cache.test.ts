@@ -9,8 +9,8 @@ import { type FailureKind, MessageFailure } from '../../../../lib/message/failur
 import { createCredentials } from '../../../../lib/platform/auth/cache.ts';
 import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
-import { localClient } from '../../../local/aws.ts';
-import { startSecretsManager } from '../../../local/secrets-manager.ts';
+import { localClient } from '../../../local/aws/aws.ts';
+import { startSecretsManager } from '../../../local/aws/secrets-manager.ts';
 import { answering, clientAt, credential, everythingOf, operations, raw } from '../servers.ts';
 
 const service = 'relay/service';

@@ -9,7 +9,7 @@ import { type ClientOptions, timeouts } from '../../../../lib/runtime/aws/client
 import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { dynamoDbEndpoint } from '../../../../lib/runtime/aws/dynamodb-endpoint.ts';
 import { traced } from '../../../../lib/runtime/aws/error.ts';
-import { localClient } from '../../../local/aws.ts';
+import { localClient } from '../../../local/aws/aws.ts';
 
 const TableName = 'sis-relay-test-ledger';
 const write = { TableName, Key: { resource: { S: 'a' } } };

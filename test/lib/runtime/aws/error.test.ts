@@ -23,7 +23,7 @@ import {
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { traced } from '../../../../lib/runtime/aws/error.ts';
-import { localClient } from '../../../local/aws.ts';
+import { localClient } from '../../../local/aws/aws.ts';
 
 const serve = async (listener: RequestListener): Promise<string> => {
   const server = createServer(listener);

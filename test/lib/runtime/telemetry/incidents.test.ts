@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Failure } from '../../../../lib/message/failure.ts';
 import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { createIncidents, type Ending, readIncident } from '../../../../lib/runtime/telemetry/incidents.ts';
-import { tablesForTests } from '../../../local/aws-for-tests.ts';
+import { tablesForTests } from '../../../local/aws/for-tests.ts';
 
 const table = 'sis-relay-test-ledger';
 const minuteMs = 60_000;

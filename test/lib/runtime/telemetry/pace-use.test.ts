@@ -5,8 +5,8 @@ import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import type { Budget } from '../../../../lib/runtime/telemetry/call-budget.ts';
 import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
 import { countedSinceMs, createPaceUse, readPaceUse } from '../../../../lib/runtime/telemetry/pace-use.ts';
-import { localClient } from '../../../local/aws.ts';
-import { tablesForTests } from '../../../local/aws-for-tests.ts';
+import { localClient } from '../../../local/aws/aws.ts';
+import { tablesForTests } from '../../../local/aws/for-tests.ts';
 
 const table = 'sis-relay-test-ledger';
 const second = 1_000;

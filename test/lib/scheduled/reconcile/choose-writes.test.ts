@@ -9,7 +9,7 @@ import {
   type Segment,
   segments,
 } from '../../../../lib/scheduled/reconcile/choose-writes.ts';
-import { localClient } from '../../../local/aws.ts';
+import { localClient } from '../../../local/aws/aws.ts';
 import { isRecent, startGeneratedLedger } from './generated-ledger.ts';
 
 const selection = { sinceMs: Date.now() - 7_200_000, runId: 'one', nights: 28, night: 3, share: 0 };

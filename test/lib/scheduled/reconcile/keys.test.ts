@@ -9,8 +9,8 @@ import { createDigest } from '../../../../lib/delivery/ledger/digest.ts';
 import type { Field } from '../../../../lib/delivery/ledger/table.ts';
 import { judgeEffect } from '../../../../lib/scheduled/reconcile/classes.ts';
 import { readDigestMakers } from '../../../../lib/scheduled/reconcile/keys.ts';
-import { localClient } from '../../../local/aws.ts';
-import { startSecretsManager } from '../../../local/secrets-manager.ts';
+import { localClient } from '../../../local/aws/aws.ts';
+import { startSecretsManager } from '../../../local/aws/secrets-manager.ts';
 
 const secret = 'ledger-key';
 const writtenMs = Date.UTC(2026, 10, 23, 1);

@@ -5,7 +5,7 @@ import type { Report } from '../../../../lib/scheduled/reconcile/record.ts';
 import { findingsOf, send } from '../../../effect/stage.ts';
 import { filesIn } from '../../../local/bucket.ts';
 import { controlsOf } from '../../../local/controls.ts';
-import { startLambda } from '../../../local/lambda.ts';
+import { startLambda } from '../../../local/lambda/lambda.ts';
 import { durableOptionsOf, type Stack, settingsOf, startStack } from '../../../local/stack.ts';
 
 let stack: Stack;

@@ -24,7 +24,7 @@ import {
   reasons,
   type Selection,
 } from '../../../../lib/scheduled/reconcile/selection.ts';
-import { localClient } from '../../../local/aws.ts';
+import { localClient } from '../../../local/aws/aws.ts';
 import { peakBytes } from '../../../peak-memory.ts';
 
 /** Lists what a run looks at, in a process of its own; a folder stands for the bucket. */

@@ -15,11 +15,11 @@ import {
   resendListKey,
   resendResultKey,
 } from '../../../../lib/scheduled/reconcile/record.ts';
-import { localClient } from '../../../local/aws.ts';
+import { localClient } from '../../../local/aws/aws.ts';
+import { passingTime } from '../../../local/aws/passing-time.ts';
 import { filesIn } from '../../../local/bucket.ts';
 import { type Controls, controlsOf } from '../../../local/controls.ts';
 import { inThisProcess } from '../../../local/in-this-process.ts';
-import { passingTime } from '../../../local/passing-time.ts';
 import { durableOptionsOf, type Stack, settingsOf, startStack } from '../../../local/stack.ts';
 import { filled } from '../../delivery/crosswalk/filled.ts';
 import { enrollment, entriesOfSis, result, zipOf } from '../../sources/snapshots/sis.ts';

@@ -28,8 +28,8 @@ import {
   type Resending,
 } from '../../../../lib/scheduled/reconcile/resend.ts';
 import { acceptedKey, linesKey } from '../../../../lib/sources/snapshots/state/record.ts';
-import { type DurableExecutions, startDurableExecutions } from '../../../local/durable-executions.ts';
-import type { InvokeResult } from '../../../local/lambda-runtime-api.ts';
+import { type DurableExecutions, startDurableExecutions } from '../../../local/lambda/durable-executions.ts';
+import type { InvokeResult } from '../../../local/lambda/runtime-api.ts';
 import { filled } from '../../delivery/crosswalk/filled.ts';
 import { bucketFolder } from '../../sources/snapshots/bucket-folder.ts';
 import { stateLine } from '../../sources/snapshots/state-line.ts';

@@ -20,8 +20,8 @@ import { listLetter, reindexLetters } from '../../../../lib/operate/messages/let
 import type { Audit } from '../../../../lib/operate/stage/audit.ts';
 import type { Target } from '../../../../lib/operate/stage/target.ts';
 import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
-import { localClient, startQueuesAndFiles } from '../../../local/aws.ts';
-import { addDeskTable, startTables } from '../../../local/tables.ts';
+import { localClient, startQueuesAndFiles } from '../../../local/aws/aws.ts';
+import { addDeskTable, startTables } from '../../../local/aws/tables.ts';
 
 /** A dead-letter queue with the queues around it, and what tests do to them behind the command's back. */
 export type Office = Awaited<ReturnType<typeof openOffice>>;

@@ -4,7 +4,7 @@ import { countsOf } from '../../../../../lib/operate/messages/letters/queue.ts';
 import { listWaiting } from '../../../../../lib/operate/messages/waiting/waiting.ts';
 import { sendAll } from '../../../../../lib/runtime/aws/sqs.ts';
 import type { Effect } from '../../../../local/controls.ts';
-import { type Attempt, attemptsIn } from '../../../../local/play.ts';
+import { type Attempt, attemptsIn } from '../../../../local/scenarios/play.ts';
 import { settingsOf } from '../../../../local/stack.ts';
 import { localOffice } from '../../../show/cli/local-office.ts';
 import { eventBody, never } from '../../../show/cli/office.ts';

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { loggedOf } from '../../../../../lib/operate/messages/trace/function-log.ts';
 import type { Target } from '../../../../../lib/operate/stage/target.ts';
 import { createObserve } from '../../../../../lib/runtime/telemetry/observe.ts';
-import { localClient } from '../../../../local/aws.ts';
+import { localClient } from '../../../../local/aws/aws.ts';
 import { never } from '../../../show/cli/office.ts';
 
 type Asked = { logGroupName: string; filterPattern: string; startTime: number; nextToken?: string };

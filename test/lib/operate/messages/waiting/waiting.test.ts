@@ -10,7 +10,7 @@ import {
   withMended,
 } from '../../../../../lib/operate/messages/waiting/waiting.ts';
 import type { Target } from '../../../../../lib/operate/stage/target.ts';
-import { passingTime } from '../../../../local/passing-time.ts';
+import { passingTime } from '../../../../local/aws/passing-time.ts';
 import { localOffice } from '../../../show/cli/local-office.ts';
 import { documentsIn, typed } from '../../../show/cli/typed.ts';
 

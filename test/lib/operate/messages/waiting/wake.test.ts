@@ -8,7 +8,7 @@ import { listWaiting } from '../../../../../lib/operate/messages/waiting/waiting
 import { wakeMessages } from '../../../../../lib/operate/messages/waiting/wake.ts';
 import type { Audit, AuditEntry } from '../../../../../lib/operate/stage/audit.ts';
 import type { Target } from '../../../../../lib/operate/stage/target.ts';
-import { queuesAndFilesForTests, tablesForTests } from '../../../../local/aws-for-tests.ts';
+import { queuesAndFilesForTests, tablesForTests } from '../../../../local/aws/for-tests.ts';
 import { eventBody, never } from '../../../show/cli/office.ts';
 
 const deskTable = 'sis-relay-test-desk';

@@ -12,8 +12,11 @@ import {
   reportKey,
   type SnapshotRecord,
 } from '../../../../../lib/sources/snapshots/state/record.ts';
-import { localClient } from '../../../../local/aws.ts';
-import { type DurableExecutions, startDurableExecutions } from '../../../../local/durable-executions.ts';
+import { localClient } from '../../../../local/aws/aws.ts';
+import {
+  type DurableExecutions,
+  startDurableExecutions,
+} from '../../../../local/lambda/durable-executions.ts';
 import { never, type Office, officesForTests } from '../../../show/cli/office.ts';
 import { type Bucket, putText, recordOf, waitingImport, writeSnapshot } from './waiting-import.ts';
 

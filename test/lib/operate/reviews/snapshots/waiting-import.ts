@@ -4,7 +4,7 @@ import {
   reportKey,
   type SnapshotRecord,
 } from '../../../../../lib/sources/snapshots/state/record.ts';
-import type { DurableExecutions } from '../../../../local/durable-executions.ts';
+import type { DurableExecutions } from '../../../../local/lambda/durable-executions.ts';
 
 const counts = { created: 1, updated: 2, removed: 60, unchanged: 900, refused: 3 };
 let minutes = 600;

@@ -7,7 +7,7 @@ import { expect, test, vi } from 'vitest';
 import { bucketOf, createCrosswalkTable } from '../../../../../lib/delivery/crosswalk/table.ts';
 import { createDynamoDb } from '../../../../../lib/runtime/aws/dynamodb.ts';
 import { waitLimitMs } from '../../../../limits.ts';
-import { localClient } from '../../../../local/aws.ts';
+import { localClient } from '../../../../local/aws/aws.ts';
 import { localOffice } from '../../../show/cli/local-office.ts';
 import { typed } from '../../../show/cli/typed.ts';
 import { entriesOfSis, type Sis, smallSis, zipOf } from '../../../sources/snapshots/sis.ts';

@@ -10,10 +10,10 @@ import { createRefreshRun } from '../../../../../lib/platform/auth/token-refresh
 import { createTokenRefresh } from '../../../../../lib/platform/auth/token-refresh/token-refresh.ts';
 import { createSecretVersions, type SecretVersions } from '../../../../../lib/platform/auth/versions.ts';
 import { createObserve } from '../../../../../lib/runtime/telemetry/observe.ts';
-import { localClient } from '../../../../local/aws.ts';
+import { localClient } from '../../../../local/aws/aws.ts';
+import { startSecretsManager } from '../../../../local/aws/secrets-manager.ts';
 import { control } from '../../../../local/controls.ts';
 import { startPlatform } from '../../../../local/platform/server.ts';
-import { startSecretsManager } from '../../../../local/secrets-manager.ts';
 
 export const minuteMs = 60_000;
 export const prefix = 'relay';

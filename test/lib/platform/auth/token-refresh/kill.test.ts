@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { localRegion } from '../../../../local/aws.ts';
+import { localRegion } from '../../../../local/aws/aws.ts';
 import { minuteMs, prefix, service, tokenWorld } from './fixture.ts';
 
 type Moment = { at: number; when: 'before' | 'after' };
