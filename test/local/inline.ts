@@ -23,7 +23,7 @@ import { inThisProcess } from './in-this-process.ts';
 import { type Stack, startStack } from './stack.ts';
 
 /** What became of one message. */
-export type MessageResult = {
+type MessageResult = {
   /** Of each attempt, in their order: the last is the end. */
   outcomes: string[];
   /** What the log says about them. */

@@ -19,7 +19,7 @@ export type FunctionConfiguration = {
   durable?: DurableOptions;
 };
 
-export type ContainerOptions = {
+type ContainerOptions = {
   name: string;
   configuration: FunctionConfiguration;
   watchdog: Watchdog;

@@ -27,7 +27,7 @@ export type DurableOptions = {
 };
 
 /** Before a call is carried out, and after it, before it is answered: whoever says so gets no answer. */
-export type OnCheckpoint = (
+type OnCheckpoint = (
   moment: 'before' | 'after',
   updates: Update[],
 ) => undefined | 'no answer' | Promise<undefined | 'no answer'>;

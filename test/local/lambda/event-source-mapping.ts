@@ -9,7 +9,7 @@ import {
 import type { SQSEvent, SQSMessageAttribute, SQSRecord, SQSRecordAttributes } from 'aws-lambda';
 import type { InvokeResult } from './lambda.ts';
 
-export type QueueMapping = {
+type QueueMapping = {
   sqs: SQSClient;
   queueUrl: string;
   queueArn: string;

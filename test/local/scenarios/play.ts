@@ -78,7 +78,7 @@ export function createFollower({ onAttempt = () => {}, onOther = () => {} }: Fol
   };
 }
 
-export type Follower = ReturnType<typeof createFollower>;
+type Follower = ReturnType<typeof createFollower>;
 
 /** What a log line tells of messages: of one, of several that fared alike, or of none. */
 export function attemptsIn(line: string): Attempt[] {

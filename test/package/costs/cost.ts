@@ -3,6 +3,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tableOf, writePart } from '../../documents.ts';
 import { optionsOf } from '../../options.ts';
+import type { MeasuredFunction } from './measure.ts';
 
 /**
  * List prices of us-east-1 in US dollars, without free tiers and taxes, as they were published in November 2026: all that
@@ -18,27 +19,6 @@ const prices = {
   /** arm64. */
   lambdaGigabyteSecond: 0.0000133334,
   logGigabyte: 0.5,
-};
-
-/** What whole batches of a packaged function took in the local Lambda: times by batch, all else by message. */
-export type MeasuredFunction = {
-  function: string;
-  batchSize: number;
-  /** As SQS counts them. */
-  messageBytes: number;
-  memoryMb: number;
-  wallMs: number;
-  cpuMs: number;
-  /** The most memory that the container's process took. */
-  peakMb: number;
-  /** Of the platform. */
-  requests: number;
-  /** Of AWS, by the action that each takes. */
-  calls: Record<string, number>;
-  logBytes: number;
-  logLines: number;
-  /** Of the ledger's item, as DynamoDB counts it. */
-  itemBytes: number;
 };
 
 type Measurement = {

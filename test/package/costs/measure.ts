@@ -13,7 +13,6 @@ import { keyOf } from '../../local/stack.ts';
 import { useOf } from '../../peak-memory.ts';
 import { type Deployed, deployLocally } from '../deployed/deployed.ts';
 import type { Packaged } from '../packaged.ts';
-import type { MeasuredFunction } from './cost.ts';
 
 export const latencyMs = 200;
 const batches = 25;
@@ -22,6 +21,27 @@ const warmUps = 5;
 const mostMessages = (50 + 50 + 10 + 1) * (batches + warmUps);
 const course = 2001;
 const picture = readFileSync(join(resolve(import.meta.dirname, '../../local/files'), 'portrait.png'));
+
+/** What whole batches of a packaged function took in the local Lambda: times by batch, all else by message. */
+export type MeasuredFunction = {
+  function: string;
+  batchSize: number;
+  /** As SQS counts them. */
+  messageBytes: number;
+  memoryMb: number;
+  wallMs: number;
+  cpuMs: number;
+  /** The most memory that the container's process took. */
+  peakMb: number;
+  /** Of the platform. */
+  requests: number;
+  /** Of AWS, by the action that each takes. */
+  calls: Record<string, number>;
+  logBytes: number;
+  logLines: number;
+  /** Of the ledger's item, as DynamoDB counts it. */
+  itemBytes: number;
+};
 
 type Kind = {
   title: string;
