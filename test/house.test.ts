@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { parseMessage } from '../lib/message/message.ts';
@@ -150,6 +150,29 @@ describe('rooms', () => {
     const imported = new Set(files.flatMap(importsOf).map(roomOf));
     imported.delete(room);
     expect([...imported].sort()).toEqual(seenFrom(room).sort());
+  });
+});
+
+describe('the local stack and the tests of the package', () => {
+  /** Folders of `test`. Each sees itself and those before it. */
+  const folders = [
+    ...['local/platform', 'local/aws', 'local/lambda', 'local', 'local/scenarios', 'local/commands'],
+    ...['local/chaos', 'package', 'package/contract', 'package/template', 'package/deployed'],
+    ...['package/permissions', 'package/costs'],
+  ].map((name) => `test/${name}`);
+  const folderOf = (file: string): number =>
+    folders.indexOf(/^test\/local\/platform(?=\/)/.exec(file)?.[0] ?? dirname(file));
+  const files = [...filesIn('test/local'), ...filesIn('test/package')];
+
+  test('have no folders but these', () => {
+    expect(files.filter((file) => folderOf(file) < 0)).toEqual([]);
+  });
+  test.each(folders)('%s sees only what comes before it, and has at most 24 files', (folder) => {
+    const here = folders.indexOf(folder);
+    const own = files.filter((file) => folderOf(file) === here);
+    const later = own.flatMap((file) => importsOf(file).filter((each) => folderOf(each) > here));
+    expect(later).toEqual([]);
+    expect(own.filter((file) => dirname(file) === folder).length).toBeLessThanOrEqual(24);
   });
 });
 
