@@ -15,7 +15,7 @@ const written = [
   'package-lock.json',
   'CHANGELOG.md',
   'events/contract',
-  'test/package/contract/released',
+  'test/package/released',
 ];
 const changelogFile = join(root, 'CHANGELOG.md');
 
@@ -64,7 +64,7 @@ export const command = async ([version = '', ...args]: string[]): Promise<void> 
     if (!done) throw new Error('It could not be committed and tagged.');
   } catch (error) {
     git('reset', '--hard', '--quiet');
-    git('clean', '--force', '-d', '--quiet', '--', 'test/package/contract/released');
+    git('clean', '--force', '-d', '--quiet', '--', 'test/package/released');
     return refuse([`${error instanceof Error ? error.message : error} Nothing was changed.`]);
   }
   console.log(`${version} is committed and tagged. Publish it: git push --follow-tags`);
@@ -89,7 +89,7 @@ const repositoryProblems = (version: string): string[] => {
       ? [`${version} is not newer than ${last}, the last release.`]
       : []),
     ...(compareVersions(version, lastVersion()) <= 0
-      ? [`${version} is frozen already, in test/package/contract/released.`]
+      ? [`${version} is frozen already, in test/package/released.`]
       : []),
   ];
 };

@@ -264,7 +264,7 @@ const listDifferences = (before: Json[], now: Json[], path: readonly string[]): 
 /** Names what breaks, whom, and the remedy. */
 export const sentenceFor = ({ place, change }: Difference): string => {
   const [section = ''] = place.split(' › ');
-  return `${place} ${change}. ${harms[section as keyof typeof harms]}. If it must be: raise the major version, and write in test/package/contract/released/breaking.json what an upgrade must do.`;
+  return `${place} ${change}. ${harms[section as keyof typeof harms]}. If it must be: raise the major version, and write in test/package/released/breaking.json what an upgrade must do.`;
 };
 
 /** Whether a version may add what others depend on. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { compareVersions } from '../../../lib/operate/stage/version.ts';
 
 /** A folder for each version, with what it promises. */
-export const releases = join(import.meta.dirname, 'released');
+export const releases = join(import.meta.dirname, '../released');
 
 /** The newest of which a description is kept. */
 export const lastVersion = (): string =>
