@@ -287,8 +287,14 @@ export async function live(history: History): Promise<Life> {
   /** A second copy of a message that was done must not undo what a person has changed since. */
   const judgeUndone = ({ thing, message, askedMs, copies }: (typeof platform.acts)[number]) => {
     for (const { copy, atMs } of donesBefore(message, askedMs)) {
+      // Whoever corrects a letter after the change gives the value that they want.
+      const correctedMs = Math.max(
+        0,
+        ...copies.flatMap((each) => (each.kind === 'rejected' ? each.sentMs : [])),
+      );
       const changed = platform.changes.some(
-        (change) => change.thing === thing && change.atMs > atMs && change.atMs < askedMs,
+        (change) =>
+          change.thing === thing && change.atMs > Math.max(atMs, correctedMs) && change.atMs < askedMs,
       );
       // Whoever replays an uncertain letter has looked at what is there.
       const isAnother = copies.every(

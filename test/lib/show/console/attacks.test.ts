@@ -930,14 +930,17 @@ describe('too much', () => {
     ['a text of 10,000 characters', '/letters/search', () => `error=${'(a+)+$'.repeat(1_700)}`, [303]],
     ['a long time', '/letters/search', () => `since=${'1'.repeat(100_000)}x`, [400]],
   ];
+  /** The console is in this process. Seconds would count what else the machine does. */
+  const expectLittleCpu = (begun: NodeJS.CpuUsage): void =>
+    expect(process.cpuUsage(begun).user / 1_000).toBeLessThan(2_000);
   test.each(forms)('%s', async (_, path, body, statuses) => {
-    const begunMs = performance.now();
+    const begun = process.cpuUsage();
     await attack(async () => {
       const answer = await ours.post(path, body());
       expect(statuses).toContain(answer.status);
       expectHeaders(answer);
     });
-    expect(performance.now() - begunMs).toBeLessThan(2_000);
+    expectLittleCpu(begun);
   });
   test('a form in chunks, which says nothing of its length', async () => {
     await attack(async () => {
@@ -956,13 +959,13 @@ describe('too much', () => {
         ...{ method: 'POST', path: '/publish', headers, body: Buffer.alloc(20 * 1024 * 1024 + 1) },
       });
       expect(large.status).toBe(413);
-      const begunMs = performance.now();
+      const begun = process.cpuUsage();
       const many = await send(ours.port, {
         ...{ method: 'POST', path: '/publish', headers },
         body: `${part.repeat(10_000)}--${boundary}--\r\n`,
       });
       expect(many.status).toBe(400);
-      expect(performance.now() - begunMs).toBeLessThan(2_000);
+      expectLittleCpu(begun);
     });
   });
   test.each([
@@ -996,9 +999,9 @@ describe('too much', () => {
         socket.write(`POST /discard HTTP/1.1\r\n${headers.join('')}Content-Length: 100\r\n\r\nall=yes&rea`);
         return socket;
       });
-      const begunMs = performance.now();
       expect((await ours.get('/letters')).status).toBe(200);
-      expect(performance.now() - begunMs).toBeLessThan(1_000);
+      // They are still waited for.
+      expect(slow.filter(({ readyState, bytesRead }) => readyState !== 'open' || bytesRead > 0)).toEqual([]);
       for (const socket of slow) socket.destroy();
     });
   });
