@@ -125,27 +125,6 @@ export const markdownOf = (results: Results): string =>
 const circumstancesOf = ({ at, node, machine, loadAverages }: Results): string =>
   `${at.slice(0, 10)} with Node ${node.slice(1)} on ${machine}, load average ${Math.min(...loadAverages)} to ${Math.max(...loadAverages)}`;
 
-/** For test/README.md: each floor, and of a figure that has one for each function the worst of them. */
-export const summaryOf = (results: Results): string => {
-  const rows = results.sections.flatMap(({ title, figures }) =>
-    figures.flatMap(({ name, floors }) => {
-      const isOne = floors.length <= 3;
-      return (isOne ? floors : [worstOf(floors)]).map((floor) => [
-        `${title}: ${/^[A-Z][a-z]/.test(name) ? name.charAt(0).toLowerCase() + name.slice(1) : name}`,
-        `${floor.name}${isOne ? '' : `, the worst of ${floors.length}`}`,
-        ...[shown(floor.measured), verdictOf(floor)],
-      ]);
-    }),
-  );
-  const table = tableOf(['what', 'floor', 'measured', ''], rows);
-  return `\n${table}\nOn ${circumstancesOf(results)}.\n`;
-};
-
-const worstOf = (floors: Floor[]): Floor =>
-  floors.reduce((worst, floor) =>
-    floor.measured.median / floor.limit > worst.measured.median / worst.limit ? floor : worst,
-  );
-
 const verdictOf = ({ holds }: Floor): string => (holds ? 'holds' : '**does not hold**');
 
 const shown = (spread: Spread | undefined, unit = ''): string => {
