@@ -97,20 +97,32 @@ export const textOf = ({ title, about, figures }: Section): string => {
   const groups = Map.groupBy(figures, ({ values }) => Object.keys(values).join());
   const tables = [...groups.values()].map((group) => {
     const subjects = Object.keys(group[0]?.values ?? {});
-    const rows = group.map(({ name, unit, values }) => [
-      name,
-      ...subjects.map((subject) => shown(values[subject], ` ${unit}`)),
+    const rows = group.flatMap(({ name, unit, values, floors }) => [
+      [name, ...subjects.map((subject) => shown(values[subject], ` ${unit}`))],
+      ...(hasManyFloors(floors) ? [floorRowOf(name, floors, subjects)] : []),
     ]);
     return tableOf(['', ...subjects], rows, { numbersFrom: 1 });
   });
   const floors = figures.flatMap((figure) =>
-    figure.floors.map(
+    (hasManyFloors(figure.floors) ? [] : figure.floors).map(
       (floor) => `- ${figure.name}: ${floor.name}: ${shown(floor.measured)}, ${verdictOf(floor)}\n`,
     ),
   );
   return [`## ${title}\n`, `${about}\n`, ...tables, ...(floors.length > 0 ? [floors.join('')] : [])].join(
     '\n',
   );
+};
+
+/** Of a figure with a floor for each subject, they are a row. */
+const hasManyFloors = (floors: Floor[]): boolean => floors.length > 3;
+
+const floorRowOf = (figure: string, floors: Floor[], subjects: string[]): string[] => {
+  const cells = subjects.map((subject) => {
+    const floor = floors.find(({ name }) => name.startsWith(`${subject} `));
+    const text = shown(floor?.measured);
+    return floor?.holds === false ? `**${text}**` : text;
+  });
+  return [`${figure}, ${floors[0]?.name.replace(/^\S+ /, '')}; **bold**: does not hold`, ...cells];
 };
 
 export const markdownOf = (results: Results): string =>
