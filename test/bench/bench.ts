@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writePart } from '../documents.ts';
 import { optionsOf } from '../options.ts';
 import { measureColdStart } from './cold-start.ts';
 import { measureCommand } from './command.ts';
@@ -14,7 +13,6 @@ import {
   type Results,
   resultsOf,
   type Section,
-  summaryOf,
   textOf,
 } from './report.ts';
 import { full, quick, type Scale } from './scale.ts';
@@ -56,8 +54,7 @@ type Part = keyof typeof measures;
 const parts = Object.keys(measures) as Part[];
 
 /**
- * `npm run bench`: writes what test/README.md shows; `--quick` and `--only` only look. The exit status is 0 exactly if every
- * floor holds.
+ * `npm run bench`: writes results/bench.md; `--quick` and `--only` only look. The exit status is 0 exactly if every floor holds.
  */
 export const command = async (): Promise<void> => {
   const usage = `npm run bench -- --quick --only ${parts.join('|')}`;
@@ -75,7 +72,6 @@ export const command = async (): Promise<void> => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'bench.json'), `${JSON.stringify(results, null, 2)}\n`);
     writeFileSync(join(folder, 'bench.md'), markdownOf(results));
-    writePart('benchmarks', summaryOf(results));
   }
   const floors = floorsOf(results);
   const held = floors.filter(({ holds }) => holds).length;

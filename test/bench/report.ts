@@ -97,20 +97,32 @@ export const textOf = ({ title, about, figures }: Section): string => {
   const groups = Map.groupBy(figures, ({ values }) => Object.keys(values).join());
   const tables = [...groups.values()].map((group) => {
     const subjects = Object.keys(group[0]?.values ?? {});
-    const rows = group.map(({ name, unit, values }) => [
-      name,
-      ...subjects.map((subject) => shown(values[subject], ` ${unit}`)),
+    const rows = group.flatMap(({ name, unit, values, floors }) => [
+      [name, ...subjects.map((subject) => shown(values[subject], ` ${unit}`))],
+      ...(hasManyFloors(floors) ? [floorRowOf(name, floors, subjects)] : []),
     ]);
     return tableOf(['', ...subjects], rows, { numbersFrom: 1 });
   });
   const floors = figures.flatMap((figure) =>
-    figure.floors.map(
+    (hasManyFloors(figure.floors) ? [] : figure.floors).map(
       (floor) => `- ${figure.name}: ${floor.name}: ${shown(floor.measured)}, ${verdictOf(floor)}\n`,
     ),
   );
   return [`## ${title}\n`, `${about}\n`, ...tables, ...(floors.length > 0 ? [floors.join('')] : [])].join(
     '\n',
   );
+};
+
+/** Of a figure with a floor for each subject, they are a row. */
+const hasManyFloors = (floors: Floor[]): boolean => floors.length > 3;
+
+const floorRowOf = (figure: string, floors: Floor[], subjects: string[]): string[] => {
+  const cells = subjects.map((subject) => {
+    const floor = floors.find(({ name }) => name.startsWith(`${subject} `));
+    const text = shown(floor?.measured);
+    return floor?.holds === false ? `**${text}**` : text;
+  });
+  return [`${figure}, ${floors[0]?.name.replace(/^\S+ /, '')}; **bold**: does not hold`, ...cells];
 };
 
 export const markdownOf = (results: Results): string =>
@@ -124,27 +136,6 @@ export const markdownOf = (results: Results): string =>
 
 const circumstancesOf = ({ at, node, machine, loadAverages }: Results): string =>
   `${at.slice(0, 10)} with Node ${node.slice(1)} on ${machine}, load average ${Math.min(...loadAverages)} to ${Math.max(...loadAverages)}`;
-
-/** For test/README.md: each floor, and of a figure that has one for each function the worst of them. */
-export const summaryOf = (results: Results): string => {
-  const rows = results.sections.flatMap(({ title, figures }) =>
-    figures.flatMap(({ name, floors }) => {
-      const isOne = floors.length <= 3;
-      return (isOne ? floors : [worstOf(floors)]).map((floor) => [
-        `${title}: ${/^[A-Z][a-z]/.test(name) ? name.charAt(0).toLowerCase() + name.slice(1) : name}`,
-        `${floor.name}${isOne ? '' : `, the worst of ${floors.length}`}`,
-        ...[shown(floor.measured), verdictOf(floor)],
-      ]);
-    }),
-  );
-  const table = tableOf(['what', 'floor', 'measured', ''], rows);
-  return `\n${table}\nOn ${circumstancesOf(results)}.\n`;
-};
-
-const worstOf = (floors: Floor[]): Floor =>
-  floors.reduce((worst, floor) =>
-    floor.measured.median / floor.limit > worst.measured.median / worst.limit ? floor : worst,
-  );
 
 const verdictOf = ({ holds }: Floor): string => (holds ? 'holds' : '**does not hold**');
 

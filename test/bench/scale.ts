@@ -14,7 +14,7 @@ export type Scale = {
   command: CommandScale;
 };
 
-/** What test/README.md shows: under five minutes on two cores. */
+/** What results/bench.md shows: under five minutes on two cores. */
 export const full: Scale = {
   messages: { launches: 3, rounds: 10, warmUps: 30, messages: { 0: 500, 20: 200 } },
   coldStart: { functions: functionNames, repeats: 9 },
