@@ -1,18 +1,22 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { commitOfRelease, howToFetch } from './package/releases.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const isRepository = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: root }).status === 0;
 
-describe.skipIf(!isRepository)('a release is refused, with all that is missing,', { tags: ['long'] }, () => {
+describe.skipIf(!isRepository)('a release', { tags: ['long'] }, () => {
   const folder = join(temporaryFolder(), 'clone');
   const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' });
   const release = (...words: string[]) => {
     const { status, stderr } = spawnSync(process.execPath, ['test/run.js', 'test/release.ts', ...words], {
       ...{ cwd: folder, encoding: 'utf8' },
+      // No name.
+      env: { ...process.env, GIT_COMMITTER_NAME: '.' },
     });
     return { status, told: stderr.split('\n').filter((line) => line !== '') };
   };
@@ -21,11 +25,11 @@ describe.skipIf(!isRepository)('a release is refused, with all that is missing,'
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
   });
 
-  test('without a version', () => {
+  test('without a version is refused', () => {
     expect(release()).toMatchObject({ status: 2, told: [expect.stringContaining('✗ Which version?')] });
   });
 
-  test('while something is in no commit, a proof is not fresh, the version is no newer, or the changelog states nothing', () => {
+  test('is refused, with all that is missing: something is in no commit, a proof is not fresh, the version is no newer, the changelog states nothing', () => {
     git('tag', 'v9.9.9');
     const changelog = join(folder, 'CHANGELOG.md');
     const text = readFileSync(changelog, 'utf8');
@@ -37,6 +41,7 @@ describe.skipIf(!isRepository)('a release is refused, with all that is missing,'
       expect.arrayContaining([
         expect.stringContaining('✗ There are changes that are in no commit:'),
         ' M CHANGELOG.md',
+        '✗ Git does not know who commits: git config user.name and user.email',
         '✗ 9.9.8 is not newer than 9.9.9, the last release.',
         '✗ There is no proof luck.',
         '✗ The proof upgrade was never run: npm run proofs -- --only upgrade',
@@ -44,5 +49,25 @@ describe.skipIf(!isRepository)('a release is refused, with all that is missing,'
       ]),
     );
     expect(told.join()).not.toContain('proof fuzz');
+  });
+
+  test('is found without its tag, by the commit that froze it, and where the clone is shallow, it is told how to fetch it', () => {
+    const frozen = join(folder, 'test/package/released/8.0.0');
+    mkdirSync(frozen);
+    writeFileSync(join(frozen, 'contract.json'), '{}');
+    git('add', '--', frozen);
+    const commit = (): string => {
+      git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--quiet', '--allow-empty', '--message=x');
+      return git('rev-parse', 'HEAD').trim();
+    };
+    const released = commit();
+    commit();
+    const by = { version: '8.0.0', commit: undefined };
+    expect(commitOfRelease(folder, by)).toBe(released);
+    const shallow = join(temporaryFolder(), 'shallow');
+    execFileSync('git', ['clone', '--quiet', '--depth=1', pathToFileURL(folder).href, shallow]);
+    expect(commitOfRelease(shallow, by)).toBeUndefined();
+    expect(howToFetch(shallow)).toContain('git fetch --unshallow --tags');
+    expect(howToFetch(folder)).toContain('git fetch --tags');
   });
 });

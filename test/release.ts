@@ -49,6 +49,9 @@ export const command = async ([version = '', ...args]: string[]): Promise<void> 
     return refuse([
       `What others depend on does not allow ${version}: see above. Declare each break, or choose another version.`,
     ]);
+  const head = git('rev-parse', 'HEAD').stdout.trim();
+  // Ctrl-C ends what runs, and then all is put back.
+  process.on('SIGINT', () => {});
   try {
     const notes = notesOf(readFileSync(changelogFile, 'utf8'), excused);
     change(version);
@@ -63,7 +66,7 @@ export const command = async ([version = '', ...args]: string[]): Promise<void> 
         .status === 0;
     if (!done) throw new Error('It could not be committed and tagged.');
   } catch (error) {
-    git('reset', '--hard', '--quiet');
+    git('reset', '--hard', '--quiet', head);
     git('clean', '--force', '-d', '--quiet', '--', 'test/package/released');
     return refuse([`${error instanceof Error ? error.message : error} Nothing was changed.`]);
   }
@@ -84,6 +87,9 @@ const repositoryProblems = (version: string): string[] => {
     .sort(compareVersions)
     .at(-1);
   return [
+    ...(git('var', 'GIT_COMMITTER_IDENT').status === 0
+      ? []
+      : ['Git does not know who commits: git config user.name and user.email']),
     ...(status.stdout === '' ? [] : [`There are changes that are in no commit:\n${status.stdout.trimEnd()}`]),
     ...(last !== undefined && compareVersions(version, last) <= 0
       ? [`${version} is not newer than ${last}, the last release.`]

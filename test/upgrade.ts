@@ -1,24 +1,17 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { ownVersion, versionText } from '../lib/operate/stage/version.ts';
 import { optionsOf } from './options.ts';
+import { commitOfRelease, howToFetch } from './package/releases.ts';
 import { carryOn } from './upgrade/carry.ts';
 import { makeState } from './upgrade/make.ts';
-import { lastState, type State } from './upgrade/state.ts';
+import { lastState } from './upgrade/state.ts';
 
 // What the last release left is carried on by the working tree, then by the released code, then by the working tree again.
 
 const root = resolve(import.meta.dirname, '..');
-
-const git = (...args: string[]) => spawnSync('git', args, { cwd: root, encoding: 'utf8' });
-
-/** The tag of the release, or the commit that made its state; undefined: neither is in this repository. */
-const refOf = ({ version, commit = '' }: State['by']): string | undefined =>
-  [`v${version}`, commit.replace(/-dirty$/, '')].find(
-    (each) => each !== '' && git('cat-file', '-e', `${each}^{commit}`).status === 0,
-  );
 
 /** What it needs of the registry, apart from its own version. */
 const lockedIn = (folder: string): unknown => {
@@ -55,18 +48,18 @@ export const command = async (): Promise<void> => {
     state = await makeState({ resources: Number(resources) });
   }
   const before = state.by;
-  const ref = from ?? refOf(before);
+  const ref = from ?? commitOfRelease(root, before);
   const folder = join(root, '.proofs/released');
   rmSync(folder, { recursive: true, force: true });
   const ways = [{ way: 'on', by: here, root }];
   if (ref === undefined) {
     console.log(
-      `The step back is not proved: neither the tag v${before.version} nor the commit ${before.commit} is in this repository. Fetch them: git fetch --tags --unshallow`,
+      `The step back is not proved: the commit of ${before.version} is not in this repository, and neither is the tag v${before.version}. ${howToFetch(root)}`,
     );
     process.exitCode = 1;
   } else
     ways.push(
-      { way: 'back', by: { ...before, ...(from && { commit: from }) }, root: checkOut(ref, folder) },
+      { way: 'back', by: { ...before, commit: from ?? ref.slice(0, 10) }, root: checkOut(ref, folder) },
       { way: 'on', by: here, root },
     );
   for (const { way, by, root } of ways) {

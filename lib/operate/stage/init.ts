@@ -28,7 +28,13 @@ const rolesOf = <Name extends string>(name: Name, what: string) => ({
 });
 
 export const questions = [
-  { name: 'stage', text: 'Name of the stage', usual: 'prod', problem: stageProblem },
+  {
+    name: 'stage',
+    text: 'Name of the stage',
+    usual: 'prod',
+    problem: (answer) =>
+      answer === 'local' ? 'local is the stack on this machine: name another stage' : stageProblem(answer),
+  },
   {
     name: 'region',
     text: 'AWS region, as in eu-west-1',

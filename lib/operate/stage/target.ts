@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
+import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { OperationOverride } from '../../platform/client/operation.ts';
 import type { ClientOptions } from '../../runtime/aws/clients.ts';
@@ -68,6 +70,7 @@ export type TargetOptions = {
 
 const environmentSchema = z.object({
   SIS_RELAY_STAGE: z.string().optional(),
+  SIS_RELAY_STAGES: z.string().default(join(import.meta.dirname, '../../../stages')),
   SIS_RELAY_BUCKET: z.string().optional(),
   DEAD_LETTER_QUEUE_URL: z.url('must be the address of a queue').optional(),
   SECRET_PREFIX: z.string().optional(),
@@ -75,6 +78,7 @@ const environmentSchema = z.object({
   DESK_TABLE: z.string().optional(),
   CROSSWALK_TABLE: z.string().optional(),
   PLATFORM_URL: z.string().optional(),
+  AWS_REGION: z.string().optional(),
   METRIC_NAMESPACE: z.string().default('sis-relay'),
   AWS_LAMBDA_FUNCTION_NAME: z.string().optional(),
   AWS_ENDPOINT_URL: z.string().optional(),
@@ -139,14 +143,15 @@ export const namedEditor = (): string | undefined => {
 
 const targetOnAws = (options: TargetOptions) => {
   const settings = environment();
+  const stage = options.stage ?? settings.SIS_RELAY_STAGE;
+  const region = options.region ?? settings.AWS_REGION ?? regionOf(stage);
   const clientOptions = {
     ...(options.profile === undefined ? {} : { profile: options.profile }),
-    ...(options.region === undefined ? {} : { region: options.region }),
+    ...(region === undefined ? {} : { region }),
     maxAttempts: 5,
     forcePathStyle: hasOwnStore(settings),
   };
   const clients = awsClients(() => clientOptions);
-  const stage = options.stage ?? settings.SIS_RELAY_STAGE;
   // --stage takes precedence over the environment, which may name the queue of another stage.
   const url =
     options.deadLetters ?? (options.stage === undefined ? settings.DEAD_LETTER_QUEUE_URL : undefined);
@@ -189,9 +194,25 @@ const targetOnAws = (options: TargetOptions) => {
       if (PLATFORM_URL === undefined) return undefined;
       const SECRET_PREFIX =
         secrets ?? told.SecretPrefix ?? prefix.replace(/^sis-relay-(.+)-$/, 'sis-relay/$1');
-      return { ...given(), PLATFORM_URL, SECRET_PREFIX };
+      const { PlatformLpVersion: lp, PlatformLeVersion: le } = told;
+      // What another stage is called with may be in the environment.
+      const versions = { ...(lp && { PLATFORM_LP_VERSION: lp }), ...(le && { PLATFORM_LE_VERSION: le }) };
+      return { ...given(), ...versions, PLATFORM_URL, SECRET_PREFIX };
     },
   };
+};
+
+/** Where the files of the stages are: those that are packaged. */
+export const stagesFolder = (): string => resolve(environment().SIS_RELAY_STAGES);
+
+/** By the file of the stage; undefined: there is none, or it has no region. */
+const regionOf = (stage: string | undefined): string | undefined => {
+  try {
+    const text = readFileSync(join(stagesFolder(), `${stage}.yml`), 'utf8');
+    return /^region: *['"]?([\w-]+)/m.exec(text)?.[1];
+  } catch {
+    return undefined;
+  }
 };
 
 const outputsOf = (stack: Stack | undefined, { warn }: TargetOptions): StackOutputs => {

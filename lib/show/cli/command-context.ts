@@ -143,7 +143,7 @@ const optionsGiven = (command: Command): string[] => {
 
 const namingDeployment = new Set(['local', 'stack', 'stage', 'deadLetters', 'bucket', 'profile', 'region']);
 
-const quoted = (text: string): string =>
+export const quoted = (text: string): string =>
   /^[\w./:@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 const targetOptionsOf = (command: Command): TargetOptions => {

@@ -28,7 +28,7 @@ export const globalOptions = (): Option[] => [
   new Option('--dead-letters <url>', 'address of the dead-letter queue (environment: DEAD_LETTER_QUEUE_URL)'),
   new Option('--bucket <name>', 'bucket of the audit log and of archives (environment: SIS_RELAY_BUCKET)'),
   new Option('--profile <name>', 'profile of the AWS configuration'),
-  new Option('--region <name>', 'AWS region'),
+  new Option('--region <name>', 'AWS region (environment: AWS_REGION); default: that in the stage’s file'),
   new Option('--as <name>', 'who you are, for the audit log; default: the user of this machine'),
   new Option('--lease <seconds>', 'how long letters stay hidden from others if this process dies')
     .default(60)

@@ -181,7 +181,7 @@ const problemsOf = (
       .filter(({ supported }) => supported === false)
       .map(({ component, version }) => ({
         what: `The platform does not list version ${version} of ${component}`,
-        remedy: `Set PLATFORM_${component.toUpperCase()}_VERSION to one that it lists.`,
+        remedy: `Set ${component}Version of the stage to one that it lists.`,
       })),
     ...(Math.abs(clockSkewSeconds) >= muchSkewSeconds
       ? [

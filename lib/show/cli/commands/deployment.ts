@@ -81,8 +81,9 @@ Examples:
   sis-relay init --stage prod --stages ../our-relay/stages
 
 It asks for each setting that no option gives, and checks the answer. The file has only settings
-that differ from stage to stage; add others by hand. serverless.yml reads stages/<stage>.yml; for
-another folder, set SIS_RELAY_STAGES. Git ignores stages/, so no update conflicts with it.`,
+that differ from stage to stage; add others by hand. serverless.yml reads stages/<stage>.yml, and
+--stage takes its region from there. For another folder, set SIS_RELAY_STAGES. Git ignores stages/,
+so no update conflicts with it.`,
   console: `
 Examples:
   sis-relay console --stage prod

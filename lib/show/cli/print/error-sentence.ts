@@ -17,9 +17,12 @@ export const errorSentence = (error: unknown, given: Given, role?: Role): string
     /token is expired|token has expired/i.test(error.message)
   )
     return `Your AWS credentials${profile} have expired. Log in again, for example with \`aws sso login\`.`;
-  if (/^CredentialsProviderError$|^(UnrecognizedClient|InvalidClientTokenId|InvalidAccessKeyId)/.test(name))
+  if (name === 'CredentialsProviderError')
+    return `There are no AWS credentials${profile} here: ${safeText(error.message)}\nLog in, for example with \`aws sso login\`, pass another --profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`;
+  if (/^(UnrecognizedClient|InvalidClientTokenId|InvalidAccessKeyId)/.test(name))
     return `AWS does not accept your credentials${profile}: ${safeText(error.message)}\nLog in, for example with \`aws sso login\`, or pass another --profile.`;
-  if (/region is missing/i.test(error.message)) return 'Which AWS region? Pass --region, or set AWS_REGION.';
+  if (/region is missing/i.test(error.message))
+    return 'Which AWS region? Pass --region, or set AWS_REGION. If the stage’s file is in another folder, set SIS_RELAY_STAGES.';
   const [, region] = /^Region not accepted: region="([^"]*)"/.exec(error.message) ?? [];
   if (region !== undefined)
     return `${safeText(region)} is not an AWS region. Pass --region or set AWS_REGION, for example eu-west-1.`;

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readStack } from '../../../../lib/operate/stage/stack-outputs.ts';
 import { namedEditor, targetFrom } from '../../../../lib/operate/stage/target.ts';
 import { createQueue } from '../../../local/aws/aws.ts';
+import { temporaryFolder } from '../../../temporary-folder.ts';
 import { localOffice } from '../../show/cli/local-office.ts';
 import { officesForTests } from '../../show/cli/office.ts';
 import { typed } from '../../show/cli/typed.ts';
@@ -87,6 +88,18 @@ describe('a stage', () => {
   });
 });
 
+test('the region of a stage is that of its file, unless an option or the environment names one', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'prod.yml'), "# The stage\nregion: 'eu-central-1'\nplatformUrl: 'https://x'\n");
+  setEnvironment({ AWS_REGION: '', SIS_RELAY_STAGES: folder });
+  const regionOf = async (options: object) =>
+    (await targetFrom({ stage: 'prod', ...options }).sqs()).config.region();
+  expect(await regionOf({})).toBe('eu-central-1');
+  expect(await regionOf({ region: 'eu-west-1' })).toBe('eu-west-1');
+  setEnvironment({ AWS_REGION: 'us-east-1' });
+  expect(await regionOf({})).toBe('us-east-1');
+});
+
 describe('the platform', () => {
   test('is known where the environment names it, with the secrets of the stage', async () => {
     setEnvironment({ PLATFORM_URL: 'https://platform.example.edu', SECRET_PREFIX: '' });
@@ -108,6 +121,8 @@ describe('the stack of a stage', () => {
           FilesBucket: 'files-of-prod',
           PlatformUrl: 'https://platform.example.edu',
           SecretPrefix: 'sis-relay/prod',
+          PlatformLpVersion: '1.50',
+          PlatformLeVersion: '1.90',
         },
       },
       { version: '1.2.3', commit: 'e3105916b1' },
@@ -125,11 +140,13 @@ describe('the stack of a stage', () => {
   };
 
   test('tells bucket and platform, and is asked once, when they are needed', async () => {
+    setEnvironment({ PLATFORM_LP_VERSION: '1.1', PLATFORM_LE_VERSION: '1.1' });
     const { target, warned } = opened({ stage: 'prod' });
     expect(server.asked).toEqual([]);
     expect(await target.bucket()).toBe('files-of-prod');
     expect(await target.platform()).toMatchObject({
       ...{ PLATFORM_URL: 'https://platform.example.edu', SECRET_PREFIX: 'sis-relay/prod' },
+      ...{ PLATFORM_LP_VERSION: '1.50', PLATFORM_LE_VERSION: '1.90' },
     });
     expect(await target.deployed?.()).toEqual({ version: '1.2.3', commit: 'e3105916b1' });
     expect(server.asked).toEqual(['DescribeStacks sis-relay-prod']);

@@ -1,12 +1,15 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
+import { targetFrom } from '../../../../lib/operate/stage/target.ts';
 import { parametersOf } from '../../../../lib/operate/stage/template/parameters.ts';
+import { createSecretVersions } from '../../../../lib/platform/auth/versions.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { localOffice } from './local-office.ts';
 import { typed } from './typed.ts';
 
 const office = localOffice({ inProcess: [] });
+afterEach(() => vi.unstubAllEnvs());
 
 /** What a file of single settings holds, as osls reads it. */
 const settingsIn = (file: string): Record<string, unknown> =>
@@ -32,15 +35,15 @@ test('init asks for each setting until the answer can be taken, and writes a fil
   const stages = join(temporaryFolder(), 'our-relay');
   const { status, asked, err, out } = await typed(`init --stages ${stages}`, {
     answers: [
-      ...['Prod', 'prod', 'Frankfurt', 'eu-central-1', 'http://platform.university.edu'],
-      ...['https://platform.university.edu', 'operations@example.edu', 'ops@university.edu', '', '1.90'],
+      ...['Prod', 'local', 'prod', 'Frankfurt', 'eu-central-1', 'http://platform.university.edu'],
+      ...['https://platform.university.edu', '', 'operations@example.edu', 'ops@university.edu', '', '1.90'],
       ...['course-exports', 'course-export'],
       ...['', 'arn:aws:iam::1:role/desk', 'desk,help', 'heads'],
     ],
   });
-  expect([status, asked.length]).toEqual([0, 16]);
+  expect([status, asked.length]).toEqual([0, 18]);
   expect(err).toMatch(
-    /at most 19 characters.*\nmust be a region.*\nmust use https.*\nalarmEmail: .* example address.*\nThere is no function course-exports: did you mean course-export\?.*\narn:aws:iam::1:role\/desk is not the name of an IAM role/s,
+    /at most 19 characters.*\nlocal is the stack on this machine.*\nmust be a region.*\nmust use https.*\nIt has no default: type an answer\.\nalarmEmail: .* example address.*\nThere is no function course-exports: did you mean course-export\?.*\narn:aws:iam::1:role\/desk is not the name of an IAM role/s,
   );
   const file = join(stages, 'prod.yml');
   const own = settingsIn(file);
@@ -69,6 +72,8 @@ test('init changes no file that is there', async () => {
 
 test.each([
   ['a missing option is named where nobody can be asked', '--region eu-west-1', '--platform-url is missing'],
+  ['the name of the local stack is refused', '--stage local', '--stage: local is the stack on this machine'],
+  ['a file is no folder of stages', `--stages ${import.meta.filename}`, 'is a file. Name a folder.'],
   ['a wrong option is refused, and nobody is asked', '--region Ireland', '--region: must be a region'],
 ])('%s', async (_, options, problem) => {
   const stages = temporaryFolder();
@@ -80,26 +85,66 @@ test.each([
 
 test('init writes nothing if the input ends', async () => {
   const stages = temporaryFolder();
-  const { status, err } = await typed(`init --stage prod --stages ${stages}`, { answers: ['eu-west-1', ''] });
+  const { status, err } = await typed(`init --stage prod --stages ${stages}`, {
+    answers: ['eu-west-1', '', ''],
+  });
   expect(status).toBe(1);
   expect(err).toContain('Nothing was written.');
+});
+
+test('init writes into a folder of the home folder that the shell has left as ~, or into that of packaging', async () => {
+  const folder = temporaryFolder();
+  vi.stubEnv('HOME', folder)
+    .stubEnv('USERPROFILE', folder)
+    .stubEnv('SIS_RELAY_STAGES', join(folder, 'packaged'));
+  const home = await typed('init --stage prod --stages=~/ours', { answers: [...answers] });
+  expect([home.status, existsSync(join(folder, 'ours/prod.yml'))]).toEqual([0, true]);
+  expect(home.out).toContain('export SIS_RELAY_STAGES=');
+  const packaged = await typed('init --stage prod', { answers: [...answers] });
+  expect([packaged.status, existsSync(join(folder, 'packaged/prod.yml'))]).toEqual([0, true]);
+  expect(packaged.out).not.toContain('export');
 });
 
 test('init --check asks the platform, and writes nothing that it refuses', async () => {
   const stages = temporaryFolder();
   const { platform } = office.stack().description;
-  const init = (versions: string, url = platform) =>
+  const secrets = createSecretVersions(await targetFrom({ local: office.file }).secretsManager());
+  const { text = '' } = (await secrets.current('sis-relay/local/service')) ?? {};
+  await office.controls().secret('sis-relay/prod/service', JSON.parse(text));
+  const init = (stage: string, versions: string, url = platform) =>
     typed(
       `init --alarm-email ops@university.edu --off "" --platform-url ${url} ${versions} --stages ${stages} --stack ${office.file} --check`,
-      { answers: ['local', 'us-east-1'] },
+      { answers: [stage, 'us-east-1'] },
     );
-  const lost = await init('--lp-version 1.49 --le-version 1.82', 'http://127.0.0.1:1');
+  const lost = await init('prod', '--lp-version 1.49 --le-version 1.82', 'http://127.0.0.1:1');
   expect([lost.status, lost.out]).toEqual([1, expect.stringMatching(/^✗ .*\n✗ Nothing was written\.$/ms)]);
-  const old = await init('--lp-version 1.1 --le-version 1.82');
+  expect(lost.out).toContain('Check --platform-url');
+  const old = await init('prod', '--lp-version 1.1 --le-version 1.82');
   expect(old.status).toBe(1);
-  expect(old.out).toContain('The platform does not list version 1.1 of lp');
-  expect(existsSync(join(stages, 'local.yml'))).toBe(false);
-  const fit = await init('--lp-version 1.49 --le-version 1.82');
+  expect(old.out.replace(/\s+/g, ' ')).toContain(
+    'The platform does not list version 1.1 of lp. Set lpVersion of the stage to one that it lists.',
+  );
+  expect(existsSync(join(stages, 'prod.yml'))).toBe(false);
+  const fit = await init('prod', '--lp-version 1.49 --le-version 1.82');
   expect([fit.status, fit.out]).toEqual([0, expect.stringContaining('✓ The platform accepts the service’s')]);
-  expect(settingsIn(join(stages, 'local.yml'))).toMatchObject({ platformUrl: platform, protected: false });
+  expect(settingsIn(join(stages, 'prod.yml'))).toMatchObject({ platformUrl: platform, protected: true });
+  const early = await init('test', '--lp-version 1.49 --le-version 1.82');
+  expect([early.status, early.out]).toEqual([
+    0,
+    expect.stringContaining('There is no secret sis-relay/test/service yet'),
+  ]);
+  expect(early.out).not.toMatch(/✗|replay/);
+});
+
+test('init --check says that credentials of AWS are missing, and how to give them', async () => {
+  const stages = temporaryFolder();
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE', 'AWS_SESSION_TOKEN'])
+    vi.stubEnv(name, undefined);
+  vi.stubEnv('HOME', stages).stubEnv('USERPROFILE', stages).stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
+  const { status, out, err } = await typed(`init --stage prod --stages ${stages} --check`, {
+    answers: [...answers],
+  });
+  expect([status, out]).toEqual([1, '']);
+  expect(err).toMatch(/^There are no AWS credentials here: .*aws sso login.*AWS_ACCESS_KEY_ID/s);
+  expect(existsSync(join(stages, 'prod.yml'))).toBe(false);
 });

@@ -144,7 +144,7 @@ describe('the connection', () => {
   test('names a version that the platform does not have, and the setting to change', async () => {
     const { versions, problems } = await check({ PLATFORM_LE_VERSION: '1.11' });
     expect(versions).toContainEqual({ component: 'le', version: '1.11', supported: false });
-    expect(problems).toMatchObject([{ remedy: expect.stringContaining('PLATFORM_LE_VERSION') }]);
+    expect(problems).toMatchObject([{ remedy: expect.stringContaining('leVersion') }]);
   });
 });
 
