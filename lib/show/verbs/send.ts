@@ -10,8 +10,8 @@ import { pausedFunctions } from '../../operate/stage/pause.ts';
 import { countOf } from '../views/amounts.ts';
 import { editPlanView, originalNotes } from '../views/changes.ts';
 import { becameOf } from '../views/letters.ts';
-import { canaryView, outcomesText, planView, resultView, runSentence } from '../views/plan.ts';
-import { type Field, text } from '../views/view.ts';
+import { canaryView, outcomesText, pausedView, planView, resultView, runSentence } from '../views/plan.ts';
+import { type Field, part, text } from '../views/view.ts';
 import type { Answer, Operator } from './operator.ts';
 
 type Undecided = {
@@ -65,7 +65,9 @@ export const edit = async (
     ...{ ...given, audit: operator.audit, signal: operator.signal },
     onProgress: operator.progress('Taking letters'),
     confirm: async (plan) => {
-      operator.show('Difference', editPlanView(plan), { difference: plan.difference, plan });
+      const paused = await pausedFunctions(operator.target, plan.functions);
+      const view = [...editPlanView(plan), part(...pausedView(paused))];
+      operator.show('Difference', view, { difference: plan.difference, plan, paused });
       const answer = await operator.ask({
         ...{ hint: `Reason: ${given.reason}`, fields: sendingFields(given) },
         act: `Send ${countOf(plan.letters, 'letter')} like this`,

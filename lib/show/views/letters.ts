@@ -321,7 +321,9 @@ export const letterView = (details: LetterDetails): View => {
       {
         tone: 'quiet',
         text: details.revealed ? 'Message' : 'Message, without personal data',
-        ...(!details.revealed && { command: `letters show ${details.id.slice(0, 8)} --reveal` }),
+        ...(!details.revealed && {
+          command: `letters show ${details.id.slice(0, 8)} --reveal --reason <why>`,
+        }),
       },
       { document: details.message, label: 'Message' },
     ),

@@ -269,9 +269,9 @@ export const readFlow = async (
   const look = { isOld: true, signal: options.signal };
   const gone = await recordsOf(deskOf(target), [...touched.difference(still)], look);
   return {
-    arrived: [...letters, ...gone.values()].flatMap(({ writtenMs }) =>
-      writtenMs !== undefined && writtenMs >= options.sinceMs ? [{ atMs: writtenMs }] : [],
-    ),
+    arrived: [...letters.map(({ atMs }) => atMs), ...[...gone.values()].map(({ writtenMs = 0 }) => writtenMs)]
+      .filter((atMs) => atMs >= options.sinceMs)
+      .map((atMs) => ({ atMs })),
     left: deeds.map(({ at, counts: { sent = 0, discarded = 0 } }) => ({
       ...{ atMs: Date.parse(at), count: sent + discarded },
     })),

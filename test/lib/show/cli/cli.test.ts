@@ -113,6 +113,8 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ['letters replay --canary few', /whole number from 0 to 100/],
     ['letters edit abcd', /required option '--reason <text>'/],
     ['letters edit abcd --reason r --set points --stage x', /--set points must be as in data.grade.points=7/],
+    ['letters show abcd --reveal --stage x', /Why is it revealed\? Pass --reason, as in --reason "the/],
+    ['letters verify --reveal --stage x', /Why is it revealed\? Pass --reason/],
     ['letters discard --reason r --stage x', /Which letters\? Pass a filter/],
     ['letters export --to a', /required option '--reason <text>'/],
     ['publish x.json --format xml', /Allowed choices are json, jsonl, csv/],
@@ -347,7 +349,7 @@ describe.concurrent('personal data', () => {
         letters: [id],
       }),
     );
-    await sisRelay(`letters show no-such-id --reveal ${stack}`);
+    await sisRelay(`letters show no-such-id --reveal --reason r ${stack}`);
     const ends = [...(await office.objects('audit/')).values()].map((line) => JSON.parse(line));
     expect(ends).toContainEqual(
       expect.objectContaining({ audit: 'end', letters: ['no-such-id'], counts: { revealed: 0 } }),
@@ -382,7 +384,7 @@ describe.concurrent('personal data', () => {
       expect([command, out + err]).toEqual([command, expect.not.stringMatching(/jane/i)]);
     }
     expect((await sisRelay(`letters show ${file} ${stack}`)).out).toContain('a file: not there');
-    expect((await sisRelay(`letters show ${file} --reveal ${stack}`)).out).toContain(
+    expect((await sisRelay(`letters show ${file} --reveal --reason r ${stack}`)).out).toContain(
       '‹s3://uploads/jane-doe.pdf›: not there',
     );
   });
@@ -392,7 +394,7 @@ describe.concurrent('personal data', () => {
     const [id] = await office.park([{ body }]);
     const file = join(folder, 'other-bucket.json');
     writeFileSync(file, JSON.stringify({ ...office.description(), bucket: 'no-such-bucket' }));
-    const { status, out, err } = await sisRelay(`letters show ${id} --reveal --stack ${file}`);
+    const { status, out, err } = await sisRelay(`letters show ${id} --reveal --reason r --stack ${file}`);
     expect({ status, out }).toEqual({ status: 1, out: '' });
     expect(err).toMatch(/no such bucket/);
   });
@@ -690,7 +692,7 @@ describe.concurrent('that the audit log cannot be written is said before a lette
     'letters discard --all --reason r --yes',
     'letters edit abcd --reason r --set data.userId=1 --yes',
     'letters export --to - --reason r',
-    'letters show abcd --reveal',
+    'letters show abcd --reveal --reason r',
   ])('by %s', async (line) => {
     const { office } = await opened();
     await office.park([{}]);
@@ -813,28 +815,33 @@ describe.concurrent('nothing that a terminal obeys is printed, whoever wrote it'
     expect(said.out + said.err).not.toMatch(controls);
   });
 
-  test.each(['groups', 'list', 'show', 'show --reveal', 'replay --dry-run --no-probe', 'edit', 'discard'])(
-    'of letters, as text and as JSON: letters %s',
-    async (command) => {
-      const words = { title: 'Not Found', detail: hostile, remedy: hostile, message: hostile };
-      const attributes = { trace: { DataType: 'String', StringValue: inSqs } };
-      const body = eventBody('grade-push', {}, { extension: hostile });
-      const { office, stack } = await opened();
-      for (const json of ['', '--json ']) {
-        const [id = ''] = await office.park([{ failure: { ...words, status: 404 }, attributes, body }]);
-        const line = command
-          .replace(/^(show|edit)/, `$1 ${id}`)
-          .replace(/^edit.*/, `$& --reveal --wait 1 --set data.comments=${hostile}`)
-          .replace(/^discard/, 'discard --all')
-          .replace(/^(edit|discard).*/, `$& --yes --reason ${hostile}`);
-        const { out, err } = await sisRelay(`letters ${line} ${json}${stack}`);
-        expect(out).not.toBe('');
-        expect(out + err).not.toMatch(controls);
-        if (json !== '' && command.startsWith('show'))
-          expect(documentsIn(out).at(-1)).toMatchObject({ remedy: expect.stringContaining(inSqs) });
-      }
-    },
-  );
+  test.each([
+    'groups',
+    'list',
+    'show',
+    'show --reveal --reason r',
+    'replay --dry-run --no-probe',
+    'edit',
+    'discard',
+  ])('of letters, as text and as JSON: letters %s', async (command) => {
+    const words = { title: 'Not Found', detail: hostile, remedy: hostile, message: hostile };
+    const attributes = { trace: { DataType: 'String', StringValue: inSqs } };
+    const body = eventBody('grade-push', {}, { extension: hostile });
+    const { office, stack } = await opened();
+    for (const json of ['', '--json ']) {
+      const [id = ''] = await office.park([{ failure: { ...words, status: 404 }, attributes, body }]);
+      const line = command
+        .replace(/^(show|edit)/, `$1 ${id}`)
+        .replace(/^edit.*/, `$& --reveal --wait 1 --set data.comments=${hostile}`)
+        .replace(/^discard/, 'discard --all')
+        .replace(/^(edit|discard).*/, `$& --yes --reason ${hostile}`);
+      const { out, err } = await sisRelay(`letters ${line} ${json}${stack}`);
+      expect(out).not.toBe('');
+      expect(out + err).not.toMatch(controls);
+      if (json !== '' && command.startsWith('show'))
+        expect(documentsIn(out).at(-1)).toMatchObject({ remedy: expect.stringContaining(inSqs) });
+    }
+  });
 
   test('of letters in a file that was exported', async () => {
     const { office, stack } = await opened();
@@ -969,12 +976,15 @@ describe.concurrent('the program itself', () => {
     });
   });
 
-  test('opens no editor where there is no terminal and none is named', async () => {
+  test('opens no editor where there is no terminal, and reveals nothing', async () => {
     const { office, stack } = await opened();
     const [id = ''] = await office.park([{}]);
     const { status, err } = await piped(`letters edit ${id} --reason r ${stack}`).ended;
     expect(status).toBe(1);
-    expect(err()).toMatch(/No editor can be opened here. Pass --set/);
+    expect(err()).toMatch(
+      /^Nothing was changed: there is no terminal to open an editor on\. Pass --set, .*\s--unset\.$/ms,
+    );
+    expect(err()).not.toContain('Recorded');
     expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });
 
