@@ -9,9 +9,9 @@ import type { RunHooks, RunOptions } from '../../operate/messages/replay/run.ts'
 import { pausedFunctions } from '../../operate/stage/pause.ts';
 import { countOf } from '../views/amounts.ts';
 import { editPlanView, originalNotes } from '../views/changes.ts';
-import { becameOf } from '../views/letters.ts';
 import { canaryView, outcomesText, pausedView, planView, resultView, runSentence } from '../views/plan.ts';
 import { type Field, part, text } from '../views/view.ts';
+import { becameOfFilter } from './became.ts';
 import type { Answer, Operator } from './operator.ts';
 
 type Undecided = {
@@ -32,7 +32,7 @@ export const replay = async (
       const paused = await pausedFunctions(target, functionsIn(plan));
       const view = [
         ...planView(plan, connection, paused),
-        ...(plan.matching === 0 ? becameOf(options.filter) : []),
+        ...(plan.matching === 0 ? await becameOfFilter(operator, options.filter) : []),
       ];
       operator.show('Plan', view, { plan, connection, paused });
       const count = plan.send.reduce((sum, { letters }) => sum + letters, 0);

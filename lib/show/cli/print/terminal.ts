@@ -28,7 +28,7 @@ export type Terminal = {
   /** Shows a line on standard error that whatever comes next overwrites; an empty one leaves no trace. */
   line(text: string): void;
   style(format: Format, text: string): string;
-  /** Width in columns. */
+  /** Width in columns; infinite if it is no terminal: nothing is cut or wrapped. */
   width: number;
   /** Undefined if there is no terminal to ask on. */
   ask(question: string): Promise<string | undefined>;
@@ -136,7 +136,7 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
     },
     // Colours only on a terminal, and not with NO_COLOR.
     style: (format, text) => styleText(format, text, { stream: stdout }),
-    width: Math.min(Math.max(stdout.columns ?? 100, 60), 140),
+    width: stdout.isTTY ? Math.min(Math.max(stdout.columns ?? 100, 60), 140) : Number.POSITIVE_INFINITY,
     ask: async (question) => {
       if (!stdin.isTTY) return undefined;
       endLine();

@@ -95,7 +95,10 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ['', /^Usage:/],
     ['lettrs', /Did you mean letters\?/],
     ['letters grups', /Did you mean groups\?/],
-    ['letters groups now', /too many arguments/],
+    [
+      'letters replay --cause 1f2e3d4c 5a6b7c8d',
+      /too many arguments .* Separate several values of an option by commas, as in --cause/,
+    ],
     ['letters show', /missing required argument 'id'/],
     ['letters groups --kind rejected,invald --stage x', /no kind invald: did you mean invalid\?/],
     ['letters groups --kind xyz --stage x', /There is no kind xyz\. It must be one of invalid, /],
@@ -129,6 +132,7 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
       /is not a regular file, and must be/,
     ],
     ['publish nothing --stage x', /There is no file nothing/],
+    ['status --stack nothing.json', /There is no file .*nothing\.json\. Pass the \.local\/stack\.json/],
   ])('%s', async (line, reason) => {
     const { status, err } = await sisRelay(line);
     expect(status).toBe(2);
@@ -200,16 +204,15 @@ describe('check-message', () => {
     ['a list', `[${eventBody()},${eventBody('enrollment-create')}]`, 0],
     ['an event in SNS', inTopic(eventBody()), 0],
     ['lines', `${eventBody()}\r\n\r\n${eventBody()}\n`, 0],
-    ['a list of nothing', '[]', 1],
+    ['a list of nothing', '[]', 1, /^the standard input holds no message\./],
     ['an event of no function', eventBody('../token-refresh'), 1],
-    ['no JSON', 'Jane', 2],
-    ['nothing', '', 2],
-  ])('takes %s', async (_, stdin, expected) => {
+    ['no JSON', 'Jane', 2, /is not JSON \(its first fault is in line 1, column 1\)\. Correct it there/],
+    ['nothing', '', 2, /^the standard input is empty\. It must hold a message, /],
+  ])('takes %s', async (_, stdin, expected, told = /./) => {
     const { status, out, err } = await sisRelay('check-message -', { stdin });
-    expect({ status, err: out + err }).toEqual({
-      status: expected,
-      err: expect.not.stringContaining('Jane'),
-    });
+    const said = out + err;
+    expect({ status, said }).toEqual({ status: expected, said: expect.not.stringContaining('Jane') });
+    expect(said.replace(/\s+/g, ' ')).toMatch(told);
   });
 
   test('sends who has a table to the command that takes it', async () => {
@@ -230,6 +233,7 @@ describe.concurrent('an answer', () => {
       status: 1,
       out: expect.stringMatching(/there are no dead letters\.\n$/),
     });
+    expect((await sisRelay(`snapshots list ${stack}`)).status).toBe(1);
     await office.park([{}, {}]);
     const { status, out, err } = await sisRelay(`letters groups ${stack}`);
     expect({ status, err }).toEqual({ status: 0, err: '' });
@@ -437,6 +441,11 @@ describe.concurrent('before anything is changed', () => {
   test('and then it is done, and said', async () => {
     const { office, stack } = await opened();
     const [id = ''] = await office.park([{}, {}, { failure: { kind: 'invalid' } }]);
+    const { groups } = documentIn<{ groups: { cause: string }[] }>(
+      (await sisRelay(`letters groups --json ${stack}`)).out,
+    );
+    const causes = groups.map(({ cause }) => cause);
+    expect((await sisRelay(`letters list --cause ${causes.join()} ${stack}`)).out).toMatch(/^3 letters\.$/m);
     const discarded = await sisRelay(`letters discard --kind rejected --reason "not ours" ${stack}`, {
       answers: ['y'],
     });
@@ -450,6 +459,16 @@ describe.concurrent('before anything is changed', () => {
       status: 1,
       out: expect.stringMatching(/no longer a letter[\s\S]*discarded by .*: not ours/),
     });
+    for (const command of ['replay --no-probe', 'list', 'groups', 'discard --reason r'])
+      expect(await sisRelay(`letters ${command} --cause ${causes[0]} ${stack}`)).toMatchObject({
+        status: 1,
+        out: expect.stringMatching(
+          /^ +2 {2}discarded .* not ours [\s\S]*^What followed for one: .*trace [0-9a-f]{8}/m,
+        ),
+      });
+    expect((await sisRelay(`letters list --cause 00000000 ${stack}`)).out).toMatch(
+      /^Nothing is known of such a cause: [\s\S]*letters groups/m,
+    );
     const address = /s3:\S+/.exec(discarded.out)?.[0];
     const imported = await sisRelay(`letters import ${address} --yes ${stack}`);
     expect(imported).toMatchObject({
@@ -954,13 +973,17 @@ function piped(line: string, env: NodeJS.ProcessEnv = {}) {
 }
 
 describe.concurrent('the program itself', () => {
-  test('prints no colours into a pipe', async () => {
+  test('prints no colours into a pipe, and cuts nothing there', async () => {
     const { office, stack } = await opened();
-    await office.park([{}]);
-    const { status, out } = await piped(`letters groups ${stack}`).ended;
-    expect(status).toBe(0);
-    expect(out()).toMatch(/rejected/);
-    expect(out()).not.toContain('\u001B');
+    const detail = `${'a very long word '.repeat(20)}at last`;
+    await office.park([{ failure: { detail } }]);
+    for (const command of ['groups', 'list', 'discard --all --reason r --dry-run']) {
+      const { status, out } = await piped(`letters ${command} ${stack}`).ended;
+      expect(status).toBe(0);
+      expect(out()).toMatch(/rejected/);
+      expect(out()).toContain(detail);
+      expect(out()).not.toContain('\u001B');
+    }
   });
 
   test('needs Node 24, and says so in words', () => {
