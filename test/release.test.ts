@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { commitOfRelease, howToFetch } from './package/releases.ts';
+import { commitOfRelease, howToFetch } from './package/contract/releases.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const root = resolve(import.meta.dirname, '..');

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { ownVersion, versionText } from '../lib/operate/stage/version.ts';
 import { optionsOf } from './options.ts';
-import { commitOfRelease, howToFetch } from './package/releases.ts';
+import { commitOfRelease, howToFetch } from './package/contract/releases.ts';
 import { carryOn } from './upgrade/carry.ts';
 import { makeState } from './upgrade/make.ts';
 import { lastState } from './upgrade/state.ts';

@@ -85,7 +85,7 @@ const textIn = (file: string): string => {
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     if (isMissing)
-      throw new RefusedError(
+      throw new UsageError(
         `There is no file ${file}. Pass the .local/stack.json that \`npm run local\` writes while it runs.`,
       );
     throw new UsageError(`${file} cannot be read.`);

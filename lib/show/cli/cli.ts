@@ -72,8 +72,9 @@ export const programOf = (cli: Cli, onStart?: (command: Command) => void): Comma
     .configureOutput({
       writeOut: (text) => cli.terminal.out(startedSo(text, cli.terminal)),
       writeErr: (text) => cli.terminal.err(startedSo(text, cli.terminal)),
-      getOutHelpWidth: () => cli.terminal.width,
-      getErrHelpWidth: () => cli.terminal.width,
+      outputError: (text, write) => write(text.replace(/(too many arguments[^\n]*)/, `$1 ${severalValues}`)),
+      getOutHelpWidth: () => Math.min(cli.terminal.width, 140),
+      getErrHelpWidth: () => Math.min(cli.terminal.width, 140),
     })
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
@@ -101,6 +102,8 @@ const addRoles = (command: Command): void => {
   if (role !== undefined) command.addHelpText('after', `\nRole: ${role}`);
   for (const each of command.commands) addRoles(each);
 };
+
+const severalValues = 'Separate several values of an option by commas, as in --cause 1f2e3d4c,5a6b7c8d.';
 
 const isRecord = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -75,7 +75,11 @@ export const addFilterOptions = (command: Command): Command =>
     .option('--function <name...>', 'of these functions, as in grade-push,org-unit-move', listed)
     .option('--kind <kind...>', `of these kinds: ${letterKinds.join(', ')}`, kinds)
     .option('--status <status...>', 'refused by the platform with this HTTP status, as in 403,5xx', listed)
-    .option('--cause <id>', 'of this cause: its id in `letters groups`')
+    .option(
+      '--cause <id>',
+      'of this cause: its id in `letters groups`, or several as in 1f2e3d4c,5a6b7c8d',
+      listed,
+    )
     .option('--error <text>', 'whose error holds this text')
     .option('--org-unit <id>', 'whose message is about this org unit, by its id or the SIS’ code')
     .option('--user <id>', 'whose message is about this user, by its id or the SIS’ name for the user')

@@ -12,8 +12,9 @@ import { type Input, inputOf } from '../../operate/stage/input.ts';
 import type { Integrations } from '../../operate/stage/integrations.ts';
 import { type Role, roleOf, type Verb } from '../../operate/stage/roles.ts';
 import type { Target } from '../../operate/stage/target.ts';
+import { becameOfFilter } from '../verbs/became.ts';
 import { countOf } from '../views/amounts.ts';
-import { becameOf, groupTable, matchText } from '../views/letters.ts';
+import { groupTable, matchText } from '../views/letters.ts';
 import { type Block, type Form, href, text, type View } from '../views/view.ts';
 import { createKept, type Kept } from './cached-value.ts';
 import type { Session } from './guard.ts';
@@ -186,7 +187,7 @@ export const fileIn = async (context: Context, field: string): Promise<Input | u
 export type Given = Record<string, string[]>;
 
 /** Fields that hold lists, separated by commas. */
-const listed = new Set(['function', 'kind', 'status', 'id']);
+const listed = new Set(['function', 'kind', 'status', 'cause', 'id']);
 
 /** The filter of an address or a form. @throws UsageError naming the field that is wrong. */
 export const filterFrom = (query: URLSearchParams): { filter: Filter; given: Given } => {
@@ -235,13 +236,13 @@ type ChosenScreen = {
 
 /** Adds the screen of a verb for chosen letters: their causes, and the form that begins it. */
 export const addChosen = (desk: Desk, { path, title, sentence, empty, form }: ChosenScreen): void =>
-  addScreen(desk, [path, title], async (query) => {
+  addScreen(desk, [path, title], async (query, context) => {
     const { groups, count, given, filter } = await chosenFrom(desk, query);
     return [
       text(`${matchText(count)}. ${sentence}`),
       count > 0 && { action: path, hidden: given, isMain: true, ...form(countOf(count, 'letter'), given) },
       groupTable('Letters by cause', groups, empty),
-      ...(count === 0 ? becameOf(filter) : []),
+      ...(count === 0 ? await becameOfFilter({ ...desk, signal: context.req.raw.signal }, filter) : []),
     ];
   });
 

@@ -1,7 +1,7 @@
 import { type Discarded, discardLetters } from '../../operate/messages/archive/discard.ts';
 import { countOf } from '../views/amounts.ts';
 import { discardedView, discardPlanView } from '../views/changes.ts';
-import { becameOf } from '../views/letters.ts';
+import { becameOfFilter } from './became.ts';
 import type { Operator } from './operator.ts';
 
 type Discarding = Pick<Parameters<typeof discardLetters>[1], 'filter' | 'limit' | 'reason' | 'dryRun'> & {
@@ -20,7 +20,8 @@ export const discard = async (
     onProgress: operator.progress('Taking letters'),
     onDiscarded: operator.progress('Discarded'),
     confirm: async (plan) => {
-      const view = [...discardPlanView(plan), ...(plan.letters === 0 ? becameOf(filter) : [])];
+      const became = plan.letters === 0 ? await becameOfFilter(operator, filter) : [];
+      const view = [...discardPlanView(plan), ...became];
       operator.show('Plan', view, { plan });
       if (isAgreed || dryRun || plan.letters === 0 || signal.aborted) return isAgreed;
       const answer = await operator.ask({

@@ -9,9 +9,9 @@ import type { RunHooks, RunOptions } from '../../operate/messages/replay/run.ts'
 import { pausedFunctions } from '../../operate/stage/pause.ts';
 import { countOf } from '../views/amounts.ts';
 import { editPlanView, originalNotes } from '../views/changes.ts';
-import { becameOf } from '../views/letters.ts';
-import { canaryView, outcomesText, planView, resultView, runSentence } from '../views/plan.ts';
-import { type Field, text } from '../views/view.ts';
+import { canaryView, outcomesText, pausedView, planView, resultView, runSentence } from '../views/plan.ts';
+import { type Field, part, text } from '../views/view.ts';
+import { becameOfFilter } from './became.ts';
 import type { Answer, Operator } from './operator.ts';
 
 type Undecided = {
@@ -32,7 +32,7 @@ export const replay = async (
       const paused = await pausedFunctions(target, functionsIn(plan));
       const view = [
         ...planView(plan, connection, paused),
-        ...(plan.matching === 0 ? becameOf(options.filter) : []),
+        ...(plan.matching === 0 ? await becameOfFilter(operator, options.filter) : []),
       ];
       operator.show('Plan', view, { plan, connection, paused });
       const count = plan.send.reduce((sum, { letters }) => sum + letters, 0);
@@ -65,7 +65,9 @@ export const edit = async (
     ...{ ...given, audit: operator.audit, signal: operator.signal },
     onProgress: operator.progress('Taking letters'),
     confirm: async (plan) => {
-      operator.show('Difference', editPlanView(plan), { difference: plan.difference, plan });
+      const paused = await pausedFunctions(operator.target, plan.functions);
+      const view = [...editPlanView(plan), part(...pausedView(paused))];
+      operator.show('Difference', view, { difference: plan.difference, plan, paused });
       const answer = await operator.ask({
         ...{ hint: `Reason: ${given.reason}`, fields: sendingFields(given) },
         act: `Send ${countOf(plan.letters, 'letter')} like this`,

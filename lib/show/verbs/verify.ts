@@ -20,7 +20,7 @@ type Verifying = Pick<Parameters<typeof verifyLetters>[1], 'filter' | 'limit'> &
   reason?: string | undefined;
 };
 
-/** Looks letters up, then discards those whose effect is there, and sends those whose effect is not. Answers whether all that was done. */
+/** Looks letters up, then discards those whose effect is there, and sends those whose effect is not. Answers whether no letter is left. */
 export const verify = async (
   operator: Operator,
   { name, filter, limit, reveal = false, reason, ...given }: Verifying,
@@ -60,7 +60,7 @@ export const verify = async (
     decided('absent');
     isDone = (await replayAbsentOnes(idsOf('absent'), operator)) && isDone;
   }
-  return isDone;
+  return isDone && !verified.letters.some(({ found }) => left.has(found));
 };
 
 const discardFoundOnes = async (

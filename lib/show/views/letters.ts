@@ -2,7 +2,7 @@ import { needsDecision } from '../../message/failure.ts';
 import { replayedOften } from '../../message/letter-kinds.ts';
 import type { Filter } from '../../operate/messages/letters/filter.ts';
 import { type Group, maxWords } from '../../operate/messages/letters/groups.ts';
-import type { Found, Groups, LetterFacts, Listed } from '../../operate/messages/letters/list.ts';
+import type { endedOf, Found, Groups, LetterFacts, Listed } from '../../operate/messages/letters/list.ts';
 import type { LetterDetails } from '../../operate/messages/letters/show.ts';
 import type { PlannedGroup } from '../../operate/messages/replay/plan.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
@@ -133,6 +133,29 @@ export const becameOf = ({ id: ids = [] }: Filter): View =>
       { links: [{ text: lead, to: `/letters/${encodeURIComponent(id)}` }] },
     ];
   });
+
+/** Of a cause of which no letter is left. */
+export const endedView = (ended: Awaited<ReturnType<typeof endedOf>>): View => {
+  if (ended.length === 0)
+    return [
+      text(
+        'Nothing is known of such a cause: its id may be wrong. It changes with the letters that there are.',
+      ),
+      { lead: 'The causes that there are', command: 'letters groups' },
+      { links: [{ text: 'The causes that there are', to: '/causes' }] },
+    ];
+  const alike = Map.groupBy(ended, ({ state, by, why }) => JSON.stringify([state, by, why]));
+  return [
+    table('What became of its letters', [...alike.values()], {
+      Letters: (each) => each.length,
+      'Were then': ([record]) => record?.state,
+      By: ([record]) => record?.by,
+      Why: ([record]) => record?.why,
+      'One of them': ([record]) => record && traceLink(record.message),
+    }),
+    { lead: 'What followed for one', command: `trace ${ended[0]?.message.slice(0, 8)}` },
+  ];
+};
 
 export const traceLink = (id: string) => ({ text: id.slice(0, 8), to: href('/trace', { id }) });
 
@@ -321,7 +344,9 @@ export const letterView = (details: LetterDetails): View => {
       {
         tone: 'quiet',
         text: details.revealed ? 'Message' : 'Message, without personal data',
-        ...(!details.revealed && { command: `letters show ${details.id.slice(0, 8)} --reveal` }),
+        ...(!details.revealed && {
+          command: `letters show ${details.id.slice(0, 8)} --reveal --reason <why>`,
+        }),
       },
       { document: details.message, label: 'Message' },
     ),

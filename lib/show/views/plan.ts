@@ -252,12 +252,12 @@ export const resultNotes = ({ counts, backLater = 0 }: Ended): View => {
 };
 
 /** What is sent to a function that gets no messages stays on its queue. */
-const pausedView = (paused: readonly PausedFunction[]): View =>
+export const pausedView = (paused: readonly PausedFunction[] = []): View =>
   paused.filter(isPaused).flatMap((each) => [
     ...pausedNotes(each),
     {
       tone: 'warn',
-      text: `The letters of ${each.function} would wait on its queue, and their canary has no outcome until it is resumed.`,
+      text: `The letters of ${each.function} would wait on its queue, and have no outcome until it is resumed.`,
     },
   ]);
 
@@ -265,7 +265,7 @@ const pausedView = (paused: readonly PausedFunction[]): View =>
 export const planView = (
   plan: Plan,
   report: ConnectionReport | undefined,
-  paused: readonly PausedFunction[] = [],
+  paused?: readonly PausedFunction[],
 ): View => [
   { heading: matchText(plan.matching) },
   ...planSections(plan, report),

@@ -39,7 +39,8 @@ export type FieldProblem = MessageProblem & { line: number };
 type CheckedMessages = Omit<Checked, 'skipped'> & { problems: FieldProblem[] };
 
 /** What the functions would say of messages that are not sent, field by field. */
-export const checkedMessagesView = ({ problems, ...checked }: CheckedMessages): View => [
+export const checkedMessagesView = ({ problems, ...checked }: CheckedMessages, name: string): View => [
+  checked.valid + checked.invalid === 0 && { tone: 'warn', text: `${name} holds no message.` },
   ...problemView(problems.map(({ line, ...each }) => ({ line, problem: problemsText([each]) }))),
   ...checkedNotes({ ...checked, skipped: 0 }),
 ];

@@ -13,6 +13,7 @@ import { adviceOf, causeText, firstAction, kindTone, remarksOnLetters } from './
 import { isPaused, pausedNotes, resumeForm } from './pause.ts';
 import { lastComparisonNote } from './reconcile.ts';
 import { openSnapshotText } from './snapshots.ts';
+import { revealCommand } from './verify.ts';
 import {
   type Block,
   type Cell,
@@ -244,7 +245,12 @@ const undecidedView = (groups: readonly Group[]): View =>
     const need = `${countOf(letters, 'letter needs', 'letters need')} your decision`;
     if (letters === 0) return [];
     return each === 'uncertain'
-      ? [{ tone: 'bad', text: need, to: '/uncertain' }, { command: 'letters verify' }, lookLink(each)]
+      ? [
+          { tone: 'bad', text: need, to: '/uncertain' },
+          { lead: 'To look on the platform', command: 'letters verify' },
+          { lead: 'For those that stay unclear', command: revealCommand('') },
+          lookLink(each),
+        ]
       : [
           {
             ...{ tone: 'bad', to: '/uncertain' },

@@ -3,7 +3,7 @@ import type { messagesAbout, Trace, TracedMessage } from '../../operate/messages
 import { plain } from '../../runtime/privacy/printable.ts';
 import { countOf, numberOf } from './amounts.ts';
 import { about, origin, subjectOf, traceLink } from './letters.ts';
-import { type Block, part, table, text, type View } from './view.ts';
+import { type Block, href, part, table, text, type View } from './view.ts';
 
 const outcomeText = ({ outcome, presumed }: Pick<TracedMessage, 'outcome' | 'presumed'>): string =>
   presumed ? 'sent, and presumed done' : outcomes[outcome];
@@ -108,6 +108,21 @@ export const noLetterView = (trace: Trace): View => [
   { tone: 'plain', text: 'This is no longer a letter. What became of it:' },
   ...traceView(trace, false),
 ];
+
+/** For an id of which nothing is known. */
+export const unknownLetterView = (id: string): View => [
+  text(
+    `No letter ${plain(id)} is known. The id is wrong or of another stage, or the letter was dealt with more than a week ago.`,
+  ),
+  {
+    links: [
+      { text: 'All letters', to: '/letters' },
+      { text: 'Search the functions’ log for it', to: href('/trace', { id, log: 'yes' }) },
+      { text: 'What was done, and the archives', to: '/log' },
+    ],
+  },
+];
+
 type About = Awaited<ReturnType<typeof messagesAbout>>;
 
 /** Messages about a user or a course. */

@@ -48,16 +48,26 @@ export const verifiedView = ({ letters, ...counts }: Verified, name: string): Vi
   ];
 };
 
-/** What is masked may be what a person must look for. */
+/** What is masked may be what a person must look for. `which`: a filter. */
+export const revealCommand = (which: string): string =>
+  `letters verify ${which}--reveal --reason "a look at the platform"`;
+
+/** What a person does about letters that no look decides. */
 const revealing = (unclear: Verified['letters']): View => {
   const ids = unclear.slice(0, maxNamed).map(({ id }) => id.slice(0, 8));
-  if (ids.length === 0) return [];
+  const [id] = ids;
+  if (id === undefined) return [];
   return [
+    { lead: 'To see what to look for', command: revealCommand(`--id ${ids.join(' ')} `) },
     {
-      lead: 'To see what to look for',
-      command: `letters verify --id ${ids.join(' ')} --reveal --reason "a look at the platform"`,
+      lead: 'To discard one that was done or replaced',
+      command: `letters discard --id ${id} --reason <why>`,
     },
-    revealForm(unclear.map(({ id }) => id)),
+    {
+      lead: 'To send one that was not',
+      command: `letters replay --id ${id} --include-uncertain --reason <why>`,
+    },
+    revealForm(unclear.map((letter) => letter.id)),
   ];
 };
 

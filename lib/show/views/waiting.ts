@@ -25,12 +25,12 @@ export const remarksOn = (groups: readonly WaitingGroup[]): string[] => {
   return [
     ...(due > 0
       ? [
-          `${countOf(due, 'message is', 'messages are')} due: the function has them, or its queue has others before them, or it is paused.`,
+          `${countOf(due, 'message is', 'messages are')} due: the function has ${due === 1 ? 'it' : 'them'}, or its queue has others before ${due === 1 ? 'it' : 'them'}, or it is paused.`,
         ]
       : []),
     ...(unknown > 0
       ? [
-          `${countOf(unknown, 'message')} may no longer wait: the next try is long past. Either the queue has many messages before them, or the function is paused, or they ended and that could not be recorded. To find out, trace one of them with the functions’ log.`,
+          `${countOf(unknown, 'message')} may no longer wait: the next try is long past. Either the queue has many messages before ${unknown === 1 ? 'it' : 'them'}, or the function is paused, or ${unknown === 1 ? 'it' : 'they'} ended and that could not be recorded. To find out, trace ${unknown === 1 ? 'it' : 'one of them'} with the functions’ log.`,
         ]
       : []),
   ];

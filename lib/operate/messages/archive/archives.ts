@@ -3,7 +3,7 @@ import type { Target } from '../../stage/target.ts';
 
 /** What one command put into the bucket: letters that it took out of the queue, or the originals of letters that it edited. */
 export type Archive = {
-  /** The beginning of the addresses of its files; of discarded letters, `letters import` takes it. */
+  /** Of its file, or the beginning of the addresses of its files; of discarded letters, `letters import` takes it. */
   address: string;
   what: 'discarded' | 'edited';
   /** The id of its command in the audit log; undefined: its name does not show it. */
@@ -23,7 +23,7 @@ export const listArchives = async (
 ): Promise<Archive[]> => {
   const bucket = await bucketOf(target);
   const client = await target.s3();
-  const found = new Map<string, Archive>();
+  const found = new Map<string, Archive & { last: string }>();
   const list = async (what: Archive['what']): Promise<void> => {
     // An archive's name has the day on which its command began, and the command may have run past midnight.
     const objects = objectsSince({ client, bucket }, what, dayOf(sinceMs - dayMs), signal);
@@ -36,15 +36,19 @@ export const listArchives = async (
         command: /-([0-9a-f]{8})[-/]$/.exec(address)?.[1],
       };
       found.set(address, {
-        ...{ ...known, files: files + 1, bytes: bytes + Size },
+        ...{ ...known, files: files + 1, bytes: bytes + Size, last: `s3://${bucket}/${Key}` },
         ...(at > known.at && { at }),
       });
     }
   };
   await Promise.all([list('discarded'), list('edited')]);
-  return [...found.values()].sort(
-    (one, other) => Date.parse(other.at) - Date.parse(one.at) || (one.address < other.address ? 1 : -1),
-  );
+  return [...found.values()]
+    .map(({ last, ...archive }) =>
+      archive.what === 'edited' && archive.files === 1 ? { ...archive, address: last } : archive,
+    )
+    .sort(
+      (one, other) => Date.parse(other.at) - Date.parse(one.at) || (one.address < other.address ? 1 : -1),
+    );
 };
 
 /** What the keys of one command begin with. Originals whose names do not show their command are taken together by day. */

@@ -14,7 +14,7 @@ import { stillLetters } from '../letters/in-hand.ts';
 import { createLetterReader } from '../letters/letter.ts';
 import { idIn, letterIn, withId } from '../letters/letter-line.ts';
 import { deskOf } from '../letters/list.ts';
-import { listLetter } from '../letters/reindex.ts';
+import { listImported } from '../letters/reindex.ts';
 
 export type Imported = {
   /** Lines that hold a letter. */
@@ -61,13 +61,18 @@ export const importLetters = async (
   if (dryRun || count === 0) return result;
 
   const importing = await importerOf(target, begunMs);
-  const { end } = await audit.begin({ command: 'letters import', counts: { letters: count } });
+  const { end } = await audit.begin({
+    ...{ command: 'letters import', counts: { letters: count } },
+    letters: ids.filter((id) => !still.has(id)),
+  });
+  const done: string[] = [];
   const send = async (batch: Line[]): Promise<void> => {
     const { taken, others, failures } = await importing(batch);
     for (const [line, reason] of failures)
       result.problems.push({ line, problem: `SQS refused it: ${reason}` });
     if (others > 0) result.stillLetters = (result.stillLetters ?? 0) + others;
-    result.imported += taken;
+    result.imported += taken.length;
+    done.push(...taken);
     onSent?.(result.imported, count);
   };
   try {
@@ -80,7 +85,7 @@ export const importLetters = async (
     }
     if (!signal.aborted) await send(batch);
   } finally {
-    await end({ imported: result.imported, failed: result.problems.length });
+    await end({ imported: result.imported, failed: result.problems.length }, done);
   }
   return result;
 };
@@ -105,8 +110,8 @@ const checkAll = async (
   return { result, outdated, ids: [...ids] };
 };
 
-/** `others`: somebody else imported them at the same time. `failures`: why SQS refused a line, by its number. */
-type Sent = { taken: number; others: number; failures: Map<number, string> };
+/** `taken`: their ids. `others`: somebody else imported them at the same time. `failures`: why SQS refused a line, by its number. */
+type Sent = { taken: string[]; others: number; failures: Map<number, string> };
 
 /**
  * Sends lines as letters. Each is listed before it is sent, as when it was parked: of two people who import it at the same time, one
@@ -128,7 +133,7 @@ const importerOf = async (target: Target, begunMs: number): Promise<(batch: Line
       if (letter === undefined) return;
       const message = { Body: letter.body, MessageAttributes: letter.attributes };
       const Attributes = { SentTimestamp: String(Date.now()) };
-      if (await listLetter(desk, await read({ ...message, Attributes }), notSince))
+      if (await listImported(desk, await read({ ...message, Attributes }), notSince))
         ready.push({ number, letter });
     });
     const { failures } = await sendAll(
@@ -136,7 +141,9 @@ const importerOf = async (target: Target, begunMs: number): Promise<(batch: Line
       ready.map(({ letter }) => letter),
     );
     return {
-      taken: ready.length - failures.size,
+      taken: ready.flatMap(({ letter }, at) =>
+        failures.has(at) ? [] : (letter.attributes.letterId?.StringValue ?? []),
+      ),
       others: batch.length - ready.length,
       failures: new Map([...failures].map(([at, reason]) => [ready[at]?.number ?? 0, reason])),
     };

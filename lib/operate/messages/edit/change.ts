@@ -12,7 +12,7 @@ export type Change = { path: string[]; value?: unknown };
 export const changeFrom = (text: string): Change => {
   const [, field = '', value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (field === '') throw new UsageError(`--set ${text} must be as in data.grade.points=7`);
-  return { path: pathOf(field), value: jsonOrText(value ?? '') };
+  return { path: pathOf(field), value: jsonOrText(field, value ?? '') };
 };
 
 export const removalOf = (field: string): Change => ({ path: pathOf(field) });
@@ -28,10 +28,14 @@ const pathOf = (field: string): string[] => {
   return path;
 };
 
-/** Parsed as JSON if possible, else text: `7`, `true`, `"7"`, `hello`. */
-const jsonOrText = (text: string): unknown => {
-  const read = readJson(text);
-  return 'json' in read ? read.json : text;
+/** Parsed as JSON if possible, else text: `7`, `true`, `"7"`, `hello`. @throws UsageError if it begins as JSON and is not. */
+const jsonOrText = (field: string, text: string): unknown => {
+  const read = readJsonWithPlace(text);
+  if ('json' in read) return read.json;
+  if (!/^\s*[[{"]/.test(text)) return text;
+  throw new UsageError(
+    `--set ${field}: the value begins as JSON, but it ${read.problem}. Correct it, in single quotes for the shell, as in --set '${field}={"points":7}'. To set it as a text, write it as a JSON string, as in --set '${field}="[a text]"'.`,
+  );
 };
 
 /** The text to edit. If the event is wrapped in envelopes, only the event: no function needs the envelopes. */

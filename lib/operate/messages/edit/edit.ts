@@ -36,6 +36,8 @@ export type EditOptions = RunOptions &
 export type EditPlan = {
   /** Letters that are changed and would be sent. */
   letters: number;
+  /** The functions to whose queues they would be sent. */
+  functions: string[];
   /** The difference of the first letter. */
   difference: Difference[];
   /** In how many letters each field differs. */
@@ -73,8 +75,11 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
     throw new RefusedError(
       `${letters.length} letters match. Pass --set or --unset to edit them all, or --id to choose one.`,
     );
-  const undecided = letters.find(({ record }) => needsDecision(record.kind))?.record.kind;
-  if (undecided && !options.includeUncertain) throw new RefusedError(undecidedBecause(undecided));
+  const undecided = letters.filter(({ record }) => needsDecision(record.kind));
+  if (undecided[0] && !options.includeUncertain)
+    throw new RefusedError(
+      `${letters.length === 1 ? '' : amongMany(undecided, letters.length)}${undecidedBecause(undecided[0].record.kind)}`,
+    );
 
   const revealed: Record<string, number> =
     options.reveal || options.isOpened ? { revealed: letters.length } : {};
@@ -131,6 +136,14 @@ const nothingChanged = ({ gone }: EditPlan): string =>
     ? `Nothing was changed: ${goneBecause(0)}.`
     : 'Nothing was changed, so nothing was sent. To send a letter unchanged, use `letters replay`.';
 
+const maxNamed = 10;
+
+const amongMany = (undecided: Selected[], of: number): string => {
+  const ids = undecided.slice(0, maxNamed).map(({ id }) => id.slice(0, 8));
+  const more = undecided.length > maxNamed ? ` and ${undecided.length - maxNamed} more` : '';
+  return `Nothing was changed: ${undecided.length} of the ${of} letters ${undecided.length === 1 ? 'needs' : 'need'} your decision (${ids.join(', ')}${more}). To edit only the others, pass --kind. `;
+};
+
 /** The ledger assumes that an operator who sends such a message again has looked at the platform. */
 const undecidedBecause = (kind: string): string => (kind === 'outdated' ? maybeOlder : maybeDone);
 
@@ -151,7 +164,10 @@ type Planning = { options: EditOptions; letters: Selected[]; edits: Map<string, 
 const planEdits = async (target: Target, { options, letters, edits }: Planning): Promise<EditPlan> => {
   const { signal, onProgress, limit: _, ...rest } = options;
   const isOnly = letters.length === 1;
-  const plan: EditPlan = { letters: 0, difference: [], fields: {}, unchanged: 0, refused: [], gone: 0 };
+  const plan: EditPlan = {
+    ...{ letters: 0, functions: [], difference: [], fields: {} },
+    ...{ unchanged: 0, refused: [], gone: 0 },
+  };
   let only: Letter | undefined;
   const editOne = async (letter: Letter): Promise<void> => {
     const made = await validBody(letter, rest, { again: isOnly });
@@ -164,6 +180,7 @@ const planEdits = async (target: Target, { options, letters, edits }: Planning):
     else {
       if (plan.letters === 0) plan.difference = difference;
       plan.letters += 1;
+      if (!plan.functions.includes(letter.function)) plan.functions.push(letter.function);
       for (const { field } of difference) plan.fields[field] = (plan.fields[field] ?? 0) + 1;
       edits.set(letter.id, { before: letter.body, body: made.body });
     }

@@ -3,6 +3,10 @@ import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { isAbout } from '../../../delivery/letters/subject.ts';
 import { type LetterKind, letterKinds } from '../../../message/letter-kinds.ts';
 
+/** A list of values, of which a request may give one by itself. */
+const severalOf = <Each extends z.ZodType>(each: Each) =>
+  z.preprocess((given) => (typeof given === 'string' ? [given] : given), z.array(each).optional());
+
 const isoTime = /^\d{4}-\d\d-\d\d/;
 const minutes = { m: 1, h: 60, d: 1_440 } as const;
 
@@ -32,11 +36,10 @@ const id = z.coerce
 export const filterSchema = z
   .strictObject({
     function: z.array(z.string()).optional(),
-    /** The id of a group. `lettersMatching` distinguishes causes. */
-    cause: z
-      .string()
-      .regex(/^[0-9a-f]{8}$/, 'must be 8 hex digits: the id of a cause in `letters groups`')
-      .optional(),
+    /** The ids of groups. `lettersMatching` distinguishes causes. */
+    cause: severalOf(
+      z.string().regex(/^[0-9a-f]{8}$/, 'must be 8 hex digits: the id of a cause in `letters groups`'),
+    ),
     kind: z
       .array(z.enum(letterKinds as [LetterKind, ...LetterKind[]], `must be one of ${letterKinds.join(', ')}`))
       .optional(),

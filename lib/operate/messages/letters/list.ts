@@ -1,4 +1,10 @@
-import { type Condition, conditionOn, listed, recordsOf } from '../../../delivery/letters/read-records.ts';
+import {
+  type Condition,
+  conditionOn,
+  listed,
+  recordsOf,
+  scanned,
+} from '../../../delivery/letters/read-records.ts';
 import type { DeskRecord, DeskTable, LetterRecord, List } from '../../../delivery/letters/record.ts';
 import { type Ending, endRecord } from '../../../delivery/letters/write-record.ts';
 import { awsTroubleIn, errorName } from '../../../runtime/aws/error.ts';
@@ -36,7 +42,7 @@ export const listingOf = <Of extends DeskRecord>(records: readonly Of[]) => {
     /** Oldest first. */
     matching: ({ cause, ...filter }: Filter): Of[] =>
       all.filter(
-        (record) => matches(filter, record) && (cause === undefined || causeOf(record).id === cause),
+        (record) => matches(filter, record) && (cause === undefined || cause.includes(causeOf(record).id)),
       ),
     /** Groups some of the records by cause. Causes are distinguished among all records. */
     groupsOf: (some: readonly Of[]) => groupsOf(some, causeOf),
@@ -201,6 +207,21 @@ export const selectLetters = async (
   };
 };
 
+/** What was done to the letters of a cause of which none is left. They are compared with one another. @throws if the table cannot be read. */
+export const endedOf = async (
+  target: Target,
+  cause: readonly string[],
+  signal: AbortSignal,
+): Promise<DeskRecord[]> => {
+  const condition = {
+    text: '#state IN (:replayed, :edited, :discarded)',
+    names: { '#state': 'state' },
+    values: { ':replayed': 'replayed', ':edited': 'edited', ':discarded': 'discarded' },
+  };
+  const ended = await scanned(deskOf(target), condition, { signal }).catch(refusedReading);
+  return listingOf(ended).matching({ cause: [...cause] });
+};
+
 export class NoLetterError extends RefusedError {}
 
 /** SQS' ids are this long; an imported letter may have a longer one. */
@@ -269,9 +290,9 @@ export const readFlow = async (
   const look = { isOld: true, signal: options.signal };
   const gone = await recordsOf(deskOf(target), [...touched.difference(still)], look);
   return {
-    arrived: [...letters, ...gone.values()].flatMap(({ writtenMs }) =>
-      writtenMs !== undefined && writtenMs >= options.sinceMs ? [{ atMs: writtenMs }] : [],
-    ),
+    arrived: [...letters.map(({ atMs }) => atMs), ...[...gone.values()].map(({ writtenMs = 0 }) => writtenMs)]
+      .filter((atMs) => atMs >= options.sinceMs)
+      .map((atMs) => ({ atMs })),
     left: deeds.map(({ at, counts: { sent = 0, discarded = 0 } }) => ({
       ...{ atMs: Date.parse(at), count: sent + discarded },
     })),

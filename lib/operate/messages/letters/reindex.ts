@@ -110,13 +110,20 @@ const changeOf = async (letter: Letter): Promise<Change> => {
   return { state, facts: { ...facts, by: undefined, why: undefined, as: undefined } };
 };
 
-/** Puts a letter into the lists; false: the condition did not hold. */
-export const listLetter = async (
+/** Puts a letter into the lists. */
+export const listLetter = async (desk: DeskTable, letter: Letter): Promise<boolean> =>
+  writeRecord(desk, letter.id, await changeOf(letter));
+
+/** Puts a letter that comes back from a file into the lists, with the time when it failed; false: the condition did not hold. */
+export const listImported = async (
   desk: DeskTable,
   letter: Letter,
-  condition?: Change['condition'],
-): Promise<boolean> =>
-  writeRecord(desk, letter.id, { ...(await changeOf(letter)), ...(condition && { condition }) });
+  condition: NonNullable<Change['condition']>,
+): Promise<boolean> => {
+  const { facts, state } = await changeOf(letter);
+  const writtenMs = Date.parse(letter.failure?.lastAt ?? '') || letter.sentMs;
+  return writeRecord(desk, letter.id, { state, facts: { ...facts, writtenMs }, condition });
+};
 
 /** False if the record changed meanwhile. */
 const removed = async (

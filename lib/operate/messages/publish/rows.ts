@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import type { Integration } from '../../../delivery/handle/integration.ts';
 import { eventIn, type Unwrapped, unwrapped } from '../../../message/envelope.ts';
-import { readJson, readJsonWithPlace } from '../../../message/json.ts';
+import { isJson, readJson, readJsonWithPlace } from '../../../message/json.ts';
 import { messageType } from '../../../message/message.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from '../../../sources/mapping/columns.ts';
@@ -158,10 +158,7 @@ type BodyOf = (json: unknown, line: number, text: string) => string;
 async function* jsonRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
   const whole = withoutMark(await text(input.open())).trim();
   const read = readJsonWithPlace(whole);
-  if ('problem' in read)
-    throw new UsageError(
-      `${input.name} ${read.problem}${read.flaw === 'too deep' ? '' : '. If each line is one message, pass --format jsonl'}.`,
-    );
+  if ('problem' in read) throw new UsageError(`${input.name} ${whole === '' ? empty : flawIn(whole, read)}.`);
   const { json } = read;
   const records = (json as { Records?: unknown } | null)?.Records;
   for (const [at, each] of [records ?? json].flat().entries()) {
@@ -171,6 +168,16 @@ async function* jsonRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
     yield { line: at + 1, body: record ? (record as { body: string }).body : bodyOf(each, at + 1, written) };
   }
 }
+
+const empty = 'is empty. It must hold a message, a list of messages, or a message on each line';
+
+const flawIn = (whole: string, { flaw, problem }: { flaw: string; problem: string }): string => {
+  if (flaw === 'too deep') return problem;
+  const [first = '', ...others] = whole.split('\n');
+  if (others.length > 0 && isJson(first))
+    return 'holds more than one message, each on its line: pass --format jsonl';
+  return `${problem}. Correct it there, and check it again`;
+};
 
 async function* lineRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
   let line = 0;

@@ -83,7 +83,10 @@ export const traceOf = async (
   const begins = told.map(({ at }) => Date.parse(at));
   const since = (days: number) =>
     sinceMs ?? (begins.length > 0 ? Math.min(...begins) - 60_000 : Date.now() - days * dayMs);
-  const idsOf = () => distinct([id, ...chains.flatMap(({ ids }) => [...ids])]);
+  const idsOf = () => {
+    const known = distinct(chains.flatMap(({ ids }) => [...ids]));
+    return known.some((each) => each.startsWith(id)) ? known : [id, ...known];
+  };
   const logged = log
     ? await attempt(
         'the functions’ log',

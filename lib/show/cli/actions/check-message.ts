@@ -28,7 +28,7 @@ export const checkMessage = async (
       if (problems.length < maxProblems) problems.push(...found.map((each) => ({ line, ...each })));
     },
   });
-  print({ ...checked, problems }, () => checkedMessagesView({ ...checked, problems }));
+  print({ ...checked, problems }, () => checkedMessagesView({ ...checked, problems }, input.name));
   finish(checked.invalid === 0 && checked.valid > 0);
 };
 

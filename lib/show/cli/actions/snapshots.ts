@@ -4,10 +4,11 @@ import { snapshotListView, snapshotView } from '../../views/snapshots.ts';
 import type { CommandContext } from '../command-context.ts';
 
 export const list = async (context: CommandContext, { limit }: { limit: number }): Promise<void> => {
-  const { target, name, signal, print } = context;
+  const { target, name, signal, print, finish } = context;
   const found = await listSnapshots(target, { limit, signal });
   const snapshots = found.snapshots.map(withFiveCounts);
   print({ ...found, snapshots }, () => snapshotListView(found, name));
+  finish(snapshots.length > 0);
 };
 
 export const show = async ({ target, signal, print }: CommandContext, id: string): Promise<void> => {

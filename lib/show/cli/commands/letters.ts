@@ -23,7 +23,7 @@ export const addLetters = (program: Command, cli: Cli): void => {
     .command('show')
     .description('shows all details of one letter')
     .argument('<id>', 'id of the letter or of its message, or the beginning of one')
-    .option('--reveal', 'also show names, grades, comments and free text; the audit log records this')
+    .option('--reveal', 'also show names, grades, comments and free text; needs --reason')
     .option('--reason <text>', 'why it is revealed, for the audit log', reasonText)
     .addHelpText('after', examples.show)
     .action(action(cli, () => import('../actions/letters/show.ts'), 'show'));
@@ -51,7 +51,7 @@ export const addLetters = (program: Command, cli: Cli): void => {
     .option('--discard-found', 'discard those that were done, without asking')
     .option('--replay-absent', 'replay those that were not done, without asking')
     .option('--yes', 'both')
-    .option('--reveal', 'also show the whole messages of unclear letters; the audit log records this')
+    .option('--reveal', 'also show the whole messages of unclear letters; needs --reason')
     .option('--reason <text>', 'why they are revealed, for the audit log', reasonText);
   addFilterOptions(verify)
     .addHelpText('after', examples.verify)
@@ -183,6 +183,7 @@ Examples:
 It reads the platform as the function would, with the credential of the same user, from the time of the attempt on.
 found: the effect of the message is there. absent: it is not there, and cannot appear any more. unclear: neither is
 certain, and the letter stays. Without a terminal, it changes nothing unless you pass these options.
+The exit status is 1 while a letter stays.
 It cannot decide this for letters of kind outdated: compare those with what the platform holds.`,
   edit: `
 Examples:

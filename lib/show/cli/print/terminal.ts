@@ -28,14 +28,14 @@ export type Terminal = {
   /** Shows a line on standard error that whatever comes next overwrites; an empty one leaves no trace. */
   line(text: string): void;
   style(format: Format, text: string): string;
-  /** Width in columns. */
+  /** Width in columns; infinite if it is no terminal: nothing is cut or wrapped. */
   width: number;
   /** Undefined if there is no terminal to ask on. */
   ask(question: string): Promise<string | undefined>;
   /** Acts whenever Enter is pressed, until it is disposed of. Undefined if there is no terminal to press it on. */
   onEnter(act: () => void): Disposable | undefined;
-  /** Opens a text in the operator's editor; returns the saved text. */
-  edit(text: string): Promise<string>;
+  /** Opens a text in the operator's editor; returns the saved text. Undefined if there is no terminal to open it on. */
+  edit: ((text: string) => Promise<string>) | undefined;
   /** Aborted by Ctrl-C, with the exit status as the reason; a second Ctrl-C ends the process at once. */
   signal: AbortSignal;
   /**
@@ -136,7 +136,7 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
     },
     // Colours only on a terminal, and not with NO_COLOR.
     style: (format, text) => styleText(format, text, { stream: stdout }),
-    width: Math.min(Math.max(stdout.columns ?? 100, 60), 140),
+    width: stdout.isTTY ? Math.min(Math.max(stdout.columns ?? 100, 60), 140) : Number.POSITIVE_INFINITY,
     ask: async (question) => {
       if (!stdin.isTTY) return undefined;
       endLine();
@@ -158,11 +158,13 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
       lines.on('SIGINT', () => onSignal('SIGINT')).on('line', act);
       return { [Symbol.dispose]: () => lines.close() };
     },
-    edit: async (text) => {
-      endLine();
-      const { namedEditor } = await import('../../../operate/stage/target.ts');
-      return edit(text, namedEditor() ?? (stdin.isTTY ? usualEditor : undefined));
-    },
+    edit: stdin.isTTY
+      ? async (text) => {
+          endLine();
+          const { namedEditor } = await import('../../../operate/stage/target.ts');
+          return edit(text, namedEditor() ?? usualEditor);
+        }
+      : undefined,
     signal: interrupted.signal,
     // A user of npx has the program in this project only: a shell does not find it by name.
     command: (words) => `${env.npm_command === 'exec' ? 'npx ' : ''}sis-relay ${words}`,
@@ -171,11 +173,7 @@ export const terminalOf = (process: NodeJS.Process): Terminal => {
 
 const usualEditor = process.platform === 'win32' ? 'notepad' : 'vi';
 
-const edit = async (text: string, command: string | undefined): Promise<string> => {
-  if (command === undefined)
-    throw new RefusedError(
-      'No editor can be opened here. Pass --set, as in --set data.grade.points=7, or --unset, or set EDITOR.',
-    );
+const edit = async (text: string, command: string): Promise<string> => {
   // A message is personal data: only its owner may open the file, and it is deleted.
   const folder = await mkdtemp(join(tmpdir(), 'sis-relay-'));
   const file = join(folder, 'message.json');

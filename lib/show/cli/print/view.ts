@@ -45,7 +45,9 @@ const linesOfBlock = (block: Block, terminal: Shown): string[] => {
   if ('tone' in block) return noteLines(block, terminal);
   if ('text' in block) return pieceLines(block.text, terminal);
   if ('quote' in block)
-    return wrapped(truncated(`“${plain(block.quote)}”`, 300), width, '  ').map((line) => style('dim', line));
+    return wrapped(truncated(`“${plain(block.quote)}”`, Math.max(300, width)), width, '  ').map((line) =>
+      style('dim', line),
+    );
   if ('list' in block)
     return block.list.flatMap((item) =>
       pieceLines(item, { ...terminal, width: width - 2 }).map((line) => `  ${line}`),

@@ -1,11 +1,12 @@
 import { historyIn } from '../../../delivery/letters/history.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { compareWithOriginal } from '../../../operate/messages/edit/original.ts';
+import { NoLetterError } from '../../../operate/messages/letters/list.ts';
 import { showLetter } from '../../../operate/messages/letters/show.ts';
 import { letterOrTrace, traceOf } from '../../../operate/messages/trace/trace.ts';
 import { ageOf } from '../../views/amounts.ts';
 import { firstAction, kindTone, letterView, otherLinks, subjectOf } from '../../views/letters.ts';
-import { noLetterView, timelineView } from '../../views/trace.ts';
+import { noLetterView, timelineView, unknownLetterView } from '../../views/trace.ts';
 import { badge, href, section, text, type View } from '../../views/view.ts';
 import {
   addScreen,
@@ -27,7 +28,11 @@ export const addLetter = (desk: Desk): void => {
   addScreen(desk, ['/letters/:id', 'Letter'], async (_, context) => {
     const { signal, ...given } = asked(context);
     const options = { functions: [...integrations.keys()], signal };
-    const found = await letterOrTrace(target, given.id, options);
+    const found = await letterOrTrace(target, given.id, options).catch((error: unknown) => {
+      if (!(error instanceof NoLetterError)) throw error;
+      context.status(404);
+    });
+    if (found === undefined) return unknownLetterView(given.id);
     if ('trace' in found) return noLetterView(found.trace);
     const { id, record } = found.letter;
     const trace = await traceOf(target, id, { ...options, log: false });

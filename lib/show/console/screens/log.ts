@@ -67,8 +67,17 @@ export const addLog = (desk: Desk): void => {
       ),
       section(
         'Edited letters',
-        text('What edited letters were before. The screen of a letter shows its original.'),
-        table('Edited letters', edited.shown, archiveColumns, { empty: 'No letter was edited.' }),
+        text('What edited letters were before. The trace of each names the file of its original.'),
+        table(
+          'Edited letters',
+          edited.shown,
+          {
+            ...archiveColumns,
+            Letters: ({ by }) => letterLinks([...(by?.did ?? [])]),
+            Address: ({ address, files }) => ({ text: files > 1 ? `${address}…` : address, code: true }),
+          },
+          { empty: 'No letter was edited.' },
+        ),
         ...edited.pager,
       ),
     ];
@@ -98,6 +107,11 @@ const archiveColumns: Columns<Archive & { by: AuditedCommand | undefined }> = {
   Address: ({ address }) => ({ text: address, code: true }),
 };
 
+const letterLinks = (ids: readonly string[]) => {
+  const more = ids.length > 3 ? [{ text: `and ${numberOf(ids.length - 3)} more` }] : [];
+  return [...ids.slice(0, 3).map(traceLink), ...more];
+};
+
 /** `cameBack` is `came back`. */
 const wordsOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
@@ -116,11 +130,7 @@ const commandTable = (commands: readonly AuditedCommand[]): Block =>
         );
         return `${told.join(', ') || 'nothing'}${endedAt === undefined ? ' (did not finish)' : ''}`;
       },
-      Letters: ({ meant, did }) => {
-        const ids = [...meant.union(did)];
-        const more = ids.length > 3 ? [{ text: `and ${numberOf(ids.length - 3)} more` }] : [];
-        return [...ids.slice(0, 3).map(traceLink), ...more];
-      },
+      Letters: ({ meant, did }) => letterLinks([...meant.union(did)]),
     },
     { empty: 'Nothing was done.' },
   );

@@ -137,14 +137,16 @@ describe('a function that is paused', () => {
     expect(await stateOf('enrollment-remove')).toEqual(['Enabled']);
   });
 
-  test('is told in the plan of a replay that would send to it, with the command that resumes it', async () => {
+  test('is told in the plan of a replay or an edit that would send to it, with the command that resumes it', async () => {
     await park(office, [{ function: 'enrollment-create' }]);
     const plan = async () => (await command('letters replay --dry-run')).out;
     expect(await plan()).not.toMatch(/is paused/);
     await command('pause enrollment-create --reason "the grade book is moved"');
-    expect(await plan()).toMatch(
-      /^✗ enrollment-create is paused .* by jane: the grade book is moved\nTo resume: sis-relay resume enrollment-create --stack \S+.*\nThe letters of enrollment-create would wait/m,
-    );
+    const warning =
+      /^✗ enrollment-create is paused .* by jane: the grade book is moved\nTo resume: sis-relay resume enrollment-create --stack \S+.*\nThe letters of enrollment-create would wait/m;
+    expect(await plan()).toMatch(warning);
+    const edit = 'letters edit --function enrollment-create --set data.roleId=111 --reason r';
+    expect((await command(edit)).out).toMatch(warning);
     await command('letters discard --function enrollment-create --reason "a test" --yes');
   });
 

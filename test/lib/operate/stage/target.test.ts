@@ -207,7 +207,7 @@ describe('the stack of a stage', () => {
     setEnvironment({ AWS_ENDPOINT_URL_S3: offices.url(), AWS_ENDPOINT_URL_DYNAMODB: offices.tables() });
     const stage = /^sis-relay-(.+)-$/.exec(office.target.prefix)?.[1];
     const [id = ''] = await office.park([{}]);
-    const reveal = `letters show ${id} --reveal --stage ${stage}`;
+    const reveal = `letters show ${id} --reveal --reason r --stage ${stage}`;
     expect(await typed(reveal)).toMatchObject({
       ...{ status: 1, out: '' },
       err: expect.stringMatching(

@@ -95,7 +95,10 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ['', /^Usage:/],
     ['lettrs', /Did you mean letters\?/],
     ['letters grups', /Did you mean groups\?/],
-    ['letters groups now', /too many arguments/],
+    [
+      'letters replay --cause 1f2e3d4c 5a6b7c8d',
+      /too many arguments .* Separate several values of an option by commas, as in --cause/,
+    ],
     ['letters show', /missing required argument 'id'/],
     ['letters groups --kind rejected,invald --stage x', /no kind invald: did you mean invalid\?/],
     ['letters groups --kind xyz --stage x', /There is no kind xyz\. It must be one of invalid, /],
@@ -113,6 +116,8 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
     ['letters replay --canary few', /whole number from 0 to 100/],
     ['letters edit abcd', /required option '--reason <text>'/],
     ['letters edit abcd --reason r --set points --stage x', /--set points must be as in data.grade.points=7/],
+    ['letters show abcd --reveal --stage x', /Why is it revealed\? Pass --reason, as in --reason "the/],
+    ['letters verify --reveal --stage x', /Why is it revealed\? Pass --reason/],
     ['letters discard --reason r --stage x', /Which letters\? Pass a filter/],
     ['letters export --to a', /required option '--reason <text>'/],
     ['publish x.json --format xml', /Allowed choices are json, jsonl, csv/],
@@ -127,6 +132,7 @@ describe('whoever asks wrongly is told how to ask, with status 2', () => {
       /is not a regular file, and must be/,
     ],
     ['publish nothing --stage x', /There is no file nothing/],
+    ['status --stack nothing.json', /There is no file .*nothing\.json\. Pass the \.local\/stack\.json/],
   ])('%s', async (line, reason) => {
     const { status, err } = await sisRelay(line);
     expect(status).toBe(2);
@@ -198,16 +204,15 @@ describe('check-message', () => {
     ['a list', `[${eventBody()},${eventBody('enrollment-create')}]`, 0],
     ['an event in SNS', inTopic(eventBody()), 0],
     ['lines', `${eventBody()}\r\n\r\n${eventBody()}\n`, 0],
-    ['a list of nothing', '[]', 1],
+    ['a list of nothing', '[]', 1, /^the standard input holds no message\./],
     ['an event of no function', eventBody('../token-refresh'), 1],
-    ['no JSON', 'Jane', 2],
-    ['nothing', '', 2],
-  ])('takes %s', async (_, stdin, expected) => {
+    ['no JSON', 'Jane', 2, /is not JSON \(its first fault is in line 1, column 1\)\. Correct it there/],
+    ['nothing', '', 2, /^the standard input is empty\. It must hold a message, /],
+  ])('takes %s', async (_, stdin, expected, told = /./) => {
     const { status, out, err } = await sisRelay('check-message -', { stdin });
-    expect({ status, err: out + err }).toEqual({
-      status: expected,
-      err: expect.not.stringContaining('Jane'),
-    });
+    const said = out + err;
+    expect({ status, said }).toEqual({ status: expected, said: expect.not.stringContaining('Jane') });
+    expect(said.replace(/\s+/g, ' ')).toMatch(told);
   });
 
   test('sends who has a table to the command that takes it', async () => {
@@ -228,6 +233,7 @@ describe.concurrent('an answer', () => {
       status: 1,
       out: expect.stringMatching(/there are no dead letters\.\n$/),
     });
+    expect((await sisRelay(`snapshots list ${stack}`)).status).toBe(1);
     await office.park([{}, {}]);
     const { status, out, err } = await sisRelay(`letters groups ${stack}`);
     expect({ status, err }).toEqual({ status: 0, err: '' });
@@ -347,7 +353,7 @@ describe.concurrent('personal data', () => {
         letters: [id],
       }),
     );
-    await sisRelay(`letters show no-such-id --reveal ${stack}`);
+    await sisRelay(`letters show no-such-id --reveal --reason r ${stack}`);
     const ends = [...(await office.objects('audit/')).values()].map((line) => JSON.parse(line));
     expect(ends).toContainEqual(
       expect.objectContaining({ audit: 'end', letters: ['no-such-id'], counts: { revealed: 0 } }),
@@ -382,7 +388,7 @@ describe.concurrent('personal data', () => {
       expect([command, out + err]).toEqual([command, expect.not.stringMatching(/jane/i)]);
     }
     expect((await sisRelay(`letters show ${file} ${stack}`)).out).toContain('a file: not there');
-    expect((await sisRelay(`letters show ${file} --reveal ${stack}`)).out).toContain(
+    expect((await sisRelay(`letters show ${file} --reveal --reason r ${stack}`)).out).toContain(
       '‹s3://uploads/jane-doe.pdf›: not there',
     );
   });
@@ -392,7 +398,7 @@ describe.concurrent('personal data', () => {
     const [id] = await office.park([{ body }]);
     const file = join(folder, 'other-bucket.json');
     writeFileSync(file, JSON.stringify({ ...office.description(), bucket: 'no-such-bucket' }));
-    const { status, out, err } = await sisRelay(`letters show ${id} --reveal --stack ${file}`);
+    const { status, out, err } = await sisRelay(`letters show ${id} --reveal --reason r --stack ${file}`);
     expect({ status, out }).toEqual({ status: 1, out: '' });
     expect(err).toMatch(/no such bucket/);
   });
@@ -435,6 +441,11 @@ describe.concurrent('before anything is changed', () => {
   test('and then it is done, and said', async () => {
     const { office, stack } = await opened();
     const [id = ''] = await office.park([{}, {}, { failure: { kind: 'invalid' } }]);
+    const { groups } = documentIn<{ groups: { cause: string }[] }>(
+      (await sisRelay(`letters groups --json ${stack}`)).out,
+    );
+    const causes = groups.map(({ cause }) => cause);
+    expect((await sisRelay(`letters list --cause ${causes.join()} ${stack}`)).out).toMatch(/^3 letters\.$/m);
     const discarded = await sisRelay(`letters discard --kind rejected --reason "not ours" ${stack}`, {
       answers: ['y'],
     });
@@ -448,6 +459,16 @@ describe.concurrent('before anything is changed', () => {
       status: 1,
       out: expect.stringMatching(/no longer a letter[\s\S]*discarded by .*: not ours/),
     });
+    for (const command of ['replay --no-probe', 'list', 'groups', 'discard --reason r'])
+      expect(await sisRelay(`letters ${command} --cause ${causes[0]} ${stack}`)).toMatchObject({
+        status: 1,
+        out: expect.stringMatching(
+          /^ +2 {2}discarded .* not ours [\s\S]*^What followed for one: .*trace [0-9a-f]{8}/m,
+        ),
+      });
+    expect((await sisRelay(`letters list --cause 00000000 ${stack}`)).out).toMatch(
+      /^Nothing is known of such a cause: [\s\S]*letters groups/m,
+    );
     const address = /s3:\S+/.exec(discarded.out)?.[0];
     const imported = await sisRelay(`letters import ${address} --yes ${stack}`);
     expect(imported).toMatchObject({
@@ -690,7 +711,7 @@ describe.concurrent('that the audit log cannot be written is said before a lette
     'letters discard --all --reason r --yes',
     'letters edit abcd --reason r --set data.userId=1 --yes',
     'letters export --to - --reason r',
-    'letters show abcd --reveal',
+    'letters show abcd --reveal --reason r',
   ])('by %s', async (line) => {
     const { office } = await opened();
     await office.park([{}]);
@@ -813,28 +834,33 @@ describe.concurrent('nothing that a terminal obeys is printed, whoever wrote it'
     expect(said.out + said.err).not.toMatch(controls);
   });
 
-  test.each(['groups', 'list', 'show', 'show --reveal', 'replay --dry-run --no-probe', 'edit', 'discard'])(
-    'of letters, as text and as JSON: letters %s',
-    async (command) => {
-      const words = { title: 'Not Found', detail: hostile, remedy: hostile, message: hostile };
-      const attributes = { trace: { DataType: 'String', StringValue: inSqs } };
-      const body = eventBody('grade-push', {}, { extension: hostile });
-      const { office, stack } = await opened();
-      for (const json of ['', '--json ']) {
-        const [id = ''] = await office.park([{ failure: { ...words, status: 404 }, attributes, body }]);
-        const line = command
-          .replace(/^(show|edit)/, `$1 ${id}`)
-          .replace(/^edit.*/, `$& --reveal --wait 1 --set data.comments=${hostile}`)
-          .replace(/^discard/, 'discard --all')
-          .replace(/^(edit|discard).*/, `$& --yes --reason ${hostile}`);
-        const { out, err } = await sisRelay(`letters ${line} ${json}${stack}`);
-        expect(out).not.toBe('');
-        expect(out + err).not.toMatch(controls);
-        if (json !== '' && command.startsWith('show'))
-          expect(documentsIn(out).at(-1)).toMatchObject({ remedy: expect.stringContaining(inSqs) });
-      }
-    },
-  );
+  test.each([
+    'groups',
+    'list',
+    'show',
+    'show --reveal --reason r',
+    'replay --dry-run --no-probe',
+    'edit',
+    'discard',
+  ])('of letters, as text and as JSON: letters %s', async (command) => {
+    const words = { title: 'Not Found', detail: hostile, remedy: hostile, message: hostile };
+    const attributes = { trace: { DataType: 'String', StringValue: inSqs } };
+    const body = eventBody('grade-push', {}, { extension: hostile });
+    const { office, stack } = await opened();
+    for (const json of ['', '--json ']) {
+      const [id = ''] = await office.park([{ failure: { ...words, status: 404 }, attributes, body }]);
+      const line = command
+        .replace(/^(show|edit)/, `$1 ${id}`)
+        .replace(/^edit.*/, `$& --reveal --wait 1 --set data.comments=${hostile}`)
+        .replace(/^discard/, 'discard --all')
+        .replace(/^(edit|discard).*/, `$& --yes --reason ${hostile}`);
+      const { out, err } = await sisRelay(`letters ${line} ${json}${stack}`);
+      expect(out).not.toBe('');
+      expect(out + err).not.toMatch(controls);
+      if (json !== '' && command.startsWith('show'))
+        expect(documentsIn(out).at(-1)).toMatchObject({ remedy: expect.stringContaining(inSqs) });
+    }
+  });
 
   test('of letters in a file that was exported', async () => {
     const { office, stack } = await opened();
@@ -947,13 +973,17 @@ function piped(line: string, env: NodeJS.ProcessEnv = {}) {
 }
 
 describe.concurrent('the program itself', () => {
-  test('prints no colours into a pipe', async () => {
+  test('prints no colours into a pipe, and cuts nothing there', async () => {
     const { office, stack } = await opened();
-    await office.park([{}]);
-    const { status, out } = await piped(`letters groups ${stack}`).ended;
-    expect(status).toBe(0);
-    expect(out()).toMatch(/rejected/);
-    expect(out()).not.toContain('\u001B');
+    const detail = `${'a very long word '.repeat(20)}at last`;
+    await office.park([{ failure: { detail } }]);
+    for (const command of ['groups', 'list', 'discard --all --reason r --dry-run']) {
+      const { status, out } = await piped(`letters ${command} ${stack}`).ended;
+      expect(status).toBe(0);
+      expect(out()).toMatch(/rejected/);
+      expect(out()).toContain(detail);
+      expect(out()).not.toContain('\u001B');
+    }
   });
 
   test('needs Node 24, and says so in words', () => {
@@ -969,12 +999,15 @@ describe.concurrent('the program itself', () => {
     });
   });
 
-  test('opens no editor where there is no terminal and none is named', async () => {
+  test('opens no editor where there is no terminal, and reveals nothing', async () => {
     const { office, stack } = await opened();
     const [id = ''] = await office.park([{}]);
     const { status, err } = await piped(`letters edit ${id} --reason r ${stack}`).ended;
     expect(status).toBe(1);
-    expect(err()).toMatch(/No editor can be opened here. Pass --set/);
+    expect(err()).toMatch(
+      /^Nothing was changed: there is no terminal to open an editor on\. Pass --set, .*\s--unset\.$/ms,
+    );
+    expect(err()).not.toContain('Recorded');
     expect(await office.take(office.deadLetters.url)).toHaveLength(1);
   });
 

@@ -106,7 +106,7 @@ test('a function that is paused is told with the letters that would wait, and ho
     expect.arrayContaining([
       '✗ grade-push is paused (Disabled) since 1970-01-01 00:00 UTC by jane: a move',
       'To resume: sis-relay resume grade-push',
-      'The letters of grade-push would wait on its queue, and their canary has no outcome until it is resumed.',
+      'The letters of grade-push would wait on its queue, and have no outcome until it is resumed.',
     ]),
   );
   // A record of a pause that is over holds nothing back.

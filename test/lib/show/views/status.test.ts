@@ -219,7 +219,11 @@ test('what is held, waits for a person or is at work is told with its age and it
 test('one replay of all causes is offered before them, with what it leaves to people', () => {
   const [rejected, uncertain] = [groupOf('rejected', 3), groupOf('uncertain', 2)];
   const cause = ['✗ 3 letters of grade-push (rejected), the newest 3 min old: It failed', '→ Mend it.'];
-  const decide = ['✗ 2 letters need your decision', 'sis-relay letters verify'];
+  const decide = [
+    '✗ 2 letters need your decision',
+    'To look on the platform: sis-relay letters verify',
+    'For those that stay unclear: sis-relay letters verify --reveal --reason "a look at the platform"',
+  ];
   expect(firstOf([rejected, uncertain])).toEqual([
     ...[...decide, ...cause],
     'To send again: sis-relay letters replay --cause rejected-1',
@@ -227,7 +231,7 @@ test('one replay of all causes is offered before them, with what it leaves to pe
   const others = [groupOf('missing-scope', 4), groupOf('unknown-source', 1)];
   // No replay sends what its function refuses, and no look at the platform tells what is outdated.
   const left = [groupOf('invalid', 6), groupOf('outdated', 5)];
-  expect(firstOf([rejected, uncertain, ...others, ...left]).slice(0, 8)).toEqual([
+  expect(firstOf([rejected, uncertain, ...others, ...left]).slice(0, 9)).toEqual([
     ...decide,
     '✗ 5 letters need your decision: something newer may have been done since (outdated)',
     'To compare with what the platform holds: sis-relay letters list --kind outdated',

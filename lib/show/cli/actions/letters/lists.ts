@@ -1,13 +1,15 @@
 import { groupLetters, listLetters } from '../../../../operate/messages/letters/list.ts';
 import { reindexLetters } from '../../../../operate/messages/letters/reindex.ts';
+import { becameOfFilter } from '../../../verbs/became.ts';
 import { reindexedView } from '../../../views/changes.ts';
 import { groupsView, listView } from '../../../views/letters.ts';
 import type { CommandContext } from '../../command-context.ts';
 
 export const groups = async (context: CommandContext): Promise<void> => {
-  const { target, name, filter, signal, print, finish } = context;
+  const { target, name, filter, signal, isJson, print, finish } = context;
   const found = await groupLetters(target, filter, { signal });
-  print(found, () => groupsView(found, name));
+  const became = found.matching === 0 && !isJson ? await becameOfFilter(context, filter) : [];
+  print(found, () => [...groupsView(found, name), ...became]);
   finish(found.matching > 0);
 };
 
@@ -15,7 +17,8 @@ export const list = async (context: CommandContext, { limit }: { limit?: number 
   const { target, name, filter, signal, isJson, print, finish } = context;
   const most = limit ?? (isJson ? Number.POSITIVE_INFINITY : 50);
   const found = await listLetters(target, { filter, limit: most }, { signal });
-  print(found, () => listView(found, name));
+  const became = found.matching === 0 && !isJson ? await becameOfFilter(context, filter) : [];
+  print(found, () => [...listView(found, name), ...became]);
   finish(found.matching > 0);
 };
 

@@ -51,13 +51,18 @@ export const edit = async (
   const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
   if (id === undefined && Object.keys(context.filter).length === 0)
     throw new UsageError('Which letters? Pass the id of one, or a filter such as --kind invalid.');
+  const { edit: opened } = terminal;
+  if (changes.length === 0 && opened === undefined)
+    throw new RefusedError(
+      'Nothing was changed: there is no terminal to open an editor on. Pass --set, as in --set data.grade.points=7, or --unset.',
+    );
   await context.checkAudit();
   const { ended, counts } = await verbs.edit(context, {
     filter: id === undefined ? context.filter : { id: [(await findLetter(target, id, signal)).id] },
     ...runOptionsOf({ ...given, canaryWait: wait }),
     ...{ reason, includeUncertain, reveal, limit, isOpened: changes.length === 0 },
     change: async (body, problem) => {
-      if (changes.length === 0) return inEditor(body, problem, terminal);
+      if (opened && changes.length === 0) return inEditor(body, problem, { ...terminal, edit: opened });
       if (problem !== undefined) throw new RefusedError(problem);
       return changed(body, changes);
     },
@@ -68,7 +73,11 @@ export const edit = async (
 };
 
 /** Opens the message in the editor, and again with the typed text until it is valid. */
-const inEditor = async (body: string, problem: string | undefined, terminal: Terminal): Promise<string> => {
+const inEditor = async (
+  body: string,
+  problem: string | undefined,
+  terminal: Pick<Terminal, 'err' | 'ask' | 'signal'> & { edit: NonNullable<Terminal['edit']> },
+): Promise<string> => {
   if (problem !== undefined) {
     terminal.err(`${problem}\n`);
     const answer = await terminal.ask('Open it again? [Y/n] ');

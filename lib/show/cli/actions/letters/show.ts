@@ -1,5 +1,6 @@
 import { showLetter } from '../../../../operate/messages/letters/show.ts';
 import { letterOrTrace } from '../../../../operate/messages/trace/trace.ts';
+import { UsageError } from '../../../../operate/stage/command-errors.ts';
 import { integrationNames } from '../../../../operate/stage/function-names.ts';
 import { letterView } from '../../../views/letters.ts';
 import { noLetterView } from '../../../views/trace.ts';
@@ -10,6 +11,7 @@ export const show = async (
   id: string,
   { reveal = false, reason }: { reveal?: boolean; reason?: string },
 ): Promise<void> => {
+  if (reveal) checkReason(reason);
   // As JSON, only a letter is an answer. What is to be revealed is recorded first.
   const found =
     isJson || reveal ? undefined : await letterOrTrace(target, id, { functions: integrationNames(), signal });
@@ -20,4 +22,12 @@ export const show = async (
   const onProgress = progress('Reading letters');
   const details = await showLetter(target, { id, reveal, reason, audit, signal, onProgress });
   print(details, () => letterView(details));
+};
+
+/** @throws UsageError if what is to be revealed has no reason. */
+export const checkReason = (reason: string | undefined): void => {
+  if (reason === undefined)
+    throw new UsageError(
+      'Why is it revealed? Pass --reason, as in --reason "the student asks". The audit log records it.',
+    );
 };

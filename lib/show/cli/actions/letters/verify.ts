@@ -1,5 +1,6 @@
 import * as verbs from '../../../verbs/verify.ts';
 import type { CommandContext } from '../../command-context.ts';
+import { checkReason } from './show.ts';
 
 type Given = {
   limit?: number;
@@ -14,6 +15,7 @@ export const verify = async (
   context: CommandContext,
   { yes, discardFound = yes, replayAbsent = yes, reveal = false, ...given }: Given,
 ): Promise<void> => {
+  if (reveal) checkReason(given.reason);
   if (discardFound || replayAbsent || reveal) await context.checkAudit();
   const { name, filter } = context;
   context.finish(await verbs.verify(context, { name, filter, reveal, discardFound, replayAbsent, ...given }));

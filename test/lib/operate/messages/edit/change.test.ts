@@ -35,6 +35,10 @@ describe('a change', () => {
   test.each([
     [() => changeFrom('data.grade'), /must be as in data.grade.points=7/],
     [() => changeFrom('=7'), /must be as in/],
+    [
+      () => changeFrom('data.grade={"points":'),
+      /^--set data\.grade: the value begins as JSON, but it is not JSON \(its first fault is in line 1, column 11\)\. Correct it, .* --set 'data\.grade="\[a text\]"'\.$/,
+    ],
     [() => changeFrom('data..x=7'), /must be as in/],
     [() => changeFrom('data.__proto__.x=7'), /must be as in/],
     [() => changed(body, [changeFrom('data.nothing.deep=7')]), /has no field data.nothing/],

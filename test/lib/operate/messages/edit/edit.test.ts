@@ -164,6 +164,15 @@ describe('many letters at once', () => {
     expect(await office.take(office.deadLetters.url)).toHaveLength(3);
   });
 
+  test('of which one needs a decision are not changed: it is named, with what leaves it out or sends it', async () => {
+    const office = await offices.open();
+    const [id = ''] = await office.park([{ failure: { kind: 'uncertain' } }, {}, {}]);
+    await expect(edit(office, '', { filter: {} })).rejects.toThrow(
+      `Nothing was changed: 1 of the 3 letters needs your decision (${id.slice(0, 8)}). To edit only the others, pass --kind. It is not known whether this was done, `,
+    );
+    expect(await office.take(office.deadLetters.url)).toHaveLength(3);
+  });
+
   test('can only be opened one by one', async () => {
     const office = await offices.open();
     await office.park([{}, {}]);

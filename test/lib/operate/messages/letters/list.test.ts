@@ -86,10 +86,10 @@ describe('letters of one cause', () => {
     const filter = { id: ids.slice(0, 2) };
     const { groups } = await groupLetters(office.target, filter, { signal: never });
     expect(groups).toMatchObject([{ letters: 2 }]);
-    const cause = groups[0]?.cause ?? '';
+    const cause = [groups[0]?.cause ?? ''];
     expect((await idsOf(office, { ...filter, cause })).toSorted()).toEqual(filter.id.toSorted());
     const selected = await selectLetters(office.target, { filter: { ...filter, cause } }, never);
-    expect(selected).toMatchObject({ listed: undefined, groups: [{ cause, letters: 2 }] });
+    expect(selected).toMatchObject({ listed: undefined, groups: [{ cause: cause[0], letters: 2 }] });
     expect(await idsOf(office, { cause, function: ['enrollment-create'] })).toEqual([]);
   });
 
@@ -102,7 +102,7 @@ describe('letters of one cause', () => {
     expect([groups.length, matching]).toEqual([201, 230]);
     expect(groups[0]).toMatchObject({ error: 'other errors', letters: 30 });
     const { cause = '' } = groups[0] ?? {};
-    const asked = await groupLetters(office.target, { cause }, { signal: never });
+    const asked = await groupLetters(office.target, { cause: [cause] }, { signal: never });
     expect(asked).toMatchObject({ matching: 30, groups: [{ cause, error: 'other errors' }] });
   });
 });

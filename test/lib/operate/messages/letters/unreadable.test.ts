@@ -63,7 +63,7 @@ describe(`a letter whose message is nested ${levels} levels deep`, () => {
     const shown = await relay(`letters show ${deepId}`);
     expect(shown.out).toContain('its message is nested deeper than 64 levels');
     expect(shown.out).not.toContain('Jane');
-    const revealed = documentIn((await relay(`letters show ${deepId} --reveal --json`)).out);
+    const revealed = documentIn((await relay(`letters show ${deepId} --reveal --reason r --json`)).out);
     expect(revealed).toMatchObject({ failure: { detail }, message: body });
     expect((await relay(`letters show ${firstId}`)).status).toBe(0);
   });

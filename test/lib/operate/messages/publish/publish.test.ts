@@ -346,7 +346,13 @@ describe('nothing is sent', () => {
       'a file that is not JSON',
       () => fileOf('{}{}', '.json'),
       {},
-      /is not JSON \(its first fault is in line \d+, column \d+\)\. If each line is one message, pass --format/,
+      /is not JSON \(its first fault is in line \d+, column \d+\)\. Correct it there/,
+    ],
+    [
+      'a file of lines',
+      () => fileOf('{}\n{}', '.json'),
+      {},
+      /holds more than one message, each on its line: pass --format jsonl/,
     ],
   ])('of %s', async (_, file, options, reason) => {
     const office = await offices.open();

@@ -117,9 +117,25 @@ describe('a letter', () => {
       expect(await trace(id)).toMatchObject({ outcome: 'done', messages: [{ message: third }] });
   });
 
+  test('that was discarded and imported failed when it failed, and says who did both', async () => {
+    const id = await send({ userId: 807, gradeObjectId: 5999 });
+    const { events: before } = await trace(id);
+    time.pass(5_000);
+    const { out } = await command(`letters discard --id ${id} --reason "by mistake" --yes --as jane`);
+    time.pass(5_000);
+    await command(`letters import ${/s3:\S+/.exec(out)?.[0]} --yes --as joe`);
+    const { events, outcome } = await trace(id);
+    expect(outcome).toBe('parked');
+    expect(events.map(({ what, command: typed, by }) => [what, typed, by])).toEqual([
+      ...before.map(({ what }) => [what, undefined, undefined]),
+      ['command', 'letters discard', 'jane'],
+      ['command', 'letters import', 'joe'],
+    ]);
+  });
+
   test('that was discarded says by whom and why, and who looked at it before', async () => {
     const id = await send({ userId: 803, gradeObjectId: 5999 });
-    await command(`letters show ${id.slice(0, 8)} --reveal --as jim`);
+    await command(`letters show ${id.slice(0, 8)} --reveal --reason r --as jim`);
     await command(`letters discard --id ${id} --reason "handed in on paper" --yes --as jane`);
     const { events, outcome } = await trace(id);
     expect(outcome).toBe('discarded');
@@ -128,6 +144,12 @@ describe('a letter', () => {
     const { out } = await command(`trace ${id}`);
     expect(out).toMatch(/UTC {2}discarded by jane: handed in on paper/);
     expect(out).toMatch(/UTC {2}became a dead letter \(rejected\): 404 .* → 404\]/s);
+    // Asked by less than was typed then, the look is told once.
+    for (const asked of [id.slice(0, 7), id.slice(0, 13)]) {
+      const found = await trace(asked);
+      const looks = found.events.filter(({ command: typed }) => typed === 'letters show --reveal');
+      expect(looks).toMatchObject([{ message: id }]);
+    }
   });
 });
 

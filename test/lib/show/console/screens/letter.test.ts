@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { discardLetters } from '../../../../../lib/operate/messages/archive/discard.ts';
 import { createAudit } from '../../../../../lib/operate/stage/audit.ts';
+import { editAt } from '../../../operate/messages/operator.ts';
 import { eventBody, never, officesForTests } from '../../cli/office.ts';
 import { openConsole } from '../attacker.ts';
 
@@ -24,7 +25,10 @@ test('the address of a letter that was dealt with shows what became of it, and w
     expect((await ours.get(`/${screen}?id=${one}`)).text).toContain(
       `<a class="button" href="/letters/${one}">`,
     );
-  expect((await ours.get('/letters/00000000')).status).toBe(400);
+  const unknown = await ours.get('/letters/00000000');
+  expect(unknown.status).toBe(404);
+  expect(unknown.text).toContain('No letter 00000000 is known.');
+  expect(unknown.text).toContain('href="/trace?id=00000000&amp;log=yes"');
   expect((await ours.get(`/letters/${other}`)).text).toContain('a letter for');
   await ours.close();
 });
@@ -37,12 +41,18 @@ test('what was discarded is listed with who did it, why, and how many letters it
     ...{ filter: { id: ids }, reason: 'on paper', dryRun: false, signal: never },
     ...{ audit: createAudit(target, () => {}), confirm: async () => true },
   });
+  const [one = ''] = await office.park([{}]);
+  await editAt({ target, audit: createAudit(target, () => {}) }, { filter: { id: [one] } });
   const ours = await openConsole(office.target);
-  const [done = '', archived = ''] = (await ours.get('/log')).text.split('<h2>Discarded letters</h2>');
-  const firstRow = (text: string): string =>
+  const { text } = await ours.get('/log');
+  const edited = text.split('<h2>Edited letters</h2>')[1] ?? '';
+  expect(edited).toContain(`href="/trace?id=${one}"`);
+  expect(edited).toMatch(new RegExp(`s3://[\\w/-]+/edited/[\\w/-]+-${one}\\.jsonl`));
+  const [done = '', archived = ''] = text.split('<h2>Discarded letters</h2>');
+  const rowsOf = (text: string): string =>
     (text.split('<tbody>')[1] ?? '').replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
-  expect(firstRow(done)).toMatch(/ letters discard on paper discarded 2 [0-9a-f]{8} /);
-  expect(firstRow(archived)).toMatch(/ jane on paper 2 s3:\S+\/discarded\/\S+ Restore /);
+  expect(rowsOf(done)).toMatch(/ letters discard on paper discarded 2 [0-9a-f]{8} /);
+  expect(rowsOf(archived)).toMatch(/ jane on paper 2 s3:\S+\/discarded\/\S+ Restore /);
   await ours.close();
 });
 
