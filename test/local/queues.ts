@@ -39,18 +39,26 @@ export async function messagesLeft({ sqs, description }: Stack): Promise<number>
     .reduce((sum, value) => sum + Number(value), 0);
 }
 
-/** Until no more messages than these are on the queues. @throws where none of them leaves any more. */
-export async function untilLeft(stack: Stack, most: number): Promise<void> {
+/** Until no more messages than these are on the queues, beside those that wait. @throws if no message leaves for a long time. */
+export async function untilLeft(stack: Stack, most: number, waiting = () => 0): Promise<void> {
   let fewest = Number.POSITIVE_INFINITY;
   let sinceMs = 0;
   for (let calm = 0; calm < 2; await sleep(250)) {
-    const left = await messagesLeft(stack);
+    const left = (await messagesLeft(stack)) - waiting();
     calm = left <= most ? calm + 1 : 0;
     if (left < fewest) [fewest, sinceMs] = [left, performance.now()];
     else if (performance.now() - sinceMs > waitLimitMs)
       throw new Error(`${left} messages are left, and none has come to its end for ${waitLimitMs / 1000} s`);
   }
 }
+
+/** The bodies of what is on these queues, visible or not, by their names. */
+export const bodiesOn = ({ queues }: Stack, ...names: string[]): string[] =>
+  names.flatMap((name) => {
+    const { ready, delayed, inflight } = queues.getQueueByName(name)?.inspectMessages() ?? none;
+    return [...ready, ...delayed, ...inflight.map(({ message }) => message)].map(({ body }) => body);
+  });
+const none = { ready: [], delayed: [], inflight: [] };
 
 /** Takes what lies on a queue that nobody polls. */
 export async function takeAll({ sqs }: Stack, QueueUrl: string | undefined): Promise<Message[]> {

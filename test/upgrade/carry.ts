@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Version } from '../../lib/operate/stage/version.ts';
+import { bodiesOn } from '../local/queues.ts';
 import { liveAt, liveNow } from './clock.ts';
 import { type Stage, startStage } from './stage.ts';
 import { type State, type Told, takeState } from './state.ts';
@@ -196,9 +197,7 @@ const replay = async (stage: Stage, { parked }: Told, problems: string[]): Promi
   await stage.quiet();
   const { gradeValues = [] } = await stage.controls.state('gradeValues');
   const writes = new Map((gradeValues as Grade[]).map((value) => [value.userId, value.writes]));
-  const { ready = [], inflight = [] } =
-    stage.stack.queues.getQueueByName('sis-relay-local-dead-letters')?.inspectMessages() ?? {};
-  const bodies = [...ready, ...inflight.map(({ message }) => message)].map(({ body }) => body);
+  const bodies = bodiesOn(stage.stack, 'sis-relay-local-dead-letters');
   return parked.filter((userId) => {
     const letters = bodies.filter((body) => body.includes(`"grade-${userId}-1"`)).length;
     const written = writes.get(userId) ?? 0;

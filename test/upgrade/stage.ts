@@ -11,6 +11,7 @@ import {
   type SendMessageCommandInput,
 } from '@aws-sdk/client-sqs';
 import { controlsOf } from '../local/controls.ts';
+import { bodiesOn } from '../local/queues.ts';
 import { attemptsIn } from '../local/scenarios/play.ts';
 import { startStack } from '../local/stack.ts';
 import { nodeOptions } from './clock.ts';
@@ -56,7 +57,7 @@ export const startStage = async ({ root, ledgerKey, aheadMs, idsInARow = false, 
     onError: ({ message }) => troubles.push(message),
   });
   if (state) await putState(stack, state);
-  const { description, sqs, s3, lambda, queues } = stack;
+  const { description, sqs, s3, lambda } = stack;
   const { bucket: Bucket } = description;
   const folder = mkdtempSync(join(tmpdir(), 'sis-relay-upgrade-'));
   const file = join(folder, 'stack.json');
@@ -81,11 +82,7 @@ export const startStage = async ({ root, ledgerKey, aheadMs, idsInARow = false, 
     const keys = Contents.flatMap(({ Key = '' }) => (Key.endsWith('/record.json') ? [Key] : []));
     return Promise.all(keys.map(async (key) => JSON.parse(await read(key))));
   };
-  const queued = (name: string): number => {
-    const { ready, delayed, inflight } =
-      queues.getQueueByName(`sis-relay-local-${name}`)?.inspectMessages() ?? {};
-    return (ready?.length ?? 0) + (delayed?.length ?? 0) + (inflight?.length ?? 0);
-  };
+  const queued = (name: string): number => bodiesOn(stack, `sis-relay-local-${name}`).length;
 
   for (const { function: name, arn, operations } of state?.executions ?? []) {
     const input = JSON.parse(operations[0]?.ExecutionDetails?.InputPayload ?? '{}');

@@ -6,7 +6,7 @@ import type { DeadLetter } from '../../../lib/delivery/letters/dead-letter.ts';
 import { type Random, randomFrom } from '../../fuzz/random.ts';
 import { numbersOf } from '../../options.ts';
 import { type Controls, controlsOf } from '../controls.ts';
-import { replay, send, takeLetters, untilLeft } from '../queues.ts';
+import { bodiesOn, replay, send, takeLetters, untilLeft } from '../queues.ts';
 import { attemptsIn } from '../scenarios/play.ts';
 import { secretOf } from '../scenarios/scenarios.ts';
 import { keyOf, type Stack, startStack } from '../stack.ts';
@@ -65,7 +65,20 @@ const times = {
   },
 };
 
-const idOf = ({ body }: DeadLetter): string => JSON.parse(body).id;
+const idOf = ({ body }: Pick<DeadLetter, 'body'>): string => JSON.parse(body).id;
+
+/** The ids of what waits on the queues for a person, as a newer message about the same thing is a letter that may be replayed. */
+function waitingIn(stack: Stack, messages: Message[]): string[] {
+  const byId = new Map(messages.map((message) => [message.id, message]));
+  const on = (...queues: string[]) =>
+    bodiesOn(stack, ...queues).flatMap((body) => byId.get(idOf({ body })) ?? []);
+  const letters = on('sis-relay-local-dead-letters');
+  const isWaiting = ({ thing, version }: Message) =>
+    letters.some((letter) => letter.thing === thing && letter.version > version);
+  return on(...kinds.map((kind) => `sis-relay-local-${kind}`)).flatMap((message) =>
+    isWaiting(message) ? message.id : [],
+  );
+}
 
 /** The whole of sis-relay on this machine, with everything going wrong that can, and then the count of what became of it. */
 export async function wreak({
@@ -108,11 +121,13 @@ export async function wreak({
     await untilLeft(stack, Math.ceil(count * 0.15));
     await storm.end();
     say('The storm is over; what is left comes to its end');
-    await untilLeft(stack, 0);
+    await untilLeft(stack, 0, () => waitingIn(stack, messages).length);
 
+    const waiting = waitingIn(stack, messages);
     const letters = await takeLetters(stack);
     const state = await controls.state();
-    const first = judge(messages, state, { parked: new Set(letters.map(idOf)), picture });
+    const first = judge(messages, state, { parked: new Set([...letters.map(idOf), ...waiting]), picture });
+    say(`${waiting.length} messages wait until a person has decided on a newer one`);
     for (const { failure } of letters) add('letters', failure?.function as Kind);
     say(`${letters.length} letters; a person replays those of messages that nothing is wrong with`);
     const wrong = new Set(messages.filter((message) => message.wrong).map(({ id }) => id));
