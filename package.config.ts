@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path';
 import { bundle } from './esbuild.config.ts';
-import { itemsOf, type Options } from './lib/operate/stage/template/cloudformation.ts';
-import { addressProblem, rolesProblem, stageProblem } from './lib/operate/stage/template/parameters.ts';
+import { itemsOf } from './lib/operate/stage/template/cloudformation.ts';
+import { addressProblem, stageProblem } from './lib/operate/stage/template/parameters.ts';
 import {
   type Custom,
   createTemplate,
@@ -93,8 +93,6 @@ const maxContainers = (stanzas: Stanza[]): number =>
 /** Checks the settings, and makes the template. */
 const prepare = async (serverless: Serverless): Promise<void> => {
   const { custom, functions, provider, resources } = serverless.service;
-  checkProducers(custom.options);
-  checkRoles(custom.options);
   const seconds = Number(provider.environment.QUEUE_VISIBILITY_SECONDS);
   const given = { ...custom.options, queueVisibilitySeconds: seconds };
   // osls keeps this very object in other places too.
@@ -117,32 +115,6 @@ const withoutStack = async ({ classes }: Serverless, work: () => Promise<void>):
     await work();
   } catch (error) {
     throw error instanceof Error && error.constructor === Error ? new classes.Error(error.message) : error;
-  }
-};
-
-/** How a producer is named; a space behind a comma would let in nobody, and say nothing. */
-const producerForms = {
-  producerTopics: /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w.-]+$/,
-  producerRules: /^arn:[\w-]+:events:[\w-]+:\d{12}:rule\/[\w./-]+$/,
-  producerAccounts: /^\d{12}$/,
-};
-
-/** @throws Error naming what is no topic, rule or account. */
-export const checkProducers = (options: Pick<Options, keyof typeof producerForms>): void => {
-  const wrong = (Object.keys(producerForms) as (keyof typeof producerForms)[]).flatMap((name) =>
-    itemsOf(options[name]).filter((each) => !producerForms[name].test(each)),
-  );
-  if (wrong.length > 0)
-    throw new Error(
-      `producerTopics, producerRules and producerAccounts must be ARNs and account numbers, separated by commas without spaces. Correct: ${wrong.join('; ')}`,
-    );
-};
-
-/** @throws Error naming what is no name of a role: an ARN, or a name behind a space. */
-const checkRoles = (options: Pick<Options, 'readers' | 'operators' | 'leads'>): void => {
-  for (const name of ['readers', 'operators', 'leads'] as const) {
-    const problem = rolesProblem(options[name]);
-    if (problem !== undefined) throw new Error(`${name}: ${problem}`);
   }
 };
 

@@ -1,4 +1,11 @@
 import * as z from 'zod';
+import {
+  crosswalkSettingsFrom,
+  pollSettingsFrom,
+  reconcileSettingsFrom,
+  settingsFrom,
+} from '../../../runtime/aws/settings.ts';
+import { functionNames } from '../function-names.ts';
 import { unknownName } from '../nearest.ts';
 import { itemsOf } from './cloudformation.ts';
 
@@ -37,7 +44,10 @@ export const parametersOf = async (
     );
   const problems = [
     ...problemsIn(own ?? {}, defaults).map((problem) => `${file}: ${problem}`),
-    ...given.flatMap((each) => nameProblem(each.split('=')[0] ?? '', defaults) ?? []),
+    ...given.flatMap((each) => {
+      const [name = '', ...rest] = each.split('=');
+      return nameProblem(name, defaults) ?? formProblem(name, rest.join('=')) ?? [];
+    }),
   ];
   if (problems.length > 0) throw new Error(problems.join('\n'));
   return { default: defaults, [stage]: { ...others[stage], ...(own as Parameters | null) } };
@@ -47,7 +57,11 @@ const problemsIn = (own: unknown, defaults: Parameters): string[] => {
   if (typeof own !== 'object' || own === null || Array.isArray(own))
     return ['it must have a setting in each line, as in platformUrl: https://platform.university.edu'];
   return Object.entries(own).flatMap(
-    ([name, value]) => nameProblem(name, defaults) ?? valueProblem(name, value, defaults[name]) ?? [],
+    ([name, value]) =>
+      nameProblem(name, defaults) ??
+      valueProblem(name, value, defaults[name]) ??
+      formProblem(name, String(value)) ??
+      [],
   );
 };
 
@@ -68,6 +82,86 @@ const valueProblem = (name: string, value: unknown, usual: Value | undefined): s
   // What is off by default is an empty text, and may be a number such as 5000.
   const isFitting = typeof value === typeof usual || (usual === '' && typeof value === 'number');
   return isFitting ? undefined : `${name} must be ${kinds[typeof usual]}, and is ${JSON.stringify(value)}`;
+};
+
+type Form = (value: string) => string | undefined;
+
+/** What each item of a list must be; a space behind a comma would let in nobody, and say nothing. */
+const each =
+  (form: RegExp, what: string): Form =>
+  (value) => {
+    const wrong = itemsOf(value).filter((item) => !form.test(item));
+    return wrong.length === 0
+      ? undefined
+      : `must be ${what}, and is not: ${wrong.join('; ')}. Separate several by commas without spaces`;
+  };
+
+const one =
+  (form: RegExp, what: string): Form =>
+  (value) =>
+    value === '' || form.test(value) ? undefined : `must be ${what}, and is ${value}`;
+
+/** What the functions would refuse at their first start, by the name that they read. */
+const asRead =
+  (read: (environment: Record<string, string>) => unknown, variable: string): Form =>
+  (value) => {
+    try {
+      read({ ...anyStage, [variable]: value });
+      return undefined;
+    } catch (error) {
+      const [, why = 'must be given'] = String(error).split(`${variable}: `);
+      return value === '' ? why : `${why} (it is ${value})`;
+    }
+  };
+
+const [url, name] = ['https://any', 'any'];
+/** What the functions need, besides. */
+const anyStage = {
+  ...{ PLATFORM_URL: url, SECRET_PREFIX: name, QUEUE_URL: url, DEAD_LETTER_QUEUE_URL: url },
+  ...{ CROSSWALK_TABLE: name, CROSSWALK_BUCKET: name, CHANGES_BUCKET: name },
+  ...{ LEDGER_TABLE: name, LEDGER_KEY_SECRET: name, RECONCILE_BUCKET: name },
+};
+
+const rate = one(/^(rate|cron)\(.+\)$/, 'as in rate(1 hour) or cron(17 1 * * ? *)');
+const roles: Form = (value) => rolesProblem(value);
+const logDays = /^([1357]|14|30|60|90|120|150|180|365|400|545|731|1096|1827|2192|2557|2922|3288|3653)$/;
+
+const forms: Record<string, Form> = {
+  region: one(/^[a-z]{2}(-[a-z]+)+-\d$/, 'a region such as eu-west-1'),
+  platformUrl: asRead(settingsFrom, 'PLATFORM_URL'),
+  lpVersion: asRead(settingsFrom, 'PLATFORM_LP_VERSION'),
+  leVersion: asRead(settingsFrom, 'PLATFORM_LE_VERSION'),
+  alarmEmail: (value) => addressProblem('alarmEmail', value, { examples: true })?.replace('alarmEmail: ', ''),
+  off: (value) => offProblem(value, functionNames()),
+  fileHosts: asRead(settingsFrom, 'FILE_HOSTS'),
+  refreshTokenDays: asRead(settingsFrom, 'REFRESH_TOKEN_DAYS'),
+  callsPerMinute: asRead(settingsFrom, 'PLATFORM_CALLS_PER_MINUTE'),
+  crosswalkRate: rate,
+  classlistsHour: asRead(crosswalkSettingsFrom, 'CROSSWALK_CLASSLISTS_HOUR'),
+  crosswalkMaximumRemovalsPercent: asRead(crosswalkSettingsFrom, 'CROSSWALK_MAXIMUM_REMOVALS_PERCENT'),
+  reconcileRate: rate,
+  reconcileNights: asRead(reconcileSettingsFrom, 'RECONCILE_NIGHTS'),
+  reconcileSample: asRead(reconcileSettingsFrom, 'RECONCILE_SAMPLE'),
+  reconcileLongestHours: asRead(reconcileSettingsFrom, 'RECONCILE_LONGEST_HOURS'),
+  logLevel: asRead(settingsFrom, 'LOG_LEVEL'),
+  logRetentionDays: one(logDays, 'a number that CloudWatch knows, as in 14, 30, 90 or 365'),
+  tracing: one(/^(Active|PassThrough)$/, 'Active or PassThrough'),
+  kmsKeyArn: one(/^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+$/, 'the ARN of a key'),
+  subnetIds: each(/^subnet-\w+$/, 'as in subnet-0a1b2c3d'),
+  securityGroupIds: each(/^sg-\w+$/, 'as in sg-0a1b2c3d'),
+  producerTopics: each(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w.-]+$/, 'the ARN of an SNS topic'),
+  producerRules: each(/^arn:[\w-]+:events:[\w-]+:\d{12}:rule\/[\w./-]+$/, 'the ARN of an EventBridge rule'),
+  producerAccounts: each(/^\d{12}$/, 'the number of an AWS account, in quotation marks'),
+  readers: roles,
+  operators: roles,
+  leads: roles,
+  changesUrl: asRead(pollSettingsFrom, 'CHANGES_URL'),
+};
+
+const formProblem = (name: string, value: string): string | undefined => {
+  // What a variable stands for is known later: osls, and the functions' own check, look at that.
+  const problem = value.includes('${') ? undefined : forms[name]?.(value);
+  return problem === undefined ? undefined : `${name}: ${problem}`;
 };
 
 /**

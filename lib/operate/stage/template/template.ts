@@ -11,7 +11,6 @@ import {
   ref,
 } from './cloudformation.ts';
 import { dashboard } from './dashboard.ts';
-import { offProblem } from './parameters.ts';
 import { type Declared, type Rights, roleOf, roleResources } from './roles.ts';
 import { storageResources } from './storage.ts';
 
@@ -52,8 +51,6 @@ export const createTemplate = async (
   const found = await loadDeclared(functions);
   const all = Object.keys(functions);
   checkNames(all, found);
-  const problem = offProblem(options.off, all);
-  if (problem !== undefined) throw new Error(`off: ${problem}`);
   const off = itemsOf(options.off);
   for (const name of off) delete functions[name];
   const declared = found.filter(({ name }) => !off.includes(name));

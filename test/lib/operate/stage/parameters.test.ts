@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parametersOf } from '../../../../lib/operate/stage/template/parameters.ts';
 
@@ -5,7 +6,11 @@ const file = 'lib/operate/stage/template/parameters.yml';
 const yaml = {
   default: {
     ...{ platformUrl: 'https://platform-test.example.edu', alarmEmail: 'operations@example.edu' },
-    ...{ logRetentionDays: 14, callsPerMinute: '', protected: false },
+    ...{ logRetentionDays: 14, callsPerMinute: '', protected: false, region: 'eu-west-1', lpVersion: '1.49' },
+    ...{ off: '', refreshTokenDays: '', crosswalkRate: 'rate(1 hour)', classlistsHour: 3, fileHosts: '' },
+    ...{ crosswalkMaximumRemovalsPercent: 5, reconcileNights: 28, logLevel: 'info', tracing: 'Active' },
+    ...{ kmsKeyArn: '', subnetIds: '', securityGroupIds: '', producerTopics: '', producerAccounts: '' },
+    ...{ readers: '', changesUrl: '' },
   },
   prod: { logRetentionDays: 90, protected: true },
 };
@@ -33,9 +38,49 @@ test.each<[object | string, string]>([
   [{ protected: 'yes' }, 'protected must be true or false, and is "yes"'],
   [{ logRetentionDays: 'long' }, 'logRetentionDays must be a number, and is "long"'],
   [{ alarmEmail: null }, 'alarmEmail must be a text, or empty quotation marks, and is null'],
+  [{ platformUrl: '' }, 'stages/prod.yml: platformUrl: must be given'],
   ['platformUrl', 'it must have a setting in each line'],
 ])('%j in the file of a stage is refused by name', async (own, problem) => {
   await expect(packaged(own)).rejects.toThrow(problem);
+});
+
+test('all wrong values are named at once, each with what it must be, those of options as well', async () => {
+  const wrong = {
+    ...{ region: 'Ireland', platformUrl: 'https://x.edu/path', lpVersion: '1.x', alarmEmail: 'nobody' },
+    ...{ off: 'grade-psh', refreshTokenDays: -1, callsPerMinute: 0.5, crosswalkRate: 'sometimes' },
+    ...{ classlistsHour: 25, crosswalkMaximumRemovalsPercent: 101, reconcileNights: 0, logLevel: 'loud' },
+    ...{ logRetentionDays: 13, tracing: 'Passive', kmsKeyArn: 'key', subnetIds: 'subnet-1, subnet-2' },
+    ...{
+      producerTopics: 'sis',
+      producerAccounts: 1,
+      readers: 'arn:aws:iam::1:role/x',
+      changesUrl: 'http://x',
+    },
+  };
+  const refused = await packaged(wrong, { given: ['securityGroupIds=group', 'fileHosts=https://x'] }).catch(
+    ({ message }) => message,
+  );
+  for (const name of Object.keys(wrong)) expect(refused).toContain(`stages/prod.yml: ${name}: `);
+  expect(refused).toMatch(/^securityGroupIds: must be as in sg-.*\nfileHosts: /m);
+  expect(refused).toContain('lpVersion: must be a version such as 1.49 (it is 1.x)');
+  expect(refused).toContain('off: There is no function grade-psh: did you mean grade-push?');
+  expect(refused).not.toMatch(/undefined|false/);
+});
+
+test('what a variable stands for is not judged', async () => {
+  await expect(packaged({ alarmEmail: `\${ssm:/sis/mail}` })).resolves.toBeDefined();
+});
+
+test('what is off by default may be empty, and the defaults are right', async () => {
+  const text = readFileSync(file, 'utf8');
+  const defaults = [...text.matchAll(/^ {2}(\w+): '?([^'\n]*)'?$/gm)].map(
+    ([, name, value]) => `${name}=${value}`,
+  );
+  const all = Object.fromEntries(defaults.map((each) => [each.split('=')[0], '']));
+  const variables: Record<string, unknown> = { [`file(${file})`]: { default: all }, 'sls:stage': 'prod' };
+  await expect(
+    parametersOf(async (name) => variables[name] ?? null, { given: defaults, folder: undefined }),
+  ).resolves.toBeDefined();
 });
 
 test('a misspelt --param is refused, which osls would ignore', async () => {
