@@ -86,8 +86,34 @@ export const groupsOf = <Of extends DeskRecord>(
     groups.set(cause.id, group);
     return group;
   };
-  for (const record of records) count(groupOf(record), record);
+  const calls = new Map<Group, string>();
+  for (const record of records) {
+    const [group, { operation = '' }] = [groupOf(record), record];
+    count(group, record);
+    if (group.error.includes('<id>')) calls.set(group, shared(calls.get(group) ?? operation, operation));
+  }
+  for (const group of groups.values()) group.error = withSharedIds(group, calls.get(group) ?? '');
   return { groups: [...groups.values()].sort((one, other) => other.letters - one.letters), groupOf };
+};
+
+/** A call, with `<id>` where two calls differ. */
+const shared = (one: string, other: string): string => {
+  if (one === other) return one;
+  const [ours, theirs] = [one.split('/'), other.split('/')];
+  return ours.length === theirs.length
+    ? ours.map((part, at) => (part === theirs[at] ? part : '<id>')).join('/')
+    : '';
+};
+
+/** The error with the ids that are the same in all its letters: those of their call, and of their secret. */
+const withSharedIds = ({ error, remedy }: Group, call: string): string => {
+  const told = call === '' ? error : error.replace(withoutIds(call), () => call);
+  const secret = secretIn({ remedy });
+  const user = /\/(\d+)$/.exec(secret ?? '')?.[1];
+  if (secret === undefined || user === undefined) return told;
+  return told
+    .replace(withoutIds(secret), () => secret)
+    .replace('nothing can be sent as user <id>', `nothing can be sent as user ${user}`);
 };
 
 const idOf = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 8);

@@ -35,12 +35,25 @@ test('a remedy that names somebody is told of all of them, with the secrets that
     message: `There is no secret sis-relay/users/${user}`,
     remedy: `Create the secret sis-relay/users/${user}, then replay.`,
   });
-  await office.park([301, 302, 302].map((user) => ({ failure: failure(user) })));
+  const ids = await office.park([301, 302, 302].map((user) => ({ failure: failure(user) })));
   const { groups } = await groupLetters(office.target, {}, { signal: never });
   expect(groups).toMatchObject([
     { letters: 3, remedy: 'Create the secret sis-relay/users/<id>, then replay.' },
   ]);
   expect(groups[0]?.grants.toSorted()).toEqual(['sis-relay/users/301', 'sis-relay/users/302']);
+  // The error has the ids that are the same in all of them.
+  const filter = { id: ids.slice(1) };
+  const same = await groupLetters(office.target, filter, { signal: never });
+  expect(same.groups).toMatchObject([{ letters: 2, error: 'There is no secret sis-relay/users/302' }]);
+  const call = (user: number) => `PUT /svc/api/le/1.82/2001/grades/5001/values/${user}`;
+  const unanswered = [311, 312].map((user) => ({
+    failure: { kind: 'crashed' as const, message: `${call(user)}: no connection`, operation: call(user) },
+  }));
+  await office.park(unanswered);
+  const calls = await groupLetters(office.target, { kind: ['crashed'] }, { signal: never });
+  expect(calls.groups).toMatchObject([
+    { letters: 2, error: 'PUT /svc/api/le/1.82/2001/grades/5001/values/<id>: no connection' },
+  ]);
 });
 
 test('a refused credential is one cause, by the secret that is to be changed, with or without an answer', async () => {
