@@ -292,10 +292,10 @@ export async function integrationNames(): Promise<string[]> {
   return names.filter((_, at) => triggered[at]);
 }
 
-/** A whole execution, its waits included, ends within this time here. */
+/** A whole execution, its waits included, ends within this time: as deployed, the longest wait is that for a person's approval. */
 export const durableOptionsOf = (name: string) => ({
   functionArn: `arn:aws:lambda:${localRegion}:000000000000:function:${name}`,
-  executionTimeoutMs: 600_000,
+  executionTimeoutMs: 14 * 24 * 3_600_000,
 });
 
 /** The functions that are deployed as durable ones. */

@@ -27,7 +27,7 @@ export const verify = async (
 ): Promise<boolean> => {
   const { target, audit, signal, show, progress } = operator;
   const verified = await verifyLetters(target, { filter, limit, signal, onLooked: progress('Looked up') });
-  show('What is there', verifiedView(verified, name), verified);
+  show('What is there', verifiedView(verified, name, { isRevealed: reveal }), verified);
   const unclear = verified.letters.flatMap(({ id, found }) => (found === 'unclear' ? [id] : []));
   if (reveal && unclear.length > 0) {
     const ids = unclear.slice(0, maxRevealed);
@@ -45,7 +45,7 @@ export const verify = async (
   const decided = (found: 'found' | 'absent'): void => {
     left.delete(found);
     const letters = verified.letters.filter((each) => left.has(each.found));
-    const view = verifiedView({ ...verified, [found]: 0, letters }, name);
+    const view = verifiedView({ ...verified, [found]: 0, letters }, name, { isRevealed: reveal });
     operator.renew('What is there', letters.length === 0 ? [text('All are decided.')] : view);
   };
   const lettersText = (count: number): string => countOf(count, 'letter that was', 'letters that were');

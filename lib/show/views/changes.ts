@@ -22,8 +22,9 @@ export const discardedView = ({ discarded, failed, left, archives, backLater }: 
     : [
         {
           tone: 'good' as const,
-          text: `${countOf(discarded, 'letter was', 'letters were')} discarded. Archived in:`,
+          text: `${countOf(discarded, 'letter was', 'letters were')} discarded.`,
         },
+        text('Archived in:'),
         list(foldersOf(archives)),
         ...foldersOf(archives).map((folder) => ({
           ...{

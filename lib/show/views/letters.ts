@@ -184,6 +184,21 @@ type Acted = { kind: string; error: string; letters?: number };
 /** The field of a message that an error names first. */
 const fieldIn = (error: string): string => /\bdata\.[\w.-]*\w(?=[:[])/.exec(error)?.[0] ?? '<field>';
 
+/** A body that cannot be read has no fields to set, and an editor opens one letter at a time. */
+const correction = ({ error, letters }: { error: string; letters: number }, these: string): Block => {
+  if (!error.startsWith('the body '))
+    return {
+      lead: 'To correct and send',
+      command: `letters edit ${these} --set ${fieldIn(error)}=<value> --reason <why>`,
+    };
+  return letters === 1
+    ? { lead: 'To correct it in your editor and send it', command: `letters edit ${these} --reason <why>` }
+    : {
+        lead: 'Correct each in your editor, by letters edit <id>. Their ids',
+        command: `letters list ${these}`,
+      };
+};
+
 /** The first action for letters of a kind; some kinds have none. */
 export const firstAction = (
   { kind, error, letters = 1 }: Acted,
@@ -202,14 +217,7 @@ export const firstAction = (
     buttons: [{ text: `Plan a replay of ${count}` }],
   };
   if (kind === 'invalid')
-    return [
-      {
-        lead: 'To correct and send',
-        command: `letters edit ${these} --set ${fieldIn(error)}=<value> --reason <why>`,
-      },
-      { links: [editLink(` ${count}`, which)] },
-      replay,
-    ];
+    return [correction({ error, letters }, these), { links: [editLink(` ${count}`, which)] }, replay];
   return [{ lead: 'To send again', command: `letters replay ${these}` }, replay];
 };
 

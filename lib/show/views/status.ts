@@ -211,6 +211,7 @@ const versionRemedies = {
 const firstOf = ({ letters, ...status }: Status): View => {
   const { connection, deployed, paused = [], waiting } = status;
   const { groups } = letters;
+  const causes = groups.filter(({ kind }) => !needsDecision(kind));
   const all: View = [
     ...(deployed === undefined || deployed.is === 'same' ? [] : versionView(deployed)),
     ...blockedView(waiting, connection?.problems ?? []),
@@ -219,10 +220,10 @@ const firstOf = ({ letters, ...status }: Status): View => {
     ...(isMoreQueued(letters) ? remarksOnLetters(letters) : []),
     ...undecidedView(groups),
     ...replayAllView(groups),
-    ...groups
-      .filter(({ kind }) => !needsDecision(kind))
-      .slice(0, 3)
+    ...causes
+      .slice(0, maxCauses)
       .flatMap((group) => firstOfCause(group, isOneOfMany(groups) && isReplayed(group))),
+    ...otherCausesView(causes.slice(maxCauses)),
   ];
   if (all.length > 0) return all;
   return waiting.length > 0
@@ -230,6 +231,19 @@ const firstOf = ({ letters, ...status }: Status): View => {
     : connection && credentialNote(connection).tone === 'good'
       ? [{ tone: 'good', text: 'Nothing. All is well.' }]
       : [{ tone: 'unknown', text: 'Nothing, as far as is known. See “Platform”.' }];
+};
+
+const maxCauses = 3;
+
+/** The smaller causes, which are told elsewhere. */
+const otherCausesView = (groups: readonly Group[]): View => {
+  if (groups.length === 0) return [];
+  const told = `${countOf(groups.length, 'more cause', 'more causes')} of ${countOf(lettersOf(groups), 'letter')}`;
+  return [
+    text(`And ${told}.`),
+    { lead: 'All causes, and what to do', command: 'letters groups' },
+    { links: [{ text: `See ${told}`, to: '/causes' }] },
+  ];
 };
 
 const lettersOf = (groups: readonly Group[]): number => groups.reduce((sum, { letters }) => sum + letters, 0);

@@ -21,7 +21,12 @@ export const verifyReasons = {
   unclear: '',
 };
 
-export const verifiedView = ({ letters, ...counts }: Verified, name: string): View => {
+/** `isRevealed`: what is unclear is shown unmasked, too. */
+export const verifiedView = (
+  { letters, ...counts }: Verified,
+  name: string,
+  { isRevealed = false } = {},
+): View => {
   if (letters.length === 0) return [text(`${name}: no letter is uncertain, or none matches.`)];
   const unclear = letters.filter(({ found }) => found === 'unclear');
   return [
@@ -44,7 +49,7 @@ export const verifiedView = ({ letters, ...counts }: Verified, name: string): Vi
         ([why, each]) => `${numberOf(each.length)}: ${why}`,
       ),
     ),
-    ...revealing(unclear),
+    ...deciding(unclear, isRevealed && unclear.length <= maxRevealed),
   ];
 };
 
@@ -53,12 +58,12 @@ export const revealCommand = (which: string): string =>
   `letters verify ${which}--reveal --reason "a look at the platform"`;
 
 /** What a person does about letters that no look decides. */
-const revealing = (unclear: Verified['letters']): View => {
+const deciding = (unclear: Verified['letters'], areRevealed: boolean): View => {
   const ids = unclear.slice(0, maxNamed).map(({ id }) => id.slice(0, 8));
   const [id] = ids;
   if (id === undefined) return [];
   return [
-    { lead: 'To see what to look for', command: revealCommand(`--id ${ids.join(' ')} `) },
+    !areRevealed && { lead: 'To see what to look for', command: revealCommand(`--id ${ids.join(' ')} `) },
     {
       lead: 'To discard one that was done or replaced',
       command: `letters discard --id ${id} --reason <why>`,
@@ -67,7 +72,7 @@ const revealing = (unclear: Verified['letters']): View => {
       lead: 'To send one that was not',
       command: `letters replay --id ${id} --include-uncertain --reason <why>`,
     },
-    revealForm(unclear.map((letter) => letter.id)),
+    !areRevealed && revealForm(unclear.map((letter) => letter.id)),
   ];
 };
 

@@ -13,7 +13,7 @@ import { letterOf } from '../../../lib/delivery/letters/dead-letter.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { controlsOf } from '../controls.ts';
 import { event } from '../scenarios/scenarios.ts';
-import type { StackDescription } from '../stack.ts';
+import { durableOptionsOf, type StackDescription } from '../stack.ts';
 import { program, report } from './play-program.ts';
 import { createScreen } from './screen.ts';
 
@@ -257,6 +257,13 @@ describe('npm run local', () => {
     });
     expect(await readFile(stackFile(), 'utf8')).toBe(other?.said.out);
   });
+});
+
+test('a snapshot waits for a person as long as a deployed one', async () => {
+  const template = await readFile(resolve(import.meta.dirname, '../../../serverless.yml'), 'utf8');
+  const [, snapshotImport = ''] = template.split('\n  snapshot-import:\n');
+  const [, seconds] = /executionTimeout: (\d+)/.exec(snapshotImport) ?? [];
+  expect(durableOptionsOf('snapshot-import').executionTimeoutMs).toBe(Number(seconds) * 1000);
 });
 
 describe('npm start', () => {

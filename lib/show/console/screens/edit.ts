@@ -1,4 +1,5 @@
 import { eventIn } from '../../../message/envelope.ts';
+import { problemOf } from '../../../message/json.ts';
 import { type Change, changed } from '../../../operate/messages/edit/change.ts';
 import { showLetter } from '../../../operate/messages/letters/show.ts';
 import { runDefaults } from '../../../operate/messages/replay/run-defaults.ts';
@@ -83,7 +84,12 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
     const chosen = await chosenFrom(desk, new URLSearchParams({ id: context.req.param('id') ?? '' }));
     const letter = { id: onlyOf(chosen), reveal: false, audit, signal: context.req.raw.signal };
     const { message } = await showLetter(target, letter);
-    return html`<div id="part">${readOnly ? '' : formFor(chosen, { message })}</div>`;
+    // Of what is not JSON, there is a sentence alone.
+    const form =
+      typeof message === 'string'
+        ? htmlOf(desk, [text(message), text(inTerminal(letter.id))])
+        : formFor(chosen, { message });
+    return html`<div id="part">${readOnly ? '' : form}</div>`;
   });
   desk.app.post('/edit/values', async (context) => {
     const form = await formOf(context);
@@ -96,7 +102,7 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
   });
 
   addVerb(desk, '/edit', async (form) => {
-    const { filter, given, count } = await chosenFrom(desk, form);
+    const { filter, given, count, letters } = await chosenFrom(desk, form);
     const reason = reasonIn(form);
     if (Object.keys(filter).length === 0)
       throw new UsageError('Which letters? Choose some, or set a filter.');
@@ -106,7 +112,12 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
     if (!isOnly && changesIn(answered, columns).length === 0) throw new UsageError(nothingChanged);
     /** Asks for other values of a single letter until its function would accept it. */
     const correct = async (at: Operator, body: string, problem: string): Promise<string> => {
-      const told = { message: maskedBody(body), problems: [problem], typed: answered };
+      const message = maskedBody(body);
+      if (message === undefined)
+        throw new RefusedError(
+          `The message ${problemOf(body) ?? 'is not a JSON object'}. ${inTerminal(letters[0]?.message)}`,
+        );
+      const told = { message, problems: [problem], typed: answered };
       const answer =
         isOnly && (await at.ask({ hint: problem, act: 'Check again', fields: fieldsOf(columns, told) }));
       if (!answer) throw new RefusedError(problem);
@@ -142,6 +153,10 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
     );
   });
 };
+
+/** No form has fields for what is not JSON. */
+const inTerminal = (id = ''): string =>
+  `A form cannot set its fields. In a terminal, sis-relay letters edit ${id.slice(0, 8)} opens it in your editor.`;
 
 const nothingChanged = 'Nothing is changed. Fill in a field, or remove one.';
 

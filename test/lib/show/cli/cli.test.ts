@@ -453,7 +453,7 @@ describe.concurrent('before anything is changed', () => {
     expect(discarded).toMatchObject({
       status: 0,
       out: expect.stringMatching(
-        /2 letters were discarded\. Archived in:\n {2}s3:\/\/\S+\/\nTo restore them: .*letters import s3:/,
+        /2 letters were discarded\.\nArchived in:\n {2}s3:\/\/\S+\/\nTo restore them: .*letters import s3:/,
       ),
     });
     expect(await sisRelay(`letters show ${id} ${stack}`)).toMatchObject({

@@ -72,6 +72,19 @@ test('what is invalid is not sent, and leads to its correction', () => {
   ]);
 });
 
+test('a body without fields is corrected in an editor, which opens one letter', () => {
+  const first = (error: string, letters: number) =>
+    firstAction({ kind: 'invalid', error, letters }, { cause: '0a1b2c3d' })[0];
+  expect(first('the body is not JSON', 1)).toEqual({
+    lead: 'To correct it in your editor and send it',
+    command: 'letters edit --cause 0a1b2c3d --reason <why>',
+  });
+  expect(first('the body is not JSON', 2)).toMatchObject({ command: 'letters list --cause 0a1b2c3d' });
+  expect(first('data.userId: is missing', 2)).toMatchObject({
+    command: 'letters edit --cause 0a1b2c3d --set data.userId=<value> --reason <why>',
+  });
+});
+
 test('a plan says what must be done before, once for each remedy, and nothing of what ends by itself', () => {
   const send = [group('rejected', 3), group('rejected', 2), group('throttled', 1)];
   expect(printed(plan({ send }), undefined)).toEqual(

@@ -216,6 +216,17 @@ test('what is held, waits for a person or is at work is told with its age and it
   ]);
 });
 
+test('smaller causes are not told, but counted', () => {
+  const four = ['rejected', 'missing-scope', 'invalid', 'intercepted'].map((kind, at) =>
+    groupOf(kind, 9 - at),
+  );
+  expect(firstOf(four.slice(0, 3)).join('\n')).not.toContain('more cause');
+  expect(firstOf([...four, groupOf('uncertain', 2), groupOf('defect', 1)]).slice(-2)).toEqual([
+    'And 2 more causes of 7 letters.',
+    'All causes, and what to do: sis-relay letters groups',
+  ]);
+});
+
 test('one replay of all causes is offered before them, with what it leaves to people', () => {
   const [rejected, uncertain] = [groupOf('rejected', 3), groupOf('uncertain', 2)];
   const cause = ['✗ 3 letters of grade-push (rejected), the newest 3 min old: It failed', '→ Mend it.'];

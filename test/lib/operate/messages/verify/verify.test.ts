@@ -215,6 +215,12 @@ test('what is found is discarded, what is absent replayed, and the platform hold
   expect(again.out).toMatch(
     /^To see what to look for: sis-relay letters verify --id (\S{8}) --reveal [\s\S]*^To discard one that was done or replaced: sis-relay letters discard --id \1 --reason <why>[\s\S]*^To send one that was not: sis-relay letters replay --id \1 --include-uncertain/m,
   );
+  // What is revealed already is not offered again.
+  const revealed = await typed(
+    `letters verify --function news-item-create --reveal --reason "a call" --stack ${office.file}`,
+  );
+  expect(revealed.out).toMatch(/^To discard one that was done or replaced: .*[\s\S]*"title"/m);
+  expect(revealed.out).not.toContain('To see what to look for');
 });
 
 test('a platform that does not answer is said once', async () => {

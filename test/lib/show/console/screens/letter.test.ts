@@ -132,6 +132,31 @@ test('a check that fails asks again in the form, with what was typed, and the ma
   await ours.close();
 });
 
+test('a message that is not JSON has no form: its place, and the command that opens it', async () => {
+  const office = await offices.open();
+  const failure = { kind: 'invalid' as const, message: 'The message is not valid: the body is not JSON' };
+  const [id = ''] = await office.park([{ body: '{"data":\n {"a": 1,}}', failure }]);
+  const ours = await openConsole(office.target);
+  const told = [
+    'is not JSON (its first fault is in line 2, column 10).',
+    `sis-relay letters edit ${id.slice(0, 8)} opens it in your editor.`,
+  ];
+  const page = (await ours.get(`/letters/${id}/edit`)).text;
+  expect(page).not.toContain('<form');
+  for (const each of told) expect(page).toContain(each);
+  // What was typed before the letter was read is not asked for again and again.
+  const form = { id, function: 'grade-push', reason: 'points', 'set:grade.points': '7' };
+  const run = (await ours.post('/edit', form)).headers.location ?? '';
+  const ended = async (): Promise<string> => {
+    const { text } = await ours.get(run);
+    return /This run (ended|failed)|Check again/.test(text) ? text : ended();
+  };
+  const result = await ended();
+  expect(result).not.toContain('Check again');
+  for (const each of told) expect(result).toContain(each);
+  await ours.close();
+});
+
 const fieldIn = (page: string, path: string): string =>
   page.split('<div class="field">').find((each) => each.includes(`name="set:${path}"`)) ?? '';
 
