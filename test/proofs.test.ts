@@ -63,6 +63,9 @@ test.skipIf(!isRepository)('a result is stale once a file of its proof has chang
   expect(of(['LICENSE'], { commit: undefined })).toBe('stale');
   expect(of(['LICENSE'], { commit: '0'.repeat(40) })).toBe('stale');
   // The tree without any file.
-  expect(of(['LICENSE'], { commit: '4b825dc642cb6eb9a060e54bf8d69288fbee4904' })).toBe('stale');
+  const empty = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+  expect(of(['LICENSE'], { commit: empty })).toBe('stale');
+  // Results are written into a folder that some prove.
+  expect(of(['test/proofs.json', 'test/proofs.md'], { commit: empty })).toBe('passed');
   expect(stateOf(proof as Proof, undefined)).toBe('never run');
 });

@@ -51,10 +51,16 @@ export const writeResults = (results: Results): void => {
 
 const git = (...args: string[]) => spawnSync('git', args, { cwd: root, encoding: 'utf8' });
 
+/** A proof's files for git. That results were written changes nothing that is proved. */
+const pathsOf = ({ files }: Proof): string[] => [
+  ...['--', ...files],
+  ...[':(exclude)test/proofs.json', ':(exclude)test/proofs.md'],
+];
+
 /** The commit that is checked out; undefined if the proof's files differ from it, or there is none. */
-export const commitOf = ({ files }: Proof): string | undefined => {
+export const commitOf = (proof: Proof): string | undefined => {
   const head = git('rev-parse', '--short=10', 'HEAD');
-  const changed = git('status', '--porcelain', '--', ...files);
+  const changed = git('status', '--porcelain', ...pathsOf(proof));
   return head.status === 0 && changed.status === 0 && changed.stdout === '' ? head.stdout.trim() : undefined;
 };
 
@@ -64,7 +70,7 @@ export const machine = `${platform()} ${arch()}, ${cpus().length} × ${cpus()[0]
 export const stateOf = (proof: Proof, result: Result | undefined): State => {
   if (result === undefined) return 'never run';
   const { commit, passed } = result;
-  const isSame = commit !== undefined && git('diff', '--quiet', commit, '--', ...proof.files).status === 0;
+  const isSame = commit !== undefined && git('diff', '--quiet', commit, ...pathsOf(proof)).status === 0;
   if (!isSame) return 'stale';
   return passed ? 'passed' : 'failed';
 };

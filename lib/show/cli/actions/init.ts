@@ -7,7 +7,7 @@ import { checkNewStage } from '../../../operate/stage/connection/new-stage.ts';
 import { type Question, questions, type StageAnswers, stageFile } from '../../../operate/stage/init.ts';
 import { writeNewFile } from '../../../operate/stage/new-file.ts';
 import { stagesFolder } from '../../../operate/stage/target.ts';
-import { list, type Note, text } from '../../views/view.ts';
+import { type Note, text } from '../../views/view.ts';
 import { type CommandContext, quoted } from '../command-context.ts';
 import { optionOf } from '../options.ts';
 import type { Terminal } from '../print/terminal.ts';
@@ -42,7 +42,9 @@ export const init = async (
     report?.credentialAccepted && good('The platform accepts the service’s credential.'),
     report?.untried !== undefined && { tone: 'todo', text: report.untried },
     isFit ? good(`${file} is written.`) : { tone: 'bad', text: 'Nothing was written.' },
-    ...(isFit ? [text('Next:'), list(nextSteps(answers as StageAnswers, folder))] : []),
+    isFit && text('Next:'),
+    // Never wrapped, so that its commands can be copied.
+    isFit && { document: nextSteps(answers as StageAnswers, folder).join('\n'), label: 'Next' },
   ]);
   // The file is right then, but a stage with this credential does not work.
   const isRefused = report?.untried === undefined && report?.credentialAccepted === false;

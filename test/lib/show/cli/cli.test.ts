@@ -306,7 +306,8 @@ describe.concurrent('an answer', () => {
       plan: { matching: 1 },
       result: { ended: 'done', counts: { sent: 1 } },
     });
-    expect(replayed.err).toMatch(/^Recorded as [0-9a-f]{8} by \S+\.\n$/);
+    // Its progress is shown every ten seconds.
+    expect(replayed.err).toMatch(/^(?:Sent 1 of about 1\n)*Recorded as [0-9a-f]{8} by \S+\.\n$/);
     expect(replayed.asked).toEqual([]);
     const [id = ''] = await office.park([{}]);
     const edit = `letters edit ${id} --reason r --set data.grade.points=7 --wait 1 --json`;

@@ -104,7 +104,8 @@ test('init writes into a folder of the home folder that the shell has left as ~,
     .stubEnv('SIS_RELAY_STAGES', join(folder, 'packaged'));
   const home = await typed('init --stage prod --stages=~/ours', { answers: [...answers] });
   expect([home.status, existsSync(join(folder, 'ours/prod.yml'))]).toEqual([0, true]);
-  expect(home.out).toContain('export SIS_RELAY_STAGES=');
+  // On one line, however long, so that it can be copied.
+  expect(home.out).toContain(`  export SIS_RELAY_STAGES=${join(folder, 'ours')}\n`);
   const packaged = await typed('init --stage prod', { answers: [...answers] });
   expect([packaged.status, existsSync(join(folder, 'packaged/prod.yml'))]).toEqual([0, true]);
   expect(packaged.out).not.toContain('export');

@@ -1,13 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { RefusedError } from '../../../../../lib/operate/stage/command-errors.ts';
+import { waitLimitMs } from '../../../../limits.ts';
 import { eventBody, failureOf, type Office, officesForTests } from '../../../show/cli/office.ts';
 import { editAt } from '../operator.ts';
 
 const offices = officesForTests();
 
+/** It waits for what comes of the message as long as a busy machine takes, unless nothing is to come. */
 const edit = (office: Office, id: string, options: Parameters<typeof editAt>[1] = {}) =>
   editAt(office, {
-    ...{ filter: { id: [id] }, reason: 'points above the maximum', reveal: true, waitSeconds: 5 },
+    ...{
+      filter: { id: [id] },
+      reason: 'points above the maximum',
+      reveal: true,
+      waitSeconds: waitLimitMs / 1_000,
+    },
     ...options,
   });
 
