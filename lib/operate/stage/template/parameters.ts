@@ -37,7 +37,13 @@ export const parametersOf = async (
   const { default: defaults = {}, ...others } = all as Record<string, Parameters>;
   const stage = String(await resolve('sls:stage'));
   const file = `${folder ?? 'stages'}/${stage}.yml`;
-  const own = await resolve(`file(${file}), null`);
+  const own = await resolve(`file(${file}), null`).catch((error) => {
+    // osls names no file that holds nothing.
+    if (!/not supported result: "undefined"/.test(error.message)) throw error;
+    throw new Error(
+      `${file} has no setting. Write one in each line, as in platformUrl: https://platform.university.edu, or delete the file`,
+    );
+  });
   if (own === null && folder !== undefined)
     throw new Error(
       `There is no ${file}. Run npx sis-relay init --stage ${stage} --stages ${folder}, or unset SIS_RELAY_STAGES`,
@@ -109,7 +115,8 @@ const asRead =
       read({ ...anyStage, [variable]: value });
       return undefined;
     } catch (error) {
-      const [, why = 'must be given'] = String(error).split(`${variable}: `);
+      const [, ...all] = String(error).split(`${variable}: `);
+      const why = all.map((each) => each.replace(/; $/, '')).join('; ') || 'must be given';
       return value === '' ? why : `${why} (it is ${value})`;
     }
   };
@@ -180,7 +187,11 @@ const alwaysOn = ['dead-letter-replay', 'connection-check'];
 export const offProblem = (off: string, functions: readonly string[]): string | undefined => {
   const names = functions.filter((name) => !alwaysOn.includes(name));
   const unknown = itemsOf(off).find((name) => !names.includes(name));
-  return unknown === undefined ? undefined : unknownName('function', unknown, names);
+  if (unknown === undefined) return undefined;
+  // A space would be all that differs from the name that is meant.
+  if (/\s/.test(unknown)) return `“${unknown}” is no function. Separate several by commas without spaces`;
+  if (alwaysOn.includes(unknown)) return `${unknown} cannot be off: every stage needs it`;
+  return unknownName('function', unknown, names);
 };
 
 /** What is wrong with the names of people's IAM roles. */

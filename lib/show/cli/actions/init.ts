@@ -46,7 +46,9 @@ export const init = async (
     // Never wrapped, so that its commands can be copied.
     isFit && { document: nextSteps(answers as StageAnswers, folder).join('\n'), label: 'Next' },
   ]);
-  finish(isFit);
+  // The file is right then, but a stage with this credential does not work.
+  const isRefused = report?.untried === undefined && report?.credentialAccepted === false;
+  finish(isFit && !isRefused);
 };
 
 const good = (text: string): Note => ({ tone: 'good', text });
@@ -70,6 +72,9 @@ const nextSteps = ({ stage }: StageAnswers, folder: string): string[] => [
   `npx sis-relay status --stage ${stage}`,
 ];
 
+/** Some problems end with a list of what there is, and its full stop. */
+const ended = (problem: string | undefined): string => `${problem}`.replace(/\.?$/, '.');
+
 /** Asks until the answer can be taken. @throws UsageError if there is no terminal to ask on, and neither an option nor a usual answer. */
 const answerTo = async (
   { name, text, usual, problem }: Question,
@@ -77,7 +82,7 @@ const answerTo = async (
   { ask, err, signal }: Pick<Terminal, 'ask' | 'err' | 'signal'>,
 ): Promise<string> => {
   const wrong = given === undefined ? undefined : problem(given);
-  if (wrong !== undefined) throw new UsageError(`${optionOf(name)}: ${wrong}.`);
+  if (wrong !== undefined) throw new UsageError(`${optionOf(name)}: ${ended(wrong)}`);
   if (given !== undefined) return given;
   for (let unanswered = 0; ; ) {
     const typed = await ask(`${text}${usual ? ` [${usual}]` : ''}: `);
@@ -89,6 +94,6 @@ const answerTo = async (
     if (signal.aborted || unanswered === 2) throw new RefusedError('Nothing was written.');
     const why = answer === undefined ? 'It has no default: type an answer' : problem(answer);
     if (answer !== undefined && why === undefined) return answer;
-    err(`${why}.\n`);
+    err(`${ended(why)}\n`);
   }
 };

@@ -40,6 +40,12 @@ test.each<[object | string, string]>([
   [{ alarmEmail: null }, 'alarmEmail must be a text, or empty quotation marks, and is null'],
   [{ platformUrl: '' }, 'stages/prod.yml: platformUrl: must be given'],
   ['platformUrl', 'it must have a setting in each line'],
+  [{ off: 'grade-push, course-export' }, '“ course-export” is no function. Separate several by commas'],
+  [{ off: 'connection-check' }, 'off: connection-check cannot be off: every stage needs it'],
+  [
+    { platformUrl: 'http://x.edu/path' },
+    'called without TLS; must have only a scheme, host and port. Put a path into PLATFORM_API_ROOT (it is',
+  ],
 ])('%j in the file of a stage is refused by name', async (own, problem) => {
   await expect(packaged(own)).rejects.toThrow(problem);
 });
@@ -86,6 +92,19 @@ test('what is off by default may be empty, and the defaults are right', async ()
 test('a misspelt --param is refused, which osls would ignore', async () => {
   await expect(packaged(null, { given: ['alarmMail=a@b.edu'] })).rejects.toThrow('did you mean alarmEmail?');
   await expect(packaged(null, { given: ['alarmEmail=a@b.edu'] })).resolves.toBeDefined();
+});
+
+test('a file of a stage that holds nothing is named, with what to write', async () => {
+  const resolve = async (variable: string) => {
+    if (variable.startsWith('file(stages/'))
+      throw new Error(
+        'Cannot resolve variable at "params": Source "file" returned not supported result: "undefined"',
+      );
+    return variable === 'sls:stage' ? 'prod' : yaml;
+  };
+  await expect(parametersOf(resolve, { given: [], folder: undefined })).rejects.toThrow(
+    'stages/prod.yml has no setting. Write one in each line, as in platformUrl: https://',
+  );
 });
 
 test('a folder of stages that lacks this one is named', async () => {

@@ -74,6 +74,11 @@ test.each([
   ['a missing option is named where nobody can be asked', '--region eu-west-1', '--platform-url is missing'],
   ['the name of the local stack is refused', '--stage local', '--stage: local is the stack on this machine'],
   ['a file is no folder of stages', `--stages ${import.meta.filename}`, 'is a file. Name a folder.'],
+  [
+    'a list of what there is ends with one full stop',
+    '--region eu-west-1 --platform-url https://platform.university.edu --alarm-email ops@university.edu --lp-version 1.49 --le-version 1.82 --off grade-psh',
+    'user-attributes-update.\n',
+  ],
   ['a wrong option is refused, and nobody is asked', '--region Ireland', '--region: must be a region'],
 ])('%s', async (_, options, problem) => {
   const stages = temporaryFolder();
@@ -135,6 +140,9 @@ test('init --check asks the platform, and writes nothing that it refuses', async
     expect.stringContaining('There is no secret sis-relay/test/service yet'),
   ]);
   expect(early.out).not.toMatch(/✗|replay/);
+  await office.controls().secret('sis-relay/dev/service', { ...JSON.parse(text), userKey: 'another' });
+  const refused = await init('dev', '--lp-version 1.49 --le-version 1.82');
+  expect([refused.status, refused.out]).toEqual([1, expect.stringMatching(/^✗ .*\bcredential.*is written/s)]);
 });
 
 test('init --check says that credentials of AWS are missing, and how to give them', async () => {
