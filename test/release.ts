@@ -67,7 +67,7 @@ export const command = async ([version = '', ...args]: string[]): Promise<void> 
     if (!done) throw new Error('It could not be committed and tagged.');
   } catch (error) {
     git('reset', '--hard', '--quiet', head);
-    git('clean', '--force', '-d', '--quiet', '--', 'test/package/released');
+    git('clean', '--force', '-d', '--quiet', '--', ...written);
     return refuse([`${error instanceof Error ? error.message : error} Nothing was changed.`]);
   }
   console.log(`${version} is committed and tagged. Publish it: git push --follow-tags`);

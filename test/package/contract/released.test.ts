@@ -81,6 +81,22 @@ describe('it breaks somebody', () => {
       ({ stored }) => Object.assign(stored.gradepushQueue, { maximum: 262_144 }),
       'stored › gradepushQueue › maximum was 1032192 and is 262144',
     ],
+    [
+      'a function of another name',
+      ({ functions }) => void functions.splice(functions.indexOf('sis-relay-{stage}-connection-check'), 1),
+      'functions › sis-relay-{stage}-connection-check is gone. Operators and scripts invoke it',
+    ],
+    [
+      'a durable function without its alias',
+      ({ functions }) =>
+        void functions.splice(functions.indexOf('sis-relay-{stage}-course-export:durable'), 1),
+      'functions › sis-relay-{stage}-course-export:durable is gone',
+    ],
+    [
+      'a folder of the bucket that nobody reads',
+      ({ files }) => void files.splice(files.indexOf('snapshots/'), 1),
+      'files › snapshots/ is gone. Producers put files there',
+    ],
     ['an output less', ({ outputs }) => void outputs.pop(), 'is gone. Producers and scripts read it'],
     [
       'a policy of another name',

@@ -11,6 +11,7 @@ import { letterKinds } from '../../../lib/message/letter-kinds.ts';
 import { priorityAttribute } from '../../../lib/message/message.ts';
 import { metricDefinitions } from '../../../lib/runtime/telemetry/metrics.ts';
 import { exitCodes, programOf } from '../../../lib/show/cli/cli.ts';
+import { settingsKey } from '../../../lib/sources/snapshots/package/settings-file.ts';
 import { quietTerminal } from '../../lib/show/cli/typed.ts';
 import { deploy, type Properties, type Template } from '../cloudformation.ts';
 import { contracts } from './contract.ts';
@@ -21,13 +22,15 @@ export type Json = null | boolean | number | string | Json[] | { [name: string]:
 /** What others depend on, by section. */
 export type Released = { [Section in Exclude<keyof typeof harms, keyof typeof observed>]: Json };
 
-/** What a change of each section would do, and what to do in its place. */
 /** What no declaration tells: it is observed, by the tests named here, and kept in files of its own. */
 const observed = { json: 'json.json', formats: 'formats.json' };
 
+/** What a change of each section would do, and what to do in its place. */
 const harms = {
   stored:
     'CloudFormation would replace it, or leave it behind with all that it holds. Keep its logical id, name and keys, and put what is new beside it',
+  functions: 'Operators and scripts invoke it by this name. Keep the name and its alias',
+  files: 'Producers put files there, and operators and scripts read them. Go on reading and writing there',
   outputs: 'Producers and scripts read it from the stack. Go on writing it',
   policies: 'Whoever it was attached to would lose their rights. Keep its logical id',
   settings: 'Files of stages have it. Go on reading it, or list it among those that are retired',
@@ -60,6 +63,8 @@ export async function releasedFrom(template: Template): Promise<Released> {
   ]);
   return {
     stored: storedIn(template),
+    functions: functionsIn(template),
+    files: filesIn(template),
     outputs: Object.keys(template.Outputs ?? {}).sort(),
     policies: Object.keys(template.Resources)
       .filter((id) => template.Resources[id]?.Type === 'AWS::IAM::ManagedPolicy')
@@ -119,6 +124,33 @@ function storedIn(template: Template): Json {
   );
   return Object.fromEntries(found);
 }
+
+/** What an invocation names: a function, and the alias of a durable one. */
+const functionsIn = (template: Template): string[] => {
+  const aliases = deploy(template).ofType('AWS::Lambda::Alias');
+  return deploy(template)
+    .ofType('AWS::Lambda::Function')
+    .map(({ FunctionName }) => {
+      const alias = aliases.find((each) => each.FunctionName === FunctionName);
+      return anyStage(alias ? `${FunctionName}:${alias.Name}` : FunctionName);
+    })
+    .sort();
+};
+
+/** The beginnings of what lies in the bucket. */
+const filesIn = (template: Template): string[] =>
+  deploy(template)
+    .ofType('AWS::S3::Bucket')
+    .flatMap(({ LifecycleConfiguration, NotificationConfiguration }) => [
+      ...(LifecycleConfiguration?.Rules ?? []).flatMap(({ Prefix }: Properties) => Prefix ?? []),
+      ...(NotificationConfiguration?.QueueConfigurations ?? []).flatMap(({ Filter }: Properties) =>
+        Filter.S3Key.Rules.map(({ Value }: Properties) => Value),
+      ),
+    ])
+    // The keeping of their own state is no promise of the durable functions.
+    .filter((prefix: string) => !prefix.endsWith('/executions/'))
+    .concat(settingsKey)
+    .sort();
 
 /** As in `message HASH S`. */
 const keysOf = ({ KeySchema }: Properties, attributes: Properties[]): string[] =>
