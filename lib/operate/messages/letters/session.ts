@@ -42,7 +42,7 @@ const maxLeased = 110_000;
  * nothing.
  */
 const receivers = 8;
-/** If SQS returns nothing although its own count shows more, receiving goes on, at most this often. */
+/** If SQS returns nothing new although its own count shows more, receiving goes on, at most this often. */
 const maxRounds = 5;
 
 export const openSession = async (target: Target): Promise<Session> => {
@@ -51,15 +51,18 @@ export const openSession = async (target: Target): Promise<Session> => {
   const readLetter = createLetterReader(target);
   const summary: ReadSummary = { seen: 0, whole: false, hidden: 0, oldestMs: undefined };
 
-  const receiveLeased = async (): Promise<{ leased: Message[]; isEmpty: boolean }> => {
-    const answers = await Promise.allSettled(Array.from({ length: receivers }, () => receive(queue, target)));
+  const receiveLeased = async (): Promise<Message[]> => {
+    const options = { leaseSeconds: lease.seconds(), pollSeconds: target.pollSeconds };
+    const answers = await Promise.allSettled(
+      Array.from({ length: receivers }, () => receive(queue, options)),
+    );
     const messages = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
     // Also if a call failed: all must be given back.
     const leased = messages.filter(({ MessageId = '', ReceiptHandle = '' }) =>
-      lease.add(MessageId, ReceiptHandle),
+      lease.add(MessageId, ReceiptHandle, options.leaseSeconds),
     );
     for (const answer of answers) if (answer.status === 'rejected') throw answer.reason;
-    return { leased, isEmpty: messages.length === 0 };
+    return leased;
   };
 
   return {
@@ -77,7 +80,7 @@ export const openSession = async (target: Target): Promise<Session> => {
       const visible = await counted();
       const isOver = () => signal.aborted || lease.size() >= maxLeased;
       for (let rounds = 0; rounds < maxRounds && !isOver(); ) {
-        const { leased, isEmpty } = await receiveLeased();
+        const leased = await receiveLeased();
         for (const some of chunksOf(leased, 10))
           for (const letter of await Promise.all(some.map(readLetter))) {
             if (signal.aborted) return;
@@ -86,7 +89,7 @@ export const openSession = async (target: Target): Promise<Session> => {
             onProgress?.(summary.seen, Math.max(visible, summary.seen));
             yield letter;
           }
-        if (!isEmpty) continue;
+        if (leased.length > 0) continue;
         if ((await counted()) === 0) break;
         rounds += 1;
       }

@@ -42,6 +42,27 @@ test('a letter that could not be renewed has no current lease: a machine that sl
   lease.close();
 });
 
+test('the leases of very many letters are longer, so that their renewals leave time for the letters', async () => {
+  let aheadMs = 0;
+  const { queue, lease, ids } = await leasing(await offices.open(), 1, 2, () => Date.now() + aheadMs);
+  expect(lease.seconds()).toBe(2);
+  for (let at = 0; at < 30_000; at += 1) lease.add(`letter ${at}`, `handle ${at}`, 3_600);
+  expect(lease.seconds()).toBe(12);
+  // The first letter alone is due.
+  await sleep(2_500);
+  expect(await receive(queue, { leaseSeconds: 1, pollSeconds: 0 })).toEqual([]);
+  aheadMs = 6_000;
+  expect(lease.isCurrent(ids[0]!)).toBe(true);
+  lease.close();
+});
+
+test('no lease is longer than SQS allows', async () => {
+  const { lease } = await leasing(await offices.open(), 1, 43_200);
+  for (let at = 0; at < 10_000; at += 1) lease.add(`letter ${at}`, `handle ${at}`);
+  expect(lease.seconds()).toBe(43_200);
+  lease.close();
+});
+
 test('a letter that SQS hands out a second time is known', async () => {
   const { lease, ids } = await leasing(await offices.open(), 1, 60);
   expect(lease.add(ids[0]!, 'another handle')).toBe(false);
