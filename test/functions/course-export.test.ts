@@ -648,8 +648,11 @@ describe('what fails the export as a whole is told by the execution', () => {
   });
 });
 
-/** `EXPORT_ORG_UNITS=2000` measures the whole of what is promised; without it a small part. */
-const measured = { orgUnits: Number(process.env.EXPORT_ORG_UNITS ?? 40), usersEach: 200, atMostMb: 256 };
+/**
+ * `EXPORT_ORG_UNITS=2000` measures the whole of what is promised; without it a small part. Half of what the function has: Node frees memory
+ * late where there is much.
+ */
+const measured = { orgUnits: Number(process.env.EXPORT_ORG_UNITS ?? 40), usersEach: 200, atMostMb: 512 };
 
 test.skipIf(process.platform !== 'linux')(
   `${measured.orgUnits} org units with ${measured.usersEach} users each take less than ${measured.atMostMb} MB of memory`,

@@ -174,7 +174,7 @@ export const proofs: readonly Proof[] = [
   },
   {
     name: 'measure-export',
-    claim: 'An export of 2,000 courses needs no more memory than its function has',
+    claim: 'An export of 2,000 courses needs no more than half of the memory that its function has',
     program: [
       'EXPORT_ORG_UNITS=2000',
       ...vitest,
