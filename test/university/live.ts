@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { randomFrom } from '../fuzz/random.ts';
 import { allBulk, deltaOf, fileNames, type Tables, tablesOf, textsOf, zipOf } from './export.ts';
 import { addWrites, differencesIn, noWrites, type Writes } from './judge.ts';
-import type { Night } from './nights.ts';
+import { giveHeldTitles, type Night } from './nights.ts';
 import { newSis, type Sis } from './sis.ts';
 import { type Stage, setStage, type Told } from './stage.ts';
 import { type Changes, changesOf, countOf, messagesOf, noTruth, type Truth, truthOf } from './truth.ts';
@@ -78,7 +78,7 @@ const live = async (
   };
   const users = namesOf(sis);
   const ambiguousBefore = enrolledInAmbiguous(sis);
-  for (const item of sis.lineItems.values()) delete item.isHeld;
+  giveHeldTitles(sis);
   night.life?.(sis, day);
   if (namesOf(sis) !== users) await stage.tellUsers();
 

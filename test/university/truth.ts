@@ -25,7 +25,7 @@ export const noTruth = (): Truth => ({ enrollments: new Map(), gradeObjects: new
 type Options = {
   day: string;
   before: Truth;
-  /** A row of enrollments.csv is not legible: who is missing may be in it. */
+  /** A row of enrollments.csv is not legible: it may mean whoever has left. */
   keepsMissing: boolean;
 };
 
@@ -47,9 +47,7 @@ const enrollmentsOf = (sis: Sis, { day, before, keepsMissing }: Options): Truth[
       ...{ orgUnitId, userId: platformId, roleId: roleIds[role], as: userName },
     });
   }
-  if (!keepsMissing) return truth;
-  const rows = new Set([...sis.enrollments.values()].map(({ classId, userId }) => `${classId} ${userId}`));
-  for (const [key, value] of before.enrollments) if (!rows.has(key)) truth.set(key, value);
+  if (keepsMissing) for (const [key, value] of before.enrollments) if (!truth.has(key)) truth.set(key, value);
   return truth;
 };
 
