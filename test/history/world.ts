@@ -96,8 +96,8 @@ export function createWorld(history: History, watch: Watch) {
   /** By copy: how often something befell it after which it must come again without having failed. */
   const misfortunes = new Map<string, number>();
   const reports = new Map<string, MessageReport>();
-  /** The copies that operators see as waiting, or see or saw as letters. */
-  const open = new Set<string>();
+  /** The copies that operators see as waiting, by when they are due, or see or saw as letters. */
+  const open = new Map<string, number>();
   const reached = new Set<string>();
   let ledgerFaults = 0;
   /** By message: its receipts since the ledger last took something of it. */
@@ -206,7 +206,8 @@ export function createWorld(history: History, watch: Watch) {
       table: tableOf(actor),
       graceMs: 60_000,
       hiddenMs,
-      openOf: async () => open,
+      openOf: async (_, dueSinceMs) =>
+        new Set([...open].flatMap(([messageId, nextMs]) => (nextMs >= dueSinceMs ? messageId : []))),
       warn: () => {},
       nowMs: stage.nowMs,
     }),
@@ -215,7 +216,9 @@ export function createWorld(history: History, watch: Watch) {
       ...silence,
       message: (report) => {
         reports.set(report.messageId, report);
-        if (report.outcome === 'waiting' || report.outcome === 'parked') open.add(report.messageId);
+        if (report.outcome === 'parked') open.set(report.messageId, Number.POSITIVE_INFINITY);
+        else if (report.outcome === 'waiting')
+          open.set(report.messageId, stage.nowMs() + 1_000 * (report.waitSeconds ?? 0));
         else open.delete(report.messageId);
         reached.add(`${report.outcome}${report.kind ? ` ${report.kind}` : ''}`);
       },

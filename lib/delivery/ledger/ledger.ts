@@ -77,10 +77,10 @@ export type LedgerOptions = {
   /** A claimed message that its queue has not delivered again for this time is presumed done, in milliseconds. */
   hiddenMs: number;
   /**
-   * Those of these SQS messages that are known to wait or to have become letters. A message that comes back tells the ledger so, but
-   * cannot if what its ids of the SIS stood for is no longer known. @throws if it cannot be read.
+   * Those of these SQS messages that are known to have become letters, or to wait and to be due since then. A message that comes back
+   * tells the ledger so, but cannot if what its ids of the SIS stood for is no longer known. @throws if it cannot be read.
    */
-  openOf?: ((messages: readonly string[]) => Promise<ReadonlySet<string>>) | undefined;
+  openOf?: ((messages: readonly string[], dueSinceMs: number) => Promise<ReadonlySet<string>>) | undefined;
   warn(text: string, facts: Record<string, string>): void;
   nowMs(): number;
 };
@@ -239,7 +239,7 @@ export const createLedger = ({ table, graceMs, hiddenMs, openOf, warn, nowMs }: 
   };
 
   const openFields = async (presumed: Map<string, string>): Promise<string[]> => {
-    const open = presumed.size > 0 ? await openOf?.([...presumed.values()]) : undefined;
+    const open = presumed.size > 0 ? await openOf?.([...presumed.values()], nowMs() - hiddenMs) : undefined;
     return [...presumed].flatMap(([field, messageId]) => (open?.has(messageId) ? field : []));
   };
 

@@ -46,8 +46,11 @@ export type DeskNotes = {
    */
   parks(message: string, letter: DeadLetter, about: { resource: string | undefined }): Promise<void>;
   heard(ended: Ended): void;
-  /** Those of these messages that wait or have become letters. @throws if the table cannot be read. */
-  openOf(messages: readonly string[]): Promise<ReadonlySet<string>>;
+  /**
+   * Those of these messages that have become letters, or wait and were due since then: the record of one that was done later may have
+   * failed. @throws if the table cannot be read.
+   */
+  openOf(messages: readonly string[], dueSinceMs: number): Promise<ReadonlySet<string>>;
   /** Call this at the end of an invocation: it writes the recorded outcomes. It never throws. */
   write(): Promise<void>;
 };
@@ -97,9 +100,11 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
     heard: (ended) => {
       heard.set(ended.message, ended);
     },
-    openOf: async (messages) => {
+    openOf: async (messages, dueSinceMs) => {
       const records = await recordsOf(table, messages, { signal: AbortSignal.timeout(lookingMs) });
-      return new Set([...records.values()].flatMap(({ message, state }) => (isOpen[state] ? message : [])));
+      const isNow = ({ state, nextMs = 0 }: DeskRecord) =>
+        isOpen[state] && (state !== 'waiting' || nextMs >= dueSinceMs);
+      return new Set([...records.values()].flatMap((record) => (isNow(record) ? record.message : [])));
     },
     write: async () => {
       const heardOf = [...heard.values()];
