@@ -52,10 +52,14 @@ const foldersOf = (addresses: readonly string[]): string[] => [
   ...new Set(addresses.map((address) => address.slice(0, address.lastIndexOf('/') + 1))),
 ];
 
-export const reindexedView = ({ letters, added, removed, kept, whole }: Reindexed): View => [
+export const reindexedView = ({ letters, added, removed, kept, copies, whole }: Reindexed): View => [
   text(
     `${countOf(letters, 'letter was', 'letters were')} read from the queue: ${numberOf(added)} added to the lists, ${numberOf(removed)} removed from them.`,
   ),
+  copies > 0 &&
+    text(
+      `${countOf(copies, 'further copy', 'further copies')} of these letters ${copies === 1 ? 'was' : 'were'} deleted.`,
+    ),
   !whole && {
     tone: 'warn',
     text: `Another operator has some letters in hand. The ${numberOf(kept)} that could not be read stay listed. Run this again later.`,

@@ -12,7 +12,7 @@ import type { Target } from '../../stage/target.ts';
 import { type Letter, sameness } from './letter.ts';
 import { deskOf } from './list.ts';
 import { countsOf } from './queue.ts';
-import { type ReadOptions, withSession } from './session.ts';
+import { type ReadOptions, type Session, withSession } from './session.ts';
 
 export type Reindexed = {
   /** Letters that were read from the queue. */
@@ -23,6 +23,8 @@ export type Reindexed = {
   removed: number;
   /** Entries that stay: their letters were not read, but somebody else may have leased them. */
   kept: number;
+  /** Further copies of these letters that were deleted: a message may be parked twice. */
+  copies: number;
   /** When the oldest letter was written; undefined: none was read. */
   oldestMs: number | undefined;
   whole: boolean;
@@ -33,7 +35,10 @@ const onItsWayMs = 10_000;
 
 type ReindexOptions = ReadOptions & { settleMs?: number };
 
-/** Makes the lists of letters match the dead-letter queue, which is the truth. It changes no letter. */
+/**
+ * Makes the lists of letters match the dead-letter queue, which is the truth. It changes no letter, and deletes what is there twice: else
+ * SQS would count more letters than the lists for ever.
+ */
 export const reindexLetters = async (
   target: Target,
   { settleMs = onItsWayMs, ...options }: ReindexOptions,
@@ -45,7 +50,10 @@ export const reindexLetters = async (
       { told: toldOf(record), atMs: record.atMs },
     ]),
   );
-  const result: Reindexed = { letters: 0, added: 0, removed: 0, kept: 0, oldestMs: undefined, whole: false };
+  const result: Reindexed = {
+    ...{ letters: 0, added: 0, removed: 0, kept: 0, copies: 0 },
+    ...{ oldestMs: undefined, whole: false },
+  };
   /** Distinguishes letters with the same id. */
   const seen = new Map<string, string>();
   const unseen = () => [...before].filter(([message]) => !seen.has(message));
@@ -53,6 +61,7 @@ export const reindexLetters = async (
   const sweep = (): Promise<void> =>
     withSession(target, async (session) => {
       let untold: Letter[] = [];
+      const copies = copiesIn(session);
       const tell = async (): Promise<void> => {
         const letters = untold;
         untold = [];
@@ -64,6 +73,7 @@ export const reindexLetters = async (
       };
       for await (const received of session.letters(options)) {
         const same = sameness(received);
+        copies.look(received, same);
         const isOther = (seen.get(received.id) ?? same) !== same;
         const letter = isOther ? { ...received, id: received.sqsId } : received;
         if (seen.has(letter.id)) continue;
@@ -74,6 +84,7 @@ export const reindexLetters = async (
         if (untold.length >= 500) await tell();
       }
       await tell();
+      result.copies += await copies.delete();
       const { whole, hidden, oldestMs } = session.summary();
       result.oldestMs = oldestMs ?? result.oldestMs;
       // Somebody else may have leased some meanwhile.
@@ -93,6 +104,23 @@ export const reindexLetters = async (
     if (await removed(desk, { message, atMs })) result.removed += 1;
   });
   return result;
+};
+
+/** Deletes further copies of letters, as long as the first is in hand: what another session has read may be gone. */
+const copiesIn = ({ lease }: Session) => {
+  const firsts = new Map<string, string>();
+  const copies: { sqsId: string; of: string }[] = [];
+  return {
+    look: ({ id, sqsId }: Letter, same: string): void => {
+      const of = firsts.get(`${id} ${same}`);
+      if (of === undefined) firsts.set(`${id} ${same}`, sqsId);
+      else copies.push({ sqsId, of });
+    },
+    delete: async (): Promise<number> => {
+      const going = copies.flatMap(({ sqsId, of }) => (lease.isCurrent(of) ? sqsId : []));
+      return going.length - (await lease.deleteLetters(going)).size;
+    },
+  };
 };
 
 /** Equal if an entry says the same of a letter. Short, because there may be very many. */

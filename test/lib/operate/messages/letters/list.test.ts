@@ -129,6 +129,30 @@ test('what is not there, or not one alone, is refused with what to do', async ()
   expect(await office.take(office.deadLetters.url)).toHaveLength(2);
 });
 
+test('what lies in the queue twice is one letter, and its copy goes with the next look at the queue', async () => {
+  const office = await offices.open();
+  const body = eventBody('grade-push');
+  await office.park(
+    [
+      ...[{}, {}].map(() => ({ letterId: 'one', body })),
+      // Those are no copies: another message, and a replay.
+      { letterId: 'one', body: eventBody('grade-push', { userId: 303 }) },
+      { letterId: 'one', body, replays: 1 },
+    ],
+    { list: false },
+  );
+  expect(await office.list()).toMatchObject({ letters: 3, added: 3, copies: 1, whole: true });
+  expect(await office.list()).toMatchObject({ letters: 3, added: 0, copies: 0, whole: true });
+  const left = await office.take(office.deadLetters.url);
+  expect(left.map(({ Body, MessageAttributes }) => [Body, MessageAttributes?.replays?.StringValue])).toEqual(
+    expect.arrayContaining([
+      [body, '0'],
+      [body, '1'],
+    ]),
+  );
+  expect(left).toHaveLength(3);
+});
+
 test('a letter that somebody takes for a moment, after the queue was counted, is waited for', async () => {
   const office = await offices.open();
   const [id = ''] = await office.park([{}]);
