@@ -287,21 +287,22 @@ export async function live(history: History): Promise<Life> {
   /** A second copy of a message that was done must not undo what a person has changed since. */
   const judgeUndone = ({ thing, message, askedMs, copies }: (typeof platform.acts)[number]) => {
     for (const { copy, atMs } of donesBefore(message, askedMs)) {
-      // Whoever corrects a letter after the change gives the value that they want.
-      const correctedMs = Math.max(
-        0,
-        ...copies.flatMap((each) => (each.kind === 'rejected' ? each.sentMs : [])),
-      );
       const changed = platform.changes.some(
-        (change) =>
-          change.thing === thing && change.atMs > Math.max(atMs, correctedMs) && change.atMs < askedMs,
+        (change) => change.thing === thing && change.atMs > atMs && change.atMs < askedMs,
       );
+      // A later replay was refused. Whether the earlier copy was done is unknown from then on: to lose it would be worse.
+      const isForgotten = queue.written.some(({ failure, replays, ...letter }) => {
+        const refusedMs = Date.parse(failure?.lastAt ?? '');
+        return (
+          letter.message === message && replays > copy.replays && refusedMs >= atMs && refusedMs < askedMs
+        );
+      });
       // Whoever replays an uncertain letter has looked at what is there.
       const isAnother = copies.every(
         ({ messageId, replays, kind }) =>
           messageId !== copy.messageId && replays <= copy.replays && kind !== 'uncertain',
       );
-      if (changed && isAnother)
+      if (changed && isAnother && !isForgotten)
         problem(`a second copy of message ${message} undoes what a person has changed`);
     }
   };
