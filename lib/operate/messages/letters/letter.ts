@@ -67,7 +67,7 @@ export const createLetterReader = (
 
 /** Equal for copies of one letter only. An id is not enough: a letter written by hand may repeat the id of another. */
 export const sameness = ({ body, source, replays }: Letter): string =>
-  `${createHash('md5').update(`${source}\n${body}`).digest('base64').slice(0, 12)} ${replays}`;
+  createHash('md5').update(`${replays} ${source}\n${body}`).digest('base64url').slice(0, 12);
 
 /** SQS moved it by its redrive policy; no function wrote it. */
 export const isRedriven = ({ Attributes = {} }: Message): boolean => 'DeadLetterQueueSourceArn' in Attributes;

@@ -12,7 +12,7 @@ import type { Target } from '../../stage/target.ts';
 import { type Letter, sameness } from './letter.ts';
 import { deskOf } from './list.ts';
 import { countsOf } from './queue.ts';
-import { type ReadOptions, type Session, withSession } from './session.ts';
+import { type ReadOptions, withSession } from './session.ts';
 
 export type Reindexed = {
   /** Letters that were read from the queue. */
@@ -44,7 +44,8 @@ export const reindexLetters = async (
   { settleMs = onItsWayMs, ...options }: ReindexOptions,
 ): Promise<Reindexed> => {
   const desk = deskOf(target);
-  const before = new Map(
+  /** Entries whose letters were not read yet. */
+  const unread = new Map(
     (await listed(desk, 'letter')).map((record) => [
       record.message,
       { told: toldOf(record), atMs: record.atMs },
@@ -56,12 +57,13 @@ export const reindexLetters = async (
   };
   /** Distinguishes letters with the same id. */
   const seen = new Map<string, string>();
-  const unseen = () => [...before].filter(([message]) => !seen.has(message));
 
   const sweep = (): Promise<void> =>
     withSession(target, async (session) => {
       let untold: Letter[] = [];
-      const copies = copiesIn(session);
+      /** SQS' ids of the first copies in this session: what another session has read may be gone. */
+      const firsts = new Map<string, string>();
+      const copies: { sqsId: string; of: string }[] = [];
       const tell = async (): Promise<void> => {
         const letters = untold;
         untold = [];
@@ -73,18 +75,24 @@ export const reindexLetters = async (
       };
       for await (const received of session.letters(options)) {
         const same = sameness(received);
-        copies.look(received, same);
         const isOther = (seen.get(received.id) ?? same) !== same;
         const letter = isOther ? { ...received, id: received.sqsId } : received;
-        if (seen.has(letter.id)) continue;
-        seen.set(letter.id, same);
+        const { id, sqsId } = letter;
+        const first = firsts.get(id);
+        if (first === undefined) firsts.set(id, sqsId);
+        else copies.push({ sqsId, of: first });
+        if (seen.has(id)) continue;
+        seen.set(id, same);
         result.letters += 1;
-        if (before.get(letter.id)?.told === toldOf(letter)) continue;
+        const told = unread.get(id)?.told;
+        unread.delete(id);
+        if (told === toldOf(letter)) continue;
         untold.push(letter);
         if (untold.length >= 500) await tell();
       }
       await tell();
-      result.copies += await copies.delete();
+      const going = copies.flatMap((copy) => (session.lease.isCurrent(copy.of) ? copy.sqsId : []));
+      result.copies += going.length - (await session.lease.deleteLetters(going)).size;
       const { whole, hidden, oldestMs } = session.summary();
       result.oldestMs = oldestMs ?? result.oldestMs;
       // Somebody else may have leased some meanwhile.
@@ -93,41 +101,25 @@ export const reindexLetters = async (
     });
 
   await sweep();
-  if (unseen().length > 0) {
+  if (unread.size > 0) {
     // Its letter may be on its way, or was leased for a moment: an entry is removed only if its letter is missed twice.
     await sleep(settleMs, undefined, options).catch(() => {});
     await sweep();
   }
-  const gone = result.whole ? unseen() : [];
-  result.kept = result.whole ? 0 : unseen().length;
-  await inParallel(gone, async ([message, { atMs }]) => {
-    if (await removed(desk, { message, atMs })) result.removed += 1;
-  });
+  if (result.whole)
+    await inParallel([...unread], async ([message, { atMs }]) => {
+      if (await removed(desk, { message, atMs })) result.removed += 1;
+    });
+  else result.kept = unread.size;
   return result;
-};
-
-/** Deletes further copies of letters, as long as the first is in hand: what another session has read may be gone. */
-const copiesIn = ({ lease }: Session) => {
-  const firsts = new Map<string, string>();
-  const copies: { sqsId: string; of: string }[] = [];
-  return {
-    look: ({ id, sqsId }: Letter, same: string): void => {
-      const of = firsts.get(`${id} ${same}`);
-      if (of === undefined) firsts.set(`${id} ${same}`, sqsId);
-      else copies.push({ sqsId, of });
-    },
-    delete: async (): Promise<number> => {
-      const going = copies.flatMap(({ sqsId, of }) => (lease.isCurrent(of) ? sqsId : []));
-      return going.length - (await lease.deleteLetters(going)).size;
-    },
-  };
 };
 
 /** Equal if an entry says the same of a letter. Short, because there may be very many. */
 const toldOf = ({ kind, error, replays }: Pick<DeskRecord, 'kind' | 'error' | 'replays'>): string =>
   createHash('md5')
     .update(`${kind} ${replays} ${error.slice(0, 100)}`)
-    .digest('base64');
+    .digest('base64url')
+    .slice(0, 12);
 
 const changeOf = async (letter: Letter): Promise<Change> => {
   const integration = await integrationNamed(letter.function);
