@@ -95,7 +95,10 @@ const check = async (
     if (first !== undefined)
       return {
         problems: [
-          { field: 'id', problem: `line ${first} has the same id, so one of the two messages would be lost` },
+          {
+            field: 'id',
+            problem: `line ${first} has the same id, and only one message of an id takes effect`,
+          },
         ],
       };
     seen.set(name, line);

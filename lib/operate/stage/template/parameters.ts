@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import * as z from 'zod';
 import {
   crosswalkSettingsFrom,
@@ -37,13 +38,15 @@ export const parametersOf = async (
   const { default: defaults = {}, ...others } = all as Record<string, Parameters>;
   const stage = String(await resolve('sls:stage'));
   const file = `${folder ?? 'stages'}/${stage}.yml`;
+  const empty = new Error(
+    `${file} has no setting. Write one in each line, as in platformUrl: https://platform.university.edu, or delete the file`,
+  );
   const own = await resolve(`file(${file}), null`).catch((error) => {
     // osls names no file that holds nothing.
-    if (!/not supported result: "undefined"/.test(error.message)) throw error;
-    throw new Error(
-      `${file} has no setting. Write one in each line, as in platformUrl: https://platform.university.edu, or delete the file`,
-    );
+    throw /not supported result: "undefined"/.test(error.message) ? empty : error;
   });
+  // Comments alone are read as null, like a file that is missing.
+  if (own === null && existsSync(file)) throw empty;
   if (own === null && folder !== undefined)
     throw new Error(
       `There is no ${file}. Run npx sis-relay init --stage ${stage} --stages ${folder}, or unset SIS_RELAY_STAGES`,

@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { parametersOf } from '../../../../lib/operate/stage/template/parameters.ts';
 
 const file = 'lib/operate/stage/template/parameters.yml';
@@ -105,6 +107,13 @@ test('a file of a stage that holds nothing is named, with what to write', async 
   await expect(parametersOf(resolve, { given: [], folder: undefined })).rejects.toThrow(
     'stages/prod.yml has no setting. Write one in each line, as in platformUrl: https://',
   );
+});
+
+test('so is a file of comments alone', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'stages-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'prod.yml'), '# platformUrl: https://x.example.edu\n');
+  await expect(packaged(null, { folder })).rejects.toThrow(`${folder}/prod.yml has no setting`);
 });
 
 test('a folder of stages that lacks this one is named', async () => {

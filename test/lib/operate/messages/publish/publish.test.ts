@@ -319,7 +319,7 @@ describe('nothing is sent', () => {
     const other = JSON.stringify({ ...JSON.parse(body), time: '2026-03-02T10:00:00Z' });
     const { problems } = await publish(office, fileOf(`${body}\n${other}`, '.jsonl'));
     expect(problems).toEqual([
-      { line: 2, problem: 'id: line 1 has the same id, so one of the two messages would be lost' },
+      { line: 2, problem: 'id: line 1 has the same id, and only one message of an id takes effect' },
     ]);
   });
 
