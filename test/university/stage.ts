@@ -50,6 +50,8 @@ const patience = {
 export const setStage = async (sis: Sis) => {
   const done = new Map<string, Set<string>>();
   const waits = new Map<string, number>();
+  /** What was said last of messages that have not ended. */
+  const open = new Map<string, string>();
   const troubles: string[] = [];
   const stack = await startStack({
     functions: integrations,
@@ -60,6 +62,8 @@ export const setStage = async (sis: Sis) => {
         done.set(name, all);
         if (outcome === 'done' && all.has(eventId)) troubles.push(`${name}: ${eventId} is done twice`);
         if (outcome === 'done') all.add(eventId);
+        if (outcome === 'waiting') open.set(`${name} ${eventId}`, `${kind}: ${reason}`);
+        else open.delete(`${name} ${eventId}`);
         if (outcome === 'superseded') troubles.push(`${name}: ${eventId} is superseded: ${reason}`);
         if (outcome === 'waiting') waits.set(`${name}: ${kind}`, (waits.get(`${name}: ${kind}`) ?? 0) + 1);
       }
@@ -159,7 +163,11 @@ export const setStage = async (sis: Sis) => {
       }),
 
     /** When nothing is queued any more. */
-    quiet: (): Promise<void> => untilLeft(stack, 0),
+    quiet: (): Promise<void> =>
+      untilLeft(stack, 0).catch((error) => {
+        const said = [...open].map(([message, why]) => `\n  ${message}: ${why}`);
+        throw new Error(`${error.message}${said.slice(0, 20).join('')}`);
+      }),
 
     /** How many messages of a snapshot have had their effect, by function. */
     effects: (id: string): Record<string, number> =>

@@ -48,20 +48,27 @@ const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
   return kind === 'unreadable' ? `${error}. ${failure.message}` : failure.message;
 };
 
-const [maxGrants, fewGrants] = [50, 10];
+export const maxGrants = 50;
+const fewGrants = 10;
 
-/** `isShort`: a few of the rights and secrets that the letters need, and the command that lists them. */
-export const adviceOf = (
-  group: Pick<Group, 'cause' | 'kind' | 'remedy' | 'grants' | 'replayedOften'>,
-  { isShort = false } = {},
-): View => {
+type Advised = Pick<Group, 'cause' | 'kind' | 'remedy' | 'grants' | 'replayedOften'>;
+
+/** What to do about a cause. `isShort`: with a few of the rights and secrets that its letters need. `first`: its first action. */
+export const adviceOf = (group: Advised, first: View, { isShort = false } = {}): View => {
   const often = countOf(group.replayedOften, 'letter was', 'letters were');
+  const most = isShort ? fewGrants : maxGrants;
   return [
     { tone: 'todo', text: plain(group.remedy) },
-    ...grantsView(group, isShort ? group.cause : undefined),
+    ...grantsView(group, most),
     group.replayedOften > 0 && {
       tone: 'warn',
       text: `${often} replayed ${replayedOften} times or more: find the cause first.`,
+    },
+    ...first,
+    // Last: who has done all of it sends the letters again, and needs no list.
+    group.grants.length > most && {
+      lead: 'To list all',
+      command: isShort ? `letters groups --cause ${group.cause}` : 'letters groups --json',
     },
   ];
 };
@@ -73,19 +80,14 @@ const grantTitles: Record<string, string> = {
 };
 
 /** One on a line, to hand on. */
-export const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>, cause?: string): View => {
-  const most = cause === undefined ? maxGrants : fewGrants;
-  const command = cause === undefined ? 'letters groups --json' : `letters groups --cause ${cause}`;
-  return grants.length < 2
+export const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>, most = maxGrants): View =>
+  grants.length < 2
     ? []
     : [
         { tone: 'plain', text: grantTitles[kind] ?? '' },
         list(grants.slice(0, most).map((each) => ({ text: each, code: true }))),
-        grants.length > most && {
-          ...{ tone: 'plain', text: `… and ${numberOf(grants.length - most)} more`, command },
-        },
+        grants.length > most && text(`… and ${numberOf(grants.length - most)} more`),
       ];
-};
 
 const groupsText = ({ groups, matching }: Pick<Groups, 'groups' | 'matching'>): string => {
   const oldest = ageOf(Math.min(...groups.map(({ oldestMs }) => oldestMs)));
@@ -268,8 +270,7 @@ const causeView = (group: Group): View => {
   return [
     text(error),
     ...words.map((each, at) => (at < maxWords - 1 ? { quote: each } : text('… and more'))),
-    ...adviceOf(group),
-    ...firstAction(group, { cause }),
+    ...adviceOf(group, firstAction(group, { cause })),
     {
       links: [{ text: 'Letters', to: href('/letters', { cause }) }, ...otherLinks(group, { cause })],
     },

@@ -300,8 +300,7 @@ export const blockedView = (
     return [
       { tone: 'bad', to: waitingScreen(groups), text: `${what}. ${blockedText(groups)}` },
       todo,
-      ...secretsView(groups),
-      ...wakeStep(groups, 'Once the cause is gone'),
+      ...secretsView(groups, wakeStep(groups, 'Once the cause is gone')),
     ];
   });
 };
@@ -442,8 +441,7 @@ const firstOfCause = (group: Group, isSentWithAll: boolean): View => {
       ...{ tone: kindTone(kind), to: `/causes#${cause}` },
       text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(group)}`,
     },
-    ...adviceOf(group, { isShort: true }),
-    ...(isSentWithAll ? [] : firstAction(group, { cause })),
+    ...adviceOf(group, isSentWithAll ? [] : firstAction(group, { cause }), { isShort: true }),
   ];
 };
 

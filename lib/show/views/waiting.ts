@@ -2,7 +2,7 @@ import { dispositions, type FailureKind } from '../../message/failure.ts';
 import type { Waiting, WaitingGroup, WaitingMessage } from '../../operate/messages/waiting/waiting.ts';
 import type { WakePlan, Woken } from '../../operate/messages/waiting/wake.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
-import { about, grantsView, kindTone } from './letters.ts';
+import { about, grantsView, kindTone, maxGrants } from './letters.ts';
 import { type Block, badge, type Form, href, part, table, text, type View } from './view.ts';
 
 const nextText = ({ next, nextMs = 0 }: Pick<WaitingMessage, 'next' | 'nextMs'>): string =>
@@ -124,11 +124,15 @@ export const waitingGroupTable = (
     },
   );
 
-/** The secrets to change, if they are several. */
-export const secretsView = (groups: readonly WaitingGroup[]): View => {
+/** The secrets to change, if they are several, and what to do first once they are. */
+export const secretsView = (groups: readonly WaitingGroup[], first: View = []): View => {
   const left = groups.flatMap(({ bySecret = [], mendedMs }) => (mendedMs === undefined ? bySecret : []));
   const grants = [...new Set(left.map(({ secret }) => secret))];
-  return grantsView({ kind: groups[0]?.kind ?? '', grants });
+  return [
+    ...grantsView({ kind: groups[0]?.kind ?? '', grants }),
+    ...first,
+    grants.length > maxGrants && { lead: 'To list all', command: 'waiting --json' },
+  ];
 };
 
 const wakeForm = (of: Pick<WaitingGroup, 'function' | 'kind'>): Form => ({

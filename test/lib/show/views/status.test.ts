@@ -168,6 +168,12 @@ test('of several refused credentials each secret is named until it is changed', 
     expect.stringContaining('→ The secrets of 2 refused credentials were changed 5 min ago: wake'),
     expect.stringContaining('waiting wake'),
   ]);
+  const many = firstOf([], { waiting: [groupFor(...Array.from({ length: 51 }, (_, at) => `${301 + at}`))] });
+  expect(many.slice(-3)).toEqual([
+    '… and 1 more',
+    expect.stringContaining('waiting wake'),
+    'To list all: sis-relay waiting --json',
+  ]);
 });
 
 test('a cause names the secrets that are missing', () => {
@@ -176,8 +182,9 @@ test('a cause names the secrets that are missing', () => {
     '✗ 5 letters of grade-push (missing-credential), the newest 3 min old: It failed',
     '→ Mend it.',
     ...['Secrets to create:', ...grants.slice(0, 10).map((each) => `  ${each}`)],
-    '… and 2 more: sis-relay letters groups --cause missing-credential-1',
+    '… and 2 more',
     'To send again: sis-relay letters replay --cause missing-credential-1',
+    'To list all: sis-relay letters groups --cause missing-credential-1',
   ]);
 });
 
