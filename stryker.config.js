@@ -13,5 +13,4 @@ export default {
   reporters: ['clear-text', 'json'],
   clearTextReporter: { reportTests: false, reportScoreTable: false, logTests: false },
   jsonReporter: { fileName: process.env.MUTATE_REPORT ?? '.stryker/report.json' },
-  timeoutMS: 20_000,
 };

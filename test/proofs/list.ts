@@ -146,7 +146,7 @@ export const proofs: readonly Proof[] = [
     program: ['test/breakages.ts'],
     minutes: 60,
     figures: /^(?:All \d+ were seen|\d+ of \d+ were not seen)\.$/gm,
-    files: [...delivery, 'test/history', 'test/breakages.ts'],
+    files: [...delivery, 'lib/sources/snapshots', 'test/history', 'test/breakages.ts'],
   },
   {
     name: 'mutate',
@@ -154,7 +154,13 @@ export const proofs: readonly Proof[] = [
     program: ['test/mutate.ts'],
     minutes: 60,
     figures: /^.*\d+(?:\.\d+)? %.*$/gm,
-    files: [...delivery, 'test/lib/delivery', 'test/lib/message', 'test/lib/platform', 'test/mutate.ts'],
+    files: [
+      ...[...delivery, 'lib/scheduled/reconcile', 'lib/sources/snapshots'],
+      ...['delivery', 'message', 'platform', 'runtime', 'scheduled/reconcile', 'sources/snapshots'].map(
+        (room) => `test/lib/${room}`,
+      ),
+      ...['stryker.config.js', 'test/mutate.config.ts', 'test/mutate.ts'],
+    ],
   },
   {
     name: 'test-long',

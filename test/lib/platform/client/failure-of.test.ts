@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest';
 import {
   dispositions,
   type FailureKind,
+  InvalidMessage,
   MessageFailure,
   needsDecision,
   needsPerson,
 } from '../../../../lib/message/failure.ts';
 import { resultOf } from '../../../../lib/platform/client/check-answer.ts';
-import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
+import { failureOf, problemsIn } from '../../../../lib/platform/client/failure-of.ts';
 import { PlatformError } from '../../../../lib/platform/client/platform-error.ts';
 import { clientAt, errorOf, nobody, operations } from '../servers.ts';
 
@@ -82,7 +83,9 @@ describe('the kind of a failed call', () => {
     ['{"t', { status: 404, cutBy }, 'unavailable', 'rejected'],
     ['{"t', { status: 400, cutBy }, 'rejected', 'rejected'],
   ])('of %j with %j', (text, given, repeatable, once) => {
-    expect(failuresOf(text, given).map(({ kind }) => kind)).toEqual([repeatable, once]);
+    const failures = failuresOf(text, given);
+    expect(failures.map(({ kind }) => kind)).toEqual([repeatable, once]);
+    for (const { remedy } of failures) expect(remedy).toMatch(/^[A-Z].*\.$/);
   });
 });
 
@@ -198,6 +201,18 @@ describe('what a failure tells', () => {
     expect(first(missing, { status: 404 })?.remedy).toMatch(/^Correct what the platform names/);
   });
 
+  test('is the credential that was refused, if that is why the call failed', () => {
+    const credential = { message: 'The secret x is refused', remedy: 'Change the secret x.' };
+    const refused = (status: number) => {
+      const facts = { operation: operations.read, call, refused: { status, form: 'nothing' as const } };
+      const error = new PlatformError({ ...facts, sent: true, message: '' });
+      error.credential = credential;
+      return failureOf(error);
+    };
+    expect(refused(401)).toMatchObject({ kind: 'credentials', ...credential });
+    expect(refused(503).message).toBe(`The platform answered ${call} with 503`);
+  });
+
   test('after a success of another shape is the shape, and what was expected', () => {
     const failures = failuresOf('{"Id":null,"Name":"private-content"}', { status: 200 });
     for (const failure of failures)
@@ -254,6 +269,17 @@ describe('a failure that its thrower knows', () => {
     expect(failureOf(new MessageFailure(kind, 'x', told))).toEqual({
       ...{ kind, message: 'x', remedy: 'Do this.', detail: 'x', ...refusal },
     });
+  });
+
+  test('has the problems of its fields, or is one problem by itself', () => {
+    const problems = [{ field: 'time', problem: 'is missing' }, { problem: 'the body is empty' }];
+    const invalid = new InvalidMessage(problems);
+    expect(invalid.name).toBe('InvalidMessage');
+    expect(failureOf(invalid)).toMatchObject({
+      ...{ kind: 'invalid', message: 'The message is not valid: time: is missing; the body is empty' },
+    });
+    expect(problemsIn(invalid)).toEqual(problems);
+    expect(problemsIn(new MessageFailure('rejected', 'No'))).toEqual([{ problem: 'No' }]);
   });
 
   test('waits, is for a person to decide, or calls one, by its kind alone', () => {
