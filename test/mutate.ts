@@ -78,13 +78,19 @@ if (chosen.length === 0) {
 }
 
 type Place = { line: number; column: number };
-type Mutant = { status: string; replacement: string; location: { start: Place; end: Place } };
+type Mutant = {
+  status: string;
+  statusReason?: string;
+  replacement: string;
+  location: { start: Place; end: Place };
+};
 type Report = { files: Record<string, { mutants: Mutant[] }> };
 type Score = { file: string; seen: number; all: number };
 
 const isSeen = ({ status }: Mutant): boolean => status === 'Killed' || status === 'Timeout';
 /** A change that no test runs counts as well; one that does not compile, or that only runs while a file is loaded, does not. */
-const isMissed = ({ status }: Mutant): boolean => status === 'Survived' || status === 'NoCoverage';
+const isMissed = ({ status }: Mutant): boolean =>
+  status === 'Survived' || status === 'NoCoverage' || status === 'RuntimeError';
 
 const mutate = (name: string, change: readonly string[], tests: readonly string[]): Report => {
   const reportFile = join(folder, `${name.replace('/', '-')}.json`);
@@ -117,7 +123,10 @@ for (const [name, { change, tests, slow }] of chosen) {
     const left = mutants.filter((mutant) => isMissed(mutant) && !later.has(nameOf(mutant)));
     const all = mutants.filter((mutant) => isSeen(mutant) || isMissed(mutant)).length;
     scores.push({ file, seen: all - left.length, all });
-    for (const mutant of left) console.log(`Not seen: ${file}:${nameOf(mutant)}`);
+    for (const mutant of left)
+      console.log(
+        `Not seen: ${file}:${nameOf(mutant)}${mutant.status === 'RuntimeError' ? ` (${mutant.statusReason?.slice(0, 200)})` : ''}`,
+      );
   }
 }
 for (const { file, seen, all } of scores)

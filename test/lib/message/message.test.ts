@@ -147,9 +147,13 @@ describe('the envelope', () => {
     ['application/json-seq', wrongType],
     ['json', wrongType],
     ['x application/json', wrongType],
-    [`application/${'a+'.repeat(500_000)}`, expect.stringMatching(/^datacontenttype: /)],
-  ])('with data of the type %.50j is %s', (datacontenttype, problem) => {
-    expect(enrollmentProblems({ datacontenttype })).toEqual(problem);
+  ])('with data of the type %j is %s', (datacontenttype, problem) => {
+    expect(enrollmentProblems({ datacontenttype })).toBe(problem);
+  });
+
+  test('with data of a type of a million characters is refused', () => {
+    const datacontenttype = `application/${'a+'.repeat(500_000)}`;
+    expect(enrollmentProblems({ datacontenttype })).toMatch(/^datacontenttype: /);
   });
 
   test.each([
