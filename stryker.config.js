@@ -10,7 +10,6 @@ export default {
   // Else it adds a comment to every file, and a test compares a generated one with what generates it.
   disableTypeChecks: false,
   tempDirName: '.stryker/sandbox',
-  reporters: ['clear-text', 'json'],
+  reporters: ['clear-text'],
   clearTextReporter: { reportTests: false, reportScoreTable: false, logTests: false },
-  jsonReporter: { fileName: process.env.MUTATE_REPORT ?? '.stryker/report.json' },
 };

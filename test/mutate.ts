@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { globSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { optionsOf } from './options.ts';
 
@@ -65,7 +66,8 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
 };
 
 const minScore = 95;
-const folder = resolve(import.meta.dirname, '../.stryker');
+const root = resolve(import.meta.dirname, '..');
+const folder = join(root, '.stryker');
 
 const { only } = optionsOf(
   { only: { type: 'string' } },
@@ -92,17 +94,34 @@ const isSeen = ({ status }: Mutant): boolean => status === 'Killed' || status ==
 const isMissed = ({ status }: Mutant): boolean =>
   status === 'Survived' || status === 'NoCoverage' || status === 'RuntimeError';
 
+/**
+ * Of all that the tests run beside themselves. Stryker takes what it found before for changes and tests that are the same, so a run goes on
+ * where one was killed, and a new test costs little; but it does not look at what tests import.
+ */
+const digestOf = (): string => {
+  const hash = createHash('sha256');
+  const given = ['lib', 'functions', 'events', 'test'].map((each) => `${each}/**/*.*`);
+  const exclude = ['test/**/*.test.ts', 'test/mutate.ts', 'test/proofs.*'];
+  const names = globSync([...given, 'package-lock.json'], { cwd: root, exclude });
+  for (const name of names.sort())
+    if (statSync(join(root, name)).isFile()) hash.update(`${name}\n`).update(readFileSync(join(root, name)));
+  return hash.digest('hex').slice(0, 12);
+};
+
+const digest = digestOf();
+
 const mutate = (name: string, change: readonly string[], tests: readonly string[]): Report => {
-  const reportFile = join(folder, `${name.replace('/', '-')}.json`);
-  rmSync(reportFile, { force: true });
+  const report = join(folder, `${name.replace('/', '-')}-${digest}.json`);
   mkdirSync(folder, { recursive: true });
   console.log(`\n› ${name}`);
-  spawnSync('stryker', ['run', '--mutate', change.join(',')], {
+  const options = ['run', '--incremental', '--incrementalFile', report, '--mutate', change.join(',')];
+  const { status } = spawnSync('stryker', options, {
     stdio: 'inherit',
     shell: process.platform === 'win32',
-    env: { ...process.env, MUTATE_TESTS: tests.join(';'), MUTATE_REPORT: reportFile },
+    env: { ...process.env, MUTATE_TESTS: tests.join(';') },
   });
-  return JSON.parse(readFileSync(reportFile, 'utf8'));
+  if (status !== 0) throw new Error(`${name}: Stryker ended with ${status}`);
+  return JSON.parse(readFileSync(report, 'utf8'));
 };
 
 const nameOf = ({ location: { start }, replacement }: Mutant): string =>
