@@ -11,6 +11,7 @@ import {
   type LetterFailure,
   letterOf,
   nowhere,
+  ownOf,
   pointerTo,
   sqsMessageOf,
 } from '../../../../lib/delivery/letters/dead-letter.ts';
@@ -261,6 +262,15 @@ describe('a letter', () => {
     ]);
   });
 
+  test('is said whole to the last byte that SQS takes', () => {
+    const room = sizeOf(sqsMessageOf({ ...letter, body: '' }));
+    const filled = sqsMessageOf({ ...letter, body: all.slice(room) });
+    expect(sizeOf(filled)).toBe(limit);
+    expect(letterOf({ Body: 'b', ...filled }).failure).toEqual(failure);
+    const over = sqsMessageOf({ ...letter, body: all.slice(room - 1) });
+    expect(letterOf({ Body: 'b', ...over }).failure).toBeNull();
+  });
+
   test('has room for six attributes of the message, or for eight without a failure', () => {
     const names = Array.from({ length: 10 }, (_, at) => `a${at}`);
     const value = { DataType: 'String', StringValue: 'v' };
@@ -269,6 +279,10 @@ describe('a letter', () => {
       Object.keys(sqsMessageOf(written).MessageAttributes).filter((name) => names.includes(name));
     expect(kept({ ...letter, attributes })).toEqual(names.slice(0, 6));
     expect(kept({ ...letter, attributes, failure: null })).toEqual(names.slice(0, 8));
+    // What operators did is one of them, and kept before what the producer wrote.
+    const edited = { ...letter, attributes: { ...attributes, history: value } };
+    expect(kept(edited)).toEqual(names.slice(0, 5));
+    expect(sqsMessageOf(edited).MessageAttributes).toMatchObject({ history: value });
   });
 
   test('carries its own failure, kind, source and replays, whatever the message called so', () => {
@@ -330,12 +344,14 @@ describe('a message that is read as a letter', () => {
     const body = '{"id":"e-1","secret":"ä"}';
     const attributes: Attributes = { trace: { DataType: 'Number', StringValue: 'not one' } };
     const whole = 's3://a-bucket/letters/grade-push/0f6c1a52.jsonl';
-    const pointer = pointerTo({ ...letter, body, attributes, replays: 1 }, whole);
+    const letterId = '5d7c7c2e-1b0f-4f43-9a39-d4f2f4d0a0de';
+    const pointer = pointerTo({ ...letter, body, attributes, replays: 1, letterId }, whole);
     const { MessageBody, MessageAttributes } = sqsMessageOf(pointer);
     expect(JSON.parse(MessageBody)).toEqual({ whole, bytes: 26, id: 'e-1' });
     expect(letterOf({ Body: MessageBody, MessageAttributes })).toEqual({
-      ...{ body: MessageBody, source, failure, replays: 1, attributes: {}, whole },
+      ...{ body: MessageBody, source, failure, replays: 1, attributes: {}, whole, letterId },
     });
+    expect(ownOf({ ...attributes, ...MessageAttributes })).toEqual(MessageAttributes);
     const lost = sqsMessageOf(pointerTo({ ...letter, body }, nowhere));
     expect(JSON.parse(lost.MessageBody)).toEqual({
       ...{ whole: 'nowhere', why: expect.stringContaining('LETTERS_BUCKET'), bytes: 26, id: 'e-1' },
