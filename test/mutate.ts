@@ -23,8 +23,8 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
   },
   ledger: {
     change: ['rules', 'ledger'].map((name) => `lib/delivery/ledger/${name}.ts`),
-    tests: ['test/lib/delivery/ledger/rules.test.ts', 'test/lib/delivery/ledger/ledger.test.ts'],
-    slow: ['test/lib/delivery/ledger/ledger.property.test.ts'],
+    tests: ['rules', 'ledger', 'room', 'size'].map((name) => `test/lib/delivery/ledger/${name}.test.ts`),
+    slow: ['test/lib/delivery/ledger/ledger.property.test.ts', 'test/lib/delivery/handle/attempt.test.ts'],
   },
   delivery: {
     change: [
