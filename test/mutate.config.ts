@@ -6,5 +6,6 @@ export default defineConfig({
     setupFiles: ['test/seed.ts'],
     include: (process.env.MUTATE_TESTS ?? '').split(';'),
     testTimeout: 60_000,
+    tags: [{ name: 'long' }],
   },
 });
