@@ -22,7 +22,7 @@ const asked = ({ signal, ...more }: Partial<Receiver> = {}) => {
   } as unknown as Dispatcher;
   const controller = {
     abort: (reason: Error) => happened.push(`aborted: ${reason.message}`),
-  } as Dispatcher.DispatchController;
+  } as unknown as Dispatcher.DispatchController;
   const given = signal ?? attempt.signal;
   receive(
     dispatcher,
