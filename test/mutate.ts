@@ -51,7 +51,14 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
   },
   privacy: {
     change: ['lib/runtime/privacy/*.ts', '!lib/runtime/privacy/shown-ids.ts'],
-    tests: ['test/lib/runtime/privacy/*.test.ts'],
+    tests: [
+      ...[
+        'runtime/privacy/*',
+        'platform/client/parse-refusal',
+        'runtime/telemetry/*',
+        'runtime/files/files',
+      ].map((name) => `test/lib/${name}.test.ts`),
+    ],
   },
   reconcile: {
     change: ['classes', 'choose-writes', 'keys', 'selection', 'sis-values', 'upper-bound'].map(
@@ -60,6 +67,7 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
     tests: ['classes', 'choose-writes', 'keys', 'selection', 'sis-values', 'upper-bound'].map(
       (name) => `test/lib/scheduled/reconcile/${name}.test.ts`,
     ),
+    slow: ['test/functions/reconcile.test.ts'],
   },
 };
 
@@ -81,6 +89,8 @@ type Place = { line: number; column: number };
 type Mutant = {
   status: string;
   statusReason?: string;
+  /** It runs while a file is loaded, and only the tests that load it once more were tried. */
+  static?: boolean;
   replacement: string;
   location: { start: Place; end: Place };
 };
@@ -88,10 +98,11 @@ type Report = { files: Record<string, { mutants: Mutant[] }> };
 /** Of a group: one change of a small file that makes no difference is a tenth of it. */
 type Score = { name: string; seen: number; all: number };
 
-const isSeen = ({ status }: Mutant): boolean => status === 'Killed' || status === 'Timeout';
+const isSeen = ({ status, static: isStatic }: Mutant): boolean =>
+  !isStatic && (status === 'Killed' || status === 'Timeout');
 /** A change that no test runs counts as well; one that does not compile, or that only runs while a file is loaded, does not. */
-const isMissed = ({ status }: Mutant): boolean =>
-  status === 'Survived' || status === 'NoCoverage' || status === 'RuntimeError';
+const isMissed = ({ status, static: isStatic }: Mutant): boolean =>
+  !isStatic && (status === 'Survived' || status === 'NoCoverage' || status === 'RuntimeError');
 
 /**
  * Of all that the tests run beside themselves. Stryker takes what it found before for changes and tests that are the same, so a run goes on
