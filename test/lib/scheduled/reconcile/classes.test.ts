@@ -28,13 +28,13 @@ const asSent = { grade: ['7'], comments: ['well done'] };
 describe('a write', () => {
   test('is the same where the platform shows all of it, whenever it was changed', () => {
     for (const changedMs of [undefined, 0, writtenMs, nowMs])
-      expect(verdict(both, shownAt(changedMs, asSent))).toMatchObject({ class: 'same' });
+      expect(verdict(both, shownAt(changedMs, asSent))).toEqual({ class: 'same', fields: [], writtenMs });
   });
   test.each([
-    ['older', -2 * second],
-    ['different', 0],
-    ['different', 50 * second],
-    ['changed', 52 * second],
+    ['older', -second - 1],
+    ['different', -second],
+    ['different', 51 * second],
+    ['changed', 51 * second + 1],
   ])('that differs is %s by when the platform changed it: %d ms after it', (expected, afterMs) => {
     const shown = shownAt(writtenMs + afterMs, { ...asSent, grade: ['6'] });
     expect(verdict(both, shown)).toEqual({ class: expected, fields: ['grade'], writtenMs });
@@ -84,6 +84,12 @@ describe('nothing is said of a write', () => {
   ] as const)('that %s', (_, change) => {
     const fields = { ...both, grade: field('grade', '7', change) };
     expect(verdict(fields, undefined)).toEqual({ class: undefined, why: 'in progress' });
+  });
+  test.each([
+    ['was done', { outcome: 'done', claimedMs: nowMs }],
+    ['can no longer come back', { claimedMs: nowMs - 600 * second }],
+  ] as const)('unless it %s', (_, change) => {
+    expect(verdict({ grade: field('grade', '7', change) }, undefined)).toMatchObject({ class: 'missing' });
   });
   test('that has no digest', () => {
     const { digest: _, ...without } = field('grade', '7');
