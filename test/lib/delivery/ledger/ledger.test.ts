@@ -41,6 +41,7 @@ beforeEach(() => {
   calls = [];
   warnings = [];
   open = new Set();
+  asked = [];
 });
 
 /** Nothing but a fault that is asked for ends a call, however busy the machine is. */
@@ -55,10 +56,15 @@ const container = (dynamodb = client): Ledger =>
   containerOn(createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs }));
 /** SQS’ ids of messages that wait or have become letters, as operators see. */
 let open: Set<string>;
+/** Which messages the ledger asked about, and since when they may be due. */
+let asked: [messages: readonly string[], sinceMs: number][] = [];
 const containerOn = (table: LedgerTable): Ledger =>
   createLedger({
     ...{ table, graceMs, hiddenMs },
-    openOf: async () => open,
+    openOf: async (messages, sinceMs) => {
+      asked.push([messages, sinceMs]);
+      return open;
+    },
     nowMs: () => nowMs,
     warn: (text, facts) => warnings.push({ text, facts }),
   });
@@ -297,6 +303,17 @@ describe('a message that may be sent twice without harm', () => {
     expect(await told(container(), message!())).toBe('newer 1800');
     const replay = repeatable('2', { messageId: 'replay', replays: 1, decidedMs: nowMs });
     expect(await told(container(), replay)).toBe('send');
+  });
+
+  test('asks nobody while it waits, and then about what is presumed done alone', async () => {
+    await attempt(container(), repeatable('1'), 'done');
+    pass(settled);
+    await attempt(container(), newer!());
+    expect(await told(container(), message!())).toBe('newer 3600');
+    expect(asked).toEqual([]);
+    pass(hiddenMs);
+    expect(await told(container(), message!())).toBe('superseded');
+    expect(asked).toEqual([[[newer!().messageId], nowMs - hiddenMs]]);
   });
 
   describe('is not superseded by a newer one that came back while another message', () => {
@@ -1125,6 +1142,49 @@ describe('a container', () => {
     for (const each of again) answers.push(await told(here, each));
     expect(answers).toEqual(['duplicate', 'busy 60', 'duplicate', 'duplicate']);
   });
+});
+
+describe('a message that comes back', () => {
+  const table = () => createLedgerTable({ dynamodb: client, table: 'ledger', nowMs: () => nowMs });
+
+  test('killed nothing if nothing is known of it, or if its attempt ended', async () => {
+    expect(await container().returned(repeatable('1'))).toBe(false);
+    await attempt(container(), repeatable('1'), 'unknown');
+    expect(await container().returned(repeatable('1'))).toBe(false);
+    pass(settled);
+    await attempt(container(), repeatable('2'));
+    pass(settled);
+    expect(await container().returned(repeatable('2'))).toBe(true);
+  });
+
+  test('is left to its claim if others write each time', async () => {
+    await attempt(container(), repeatable('1'));
+    pass(settled);
+    let reads = 0;
+    const { read, ...rest } = table();
+    const busy: LedgerTable = {
+      ...rest,
+      read: (key) => {
+        reads += 1;
+        return read(key);
+      },
+      replace: async () => false,
+    };
+    expect(await containerOn(busy).returned(repeatable('1'))).toBe(false);
+    expect(reads).toBe(20);
+  });
+});
+
+test('a claim is marked if its message must not be sent twice', async () => {
+  const marks = async (entry: Entry) => {
+    const verdict = await claim(container(), entry);
+    if (verdict.kind !== 'send') throw new Error(verdict.kind);
+    await container().end(verdict.claim, 'done');
+    return Object.values(verdict.claim.item.fields).map((field) => field.once);
+  };
+  expect(await marks(once())).toEqual([true]);
+  resource += ' again';
+  expect(await marks(repeatable('1'))).toEqual([undefined]);
 });
 
 describe('messages about the same resource in one container', () => {

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { identityDigest, thingIn } from '../../../../lib/delivery/ledger/identity.ts';
 import {
   type Entry,
   isOutdated,
   type Judgement,
   judge,
   lapsedFields,
+  presumedDone,
 } from '../../../../lib/delivery/ledger/rules.ts';
 import type { Field, Item } from '../../../../lib/delivery/ledger/table.ts';
 
@@ -406,6 +408,68 @@ describe('fields of one resource', () => {
     ],
   ])('%s', (_, known, message, expected) => {
     expect(sent(known, message)).toBe(expected);
+  });
+});
+
+describe('a duplicate', () => {
+  test.each<[string, Item, Partial<Entry>, string | undefined]>([
+    ['itself', itemOf('2', 'done'), {}, undefined],
+    ['another SQS message that was done', itemOf('2', 'done'), copy, 'sqs 2'],
+    ['another one that is presumed done', itemOf('2', 'claimed', { ago: 60 }), copy, 'sqs 2'],
+  ])('of %s says so', (_, item, message, of) => {
+    expect(judged(item, entryOf('2', message))).toEqual({ kind: 'duplicate', of });
+  });
+
+  test('of which another SQS message has done a part is one of that', () => {
+    const item = itemOf('2', 'done');
+    const comments = fieldOf('2', { outcome: 'done', messageId: 'sqs copy' });
+    const both = { ...item, fields: { ...item.fields, comments } };
+    const entry = entryOf('2', { fields: ['whole', 'comments'] });
+    expect(judged(both, entry)).toEqual({ kind: 'duplicate', of: 'sqs copy' });
+  });
+});
+
+describe('a message that was claimed in part', () => {
+  const entry = entryOf('2', { ...copy, fields: ['whole', 'comments'] });
+
+  test('is sent whole, and goes on where its other SQS message died', () => {
+    expect(judged(itemOf('2', 'claimed', { ago: 200 }), entry, true)).toMatchObject({
+      ...{ kind: 'send', fields: ['whole', 'comments'] },
+      inherited: { attemptedMs: nowMs - 200 * second, crashes: 1 },
+    });
+  });
+
+  test('is not older than what it came before only because it was seen', () => {
+    const item = itemOf('2', 'done');
+    const known = {
+      ...item,
+      fields: { ...item.fields, comments: fieldOf('1', { outcome: 'done' }) },
+      seen: { [thingIn('whole')]: [identityDigest('2')] },
+    };
+    expect(judged(known, entry)).toMatchObject({ kind: 'send', fields: ['comments'] });
+  });
+});
+
+test('what is presumed done is what another SQS message, newer or of the same event, has claimed', () => {
+  const presumed = (item: Item, message: Partial<Entry> = {}) => [
+    ...presumedDone(item, entryOf('2', message), { nowMs, isolated: false, hiddenMs }),
+  ];
+  expect(presumed(itemOf('3', 'claimed'))).toEqual([['whole', 'sqs 3']]);
+  expect(presumed(itemOf('2', 'claimed'), copy)).toEqual([['whole', 'sqs 2']]);
+  for (const item of [itemOf('3', 'done'), itemOf('2', 'claimed'), itemOf('1', 'claimed'), nothing])
+    expect(presumed(item)).toEqual([]);
+});
+
+test('what has changed since an attempt of which nothing is known is told with it', () => {
+  const item = itemOf('2', 'unknown', { ago: 3_600, once: true });
+  const since = nowMs - 3_600 * second;
+  const at = (claimedMs: number, more: Partial<Field> = {}) => fieldOf('1', { claimedMs, ...more });
+  const fields = {
+    ...{ ...item.fields, before: at(since), name: at(since + 1) },
+    ...{ created: at(nowMs, { once: true }), own: fieldOf('2', { claimedMs: nowMs }) },
+  };
+  expect(judged({ ...item, fields }, entryOf('2', once))).toMatchObject({
+    unresolved: { sinceMs: since, changedSince: ['name'] },
   });
 });
 
