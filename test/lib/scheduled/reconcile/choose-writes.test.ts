@@ -14,7 +14,12 @@ import { isRecent, startGeneratedLedger } from './generated-ledger.ts';
 
 const selection = { sinceMs: Date.now() - 7_200_000, runId: 'one', nights: 28, night: 3, share: 0 };
 const all: Segment[] = Array.from({ length: segments }, (_, segment) => ({ segment }));
-const read = async (items: number, dynamodbOf: (dynamodb: DynamoDb) => DynamoDb = (same) => same) => {
+const read = async (
+  items: number,
+  dynamodbOf: (dynamodb: DynamoDb) => DynamoDb = (same) => same,
+  // Its time is always over: of each segment one page is read.
+  untilMs = 0,
+) => {
   const ledger = await startGeneratedLedger({ items, orgUnits: 50, nowMs: Date.now() });
   const stored = new Map<string, string>();
   const uploadLines = async (key: string, lines: Iterable<string> | AsyncIterable<string>) => {
@@ -32,8 +37,7 @@ const read = async (items: number, dynamodbOf: (dynamodb: DynamoDb) => DynamoDb 
     for (let left = all; left.length > 0; ) {
       steps += 1;
       const keyOf = (segment: number): string => `${steps}-${segment}`;
-      // Its time is always over: of each segment one page is read.
-      const chosen = await chooseWrites({ from: left, untilMs: 0, keyOf }, selection, { store, table });
+      const chosen = await chooseWrites({ from: left, untilMs, keyOf }, selection, { store, table });
       entries += chosen.entries;
       ({ left } = chosen);
     }
@@ -54,6 +58,13 @@ test('the segments of a ledger are read together, from where their time was over
   expect(new Set(recent.map((line) => JSON.parse(line.split('\t').at(-1) ?? '').resource)).size).toBe(
     recent.length,
   );
+});
+
+test('all pages are read in one step that has the time', async () => {
+  expect(await read(15_000, undefined, Number.POSITIVE_INFINITY)).toMatchObject({
+    entries: 15_000,
+    steps: 1,
+  });
 });
 
 test('a segment that cannot be read ends the others, and tells why', async () => {

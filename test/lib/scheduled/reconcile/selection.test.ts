@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { reasonFor, type Selection, subjectOf } from '../../../../lib/scheduled/reconcile/selection.ts';
+import {
+  isOrgUnitsTurn,
+  reasonFor,
+  type Selection,
+  subjectOf,
+} from '../../../../lib/scheduled/reconcile/selection.ts';
 
 const written = (resource: string) => ({ resource, subject: subjectOf(resource)!, writtenMs: 1_000 });
 const grades = Array.from({ length: 10_000 }, (_, at) => written(`grade/2001/5001/${at + 1}`));
@@ -34,4 +39,13 @@ test('the enrollments of an org unit have their turn together', () => {
   const enrollments = Array.from({ length: 100 }, (_, at) => written(`enrollment/2001/${at + 1}`));
   for (let night = 0; night < 28; night += 1)
     expect(new Set(enrollments.map((each) => reasonFor(each, { ...selection, night }))).size).toBe(1);
+});
+
+test('each org unit has its own turn, once in so many nights', () => {
+  const orgUnits = Array.from({ length: 1_000 }, (_, at) => at + 1);
+  const nights = Array.from({ length: 28 }, (_, night) =>
+    orgUnits.filter((each) => isOrgUnitsTurn(each, { ...selection, night })),
+  );
+  expect(nights.flat().toSorted((one, other) => one - other)).toEqual(orgUnits);
+  for (const night of nights) expect(Math.abs(night.length - 1_000 / 28)).toBeLessThan(30);
 });

@@ -68,12 +68,17 @@ const mapping = {
 
 /** The codes that operators let stand for what they stand for. */
 const accepted = new Set<string>();
+/** What the crosswalk was asked for, and how it refuses what is not accepted. */
+let asked: unknown[] = [];
+const hasMoved = (): Error => new MessageFailure('ambiguous-id', 'It has moved');
+let refusal = hasMoved;
 const saying = (sets: SetEngine, folder: string): Saying => ({
   ...{ sets, folder, store: bucket.store, platform: {} as Platform },
   crosswalk: {
-    platformIds: async ([sisId]) => {
+    platformIds: async ([sisId], { orgUnitId }) => {
+      asked.push({ ...sisId, orgUnitId });
       if (accepted.has(sisId?.value ?? '')) return {};
-      throw new MessageFailure('ambiguous-id', 'It has moved');
+      throw refusal();
     },
   },
 });
@@ -224,10 +229,39 @@ describe('a name of the SIS', () => {
     );
     bucket.write(...filled('userName', [['ada', 301]]));
     accepted.add('NEW');
+    asked = [];
     expect(await idsOf(['OLD', 'ada'], ['NEW', 'ada'])).toEqual([
       [null, 301],
       [2002, 301],
     ]);
+    const code = { field: 'orgUnitCode', platformField: 'orgUnitId', orgUnitId: undefined };
+    for (const value of ['OLD', 'NEW']) expect(asked).toContainEqual({ ...code, value });
+    expect(asked).toHaveLength(2);
+  });
+
+  describe('that has moved, and is asked for', () => {
+    const find = async (refused: Error) => {
+      refusal = () => refused;
+      try {
+        bucket.write(...filled('orgUnitCode', [['OLD', 2001, 1999]]));
+        bucket.write(...filled('userName', [['ada', 301]]));
+        return await idsOf(['OLD', 'ada']);
+      } finally {
+        refusal = hasMoved;
+      }
+    };
+
+    test('stands for nothing if the platform does not know it', async () => {
+      expect(await find(new MessageFailure('unknown-id', 'No such code'))).toEqual([[null, 301]]);
+    });
+
+    test.each([
+      new MessageFailure('throttled', 'Slowly'),
+      new MessageFailure('unavailable', 'Later'),
+      new TypeError('a defect'),
+    ])('is not decided if the platform could not be asked: %s', async (refused) => {
+      await expect(find(refused)).rejects.toThrow(refused.message);
+    });
   });
 
   test('is no part of a statement, whatever it is', async () => {
