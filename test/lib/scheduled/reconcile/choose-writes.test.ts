@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { JobStore } from '../../../../lib/delivery/durable/store.ts';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
-import { createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { type Attributes, createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import {
   chooseWrites,
   comparedFields,
@@ -22,9 +22,13 @@ const read = async (
 ) => {
   const ledger = await startGeneratedLedger({ items, orgUnits: 50, nowMs: Date.now() });
   const stored = new Map<string, string>();
+  const pieces: string[] = [];
   const uploadLines = async (key: string, lines: Iterable<string> | AsyncIterable<string>) => {
     let text = '';
-    for await (const line of lines) text += line;
+    for await (const line of lines) {
+      text += line;
+      pieces.push(line);
+    }
     stored.set(key, text);
   };
   const store = { uploadLines } as Partial<JobStore> as JobStore;
@@ -44,7 +48,7 @@ const read = async (
   } finally {
     await ledger.close();
   }
-  return { stored, entries, steps };
+  return { stored, pieces, entries, steps };
 };
 
 test('the segments of a ledger are read together, from where their time was over, each item once', async () => {
@@ -65,6 +69,26 @@ test('all pages are read in one step that has the time', async () => {
     entries: 15_000,
     steps: 1,
   });
+});
+
+test('of what is read, grades and enrollments alone count, unless their claims were taken back', async () => {
+  const asked: unknown[] = [];
+  const withOthers = (dynamodb: DynamoDb): DynamoDb => ({
+    ...dynamodb,
+    call: async (action, input, options) => {
+      asked.push(Object.values(input.ExpressionAttributeValues as object));
+      const { Items = [], ...answer } = await dynamodb.call(action, input, options);
+      const others: Attributes[] = [
+        { ...Items[0], resource: { S: 'grade/2001' } },
+        { resource: { S: 'grade/2001/5001/301' }, claimId: { S: 'c' } },
+      ];
+      return { ...answer, Items: [...Items, ...others] };
+    },
+  });
+  const { entries, pieces } = await read(10, withOthers);
+  expect(entries).toBe(10);
+  expect(asked).toEqual(Array(segments).fill([{ S: 'grade/' }, { S: 'enrollment/' }]));
+  expect(pieces).not.toContain('');
 });
 
 test('a segment that cannot be read ends the others, and tells why', async () => {

@@ -75,8 +75,8 @@ let refusal = hasMoved;
 const saying = (sets: SetEngine, folder: string): Saying => ({
   ...{ sets, folder, store: bucket.store, platform: {} as Platform },
   crosswalk: {
-    platformIds: async ([sisId], { orgUnitId }) => {
-      asked.push({ ...sisId, orgUnitId });
+    platformIds: async ([sisId], { orgUnitId, platform }) => {
+      asked.push({ ...sisId, orgUnitId, platform });
       if (accepted.has(sisId?.value ?? '')) return {};
       throw refusal();
     },
@@ -234,7 +234,10 @@ describe('a name of the SIS', () => {
       [null, 301],
       [2002, 301],
     ]);
-    const code = { field: 'orgUnitCode', platformField: 'orgUnitId', orgUnitId: undefined };
+    const code = {
+      ...{ field: 'orgUnitCode', platformField: 'orgUnitId', orgUnitId: undefined },
+      platform: expect.any(Object),
+    };
     for (const value of ['OLD', 'NEW']) expect(asked).toContainEqual({ ...code, value });
     expect(asked).toHaveLength(2);
   });
