@@ -24,7 +24,7 @@ const standing = (value: string, doneMs = claimedMs - hour) => ({
 type More = Partial<Field> & { clockOffsetMs?: number; decidedMs?: number; taken?: string[] };
 
 /** What becomes of a grade that keeps this comment, where the ledger knows of one called new. */
-const judged = async (
+const judge = async (
   comments: string | undefined,
   changedMs: number,
   { clockOffsetMs = 0, decidedMs, taken = ['grade'], ...more }: More = {},
@@ -45,8 +45,13 @@ const judged = async (
   );
 };
 
+const judged =
+  (...given: Parameters<typeof judge>) =>
+  () =>
+    judge(...given);
+
 describe('a comment that is read and written back', () => {
-  test.each<[string, Promise<string>]>([
+  test.each<[string, () => Promise<string>]>([
     ['is that of the ledger, however it is dated', judged('new', claimedMs - hour)],
     ['is dated since the ledger’s: somebody has changed it', judged('other', claimedMs + second)],
     ['is dated as the ledger’s, to a second', judged('other', claimedMs - second)],
@@ -80,7 +85,7 @@ describe('a comment that is read and written back', () => {
       'is not dated, and what was done before one of which nobody knows is an hour old',
       judged('', Number.NaN, { outcome: 'unknown', stands: standing('done') }),
     ],
-    ...(['unknown', 'undone'] as const).map((outcome): [string, Promise<string>] => [
+    ...(['unknown', 'undone'] as const).map((outcome): [string, () => Promise<string>] => [
       `is older than one that was ${outcome} an hour ago, and nobody knows what was done before`,
       judged('other', claimedMs - 2 * hour, { outcome, attemptedMs: nowMs - hour }),
     ]),
@@ -93,10 +98,10 @@ describe('a comment that is read and written back', () => {
       judged('old', claimedMs - second - 1, { decidedMs: claimedMs + hour }),
     ],
   ])('is kept where it %s', async (_, outcome) => {
-    expect(await outcome).toBe('is kept');
+    expect(await outcome()).toBe('is kept');
   });
 
-  test.each<[string, Promise<string>]>([
+  test.each<[string, () => Promise<string>]>([
     ['is dated before the ledger’s', judged('old', claimedMs - second - 1)],
     ['the same, and that one has only been claimed', judged('old', claimedMs - hour, { outcome: 'claimed' })],
     ['is dated before by the platform’s own clock', judged('old', claimedMs, { clockOffsetMs: 9 * second })],
@@ -117,15 +122,15 @@ describe('a comment that is read and written back', () => {
       'is what one was to set of which nobody knows whether it was done, dated before what was',
       judged('new', claimedMs - 2 * hour, { outcome: 'unknown', stands: standing('done') }),
     ],
-    ...(['unknown', 'undone'] as const).map((outcome): [string, Promise<string>] => [
+    ...(['unknown', 'undone'] as const).map((outcome): [string, () => Promise<string>] => [
       `is older than one that was ${outcome} within the hour, and nobody knows what was done before`,
       judged('other', claimedMs - hour, { outcome, attemptedMs: nowMs - hour + 1 }),
     ]),
   ])('makes the message wait where it %s', async (_, outcome) => {
-    expect(await outcome).toBe('waits');
+    expect(await outcome()).toBe('waits');
   });
 
   test('a grade that a newer message gave is written back no more than a comment', async () => {
-    expect(await judged('new', claimedMs - hour, { taken: ['comments'] })).toBe('waits');
+    expect(await judge('new', claimedMs - hour, { taken: ['comments'] })).toBe('waits');
   });
 });
