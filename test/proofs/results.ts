@@ -54,7 +54,7 @@ const git = (...args: string[]) => spawnSync('git', args, { cwd: root, encoding:
 /** A proof's files for git. That results were written changes nothing that is proved. */
 const pathsOf = ({ files }: Proof): string[] => [
   ...['--', ...files],
-  ...[':(exclude)test/proofs.json', ':(exclude)test/proofs.md'],
+  ...['proofs.json', 'proofs.md', 'bench/results'].map((name) => `:(exclude)test/${name}`),
 ];
 
 /** The commit that is checked out; undefined if the proof's files differ from it, or there is none. */
