@@ -33,16 +33,6 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
       'lib/delivery/letters/letter-file.ts',
     ],
     tests: ['test/lib/delivery/handle/*.test.ts', 'test/lib/message/backoff.test.ts'],
-    slow: [
-      ...[
-        'functions/{grade-push,enrollment-create,submission-upload,content-topic-update,dead-letter-replay}',
-      ],
-      ...[
-        'lib/delivery/letters/*',
-        'lib/delivery/crosswalk/look-up',
-        'lib/operate/messages/letters/stored-message',
-      ],
-    ].map((name) => `test/${name}.test.ts`),
   },
   'platform/auth': {
     change: ['auth/auth', 'auth/id-key', 'client/authentication'].map((name) => `lib/platform/${name}.ts`),
