@@ -52,8 +52,9 @@ const clientWith = (maxAttempts: number, requestMs = waitLimitMs): DynamoDb =>
 const client = clientWith(3);
 
 /** The ledger as one container has it. */
-const container = (dynamodb = client): Ledger =>
-  containerOn(createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs }));
+const container = (dynamodb = client): Ledger => containerOn(tableBy(dynamodb));
+const tableBy = (dynamodb: DynamoDb): LedgerTable =>
+  createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs });
 /** SQS’ ids of messages that wait or have become letters, as operators see. */
 let open: Set<string>;
 /** Which messages the ledger asked about, and since when they may be due. */
@@ -87,10 +88,15 @@ const told = async (ledger: Ledger, entry: Entry, isolated = false): Promise<str
   if (verdict.kind === 'wait') return `${verdict.why} ${verdict.seconds}`;
   return verdict.kind === 'send' && verdict.unresolved ? 'look' : verdict.kind;
 };
+/** A claim of a message that may be sent. */
+const toSend = async (...given: Parameters<typeof claim>): Promise<Extract<Verdict, { kind: 'send' }>> => {
+  const verdict = await claim(...given);
+  if (verdict.kind !== 'send') throw new Error(`it was to be sent: ${verdict.kind}`);
+  return verdict;
+};
 /** An attempt that comes to this end; without one, its container dies. */
 const attempt = async (ledger: Ledger, entry: Entry, ending?: Ending, refusal?: string): Promise<void> => {
-  const verdict = await claim(ledger, entry, true);
-  if (verdict.kind !== 'send') throw new Error(`it was to be sent: ${verdict.kind}`);
+  const verdict = await toSend(ledger, entry, true);
   if (ending) expect(await ledger.end(verdict.claim, ending, refusal)).toBe(true);
 };
 const pass = (ms: number) => {
@@ -188,8 +194,7 @@ describe('a message that may be sent twice without harm', () => {
 
   test('is a duplicate in the container that did it, and in every other once that is written down', async () => {
     const [here, elsewhere] = [container(), container()];
-    const verdict = await claim(here, message!());
-    if (verdict.kind !== 'send') throw new Error(verdict.kind);
+    const verdict = await toSend(here, message!());
     await here.end(verdict.claim, 'done');
     expect(await told(here, message!())).toBe('duplicate');
     expect(await told(elsewhere, message!())).toBe('busy 60');
@@ -211,8 +216,7 @@ describe('a message that may be sent twice without harm', () => {
 
   test('is the only kind whose end is written down later: every other end is known', async () => {
     const here = container();
-    const refused = await claim(here, once());
-    if (refused.kind !== 'send') throw new Error(refused.kind);
+    const refused = await toSend(here, once());
     await here.end(refused.claim, 'undone');
     calls = [];
     await here.confirm([refused.claim]);
@@ -277,8 +281,7 @@ describe('a message that may be sent twice without harm', () => {
 
   test('is not superseded by a newer one that is refused: it waits until that is known, and is sent', async () => {
     const [here, elsewhere] = [container(), container()];
-    const verdict = await claim(here, newer!());
-    if (verdict.kind !== 'send') throw new Error(verdict.kind);
+    const verdict = await toSend(here, newer!());
     expect(await told(elsewhere, message!())).toBe('newer 3600');
     await here.end(verdict.claim, 'undone');
     expect(await told(elsewhere, message!())).toBe('send');
@@ -330,8 +333,7 @@ describe('a message that may be sent twice without harm', () => {
       await attempt(container(), back!());
       pass(settled);
       const here = container();
-      const verdict = await claim(here, another!());
-      if (verdict.kind !== 'send') throw new Error(verdict.kind);
+      const verdict = await toSend(here, another!());
       const hasDied = here.returned(back!());
       await here.end(verdict.claim, 'undone');
       expect(await hasDied).toBe(true);
@@ -341,7 +343,7 @@ describe('a message that may be sent twice without harm', () => {
     test('was claimed in another container', async () => {
       await attempt(container(), back!());
       pass(settled);
-      const table = createLedgerTable({ dynamodb: client, table: 'ledger', nowMs: () => nowMs });
+      const table = tableBy(client);
       let reads = 0;
       const read: LedgerTable['read'] = async (key) => {
         const found = await table.read(key);
@@ -1068,8 +1070,7 @@ describe('a ledger that fails', () => {
 
   test('to write that a claim was undone knows so in this container, whatever else fails then', async () => {
     const here = container();
-    const verdict = await claim(here, once());
-    if (verdict.kind !== 'send') throw new Error(verdict.kind);
+    const verdict = await toSend(here, once());
     await fault({ status: 500 });
     expect(await here.end(verdict.claim, 'undone')).toBe(false);
     await expect(claim(here, once())).rejects.toThrow();
@@ -1099,8 +1100,7 @@ describe('a ledger that fails', () => {
 
   test('to write how a claim ended says so, ends it with its lease, and knows better in this container', async () => {
     const here = container();
-    const verdict = await claim(here, once());
-    if (verdict.kind !== 'send') throw new Error(verdict.kind);
+    const verdict = await toSend(here, once());
     await fault({ status: 500 });
     expect(await here.end(verdict.claim, 'done')).toBe(false);
     await clearFaults();
@@ -1145,8 +1145,6 @@ describe('a container', () => {
 });
 
 describe('a message that comes back', () => {
-  const table = () => createLedgerTable({ dynamodb: client, table: 'ledger', nowMs: () => nowMs });
-
   test('killed nothing if nothing is known of it, or if its attempt ended', async () => {
     expect(await container().returned(repeatable('1'))).toBe(false);
     await attempt(container(), repeatable('1'), 'unknown');
@@ -1161,7 +1159,7 @@ describe('a message that comes back', () => {
     await attempt(container(), repeatable('1'));
     pass(settled);
     let reads = 0;
-    const { read, ...rest } = table();
+    const { read, ...rest } = tableBy(client);
     const busy: LedgerTable = {
       ...rest,
       read: (key) => {
@@ -1177,8 +1175,7 @@ describe('a message that comes back', () => {
 
 test('a claim is marked if its message must not be sent twice', async () => {
   const marks = async (entry: Entry) => {
-    const verdict = await claim(container(), entry);
-    if (verdict.kind !== 'send') throw new Error(verdict.kind);
+    const verdict = await toSend(container(), entry);
     await container().end(verdict.claim, 'done');
     return Object.values(verdict.claim.item.fields).map((field) => field.once);
   };

@@ -20,6 +20,8 @@ let dropped = 0;
 beforeEach(() => {
   bucket = bucketFolder(temporaryFolder());
   dropped = 0;
+  asked = [];
+  refusal = hasMoved;
   bucket.write(
     'snapshot-settings.json',
     JSON.stringify({
@@ -229,7 +231,6 @@ describe('a name of the SIS', () => {
     );
     bucket.write(...filled('userName', [['ada', 301]]));
     accepted.add('NEW');
-    asked = [];
     expect(await idsOf(['OLD', 'ada'], ['NEW', 'ada'])).toEqual([
       [null, 301],
       [2002, 301],
@@ -245,13 +246,9 @@ describe('a name of the SIS', () => {
   describe('that has moved, and is asked for', () => {
     const find = async (refused: Error) => {
       refusal = () => refused;
-      try {
-        bucket.write(...filled('orgUnitCode', [['OLD', 2001, 1999]]));
-        bucket.write(...filled('userName', [['ada', 301]]));
-        return await idsOf(['OLD', 'ada']);
-      } finally {
-        refusal = hasMoved;
-      }
+      bucket.write(...filled('orgUnitCode', [['OLD', 2001, 1999]]));
+      bucket.write(...filled('userName', [['ada', 301]]));
+      return idsOf(['OLD', 'ada']);
     };
 
     test('stands for nothing if the platform does not know it', async () => {
