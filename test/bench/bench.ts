@@ -14,6 +14,7 @@ import {
   resultsOf,
   type Section,
   textOf,
+  verdictOf,
 } from './report.ts';
 import { full, quick, type Scale } from './scale.ts';
 import { measureUpload } from './upload.ts';
@@ -54,7 +55,7 @@ type Part = keyof typeof measures;
 const parts = Object.keys(measures) as Part[];
 
 /**
- * `npm run bench`: writes results/bench.md; `--quick` and `--only` only look. The exit status is 0 exactly if every floor holds.
+ * `npm run bench`: writes results/bench.md; `--quick` and `--only` only look. The exit status is 0 exactly if no floor fails.
  */
 export const command = async (): Promise<void> => {
   const usage = `npm run bench -- --quick --only ${parts.join('|')}`;
@@ -73,8 +74,13 @@ export const command = async (): Promise<void> => {
     writeFileSync(join(folder, 'bench.json'), `${JSON.stringify(results, null, 2)}\n`);
     writeFileSync(join(folder, 'bench.md'), markdownOf(results));
   }
-  const floors = floorsOf(results);
-  const held = floors.filter(({ holds }) => holds).length;
-  console.log(`${held} of ${floors.length} floors hold; load average ${results.loadAverages.join(', ')}`);
-  process.exitCode = held === floors.length ? 0 : 1;
+  const verdicts = floorsOf(results).map(verdictOf);
+  const [held, missed, failed] = (['holds', 'missed', 'fails'] as const).map(
+    (verdict) => verdicts.filter((each) => each === verdict).length,
+  );
+  const load = results.loadAverages.join(', ');
+  console.log(
+    `Floors: ${held} hold, ${missed} are missed as is accepted, ${failed} fail; load average ${load}`,
+  );
+  process.exitCode = failed === 0 ? 0 : 1;
 };

@@ -5,7 +5,14 @@ import { tableOf } from '../documents.ts';
 export type Spread = { median: number; low: number; high: number };
 
 /** What a figure must not exceed, or fall below, and whether it does not. */
-export type Floor = { name: string; limit: number; measured: Spread; holds: boolean };
+export type Floor = {
+  name: string;
+  limit: number;
+  measured: Spread;
+  holds: boolean;
+  /** How far a floor that is out of reach may be missed, and why it is. What misses it by more has become worse. */
+  accepted?: { limit: number; reason: string } | undefined;
+};
 
 /** One thing that was measured, of us and of those beside us. */
 export type Figure = {
@@ -63,12 +70,15 @@ export const figureOf = (
 export const atMostTimes = (
   limit: number,
   { peer, ours, theirs }: { peer: string; ours: number[]; theirs: number[] },
-): Floor =>
-  atMost(
+  accepted?: Floor['accepted'],
+): Floor => ({
+  ...atMost(
     limit,
     `≤ ${limit} × ${peer}`,
     ours.map((value, at) => value / (theirs[at] ?? Number.NaN)),
-  );
+  ),
+  accepted,
+});
 
 export const atMost = (limit: number, name: string, values: number[]): Floor => {
   const measured = spreadOf(values);
@@ -89,6 +99,12 @@ export const resultsOf = (sections: Section[], loadAverages: number[]): Results 
 
 export const loadAverage = (): number => round(loadavg()[0] ?? 0, 1);
 
+/** `missed`: within what is accepted. */
+export const verdictOf = ({ holds, accepted, measured }: Floor): 'holds' | 'missed' | 'fails' => {
+  if (holds) return 'holds';
+  return accepted !== undefined && measured.median <= accepted.limit ? 'missed' : 'fails';
+};
+
 export const floorsOf = ({ sections }: Results): Floor[] =>
   sections.flatMap(({ figures }) => figures.flatMap(({ floors }) => floors));
 
@@ -105,7 +121,7 @@ export const textOf = ({ title, about, figures }: Section): string => {
   });
   const floors = figures.flatMap((figure) =>
     (hasManyFloors(figure.floors) ? [] : figure.floors).map(
-      (floor) => `- ${figure.name}: ${floor.name}: ${shown(floor.measured)}, ${verdictOf(floor)}\n`,
+      (floor) => `- ${figure.name}: ${floor.name}: ${shown(floor.measured)}, ${wordsOf(floor)}\n`,
     ),
   );
   return [`## ${title}\n`, `${about}\n`, ...tables, ...(floors.length > 0 ? [floors.join('')] : [])].join(
@@ -119,10 +135,16 @@ const hasManyFloors = (floors: Floor[]): boolean => floors.length > 3;
 const floorRowOf = (figure: string, floors: Floor[], subjects: string[]): string[] => {
   const cells = subjects.map((subject) => {
     const floor = floors.find(({ name }) => name.startsWith(`${subject} `));
-    const text = shown(floor?.measured);
-    return floor?.holds === false ? `**${text}**` : text;
+    return floor ? marked(shown(floor.measured), verdictOf(floor)) : '';
   });
-  return [`${figure}, ${floors[0]?.name.replace(/^\S+ /, '')}; **bold**: does not hold`, ...cells];
+  const [first] = floors;
+  const accepted = first?.accepted ? `; *missed*: ${wordsOfAccepted(first.accepted)}` : '';
+  return [`${figure}, ${first?.name.replace(/^\S+ /, '')}${accepted}; **bold**: fails`, ...cells];
+};
+
+const marked = (text: string, verdict: ReturnType<typeof verdictOf>): string => {
+  if (verdict === 'holds') return text;
+  return verdict === 'missed' ? `*${text}*` : `**${text}**`;
 };
 
 export const markdownOf = (results: Results): string =>
@@ -130,14 +152,22 @@ export const markdownOf = (results: Results): string =>
     '# Benchmarks\n',
     `Written by \`npm run bench\` on ${circumstancesOf(results)}.`,
     'Those that are compared take turns in one run, each in a process of its own. A value is the median of the repeats, with',
-    'the quartiles behind it. A floor is a ratio of neighbouring repeats, which says more on a shared machine.\n',
+    'the quartiles behind it. A floor is a ratio of neighbouring repeats, which says more on a shared machine. One that is out of',
+    'reach says by how much it may be missed, and why.\n',
     ...results.sections.map(textOf),
   ].join('\n');
 
 const circumstancesOf = ({ at, node, machine, loadAverages }: Results): string =>
   `${at.slice(0, 10)} with Node ${node.slice(1)} on ${machine}, load average ${Math.min(...loadAverages)} to ${Math.max(...loadAverages)}`;
 
-const verdictOf = ({ holds }: Floor): string => (holds ? 'holds' : '**does not hold**');
+const wordsOf = (floor: Floor): string => {
+  const verdict = verdictOf(floor);
+  const accepted = !floor.holds && floor.accepted ? `: ${wordsOfAccepted(floor.accepted)}` : '';
+  return `${marked(verdict, verdict)}${accepted}`;
+};
+
+const wordsOfAccepted = ({ limit, reason }: NonNullable<Floor['accepted']>): string =>
+  `up to ${limit} is accepted, as ${reason}`;
 
 const shown = (spread: Spread | undefined, unit = ''): string => {
   if (spread === undefined) return '';

@@ -230,10 +230,10 @@ export const proofs: readonly Proof[] = [
   },
   {
     name: 'bench',
-    claim: 'All floors of the benchmarks hold',
+    claim: 'Each floor of the benchmarks holds, or is missed by no more than its page accepts and explains',
     program: ['test/bench/bench.ts'],
     minutes: 6,
-    figures: /^\d+ of \d+ floors hold.*$/gm,
-    files: [...delivery, 'test/bench'],
+    figures: /^Floors: .*$/gm,
+    files: [...delivery, 'esbuild.config.ts', 'test/bench'],
   },
 ];
