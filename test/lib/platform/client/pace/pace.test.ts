@@ -308,14 +308,14 @@ describe('a turn', () => {
     expect(goIn(5_000, 10)).toBe(0);
   });
   test('is over for further calls when the platform refuses one', () => {
-    const { ask, answer } = containerAt();
+    const { ask, answer } = containerAt({ random: () => 0.5 });
     ask();
     answer();
     const { asked } = ask();
     if (!asked?.turn) throw new Error('no turn');
     expect(asked.turn.next()).toBe(0);
     answer({ status: 429, retryAfterSeconds: 30 });
-    expect(asked.turn.next()).toBeGreaterThanOrEqual(30);
+    expect(asked.turn.next()).toBe(30.5);
   });
   test('that was not used is given back', () => {
     const { ask, answer, pass } = containerAt();
@@ -368,6 +368,19 @@ describe('a turn', () => {
     expect(second.asked).toBeUndefined();
     first.asked?.turn?.end();
     expect(second.asked?.turn).toBeDefined();
+    const third = ask();
+    first.asked?.turn?.end();
+    expect(third.asked).toBeUndefined();
+    second.asked?.turn?.next();
+    second.asked?.turn?.end();
+    expect(third.asked).toBeUndefined();
+  });
+  test('comes before its time is over, or is to be asked for again', () => {
+    const { ask, nowMs } = containerAt({ random: () => 0 });
+    expect(ask('normal', nowMs()).asked).toEqual({ turn: undefined, seconds: 1 });
+    expect(ask('normal', nowMs() + 1).asked?.turn).toBeDefined();
+    expect(ask('normal', nowMs() + 1_000).asked).toEqual({ turn: undefined, seconds: 1 });
+    expect(ask('normal', nowMs() + 1_001).asked).toBeUndefined();
   });
 });
 
