@@ -108,7 +108,7 @@ const isMissed = ({ status }: Mutant): boolean =>
 const digestOf = (): string => {
   const hash = createHash('sha256');
   const given = ['lib', 'functions', 'events', 'test'].map((each) => `${each}/**/*.*`);
-  const exclude = ['test/**/*.test.ts', 'test/mutate*', 'test/proofs*', 'test/proofs/**'];
+  const exclude = ['test/**/*.{md,test.ts}', 'test/mutate*', 'test/proofs*', 'test/{bench,proofs}/**'];
   const names = globSync([...given, 'package-lock.json'], { cwd: root, exclude });
   for (const name of names.sort())
     if (statSync(join(root, name)).isFile()) hash.update(`${name}\n`).update(readFileSync(join(root, name)));
