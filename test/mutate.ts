@@ -47,7 +47,7 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
   pace: {
     change: ['lib/platform/client/pace/*.ts'],
     // Without the fleets of containers, which would take minutes for each change.
-    tests: ['test/lib/platform/client/pace/pace.test.ts'],
+    tests: ['pace', 'pacer'].map((name) => `test/lib/platform/client/pace/${name}.test.ts`),
   },
   privacy: {
     change: ['lib/runtime/privacy/*.ts', '!lib/runtime/privacy/shown-ids.ts'],
