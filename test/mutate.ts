@@ -32,7 +32,10 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
       ...['lib/delivery/handle/*.ts', '!lib/delivery/handle/services.ts', 'lib/message/backoff.ts'],
       'lib/delivery/letters/letter-file.ts',
     ],
-    tests: ['test/lib/delivery/handle/*.test.ts', 'test/lib/message/backoff.test.ts'],
+    tests: [
+      ...['test/lib/delivery/handle/*.test.ts', 'test/lib/delivery/letters/letter-file.test.ts'],
+      'test/lib/message/backoff.test.ts',
+    ],
   },
   'platform/auth': {
     change: ['auth/auth', 'auth/id-key', 'client/authentication'].map((name) => `lib/platform/${name}.ts`),

@@ -94,6 +94,29 @@ describe('a failure', () => {
     expect(fateOf(failed, delivery)).toBe(expected);
   });
 
+  test.each<[FailureKind, number | undefined, number]>([
+    ['throttled', 2, 7],
+    ['throttled', 30, 45],
+    ['throttled', 200, 230],
+    ['throttled', undefined, 15],
+    ['unavailable', 200, 200],
+  ])('of kind %s that is to wait for %s seconds comes back after %s', (kind, asked, seconds) => {
+    const halfway = { ...limits, backoff: { ...limits.backoff, random: () => 0.5 } };
+    const fate = afterFailure({ failure: failureWith(kind, asked) }, deliveryOf(1), halfway);
+    expect(fate).toMatchObject({ outcome: 'waiting', seconds });
+  });
+
+  test.each<[FailureKind, number, number, string]>([
+    ['unknown-id', 3 * hour - 1, 3 * hour, 'waiting'],
+    ['unknown-id', 3 * hour, 3 * hour, 'parked'],
+    ['unknown-id', day, 2 * day, 'parked'],
+    ['unavailable', 3 * hour, 3 * hour, 'waiting'],
+  ])('of kind %s has the patience for it, after %s ms and with %s ms', (kind, waitedMs, maxMs, outcome) => {
+    const patience = { ...limits, maxUnknownIdWaitMs: maxMs };
+    const fate = afterFailure({ failure: failureWith(kind) }, deliveryOf(1, waitedMs), patience);
+    expect(fate.outcome).toBe(outcome);
+  });
+
   test('that waits tells which it is, in its own words', () => {
     const failure = failureWith('throttled', 77);
     const fate = afterFailure({ failure }, deliveryOf(1), limits);
@@ -132,6 +155,8 @@ describe('a message whose turn has not come', () => {
       deliveryOf(2),
       'waiting 20',
     ],
+    ['asks soon for a copy', { ...busy, why: 'copy' }, deliveryOf(2), 'waiting 20'],
+    ['asks soon for what is to be looked up', { ...busy, why: 'look' }, deliveryOf(2), 'waiting 20'],
     ['and not later than that', { ...busy, mayEndEarlier: true }, deliveryOf(9), 'waiting 105'],
     ['asks for a newer message’s outcome now and then', newer, deliveryOf(1), 'waiting 1800'],
     ['and as soon as it must be known', { ...newer, seconds: 7 }, deliveryOf(1), 'waiting 7'],

@@ -1,0 +1,106 @@
+import type { SQSRecord } from 'aws-lambda';
+import { expect, test } from 'vitest';
+import type { Settlement } from '../../../../lib/delivery/handle/attempt.ts';
+import { report } from '../../../../lib/delivery/handle/report.ts';
+import type { Services } from '../../../../lib/delivery/handle/services.ts';
+import type { Failure } from '../../../../lib/message/failure.ts';
+import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
+
+type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
+
+const nowMs = Date.UTC(2026, 2, 1, 12);
+const record = { messageId: 'm', body: '{"id":"event-1"}' } as SQSRecord;
+const delivery = {
+  ...{ sentMs: nowMs - 90_600, firstMs: nowMs - 60_600, startedMs: nowMs - 600 },
+  ...{ attempts: 1, replays: 0 },
+};
+
+/** What is told of a message to the log, and to the incidents. */
+const toldOf = (
+  settlement: Settled,
+  { attempts = 1, replays = 0, asService = true, isUnread = false } = {},
+) => {
+  const told: unknown[] = [];
+  const heard: unknown[] = [];
+  const pace: unknown[] = [];
+  const services = {
+    incidents: { heard: (fate: object) => void heard.push(fate) },
+    paceUse: { heard: (calls: object) => void pace.push(calls) },
+    observe: { message: (given: object) => void told.push(given) },
+    nowMs: () => nowMs,
+  } as unknown as Services;
+  const received = { record, delivery: { ...delivery, attempts, replays } };
+  report(settlement, received, { services, asService, isUnread });
+  const { incidents, paceUse, ...without } = services;
+  report(settlement, received, { services: without as Services, asService, isUnread });
+  expect(told[1]).toEqual(told[0]);
+  expect(pace).toEqual([settlement.calls]);
+  return { told: told[0], heard };
+};
+
+const callOf = (name: string, status: number, durationMs: number): CallReport => ({
+  ...{ operation: name, call: `PUT /${name}`, status, durationMs, mayHaveActed: true, priority: 'normal' },
+});
+const calls = [callOf('one', 200, 10.4), callOf('two', 204, 20.3)];
+const failure: Failure = {
+  ...{ kind: 'rejected', message: 'There is no ‹jane.pdf›', remedy: 'Look for ‹jane.pdf›.' },
+  ...{ operation: 'GET /three', status: 404, requestId: 'r-1' },
+};
+const since = { durationMs: 600, ageSeconds: 90, waitedSeconds: 60 };
+
+test('what is done is told with its last call, and with the time that it took without waiting for its turn', () => {
+  const settlement: Settled = {
+    outcome: 'done',
+    reason: 'It is new',
+    eventId: 'event-2',
+    calls,
+    turnMs: 250,
+  };
+  expect(toldOf(settlement, { attempts: 2 })).toEqual({
+    told: {
+      ...{ outcome: 'done', messageId: 'm', eventId: 'event-2', reason: 'It is new' },
+      ...{ operation: 'PUT /two', status: 204, attempts: 2, replays: 0, requests: 2, platformMs: 31 },
+      ...{ ...since, durationMs: 350, turnMs: 250 },
+    },
+    heard: [{ outcome: 'done', calls, asService: true, again: true }],
+  });
+});
+
+test('what is parked is told with its failure, and with no name of a file in it', () => {
+  const settlement: Settled = { outcome: 'parked', failure, eventId: undefined, calls, turnMs: 0 };
+  expect(toldOf(settlement, { asService: false, replays: 1 })).toEqual({
+    told: {
+      ...{ outcome: 'parked', messageId: 'm', eventId: 'event-1', reason: 'There is no a file' },
+      ...{ kind: 'rejected', operation: 'GET /three', status: 404, requestId: 'r-1' },
+      ...{ attempts: 1, replays: 1, requests: 2, platformMs: 31, ...since },
+    },
+    heard: [
+      {
+        ...{ outcome: 'parked', calls, asService: false, again: true },
+        failure: { ...failure, message: 'There is no a file' },
+      },
+    ],
+  });
+});
+
+test('what waits unread is told with its time, and without the id that was not read', () => {
+  const unsaid: Failure = { kind: 'unavailable', message: '', remedy: 'Wait.' };
+  const settlement: Settled = {
+    ...{
+      outcome: 'waiting',
+      seconds: 77,
+      reason: '',
+      failure: unsaid,
+      eventId: undefined,
+      calls: [],
+      turnMs: 0,
+    },
+  };
+  expect(toldOf(settlement, { isUnread: true })).toEqual({
+    told: {
+      ...{ outcome: 'waiting', messageId: 'm', reason: '', kind: 'unavailable', waitSeconds: 77 },
+      ...{ attempts: 1, replays: 0, requests: 0, platformMs: 0, ...since },
+    },
+    heard: [{ outcome: 'waiting', failure: unsaid, calls: [], asService: true, again: false }],
+  });
+});

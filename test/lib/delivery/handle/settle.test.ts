@@ -1,0 +1,287 @@
+import type { SQSRecord } from 'aws-lambda';
+import { beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import type { Invocation } from '../../../../lib/delivery/handle/attempt.ts';
+import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
+import type { Services } from '../../../../lib/delivery/handle/services.ts';
+import { settle } from '../../../../lib/delivery/handle/settle.ts';
+import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { platformId } from '../../../../lib/message/message.ts';
+import { unpaced } from '../../platform/client/pace/unpaced.ts';
+
+const nowMs = Date.UTC(2026, 2, 1, 12);
+const minute = 60_000;
+const source = 'arn:aws:sqs:eu-west-1:1:try-out';
+
+type Data = { say: string; userId?: number | undefined };
+
+/** What happens to one message, in its order. */
+let story: unknown[];
+beforeEach(() => {
+  story = [];
+});
+
+const lost = () => Promise.reject(new MessageFailure('unavailable', 'It is lost', { remedy: 'Wait.' }));
+/** What counts deaths, of which it has counted so many. */
+const counting = (died: number | undefined, more: Partial<Services['deaths']> = {}): Services['deaths'] => ({
+  of: async (id) => {
+    story.push(`of ${id}`);
+    return died;
+  },
+  begins: async (id) => void story.push(`begins ${id}`),
+  ended: async (id) => void story.push(`ended ${id}`),
+  ...more,
+});
+
+type Given = {
+  record?: Partial<SQSRecord> | undefined;
+  isolated?: boolean;
+  integration?: Partial<Integration<Data>>;
+};
+
+const settled = ({ record, isolated = false, integration = {} }: Given, more: Partial<Services> = {}) => {
+  const services = {
+    platform: { pace: unpaced, for: () => ({}) },
+    crosswalk: { platformIds: async () => ({ userId: 301 }) },
+    queues: { park: async (letter: object) => void story.push({ letter }) },
+    desk: {
+      parks: async (id: string, { body }: { body: string }, about: object) =>
+        void story.push({ parks: id, body, ...about }),
+      heard: ({ message, outcome }: { message: string; outcome: string }) =>
+        void story.push(`heard ${message} ${outcome}`),
+    },
+    incidents: { heard: ({ asService }: object & { asService: boolean }) => void story.push({ asService }) },
+    observe: {
+      message: ({ outcome, eventId }: { outcome: string; eventId?: string }) =>
+        void story.push(`told ${outcome} ${eventId}`),
+      turn: () => {},
+    },
+    limits: {
+      backoff: { minimumSeconds: 5, maximumSeconds: 5, random: () => 0 },
+      ...{ attemptTimeoutMs: 40_000, reserveMs: 5_000, maxWaitMs: 1_440 * minute, visibilityMs: 12 * minute },
+    },
+    nowMs: () => nowMs,
+    ...more,
+  } as unknown as Services;
+  const invocation: Invocation = {
+    ...{ services, deadlineMs: nowMs + minute, turnsUntilMs: nowMs, isolated },
+    timeLimit: () => new AbortController().signal,
+  };
+  const its: Integration<Data> = {
+    name: 'try-out',
+    data: z.strictObject({ say: z.string(), userId: platformId.optional() }) as z.ZodType<Data>,
+    resource: ({ say, userId }) => `try-out/${say}/${userId ?? 'nobody'}`,
+    ...{ changes: ['try-out'], operations: [], repeatable: true },
+    run: async ({ say }) => void story.push(`run ${say}`),
+    ...integration,
+  };
+  return settle(its, { ...recordOf(), ...record }, invocation);
+};
+
+const bodyOf = (data: object) =>
+  JSON.stringify({
+    ...{ specversion: '1.0', id: 'event-1', source: '/sis', type: 'sis.try-out.v1' },
+    ...{ time: '2026-03-01T10:00:00Z', data },
+  });
+const recordOf = (attempts = 1, waitedMs = 0) =>
+  ({
+    ...{ messageId: 'm', receiptHandle: 'r', eventSourceARN: source, body: bodyOf({ say: 'a' }) },
+    attributes: {
+      SentTimestamp: `${nowMs - waitedMs}`,
+      ApproximateFirstReceiveTimestamp: `${nowMs - waitedMs}`,
+      ApproximateReceiveCount: `${attempts}`,
+    },
+    messageAttributes: { trace: { dataType: 'String', stringValue: 't' } },
+  }) as unknown as SQSRecord;
+/** Hidden once for all of its queue's time, as if its function had died. */
+const suspect = recordOf(2, 12 * minute);
+const large = { body: bodyOf({ say: 'x'.repeat(131_072) }) };
+const done = {
+  outcome: 'done',
+  ...{ reason: undefined, ids: undefined, eventId: 'event-1', calls: [], turnMs: 0 },
+};
+const unread = { eventId: undefined, calls: [], turnMs: 0 };
+
+const refusing = {
+  run: async () => {
+    throw new MessageFailure('rejected', 'It is wrong', { remedy: 'Correct it.' });
+  },
+};
+const letterOf = (more: object, failure: object) => ({
+  ...{ body: bodyOf({ say: 'a' }), letterId: 'm', source, replays: 0 },
+  attributes: { trace: { DataType: 'String', StringValue: 't' } },
+  failure: {
+    ...{ kind: 'rejected', message: 'It is wrong', remedy: 'Correct it.', function: 'try-out' },
+    ...{ attempts: 1, firstAt: '2026-03-01T12:00:00.000Z', lastAt: '2026-03-01T12:00:00.000Z' },
+    ...failure,
+  },
+  ...more,
+});
+
+describe('what may have killed the function', () => {
+  test.each<[string, Given, Services['deaths'], readonly string[]]>([
+    ['is not asked for where nothing counts deaths', { record: large }, undefined, []],
+    ['is no small message with its first receipt', {}, counting(2), []],
+    [
+      'is counted before it is read, and when it has ended',
+      ...([{ record: suspect }, counting(0), ['of m', 'begins m', 'ended m']] as const),
+    ],
+    [
+      'is counted where nothing was counted before',
+      ...([{ record: suspect }, counting(undefined), ['of m', 'begins m', 'ended m']] as const),
+    ],
+    [
+      'is tried by itself, whatever was counted',
+      ...([{ record: suspect, isolated: true }, counting(2), ['begins m', 'ended m']] as const),
+    ],
+    [
+      'is a large message, which is tried by itself',
+      ...([{ record: large, isolated: true }, counting(0), ['begins m', 'ended m']] as const),
+    ],
+  ])('%s', async (_, given, deaths, counted) => {
+    expect(await settled(given, { deaths })).toEqual(done);
+    const run = given.record === large ? `run ${'x'.repeat(131_072)}` : 'run a';
+    const said = [
+      { asService: true },
+      'told done event-1',
+      ...(given.record === suspect ? ['heard m done'] : []),
+    ];
+    expect(story).toEqual([...counted.slice(0, -1), run, ...said, ...counted.slice(-1)]);
+  });
+
+  test.each<[string, Partial<SQSRecord>, number, number]>([
+    ['after a death', suspect, 1, 1],
+    ['after two deaths', suspect, 2, 2],
+    ['where it is large', large, 0, 0],
+  ])('is left for later, and nothing is told of it: %s', async (_, record, counted, died) => {
+    const settlement = await settled({ record }, { deaths: counting(counted) });
+    expect(settlement).toEqual({ ...unread, outcome: 'isolate', died });
+    expect(story).toEqual(['of m']);
+  });
+
+  test('is parked unread after three deaths, and its text is shown nowhere else', async () => {
+    const failure = {
+      ...{ kind: 'crashed', message: 'The function died three times while it handled this message' },
+      remedy: 'Find the cause in the function’s log (memory, time, the file named), fix it, then replay.',
+    };
+    const settlement = await settled({ record: suspect }, { deaths: counting(3) });
+    expect(settlement).toEqual({ ...unread, outcome: 'parked', failure });
+    expect(story).toEqual([
+      'of m',
+      { parks: 'm', body: '', resource: undefined },
+      { letter: letterOf({}, { ...failure, attempts: 2, firstAt: '2026-03-01T11:48:00.000Z' }) },
+      { asService: true },
+      'told parked undefined',
+    ]);
+  });
+
+  test.each<[string, Partial<Services['deaths']>, string[]]>([
+    ['is not known', { of: lost }, []],
+    ['cannot be counted', { begins: lost }, ['of m']],
+  ])('waits unread while it %s', async (_, more, counted) => {
+    const failure = { kind: 'unavailable', message: 'It is lost', remedy: 'Wait.' };
+    const settlement = await settled({ record: suspect }, { deaths: counting(0, more) });
+    expect(settlement).toEqual({
+      ...unread,
+      ...{ outcome: 'waiting', seconds: 5, reason: 'It is lost', failure },
+    });
+    expect(story).toEqual([...counted, { asService: true }, 'told waiting undefined']);
+  });
+});
+
+describe('a letter', () => {
+  const pointing = { letterId: 'l', whole: 's3://files/letters/try-out/1.jsonl' };
+  test.each<[string, Given, string | undefined, { letter?: object; failure?: object }]>([
+    ['tells the whole story', {}, 'try-out/a/nobody', {}],
+    [
+      'tells what its ids of the SIS stand for',
+      { record: { body: bodyOf({ say: 'a', userName: 'jane' }) } },
+      'try-out/a/301',
+      { letter: { body: bodyOf({ say: 'a', userName: 'jane' }) }, failure: { ids: { userId: 301 } } },
+    ],
+    [
+      'points to where the whole message lies',
+      {
+        record: {
+          messageAttributes: {
+            letterId: { dataType: 'String', stringValue: pointing.letterId },
+            whole: { dataType: 'String', stringValue: pointing.whole },
+          } as unknown as SQSRecord['messageAttributes'],
+        },
+      },
+      'try-out/a/nobody',
+      {
+        letter: {
+          ...{ whole: pointing.whole, replays: 1 },
+          attributes: {
+            letterId: { DataType: 'String', StringValue: pointing.letterId },
+            whole: { DataType: 'String', StringValue: pointing.whole },
+          },
+        },
+        failure: {
+          message:
+            'SQS’ own redrive sent this letter back, but its message is in the bucket, so there was nothing to send',
+          remedy:
+            'Replay it with `sis-relay letters replay` or from the console. They send the message from the bucket. If it was not kept there, have the producer send it again, and discard this letter.',
+        },
+      },
+    ],
+    [
+      'is without a secret, which is to be rotated',
+      {
+        record: { body: bodyOf({ say: 'a', plainSecret: 's', theKey: 7 }) },
+        integration: { forbidden: ['plainSecret', 'theKey'] },
+      },
+      undefined,
+      {
+        letter: { body: bodyOf({ say: 'a', plainSecret: '…', theKey: '…' }) },
+        failure: {
+          kind: 'invalid',
+          message:
+            'The message is not valid: data.plainSecret: is not a known field; data.theKey: is not a known field',
+          remedy:
+            'Rotate the secret that the message contained (plainSecret, theKey). The queue held it in clear text; this letter does not. Have the producer send the message again without it, or edit and replay this letter.',
+        },
+      },
+    ],
+    [
+      'is without its text where that may hold a secret',
+      { record: { body: '{"id":"event-1","plainSecret":' }, integration: { forbidden: ['plainSecret'] } },
+      undefined,
+      {
+        letter: {
+          body: '{"withheld":"The message may hold a secret, and is not JSON","bytes":30,"id":"event-1"}',
+        },
+        failure: {
+          ...{ kind: 'invalid', message: 'The message is not valid: the body is not JSON' },
+          remedy:
+            'This letter cannot be replayed. Find its producer by the id and the size in this letter. Have the message sent again in the form that the contract describes, then discard this letter. If the message contained a secret, rotate that secret.',
+        },
+      },
+    ],
+  ])('%s', async (_, { record, integration }, resource, { letter: its = {}, failure = {} }) => {
+    await settled({ record, integration: { ...refusing, ...integration } });
+    const letter = letterOf(its, failure);
+    expect(story.slice(0, 2)).toEqual([{ parks: 'm', body: letter.body, resource }, { letter }]);
+  });
+
+  test.each<[string, Partial<Services>]>([
+    ['its queue', { queues: { park: lost, delay: async () => {} } }],
+    ['the desk', { desk: { parks: lost, heard: () => {} } as unknown as NonNullable<Services['desk']> }],
+  ])('that %s does not take leaves the message waiting, with both failures', async (_, broken) => {
+    const settlement = await settled({ integration: refusing }, broken);
+    const reason = 'No letter could be written for this failure: It is wrong. It is lost';
+    expect(settlement).toEqual({
+      ...{ outcome: 'waiting', seconds: 5, reason, ids: undefined, eventId: 'event-1', calls: [], turnMs: 0 },
+      failure: { kind: 'unavailable', message: reason, remedy: 'Wait.' },
+    });
+    expect(story).toContainEqual('told waiting event-1');
+    expect(story).not.toContainEqual(expect.objectContaining({ letter: expect.anything() }));
+  });
+
+  test('is written without a desk, too, and tells where a user’s own credential was used', async () => {
+    const integration = { ...refusing, actor: () => '7' as const };
+    await settled({ integration }, { desk: undefined });
+    expect(story).toEqual([{ letter: letterOf({}, {}) }, { asService: false }, 'told parked event-1']);
+  });
+});

@@ -1,0 +1,154 @@
+import { expect, test } from 'vitest';
+import type { Effect, Integration, IntegrationContext } from '../../../../lib/delivery/handle/integration.ts';
+import { isRivalDone, wasDone, writtenRefusal } from '../../../../lib/delivery/handle/verify-attempt.ts';
+import type { SeenRival, Unresolved } from '../../../../lib/delivery/ledger/ledger.ts';
+import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
+
+type Data = { say: string };
+type Verify = NonNullable<Integration<Data>['verify']>;
+
+const nowMs = Date.UTC(2026, 2, 1, 12);
+const clock = (clockOffsetMs?: number) =>
+  ({ platform: { clockOffsetMs: () => clockOffsetMs } }) as unknown as IntegrationContext;
+
+const left: Unresolved = {
+  ...{ sinceMs: nowMs, acceptedUnverified: false, decided: false, changedSince: [], refusal: undefined },
+};
+const accepted = { acceptedUnverified: true };
+const refused = {
+  refusal: '{"status":500,"operation":"POST /things","message":"answered with 500","title":"Oh"}',
+};
+const words = { status: 500, title: 'Oh', operation: 'POST /things' };
+
+const lookedAt = async (verify: Verify | undefined, unresolved: Partial<Unresolved>) => {
+  const integration = { verify } as unknown as Integration<Data>;
+  const given = { context: clock(), unresolved: { ...left, ...unresolved } };
+  return wasDone(integration, { say: 'a' }, given).catch(failureOf);
+};
+const showing = (found: Awaited<ReturnType<NonNullable<Verify['look']>>>, more: Partial<Verify> = {}) => ({
+  ...{ subject: ({ say }: Data) => `thing ${say}`, look: async () => found, ...more },
+});
+const failing = (error: unknown): Verify => ({
+  subject: ({ say }) => `thing ${say}`,
+  look: () => Promise.reject(error),
+});
+
+test.each<[string, Verify | undefined, Partial<Unresolved>, boolean]>([
+  ['is found', showing('found'), {}, true],
+  ['is found after its call was accepted', showing('found'), accepted, true],
+  ['cannot be told, but was accepted', showing('unclear'), accepted, true],
+  ['cannot be looked up, but was accepted', undefined, accepted, true],
+  ['is not there', showing('absent'), {}, false],
+  ['is not there, and no change since could hide it', showing('absent'), { changedSince: ['name'] }, false],
+  ['cannot be told, and a person has decided', showing('unclear'), { decided: true }, false],
+  [
+    'is not shown after it was accepted, and a person has decided',
+    showing('absent'),
+    { ...accepted, decided: true },
+    false,
+  ],
+  ['cannot be looked up, and a person has decided', undefined, { decided: true }, false],
+  ['can never be looked up, and a person has decided', failing(new Error('x')), { decided: true }, false],
+])('an effect that %s', async (_, verify, unresolved, expected) => {
+  expect(await lookedAt(verify, unresolved)).toBe(expected);
+});
+
+const since = '2026-03-01T12:00:00.000Z';
+const hidden = showing('absent', { isHiddenBy: (field) => field === 'name' });
+
+test.each<[string, Verify | undefined, Partial<Unresolved>, string, string]>([
+  ['the platform does not show it', { subject: () => 'thing a' }, {}, '', 'thing a'],
+  ['the platform does not show it', undefined, refused, ' (answered with 500)', 'its effect'],
+  ['something is there that may be its effect', showing('unclear'), {}, '', 'thing a'],
+  ['the platform answered with a success, but does not show it', showing('absent'), accepted, '', 'thing a'],
+  [
+    'it is not there as it was sent, and may have been changed there since',
+    ...([hidden, { changedSince: ['size', 'name'], ...refused }, ' (answered with 500)', 'thing a'] as const),
+  ],
+  ['Unexpected Error', failing(new Error('x')), {}, '', 'thing a'],
+  ['It is wrong', failing(new MessageFailure('rejected', 'It is wrong')), {}, '', 'thing a'],
+])('is for a person where %s', async (why, verify, unresolved, said, subject) => {
+  expect(await lookedAt(verify, unresolved)).toEqual({
+    ...(unresolved.refusal && words),
+    kind: 'uncertain',
+    message: `An attempt since ${since} left no outcome${said}: ${why}`,
+    remedy: `On the platform, look for ${subject} since ${since}. If there is none, replay this letter. If there is one, discard it.`,
+  });
+});
+
+test.each([
+  ['later than its claim', {}, nowMs],
+  ['at any time, where its call was accepted: the clocks may differ', accepted, 0],
+])('an effect is looked for that came %s', async (_, unresolved, sinceMs) => {
+  const asked: unknown[] = [];
+  const look: Verify['look'] = async (data, context) => {
+    asked.push([data, context.sinceMs]);
+    return 'found';
+  };
+  await lookedAt(showing('found', { look }), unresolved);
+  expect(asked).toEqual([[{ say: 'a' }, sinceMs]]);
+});
+
+test('what keeps everybody from looking is told as it is, with the answer to the attempt if there was one', async () => {
+  const failure = new MessageFailure('throttled', 'Too many calls', {
+    ...{ remedy: 'Wait.', refusal: { status: 429, retryAfterSeconds: 77 } },
+  });
+  const alone = { kind: 'throttled', message: 'Too many calls', remedy: 'Wait.' };
+  expect(await lookedAt(failing(failure), { decided: true })).toEqual({
+    ...{ ...alone, status: 429, retryAfterSeconds: 77 },
+  });
+  const both = {
+    ...{ ...alone, ...words },
+    message: `Too many calls. An attempt since ${since} left no outcome (answered with 500)`,
+    remedy: 'Wait. Before it is sent again, thing a is looked up.',
+  };
+  expect(await lookedAt(failing(failure), refused)).toEqual({ ...both, retryAfterSeconds: 77 });
+  const plain = new MessageFailure('throttled', 'Too many calls', { remedy: 'Wait.' });
+  expect(await lookedAt(failing(plain), refused)).toEqual(both);
+});
+
+test('a refusal is written as short as it must be, and without half a sign', () => {
+  const refusalOf = (sign: string, length = 500) => {
+    const text = sign.repeat(length);
+    const written = writtenRefusal({
+      ...{ kind: 'rejected', message: text, remedy: 'r', status: 500, operation: 'POST /things' },
+      ...{ type: text, title: text, detail: text, required: text, requestId: text },
+    });
+    return JSON.parse(written);
+  };
+  const all = (text: string) => ({
+    ...{ status: 500, operation: 'POST /things', message: text, type: text, title: text },
+    ...{ detail: text, required: text, requestId: text },
+  });
+  expect(refusalOf('x')).toEqual(all('x'.repeat(60)));
+  expect(refusalOf('\u0000')).toEqual(all('\u0000'.repeat(10)));
+  expect(refusalOf('x😀')).toEqual(all(`${'x😀'.repeat(10)}`));
+});
+
+const rival = { claimedMs: nowMs, digests: { name: 'r/name/new', size: 'r/size/7' } } as unknown as SeenRival;
+const fields = { name: 'new', size: '7', colour: 'red' };
+const shown = (changedMs: number, more = {}): Effect<Data> => ({
+  wanted: () => ({}),
+  shown: async () => ({ fields: { ...fields, ...more }, changedMs }),
+});
+
+test.each<[string, Effect<Data> | undefined, number | undefined, boolean]>([
+  ['all of it is shown', shown(nowMs), undefined, true],
+  ['it was changed a second earlier, which is the clock’s grain', shown(nowMs - 1_000), 0, true],
+  ['it was changed more than a second earlier', shown(nowMs - 1_001), 0, false],
+  ['it was changed later on the platform’s clock, which is ahead', shown(nowMs + 4_000), 5_000, true],
+  ['it was changed earlier on the platform’s clock, which is ahead', shown(nowMs + 3_999), 5_000, false],
+  ['it is not known when it was changed', shown(Number.NaN), 0, false],
+  ['one field has another value', shown(nowMs, { size: '8' }), 0, false],
+  ['one field has no value', shown(nowMs, { size: undefined }), 0, false],
+  ['nothing is there', { wanted: () => ({}), shown: async () => undefined }, 0, false],
+  ['it cannot be read', { wanted: () => ({}), shown: () => Promise.reject(new Error('x')) }, 0, false],
+  ['nothing can be shown', { wanted: () => ({}) }, 0, false],
+  ['nothing is known of its effect', undefined, 0, false],
+])('whether a rival is done, where %s', async (_, effect, clockOffsetMs, expected) => {
+  const context = clock(clockOffsetMs);
+  const digest = async (parts: readonly string[]) => parts.join('/');
+  const claimed = { data: { say: 'a' }, resource: 'r', rival, context, digest };
+  expect(await isRivalDone(effect, claimed)).toBe(expected);
+});
