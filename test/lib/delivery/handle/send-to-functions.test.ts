@@ -54,3 +54,17 @@ test('where SQS lets nobody send, a person is called', async () => {
   expect(failure).toMatchObject({ kind: 'aws-refused', message: expect.stringContaining('AccessDenied') });
   expect(taken.size).toBe(0);
 });
+
+test('nobody need be told, and a client is made only where there is something to send', async () => {
+  const queueUrlOf = (name: string) => office.queueOf(name).url;
+  await sendToFunctions([], { queueUrlOf, sqs: () => Promise.reject(new Error('was made')) });
+  await sendToFunctions(addressed('grade-push', 1), { queueUrlOf, sqs: office.target.sqs });
+  expect(await bodiesOf('grade-push')).toEqual(['grade-push 0']);
+});
+
+test('nothing is sent after its signal', async () => {
+  const queueUrlOf = (name: string) => office.queueOf(name).url;
+  const given = { queueUrlOf, sqs: office.target.sqs, signal: AbortSignal.abort() };
+  await expect(sendToFunctions(addressed('grade-push', 1), given)).rejects.toThrow('aborted');
+  expect(await bodiesOf('grade-push')).toEqual([]);
+});
