@@ -63,7 +63,7 @@ const workedOff = async (keys: string[], attributes: Outgoing['attributes'] = {}
     { nowMs: () => nowMs },
   );
   let runs = 0;
-  for (let record = queue.shift(); record; record = queue.shift()) {
+  for (let record = queue.shift(); record && runs < 20; record = queue.shift()) {
     runs += 1;
     await fanOut(keys.map(objectOf), { record, signal, untilMs: nowMs + forMs });
   }

@@ -41,7 +41,7 @@ const toldOf = (
 const callOf = (name: string, status: number, durationMs: number): CallReport => ({
   ...{ operation: name, call: `PUT /${name}`, status, durationMs, mayHaveActed: true, priority: 'normal' },
 });
-const calls = [callOf('one', 200, 10.4), callOf('two', 204, 20.3)];
+const calls = [callOf('one', 200, 10.4), callOf('none', 200, 1), callOf('two', 204, 19.3)];
 const failure: Failure = {
   ...{ kind: 'rejected', message: 'There is no ‹jane.pdf›', remedy: 'Look for ‹jane.pdf›.' },
   ...{ operation: 'GET /three', status: 404, requestId: 'r-1' },
@@ -59,7 +59,7 @@ test('what is done is told with its last call, and with the time that it took wi
   expect(toldOf(settlement, { attempts: 2 })).toEqual({
     told: {
       ...{ outcome: 'done', messageId: 'm', eventId: 'event-2', reason: 'It is new' },
-      ...{ operation: 'PUT /two', status: 204, attempts: 2, replays: 0, requests: 2, platformMs: 31 },
+      ...{ operation: 'PUT /two', status: 204, attempts: 2, replays: 0, requests: 3, platformMs: 31 },
       ...{ ...since, durationMs: 350, turnMs: 250 },
     },
     heard: [{ outcome: 'done', calls, asService: true, again: true }],
@@ -72,7 +72,7 @@ test('what is parked is told with its failure, and with no name of a file in it'
     told: {
       ...{ outcome: 'parked', messageId: 'm', eventId: 'event-1', reason: 'There is no a file' },
       ...{ kind: 'rejected', operation: 'GET /three', status: 404, requestId: 'r-1' },
-      ...{ attempts: 1, replays: 1, requests: 2, platformMs: 31, ...since },
+      ...{ attempts: 1, replays: 1, requests: 3, platformMs: 31, ...since },
     },
     heard: [
       {
@@ -102,5 +102,16 @@ test('what waits unread is told with its time, and without the id that was not r
       ...{ attempts: 1, replays: 0, requests: 0, platformMs: 0, ...since },
     },
     heard: [{ outcome: 'waiting', failure: unsaid, calls: [], asService: true, again: false }],
+  });
+});
+
+test('what was superseded, and needed no call, is told without a reason', () => {
+  const settlement: Settled = { outcome: 'superseded', eventId: 'event-1', calls: [], turnMs: 0 };
+  expect(toldOf(settlement)).toEqual({
+    told: {
+      ...{ outcome: 'superseded', messageId: 'm', eventId: 'event-1' },
+      ...{ attempts: 1, replays: 0, requests: 0, platformMs: 0, ...since },
+    },
+    heard: [{ outcome: 'superseded', calls: [], asService: true, again: false }],
   });
 });

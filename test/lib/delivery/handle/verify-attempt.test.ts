@@ -59,7 +59,7 @@ const hidden = showing('absent', { isHiddenBy: (field) => field === 'name' });
 
 test.each<[string, Verify | undefined, Partial<Unresolved>, string, string]>([
   ['the platform does not show it', { subject: () => 'thing a' }, {}, '', 'thing a'],
-  ['the platform does not show it', undefined, refused, ' (answered with 500)', 'its effect'],
+  ['the platform does not show it', undefined, { changedSince: ['name'] }, '', 'its effect'],
   ['something is there that may be its effect', showing('unclear'), {}, '', 'thing a'],
   ['the platform answered with a success, but does not show it', showing('absent'), accepted, '', 'thing a'],
   [
@@ -106,6 +106,11 @@ test('what keeps everybody from looking is told as it is, with the answer to the
   expect(await lookedAt(failing(failure), refused)).toEqual({ ...both, retryAfterSeconds: 77 });
   const plain = new MessageFailure('throttled', 'Too many calls', { remedy: 'Wait.' });
   expect(await lookedAt(failing(plain), refused)).toEqual(both);
+});
+
+test('a refusal is written with what is known of it alone', () => {
+  const failure = { kind: 'unavailable', message: 'answered with 500', remedy: 'Wait.', ...words } as const;
+  expect(writtenRefusal({ ...failure, retryAfterSeconds: 7 })).toBe(refused.refusal);
 });
 
 test('a refusal is written as short as it must be, and without half a sign', () => {
