@@ -89,7 +89,14 @@ test.each<[string, typeof start, [number, number, number, boolean, string][]]>([
       [4, 21, 4, false, '{"b":2}'],
     ],
   ],
-  ['{"a":1}\n\n7', { byte: 8, line: 2, isList: false }, [[3, 10, 3, false, '7']]],
+  [
+    `{"a":1}\n\n${'x'.repeat(101)}\n7`,
+    { byte: 8, line: 2, isList: false },
+    [
+      [3, 111, 4, false, 'is larger than 100 bytes, the most that its queue accepts'],
+      [4, 112, 4, false, '7'],
+    ],
+  ],
   [
     ' \uFEFF\n\t\n\v\f\r\n \n\b\n\u000E',
     start,

@@ -159,6 +159,12 @@ describe('what may have killed the function', () => {
     expect(story).toEqual(['of m']);
   });
 
+  test('is left for later where the ledger says so, and nothing is told of it', async () => {
+    const ledger = { claim: async () => ({ kind: 'isolate' }) } as unknown as NonNullable<Services['ledger']>;
+    expect(await settled({}, { ledger })).toEqual({ ...done, outcome: 'isolate' });
+    expect(story).toEqual([]);
+  });
+
   test('is parked unread after three deaths, and its text is shown nowhere else', async () => {
     const failure = {
       ...{ kind: 'crashed', message: 'The function died three times while it handled this message' },
