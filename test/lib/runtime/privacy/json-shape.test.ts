@@ -10,6 +10,11 @@ describe('the shape of JSON', () => {
     [[{ A: 1 }, 'x'], 'an array of { A: number }'],
     [{ a: { b: { c: { d: 1 } } } }, '{ a: { b: { c: an object } } }'],
     [{ 'Jane Doe': 1, '301': true }, '{ …: boolean, …: number }'],
+    [[[[[1]]]], 'an array of an array of an array of an array'],
+    [
+      Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`f${at}`, at])),
+      expect.stringMatching(/ f19: number \}$/),
+    ],
     [
       Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`f${at}`, at])),
       expect.stringMatching(/f19: number, … \}$/),

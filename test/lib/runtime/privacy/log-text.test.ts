@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { errorFactsOf, safeText } from '../../../../lib/runtime/privacy/log-text.ts';
+import { errorCode, errorFactsOf, safeText } from '../../../../lib/runtime/privacy/log-text.ts';
 
 describe('safeText', () => {
   test('masks what JSON.parse quotes from a text that it cannot read', () => {
@@ -16,6 +16,24 @@ describe('safeText', () => {
       expect(message).not.toMatch(/Ada|87|oh|comment/);
       expect(message).toMatch(/JSON/);
     }
+  });
+
+  const quoted = (length: number) => `"${'x'.repeat(length)}"`;
+  test.each([
+    [`Unexpected token '\n', "\nAda got" is not valid JSON`, 'not valid JSON'],
+    [`no: Unexpected token '\u{1F600}', ..."\nAda"... is not valid JSON.`, 'no: not valid JSON.'],
+    [`${quoted(60)} is not valid JSON, "" is not valid JSON`, 'not valid JSON, not valid JSON'],
+    [`${quoted(61)} is not valid JSON`, `${quoted(61)} is not valid JSON`],
+    ['the "a" and "b" are valid JSON', 'the "a" and "b" are valid JSON'],
+  ])('says only that a text is no JSON: %s', (text, told) => {
+    expect(safeText(text)).toBe(told);
+  });
+
+  test('reads no more than the beginning of a text, and says no more than its limit', () => {
+    expect(safeText(`x_c=${'a'.repeat(7_991)} tail`)).toBe('x_c=… tail');
+    expect(safeText(`x_c=${'a'.repeat(7_996)} tail`)).toBe('x_c=…');
+    expect(safeText('a'.repeat(12), 10)).toBe('aaaaaaaaa…');
+    expect(safeText('a'.repeat(12), 12)).toBe('aaaaaaaaaaaa');
   });
 });
 
@@ -52,4 +70,42 @@ describe('errorFactsOf', () => {
     expect(stack).toMatch(/^ {4}at /);
     expect(stack).not.toContain('second');
   });
+
+  test('keeps of an error and its cause only what is said, without secrets', () => {
+    const cause = Object.assign(new TypeError('from x_c=abc'), {
+      ...{ stack: 'x\n    at cause (file.ts:1:1)', code: 'ECONN.RESET-1$', request: 'Jane' },
+    });
+    const error = Object.assign(new Error('to x_c=abc', { cause }), {
+      ...{ name: 'Dear Jane', code: 'a b', input: 'Jane' },
+      stack: `to\n    at one (x_c=abc)\n    at ${'a'.repeat(5_000)}`,
+    });
+    expect(errorFactsOf(error)).toEqual({
+      name: 'Error',
+      message: 'to x_c=…',
+      stack: `    at one (x_c=…\n    at ${'a'.repeat(3_974)}…`,
+      cause: { name: 'TypeError', message: 'from x_c=…', code: 'ECONN.RESET-1$' },
+    });
+  });
+
+  test.each([
+    ['', undefined],
+    ['E'.repeat(80), 'E'.repeat(80)],
+    ['E'.repeat(81), undefined],
+    ['Dear Jane', undefined],
+    ['E\n', undefined],
+    [7, undefined],
+  ])('tells a code only if it is a word: %j', (code, told) => {
+    const error = Object.assign(new Error('x'), { code, stack: 'x', cause: 'Jane' });
+    expect(errorFactsOf(error)).toEqual({ name: 'Error', message: 'x', ...(told && { code: told }) });
+  });
+});
+
+test.each<[unknown, string]>([
+  [Object.assign(new Error('Jane'), { code: 'ENOENT' }), 'ENOENT'],
+  [Object.assign(new RangeError('Jane'), { code: 7 }), 'RangeError'],
+  [new TypeError('Jane'), 'TypeError'],
+  ['Jane', 'string'],
+  [null, 'object'],
+])('one word stands for the error %s', (error, word) => {
+  expect(errorCode(error)).toBe(word);
 });

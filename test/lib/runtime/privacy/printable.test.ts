@@ -32,6 +32,15 @@ test('what a terminal would obey is not printed', () => {
   );
 });
 
+test.each([
+  ['a\u001B[1;31mb\u009B2Jc\u001B[?25ld\u001B[0 qe\u001B[~f\u001B[@g', 'abcdefg'],
+  ['a\u001B[b\u001B[31\u0007c[31m', 'a [31 c[31m'],
+  ['a\u001BMb\u0085c\u200Fd\u2028e\u2029f\u{E0041}g\uDC00', 'a Mb c d e f g\uFFFD'],
+  ['Zoë, 王 — 7 %', 'Zoë, 王 — 7 %'],
+])('%j is printed as %j', (text, printed) => {
+  expect(plain(text)).toBe(printed);
+});
+
 test.each(['\u001B]', '\u001B]8;', '\u001B[', '\u001B[;', '\u009B0'])(
   'a long row of %j takes no longer than any other text',
   (begun) => {
@@ -46,6 +55,11 @@ describe('JSON that is printed', () => {
     expect(printableJson({ a: '\u001B\u0085\u202E\u2028\u{E0041}é' })).toBe(
       String.raw`{"a":"\u001b\u0085\u202e\u2028\udb40\udc41é"}`,
     );
+  });
+
+  test('is null where there is none', () => {
+    expect(printableJson(undefined)).toBe('null');
+    expect(printableJson({ a: undefined, b: '\u0001' })).toBe(String.raw`{"b":"\u0001"}`);
   });
 
   test('is the same document', () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
 import { maskedText } from '../../../../lib/runtime/privacy/platform-words.ts';
-import { maskedBody } from '../../../../lib/runtime/privacy/shown-message.ts';
+import { hiddenIn, maskedBody, maskedField } from '../../../../lib/runtime/privacy/shown-message.ts';
 import { columnsOf } from '../../../../lib/sources/mapping/columns.ts';
 import { inTopic, noticeOf, onBus } from '../../../envelopes.ts';
 import { shownIdsFile, shownIdsPath } from '../../../package/shown-ids.ts';
@@ -55,6 +55,17 @@ describe('a message without what is personal', () => {
       { '•••1': '•••', '•••2': { pass: '•••' }, campus_7: null },
     ],
     ['a name where an id should be', { userId: 'Jane Doe' }, { userId: '•••' }],
+    [
+      'what is more than an id',
+      { userId: '1234567890123456', orgUnitId: '12345678901234567', topicId: '7 Jane', roleId: 'Jane 7' },
+      { userId: '1234567890123456', orgUnitId: '•••', topicId: '•••', roleId: '•••' },
+    ],
+    ['ids in a list', { userId: [301, [{ type: 'a/b' }]] }, { userId: ['•••', [{ type: 'a/b' }]] }],
+    [
+      'what is no type, or too long for one',
+      { type: 7, contentType: 'a'.repeat(61), a: { type: 'a'.repeat(60) } },
+      { type: '•••', contentType: '•••', a: { type: 'a'.repeat(60) } },
+    ],
     ['what only looks like a number', { userId: { toString: 1 } }, { userId: { toString: '•••' } }],
     ['a sentence where a type should be', { grade: { type: 'Jane got an A' } }, { grade: { type: '•••' } }],
   ])('hides %s', (_, data, shown) => {
@@ -71,6 +82,42 @@ describe('a message without what is personal', () => {
     };
     expect(maskedBody(JSON.stringify(event))).toEqual({ ...event, id: '•••', type: '•••' });
     expect(maskedText('No Jane today', JSON.stringify(event))).toBe('No ••• today');
+  });
+
+  test('hides what is no text where a field of the event should be', () => {
+    expect(maskedBody('{"id":7,"time":{"id":"x"},"type":["y"],"source":"","subject":"z"}')).toEqual({
+      ...{ id: '•••', time: { id: '•••' }, type: ['•••'], source: '', subject: '•••' },
+    });
+  });
+
+  test.each<[(string | number)[], unknown, unknown]>([
+    [['id'], 'event-1', 'event-1'],
+    [['datacontenttype'], 'a/b; c=d; e=f', 'a/b; c=d; e=f'],
+    [['id'], 'Dear Jane', '•••'],
+    [['subject'], 'Jane', '•••'],
+    [['data', 'id'], 'Jane', '•••'],
+    [['data', 'userId'], 301, 301],
+    [['data', 'comments'], 'Jane', '•••'],
+    [['data', 'files', 0], { type: 'a', name: 'Jane' }, { type: 'a', name: '•••' }],
+    [['data', 'files', 0], 'Jane', '•••'],
+    [['data', 'comments'], null, null],
+    [['data', 'comments'], undefined, undefined],
+    [[], 'Jane', '•••'],
+  ])('shows of the field %j with %j no more: %j', (path, value, shown) => {
+    expect(maskedField(path, value)).toEqual(shown);
+  });
+
+  test.each<[string, string[]]>([
+    ['Dear Jane', ['Dear Jane']],
+    ['"Jane"', ['Jane']],
+    ['null', []],
+    ['[{"id":"Jane","userId":7},"Doe",null]', ['Jane', 'Doe']],
+    [
+      '{"id":"event-1","time":7,"type":"a b","userId":1,"Dear Jane":{"Doe, J.":true,"id":"x","userId":2,"a":[8.5]}}',
+      ['7', 'a b', 'Dear Jane', 'Doe, J.', 'true', 'x', '8.5'],
+    ],
+  ])('all texts and numbers that are hidden of %s', (body, hidden) => {
+    expect(hiddenIn(body)).toEqual(hidden);
   });
 
   test('keeps the ids that schemas tag: else npm run generate', async () => {
