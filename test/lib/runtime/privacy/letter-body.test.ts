@@ -173,12 +173,7 @@ test.each<[string, string, string, string[]]>([
     '{"key":"…","KEY":"…" ,"c":{"key":"…"},"d":{"key":"…"\n}}',
     ['key', 'KEY'],
   ],
-  [
-    'in a body that was written twice, between spaces',
-    ' \n"{\\"key\\":1,}" \n',
-    ' \n"…" \n',
-    ['key', 'text'],
-  ],
+  ['in a body that was written twice, between spaces', ' \n"{\\"key\\":1,}"\n', ' \n"…"\n', ['key', 'text']],
   [
     'in JSON between spaces',
     JSON.stringify({ a: ' \n[{"key":"k"}] \n', data: '         {"key":"k"} ', body: ' \n<key>k</key>' }),
@@ -230,6 +225,8 @@ test.each([
   '{&quot;key&quot;:&quot;k&quot;}',
   String.raw`{\u0022key\u0022:1}`,
   String.raw`{"k\u0065y":"k",}`,
+  String.raw`"k\u0065y":"k"`,
+  '{"ke\t\ty":"k"}',
   `{"a":"${base64('{"key":"k"}')}",}`,
   '"name":"key","value":"k"',
   'é: plain secret',

@@ -147,6 +147,7 @@ describe('the platform’s words', () => {
     ['to: Ann.', '•••'],
     ['o: Ann.', 'bzogQW5uLg=='],
     ['é, Doe, Ann', 'w6ksIERvZSwgQW5u'],
+    ['points, Ann é', 'cG9pbnRzLCBBbm4gw6k='],
     ['é, Jane', '•••'],
     ['é 1250 points', 'w6kgMTI1MCBwb2ludHM='],
   ])('do not repeat a word in base64 that is there beyond doubt: %s', (text, shown) => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { credentialSchema } from '../../../../lib/platform/auth/auth.ts';
 import { safeText } from '../../../../lib/runtime/privacy/log-text.ts';
 import { redact } from '../../../../lib/runtime/privacy/request-secrets.ts';
+import { withoutQuery } from '../../../../lib/runtime/privacy/secrets.ts';
 import { fieldsTagged } from '../../../package/shown-ids.ts';
 
 const secret = 'Zq3xYh0rT5uV';
@@ -9,6 +10,14 @@ const secret = 'Zq3xYh0rT5uV';
 test('what is secret in a credential is tagged', () => {
   const fields = ['accessToken', 'appKey', 'clientSecret', 'privateKey', 'refreshToken', 'userKey'];
   expect(fieldsTagged(credentialSchema, 'secret')).toEqual(fields);
+});
+
+test.each([
+  ['https://a.example/b?c=d\ne#f', 'https://a.example/b'],
+  ['/b#c?d', '/b'],
+  ['/b/c', '/b/c'],
+])('an address without its query and fragment: %j', (address, path) => {
+  expect(withoutQuery(address)).toBe(path);
 });
 
 describe.each([
@@ -53,6 +62,7 @@ describe.each([
   });
 
   test('bounds a text, and hides a secret that the bound cuts through', () => {
+    expect(hide('a'.repeat(500))).toBe('a'.repeat(500));
     expect(hide('a'.repeat(600))).toBe(`${'a'.repeat(499)}…`);
     expect(hide(`${'a '.repeat(240)}Bearer ${secret.repeat(500)}`)).not.toContain(secret);
   });
