@@ -1,14 +1,18 @@
 import type { Context, SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { createCrosswalk } from '../../../../lib/delivery/crosswalk/look-up.ts';
+import type { CrosswalkTable } from '../../../../lib/delivery/crosswalk/table.ts';
+import { attempt } from '../../../../lib/delivery/handle/attempt.ts';
 import { handlerOf } from '../../../../lib/delivery/handle/handler.ts';
 import type { Integration, IntegrationContext } from '../../../../lib/delivery/handle/integration.ts';
 import type { Services } from '../../../../lib/delivery/handle/services.ts';
+import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { writtenRefusal } from '../../../../lib/delivery/handle/verify-attempt.ts';
 import type { Digest } from '../../../../lib/delivery/ledger/digest.ts';
 import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
 import type { LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
-import { type DeadLetter, sqsMessageOf } from '../../../../lib/delivery/letters/dead-letter.ts';
+import { type DeadLetter, nowhere, sqsMessageOf } from '../../../../lib/delivery/letters/dead-letter.ts';
 import type { BackoffLimits } from '../../../../lib/message/backoff.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { identityOf } from '../../../../lib/message/message.ts';
@@ -17,13 +21,15 @@ import type { CallContext } from '../../../../lib/platform/client/client.ts';
 import { acknowledged } from '../../../../lib/platform/client/operation.ts';
 import type { Asked } from '../../../../lib/platform/client/pace/pace.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
+import { getGradeObjects } from '../../../../lib/platform/resources/grade-objects.ts';
 import type { OpenedFile } from '../../../../lib/runtime/files/source.ts';
 import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
 import type { MessageReport } from '../../../../lib/runtime/telemetry/observe.ts';
+import { noticeOf } from '../../../envelopes.ts';
 import { createTableModel } from '../../../history/table.ts';
 import { freeTurn, unpaced } from '../../platform/client/pace/unpaced.ts';
 
-type Data = { say: string };
+type Data = { say: string; orgUnitId?: number; gradeObjectId?: number; userId?: number };
 const second = 1_000;
 const hour = 3_600 * second;
 const day = 24 * hour;
@@ -44,6 +50,7 @@ const acted: CallReport = {
   mayHaveActed: true,
   priority: 'normal',
 };
+const listed: CallReport = { ...acted, operation: 'list-grade-objects', call: 'GET /grades/', status: 200 };
 const act = ({ platform }: IntegrationContext, mayHaveActed = true) =>
   (platform as unknown as { act(acted: boolean): void }).act(mayHaveActed);
 
@@ -57,12 +64,17 @@ let delays: { messageId: string; seconds: number }[];
 let resources: string[];
 /** Of the attempts that have begun. */
 let signals: AbortSignal[];
+let contexts: CallContext[];
+/** What is told beside the messages' own lines. */
+let told: unknown[];
+/** The names of the platform's grade objects: the first has the id 1. */
+let gradeObjects: string[];
 let clockOffsetMs: number | undefined;
 
 beforeEach(() => {
   nowMs = Date.UTC(2026, 2, 1, 12);
   model = createTableModel(() => nowMs);
-  [signals, clockOffsetMs] = [[], 0];
+  [signals, contexts, told, gradeObjects, clockOffsetMs] = [[], [], [], [], 0];
   [story, reports, letters, delays, resources] = [[], [], [], [], []];
 });
 
@@ -85,7 +97,12 @@ const integrationOf = (
   more: Partial<Integration<Data>>,
 ): Integration<Data> => ({
   name: 'try-out',
-  data: z.strictObject({ say: z.string() }),
+  data: z.strictObject({
+    say: z.string(),
+    orgUnitId: z.exactOptional(z.int()),
+    gradeObjectId: z.exactOptional(z.int()),
+    userId: z.exactOptional(z.int()),
+  }),
   resource: ({ say }) => `try-out/${say}`,
   changes: ['try-out'],
   operations: [],
@@ -108,22 +125,19 @@ type Surroundings = {
   open: Services['files']['open'];
   turn: TurnAsked;
 };
-/** One container of a function. */
-const container = (
-  run: (say: string, context: IntegrationContext) => Promise<unknown> = well,
-  {
-    table: its = table(),
-    seconds = 60,
-    attemptTimeoutMs = 40 * second,
-    backoff = { minimumSeconds: 5, maximumSeconds: 5 },
-    digest = async (parts) => parts.join(' '),
-    turn = async () => ({ turn: freeTurn }),
-    open = async () => Promise.reject(new Error('no file was to be opened')),
-    ...more
-  }: Partial<Integration<Data>> & Partial<Surroundings> = {},
-) => {
+/** Every name of the SIS stands for user 301. */
+const namesIn: CrosswalkTable['namesIn'] = async (buckets) =>
+  new Map(buckets.map((bucket) => [bucket, new Map([['nora', { ids: [301] }]])]));
+const servicesWith = ({
+  table: its = table(),
+  attemptTimeoutMs = 40 * second,
+  backoff = { minimumSeconds: 5, maximumSeconds: 5 },
+  digest = async (parts) => parts.join(' '),
+  turn = async () => ({ turn: freeTurn }),
+  open = async () => Promise.reject(new Error('no file was to be opened')),
+}: Partial<Surroundings>): Services => {
   const nothing = () => {};
-  const services = {
+  return {
     platform: {
       pace: {
         ...unpaced,
@@ -133,8 +147,13 @@ const container = (
       },
       for: (attempt: CallContext) => {
         signals.push(attempt.signal);
+        contexts.push(attempt);
         return {
           clockOffsetMs: () => clockOffsetMs,
+          call: async () => {
+            attempt.onCall(listed);
+            return { items: gradeObjects.map((Name, at) => ({ Id: at + 1, Name, GradeType: 'Text' })) };
+          },
           act: (mayHaveActed: boolean) => attempt.onCall({ ...acted, mayHaveActed }),
         };
       },
@@ -154,21 +173,30 @@ const container = (
       begin: nothing,
       message: (report: MessageReport) => void reports.push(report),
       warn: nothing,
-      call: nothing,
-      turn: nothing,
-      error: nothing,
+      call: (call: CallReport) => void told.push(call),
+      turn: (...turn: unknown[]) => void told.push(turn),
+      error: (...defect: unknown[]) => void told.push(defect),
       flush: nothing,
     },
     limits: {
       ...{ backoff, attemptTimeoutMs },
       reserveMs: 5 * second,
       maxWaitMs: 24 * hour,
+      maxUnknownIdWaitMs: 3 * hour,
       visibilityMs,
       fileBytes: 1,
       profileImageBytes: 1,
     },
+    crosswalk: createCrosswalk({ table: { namesIn }, nowMs: () => nowMs }),
     nowMs: () => nowMs,
   } as unknown as Services;
+};
+/** One container of a function. */
+const container = (
+  run: (say: string, context: IntegrationContext) => Promise<unknown> = well,
+  { seconds = 60, ...more }: Partial<Integration<Data>> & Partial<Surroundings> = {},
+) => {
+  const services = servicesWith(more);
   const handler = handlerOf(integrationOf(run, more), () => services);
   return (...records: SQSRecord[]) => {
     const endMs = nowMs + seconds * second;
@@ -1124,5 +1152,288 @@ describe('a resource', () => {
     // The same event of both, at one time: two messages all the same.
     await create!(Object.assign(at('2026-03-01T11:00:00Z', 'try-out'), { messageId: 'x' }));
     expect(outcomes()).toEqual(['done', 'done', 'superseded', 'done']);
+  });
+});
+
+describe('what becomes of a message in one attempt', () => {
+  const signal = new AbortController().signal;
+  const attempted = (
+    record: SQSRecord,
+    run: (say: string, context: IntegrationContext) => Promise<unknown> = well,
+    { services, leftMs = 60 * second, ...more }: Partial<Integration<Data>> & Attempted = {},
+  ) =>
+    attempt(
+      integrationOf(run, more),
+      { record, delivery: deliveryOf(record, nowMs) },
+      {
+        services: { ...servicesWith({}), ledger: undefined, ...services },
+        ...{ deadlineMs: nowMs + leftMs, turnsUntilMs: nowMs + 9 * second, isolated: false },
+        timeLimit: () => signal,
+      },
+    );
+  type Attempted = { services?: Partial<Services>; leftMs?: number };
+  const unread = { eventId: undefined, calls: [], turnMs: 0 };
+  const read = { ...unread, eventId: 'a' };
+
+  test('is that it is done, with what its integration notes', async () => {
+    const run = async (_: string, context: IntegrationContext) => {
+      story.push(context.fields.join());
+      act(context);
+      context.note('One thing');
+    };
+    const fields = () => ['grade', 'comments'];
+    expect(await attempted(recordOf('a'), run, { fields, leftMs: 40 * second })).toEqual({
+      ...{ ...read, calls: [acted], outcome: 'done', reason: 'One thing' },
+    });
+    expect(story).toEqual(['run a', 'grade,comments']);
+    expect(told).toEqual([['normal', 0], acted]);
+  });
+
+  test('is that it waits a second where an attempt could not end in time', async () => {
+    expect(await attempted(recordOf('a'), well, { leftMs: 40 * second - 1 })).toEqual({
+      ...{ ...unread, outcome: 'waiting', seconds: 1, turn: 'no-time' },
+      reason: 'Too little time was left in this invocation. The next one handles the message',
+    });
+    expect([story, told]).toEqual([[], []]);
+  });
+
+  test('is that it waits where its turn does not come, and tells how long it has waited for that', async () => {
+    const turn: TurnAsked = async (_, { untilMs }) => {
+      await new Promise(setImmediate);
+      nowMs = untilMs;
+      return { turn: undefined, seconds: 42 };
+    };
+    expect(await attempted(recordOf('a'), well, { services: servicesWith({ turn }) })).toEqual({
+      ...{ ...read, outcome: 'waiting', seconds: 42, turn: 'pace', turnMs: 9 * second },
+      reason: 'Its turn to call the platform did not come in this invocation. The message comes back for it',
+    });
+    expect([story, told]).toEqual([[], [['normal', 9 * second]]]);
+  });
+
+  test('is a letter that is told as a defect where that is one, and no other is', async () => {
+    const defect = new TypeError('x');
+    const refused = new MessageFailure('rejected', 'no', { remedy: 'Do this.' });
+    expect(await attempted(recordOf('a'), async () => Promise.reject(defect))).toEqual({
+      ...{ ...read, outcome: 'parked' },
+      failure: {
+        ...{ kind: 'defect', message: 'Unexpected TypeError' },
+        remedy:
+          'This is a bug in sis-relay. Report it with the log of this message, deploy the fix, then replay.',
+      },
+    });
+    expect(await attempted(recordOf('a'), async () => Promise.reject(refused))).toEqual({
+      ...{ ...read, outcome: 'parked', failure: { kind: 'rejected', message: 'no', remedy: 'Do this.' } },
+    });
+    const turn = ['normal', 0];
+    expect(told).toEqual([turn, ['a defect of sis-relay', { messageId: 'sqs a 0' }, defect], turn]);
+  });
+
+  test('is a letter where it only points to the message, whatever its body is', async () => {
+    const text = (stringValue: string) => ({ dataType: 'String', stringValue });
+    const messageAttributes = { letterId: text('x'), whole: text(nowhere) };
+    expect(await attempted(Object.assign(recordOf('a'), { messageAttributes }))).toEqual({
+      ...{ ...unread, outcome: 'parked' },
+      failure: {
+        kind: 'rejected',
+        message:
+          'SQS’ own redrive sent this letter back, but its message is in the bucket, so there was nothing to send',
+        remedy:
+          'Replay it with `sis-relay letters replay` or from the console. They send the message from the bucket. If it was not kept there, have the producer send it again, and discard this letter.',
+      },
+    });
+  });
+
+  test('is that it is a copy, and of which, where that was done', async () => {
+    const services = { ledger: servicesWith({}).ledger };
+    await attempted(recordOf('a'), well, { services });
+    const copy = Object.assign(recordOf('a'), { messageId: 'sent again' });
+    expect(await attempted(copy, well, { services })).toEqual({
+      ...read,
+      outcome: 'duplicate',
+      of: 'sqs a 0',
+    });
+  });
+
+  test('is that it waits and is looked up when the platform has had time, to a whole second and one more', async () => {
+    const { ledger } = servicesWith({});
+    const run = async (_: string, context: IntegrationContext) => {
+      act(context);
+      throw new PlatformError({ operation: putThing, call: 'POST /things', message: 'failed', sent: true });
+    };
+    const services = { ledger: ledger && { ...ledger, graceMs: 60_100 } };
+    const more = { services, repeatable: false, verify: { subject: () => 'it' } };
+    expect(await attempted(recordOf('a'), run, more)).toEqual({
+      ...{ ...read, calls: [acted], outcome: 'waiting', seconds: 62, reason: 'POST /things: failed' },
+      failure: {
+        ...{ kind: 'uncertain', message: 'POST /things: failed', operation: 'POST /things' },
+        remedy:
+          'Check on the platform whether it was done. If it was, discard this letter. If not, replay it.',
+      },
+    });
+  });
+
+  describe('that writes back what it reads', () => {
+    const [older, newer] = [{ time: '2026-03-01T09:00:00Z' }, { time: '2026-03-01T11:00:00Z' }];
+    const effect: Integration<Data>['effect'] = { wanted: ({ say }) => ({ grade: say, comments: say }) };
+    const common = { resource: () => 'try-out/the grade', effect };
+
+    test.each<[string, number | undefined, number, object]>([
+      ['it is what was done before', 0, -1_001, { outcome: 'waiting', seconds: 5, turn: 'stale' }],
+      ['it may be newer', 0, -1_000, { outcome: 'done', claim: expect.anything() }],
+      [
+        'it is older by the platform’s own clock',
+        9_000,
+        7_999,
+        { outcome: 'waiting', seconds: 5, turn: 'stale' },
+      ],
+      [
+        'it is newer by our clock, the only known',
+        undefined,
+        0,
+        { outcome: 'done', claim: expect.anything() },
+      ],
+    ])('is what follows where %s', async (_, offsetMs, changedMs, outcome) => {
+      const services = servicesWith({});
+      const fields = () => ['grade', 'comments'];
+      await attempted(recordOf('a', older), well, { ...common, services, fields });
+      clockOffsetMs = offsetMs;
+      story = [];
+      const sinceMs = nowMs;
+      nowMs += 10 * second;
+      const run = (_: string, { mustBeCurrent }: IntegrationContext) =>
+        mustBeCurrent({ fields: { comments: 'x' }, changedMs: sinceMs + changedMs });
+      const ended = await attempted(recordOf('b', newer), run, {
+        ...common,
+        services,
+        fields: () => ['grade'],
+      });
+      const isDone = 'claim' in outcome;
+      const reason =
+        'The platform still shows what was there before the last change, and this message would write that back. It waits until the platform shows the change';
+      expect(ended).toEqual({ ...read, eventId: 'b', ...outcome, ...(isDone ? {} : { reason }) });
+      // A claim that is given back leaves what stood there before.
+      expect(story).toEqual(['claimed the grade', 'run b', ...(isDone ? [] : ['done the grade'])]);
+    });
+  });
+
+  describe('that names files', () => {
+    const notice = Object.assign(recordOf('a'), { body: noticeOf({ key: 'events/try-out/a' }) });
+    const objects = [{ bucket: 'files', key: 'events/try-out/a', versionId: undefined }];
+
+    test('is what their events are: their reading ends before its time, however long the batch lasts', async () => {
+      const asked: unknown[] = [];
+      const fanOut: Services['fanOut'] = async (...about) => {
+        asked.push(about);
+        return '3 events';
+      };
+      const services = { fanOut };
+      const done = { ...unread, outcome: 'done', reason: '3 events' };
+      expect(await attempted(notice, well, { services, leftMs: 600 * second })).toEqual(done);
+      const sinceMs = nowMs;
+      const late = () => {
+        nowMs += 5 * second;
+        return nowMs;
+      };
+      expect(
+        await attempted(notice, well, { services: { fanOut, nowMs: late }, leftMs: 47 * second }),
+      ).toEqual(done);
+      // Of an attempt's 40 s, and of the 47 that the batch has left.
+      expect(asked).toEqual(
+        [30, 37].map((seconds) => [objects, { record: notice, signal, untilMs: sinceMs + seconds * second }]),
+      );
+    });
+
+    test('is that of their reading where that fails, and a letter where nothing reads them', async () => {
+      const down = new MessageFailure('unavailable', 'down', { remedy: 'Wait.' });
+      const failure = { kind: 'unavailable', message: 'down', remedy: 'Wait.' };
+      expect(
+        await attempted(notice, well, { services: { fanOut: async () => Promise.reject(down) } }),
+      ).toEqual({ ...unread, outcome: 'waiting', seconds: 5, reason: 'down', failure });
+      expect(await attempted(notice)).toEqual({
+        ...{ ...unread, outcome: 'parked' },
+        failure: {
+          ...{ kind: 'rejected', message: 'The message is a notice of S3, not an event' },
+          remedy: 'Only a function can handle it, from its queue. Replay this letter.',
+        },
+      });
+      expect(told).toEqual([]);
+    });
+
+    test('is not that of any other that is not valid', async () => {
+      const fanOut = async () => Promise.reject(new Error('no file was to be read'));
+      expect(
+        await attempted(Object.assign(recordOf('a'), { body: '[' }), well, { services: { fanOut } }),
+      ).toMatchObject({ outcome: 'parked', failure: { kind: 'invalid' } });
+    });
+  });
+
+  describe('that gives ids of the SIS', () => {
+    const named = (name = 'Midterm') =>
+      recordOf('a', { data: { say: 'a', orgUnitId: 7, gradeObjectName: name, userName: 'nora' } });
+    const looked = { ...read, calls: [listed], ids: { gradeObjectId: 2, userId: 301 } };
+    /** What the integration gets, and then meets. */
+    const meeting = (refused?: RefusedCall, then = () => {}) => ({
+      services: { ledger: refused && servicesWith({}).ledger },
+      run: async ({ gradeObjectId, userId }: Data) => {
+        story.push(`run with ${gradeObjectId} and ${userId}`);
+        nowMs += 1;
+        then();
+        if (refused)
+          throw new PlatformError({
+            ...{ operation: putThing, call: 'PUT /things', message: 'no', sent: true, refused },
+          });
+      },
+    });
+    beforeEach(() => {
+      gradeObjects = ['Final', 'Midterm'];
+    });
+
+    test('is done to what they stand for, which is looked up by the service itself, in the message’s class', async () => {
+      expect(await attempted(named(), well, { ...meeting(), priority: 'urgent', actor: () => '7' })).toEqual({
+        ...{ ...looked, outcome: 'done', reason: undefined },
+      });
+      expect(story).toEqual(['run with 2 and 301']);
+      expect(told).toEqual([listed, ['urgent', 0]]);
+      const common = { priority: 'urgent', signal, onCall: expect.any(Function) };
+      expect(contexts).toEqual([
+        { ...common, actor: undefined, operations: [getGradeObjects] },
+        { ...common, actor: '7', operations: [], turn: freeTurn },
+      ]);
+    });
+
+    test('is that it waits where nobody knows what they stand for, after it was looked up', async () => {
+      expect(await attempted(named('Quiz'), well, meeting())).toEqual({
+        ...{ ...read, calls: [listed], outcome: 'waiting', seconds: 5 },
+        reason: 'The org unit has none with this data.gradeObjectName',
+        failure: expect.objectContaining({ kind: 'unknown-id', detail: 'gradeObjectName Quiz' }),
+      });
+      expect(story).toEqual([]);
+    });
+
+    const notFound = { status: 404, type: 'not-found', title: 'Not Found' };
+    test('is that it is sent again where the platform no longer knows what they stood for', async () => {
+      const moved = meeting(notFound, () => {
+        gradeObjects = ['Final', 'Quiz', 'Midterm'];
+      });
+      const message =
+        'The platform does not know the id that an id of the SIS stood for: the message is sent again with the current id';
+      expect(await attempted(named(), well, moved)).toEqual({
+        ...{ ...looked, calls: [listed, listed], outcome: 'waiting', seconds: 5, reason: message },
+        failure: { kind: 'unknown-id', message, remedy: expect.stringMatching(/^Do nothing at first: /) },
+      });
+    });
+
+    test.each<[string, RefusedCall, () => void, number]>([
+      ['they still stand for that', notFound, () => {}, 2],
+      ['it is not known what they stand for now', notFound, () => gradeObjects.splice(0), 2],
+      ['something else is refused', { status: 400, type: 'x' }, () => gradeObjects.unshift('Quiz'), 1],
+      ['something before the platform', { status: 404, form: 'page' }, () => gradeObjects.unshift('Quiz'), 1],
+    ])('is a letter where %s', async (_, refused, then, looks) => {
+      const ended = await attempted(named(), well, meeting(refused, then));
+      expect(ended).toEqual({
+        ...{ ...looked, calls: Array(looks).fill(listed), outcome: 'parked' },
+        failure: expect.objectContaining({ status: refused.status }),
+      });
+    });
   });
 });

@@ -5,6 +5,7 @@ import {
   deliveryOf,
   isDecided,
   priorityOf,
+  wholeOf,
 } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { type DeadLetter, letterOf, sqsMessageOf } from '../../../../lib/delivery/letters/dead-letter.ts';
 import { messageFor } from '../../../../lib/operate/messages/replay/send-and-delete.ts';
@@ -165,6 +166,28 @@ describe('a letter that SQS’ own redrive has sent back', () => {
   });
 });
 
+describe('where the whole message lies to which a letter points', () => {
+  const pointing = (whole: string, more: Record<string, { DataType: string; StringValue: string }> = {}) =>
+    withAttributes({ whole: { DataType: 'String', StringValue: whole }, ...more });
+  const letterId = { letterId: { DataType: 'String', StringValue: 'm' } };
+  const own = 's3://letters/letters/grade-push/1.jsonl';
+
+  test.each<[string, () => SQSRecord, string | undefined]>([
+    ['is what it says', () => pointing(own, letterId), own],
+    ['is nowhere', () => pointing('nowhere', letterId), 'nowhere'],
+    ['is not told', () => withAttributes(letterId), undefined],
+    ['is not told by any attribute', () => recordOf({ messageAttributes: undefined }), undefined],
+    ['is not what a producer says', () => pointing(own), undefined],
+    [
+      'is not among those of others',
+      () => pointing('s3://letters/letters/grade-pull/1.jsonl', letterId),
+      undefined,
+    ],
+  ])('%s', (_, record, whole) => {
+    expect(wholeOf(record(), 'grade-push')).toBe(whole);
+  });
+});
+
 describe('the attributes of a record', () => {
   test('are none where the event does not tell', () => {
     expect(attributesOf(recordOf({ messageAttributes: undefined }))).toEqual({});
@@ -176,9 +199,11 @@ describe('the attributes of a record', () => {
       nothing: attribute('String', { stringValue: null, binaryValue: null }),
       noBytes: attribute('Binary', { binaryValue: '' }),
       zero: attribute('Number', { stringValue: '0' }),
+      bytes: attribute('Binary', { binaryValue: 'AP+A' }),
     };
     expect(attributesOf(recordOf({ messageAttributes }))).toEqual({
       zero: { DataType: 'Number', StringValue: '0' },
+      bytes: { DataType: 'Binary', BinaryValue: Buffer.from([0, 255, 128]) },
     });
   });
 });
