@@ -264,6 +264,20 @@ describe('the turn of a message', () => {
     expect(story).toEqual(['run a', 'done a']);
   });
 
+  test.each([
+    ['comes again', () => received(2, 0), 37.5],
+    ['is large', () => recordOf('a', { extension: 'x'.repeat(128 * 1024) }), 37.5],
+    ['is neither', () => received(1, 0), 75],
+  ])('leaves half of the time to those that go alone where one %s', async (_, record, seconds) => {
+    const asked: number[] = [];
+    const turn: TurnAsked = async (_priority, { untilMs }) => {
+      asked.push((untilMs - nowMs) / second);
+      return { turn: freeTurn };
+    };
+    await container(well, { turn, seconds: 120 })(record());
+    expect(asked).toEqual([seconds]);
+  });
+
   test('is of the class that its producer has marked', async () => {
     const classes: unknown[] = [];
     const turn: TurnAsked = async (asked) => {
@@ -1156,7 +1170,12 @@ describe('a resource', () => {
 });
 
 describe('what becomes of a message in one attempt', () => {
-  const signal = new AbortController().signal;
+  let over: AbortController;
+  let signal: AbortSignal;
+  beforeEach(() => {
+    over = new AbortController();
+    signal = over.signal;
+  });
   const attempted = (
     record: SQSRecord,
     run: (say: string, context: IntegrationContext) => Promise<unknown> = well,
@@ -1269,6 +1288,33 @@ describe('what becomes of a message in one attempt', () => {
         remedy:
           'Check on the platform whether it was done. If it was, discard this letter. If not, replay it.',
       },
+    });
+  });
+
+  test('comes of what its integration may use, and of nothing that it opens when its time is over', async () => {
+    gradeObjects = ['Midterm'];
+    const opened: [uri: string, maximumBytes: number, signal: AbortSignal | undefined][] = [];
+    const services: Partial<Services> = {
+      readSecret: async (name, shape) => shape.parse({ key: `that of ${name}` }),
+      files: {
+        open: async (uri, { maximumBytes, signal }) => {
+          opened.push([uri, maximumBytes, signal]);
+          return {} as OpenedFile;
+        },
+      },
+    };
+    const run = async (_: string, context: IntegrationContext) => {
+      const { gradeObjects: listOf, limits, note } = context;
+      for (const sinceMs of [undefined, nowMs, nowMs + 1])
+        expect(await listOf(7, sinceMs)).toEqual([{ Id: 1, Name: 'Midterm', GradeType: 'Text' }]);
+      note((await context.readSecret('users/7', z.strictObject({ key: z.string() }))).key);
+      await context.mustBeCurrent({ fields: { whole: 'x' }, changedMs: 0 });
+      await context.openFile('s3://files/one', limits.fileBytes);
+      over.abort();
+      expect(opened).toEqual([['s3://files/one', 1, expect.objectContaining({ aborted: true })]]);
+    };
+    expect(await attempted(recordOf('a'), run, { services })).toEqual({
+      ...{ ...read, calls: [listed, listed], outcome: 'done', reason: 'that of users/7' },
     });
   });
 

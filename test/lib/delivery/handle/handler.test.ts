@@ -266,6 +266,37 @@ describe('a batch', () => {
     expect(story).toEqual(['a', 'written: try-out/a', 'b', 'written: try-out/b', 'c']);
   });
 
+  test('ends with those on which the function has died most often, and among them with the longest', async () => {
+    const died: Record<string, number> = { often: 2, once: 1, 'once, and long': 1, 'has no text': 1 };
+    const story: string[] = [];
+    const { services } = worldWith({
+      queues: fakeQueues({ park: async ({ letterId }) => void story.push(`${letterId} is parked`) }).queues,
+      deaths: {
+        of: async (messageId) => died[messageId],
+        begins: async (messageId) => void story.push(`${messageId} begins`),
+        ended: async (messageId) => void story.push(`${messageId} ended`),
+      },
+    });
+    const attributes = {
+      ...recordOf('').attributes,
+      ApproximateReceiveCount: '2',
+      ApproximateFirstReceiveTimestamp: String(Date.now() - limits.visibilityMs),
+    };
+    const Records = ['often', 'once, and long', 'once', 'has no text', 'never'].map((messageId) => ({
+      ...recordOf(bodyOf(messageId), { messageId, attributes }),
+      ...(messageId === 'has no text' && { body: undefined as unknown as string }),
+    }));
+    const run: Run = async (say) => void story.push(say);
+    await handlerOf(integrationOf(run), () => services)({ Records }, plentyOfTime);
+    expect(story).toEqual([
+      ...['never begins', 'never', 'never ended'],
+      ...['has no text begins', 'has no text is parked', 'has no text ended'],
+      ...['once begins', 'once', 'once ended'],
+      ...['once, and long begins', 'once, and long', 'once, and long ended'],
+      ...['often begins', 'often', 'often ended'],
+    ]);
+  });
+
   test('of which none can finish in the time left is not started, and comes back at once', async () => {
     const began: string[] = [];
     const batch = async (remainingMs: number) => {

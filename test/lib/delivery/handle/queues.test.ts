@@ -25,6 +25,7 @@ let queue: { url: string; arn: string };
 let letters: { url: string; arn: string };
 let made = 0;
 let warnings: Record<string, unknown>[];
+let warningTexts: string[];
 const calls: string[] = [];
 
 sqs.middlewareStack.add(
@@ -41,7 +42,7 @@ beforeEach(async () => {
   bucket = `files-${made}`;
   await createBucket(bucket);
   keepWhole = createLetterStore({ s3: async () => s3, bucket });
-  warnings = [];
+  [warnings, warningTexts] = [[], []];
   calls.splice(0);
 });
 
@@ -50,7 +51,10 @@ const queues = (options: Partial<Parameters<typeof createQueues>[0]> = {}) =>
     sqs: async () => sqs,
     queueUrl: queue.url,
     deadLetterQueueUrl: letters.url,
-    warn: (_, facts) => warnings.push(facts ?? {}),
+    warn: (text, facts) => {
+      warningTexts.push(text);
+      warnings.push(facts);
+    },
     ...options,
   });
 
@@ -159,6 +163,9 @@ describe('waiting messages', () => {
     expect(visibilityCalls()).toBe(2);
     expect(await shown()).toEqual(idsOf(delays.slice(2)));
     expect(warnings).toEqual(warned(delays.slice(0, 2)));
+    const text =
+      'the visibility of a waiting message could not be set; the message comes back when its queue shows it';
+    expect(warningTexts).toEqual([text, text]);
   });
 
   test('that nobody may hide are named, and why is told once', async () => {
@@ -256,7 +263,8 @@ describe('a parked message that SQS will never take as a letter', () => {
     });
     expect(JSON.parse(body)).toMatchObject({ whole: object!.address, bytes: Buffer.byteLength(given.body) });
     expect(object!.address).toMatch(/^s3:\/\/files-\d+\/letters\/grade-push\/\w{32}\.jsonl$/);
-    expect(warnings).toEqual([{ code: expect.stringMatching(/^(Invalid|Message|Batch)/) }]);
+    expect(warnings).toEqual([{ code: expect.stringMatching(/^(Invalid|M|Batch|Validation)/) }]);
+    expect(warningTexts).toEqual(['SQS refuses a letter; its message is kept in the bucket']);
     return wholeIn(object!.line);
   };
 
@@ -278,6 +286,11 @@ describe('a parked message that SQS will never take as a letter', () => {
     'InvalidAttributeValue',
     'MessageTooLong',
     'BatchRequestTooLong',
+    'InvalidParameterCombination',
+    'InvalidAttributeName',
+    'MissingParameter',
+    'MissingRequiredParameterException',
+    'ValidationError',
   ])('is told by the error %s', async (type) => {
     await fault({ action: 'SendMessage', times: 1, status: 400, type });
     expect((await wholeOf(letter)).body).toBe(letter.body);
@@ -294,6 +307,8 @@ describe('a parked message that SQS will never take as a letter', () => {
     'InvalidSecurity',
     'InvalidAddress',
     'InternalError',
+    'AnInvalidParameterValue',
+    'MessageTooLongToday',
   ])('is not told by the error %s: it waits', async (type) => {
     await fault({ action: 'SendMessage', times: 1, status: type === 'InternalError' ? 500 : 400, type });
     await expect(queues({ keepWhole }).park(letter)).rejects.toThrow(Error);
@@ -325,6 +340,9 @@ describe('a parked message that SQS will never take as a letter', () => {
       ...{ whole: 'nowhere', why: expect.stringContaining('LETTERS_BUCKET') },
       ...{ bytes: Buffer.byteLength(letter.body), id: 'e-1' },
     });
-    expect(warnings).toHaveLength(1);
+    expect(warnings).toEqual([{ code: 'InvalidParameterValue' }]);
+    expect(warningTexts).toEqual([
+      'SQS refuses a letter, and its message is not kept, because LETTERS_BUCKET is not set',
+    ]);
   });
 });
