@@ -1229,6 +1229,17 @@ describe('what becomes of a message in one attempt', () => {
     expect([story, told]).toEqual([[], [['normal', 9 * second]]]);
   });
 
+  test('is not that it has waited where its turn comes at once, however busy its container is', async () => {
+    const ask: typeof unpaced.ask = (priority, untilMs, settle) => {
+      nowMs += second;
+      return unpaced.ask(priority, untilMs, settle);
+    };
+    const { platform } = servicesWith({});
+    const services = { platform: { ...platform, pace: { ...unpaced, ask } } };
+    expect(await attempted(recordOf('a'), well, { services })).toEqual({ ...read, outcome: 'done' });
+    expect(told).toEqual([['normal', 0]]);
+  });
+
   test('is a letter that is told as a defect where that is one, and no other is', async () => {
     const defect = new TypeError('x');
     const refused = new MessageFailure('rejected', 'no', { remedy: 'Do this.' });

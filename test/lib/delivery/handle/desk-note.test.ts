@@ -8,12 +8,12 @@ import type { Integration } from '../../../../lib/delivery/handle/integration.ts
 const startedMs = Date.UTC(2026, 2, 1, 12);
 const body = JSON.stringify({
   ...{ specversion: '1.0', id: 'e-1', source: 'sis', type: 'sis.try-out.v1' },
-  ...{ time: '2026-03-01T11:00:00Z', data: { thing: 7 } },
+  ...{ time: '2026-03-01T11:00:00Z', data: { userName: 'nora' } },
 });
-const integration: Integration<{ thing: number }> = {
+const integration: Integration<{ userId: number }> = {
   name: 'try-out',
-  data: z.strictObject({ thing: z.number() }),
-  resource: ({ thing }) => `thing/${thing}`,
+  data: z.strictObject({ userId: z.number() }),
+  resource: ({ userId }) => `thing/${userId}`,
   ...{ changes: ['thing/'], operations: [], repeatable: true, run: async () => {} },
 };
 
@@ -58,12 +58,13 @@ describe('what operators see of a message', () => {
       ...{ operation: 'PUT /x', waits: { nextMs: startedMs + 30_000, handle: 'r' }, copyOf: undefined },
       ...{ eventId: 'e-1', ids, body, history: 'edited' },
     });
-    expect(note?.resource()).toBe('thing/7');
+    expect(note?.resource()).toBe('thing/301');
   });
 
   test('has the last call if nothing failed', () => {
     const calls = [
       { call: 'GET /y', status: 200 },
+      { call: 'GET /z', status: 200 },
       { call: 'PUT /x', status: 204 },
     ] as never;
     expect(noteOf({ ...about, outcome: 'done', calls })).toMatchObject({

@@ -50,8 +50,8 @@ describe('what the ledger is asked about a message', () => {
 
   test('has no digest of a field without a value, nor any without a key', async () => {
     const fields = { grade: '7', comments: undefined };
-    expect(await digestsOf('thing/301', fields, digest)).toEqual({ grade: 'thing/301 grade 7' });
-    expect(await digestsOf('thing/301', fields, undefined)).toEqual({});
+    expect(await digestsOf('thing/301', fields, digest)).toStrictEqual({ grade: 'thing/301 grade 7' });
+    expect(await digestsOf('thing/301', fields, undefined)).toStrictEqual({});
   });
 });
 

@@ -40,6 +40,13 @@ describe('the delivery of a record', () => {
     });
   });
 
+  test('may be told by numbers where an event is made by hand', () => {
+    const attributes = { SentTimestamp: 1, ApproximateFirstReceiveTimestamp: 2, ApproximateReceiveCount: 3 };
+    expect(deliveryOf(recordOf({ attributes }), nowMs)).toEqual({
+      ...{ sentMs: 1, firstMs: 2, startedMs: nowMs, attempts: 3, replays: 0 },
+    });
+  });
+
   test.each(['Infinity', '-1', '1.5', '1e300', 'never', ''])(
     'counts no replays where a producer has an attribute of that name: %j',
     (stringValue) => {
@@ -74,7 +81,8 @@ describe('whose turn a message takes', () => {
     expect(classOf(recordOf())).toBe('urgent');
     expect(classOf(marked('bulk'))).toBe('bulk');
     expect(classOf(marked('urgent', { replays: attribute('Number', { stringValue: '1' }) }))).toBe('bulk');
-    expect(priorityOf(recordOf(), deliveryOf(recordOf(), nowMs))).toBe('normal');
+    for (const record of [recordOf(), recordOf({ messageAttributes: undefined })])
+      expect(priorityOf(record, deliveryOf(record, nowMs))).toBe('normal');
   });
 
   test.each(['Bulk', 'normal', 'low', ' bulk', '7'])('is as without it where its mark is %j', (value) => {

@@ -21,13 +21,18 @@ const written = (field: string, value: string, more: Partial<Field> = {}): Field
 const standing = (value: string, doneMs = claimedMs - hour) => ({
   ...{ claimedMs: doneMs, digest: digest([resource, 'comments', value]) },
 });
-type More = Partial<Field> & { clockOffsetMs?: number; decidedMs?: number; taken?: string[] };
+type More = Partial<Field> & {
+  clockOffsetMs?: number;
+  decidedMs?: number;
+  taken?: string[];
+  hasKey?: boolean;
+};
 
 /** What becomes of a grade that keeps this comment, where the ledger knows of one called new. */
 const judge = async (
   comments: string | undefined,
   changedMs: number,
-  { clockOffsetMs = 0, decidedMs, taken = ['grade'], ...more }: More = {},
+  { clockOffsetMs = 0, decidedMs, taken = ['grade'], hasKey = true, ...more }: More = {},
 ): Promise<'is kept' | 'waits'> => {
   const claim = {
     fields: taken,
@@ -35,7 +40,10 @@ const judge = async (
     before: { fields: { comments: written('comments', 'new', more), grade: written('grade', '7') } },
   } as unknown as Claim;
   const shown: Shown = { fields: { comments, grade: '5' }, changedMs };
-  const read = { claim, digest: async (parts: readonly string[]) => digest(parts), clockOffsetMs, nowMs };
+  const read = {
+    ...{ claim, clockOffsetMs, nowMs },
+    digest: async (parts: readonly string[]) => (hasKey ? digest(parts) : undefined),
+  };
   return mustBeCurrent(shown, read).then(
     () => 'is kept',
     (error: unknown) => {
@@ -60,6 +68,7 @@ describe('a comment that is read and written back', () => {
       judged('other', claimedMs - 9 * second, { clockOffsetMs: -9 * second }),
     ],
     ['is not told', judged(undefined, claimedMs - hour)],
+    ['cannot be compared, without the ledger’s key', judged('old', claimedMs - hour, { hasKey: false })],
     [
       'is not dated, and the ledger’s is an hour old',
       judged('other', Number.NaN, { claimedMs: nowMs - hour }),
