@@ -1222,7 +1222,8 @@ describe('what becomes of a message in one attempt', () => {
       nowMs = untilMs;
       return { turn: undefined, seconds: 42 };
     };
-    expect(await attempted(recordOf('a'), well, { services: servicesWith({ turn }) })).toEqual({
+    const { platform } = servicesWith({ turn });
+    expect(await attempted(recordOf('a'), well, { services: { platform } })).toEqual({
       ...{ ...read, outcome: 'waiting', seconds: 42, turn: 'pace', turnMs: 9 * second },
       reason: 'Its turn to call the platform did not come in this invocation. The message comes back for it',
     });
