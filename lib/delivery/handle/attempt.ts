@@ -209,7 +209,11 @@ const withoutLedger = async <Data>(task: Task<Data>): Promise<Result> => {
   const { integration, message, context } = task;
   const seconds = await context.takeTurn(task.invocation.turnsUntilMs);
   if (seconds > 0) return turnless(seconds, task);
-  await integration.run(message.data, context.forFields(fieldsOf(integration, message)));
+  try {
+    await integration.run(message.data, context.forFields(fieldsOf(integration, message)));
+  } catch (error) {
+    return failed({ failure: judged(error, task) }, task);
+  }
   return doneWith(context);
 };
 

@@ -1469,17 +1469,23 @@ describe('what becomes of a message in one attempt', () => {
     });
 
     const notFound = { status: 404, type: 'not-found', title: 'Not Found' };
-    test('is that it is sent again where the platform no longer knows what they stood for', async () => {
-      const moved = meeting(notFound, () => {
-        gradeObjects = ['Final', 'Quiz', 'Midterm'];
-      });
-      const message =
-        'The platform does not know the id that an id of the SIS stood for: the message is sent again with the current id';
-      expect(await attempted(named(), well, moved)).toEqual({
-        ...{ ...looked, calls: [listed, listed], outcome: 'waiting', seconds: 5, reason: message },
-        failure: { kind: 'unknown-id', message, remedy: expect.stringMatching(/^Do nothing at first: /) },
-      });
-    });
+    test.each([
+      ['', () => servicesWith({}).ledger],
+      [', without a ledger, too', () => undefined],
+    ])(
+      'is that it is sent again where the platform no longer knows what they stood for%s',
+      async (_, ledgerOf) => {
+        const moved = meeting(notFound, () => {
+          gradeObjects = ['Final', 'Quiz', 'Midterm'];
+        });
+        const message =
+          'The platform does not know the id that an id of the SIS stood for: the message is sent again with the current id';
+        expect(await attempted(named(), well, { ...moved, services: { ledger: ledgerOf() } })).toEqual({
+          ...{ ...looked, calls: [listed, listed], outcome: 'waiting', seconds: 5, reason: message },
+          failure: { kind: 'unknown-id', message, remedy: expect.stringMatching(/^Do nothing at first: /) },
+        });
+      },
+    );
 
     test.each<[string, RefusedCall, () => void, number]>([
       ['they still stand for that', notFound, () => {}, 2],
