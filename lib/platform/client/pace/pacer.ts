@@ -123,7 +123,10 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     if (window) window.base = undefined;
   };
 
-  /** Random, so that containers do not open again at the same time; and without a burst. */
+  /**
+   * Random, so that containers do not open again at the same time. What is in store is lost, but credits accrue while it is closed, up
+   * to a burst: beside a client that spends each budget as soon as it is renewed, one that has to wait first gets none of it.
+   */
   const close = (untilMs: number, nowMs: number): void => {
     closedUntilMs = Math.max(closedUntilMs, Math.min(untilMs, nowMs + maxClosedMs) + random() * 1_000);
     for (const lane of lanes.values()) lane.credits = -random() * cost;

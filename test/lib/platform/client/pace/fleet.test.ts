@@ -3,7 +3,7 @@ import type { Priority } from '../../../../../lib/message/priority.ts';
 import { createPacer } from '../../../../../lib/platform/client/pace/pacer.ts';
 import { randomFrom } from '../../../../fuzz/random.ts';
 import { createClock } from '../../../../term-start/clock.ts';
-import { createPlatform, latencyMs, type PlatformOptions } from '../../../../term-start/platform.ts';
+import { cost, createPlatform, latencyMs, type PlatformOptions } from '../../../../term-start/platform.ts';
 
 const minuteMs = 60_000;
 
@@ -81,6 +81,8 @@ const live = ({ containers, minutes, callsPerMinute, latency = 1, ...options }: 
   return {
     use:
       sum(windows.map(({ ours, strangers }) => ours + strangers)) / sum(windows.map(({ budget }) => budget)),
+    /** Calls of ours that were done in each window. */
+    done: windows.map(({ ours }) => ours / cost),
     /** From the first call on. */
     refused:
       sum(platform.windows.map(({ refused }) => refused)) /
@@ -131,6 +133,12 @@ describe('containers that share nothing share a budget, by its headers', () => {
       expect(refused).toBeLessThan(0.001);
       expect(unevenness('urgent')).toBeLessThan(2);
     });
+  });
+
+  test('not much, but some of it each minute, beside a client that spends it in the first seconds', () => {
+    const greedy = { perMinute: 60_000, periodMs: minuteMs, activePart: 0.1 };
+    const { done } = live({ containers: urgent(24), minutes: 20, strangers: [greedy] });
+    expect(Math.min(...done)).toBeGreaterThan(30);
   });
 
   test('a small budget, too', () => {
