@@ -254,9 +254,12 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
   return {
     /** Milliseconds until a call of this class may go; 0: it goes now, and is charged. */
     take: (priority: Priority, nowMs: number): number => {
-      // The clock was set back: no known time holds.
-      if (nowMs < takenMs - maxCallMs)
+      // The clock was set back: no known time holds. But that there was a refusal does: without one, rates are unlimited.
+      if (nowMs < takenMs - maxCallMs) {
         [closedUntilMs, wentMs, changedMs, window] = [-unlimited, -unlimited, -unlimited, undefined];
+        refusedMs = Math.min(refusedMs, nowMs);
+        felt = { sinceMs: nowMs, down: 0, up: 0 };
+      }
       takenMs = nowMs;
       const lane = isHeard ? laneOf(priority, nowMs) : undefined;
       let waitMs = closedForMs(nowMs);

@@ -624,5 +624,17 @@ describe('a clock that is set back', () => {
     expect(rate(51_000)).toBe(7.47);
     refuse(51_000, { retryAfterSeconds: 30 });
     expect(take(51_000)).toBe(30_000);
+    // A refusal counts again, and that there was one before is not forgotten.
+    expect(rate(81_000)).toBe(3.735);
+    expect(rate(81_000, 'bulk')).toBe(1);
+  });
+  test('does not keep calls apart when the platform is up again, nor limit where none was refused', () => {
+    const { take, answer, go } = pacerWith();
+    answer(100_000, { status: 503 });
+    take(100_000);
+    for (const nowMs of [100_100, 100_200]) answer(nowMs, { status: 503 });
+    expect([take(50_000), take(50_000)]).toEqual([0, 100]);
+    answer(51_000);
+    expect([go(51_000), go(51_000, 'bulk')]).toEqual(Array(2).fill([Number.POSITIVE_INFINITY, 0]));
   });
 });
