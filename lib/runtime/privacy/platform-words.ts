@@ -59,10 +59,13 @@ const encodedIn = (read: string, secret: Vocabulary): Place[] =>
     decodingsOf(run).some((text) => tellsOf(text, secret)) ? [{ at, length: run.length }] : [],
   );
 
-/** A word in base64 may begin at any of four places, and so may the rest of one that is cut off. */
+/**
+ * A word in base64 may begin at any of four places, and so may the rest of one that is cut off. Hexadecimal digits may begin after `0x`, or
+ * in the middle of a byte.
+ */
 const decodingsOf = (run: string): string[] => {
   const digits = run.replace(/[ :,-]/g, '');
-  const inHex = /^(?:[\da-f]{2})+$/i.test(digits) ? [Buffer.from(digits, 'hex').toString()] : [];
+  const inHex = [0, 1, 2].map((before) => Buffer.from(digits.slice(before), 'hex').toString());
   if (/[ :,]/.test(run)) return inHex;
   return [...[0, 1, 2, 3].map((before) => Buffer.from(run.slice(before), 'base64').toString()), ...inHex];
 };

@@ -79,9 +79,13 @@ const minPiece = 4;
 const minEnd = 2;
 
 /** A word of two letters counts only if it may be a name: `Li`, but not `is`. */
-const isLong = (word: string): boolean => lengthOf(word) >= 3 || /^(?:\p{Lu}\p{L}|\p{Lo}{2})$/u.test(word);
+const isLong = (word: string): boolean =>
+  lengthOf(word) >= 3 || /\p{Lu}\p{L}|\p{Lo}{2}/u.test(withoutMarks(word));
 
-const lengthOf = (word: string): number => word.replace(/[\p{M}\uDC00-\uDFFF]/gu, '').length;
+/** An accent may be a sign of its own. */
+const withoutMarks = (word: string): string => word.replace(/\p{M}/gu, '');
+
+const lengthOf = (word: string): number => withoutMarks(word).length;
 
 const parts = /\p{Lu}?[\p{Ll}\p{M}]+|\p{Lu}+(?!\p{Ll})|\p{Lo}+|\p{N}+/gu;
 

@@ -8,6 +8,13 @@ test('the platform’s words name nobody in either spelling of an umlaut', () =>
   for (const form of ['NFC', 'NFD'])
     expect(maskedText('No Jürgen Müller here'.normalize(form), body)).toBe('No ••• ••• here');
   expect(maskedText('No J\u00fcrgen', body.normalize('NFD'))).toBe('No •••');
+  for (const [inText, inBody] of [
+    ['NFC', 'NFD'],
+    ['NFD', 'NFC'],
+  ])
+    expect(maskedText('No Lí here'.normalize(inText), '{"data":{"comments":"Lí"}}'.normalize(inBody))).toBe(
+      'No ••• here',
+    );
 });
 
 describe('the platform’s words', () => {
@@ -87,7 +94,7 @@ describe('the platform’s words', () => {
       ),
       Buffer.from('Jürgen Müller').toString('base64url'),
       Buffer.from('{"a":"Dear Jürgen Müller"}').toString('base64').slice(3),
-      Buffer.from('Müller').toString('hex'),
+      ...[Buffer.from('Müller').toString('hex'), '4dc3bc6c6c657', '3bc6c6c6572', '0x4dc3bc6c6c6572'],
       encodeURIComponent(Buffer.from('Müller').toString('base64')),
       ...[
         'M=C3=BCller',
