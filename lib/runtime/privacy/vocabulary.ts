@@ -79,8 +79,10 @@ const minPiece = 4;
 const minEnd = 2;
 
 /** A word of two letters counts only if it may be a name: `Li`, but not `is`. */
-const isLong = (word: string): boolean =>
-  lengthOf(word) >= 3 || /\p{Lu}\p{L}|\p{Lo}{2}/u.test(withoutMarks(word));
+const isLong = (word: string): boolean => {
+  const letters = withoutMarks(word);
+  return letters.length >= 3 || /\p{Lu}\p{L}|\p{Lo}{2}/u.test(letters);
+};
 
 /** An accent may be a sign of its own. */
 const withoutMarks = (word: string): string => word.replace(/\p{M}/gu, '');
@@ -101,9 +103,7 @@ const pairsOf = (word: string): string[] => {
 const bareOf = (word: string): string =>
   isAscii(word)
     ? word.toLowerCase()
-    : word
-        .normalize('NFKD')
-        .replace(/\p{M}/gu, '')
+    : withoutMarks(word.normalize('NFKD'))
         .toLowerCase()
         .replace(/[ßæœøłđðþıς]/g, (letter) => bareLetters[letter] ?? letter);
 
