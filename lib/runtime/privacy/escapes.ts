@@ -1,5 +1,5 @@
 /** A part of a text: where it begins in what was read and in the original. `length`: it stands for so many characters; else it is unchanged. */
-type Part = { at: number; original: number; length?: number };
+type Part = { at: number; original: number; length: number | undefined };
 
 /** What was read of a text, and the place in the original of each of its UTF-16 units: from (inclusive), to (exclusive). */
 export type Read = { read: string; from(at: number): number; to(at: number): number };
@@ -9,12 +9,12 @@ export const createRead = () => {
   const parts: Part[] = [];
   let [at, original] = [0, 0];
   const add = (piece: string, length?: number): void => {
-    if (piece !== '') parts.push({ at, original, ...(length !== undefined && { length }) });
+    parts.push({ at, original, length });
     pieces.push(piece);
     at += piece.length;
     original += length ?? piece.length;
   };
-  /** The last part that begins at or before this place. */
+  /** The last part that begins at or before this place: one that is removed is followed by another that begins there. */
   const partAt = (place: number): Part => {
     let [low, high] = [0, parts.length];
     while (high - low > 1) {
@@ -22,7 +22,7 @@ export const createRead = () => {
       if ((parts[middle]?.at ?? 0) <= place) low = middle;
       else high = middle;
     }
-    return parts[low] ?? { at: 0, original: 0 };
+    return parts[low] ?? { at: 0, original: 0, length: undefined };
   };
   return {
     add,
@@ -58,13 +58,11 @@ export const undone = (text: string): Read => {
 
 /** The same without the places: for long texts. */
 export const readAs = (text: string): string =>
-  /[%\\&<=]/.test(text)
-    ? text.replace(escapes, (written) =>
-        signsIn(written)
-          .map(({ sign }) => sign)
-          .join(''),
-      )
-    : text;
+  text.replace(escapes, (written) =>
+    signsIn(written)
+      .map(({ sign }) => sign)
+      .join(''),
+  );
 
 /** Repetitions are bounded, so that the search takes linear time, as in a text of nothing but `\`. */
 const escapes = new RegExp(
@@ -84,10 +82,10 @@ type Sign = { sign: string; length: number };
 
 const signsIn = (written: string): Sign[] => {
   const { length } = written;
-  if (/^[%=]/.test(written)) return byteSigns(written);
+  if (/[%=]/.test(written)) return byteSigns(written);
   if (written.startsWith('<')) return [{ sign: '', length }];
   const [, unit, hex, decimal, base = '', mark = ''] =
-    /u([\da-f]{4})$|#x([\da-f]+);?$|#(\d+);?$|([a-z]{1,2}?)(uml|acute|grave|circ|tilde|cedil|ring|caron|slash|lig);$/i.exec(
+    /u([\da-f]{4})$|#x([\da-f]+)|#(\d+)|([a-z]{1,2}?)(uml|acute|grave|circ|tilde|cedil|ring|caron|slash|lig);/i.exec(
       written,
     ) ?? [];
   if (unit !== undefined) return [{ sign: String.fromCharCode(Number.parseInt(unit, 16)), length }];
@@ -107,22 +105,17 @@ const ligatures: Record<string, string> = {
 
 /** Decodes UTF-8 where the bytes are valid, otherwise each byte as Latin-1. */
 const byteSigns = (written: string): Sign[] => {
-  const bytes = [...written.matchAll(/[%=](?:25)*([\da-fA-F]{2})/g)].map(([whole, hex = '']) => ({
-    byte: Number.parseInt(hex, 16),
+  const bytes = [...written.matchAll(/[%=](?:25)*[\da-fA-F]{2}/g)].map(([whole]) => ({
+    byte: Number.parseInt(whole.slice(-2), 16),
     length: whole.length,
   }));
   const signs: Sign[] = [];
   for (let at = 0; at < bytes.length; ) {
     const first = bytes[at]?.byte ?? 0;
-    if (first < 0x80) {
-      signs.push({ sign: String.fromCharCode(first), length: bytes[at]?.length ?? 0 });
-      at += 1;
-      continue;
-    }
     const count = first < 0xc2 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
     const some = bytes.slice(at, at + count);
     const inUtf8 = Buffer.from(some.map(({ byte }) => byte)).toString();
-    const isUtf8 = some.length === count && !inUtf8.includes('\uFFFD');
+    const isUtf8 = !inUtf8.includes('\uFFFD');
     const used = isUtf8 ? some : some.slice(0, 1);
     const sign = isUtf8 ? inUtf8 : String.fromCharCode(first);
     signs.push({ sign, length: used.reduce((sum, { length }) => sum + length, 0) });

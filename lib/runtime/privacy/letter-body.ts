@@ -72,10 +72,10 @@ const maxLevels = 16;
 
 /** A part of a text, and its replacement. */
 type Change = { from: number; to: number; by: string };
-/** `isUnclear`: it is no JSON, and has a forbidden name. */
-type Found = { changes: Change[]; fields: Set<string>; isUnclear: boolean };
+type Found = { changes: Change[]; fields: Set<string> };
 
-const find = (text: string, search: Search): Found => {
+/** `isUnclear`: it is no JSON, and has a forbidden name. */
+const find = (text: string, search: Search): Found & { isUnclear: boolean } => {
   const found = findQuoted(text, search);
   found.changes.sort((one, other) => one.from - other.from);
   const hasName = () => found.changes.length > 0 || mentionOf(search.names).test(text);
@@ -103,7 +103,12 @@ const changed = (text: string, changes: Change[]): string => {
 };
 
 /** An open object or list, the field that holds it, and the forbidden name in `{"name":"key","value":"…"}`. */
-type Frame = { from: number; field: string; named?: string; values: { from: number; to: number }[] };
+type Frame = {
+  from: number;
+  field: string | undefined;
+  named?: string;
+  values: { from: number; to: number }[];
+};
 
 /** Fields that hold a name; the value is in another field of the same object. */
 const naming = new Set(['name', 'key', 'field', 'parameter', 'id']);
@@ -112,17 +117,17 @@ const naming = new Set(['name', 'key', 'field', 'parameter', 'id']);
 const findQuoted = (text: string, search: Search): Found => {
   const { names, mask, isTaken } = search;
   const forbidden = new Set(names.map(bare));
-  const found: Found = { changes: [], fields: new Set(), isUnclear: false };
+  const found: Found = { changes: [], fields: new Set() };
   const frames: Frame[] = [];
   /** The field whose value begins at the next bracket. */
-  let field = '';
+  let field: string | undefined;
 
   const hide = (name: string, from: number, to: number): void => {
     found.fields.add(name.slice(0, longestField));
     if (text[from] === '"') found.changes.push({ from: from + 1, to: to - 1, by: mask.text });
     else found.changes.push({ from, to, by: mask.other });
   };
-  const unwrap = (name: string | undefined, from: number, to: number): void => {
+  const unwrap = (name: string, from: number, to: number): void => {
     const inner = findWrapped(name, text.slice(from, to), search);
     for (const each of inner.fields) found.fields.add(each);
     for (const change of inner.changes)
@@ -147,7 +152,7 @@ const findQuoted = (text: string, search: Search): Found => {
     if (isBracket || !(isText || kind === 'value')) return from;
     const to = endOfValue(text, from);
     if (kind === 'value') frame?.values.push({ from, to });
-    if (isText) unwrap(name, from, to);
+    unwrap(name, from, to);
     return to;
   };
   const close = (to: number): void => {
@@ -159,7 +164,7 @@ const findQuoted = (text: string, search: Search): Found => {
   const signs = /["{}[\]]/g;
   const start = text.length - text.trimStart().length;
   // JSON that was encoded twice is one string.
-  const isWhole = text[start] === '"' && endOfString(text, start) === text.trimEnd().length;
+  const isWhole = endOfString(text, start) === text.trimEnd().length;
   if (isWhole) signs.lastIndex = look('', start);
   for (let sign = signs.exec(text); sign; sign = signs.exec(text)) {
     const at = sign.index;
@@ -167,11 +172,11 @@ const findQuoted = (text: string, search: Search): Found => {
       const end = endOfString(text, at);
       const colon = afterSpace(text, end);
       const isName = text[colon] === ':';
-      if (!isName) unwrap(undefined, at, end);
+      if (!isName) unwrap('text', at, end);
       signs.lastIndex = isName ? look(textIn(text.slice(at, end)) ?? '', afterSpace(text, colon + 1)) : end;
     } else if (sign[0] === '{' || sign[0] === '[') {
       frames.push({ from: at, field, values: [] });
-      field = '';
+      field = undefined;
     } else close(at + 1);
   }
   return found;
@@ -187,12 +192,12 @@ const wrappers = /^(|data|message|body|payload|detail)$/i;
  * Searches a string that is JSON itself, or base64. `literal` is the string as written, `name` its field. A field `value` is not
  * searched: the parameters of a link are for the tool, which may need such JSON, and a letter must keep it.
  */
-const findWrapped = (name: string | undefined, literal: string, search: Search): Found => {
-  const none: Found = { fields: new Set(), changes: [], isUnclear: false };
+const findWrapped = (name: string, literal: string, search: Search): Found => {
+  const none: Found = { fields: new Set(), changes: [] };
   const text = textIn(literal) ?? '';
-  if (name !== undefined && bare(name) === 'value') return none;
-  const isDeclared = /^data_?base64$/i.test(name ?? '');
-  const isWrapper = name !== undefined && wrappers.test(name);
+  if (bare(name) === 'value') return none;
+  const isDeclared = /^data_?base64$/i.test(name);
+  const isWrapper = wrappers.test(name);
   if (search.isTaken && !isWrapper && !isDeclared) return none;
   const isBase64 = isDeclared || /^[\w+/\s-]{8,}={0,2}$/.test(text.trimEnd());
   // Latin-1 keeps each byte: it need not be UTF-8.
@@ -218,7 +223,7 @@ const findWrapped = (name: string | undefined, literal: string, search: Search):
 /** Bytes, encoded as `like` is. */
 const inBase64 = (bytes: string, like: string): string => {
   const encoded = Buffer.from(bytes, 'latin1').toString(/[-_]/.test(like) ? 'base64url' : 'base64');
-  return like.trimEnd().endsWith('=') ? encoded : encoded.replace(/(?<!=)=+$/, '');
+  return like.trimEnd().endsWith('=') ? encoded : encoded.replaceAll('=', '');
 };
 
 /** The changes of a text, in the literal that it is written as. */
@@ -237,9 +242,7 @@ const placedIn = (literal: string, changes: Change[]): Change[] => {
 };
 
 const isWorthIt = (text: string, isWrapper: boolean): boolean =>
-  isWrapper
-    ? /^\s*["[{<]/.test(text)
-    : /^\s*["[{]/.test(text) && /["\]}]$/.test(text.trimEnd().slice(-1)) && isJson(text);
+  isWrapper ? /^\s*["[{<]/.test(text) : /^\s*["[{]/.test(text) && isJson(text);
 
 function latin1(text: string): string {
   return Buffer.from(text).toString('latin1');
@@ -247,7 +250,7 @@ function latin1(text: string): string {
 
 /** Undefined if it is not a complete string. */
 const textIn = (literal: string): string | undefined => {
-  if (!literal.includes('\\') && literal.length > 1 && literal.endsWith('"')) return literal.slice(1, -1);
+  if (!literal.includes('\\') && literal.endsWith('"')) return literal.slice(1, -1);
   return stringIn(literal);
 };
 
@@ -261,7 +264,7 @@ const endOfValue = (text: string, from: number): number => {
   if (text[from] === '"') return endOfString(text, from);
   if (text[from] !== '{' && text[from] !== '[') {
     let end = from;
-    while (/[^\s,}\]]/.test(text[end] ?? ' ')) end += 1;
+    while (/[^\s,}\]]/.test(text[end] ?? '')) end += 1;
     return end;
   }
   let levels = 0;

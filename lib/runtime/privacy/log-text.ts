@@ -7,16 +7,14 @@ const maxRead = 8_000;
 
 /** A text as it may be logged: bounded, without secrets, queries and quoted bodies. */
 export const safeText = (text: string, maxLength = maxText): string =>
-  withoutSecrets(withoutQuotedBody(text.length > maxRead ? text.slice(0, maxRead) : text), maxLength);
+  withoutSecrets(withoutQuotedBody(text.slice(0, maxRead)), maxLength);
 
 /** The error of JSON.parse quotes the text that it could not read, which may be a message. */
 const withoutQuotedBody = (text: string): string =>
-  text.includes('"')
-    ? text.replace(
-        /(?:Unexpected token '[\s\S]{1,2}', )?(?:\.{3})?"[\s\S]{0,60}?"(?:\.{3})? is not valid JSON/g,
-        'not valid JSON',
-      )
-    : text;
+  text.replace(
+    /(?:Unexpected token '[\s\S]{1,2}', )?(?:\.{3})?"[\s\S]{0,60}?"(?:\.{3})? is not valid JSON/g,
+    'not valid JSON',
+  );
 
 type ErrorFacts = {
   name: string;

@@ -46,7 +46,7 @@ const wordsIn = (read: string, secret: Vocabulary): Place[] =>
 
 const isEndOf = (read: string, { token, at }: { token: string; at: number }, secret: Vocabulary): boolean =>
   (read.startsWith('...', at + token.length) && secret.hasStart(token)) ||
-  (at > 2 && read.startsWith('...', at - 3) && secret.hasEnd(token));
+  (read.startsWith('...', at - 3) && secret.hasEnd(token));
 
 /** May be base64 or hexadecimal digits, and is no ordinary word. */
 const encoded = /(?<![\w+/-])(?![A-Z]?[a-z]+(?![\w+/-])|[A-Z]+(?![\w+/-])|\d+(?![\w+/-]))[\w+/-]{4,}={0,2}/g;
@@ -66,7 +66,6 @@ const encodedIn = (read: string, secret: Vocabulary): Place[] =>
 const decodingsOf = (run: string): string[] => {
   const digits = run.replace(/[ :,-]/g, '');
   const inHex = [0, 1, 2].map((before) => Buffer.from(digits.slice(before), 'hex').toString());
-  if (/[ :,]/.test(run)) return inHex;
   return [...[0, 1, 2, 3].map((before) => Buffer.from(run.slice(before), 'base64').toString()), ...inHex];
 };
 

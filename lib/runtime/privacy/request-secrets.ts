@@ -50,7 +50,7 @@ const spellings = (word: string): string[] => [
   ...[0, 1, 2].map((before) => Buffer.from(`${' '.repeat(before)}${word}`).toString('base64')),
 ];
 
-type Pieces = { all: string; short: string[] };
+type Pieces = { all: string; long: string[] };
 
 /** Computed once for all texts of an answer. */
 const knownPieces = new WeakMap<readonly string[], Pieces>();
@@ -59,8 +59,8 @@ const piecesOf = (words: readonly string[]): Pieces => {
   const known = knownPieces.get(words);
   if (known) return known;
   const bare = [...new Set(words.flatMap(spellings).map(bareOf))];
-  const short = bare.filter((each) => each.length >= minWord && each.length < minPiece);
-  const pieces = { all: bare.join('\n'), short };
+  const long = bare.filter((each) => each.length >= minWord);
+  const pieces = { all: bare.join('\n'), long };
   knownPieces.set(words, pieces);
   return pieces;
 };
@@ -70,7 +70,7 @@ const piecesOf = (words: readonly string[]): Pieces => {
  * in any way, alone or within something else.
  */
 export const withoutEchoes = (text: string, words: readonly string[]): string => {
-  if (words.length === 0 || text.length < minWord) return text;
+  if (words.length === 0) return text;
   const read = text.slice(0, maxRead);
   const signs = undone(read);
   const places = [...signs.read.matchAll(/[a-z\d]/gi)].map(({ index }) => index);
@@ -78,11 +78,11 @@ export const withoutEchoes = (text: string, words: readonly string[]): string =>
     .map((place) => signs.read[place])
     .join('')
     .toLowerCase();
-  const { all, short } = piecesOf(words);
+  const { all, long } = piecesOf(words);
   const echoes = new Uint8Array(bare.length);
   for (let at = 0; at + minPiece <= bare.length; at += 1)
     if (all.includes(bare.slice(at, at + minPiece))) echoes.fill(1, at, at + minPiece);
-  for (const word of short)
+  for (const word of long)
     for (let at = bare.indexOf(word); at >= 0; at = bare.indexOf(word, at + 1))
       echoes.fill(1, at, at + word.length);
   let rest = '';

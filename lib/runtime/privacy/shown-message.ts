@@ -22,7 +22,7 @@ const heldIn = (body: string): unknown => {
 
 /** The value of one field of a message, given its path. */
 export const maskedField = (path: (string | number)[], value: unknown): unknown => {
-  const name = String(path.at(-1) ?? '');
+  const name = String(path.at(-1));
   return path.length === 1 && isOwn(name, value) ? value : maskedValue(name, value);
 };
 
@@ -61,8 +61,7 @@ export const hiddenIn = (body: string): string[] => {
   const texts: string[] = [];
   const collect = (value: unknown, name: string, isTop = false): void => {
     if (value === null) return;
-    if (Array.isArray(value)) for (const each of value) collect(each, '');
-    else if (typeof value === 'object')
+    if (typeof value === 'object')
       for (const [key, each] of Object.entries(value)) {
         if (fieldName(key) === hidden) texts.push(key);
         if (!isTop || !isOwn(key, each)) collect(each, key);

@@ -16,9 +16,9 @@ export const tokens = new RegExp(
 
 /** A character in its plain form: fullwidth as ASCII, `½` as `.5`, `…` as `...`; invisible characters are removed. */
 export const plainSign = (sign: string): string => {
-  if (/^\p{Cf}$/u.test(sign)) return '';
+  if (/\p{Cf}/u.test(sign)) return '';
   const plain = sign.normalize('NFKC');
-  const [, above, below] = /^(\d)⁄(\d{1,2})$/.exec(plain) ?? [];
+  const [, above, below] = /(\d)⁄(\d{1,2})/.exec(plain) ?? [];
   return below === undefined ? plain : String(Number(above) / Number(below)).slice(1);
 };
 
@@ -60,11 +60,11 @@ export const vocabularyOf = (texts: Iterable<string>) => {
     has: (token: string): boolean =>
       hasNumber(token) ||
       // `8pts`.
-      (/^\d+\p{L}+$/u.test(token) && hasNumber(/^\d+/.exec(token)?.[0] ?? '')) ||
+      [...token.matchAll(/^\d+(?=\p{L}+$)/gu)].some(([number]) => hasNumber(number)) ||
       hasWord(token) ||
       hasPair(token) ||
       // Names may be joined: `JaneDoe`, `doe2`.
-      (token.match(parts) ?? []).some((part) => part !== token && hasWord(part)),
+      [...token.matchAll(parts)].some(([part]) => hasWord(part)),
     /** Whether a hidden word begins, or ends, like this: for words that are marked as cut off. */
     hasStart: (token: string) => lengthOf(token) >= minEnd && all.includes(`\n${bareOf(token)}`),
     hasEnd: (token: string) => lengthOf(token) >= minEnd && all.includes(`${bareOf(token)}\n`),

@@ -19,6 +19,8 @@ describe('a body without forbidden fields stays as it is, to the byte', () => {
     [JSON.stringify({ data: { customParameters: [{ name: 'options', value: '{"key":1}' }] } })],
     ['{"title":"{ key: k","a":"key: k","b":"[1]"}'],
     ['null'],
+    ['{"title":"key","value":"v","a":{"name":5,"value":1}}'],
+    ['{"{\\"key\\":1}":1}'],
     [JSON.stringify({ data_base64: 'eyJhIjoxfQ', data: '{"a":', body: '["key"]' })],
     ['"value":[1],"value":"v"]}'],
     [JSON.stringify({ message: 'no "key" <key>', a: '{the key, that is}' })],
@@ -233,6 +235,8 @@ test.each([
   'PLAIN.SECRET=k',
   '-key-x',
   'a%20key_=k',
+  '{"key":12',
+  String.raw`{"a":x{"k\u0065y":"k"}}`,
 ])('what is no JSON and has a forbidden name is left out whole: %s', (body) => {
   const masked = withoutFields(body, names);
   expect(masked).toMatchObject({ fields: [], isWithheld: true });

@@ -32,7 +32,7 @@ describe('the words that a message says are hidden', () => {
     [
       'Jane Doe 8 12',
       ['JaneDoe', 'userJane', 'doe2', '8pts', '12Pkt'],
-      ['does', '8pts2', '9pts', '128pts', '1p'],
+      ['does', '8pts2', 'a8pts', '9pts', '128pts', '1p'],
     ],
     // With accents or without.
     ['Jürgen', ['Jurgen', 'JUERGEN', 'Ju\u0308rgen', 'Jürgen'], ['Jorgen']],
