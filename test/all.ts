@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -117,11 +117,22 @@ const leftBehind = async (): Promise<string[]> => {
     await sleep(100);
   }
 };
+/** With some of what is in it, which tells whose it is: the folders of tests have names by chance. */
+const withContents = (name: string): string[] => {
+  const path = [temporary, home].map((each) => join(each, name)).find((each) => existsSync(each));
+  if (path === undefined || !statSync(path).isDirectory()) return [name];
+  return [
+    name,
+    ...readdirSync(path, { recursive: true, encoding: 'utf8' })
+      .slice(0, 5)
+      .map((each) => join(name, each)),
+  ];
+};
 // What long tests kill cannot remove its files.
 const leftovers = isOfLong ? [] : await leftBehind();
 if (leftovers.length > 0)
   process.stdout.write(
-    `\nLeft behind outside the checkout: ${leftovers.join(', ')}. Remove it where it is made: in a test, test/temporary-folder.ts does.\n`,
+    `\nLeft behind outside the checkout: ${leftovers.flatMap(withContents).join(', ')}. Remove it where it is made: in a test, test/temporary-folder.ts does.\n`,
   );
 
 type Report = { testResults: { assertionResults: { status: string; tags: string[] }[] }[] };
