@@ -1,3 +1,4 @@
+// @module-tag long
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,7 +10,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 const root = resolve(import.meta.dirname, '..');
 const isRepository = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: root }).status === 0;
 
-describe.skipIf(!isRepository)('a release', { tags: ['long'] }, () => {
+describe.skipIf(!isRepository)('a release', () => {
   const folder = join(temporaryFolder(), 'clone');
   const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' });
   const release = (...words: string[]) => {

@@ -1,3 +1,4 @@
+// @module-tag long
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { allCauses, mondayOffice } from '../../operate/messages/letters/monday-office.ts';
@@ -26,7 +27,6 @@ const filledIn = (line: string): string =>
     .replace('<why>', '"the SIS lost the points"');
 
 test('a stranger works off a Monday by the commands that each answer offers', {
-  tags: ['long'],
   timeout: 1_200_000,
 }, async () => {
   await monday.befall();

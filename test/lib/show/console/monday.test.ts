@@ -1,3 +1,4 @@
+// @module-tag long
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Locator } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -19,7 +20,7 @@ describe.skipIf(browserPath() === undefined)('in the browser', () => {
   });
 
   test('a stranger works off a Monday by the buttons that each screen offers first', {
-    ...{ tags: ['long'], timeout: 1_200_000 },
+    timeout: 1_200_000,
   }, async () => {
     await monday.befall();
     await monday.detain();
