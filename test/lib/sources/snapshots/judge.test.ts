@@ -22,7 +22,7 @@ const [many, nights] = [process.env.JUDGED_UNIVERSITIES, process.env.JUDGED_NIGH
   number,
   number,
 ];
-const size = { universities: many || 400, nights: nights || 6 };
+const size = { universities: many || 400, nights: nights || 4 };
 /** How many share one export: an import costs little more for a thousand than for one. */
 const together = 1_000;
 
