@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { digestOfCode } from './digest.ts';
 import { optionsOf } from './options.ts';
 
 // `npm run proofs -- --only mutate`: changes what decides a message's fate in one place after the other, and runs its unit tests each time. A change
@@ -105,20 +105,10 @@ const isMissed = ({ status }: Mutant): boolean =>
   status === 'Survived' || status === 'NoCoverage' || status === 'RuntimeError';
 
 /**
- * Of all that the tests run beside themselves. Stryker takes what it found before for changes and tests that are the same, so a run goes on
- * where one was killed, and a new test costs little; but it does not look at what tests import.
+ * Stryker takes what it found before for changes and tests that are the same, so a run goes on where one was killed, and a new test costs
+ * little; but it does not look at what tests import.
  */
-const digestOf = (): string => {
-  const hash = createHash('sha256');
-  const given = ['lib', 'functions', 'events', 'test'].map((each) => `${each}/**/*.*`);
-  const exclude = ['test/**/*.{md,test.ts}', 'test/mutate*', 'test/proofs*', 'test/{bench,proofs}/**'];
-  const names = globSync([...given, 'package-lock.json'], { cwd: root, exclude });
-  for (const name of names.sort())
-    if (statSync(join(root, name)).isFile()) hash.update(`${name}\n`).update(readFileSync(join(root, name)));
-  return hash.digest('hex').slice(0, 12);
-};
-
-const digest = digestOf();
+const digest = digestOfCode();
 
 const mutate = (name: string, change: readonly string[], tests: readonly string[]): Report => {
   const report = join(folder, `${name.replace('/', '-')}-${digest}.json`);
