@@ -546,7 +546,7 @@ describe('an export of OneRoster', () => {
 
 describe('what was accepted by a version that compared rows', () => {
   const { bucket, drop } = newImports();
-  const accepted = (lines: [string, string, object | unknown[]][], more: object) => {
+  const accepted = (lines: (string | object)[][], more: object) => {
     const id = '20261025T020000Z-0a1b2c3d';
     const text = lines.map(([kind, key, value]) => `${kind}\t${key}\t${JSON.stringify(value)}\n`).join('');
     bucket.write(`snapshot-records/${id}/state.gz`, gzipSync(text));
@@ -567,48 +567,26 @@ describe('what was accepted by a version that compared rows', () => {
       atMs: Date.parse('2026-01-31T09:30:00.000Z'),
       sentMs: Date.parse('2026-10-25T02:00:00Z'),
     };
-    const grade = (userName: string, points: number) => ({
+    const grade = (userName: string, points: number, more: object = {}) => ({
       data: {
-        ...placed('BIO-101', userName),
-        gradeObjectName: 'Essay',
-        grade: { type: 'numeric', points, outOf: 20 },
+        ...{ ...placed('BIO-101', userName), gradeObjectName: 'Essay' },
+        ...{ grade: { type: 'numeric', points, outOf: 20 }, ...more },
       },
       ...times,
     });
     const by = JSON.stringify(['classCode', 'userName', 'username']);
-    bucket.write(
-      'snapshot-records/accepted.json',
-      accepted(
-        [
-          ...sis.classes.map(({ sourcedId, classCode }): [string, string, unknown[]] => [
-            '0',
-            `c\u001f${sourcedId}`,
-            [classCode, 1],
-          ]),
-          ...sis.users.map(({ sourcedId, username }): [string, string, unknown[]] => [
-            '0',
-            `u\u001f${sourcedId}`,
-            [username, 1],
-          ]),
-          ['1', 'l-essay', item('Essay', 'BIO-101', 20)],
-          ['1', 'l-talk', item('Talk', 'ART-1', 10)],
-          ['2', 'c-art\u001fu-ada', row('art', 'ada', 110)],
-          ...['ada', 'ben', 'cleo'].map((name): [string, string, object] => [
-            '2',
-            `c-bio\u001fu-${name}`,
-            row('bio', name, 110),
-          ]),
-          ['2', 'c-bio\u001fu-tess', row('bio', 'tess', 109)],
-          ['3', 'l-essay\u001fu-ada', grade('ada', 17.5)],
-          [
-            '3',
-            'l-essay\u001fu-ben',
-            { ...grade('ben', 0), data: { ...grade('ben', 0).data, comments: 'See me' } },
-          ],
-        ],
-        { by },
-      ),
-    );
+    const lines = [
+      ...sis.classes.map(({ sourcedId, classCode }) => ['0', `c\u001f${sourcedId}`, [classCode, 1]]),
+      ...sis.users.map(({ sourcedId, username }) => ['0', `u\u001f${sourcedId}`, [username, 1]]),
+      ['1', 'l-essay', item('Essay', 'BIO-101', 20)],
+      ['1', 'l-talk', item('Talk', 'ART-1', 10)],
+      ['2', 'c-art\u001fu-ada', row('art', 'ada', 110)],
+      ...['ada', 'ben', 'cleo'].map((name) => ['2', `c-bio\u001fu-${name}`, row('bio', name, 110)]),
+      ['2', 'c-bio\u001fu-tess', row('bio', 'tess', 109)],
+      ['3', 'l-essay\u001fu-ada', grade('ada', 17.5)],
+      ['3', 'l-essay\u001fu-ben', grade('ben', 0, { comments: 'See me' })],
+    ];
+    bucket.write('snapshot-records/accepted.json', accepted(lines, { by }));
     expect((await drop(await zipOf(entriesOfSis(sis)))).bodies).toEqual([]);
     const next = { ...sis, enrollments: sis.enrollments.slice(1) };
     const { bodies } = await drop(await zipOf(entriesOfSis(next)));
@@ -625,16 +603,9 @@ describe('what was accepted by a version that compared rows', () => {
       ...{ data: { orgUnitCode: 'BIO', userName, roleId: 110 }, sentMs: Date.parse('2026-10-20T02:00:00Z') },
       removed: { function: 'enrollment-remove', data: { orgUnitCode: 'BIO', userName } },
     });
-    bucket.write(
-      'snapshot-records/accepted/a.csv.json',
-      accepted(
-        [
-          ['0', 'BIO\u001fada', was('ada')],
-          ['0', 'BIO\u001fben', was('ben')],
-        ],
-        { by: '[["enrollment-create","COURSE","LOGIN"]]' },
-      ),
-    );
+    const lines = ['ada', 'ben'].map((name) => ['0', `BIO\u001f${name}`, was(name)]);
+    const by = '[["enrollment-create","COURSE","LOGIN"]]';
+    bucket.write('snapshot-records/accepted/a.csv.json', accepted(lines, { by }));
     const columns = ['COURSE', 'LOGIN', 'AT'];
     const row = (LOGIN: string) => ({ COURSE: 'BIO', LOGIN, AT: '2026-10-21T02:00:00Z' });
     const { bodies } = await drop(csvOf(columns, [row('ada'), row('cleo')]), 'snapshots/a.csv', 1);
