@@ -10,7 +10,7 @@ import { type SnapshotRecord, stateKey } from '../../../../../lib/sources/snapsh
 import { removeTemporaryFolders } from '../../../../temporary-folder.ts';
 import { filled } from '../../../delivery/crosswalk/filled.ts';
 import { type Body, dropMs, importDropped, importedOf, newHeld, newImports, startMs } from '../imports.ts';
-import { changed, csvOf, enrollment, entriesOfSis, result, type Sis, smallSis, zipOf } from '../sis.ts';
+import { changed, csvOf, enrollment, entriesOfSis, result, smallSis, zipOf } from '../sis.ts';
 
 afterAll(removeTemporaryFolders);
 
@@ -73,7 +73,8 @@ describe('a table', () => {
         // An hour before the drop that un-enrolls, whose export is older.
         5: [timed('ada', '2026-11-05T01:00:00Z'), timed('ben')],
       },
-      expected: ({ held }) => {
+      expected: ({ held, bodies }) => {
+        expect(bodies(1).map(({ time }) => time)).toEqual(Array(2).fill('2026-10-30T08:00:00.000Z'));
         expect([held(4), held(5)]).toEqual([['ben 110'], ['ada 110', 'ben 110']]);
       },
     },
@@ -146,6 +147,19 @@ describe('a table', () => {
       expected: ({ bodies, refused, held }) => {
         expect([refused(2).length, bodies(2)]).toEqual([1, []]);
         expect(held(3)).toEqual(['ben 110']);
+      },
+    },
+    {
+      title: 'with a row that cannot be used leaves what was accepted, though another row has its key',
+      rows: {
+        1: ['ada,,S,,name', 'ben,,S,,name'],
+        2: ['ada,,T,,name', 'ada,,X,,name', 'ben,,S,,name', 'eve,,S,,Name'],
+      },
+      expected: ({ bodies, refused }) => {
+        expect([bodies(2), refused(2)]).toEqual([
+          [],
+          [expect.stringMatching(/^1 COURSE, LOGIN is not used/), expect.stringMatching(/^2 ROLE has the v/)],
+        ]);
       },
     },
     {
@@ -266,240 +280,276 @@ describe('a table', () => {
     expected(nightly[place] as Told);
   });
 
-  test('counts rows with emptied cells by themselves, and tells the next step', () => {
-    expect(second.rows?.['a.csv']?.emptied).toBe(2);
-    expect(rowsTold(second).join(' ')).toMatch(
-      /2 used, with an empty cell whose last value stays, .*To clear that, write "" in the cell, or give its field a default/,
-    );
-  });
-
-  test('says what became of its rows, and what to do if no message is for them', async () => {
-    const { bucket, drop } = newImports();
-    bucket.write('snapshot-mapping.json', JSON.stringify({ messages: [byName] }));
-    const table = (...rows: string[]) =>
-      drop([columns, ...rows.map((row) => `B,${row},`), ''].join('\n'), 'snapshots/enrollments.csv');
-    const first = await table('ada,,S,,name', 'ben,,S,,name', 'cleo,,X,,name', 'dan', 'eve,,S,,Name');
-    expect(first.record.rows).toEqual({
-      'enrollments.csv': { used: 2, withoutMessage: 1, refused: 2 },
+  test('says what became of its rows, and what to do', () => {
+    expect(second.rows).toEqual({
+      'a.csv': { used: 19, emptied: 2, held: 1, withoutMessage: 1, refused: 6 },
     });
-    expect(rowsTold(first.record)).toEqual([
-      'enrollments.csv: 2 used by the mapping, 1 that no message of the mapping is for, 2 refused.',
+    expect(second.counts).toMatchObject({ held: 1 });
+    expect(rowsTold(second)).toEqual([
+      'a.csv: 1 not used, because a row that cannot be used may be about the same, 19 used by the mapping, 2 used, with an empty cell whose last value stays, 1 that no message of the mapping is for, 6 refused.',
+      expect.stringMatching(/^What was accepted stays. Correct the rows/),
+      expect.stringMatching(/To clear that, write "" in the cell, or give its field a default/),
       expect.stringContaining('correct them or the mapping'),
       'The report lists the rows and the reasons.',
     ]);
-    expect((await table('ada,,T,,name', 'ada,,X,,name', 'ben,,S,,name')).record).toMatchObject({
-      rows: { 'enrollments.csv': { used: 1, held: 1, refused: 1 } },
-      counts: { held: 1, updated: 0 },
-    });
   });
 
-  test('whose column of logins, roles or scores slips, or is 0 for all, waits for a person', async () => {
-    const { bucket, drop } = newImports({ maxRemovalsPercent: 5 });
-    const graded = {
-      function: 'grade-push',
-      data: {
-        ...{ orgUnitCode: 'COURSE', userName: 'LOGIN', gradeObjectName: { value: 'Essay' } },
-        ...{ 'grade.type': { value: 'numeric' }, 'grade.points': 'SCORE' },
-      },
-    };
+  test('that loses a column or all rows, or whose column of logins, roles or scores slips, or is 0 for all, waits for a person', async () => {
+    const { bucket, drop } = newImports();
+    bucket.write('snapshot-settings.json', '{}');
     const messages = [
-      { ...graded, when: { ROLE: ['graded'] }, key: ['ID'] },
-      { ...message, when: { ROLE: ['S', 'T'] }, key: ['ID'] },
+      { ...graded('grade'), key: ['NUMBER'], time: undefined },
+      { ...byRole, key: ['NUMBER'] },
     ];
     bucket.write('snapshot-mapping.json', JSON.stringify({ messages }));
+    const table = (header: string, ...rows: string[]) =>
+      drop([header, ...rows, ''].join('\n'), 'snapshots/a.csv');
     /** Of both courses as many rows; in the second, logins do not slip. */
-    const table = (shift: number, role: string, score?: number) => {
-      const rowsOf = (course: string, shift: number, more: { role: string; score?: number | undefined }) =>
+    const rowsOf = (shift: number, role: string, score?: number) => {
+      const rowsIn = (course: string, shift: number, more: { role: string; score?: number | undefined }) =>
         Array.from({ length: 60 }, (_, at) => {
           const login = (of: number) => `${course}${(at + shift) % of}`;
-          const enrolled = at < 30 ? [`e${course}${at},${course}${at},${login(30)},${more.role},`] : [];
-          return [`${course}${at},${course},${login(60)},graded,${more.score ?? at + 1}`, ...enrolled];
+          const id = `${course}${at}`;
+          const enrolled = at < 30 ? [`${id},${login(30)},e${id},${more.role},,role`] : [];
+          return [`${course},${login(60)},${id},${more.score ?? at + 1},,grade`, ...enrolled];
         }).flat();
-      const rows = [...rowsOf('BIO', shift, { role: 'S' }), ...rowsOf('ART', 0, { role, score })];
-      return drop(`ID,COURSE,LOGIN,ROLE,SCORE\n${rows.join('\n')}\n`, 'snapshots/a.csv');
+      return [...rowsIn('BIO', shift, { role: 'S' }), ...rowsIn('ART', 0, { role, score })];
     };
-    expect((await table(0, 'S')).reasons).toEqual([]);
-    expect((await table(1, 'T', 0)).reasons.sort()).toEqual([
+    const whole = await table(columns, ...rowsOf(0, 'S').map((row) => `${row},`));
+    expect([whole.reasons, whole.report]).toEqual([[], []]);
+    const fewer = columns.replace(',TEXT', '');
+    const lost = 'a.csv has lost 1 of its columns';
+    expect((await table(fewer, ...rowsOf(1, 'T', 0))).reasons.sort()).toEqual([
       '120 of 120 grade-push would be changed',
       '30 of 60 enrollment-create would be changed',
       '30 of 60 enrollment-create would be removed',
       '30 of 60 enrollment-create would move to other users or org units',
       '60 of 120 grade-push would move to other users or org units',
+      lost,
+    ]);
+    expect((await table(fewer)).reasons).toEqual([
+      ...[lost, 'a.csv has no rows', '60 of 60 enrollment-create would be removed'],
+      '120 of 120 grade-push would be removed',
     ]);
   });
 });
 
-test('an export of OneRoster whose roles, scores, names, columns, rows or files are lost waits for a person', async () => {
-  const { drop } = newImports({ maxRemovalsPercent: 50 });
-  const users = Array.from({ length: 60 }, (_, at) => ({ sourcedId: `u-${at}`, username: `user${at}` }));
-  const sis = {
-    ...smallSis(),
-    ...{ users, enrollments: users.map((_, at) => enrollment('bio', `${at}`)) },
-    results: users.map((_, at) => result('essay', `${at}`, `${at + 1}`)),
+describe('an export of OneRoster', () => {
+  const { bucket, drop, set } = newImports({ maxRemovalsPercent: 5 });
+  const names = Array.from({ length: 12 }, (_, at) => `n${at}`);
+  const whole = (sis = smallSis()) => ({
+    ...{
+      ...sis,
+      users: [...sis.users, ...names.map((username) => ({ sourcedId: `u-${username}`, username }))],
+    },
+    enrollments: [...sis.enrollments, ...names.map((name) => enrollment('bio', name))],
+    results: [...sis.results, ...names.map((name, at) => result('essay', name, `${at + 1}`))],
+  });
+
+  const dropAll = async () => {
+    const delta = async (course: string, status: string) =>
+      zipOf(entriesOfSis({ enrollments: [enrollment(course, 'ada', { status })] }, { enrollments: 'delta' }));
+    const before = {
+      whole: await drop(await zipOf(entriesOfSis(whole()))),
+      lost: await drop(await zipOf(lost())),
+      slipped: await drop(await zipOf(slipped())),
+      unusable: await drop(await zipOf(entriesOfSis(whole(unusable())))),
+      // Nobody approves of it, also when it is dropped again.
+      rejected: await drop(await delta('bio', 'tobedeleted')),
+      again: await drop(await delta('bio', 'tobedeleted')),
+      delta: await drop(await delta('bio', 'active')),
+      second: await drop(await delta('art', 'active')),
+    };
+    set({ user: { field: 'orgDefinedId', column: 'username' }, maxRemovalsPercent: 5 });
+    const approved = { content: await zipOf(entriesOfSis(whole())), droppedMs: dropMs(9), isApproved: true };
+    return {
+      ...before,
+      renamed: await importedOf(bucket, { key: 'snapshots/export.zip', ...approved }),
+      later: await drop(await delta('bio', 'active'), undefined, 10),
+      same: await drop(await zipOf(disguised())),
+    };
   };
-  const dropSis = async (changes: Sis, edit = (text: string, _name: string) => text) => {
-    const entries = entriesOfSis({ ...sis, ...changes });
-    return drop(
-      await zipOf(entries.map(({ name, content }) => ({ name, content: edit(`${content}`, name) }))),
+  let drops: Awaited<ReturnType<typeof dropAll>>;
+  beforeAll(async () => {
+    drops = await dropAll();
+  });
+
+  const lost = () => {
+    const { enrollments, results, ...others } = whole();
+    return entriesOfSis({
+      ...{ ...others, enrollments: enrollments.map((row) => ({ ...row, role: 'teacher' })) },
+      results: results.map((row) => ({ ...row, score: '0' })),
+    }).map(({ name, content }) =>
+      name === 'enrollments.csv'
+        ? { name, content: `${content}`.replace(',endDate', '').replaceAll(/,""\r/g, '\r') }
+        : { name, content },
     );
   };
-  const { results: _, ...others } = sis;
-  // A term begins without results.
-  expect((await dropSis({ results: [] })).reasons).toEqual([]);
-  expect((await dropSis({})).reasons).toEqual([]);
-
-  const asTeachers = users.map((_, at) => enrollment('bio', `${at}`, { role: 'teacher' }));
-  const zeros = users.map((_, at) => result('essay', `${at}`, '0'));
-  const lost = await dropSis({ enrollments: asTeachers, results: zeros }, (text, name) =>
-    name === 'enrollments.csv' ? text.replace(',endDate', '').replaceAll(/,""\r/g, '\r') : text,
-  );
-  expect(lost).toMatchObject({
-    reasons: [
-      'enrollments.csv has lost 1 of its columns',
-      ...['60 of 60 enrollments would be changed', '60 of 60 results would be changed'],
-    ],
-    record: { lostColumns: [{ file: 'enrollments.csv', columns: ['enddate'] }] },
+  const slipped = () => {
+    const { results: _, users, ...others } = { ...whole(), lineItems: [] };
+    const slip = users.map((row, at) => ({ ...row, username: users.at(at - 1)?.username ?? '' }));
+    return entriesOfSis({ ...others, users: slip });
+  };
+  test('whose roles, scores, names, columns, rows or files are lost waits for a person', () => {
+    expect(drops.whole.reasons).toEqual([]);
+    expect(drops.lost).toMatchObject({
+      reasons: [
+        'enrollments.csv has lost 1 of its columns',
+        ...['16 of 17 enrollments would be changed', '13 of 14 results would be changed'],
+      ],
+      record: { lostColumns: [{ file: 'enrollments.csv', columns: ['enddate'] }] },
+    });
+    const reasons = [
+      ...['lineItems.csv has no rows', 'results.csv is missing; an accepted snapshot had it'],
+      '2 of 2 lineItems would be removed',
+      '17 of 17 enrollments would move to other users or org units',
+      '14 of 14 results would move to other users or org units',
+    ];
+    expect(drops.slipped).toMatchObject({ reasons, record: { why: reasons.join('; ') } });
   });
-  const slipped = users.map((row, at) => ({ ...row, username: `user${(at + 1) % 60}` }));
-  expect((await drop(await zipOf(entriesOfSis({ ...others, users: slipped })))).reasons).toEqual([
-    'results.csv is missing; an accepted snapshot had it',
-    '60 of 60 enrollments would move to other users or org units',
-    '60 of 60 results would move to other users or org units',
-  ]);
-  expect((await dropSis({ results: [] })).record.why).toBe(
-    'results.csv has no rows; 60 of 60 results would be removed',
-  );
 
-  // Other files, columns, cases and ends of lines change nothing.
-  const disguised = entriesOfSis(sis).map(({ name, content }) => ({
-    name,
-    content: `\ufeff${
-      name === 'manifest.csv'
-        ? content
-        : `${content}`
-            .replaceAll('\r\n', ',"=1+1"\n')
-            .replace(/^(.*),"=1\+1"/, (_, header) => `${header.toUpperCase()},metadata.x`)
-    }`,
-  }));
-  const more = [
+  const disguised = () => [
+    ...entriesOfSis(whole()).map(({ name, content }) => ({
+      name,
+      content: `\ufeff${
+        name === 'manifest.csv'
+          ? content
+          : `${content}`
+              .replaceAll('\r\n', ',"=1+1"\n')
+              .replace(/^(.*),"=1\+1"/, (_, header) => `${header.toUpperCase()},metadata.x`)
+      }`,
+    })),
     { name: 'orgs.csv', content: 'x' },
     { name: 'folder/others.csv', content: 'y' },
   ];
-  expect(await drop(await zipOf([...disguised, ...more]))).toMatchObject({
-    ...{ reasons: [], report: [], bodies: [] },
-    record: { counts: { created: 0, updated: 0, removed: 0, refused: 0, unchanged: 122 } },
+  test('with other files, columns, cases and ends of lines changes nothing', () => {
+    expect(drops.same).toMatchObject({
+      ...{ reasons: [], report: [], bodies: [] },
+      record: { counts: { created: 0, updated: 0, removed: 0, refused: 0, unchanged: 33 } },
+    });
   });
-});
 
-test('an export whose users are named by the other field of the platform has all sent again by it', async () => {
-  const column = 'identifier';
-  const { bucket, drop, set } = newImports({ user: { field: 'userName', column } });
-  const zip = await zipOf(entriesOfSis(smallSis()));
-  await drop(zip);
-  set({ user: { field: 'orgDefinedId', column }, maxRemovalsPercent: 5 });
-  const key = 'snapshots/export.zip';
-  const second = await importedOf(bucket, { key, content: zip, droppedMs: dropMs(2), isApproved: true });
-  expect(second.reasons).toEqual([
-    '5 of 5 enrollments would move to other users or org units',
-    '2 of 2 results would move to other users or org units',
-  ]);
-  expect(second.bodies.map(({ data }) => [data.orgDefinedId, data.userName]).sort()).toEqual(
-    ['ada', 'ada', 'ada', 'ben', 'ben', 'cleo', 'tess'].map((name) => [`id-${name}`, undefined]),
-  );
-  expect((await drop(zip, key, 3)).bodies).toEqual([]);
-});
-
-test('a delta after one that was not accepted says until the next bulk export that changes are missing', async () => {
-  const { drop } = newImports({ maxRemovalsPercent: 5 });
-  const bulk = await zipOf(entriesOfSis({ ...smallSis(), results: [] }));
-  const delta = async (course: string, status: string) =>
-    drop(
-      await zipOf(
-        entriesOfSis({ enrollments: [enrollment(course, 'ada', { status })] }, { enrollments: 'delta' }),
-      ),
+  test('whose users are named by the other field of the platform has all sent again by it', () => {
+    const { reasons, bodies } = drops.renamed;
+    expect(reasons).toEqual([
+      '17 of 17 enrollments would move to other users or org units',
+      '14 of 14 results would move to other users or org units',
+    ]);
+    expect(bodies.map(({ data }) => [data.orgDefinedId, data.userName]).sort()).toEqual(
+      ['ada', 'ada', 'ada', 'ben', 'ben', 'cleo', 'tess', ...names, ...names]
+        .sort()
+        .map((name) => [name, undefined]),
     );
-  await drop(bulk);
-  // Nobody approves of it, also when it is dropped again.
-  expect((await delta('bio', 'tobedeleted')).reasons).toEqual(['1 of 5 enrollments would be removed']);
-  const rejected = await delta('bio', 'tobedeleted');
-  expect(rejected.report).toEqual([]);
-  const told = [
-    `"manifest.csv","","","the changes of ${rejected.id}, a delta that was not accepted, are missing. Put a bulk export into the bucket"`,
-  ];
-  expect((await delta('bio', 'active')).report).toEqual(told);
-  expect((await delta('art', 'active')).report).toEqual(told);
-  // That it has no results again is nothing to ask a person about.
-  expect(await drop(bulk)).toMatchObject({ reasons: [], report: [] });
-  expect((await delta('bio', 'active')).report).toEqual([]);
-});
-
-test('rows that cannot be used are told by file, line and column, and leave what was accepted as it is', async () => {
-  const { drop } = newImports({ maxRemovalsPercent: 60 });
-  const sis = smallSis();
-  await drop(await zipOf(entriesOfSis(sis)));
-  sis.users.push({ sourcedId: 'u-two', username: 'ada' }, { sourcedId: 'u-none' });
-  sis.classes.push({ sourcedId: 'c-none', title: 'No code' });
-  const more = { classSourcedId: 'c-bio', resultValueMax: '20' };
-  sis.lineItems = [
-    ...changed(sis.lineItems, 'l-talk', { title: 'a/b' }),
-    { sourcedId: 'l-new', title: 'Essay', classSourcedId: 'c-bio', resultValueMax: '5' },
-    { sourcedId: 'l-max', title: 'No maximum', classSourcedId: 'c-bio' },
-    // They differ in the encoding of the accent alone.
-    ...[
-      { sourcedId: 'l-one', title: 'Caf\u00e9', ...more },
-      { sourcedId: 'l-two', title: 'Cafe\u0301', ...more },
-    ],
-  ];
-  sis.enrollments = [
-    ...changed(changed(sis.enrollments, 'e-bio-ben', { beginDate: '31.1.2026' }), 'e-bio-cleo', {
-      role: '=cmd()',
-    }),
-    enrollment('bio', 'tess', { sourcedId: 'second', role: 'student' }),
-    enrollment('none', 'ben'),
-    enrollment('art', 'nobody'),
-  ];
-  sis.results = [
-    result('essay', 'ben', '1', { scoreStatus: 'submitted' }),
-    result('essay', 'cleo', '1e3'),
-    result('talk', 'cleo', '1', { comment: 'zero\0byte' }),
-    result('talk', 'ben', '2'),
-    result('talk', 'ben', '3'),
-  ];
-  const { report, bodies, record } = await drop(await zipOf(entriesOfSis(sis)));
-  expect(report.toSorted()).toMatchInlineSnapshot(`
-    [
-      ""enrollments.csv","","beginDate","can be two days, as 1/05/2023 can. Set ""dateOrder"" to ""day-month-year"" or ""month-day-year"" in snapshot-settings.json (1 row, in line 3)"",
-      ""enrollments.csv","","classSourcedId","its row in classes.csv has no classCode. To use another column, set ""orgUnitCode"": ""sourcedId"" in snapshot-settings.json (1 row, in line 8)"",
-      ""enrollments.csv","","role","the role ""=cmd()"" has no id in ""roles"" of snapshot-settings.json: 1 rows were refused"",
-      ""enrollments.csv","2","userSourcedId","its row in users.csv has the same username as another row"",
-      ""enrollments.csv","5","role","two active rows of one class and user have different roles"",
-      ""enrollments.csv","6","userSourcedId","its row in users.csv has the same username as another row"",
-      ""enrollments.csv","7","role","two active rows of one class and user have different roles"",
-      ""enrollments.csv","9","userSourcedId","names no row of users.csv"",
-      ""lineItems.csv","","resultValueMax","is empty. To give such line items a maximum, set ""resultValueMax"": 100 in snapshot-settings.json (1 row, in line 5)"",
-      ""lineItems.csv","3","title","data.name: must hold none of / "" * < > + = | , %"",
-      ""lineItems.csv","4","title","two line items of one class have this title"",
-      ""lineItems.csv","6","title","two line items of one class have this title"",
-      ""lineItems.csv","7","title","two line items of one class have this title"",
-      ""results.csv","3","score","must be a number such as 100 or 7.5"",
-      ""results.csv","4","comment","has control characters"",
-      ""results.csv","5","lineItemSourcedId","another row has the same line item and student, but differs"",
-      ""results.csv","6","lineItemSourcedId","another row has the same line item and student, but differs"",
-    ]
-  `);
-  expect(bodies).toEqual([]);
-  const none = { created: 0, updated: 0, removed: 0 };
-  expect(record.byKind).toEqual({
-    enrollments: { ...none, unchanged: 5, refused: 8 },
-    lineItems: { ...none, unchanged: 2, refused: 5 },
-    results: { ...none, removed: 1, unchanged: 0, refused: 4, pending: 1 },
   });
-  expect(record.unknownRoles).toEqual([['"=cmd()"', 1]]);
+
+  test('of changes, after one that was not accepted, says until the next bulk export that changes are missing', () => {
+    expect(drops.rejected.reasons).toEqual(['1 of 17 enrollments would be removed']);
+    expect(drops.again.report).toEqual([]);
+    const told = [
+      `"manifest.csv","","","the changes of ${drops.again.id}, a delta that was not accepted, are missing. Put a bulk export into the bucket"`,
+    ];
+    expect([drops.delta.report, drops.second.report]).toEqual([told, told]);
+    expect([drops.renamed.report, drops.later.report]).toEqual([[], []]);
+  });
+
+  const unusable = () => {
+    const sis = smallSis();
+    sis.users.push({ sourcedId: 'u-two', username: 'ada' }, { sourcedId: 'u-none' });
+    sis.classes.push({ sourcedId: 'c-none', title: 'No code' });
+    const more = { classSourcedId: 'c-bio', resultValueMax: '20' };
+    sis.lineItems = [
+      ...changed(sis.lineItems, 'l-talk', { title: 'a/b' }),
+      { sourcedId: 'l-new', title: 'Essay', classSourcedId: 'c-bio', resultValueMax: '5' },
+      { sourcedId: 'l-max', title: 'No maximum', classSourcedId: 'c-bio' },
+      // They differ in the encoding of the accent alone.
+      ...[
+        { sourcedId: 'l-one', title: 'Caf\u00e9', ...more },
+        { sourcedId: 'l-two', title: 'Cafe\u0301', ...more },
+      ],
+    ];
+    sis.enrollments = [
+      ...changed(changed(sis.enrollments, 'e-bio-ben', { beginDate: '31.1.2026' }), 'e-bio-cleo', {
+        role: '=cmd()',
+      }),
+      enrollment('bio', 'tess', { sourcedId: 'second', role: 'student' }),
+      enrollment('none', 'ben'),
+      enrollment('art', 'nobody'),
+    ];
+    sis.results = [
+      result('essay', 'ben', '1', { scoreStatus: 'submitted' }),
+      result('essay', 'cleo', '1e3'),
+      result('talk', 'cleo', '1', { comment: 'zero\0byte' }),
+      result('talk', 'ben', '2'),
+      result('talk', 'ben', '3'),
+    ];
+    return sis;
+  };
+  test('with rows that cannot be used tells them by file, line and column, and leaves what was accepted as it is', () => {
+    const { report, bodies, record, reasons } = drops.unusable;
+    expect(reasons).toEqual(['1 of 14 results would be removed']);
+    expect(report.toSorted()).toMatchInlineSnapshot(`
+      [
+        ""enrollments.csv","","beginDate","can be two days, as 1/05/2023 can. Set ""dateOrder"" to ""day-month-year"" or ""month-day-year"" in snapshot-settings.json (1 row, in line 3)"",
+        ""enrollments.csv","","classSourcedId","its row in classes.csv has no classCode. To use another column, set ""orgUnitCode"": ""sourcedId"" in snapshot-settings.json (1 row, in line 8)"",
+        ""enrollments.csv","","role","the role ""=cmd()"" has no id in ""roles"" of snapshot-settings.json: 1 rows were refused"",
+        ""enrollments.csv","2","userSourcedId","its row in users.csv has the same username as another row"",
+        ""enrollments.csv","5","role","two active rows of one class and user have different roles"",
+        ""enrollments.csv","6","userSourcedId","its row in users.csv has the same username as another row"",
+        ""enrollments.csv","7","role","two active rows of one class and user have different roles"",
+        ""enrollments.csv","9","userSourcedId","names no row of users.csv"",
+        ""lineItems.csv","","resultValueMax","is empty. To give such line items a maximum, set ""resultValueMax"": 100 in snapshot-settings.json (1 row, in line 5)"",
+        ""lineItems.csv","3","title","data.name: must hold none of / "" * < > + = | , %"",
+        ""lineItems.csv","4","title","two line items of one class have this title"",
+        ""lineItems.csv","6","title","two line items of one class have this title"",
+        ""lineItems.csv","7","title","two line items of one class have this title"",
+        ""results.csv","3","score","must be a number such as 100 or 7.5"",
+        ""results.csv","4","comment","has control characters"",
+        ""results.csv","5","lineItemSourcedId","another row has the same line item and student, but differs"",
+        ""results.csv","6","lineItemSourcedId","another row has the same line item and student, but differs"",
+      ]
+    `);
+    expect(bodies).toEqual([]);
+    const none = { created: 0, updated: 0, removed: 0 };
+    expect(record.byKind).toEqual({
+      enrollments: { ...none, unchanged: 17, refused: 8 },
+      lineItems: { ...none, unchanged: 2, refused: 5 },
+      results: { ...none, removed: 1, unchanged: 12, refused: 4, pending: 1 },
+    });
+    expect(record.unknownRoles).toEqual([['"=cmd()"', 1]]);
+  });
+
+  test('after a state that has something twice is refused by what it has', async () => {
+    const doubled = [
+      [`SELECT * REPLACE ('109' AS value) FROM was WHERE kind = '2' AND b = 'ada'`, '2 enrollments'],
+      [
+        `SELECT * REPLACE (CASE kind WHEN 'N' THEN 'zoe' ELSE value END AS value) FROM was
+         WHERE (kind = 'N' AND key = 'u-ada') OR (kind = '1' AND key = 'l-talk')`,
+        '1 line items and 1 names',
+      ],
+    ];
+    const key = stateKey(drops.same.id);
+    const path = bucket.at(key);
+    await rename(path, `${path}.whole`);
+    for (const [more, count = ''] of doubled) {
+      {
+        using sets = await openSetEngine({ folder: dirname(path), threads: 1 });
+        await sets.run(`CREATE VIEW was AS FROM read_parquet('${path}.whole');
+          COPY (FROM was UNION ALL BY NAME ${more}) TO '${path}' (FORMAT parquet)`);
+      }
+      const { examined } = await importDropped(bucket, {
+        ...{ key: 'snapshots/export.zip', droppedMs: Date.UTC(2026, 11, 1) },
+        content: await zipOf([...entriesOfSis(whole()), { name: 'readme.txt', content: count }]),
+      });
+      expect(examined.is === 'over' && examined.message).toBe(
+        `The state of the last accepted snapshot has ${count} twice. Restore the object ${key} from an earlier version`,
+      );
+    }
+  });
 });
 
 describe('what was accepted by a version that compared rows', () => {
   const { bucket, drop } = newImports();
-  const accepted = (lines: [string, string, object | unknown[]][], more: object) => {
+  const accepted = (lines: (string | object)[][], more: object) => {
     const id = '20261025T020000Z-0a1b2c3d';
     const text = lines.map(([kind, key, value]) => `${kind}\t${key}\t${JSON.stringify(value)}\n`).join('');
     bucket.write(`snapshot-records/${id}/state.gz`, gzipSync(text));
@@ -520,48 +570,26 @@ describe('what was accepted by a version that compared rows', () => {
       atMs: Date.parse('2026-01-31T09:30:00.000Z'),
       sentMs: Date.parse('2026-10-25T02:00:00Z'),
     };
-    const grade = (userName: string, points: number) => ({
+    const grade = (userName: string, points: number, more: object = {}) => ({
       data: {
-        ...placed('BIO-101', userName),
-        gradeObjectName: 'Essay',
-        grade: { type: 'numeric', points, outOf: 20 },
+        ...{ ...placed('BIO-101', userName), gradeObjectName: 'Essay' },
+        ...{ grade: { type: 'numeric', points, outOf: 20 }, ...more },
       },
       ...times,
     });
     const by = JSON.stringify(['classCode', 'userName', 'username']);
-    bucket.write(
-      'snapshot-records/accepted.json',
-      accepted(
-        [
-          ...sis.classes.map(({ sourcedId, classCode }): [string, string, unknown[]] => [
-            '0',
-            `c\u001f${sourcedId}`,
-            [classCode, 1],
-          ]),
-          ...sis.users.map(({ sourcedId, username }): [string, string, unknown[]] => [
-            '0',
-            `u\u001f${sourcedId}`,
-            [username, 1],
-          ]),
-          ['1', 'l-essay', item('Essay', 'BIO-101', 20)],
-          ['1', 'l-talk', item('Talk', 'ART-1', 10)],
-          ['2', 'c-art\u001fu-ada', row('art', 'ada', 110)],
-          ...['ada', 'ben', 'cleo'].map((name): [string, string, object] => [
-            '2',
-            `c-bio\u001fu-${name}`,
-            row('bio', name, 110),
-          ]),
-          ['2', 'c-bio\u001fu-tess', row('bio', 'tess', 109)],
-          ['3', 'l-essay\u001fu-ada', grade('ada', 17.5)],
-          [
-            '3',
-            'l-essay\u001fu-ben',
-            { ...grade('ben', 0), data: { ...grade('ben', 0).data, comments: 'See me' } },
-          ],
-        ],
-        { by },
-      ),
-    );
+    const lines = [
+      ...sis.classes.map(({ sourcedId, classCode }) => ['0', `c\u001f${sourcedId}`, [classCode, 1]]),
+      ...sis.users.map(({ sourcedId, username }) => ['0', `u\u001f${sourcedId}`, [username, 1]]),
+      ['1', 'l-essay', item('Essay', 'BIO-101', 20)],
+      ['1', 'l-talk', item('Talk', 'ART-1', 10)],
+      ['2', 'c-art\u001fu-ada', row('art', 'ada', 110)],
+      ...['ada', 'ben', 'cleo'].map((name) => ['2', `c-bio\u001fu-${name}`, row('bio', name, 110)]),
+      ['2', 'c-bio\u001fu-tess', row('bio', 'tess', 109)],
+      ['3', 'l-essay\u001fu-ada', grade('ada', 17.5)],
+      ['3', 'l-essay\u001fu-ben', grade('ben', 0, { comments: 'See me' })],
+    ];
+    bucket.write('snapshot-records/accepted.json', accepted(lines, { by }));
     expect((await drop(await zipOf(entriesOfSis(sis)))).bodies).toEqual([]);
     const next = { ...sis, enrollments: sis.enrollments.slice(1) };
     const { bodies } = await drop(await zipOf(entriesOfSis(next)));
@@ -578,16 +606,9 @@ describe('what was accepted by a version that compared rows', () => {
       ...{ data: { orgUnitCode: 'BIO', userName, roleId: 110 }, sentMs: Date.parse('2026-10-20T02:00:00Z') },
       removed: { function: 'enrollment-remove', data: { orgUnitCode: 'BIO', userName } },
     });
-    bucket.write(
-      'snapshot-records/accepted/a.csv.json',
-      accepted(
-        [
-          ['0', 'BIO\u001fada', was('ada')],
-          ['0', 'BIO\u001fben', was('ben')],
-        ],
-        { by: '[["enrollment-create","COURSE","LOGIN"]]' },
-      ),
-    );
+    const lines = ['ada', 'ben'].map((name) => ['0', `BIO\u001f${name}`, was(name)]);
+    const by = '[["enrollment-create","COURSE","LOGIN"]]';
+    bucket.write('snapshot-records/accepted/a.csv.json', accepted(lines, { by }));
     const columns = ['COURSE', 'LOGIN', 'AT'];
     const row = (LOGIN: string) => ({ COURSE: 'BIO', LOGIN, AT: '2026-10-21T02:00:00Z' });
     const { bodies } = await drop(csvOf(columns, [row('ada'), row('cleo')]), 'snapshots/a.csv', 1);
@@ -614,36 +635,4 @@ test('an export that takes too long to compare fails with what to do, and sends 
     expect.stringMatching(/^snapshot-records\/[^/]+$/),
     expect.stringMatching(/record\.json$/),
   ]);
-});
-
-const doubled: [string, string, string][] = [
-  [
-    'enrollments',
-    `SELECT * REPLACE ('109' AS value) FROM was WHERE kind = '2' AND b = 'ada'`,
-    '2 enrollments',
-  ],
-  ['names', `SELECT * REPLACE ('zoe' AS value) FROM was WHERE kind = 'N' AND key = 'u-ada'`, '1 names'],
-  ['line items', `FROM was WHERE kind = '1' AND key = 'l-talk'`, '1 line items'],
-];
-
-test('a state that has something twice is refused by what it has', async () => {
-  const { drop, bucket } = newImports();
-  const zip = await zipOf(entriesOfSis(smallSis()));
-  const { id } = await drop(zip);
-  const path = bucket.at(stateKey(id));
-  await rename(path, `${path}.whole`);
-  for (const [what, more, count] of doubled) {
-    {
-      using sets = await openSetEngine({ folder: dirname(path), threads: 1 });
-      await sets.run(`CREATE VIEW was AS FROM read_parquet('${path}.whole');
-        COPY (FROM was UNION ALL BY NAME ${more}) TO '${path}' (FORMAT parquet)`);
-    }
-    const { examined } = await importDropped(bucket, {
-      ...{ key: 'snapshots/export.zip', droppedMs: Date.UTC(2026, 11, 1) },
-      content: await zipOf([...entriesOfSis(smallSis()), { name: 'readme.txt', content: what }]),
-    });
-    expect(examined.is === 'over' && examined.message).toBe(
-      `The state of the last accepted snapshot has ${count} twice. Restore the object ${stateKey(id)} from an earlier version`,
-    );
-  }
 });
