@@ -166,31 +166,27 @@ describe('an export', () => {
   });
 
   test.each([
-    ['an empty event', {}],
-    ['an event of a schedule', { 'detail-type': 'Scheduled Event', source: 'aws.events', detail: {} }],
-    ['no event', null],
-  ])('of all courses is what %s asks for', async (_, event) => {
-    const { answer, files } = await of(event);
-    expect(answer).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 2 } });
-    expect(Object.keys(files).filter((name) => name.startsWith('org-units/'))).toEqual([
-      'org-units/2001.jsonl',
-      'org-units/2002.jsonl',
-    ]);
-  });
+    ['an empty event', {}, 0],
+    ['an event of a schedule', { 'detail-type': 'Scheduled Event', source: 'aws.events', detail: {} }, 1],
+    ['no event', null, 0],
+  ])(
+    'of all courses is what %s asks for, which counts as nightly if it is a schedule’s',
+    async (_, event, nightly) => {
+      const { answer, files } = await of(event);
+      expect(answer).toMatchObject({ outcome: 'complete', orgUnits: { wanted: 2 } });
+      expect(Object.keys(files).filter((name) => name.startsWith('org-units/'))).toEqual([
+        'org-units/2001.jsonl',
+        'org-units/2002.jsonl',
+      ]);
+      expect(logged().filter((line) => line.includes('"NightlyExports":[1]'))).toHaveLength(nightly);
+    },
+  );
 
   test('of all courses, where none is listed, is empty and not complete', async () => {
     const { answer, manifest } = await of({ orgUnitType: 99 });
     expect(answer).toMatchObject({ outcome: 'empty', orgUnits: { wanted: 0, incomplete: 0 } });
     expect(manifest).toMatchObject({ outcome: 'empty', parts: {}, failures: [] });
     expect(metrics('ExportRuns')).toMatchObject({ complete: 0, empty: 1 });
-  });
-
-  test.each([
-    [1, 'the schedule', { 'detail-type': 'Scheduled Event', source: 'aws.scheduler' }],
-    [0, 'a person', {}],
-  ])('counts as %i of the nightly ones where %s asks for it', async (count, _, event) => {
-    await invoke(event);
-    expect(logged().filter((line) => line.includes('"NightlyExports":[1]'))).toHaveLength(count);
   });
 
   test('can be of the org units of another type', async () => {
@@ -227,20 +223,26 @@ describe('an export', () => {
     expect(files['org-units/2003.jsonl']).toMatchObject([{ Name: name }]);
   });
 
-  test.each([
-    ['image/jpeg', 'jpg'],
-    ['image/GIF; charset=binary', 'gif'],
-    ['image/x-other/../../evil', 'image'],
-    ['application/octet-stream', 'image'],
-  ])('stores an image of the type %s', async (contentType, ending) => {
-    const bytes = Buffer.from([...Array(300_000).keys()].map((each) => each % 251));
-    await controls().seed({
-      courseImages: [{ orgUnitId: 2001, contentType, base64: bytes.toString('base64') }],
-    });
-    const { images } = await of({ orgUnitIds: [2001] });
-    expect(Object.keys(images)).toEqual([`course-images/2001.${ending}`]);
+  const imageTypes: [contentType: string, file: string][] = [
+    ['image/jpeg', '11.jpg'],
+    ['image/GIF; charset=binary', '12.gif'],
+    ['image/x-other/../../evil', '13.image'],
+    ['application/octet-stream', '14.image'],
+  ];
+  const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, at) => at % 251));
+  const base64 = bytes.toString('base64');
+  const withImages = once(async () => {
+    const courseImages = imageTypes.map(([contentType], at) => ({ orgUnitId: at + 11, contentType, base64 }));
+    const orgUnitIds = courseImages.map(({ orgUnitId }) => orgUnitId);
+    await courses(...orgUnitIds);
+    await controls().seed({ courseImages });
+    return of({ orgUnitIds });
+  });
+  test.each(imageTypes)('stores an image of the type %s', async (_, file) => {
+    const { images } = await withImages();
+    expect(Object.keys(images).sort()).toEqual(imageTypes.map(([, each]) => `course-images/${each}`));
     const sha256 = (some: Buffer | undefined) => hash('sha256', some ?? '');
-    expect(sha256(images[`course-images/2001.${ending}`])).toBe(sha256(bytes));
+    expect(sha256(images[`course-images/${file}`])).toBe(sha256(bytes));
   });
 });
 

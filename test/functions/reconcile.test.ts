@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { CreateBucketCommand, DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { integration as enrollmentCreate } from '../../functions/enrollment-create.ts';
 import { integration as enrollmentRemove } from '../../functions/enrollment-remove.ts';
 import { integration as gradePush } from '../../functions/grade-push.ts';
@@ -29,14 +29,15 @@ const bucket = () => `bucket-${tries}`;
 const job = jobForTests('reconcile', { bucket });
 const { time, stack, controls, put, jsonAt } = job;
 
-// The ledger and the bucket are another one's for each test.
-beforeEach(async () => {
+/** With a ledger and a bucket of its own. */
+const newStage = async (): Promise<void> => {
   tries += 1;
   const settings = { LEDGER_TABLE: `ledger-${tries}`, RECONCILE_BUCKET: bucket() };
   stage = { stack: stack(), settings, rest: async () => time.pass(10_000) };
   await addLedgerTable(stack().description.dynamodb, settings.LEDGER_TABLE);
   await stack().s3.send(new CreateBucketCommand({ Bucket: bucket() }));
-});
+};
+beforeEach(newStage);
 
 /** With settings of its own. */
 const staged = (settings: Record<string, string>): Stage => ({
@@ -50,11 +51,13 @@ const grade = (userId: number, points: number, more: object = {}) => ({
   ...more,
 });
 const grades = (...data: object[]) => send(stage, { integration: gradePush, data });
-const enroll = (...userIds: number[]) =>
+const enrollIn = (orgUnitId: number, ...userIds: number[]) =>
   send(stage, {
     integration: enrollmentCreate,
-    data: userIds.map((userId) => ({ orgUnitId: course, userId, roleId: learner })),
+    data: userIds.map((userId) => ({ orgUnitId, userId, roleId: learner })),
   });
+const removeFrom = (orgUnitId: number, ...userIds: number[]) =>
+  send(stage, { integration: enrollmentRemove, data: userIds.map((userId) => ({ orgUnitId, userId })) });
 const classesIn = ({ tallies }: Report) => {
   const all: Record<string, number> = {};
   for (const { byClass } of Object.values(tallies))
@@ -73,7 +76,7 @@ const at = (offsetMs: number): string => new Date(Date.now() + offsetMs).toISOSt
 
 test('of what is as it was sent there is nothing to tell, and the platform is asked once for each', async () => {
   await grades(grade(301, 7), grade(303, 8, { comments: 'well done\nreally ' }));
-  await enroll(301, 303);
+  await enrollIn(course, 301, 303);
   // The platform may change the line ends and edges of a comment.
   const comments = { content: 'well done\r\nreally', type: 'Text' as const };
   await controls().change({ gradeValues: [{ gradeObjectId: 5001, userId: 303, comments }] });
@@ -91,37 +94,78 @@ test('of what is as it was sent there is nothing to tell, and the platform is as
   expect(await jsonAt(reportKey(report.id))).toEqual(report);
 });
 
-test('a removed enrollment is as it was sent where nobody is enrolled, and a fault where somebody is', async () => {
-  await enroll(301, 303);
-  await send(stage, {
-    integration: enrollmentRemove,
-    data: [301, 303].map((userId) => ({ orgUnitId: course, userId })),
-  });
-  await controls().seed({ enrollments: [{ orgUnitId: course, userId: 303, roleId: learner }] });
-  const { findings } = await compare(stage, { whole: true });
-  expect(findings).toMatchObject([{ class: 'different', resource: `enrollment/${course}/303` }]);
-});
+// They share one run, as it costs as much for one of them as for all.
+describe('what was written', () => {
+  type Compared = Awaited<ReturnType<typeof compare>>;
+  let [compared, afterAnotherRotation] = [] as unknown as [Compared, Compared];
+  const other = 2100;
 
-test('a finding tells who and what and when, by which message, and no value', async () => {
-  await grades(grade(301, 7.25));
-  await controls().change({
-    gradeValues: [{ gradeObjectId: 5001, userId: 301, pointsNumerator: 3.125, lastModified: at(-hour) }],
+  beforeAll(async () => {
+    await newStage();
+    await controls().reset();
+    await controls().seed({ users: [{ userId: 10_001 }], orgUnits: [{ orgUnitId: other }] });
+    const spoil = (userId: number, pointsNumerator: number) =>
+      controls().change({
+        gradeValues: [{ gradeObjectId: 5001, userId, pointsNumerator, lastModified: at(-hour) }],
+      });
+    await grades(grade(301, 7), grade(303, 8));
+    await spoil(303, 3);
+    await rotate('a');
+    await grades(grade(10_001, 7.25));
+    await spoil(10_001, 3.125);
+    await enrollIn(course, 301, 303);
+    await removeFrom(course, 301, 303);
+    await controls().seed({ enrollments: [{ orgUnitId: course, userId: 303, roleId: learner }] });
+    await enrollIn(other, 301, 303);
+    await removeFrom(other, 303);
+    const user = { Identifier: '301', RoleId: learner };
+    const Items = [user, { ...user, RoleId: instructor }, { Identifier: '303' }];
+    const body = { PagingInfo: { HasMoreItems: false, Bookmark: '' }, Items };
+    await controls().fault({ status: 200, body }, { method: 'GET', path: `/${other}/classlist/`, times: 9 });
+    compared = await compare(stage, { whole: true });
+    await rotate('b');
+    afterAnotherRotation = await compare(stage, { whole: true });
   });
-  const { findings } = await compare(stage, { whole: true });
-  expect(findings).toEqual([
-    {
-      class: 'older',
-      resource: `grade/${course}/5001/301`,
-      subject: { kind: 'grade', orgUnitId: course, gradeObjectId: 5001, userId: 301 },
-      fields: ['grade'],
-      reason: 'recent',
-      writtenMs: expect.any(Number),
-      messageId: expect.stringMatching(/^[\w-]{36}$/),
-      changedAt: expect.stringMatching(/^\d{4}-.*Z$/),
-    },
-  ]);
-  // 37.255 are seconds of a time.
-  expect(JSON.stringify(findings)).not.toMatch(/(?<!\d)(7\.25|3\.125)|well done/);
+  const found = ({ findings }: Compared, prefix: string) =>
+    findings.filter(({ resource }) => resource.startsWith(prefix));
+
+  test('and removed is as it was sent where nobody is enrolled, and a fault where somebody is', () => {
+    expect(found(compared, `enrollment/${course}/`)).toMatchObject([
+      { class: 'different', resource: `enrollment/${course}/303` },
+    ]);
+  });
+
+  test('and is a finding tells who and what and when, by which message, and no value', () => {
+    expect(found(compared, `grade/${course}/5001/10001`)).toEqual([
+      {
+        class: 'older',
+        resource: `grade/${course}/5001/10001`,
+        subject: { kind: 'grade', orgUnitId: course, gradeObjectId: 5001, userId: 10_001 },
+        fields: ['grade'],
+        reason: 'recent',
+        writtenMs: expect.any(Number),
+        messageId: expect.stringMatching(/^[\w-]{36}$/),
+        changedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      },
+    ]);
+    // 37.255 are seconds of a time.
+    expect(JSON.stringify(compared.findings)).not.toMatch(/(?<!\d)(7\.25|3\.125)|well done/);
+  });
+
+  test('with a key that is rotated since is no finding, nor with one that is gone', () => {
+    const both = `grade/${course}/5001/30`;
+    expect(found(compared, both)).toMatchObject([{ class: 'older', resource: `${both}3` }]);
+    expect(found(afterAnotherRotation, both)).toEqual([]);
+    expect(classesIn(compared.report)).toEqual({ same: 3, older: 2, different: 2 });
+    expect(compared.report.tallies.recent).toMatchObject({ looked: 7, uncompared: 0 });
+    expect(afterAnotherRotation.report.tallies.recent).toMatchObject({ looked: 7, uncompared: 2 });
+  });
+
+  test('of a user whom the classlist has twice is in both roles, and one whose role is hidden is there all the same', () => {
+    expect(found(compared, `enrollment/${other}/`)).toMatchObject([
+      { class: 'different', resource: `enrollment/${other}/303` },
+    ]);
+  });
 });
 
 test('what is in progress and is written again meanwhile is no fault', async () => {
@@ -138,44 +182,37 @@ test('what is in progress and is written again meanwhile is no fault', async () 
 describe('a night', () => {
   const old = { RECONCILE_RECENT_HOURS: '0.0001' };
 
-  /** All are older than what is recent. */
-  const older = async (count: number) => {
-    const userIds = Array.from({ length: count }, (_, place) => 10_001 + place);
+  test('takes a sample of what is older, of the size that is wanted, also after a run of all or one that failed, and has the rest take turns', async () => {
+    const userIds = Array.from({ length: 20 }, (_, place) => 10_001 + place);
     await controls().seed({ users: userIds.map((userId) => ({ userId })) });
     await grades(...userIds.map((userId) => grade(userId, 5)));
     time.pass(500);
-  };
-
-  test('takes a sample of what is older, of the size that is wanted, and has the rest take turns', async () => {
-    await older(20);
     const settings = { ...old, RECONCILE_SAMPLE: '10', RECONCILE_NIGHTS: '1000000' };
     const { report: first } = await compare(staged(settings));
     // How many there are is known by the first.
     expect(first).toMatchObject({ share: 1, tallies: { sample: { selected: 20, looked: 20 } } });
+    // Chance may leave out all that is older: this is looked at in any case, and so what was accepted is read.
+    await grades(grade(303, 8));
+    const Key = 'reconcile/accepted/wrong.json';
+    await put(Key, '{"by":1}');
+    await expect(compare(staged(settings))).rejects.toThrow();
+    expect(await jsonAt(reportKey((await jsonAt(latestKey)).id))).toMatchObject({
+      state: 'failed',
+      share: 0.5,
+    });
+    await stack().s3.send(new DeleteObjectCommand({ Bucket: bucket(), Key }));
     const { report } = await compare(staged(settings));
     expect(report.share).toBe(0.5);
     const { selected, looked } = report.tallies.sample;
     expect(looked).toBe(selected);
     expect(selected).toBeLessThan(20);
-    const { sample, slice } = (await compare(staged({ ...settings, RECONCILE_NIGHTS: '1' }))).report.tallies;
-    expect(sample.looked + slice.looked).toBe(20);
-    expect(slice.looked).toBeGreaterThan(0);
-  });
-
-  test('chooses by chance no more of what is older after a run of all, nor after one that failed', async () => {
-    await older(10);
-    const settings = { ...old, RECONCILE_SAMPLE: '3', RECONCILE_NIGHTS: '1000000' };
+    time.pass(500);
     await compare(staged(settings), { whole: true });
-    const { report } = await compare(staged(settings));
-    expect(report.share).toBeCloseTo(0.3);
-    // Chance may leave out all that is older: this is looked at in any case, and so what was accepted is read.
-    await grades(grade(303, 8));
-    await put('reconcile/accepted/wrong.json', '{"by":1}');
-    await expect(compare(staged(settings))).rejects.toThrow();
-    await stack().s3.send(
-      new DeleteObjectCommand({ Bucket: bucket(), Key: 'reconcile/accepted/wrong.json' }),
-    );
-    expect((await compare(staged(settings))).report.share).toBeCloseTo(0.3);
+    const last = await compare(staged({ ...settings, RECONCILE_NIGHTS: '1' }));
+    expect(last.report.share).toBeCloseTo(10 / 21);
+    const { sample, slice } = last.report.tallies;
+    expect(sample.looked + slice.looked).toBe(21);
+    expect(slice.looked).toBeGreaterThan(0);
   });
 
   test('that is too short says how far it came, and the next one looks at all that it has not reached', async () => {
@@ -207,210 +244,175 @@ test('it waits while the platform asks it to, and then goes on', async () => {
 });
 
 test('what an operator has accepted is counted, and no finding until it is written, or the platform changes it, again', async () => {
-  await grades(grade(301, 7));
-  const spoil = (pointsNumerator: number, afterMs: number) =>
+  const userIds = [10_001, 10_002, 10_003, 10_004];
+  await controls().seed({ users: userIds.map((userId) => ({ userId })) });
+  await grades(...userIds.map((userId) => grade(userId, 7)));
+  const spoil = (pointsNumerator: number, afterMs: number, ...some: number[]) =>
     controls().change({
-      gradeValues: [{ gradeObjectId: 5001, userId: 301, pointsNumerator, lastModified: at(afterMs) }],
+      gradeValues: some.map((userId) => ({
+        ...{ gradeObjectId: 5001, userId, pointsNumerator, lastModified: at(afterMs) },
+      })),
     });
   const decided = { by: 'somebody', why: 'it was agreed' };
-  await spoil(3, -hour);
+  await spoil(3, -hour, ...userIds);
   const { findings } = await compare(stage, { whole: true });
-  await put(`${acceptedPrefix}one.json`, JSON.stringify(decisionOn(findings, decided)));
-  const second = await compare(stage, { whole: true });
-  expect(second.findings).toEqual([]);
-  expect(second.report).toMatchObject({ findings: 0, accepted: 1 });
-  await spoil(0, -2 * hour);
-  const third = await compare(stage, { whole: true });
-  expect(third.findings).toMatchObject([{ class: 'older' }]);
+  expect(findings).toHaveLength(4);
+  const [first, second] = [
+    [10_001, 10_002],
+    [10_003, 10_004],
+  ].map((some) => findings.filter(({ subject }) => some.includes(subject.userId))) as [Finding[], Finding[]];
+  await put(`${acceptedPrefix}one.json`, JSON.stringify(decisionOn(first, decided)));
   // A decision that does not tell when the platform changed it is one on whatever it holds.
-  const [{ changedAt: _, ...finding } = {} as Finding] = third.findings;
-  await put(`${acceptedPrefix}two.json`, JSON.stringify(decisionOn([finding], decided)));
-  await spoil(1, -3 * hour);
-  expect((await compare(stage, { whole: true })).report).toMatchObject({ findings: 0, accepted: 1 });
-  await grades(grade(301, 7.5));
-  await spoil(1, -3 * hour);
-  expect((await compare(stage, { whole: true })).findings).toHaveLength(1);
-});
-
-test('a rotation of the key makes no finding', async () => {
-  await grades(grade(301, 7), grade(303, 8));
-  await rotate('a');
-  await controls().change({
-    gradeValues: [{ gradeObjectId: 5001, userId: 303, pointsNumerator: 3, lastModified: at(-hour) }],
-  });
-  const { findings, report } = await compare(stage, { whole: true });
-  expect(findings).toMatchObject([{ class: 'older', resource: `grade/${course}/5001/303` }]);
-  expect(classesIn(report)).toEqual({ same: 1, older: 1 });
-  await rotate('b');
-  const second = await compare(stage, { whole: true });
-  expect(second.findings).toEqual([]);
-  expect(second.report.tallies.recent).toMatchObject({ looked: 2, uncompared: 2 });
+  const whatever = second.map(({ changedAt: _, ...finding }): Finding => finding);
+  await put(`${acceptedPrefix}two.json`, JSON.stringify(decisionOn(whatever, decided)));
+  await spoil(0, -2 * hour, 10_002, 10_003);
+  await grades(grade(10_004, 7.5));
+  await spoil(3, -2 * hour, 10_004);
+  const then = await compare(stage, { whole: true });
+  expect(then.report).toMatchObject({ findings: 2, accepted: 2 });
+  expect(then.findings.map(({ class: its, subject }) => `${its} ${subject.userId}`).sort()).toEqual([
+    ...['older 10002', 'older 10004'],
+  ]);
 });
 
 describe('with a snapshot of the SIS', () => {
   const id = '20261101T020000Z-0a1b2c3d';
-  const users: Record<string, number> = { lena: 301, tom: 303, ina: 10_001, ute: 10_002, max: 10_003 };
-
-  const snapshot = async (names: string[], { snapshotId = id, roleId = learner, ...more } = {}) => {
-    const lines = names.map((userName) =>
-      stateLine('2', `class\u001f${userName}`, {
-        ...{ data: { orgUnitCode: 'MATH-101', userName, roleId }, id: userName, role: 'student' },
-      }),
-    );
-    await put(`snapshot-records/${snapshotId}/state.gz`, gzipSync(lines.map((line) => `${line}\n`).join('')));
-    const accepted = { id: snapshotId, number: 1, columns: {}, by: '[]', ...more };
-    await put('snapshot-records/accepted.json', JSON.stringify(accepted));
-  };
-
   const tableId = '20261102T020000Z-0a1b2c3e';
-  /** Beside the zip. */
-  const table = async (names: string[], roleId = learner) => {
-    const lines = names.map((userName) =>
-      stateLine('0', userName, { data: { orgUnitCode: 'MATH-101', userName, roleId } }),
+  const users: Record<string, number> = { lena: 301, tom: 303, ina: 10_001, ute: 10_002, max: 10_003 };
+  /** An org unit of its own for each case, with nobody in it. */
+  const [plain, since, unknown, again, several, gone, twice] = [2101, 2102, 2103, 2104, 2105, 2106, 2107];
+  const orgUnitIds = [plain, since, unknown, again, several, gone, twice];
+  const codeOf = (orgUnitId: number) => `CODE-${orgUnitId}`;
+
+  const rowsOf = (said: Record<number, string[]>, roleId = learner) =>
+    Object.entries(said).flatMap(([orgUnitId, names]) =>
+      names.map((userName) => ({ orgUnitCode: codeOf(Number(orgUnitId)), userName, roleId })),
     );
-    await put(`snapshot-records/${tableId}/state.gz`, gzipSync(lines.map((line) => `${line}\n`).join('')));
-    const by = JSON.stringify([['enrollment-create', 'userName']]);
-    const accepted = { id: tableId, number: 1, columns: {}, by };
-    await put('snapshot-records/accepted/more.csv.json', JSON.stringify(accepted));
+  const accept = async (
+    snapshotId: string,
+    lines: string[],
+    { key = 'accepted', by = '[]', ...more } = {},
+  ) => {
+    const state = gzipSync(lines.map((line) => `${line}\n`).join(''));
+    await put(`snapshot-records/${snapshotId}/state.gz`, state);
+    const accepted = { id: snapshotId, number: 1, columns: {}, by, ...more };
+    await put(`snapshot-records/${key}.json`, JSON.stringify(accepted));
+  };
+  const snapshot = (said: object[], more: object = {}) =>
+    accept(
+      id,
+      said.map((data, at) => stateLine('2', `class\u001f${at}`, { data, id: `${at}`, role: 'student' })),
+      more,
+    );
+  /** Beside the zip. */
+  const table = (said: object[]) =>
+    accept(
+      tableId,
+      said.map((data, at) => stateLine('0', `${at}`, { data })),
+      { key: 'accepted/more.csv', by: JSON.stringify([['enrollment-create', 'userName']]) },
+    );
+  const hasEnrolled = (orgUnitId: number, roleId: number, ...userIds: number[]) =>
+    controls().seed({ enrollments: userIds.map((userId) => ({ orgUnitId, userId, roleId })) });
+  const prepare = async () => {
+    await controls().seed({
+      users: [10_001, 10_002, 10_003].map((userId) => ({ userId })),
+      orgUnits: orgUnitIds.map((orgUnitId) => ({ orgUnitId, code: codeOf(orgUnitId) })),
+    });
+    await put(
+      ...filled(
+        'orgUnitCode',
+        orgUnitIds.map((orgUnitId) => [codeOf(orgUnitId), orgUnitId]),
+      ),
+    );
+    await put(...filled('userName', Object.entries(users)));
   };
 
-  beforeEach(async () => {
-    await controls().seed({ users: [10_001, 10_002, 10_003].map((userId) => ({ userId })) });
-    const { enrollments = [] } = await controls().state();
-    await controls().remove({
-      enrollments: enrollments
-        .filter(({ orgUnitId }) => orgUnitId === course)
-        .map(({ orgUnitId, userId }) => ({ orgUnitId: Number(orgUnitId), userId: Number(userId) })),
+  describe('in one run', () => {
+    let { report, findings } = {} as Awaited<ReturnType<typeof compare>>;
+    const found = (orgUnitId: number) =>
+      findings
+        .filter(({ subject }) => subject.orgUnitId === orgUnitId)
+        .map(({ class: its, subject, reason }) => `${its} ${subject.userId} ${reason}`)
+        .sort();
+
+    beforeAll(async () => {
+      await newStage();
+      await controls().reset();
+      await prepare();
+      await enrollIn(gone, 301, 10_001);
+      await removeFrom(gone, 303);
+      await hasEnrolled(gone, learner, 301);
+      await rotate('c');
+      await rotate('d');
+      await hasEnrolled(plain, learner, 301, 10_003);
+      await hasEnrolled(plain, instructor, 10_001);
+      // In a role that no snapshot gives.
+      await hasEnrolled(plain, 101, 303);
+      await enrollIn(since, 301, 10_001);
+      await removeFrom(since, 303);
+      await hasEnrolled(unknown, learner, 10_003);
+      await hasEnrolled(again, learner, 301, 303);
+      await enrollIn(again, 10_001);
+      await controls().remove({ enrollments: [{ orgUnitId: again, userId: 10_001 }] });
+      await hasEnrolled(several, instructor, 301);
+      await enrollIn(twice, 301);
+      await controls().remove({ enrollments: [{ orgUnitId: twice, userId: 301 }] });
+      await snapshot([
+        ...rowsOf({ [plain]: ['lena', 'ute', 'ina'], [since]: ['lena', 'tom'], [unknown]: ['nobody knows'] }),
+        ...rowsOf({ [again]: ['lena', 'tom', 'ina'], [several]: ['lena'], [gone]: ['lena', 'tom'] }),
+        { orgUnitId: twice, userId: 301, roleId: learner },
+      ]);
+      await table(rowsOf({ [several]: ['lena'] }, instructor));
+      ({ report, findings } = await compare(stage, { whole: true }));
     });
-    await put(...filled('orgUnitCode', [['MATH-101', course]]));
-    await put(...filled('userName', Object.entries(users)));
-  });
 
-  test('it names who is enrolled there and not here, and the other way round', async () => {
-    await controls().seed({
-      enrollments: [
-        { orgUnitId: course, userId: 301, roleId: learner },
-        { orgUnitId: course, userId: 10_001, roleId: instructor },
-        { orgUnitId: course, userId: 10_003, roleId: learner },
-        // In a role that no snapshot gives.
-        { orgUnitId: course, userId: 303, roleId: instructor },
-      ],
+    test('it names who is enrolled there and not here, and the other way round', () => {
+      expect(found(plain)).toEqual([
+        ...['different 10001 snapshot', 'extra 10003 snapshot', 'missing 10002 snapshot'],
+      ]);
+      expect(report).toMatchObject({ snapshots: [tableId, id], entries: 8, findings: 5 });
     });
-    await snapshot(['lena', 'ute', 'ina']);
-    const { report, findings } = await compare(stage, { whole: true });
-    expect(findings.map(({ class: itsClass, resource }) => `${itsClass} ${resource}`).sort()).toEqual([
-      `different enrollment/${course}/10001`,
-      `extra enrollment/${course}/10003`,
-      `missing enrollment/${course}/10002`,
-    ]);
-    expect(report).toMatchObject({ snapshots: [id], unknown: 0, entries: 0 });
-    expect(classesIn(report)).toEqual({ same: 1, different: 1, extra: 1, missing: 1 });
-  });
 
-  test('what was written since holds in its place', async () => {
-    await snapshot(['lena', 'tom']);
-    await enroll(301, 10_001);
-    await send(stage, { integration: enrollmentRemove, data: [{ orgUnitId: course, userId: 303 }] });
-    const { findings } = await compare(stage, { whole: true });
-    expect(findings).toEqual([]);
-  });
+    test('what was written since holds in its place', () => {
+      expect(found(since)).toEqual([]);
+    });
 
-  test('where it has users whom the crosswalk does not know, nobody is called too many', async () => {
-    await controls().seed({ enrollments: [{ orgUnitId: course, userId: 10_003, roleId: learner }] });
-    await snapshot(['nobody knows']);
-    const { findings, report } = await compare(stage, { whole: true });
-    expect(findings).toEqual([]);
-    expect(report).toMatchObject({ unknown: 1 });
-  });
+    test('where it has users whom the crosswalk does not know, nobody is called too many', () => {
+      expect(found(unknown)).toEqual([]);
+      expect(report).toMatchObject({ unknown: 1 });
+    });
 
-  test('of an enrollment that is looked at once more, nobody beside it is called too many', async () => {
-    const both = [301, 303].map((userId) => ({ orgUnitId: course, userId, roleId: learner }));
-    await controls().seed({ enrollments: both });
-    await snapshot(['lena', 'tom', 'ina']);
-    await enroll(10_001);
-    await controls().remove({ enrollments: [{ orgUnitId: course, userId: 10_001 }] });
-    const { findings } = await compare(stage, { whole: true });
-    expect(findings.filter(({ class: its }) => its === 'extra')).toEqual([]);
+    test('of an enrollment that is looked at once more, nobody beside it is called too many', () => {
+      expect(found(again)).toEqual(['missing 10001 recent']);
+    });
+
+    test('what two of them contradict each other in is no fault where the platform has one of them', () => {
+      expect(found(several)).toEqual([]);
+    });
+
+    test('what was written since by a key that is gone is not called missing, nor too many', () => {
+      expect(found(gone)).toEqual([]);
+    });
+
+    test('what differs from the ledger and from a snapshot is found once', () => {
+      expect(found(twice)).toEqual(['missing 301 recent']);
+      expect(report.open).toMatchObject({ missing: 3, different: 1, extra: 1 });
+      expect(report.tallies.snapshot.byClass).toMatchObject({ missing: 3, different: 1, extra: 1 });
+    });
   });
 
   test('while one of two is being sent, it says nothing, and nobody whom it may have is called too many', async () => {
-    const both = [301, 303].map((userId) => ({ orgUnitId: course, userId, roleId: learner }));
-    await controls().seed({ enrollments: both });
-    await snapshot(['lena', 'ina'], { sending: true } as object);
-    await table(['tom']);
+    await prepare();
+    await hasEnrolled(plain, learner, 301, 303);
+    await snapshot(rowsOf({ [plain]: ['lena', 'ina'] }), { sending: true });
+    await table(rowsOf({ [plain]: ['tom'] }));
     const { findings, report } = await compare(stage, { whole: true });
     expect(findings).toEqual([]);
     expect(report.snapshots).toEqual([tableId]);
   });
-
-  test('what two of them contradict each other in is no fault where the platform has one of them', async () => {
-    await controls().seed({ enrollments: [{ orgUnitId: course, userId: 301, roleId: instructor }] });
-    await snapshot(['lena']);
-    await table(['lena'], instructor);
-    const { findings } = await compare(stage, { whole: true });
-    expect(findings).toEqual([]);
-  });
-
-  test('what was written since by a key that is gone is not called missing, nor too many', async () => {
-    await snapshot(['lena', 'tom']);
-    await enroll(301, 10_001);
-    await send(stage, { integration: enrollmentRemove, data: [{ orgUnitId: course, userId: 303 }] });
-    await controls().seed({ enrollments: [{ orgUnitId: course, userId: 301, roleId: learner }] });
-    await rotate('c');
-    await rotate('d');
-    const { findings } = await compare(stage, { whole: true });
-    expect(findings).toEqual([]);
-  });
 });
 
-test('what differs from the ledger and from a snapshot is found once', async () => {
-  const id = '20261101T020000Z-0a1b2c3d';
-  await enroll(301, 303);
-  await controls().remove({ enrollments: [301, 302].map((userId) => ({ orgUnitId: course, userId })) });
-  const line = stateLine('2', 'class\u001flena', {
-    ...{ data: { orgUnitId: course, userId: 301, roleId: learner }, id: 'lena', role: 'student' },
-  });
-  await put(`snapshot-records/${id}/state.gz`, gzipSync(`${line}\n`));
-  await put('snapshot-records/accepted.json', JSON.stringify({ id, number: 1, columns: {}, by: '[]' }));
-  const { findings, report } = await compare(stage, { whole: true });
-  expect(findings).toMatchObject([
-    { class: 'missing', resource: `enrollment/${course}/301`, reason: 'recent' },
-  ]);
-  expect(report).toMatchObject({ findings: 1, open: { missing: 1 }, byKind: { enrollment: { missing: 1 } } });
-  expect(report.tallies.snapshot).toMatchObject({ looked: 1, byClass: { missing: 1 } });
-});
-
-test('what fails it is told in its report', async () => {
-  await grades(grade(301, 7));
-  await put('reconcile/accepted/wrong.json', '{"by":1}');
-  const id = '20261123T020000Z-00000001';
-  await expect(compare(stage, { whole: true, id })).rejects.toThrow();
-  expect(await jsonAt(reportKey(id))).toMatchObject({
-    id,
-    state: 'failed',
-    why: expect.stringMatching(/wrong.json is not valid.*by/s),
-  });
-});
-
-test('a user whom the classlist has twice is enrolled in both roles, and one whose role is hidden all the same', async () => {
-  await enroll(301, 303);
-  await send(stage, { integration: enrollmentRemove, data: [{ orgUnitId: course, userId: 303 }] });
-  const user = { Identifier: '301', RoleId: learner };
-  await controls().fault(
-    {
-      status: 200,
-      body: {
-        PagingInfo: { HasMoreItems: false, Bookmark: '' },
-        Items: [user, { ...user, RoleId: instructor }, { Identifier: '303' }],
-      },
-    },
-    { method: 'GET', path: '/classlist/', times: 9 },
-  );
-  const { findings } = await compare(stage, { whole: true });
-  expect(findings).toMatchObject([{ class: 'different', resource: `enrollment/${course}/303` }]);
-});
-
-test('what a run has found is told, even if it fails later', async () => {
+test('what a run has found is told, and why it failed, even if that is later', async () => {
   await grades(grade(301, 7), grade(303, 8));
   await controls().remove({ gradeValues: [{ gradeObjectId: 5001, userId: 303 }] });
   await controls().fault(
@@ -421,7 +423,10 @@ test('what a run has found is told, even if it fails later', async () => {
   job.meanwhile(() => put('reconcile/accepted/wrong.json', '{"by":1}'));
   const comparing = compare(staged({ RECONCILE_CONCURRENCY: '1' }), { whole: true, id });
   await expect(comparing).rejects.toThrow();
-  expect(await jsonAt(reportKey(id))).toMatchObject({ state: 'failed', entries: 2, parts: 1 });
+  expect(await jsonAt(reportKey(id))).toMatchObject({
+    ...{ id, state: 'failed', entries: 2, parts: 1 },
+    why: expect.stringMatching(/wrong.json is not valid.*by/s),
+  });
 });
 
 test('what the platform refuses or fails to answer alone is told as unreadable, with its cause, and the rest is looked at', async () => {

@@ -5,12 +5,13 @@ import { describe, expect, test } from 'vitest';
 import type { CrosswalkTable, Entries } from '../../../../../lib/delivery/crosswalk/table.ts';
 import { type Survey, surveyPackage } from '../../../../../lib/operate/reviews/snapshots/survey.ts';
 import { loadIntegrations } from '../../../../../lib/operate/stage/integrations.ts';
+import { once } from '../../../../../lib/runtime/aws/once.ts';
 import { createBar } from '../../../../../lib/show/cli/print/progress.ts';
 import { linesOf } from '../../../../../lib/show/cli/print/view.ts';
 import { surveyView } from '../../../../../lib/show/views/survey.ts';
 import { temporaryFolder } from '../../../../temporary-folder.ts';
 import { quietTerminal, typed } from '../../../show/cli/typed.ts';
-import { csvOf, enrollment, entriesOfSis, type Rows, smallSis } from '../../../sources/snapshots/sis.ts';
+import { enrollment, entriesOfSis, type Rows, smallSis } from '../../../sources/snapshots/sis.ts';
 import { writeZip, type ZipEntry } from '../../../sources/snapshots/zips.ts';
 
 const folder = temporaryFolder();
@@ -50,8 +51,8 @@ const zipped = async (entries: ZipEntry[], name = `package-${randomUUID()}.zip`)
   await writeZip(file, entries);
   return file;
 };
-const look = async (entries: ZipEntry[], known?: Record<string, string[]>): Promise<Survey> =>
-  surveyPackage(await zipped(entries), { integrations, crosswalk: known && crosswalkOf(known).table });
+const look = async (entries: ZipEntry[], known?: Record<string, string[]>, name?: string): Promise<Survey> =>
+  surveyPackage(await zipped(entries, name), { integrations, crosswalk: known && crosswalkOf(known).table });
 
 const file = (name: string, columns: string, ...rows: string[]): ZipEntry => ({
   name,
@@ -153,19 +154,58 @@ const schoolDataSync = (): ZipEntry[] => [
   file('enrollments.csv', 'classSourcedId,userSourcedId', 'BIO,u1', 'BIO,u2'),
 ];
 
+const evil = `x"); DROP TABLE users; COPY (SELECT 1) TO '/tmp/x'; --`;
+const cell = `'); DROP TABLE enrollments; -- "${evil}`;
+
+/** What several tests look at, as it costs as much for one of them as for all: dates and cells of many kinds, and users by the hundred. */
+const strange = once(async () => {
+  const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+  const begins = ['1/05/2023', '31/12/2023', '', '', ''];
+  const sis = {
+    ...smallSis(),
+    classes: smallSis().classes.map((row) => ({ ...row, classCode: 'SAME' })),
+    users: Array.from({ length: 500 }, (_, at) => ({ sourcedId: `u${at}`, username: `n${at}` })),
+    enrollments: smallSis().enrollments.map((row, at) => ({
+      ...row,
+      role: cell,
+      beginDate: begins[at] ?? '',
+    })),
+  };
+  const entries = [
+    ...entriesOfSis(sis),
+    file('orgs.csv', `sourcedId,${quoted(evil)}`, `s1,${quoted(cell)}`),
+    file(`${evil.replaceAll('/', '')}.csv`, 'a', 'b'),
+  ];
+  const { table, asked } = crosswalkOf({ orgUnitCode: [], userName: [] });
+  const survey = await surveyPackage(await zipped(entries), { integrations, crosswalk: table });
+  return { survey, asked };
+});
+
+/** The same of what no import takes: UTF-16, two readings of a date, and a delta. */
+const blocked = once(() => {
+  const others = [
+    { name: 'users.csv', content: Buffer.from('\ufeffsourcedId,username\r\nu0,ada\r\n', 'utf16le') },
+    file(
+      'enrollments.csv',
+      'classSourcedId,userSourcedId,role,status,beginDate',
+      'c1,u0,student,,1/05/2023',
+      'c1,u1,student,,3/04/2023',
+    ),
+  ];
+  const entries = powerSchool().map(({ name, content }) => ({
+    ...{ name, content: `${content}`.replace('file.enrollments,bulk', 'file.enrollments,delta') },
+    ...others.find((other) => other.name === name),
+  }));
+  return look(entries, { orgUnitCode: ['BIO', 'ART'] });
+});
+
 const candidate = (survey: Survey, column: string) =>
   survey.candidates.find((each) => each.column === column);
 
 describe('a package whose settings nobody has written', () => {
   test('as PowerSchool writes it has its files, roles, dates and codes told as the producers’ guide shows, and settings are proposed', async () => {
-    const { table } = crosswalkOf({
-      orgUnitCode: ['BIO-101', 'ART-1'],
-      userName: ['ada', 'ben', 'cleo', 'tess'],
-    });
-    const survey = await surveyPackage(await zipped(powerSchool(), 'first.zip'), {
-      integrations,
-      crosswalk: table,
-    });
+    const known = { orgUnitCode: ['BIO-101', 'ART-1'], userName: ['ada', 'ben', 'cleo', 'tess'] };
+    const survey = await look(powerSchool(), known, 'first.zip');
     expect(survey).toMatchObject({
       version: '1.1',
       others: ['orgs.csv'],
@@ -260,46 +300,20 @@ describe('a package whose settings nobody has written', () => {
     });
   });
 
-  test('has its classes named by their courses where those are what the platform knows', async () => {
-    const { settings, trial } = await look(powerSchool(), { orgUnitCode: ['BIO', 'ART'] });
-    expect(settings).toMatchObject({ orgUnitCode: '{course.courseCode}' });
-    expect(trial).toMatchObject({ of: 4 });
-  });
-
   test('is chosen by what is filled in where the platform knows nothing of it, which is asked for a bounded number of names', async () => {
-    const sis = smallSis();
-    const classes = sis.classes.map((row) => ({ ...row, classCode: 'SAME' }));
-    const users = Array.from({ length: 500 }, (_, at) => ({ sourcedId: `u${at}`, username: `n${at}` }));
-    const { table, asked } = crosswalkOf({ orgUnitCode: [], userName: [] });
-    const survey = await surveyPackage(await zipped(entriesOfSis({ ...sis, classes, users })), {
-      integrations,
-      crosswalk: table,
-    });
+    const { survey, asked } = await strange();
     expect(candidate(survey, 'classCode')).toMatchObject({ doubles: 2, known: { orgUnitCode: 0 } });
     expect(survey.settings).toMatchObject({ orgUnitCode: 'sourcedId' });
     expect(asked.size).toBeGreaterThan(80);
     expect(asked.size).toBeLessThan(1_000);
   });
-});
 
-describe('dates and what blocks an import', () => {
-  const enrolled = (begins: string[]): string =>
-    csvOf(
-      ['sourcedId', 'classSourcedId', 'userSourcedId', 'role', 'status', 'beginDate'],
-      begins.map((beginDate, at) => ({ ...enrollment('bio', 'ada'), sourcedId: `e${at}`, beginDate })),
-    );
+  test('has its classes named by their courses where those are what the platform knows', async () => {
+    expect((await blocked()).settings).toMatchObject({ orgUnitCode: '{course.courseCode}' });
+  });
 
-  test('UTF-16, two readings of a date, and a delta before any bulk are each told with the next step', async () => {
-    const { blocks, files } = await look(
-      entriesOfSis(smallSis(), { enrollments: 'delta' }).map(({ name, content }) => {
-        if (name === 'users.csv')
-          return { name, content: Buffer.from('\ufeffsourcedId,username\r\nu-ada,ada\r\n', 'utf16le') };
-        return {
-          name,
-          content: name === 'enrollments.csv' ? enrolled(['1/05/2023', '3/04/2023']) : content,
-        };
-      }),
-    );
+  test('has UTF-16, two readings of a date, and a delta before any bulk each told with the next step', async () => {
+    const { blocks, files } = await blocked();
     expect(blocks.toSorted()).toEqual([
       expect.stringMatching(
         /^beginDate of enrollments\.csv has dates that can be two days \(31\/1\/2026 or 1\/31\/2026\), such as 1\/05\/2023\. Set "dateOrder" to "day-month-year"/,
@@ -312,14 +326,8 @@ describe('dates and what blocks an import', () => {
     expect(files).toHaveLength(5);
   });
 
-  test('days are told from months where one cell does, and the range is that of the days', async () => {
-    const { files, settings } = await look(
-      entriesOfSis(smallSis()).map((entry) =>
-        entry.name === 'enrollments.csv'
-          ? { ...entry, content: enrolled(['1/05/2023', '31/12/2023', '']) }
-          : entry,
-      ),
-    );
+  test('has its days told from months where one cell does, and the range is that of the days', async () => {
+    const { files, settings } = (await strange()).survey;
     expect(settings).toMatchObject({ dateOrder: 'day-month-year' });
     expect(files.find(({ name }) => name === 'enrollments')).toMatchObject({
       dates: [
@@ -331,15 +339,7 @@ describe('dates and what blocks an import', () => {
 
 describe('a package that means harm', () => {
   test('changes no statement by the names of its columns and files, or by its cells', async () => {
-    const evil = `x"); DROP TABLE users; COPY (SELECT 1) TO '/tmp/x'; --`;
-    const cell = `'); DROP TABLE enrollments; -- "${evil}`;
-    const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
-    const sis = smallSis();
-    const survey = await look([
-      ...entriesOfSis({ ...sis, enrollments: sis.enrollments.map((row) => ({ ...row, role: cell })) }),
-      file('orgs.csv', `sourcedId,${quoted(evil)}`, `s1,${quoted(cell)}`),
-      file(`${evil.replaceAll('/', '')}.csv`, 'a', 'b'),
-    ]);
+    const { survey } = await strange();
     expect(survey.others).toContain(`${evil.replaceAll('/', '')}.csv`);
     expect(survey.files.find(({ name }) => name === 'enrollments')).toMatchObject({
       values: expect.arrayContaining([{ column: 'role', counts: [{ value: cell, rows: 5 }], others: 0 }]),
@@ -395,12 +395,12 @@ describe('the command', () => {
   test('writes settings to start from, which count when a person has filled in the roles', async () => {
     const first = await zipped(powerSchool(), 'first.zip');
     const settings = join(folder, 'settings.json');
-    const line = `snapshots diff ${first} --write-settings ${settings}`;
-    expect(await typed(line)).toMatchObject({
+    expect(await typed(`snapshots diff ${first} --write-settings ${settings}`)).toMatchObject({
       status: 0,
       out: expect.stringMatching(/Replace\s+each\s+null/),
     });
-    expect(await typed(line)).toMatchObject({
+    const delta = await zipped(entriesOfSis(smallSis(), { users: 'delta' }));
+    expect(await typed(`snapshots diff ${delta} --write-settings ${settings}`)).toMatchObject({
       status: 1,
       err: expect.stringMatching(/already\s+exists/),
     });
