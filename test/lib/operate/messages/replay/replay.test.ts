@@ -147,19 +147,21 @@ describe('the plan', () => {
     expect(await lettersLeft(office)).toHaveLength(7);
   });
 
-  test.each([
-    ['uncertain', ['history', 'kind', 'receipt', 'replays']],
-    ['outdated', ['history', 'kind', 'receipt', 'replays']],
-    ['unavailable', ['history', 'receipt', 'replays']],
-  ] as const)('letters that are %s are sent with %j', async (kind, names) => {
+  test('letters that are uncertain or outdated are sent if they are asked for, and say what they are', async () => {
     const office = await offices.open();
-    await office.park(many(2, { kind }));
-    if (kind !== 'unavailable') expect(await replay(office)).toMatchObject({ ended: 'nothing' });
-    expect((await replay(office, { includeUncertain: true })).counts).toMatchObject({ sent: 2 });
-    for (const { MessageAttributes = {} } of await office.take(office.queueOf('grade-push').url)) {
-      expect(Object.keys(MessageAttributes).sort()).toEqual(names);
-      if (kind !== 'unavailable') expect(MessageAttributes.kind?.StringValue).toBe(kind);
-    }
+    await office.park([...many(2, { kind: 'uncertain' }), ...many(2, { kind: 'outdated' })]);
+    expect(await replay(office)).toMatchObject({ ended: 'nothing' });
+    await office.park([{ failure: { kind: 'unavailable' } }]);
+    expect((await replay(office, { includeUncertain: true })).counts).toMatchObject({ sent: 5 });
+    const sent = (await office.take(office.queueOf('grade-push').url)).map(({ MessageAttributes = {} }) => [
+      MessageAttributes.kind?.StringValue,
+      ...Object.keys(MessageAttributes).sort(),
+    ]);
+    expect(sent.sort()).toEqual([
+      [undefined, 'history', 'receipt', 'replays'],
+      ...Array(2).fill(['outdated', 'history', 'kind', 'receipt', 'replays']),
+      ...Array(2).fill(['uncertain', 'history', 'kind', 'receipt', 'replays']),
+    ]);
   });
 
   test('messages that their own function would refuse again are not planned, and are left where they are', async () => {
@@ -203,15 +205,10 @@ describe('the plan', () => {
 
   test('letters that come after it are not touched', async () => {
     const office = await offices.open();
-    await office.park(many(30));
-    const { counts } = await replay(
-      office,
-      {},
-      {
-        confirm: async () => (await office.park(many(7, { kind: 'unavailable' }))).length > 0,
-      },
-    );
-    expect(counts).toMatchObject({ sent: 30 });
+    await office.park(many(12));
+    const confirm = async () => (await office.park(many(7, { kind: 'unavailable' }))).length > 0;
+    const { counts } = await replay(office, {}, { confirm });
+    expect(counts).toMatchObject({ sent: 12 });
     const left = await lettersLeft(office);
     expect(left.map(({ MessageAttributes }) => MessageAttributes?.kind?.StringValue)).toEqual(
       Array(7).fill('unavailable'),
@@ -222,21 +219,21 @@ describe('the plan', () => {
 describe('the canary', () => {
   test('goes first, and the rest after it went through', async () => {
     const office = await offices.open();
-    await office.park(many(20));
+    await office.park(many(12));
     const worker = office.work('grade-push');
     const { ended, counts, canaries } = await replay(office, { waitSeconds: long, canary: 5 });
     await worker.stop();
     expect(canaries).toMatchObject([{ letters: 5, cameBack: [], undecided: 0 }]);
     expect({ ended, counts }).toMatchObject({
       ended: 'done',
-      counts: { sent: 20, through: 20, cameBack: 0, unknown: 0 },
+      counts: { sent: 12, through: 12, cameBack: 0, unknown: 0 },
     });
-    expect(worker.handled).toHaveLength(20);
+    expect(worker.handled).toHaveLength(12);
   });
 
   test('that comes back as a whole stops everything: no more than it reaches the platform', async () => {
     const office = await offices.open();
-    await office.park([...many(20), ...many(20, { kind: 'unavailable' })]);
+    await office.park([...many(8), ...many(8, { kind: 'unavailable' })]);
     const worker = office.work('grade-push', () => ({ kind: 'rejected' }));
     const { ended, stoppedBecause, counts } = await replay(office, { waitSeconds: long, canary: 5 });
     await worker.stop();
@@ -244,30 +241,22 @@ describe('the canary', () => {
       ended: 'stopped',
       stoppedBecause: 'every letter of the canary came back',
     });
-    expect(counts).toMatchObject({ sent: 5, cameBack: 5, setAside: 35 });
+    expect(counts).toMatchObject({ sent: 5, cameBack: 5, setAside: 11 });
     expect(worker.handled).toHaveLength(5);
-    expect(await lettersLeft(office)).toHaveLength(40);
+    expect(await lettersLeft(office)).toHaveLength(16);
   });
 
   test('has one of each group in turn, and a group whose own comes back is set aside', async () => {
     const office = await offices.open();
-    await office.park([...many(10, { title: 'Broken' }), ...many(10, { title: 'Mended' })]);
-    const broken = new Set<string>();
+    const ten = (userId: number, title: string) =>
+      many(10, { title }).map((letter) => ({ ...letter, body: eventBody('grade-push', { userId }) }));
+    await office.park([...ten(401, 'Broken'), ...ten(402, 'Mended')]);
     const worker = office.work('grade-push', ({ Body = '' }) =>
-      broken.has(Body) ? { kind: 'rejected', title: 'Broken' } : undefined,
+      Body.includes('"userId":401') ? { kind: 'rejected', title: 'Broken' } : undefined,
     );
-    const plan = await replay(office, { dryRun: true });
-    expect(plan.plan.send).toHaveLength(2);
-    for (const message of await lettersLeft(office)) {
-      if (/Broken/.test(message.MessageAttributes?.failure?.StringValue ?? ''))
-        broken.add(message.Body ?? '');
-      await office.send(office.deadLetters.url, [
-        { MessageBody: message.Body ?? '', MessageAttributes: message.MessageAttributes ?? {} },
-      ]);
-    }
-    await office.list();
-    const { ended, counts } = await replay(office, { waitSeconds: long, canary: 2 });
+    const { plan, ended, counts } = await replay(office, { waitSeconds: long, canary: 2 });
     await worker.stop();
+    expect(plan.send).toHaveLength(2);
     expect({ ended, counts }).toMatchObject({
       ended: 'done',
       counts: {
@@ -298,27 +287,19 @@ describe('the canary', () => {
 
   test('has at least one letter of each cause, however many there are', async () => {
     const office = await offices.open();
-    const titles = [
-      'One',
-      'Two of',
-      'Three of it',
-      'Four of it all',
-      'Five of it all here',
-      'Six of it all and more',
-      'Seven',
-    ];
-    await office.park(titles.flatMap((title) => many(2, { title, status: 400 + titles.indexOf(title) })));
+    const titles = ['One', 'Two of', 'Three of it', 'Four of it all'];
+    await office.park(titles.flatMap((title, at) => many(2, { title, status: 400 + at })));
     const worker = office.work('grade-push');
     const { canaries } = await replay(office, { canary: 2, waitSeconds: long });
     await worker.stop();
-    expect(canaries).toMatchObject([{ letters: 7 }]);
+    expect(canaries).toMatchObject([{ letters: 4 }]);
   });
 });
 
 describe('while an operator looks', () => {
   test('at a plan, nobody else misses a letter', async () => {
     const office = await offices.open();
-    await office.park(many(30));
+    await office.park(many(12));
     const seen: unknown[] = [];
     const confirm = async () => {
       const queue = { sqs: await office.target.sqs(), url: office.deadLetters.url };
@@ -326,7 +307,7 @@ describe('while an operator looks', () => {
       return false;
     };
     await replay(office, {}, { confirm });
-    expect(seen).toEqual([{ visible: 30, inFlight: 0, delayed: 0 }, 30]);
+    expect(seen).toEqual([{ visible: 12, inFlight: 0, delayed: 0 }, 12]);
   });
 
   test('what somebody else sends meanwhile is told as gone, and not sent twice', async () => {
@@ -392,30 +373,30 @@ describe('while an operator looks', () => {
 describe('stopping', () => {
   test('happens when the same error comes back for so many in a row', async () => {
     const office = await offices.open();
-    await office.park(many(100));
+    await office.park(many(50));
     let handled = 0;
     const worker = office.work('grade-push', () => {
       handled += 1;
-      return handled > 10 ? { kind: 'missing-permission', title: 'Gone' } : undefined;
+      return handled > 3 ? { kind: 'missing-permission', title: 'Gone' } : undefined;
     });
     const { ended, stoppedBecause, counts } = await replay(office, {
       waitSeconds: long,
       stopAfter: 5,
       // All would be sent in ten seconds: many more than it takes to see five come back.
-      rate: 10,
+      rate: 5,
     });
     // What was sent and not handled yet when it stopped becomes a letter, too.
     await expect.poll(() => handled).toBe(counts?.sent);
     await worker.stop();
     expect(ended).toBe('stopped');
     expect(stoppedBecause).toMatch(/^5 in a row came back with the same error: missing-permission: 404 Gone/);
-    expect(counts?.sent).toBeLessThan(100);
-    expect((await lettersLeft(office)).length).toBe(100 - 10);
+    expect(counts?.sent).toBeLessThan(50);
+    expect((await lettersLeft(office)).length).toBe(50 - 3);
   });
 
   test('does not happen for single letters that come back between others that do not', async () => {
     const office = await offices.open();
-    await office.park(many(30));
+    await office.park(many(15));
     let handled = 0;
     const worker = office.work('grade-push', () => {
       handled += 1;
@@ -425,18 +406,18 @@ describe('stopping', () => {
     await worker.stop();
     expect({ ended, counts }).toMatchObject({
       ended: 'done',
-      counts: { sent: 30, through: 20, cameBack: 10 },
+      counts: { sent: 15, through: 10, cameBack: 5 },
     });
-    expect(counts?.cameBackAs).toMatchObject([{ kind: 'rejected', letters: 10 }]);
+    expect(counts?.cameBackAs).toMatchObject([{ kind: 'rejected', letters: 5 }]);
   });
 
   test('by an interruption is clean: what was sent is gone, the rest is there and visible', async () => {
     const office = await offices.open();
-    await office.park(many(40));
+    await office.park(many(20));
     const interrupt = new AbortController();
     const { ended, stoppedBecause, counts } = await replay(
       office,
-      { rate: 20 },
+      { rate: 10 },
       {
         signal: interrupt.signal,
         onSent: (sent) => {
@@ -445,27 +426,27 @@ describe('stopping', () => {
       },
     );
     expect({ ended, stoppedBecause }).toEqual({ ended: 'stopped', stoppedBecause: 'it was interrupted' });
-    expect(counts?.sent).toBeLessThan(40);
+    expect(counts?.sent).toBeLessThan(20);
     expect(await bodiesIn(office)).toHaveLength(counts!.sent);
     expect(await lettersLeft(office)).toHaveLength(counts!.notTried);
-    expect(counts!.sent + counts!.notTried).toBe(40);
+    expect(counts!.sent + counts!.notTried).toBe(20);
   });
 });
 
 describe('nothing is lost', () => {
   test('where single entries of batch calls fail, those letters stay', async () => {
     const office = await offices.open();
-    await office.park(many(40));
+    await office.park(many(20));
     const name = office.queueOf('grade-push').url.split('/').at(-1);
     await office.fault({ action: 'SendMessageBatch', name, failedEntries: 2 });
     const { counts, ended } = await replay(office);
     await office.clearFaults();
     expect(ended).toBe('done');
-    expect(counts?.failed.length).toBe(8);
+    expect(counts?.failed.length).toBe(4);
     const sent = await bodiesIn(office);
     const left = (await lettersLeft(office)).map(({ Body }) => Body);
-    expect([sent.length, left.length]).toEqual([32, 8]);
-    expect(new Set([...sent, ...left]).size).toBe(40);
+    expect([sent.length, left.length]).toEqual([16, 4]);
+    expect(new Set([...sent, ...left]).size).toBe(20);
   });
 
   test('where letters cannot be deleted, they are told of, and are there twice', async () => {
