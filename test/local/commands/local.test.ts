@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, globSync } from 'node:fs';
-import { cp, readdir, readFile, symlink } from 'node:fs/promises';
+import { cpSync, existsSync, globSync } from 'node:fs';
+import { readdir, readFile, symlink } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -36,12 +36,15 @@ beforeAll(async () => {
     'events',
     'test',
   ])
-    await cp(join(root, name), join(project, name), { recursive: true });
+    cpSync(join(root, name), join(project, name), { recursive: true });
   await symlink(join(root, 'node_modules'), join(project, 'node_modules'), 'junction');
 });
 
 /** Each has processes of its own to start, and what it proves, others prove in part. */
 const isLong = { tags: ['long'] };
+
+/** A stack's processes that are asked at once again and again need as much CPU as all that they do. */
+const patiently = { interval: 300 };
 
 const started: ChildProcess[] = [];
 afterEach(() => {
@@ -136,11 +139,13 @@ describe('npm run local', () => {
     const QueueUrl = description.queues['grade-push'];
     await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: grade(301, 0) }));
     await expect
-      .poll(async () => (await controlsOf(description).state()).gradeValues)
+      .poll(async () => (await controlsOf(description).state()).gradeValues, patiently)
       .toMatchObject([{ userId: 301, pointsNumerator: 0 }]);
     // In the same process: beside the first message, it would need one of its own.
     await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: grade(301, null) }));
-    const toLetters = { QueueUrl: description.deadLetters, MessageAttributeNames: ['All'] };
+    const toLetters = {
+      ...{ QueueUrl: description.deadLetters, MessageAttributeNames: ['All'], WaitTimeSeconds: 20 },
+    };
     await expect
       .poll(async () => (await sqs.send(new ReceiveMessageCommand(toLetters))).Messages?.map(letterOf))
       .toMatchObject([{ failure: { kind: 'invalid' } }]);
@@ -154,7 +159,7 @@ describe('npm run local', () => {
     // A terminal and npm make two signals of one Ctrl-C.
     for (const _ of [1, 2]) signalAll(stack.child, 'SIGINT');
     expect(await stack.ended).toEqual([0, null]);
-    await expect.poll(() => livingOf(processes)).toEqual([]);
+    await expect.poll(() => livingOf(processes), patiently).toEqual([]);
     await expect(fetch(description.platform)).rejects.toThrow('fetch failed');
     expect(existsSync(stackFile())).toBe(false);
   });
