@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { functionNames } from '../../../../esbuild.config.ts';
 import { integration } from '../../../../functions/grade-push.ts';
 import { draftOf } from '../../../../lib/message/message.ts';
@@ -707,6 +707,17 @@ test.concurrent('help tells of a command within another, as --help does', async 
 });
 
 describe.concurrent('that the audit log cannot be written is said before a letter is read', () => {
+  const file = join(folder, 'no-bucket.json');
+  let office: Office;
+  beforeAll(async () => {
+    office = await offices.open();
+    await office.park([{}]);
+    writeFileSync(file, JSON.stringify({ ...office.description(), bucket: 'no-such-bucket' }));
+  });
+  afterAll(async () => {
+    const [{ Attributes } = {}] = await office.take(office.deadLetters.url);
+    expect(Attributes?.ApproximateReceiveCount).toBe('1');
+  });
   test.each([
     'letters replay --no-probe --yes',
     'letters discard --all --reason r --yes',
@@ -714,15 +725,9 @@ describe.concurrent('that the audit log cannot be written is said before a lette
     'letters export --to - --reason r',
     'letters show abcd --reveal --reason r',
   ])('by %s', async (line) => {
-    const { office } = await opened();
-    await office.park([{}]);
-    const file = join(folder, `${office.target.prefix}no-bucket.json`);
-    writeFileSync(file, JSON.stringify({ ...office.description(), bucket: 'no-such-bucket' }));
     const { status, out, err } = await sisRelay(`${line} --stack ${file}`);
     expect({ status, out }).toEqual({ status: 1, out: '' });
     expect(err).toMatch(/^There is no such bucket/);
-    const [{ Attributes } = {}] = await office.take(office.deadLetters.url);
-    expect(Attributes?.ApproximateReceiveCount).toBe('1');
   });
 });
 
@@ -1029,12 +1034,12 @@ describe.concurrent('the program itself', () => {
 
   test('stops where nobody reads on, and leaves no letter hidden', async () => {
     const { office, stack } = await opened();
-    await office.park(Array.from({ length: 30 }, () => ({})));
+    await office.park(Array.from({ length: 12 }, () => ({})));
     const { stdout, ended } = piped(`letters replay --no-probe --yes --canary 0 --rate 10 ${stack}`);
     stdout.once('data', () => stdout.emit('error', Object.assign(new Error('write'), { code: 'EPIPE' })));
     expect((await ended).status).toBe(1);
     const sent = await office.take(office.queueOf('grade-push').url);
-    expect(await office.take(office.deadLetters.url)).toHaveLength(30 - sent.length);
+    expect(await office.take(office.deadLetters.url)).toHaveLength(12 - sent.length);
   });
 
   test('stops where the output cannot be written, says so, and leaves no letter hidden', async () => {
@@ -1050,8 +1055,8 @@ describe.concurrent('the program itself', () => {
 
   test('stops at Ctrl-C, says what was done and what was not, and leaves no letter hidden', async () => {
     const { office, stack } = await opened();
-    await office.park(Array.from({ length: 60 }, () => ({})));
-    const { person, ended } = piped(`letters replay --no-probe --yes --canary 0 --rate 10 ${stack}`);
+    await office.park(Array.from({ length: 20 }, () => ({})));
+    const { person, ended } = piped(`letters replay --no-probe --yes --canary 0 --rate 3 ${stack}`);
     const queue = { sqs: await office.target.sqs(), url: office.queueOf('grade-push').url };
     while ((await countsOf(queue)).visible === 0) await sleep(20);
     person.emit('SIGINT', 'SIGINT');
@@ -1061,7 +1066,7 @@ describe.concurrent('the program itself', () => {
     const [, sent, left] =
       /^ *(\d+) .* (\d+) {2}grade-push {2}rejected/m.exec(out().split('interrupted')[1] ?? '') ?? [];
     expect(out()).toMatch(/Stopped: it was interrupted\./);
-    expect(Number(sent) + Number(left)).toBe(60);
+    expect(Number(sent) + Number(left)).toBe(20);
     expect(await office.take(office.deadLetters.url)).toHaveLength(Number(left));
     expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(Number(sent));
   });
