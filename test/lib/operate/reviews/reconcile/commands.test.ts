@@ -1,11 +1,10 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createDeskNotes } from '../../../../../lib/delivery/letters/notes.ts';
-import { reindexLetters } from '../../../../../lib/operate/messages/letters/reindex.ts';
 import { groupIdOf } from '../../../../../lib/operate/reviews/reconcile/groups.ts';
-import { listReports } from '../../../../../lib/operate/reviews/reconcile/read.ts';
+import { lastComparison, listReports } from '../../../../../lib/operate/reviews/reconcile/read.ts';
 import {
   acceptedPrefix,
   type ResendResult,
@@ -35,7 +34,6 @@ const objectsUnder = async (prefix: string) => {
   return Contents.map(({ Key = '' }) => Key);
 };
 const json = async (key: string) => {
-  const { GetObjectCommand } = await import('@aws-sdk/client-s3');
   const { s3, bucket: Bucket } = await bucket();
   const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: key }));
   return JSON.parse((await Body?.transformToString()) ?? '');
@@ -123,7 +121,7 @@ describe('show', () => {
       status: 1,
       err: expect.stringContaining('was not compared with what was sent yet'),
     });
-    expect((await typed(`status --stack ${office.file}`)).out).not.toContain('Last comparison');
+    expect(await lastComparison(office.target(), never)).toBeUndefined();
   });
 
   test('tells what is known, the counts, and of each group the remedy and the next command', async () => {
@@ -395,7 +393,6 @@ describe('resend', () => {
     const only = await type(`resend ${lies.resource} --reason lost --yes`);
     expect(only).toMatchObject({ status: 1, asked: [], out: expect.stringContaining('nothing to send') });
     expect(invoked).toEqual([]);
-    await reindexLetters(office.target(), { signal: never, settleMs: 0 });
   });
 
   test.each([
