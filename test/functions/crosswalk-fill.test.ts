@@ -273,6 +273,11 @@ describe('users.csv', () => {
       whole.replace('userName', 'a').replace('org', 'b'),
       'has no column userName or orgDefinedId',
     ],
+    [
+      'opens a quotation mark and never closes it',
+      `${whole}41,"${'x,y\n'.repeat(40_000)}`,
+      'is not CSV from line 42 on: a row is longer than',
+    ],
     ['is half', whole.slice(0, whole.length / 2), 'would be removed'],
   ];
 
