@@ -62,7 +62,14 @@ export const reindexedView = ({ letters, added, removed, kept, copies, whole }: 
     ),
   !whole && {
     tone: 'warn',
-    text: `Another operator has some letters in hand. The ${numberOf(kept)} that could not be read stay listed. Run this again later.`,
+    text: [
+      'Letters are in hand: another operator is at work, or a command ended without putting them back.',
+      kept > 0 &&
+        `${countOf(kept, 'entry', 'entries')} of letters that could not be read ${kept === 1 ? 'stays' : 'stay'}.`,
+      'Run this again later.',
+    ]
+      .filter(Boolean)
+      .join(' '),
   },
 ];
 
