@@ -93,7 +93,8 @@ export const proofs: readonly Proof[] = [
     claim:
       '3,000 letters of ten kinds, made by the real functions, are all put right by the command; 3,900 of 14 causes and 16 waiting messages by a stranger who does only what is offered first: by 15 commands, and by 25 clicks in the console',
     program: [
-      ...['LETTERS_PER_KIND=300', ...vitest, 'test/lib/operate/messages/letters/monday.test.ts'],
+      ...['LETTERS_PER_KIND=300', ...vitest, '--no-file-parallelism'],
+      'test/lib/operate/messages/letters/monday.test.ts',
       ...['test/lib/show/cli/monday.test.ts', 'test/lib/show/console/monday.test.ts'],
     ],
     seed: 'SEED',

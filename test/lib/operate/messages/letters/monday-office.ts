@@ -51,10 +51,15 @@ const longWaits = { WAIT_MINIMUM_SECONDS: '1800', WAIT_MAXIMUM_SECONDS: '1800' }
 /** A weekend has left letters of these causes, so many of each, that somebody removes on Monday. */
 export const mondayOffice = (each: number, causes: readonly Cause[] = kinds) => {
   const attempts: Attempt[] = [];
+  /** How often a function has said that it could not record a message for the operators. */
+  let unrecorded = 0;
   const office = localOffice({
     // What would wait for a day is parked at once, and one function has a bug.
     settings: { ...parkAtOnce, PLATFORM_OPERATIONS: brokenRoute },
-    onLog: (_, line) => attempts.push(...attemptsIn(line)),
+    onLog: (_, line) => {
+      attempts.push(...attemptsIn(line));
+      if (line.includes('could not be recorded for the operators')) unrecorded += 1;
+    },
   });
 
   // After a 429, or with a key that is refused, no call is made for a while: more of them would take a day.
@@ -102,20 +107,22 @@ export const mondayOffice = (each: number, causes: readonly Cause[] = kinds) => 
       uncertain: 'submission-upload',
     })[cause as string] ?? 'grade-push';
 
-  /** Sends messages of these causes to their functions, and waits until each is a letter. */
+  /** Sends messages of these causes to their functions, and waits until each is a letter, of which there may be copies. */
   const sow = async (some: readonly Cause[]): Promise<void> => {
     const { sqs, description } = office.stack();
-    const deadLetters = { sqs, url: description.deadLetters };
-    const { visible: before } = await countsOf(deadLetters);
-    for (const cause of some) {
-      const url = description.queues[functionOf(cause)] ?? '';
+    const queueOf = (cause: Cause) => ({ sqs, url: description.queues[functionOf(cause)] ?? '' });
+    for (const cause of some)
       await sendAll(
-        { sqs, url },
+        queueOf(cause),
         usersOf(cause).map((userId) => ({ body: bodyOf[cause](userId), attributes: {} })),
       );
+    for (const cause of some) {
+      const left = async (): Promise<number> => {
+        const { visible, inFlight } = await countsOf(queueOf(cause));
+        return visible + inFlight;
+      };
+      while ((await left()) > 0) await sleep(50);
     }
-    const sown = some.flatMap(usersOf).length;
-    while ((await countsOf(deadLetters)).visible < before + sown) await sleep(50);
   };
 
   const secretOf = (userId: number): string => `${office.stack().description.secrets.userPrefix}${userId}`;
@@ -171,6 +178,7 @@ export const mondayOffice = (each: number, causes: readonly Cause[] = kinds) => 
 
   return {
     ...{ office, attempts, usersOf, grade, waiting },
+    unrecorded: (): number => unrecorded,
     /** Has the weekend happen. */
     befall: async (): Promise<void> => {
       const controls = office.controls();
