@@ -215,6 +215,11 @@ describe('an item that is full', () => {
     expect((await attempt(await create({ id: 'one more' }))).kind).toBe('duplicate');
   });
 
+  test('makes none of what may still come back', async () => {
+    await fill(1_300, { claimedMs: start - hour + 1 });
+    expect((await attempt(await create({ id: 'one more', replay: true }))).kind).toBe('full');
+  });
+
   test('forgets by itself what is older than 35 days', async () => {
     await fill(1_300);
     nowMs += 20 * 24 * hour;
