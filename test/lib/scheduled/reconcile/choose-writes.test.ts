@@ -37,23 +37,26 @@ const read = async (
   };
   let entries = 0;
   let steps = 0;
+  const selected = { recent: 0, sample: 0, slice: 0 };
   try {
     for (let left = all; left.length > 0; ) {
       steps += 1;
       const keyOf = (segment: number): string => `${steps}-${segment}`;
       const chosen = await chooseWrites({ from: left, untilMs, keyOf }, selection, { store, table });
       entries += chosen.entries;
+      for (const reason of ['recent', 'sample', 'slice'] as const)
+        selected[reason] += chosen.selected[reason];
       ({ left } = chosen);
     }
   } finally {
     await ledger.close();
   }
-  return { stored, pieces, entries, steps };
+  return { stored, pieces, entries, steps, selected };
 };
 
 test('the segments of a ledger are read together, from where their time was over, each item once', async () => {
   const items = 15_000;
-  const { stored, entries, steps } = await read(items);
+  const { stored, entries, steps, selected } = await read(items);
   expect(entries).toBe(items);
   expect(steps).toBeGreaterThan(2);
   const lines = [...stored.values()].flatMap((text) => text.split('\n').slice(0, -1));
@@ -62,6 +65,8 @@ test('the segments of a ledger are read together, from where their time was over
   expect(new Set(recent.map((line) => JSON.parse(line.split('\t').at(-1) ?? '').resource)).size).toBe(
     recent.length,
   );
+  expect(selected).toEqual({ recent: recent.length, sample: 0, slice: lines.length - recent.length });
+  expect(Math.abs(selected.slice - (items - recent.length) / selection.nights)).toBeLessThan(150);
 });
 
 test('all pages are read in one step that has the time', async () => {
