@@ -50,9 +50,12 @@ test('each org unit has its own turn, once in so many nights', () => {
   for (const night of nights) expect(Math.abs(night.length - 1_000 / 28)).toBeLessThan(30);
 });
 
-test.each(['grade/0/5001/301', 'grade/2001/5001/x', 'enrollment/2001/-1', 'enrollment/2001/1.5'])(
-  '%s is of no grade and no enrollment',
-  (resource) => {
-    expect(subjectOf(resource)).toBeUndefined();
-  },
-);
+test.each([
+  'grade/0/5001/301',
+  'grade/2001/5001/x',
+  'enrollment/2001/-1',
+  'enrollment/2001/1.5',
+  'enrollment/2001/301/7',
+])('%s is of no grade and no enrollment', (resource) => {
+  expect(subjectOf(resource)).toBeUndefined();
+});
