@@ -58,6 +58,7 @@ export const compareExport = async (
   await refuseValues(comparison, { joins: forms.joins, values: checkedValues(settings.user.field) });
   await countWanted(comparison);
   await countClaims(comparison);
+  await sets.run(movedAlong);
   await writeChanges(comparison, forms);
   await writeState(comparison, { forms, further: furtherLines });
   return { read: reading.read, unknownRoles };
@@ -288,6 +289,10 @@ const loadComments = `
     SELECT grade_key(a, b) AS key, a, b, min(value) AS value FROM (
       SELECT d.a, coalesce(u.new, d.b) AS b, d.value FROM (FROM state WHERE kind = 'C') d LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b)
     GROUP BY a, b`;
+
+/** What is sent for a grade that is held is sent to where its line item is now: from there that may move back. */
+const movedAlong = `
+  UPDATE draft SET org = i.org FROM items i WHERE draft.kind = '3' AND draft.change = 'updated' AND i.object = draft.a AND draft.org <> i.org`;
 
 /** A grade that comes back knows the comments on the platform, which it may clear. */
 const recallComments = `
