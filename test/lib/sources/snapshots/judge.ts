@@ -435,6 +435,8 @@ type Objects = {
 };
 type Kept = {
   held: Map<string, Held>;
+  /** In which night a row claimed something last. */
+  claimed: Map<string, number>;
   /** Since when a row cannot be used. */
   refusedSince: Map<string, number>;
   /** Of rows that could not be used when an export had them last, what was known then: the org unit or grade object, and the user. */
@@ -468,13 +470,15 @@ export type Past = {
   objects: Objects;
   /** Of whom two names were held at once, of which the platform knows one. */
   twice: Set<string>;
+  /** What two names held that have become a third in this night, whose records are both gone: nobody knows which of the two is held. */
+  either: Set<string>;
 };
 const nothingKept = (): Kept => ({
-  ...{ held: new Map(), refusedSince: new Map(), unread: new Map(), rows: new Map() },
+  ...{ held: new Map(), claimed: new Map(), refusedSince: new Map(), unread: new Map(), rows: new Map() },
 });
 export const newPast = (): Past => ({
   ...{ enrollments: nothingKept(), results: nothingKept(), usable: new Map() },
-  ...{ codes: new Map(), names: new Map(), twice: new Set() },
+  ...{ codes: new Map(), names: new Map(), twice: new Set(), either: new Set() },
   objects: { all: new Set(), of: new Map(), left: new Map(), rows: new Map() },
 });
 
@@ -499,25 +503,35 @@ const learnNames = ({ tables }: University, { form, night, past }: Night): void 
     const to = past.names.get(id);
     if (to !== undefined) now.set(name, (now.get(name) ?? new Set()).add(to));
   }
-  // If two become one name that neither had, what the record that stays had is held.
-  const staying = new Set(
-    [...before].flatMap(([id, name]) =>
-      tables.users.has(id) && tables.users.get(id)?.status === undefined ? name : [],
-    ),
-  );
-  for (const [old, [name, ...others]] of [...now].sort(
-    ([one], [other]) => Number(staying.has(other)) - Number(staying.has(one)),
-  ))
-    if (name !== undefined && name !== old && others.length === 0)
-      for (const { held, unread } of [past.enrollments, past.results]) {
-        renameHeld(held, old, name);
-        for (const [id, row] of unread) if (row.name === old) unread.set(id, { ...row, name });
-      }
+  renamePast(now, tables.users, { before, past });
 };
 
-const renameHeld = (held: Kept['held'], old: string, name: string): void => {
-  for (const [key, was] of held) {
-    if (!key.endsWith(` ${old}`)) continue;
+type Renamed = { before: ReadonlyMap<string, string>; past: Past };
+/** `now`: names, with those that their records have now. */
+const renamePast = (now: ReadonlyMap<string, Set<string>>, users: Table, { before, past }: Renamed): void => {
+  // If two become one name that neither had, what the record that stays had is held.
+  const staying = new Set(
+    [...before].flatMap(([id, name]) => (users.has(id) && users.get(id)?.status === undefined ? name : [])),
+  );
+  const ofGone = new Set<string>();
+  for (const [old, [name, ...others]] of [...now].sort(
+    ([one], [other]) => Number(staying.has(other)) - Number(staying.has(one)),
+  )) {
+    if (name === undefined || name === old || others.length > 0) continue;
+    for (const { held, unread } of [past.enrollments, past.results]) {
+      const renamed = renameHeld(held, old, name).filter(() => !staying.has(old));
+      for (const [key, isAlone] of renamed)
+        if (isAlone) ofGone.add(key);
+        else if (ofGone.has(key)) past.either.add(key);
+      for (const [id, row] of unread) if (row.name === old) unread.set(id, { ...row, name });
+    }
+  }
+};
+
+/** Answers what has the new name now, and whether nothing else had it. */
+const renameHeld = (held: Kept['held'], old: string, name: string): [key: string, isAlone: boolean][] =>
+  [...held].flatMap(([key, was]) => {
+    if (!key.endsWith(` ${old}`)) return [];
     held.delete(key);
     const to = `${key.slice(0, -old.length)}${name}`;
     const other = held.get(to);
@@ -525,8 +539,8 @@ const renameHeld = (held: Kept['held'], old: string, name: string): void => {
     // Of grades the newer one is held, and otherwise what the name had already.
     const newest = other !== undefined && (other.at ?? 0) >= (was.at ?? 0) ? other : was;
     held.set(to, { ...newest, backs, seen: Math.max(was.seen, other?.seen ?? 0) });
-  }
-};
+    return [[to, other === undefined]];
+  });
 
 /** Records that are gone, whose name or code another one has now. */
 const formerOf = (named: ReadonlyMap<string, string>, table: Table): ReadonlySet<string> => {
@@ -692,6 +706,8 @@ const settle = (kept: Kept, { claims, refused, stays, rows, night, owners }: Ton
     const [value = '', ...others] = values;
     if (others.length === 0 && !held.has(key)) held.set(key, { value, ...claimed, seen: night });
   }
+  const claimed = [...held.values()].flatMap(({ backs, seen }) => (seen === night ? [...backs] : []));
+  for (const id of claimed) kept.claimed.set(id, night);
   Object.assign(kept, { held, rows });
 };
 
@@ -752,6 +768,30 @@ const settleEnrollments = ({ tables }: University, { form, night, past }: Night)
 const timeOf = ({ dateLastModified }: Record<string, string>): number | undefined =>
   dateLastModified === undefined ? undefined : Date.parse(dateLastModified);
 
+type Still = {
+  /** Of rows that a delta does not name, or has and cannot be used. */
+  isStill(id: string): boolean;
+  /** Of those that were gone before, and what they claimed is held since: no delta names them. */
+  isGoneBefore(id: string): boolean;
+  read(id: string, value: string, at: number | undefined): Row;
+};
+/** A row that had another grade object before holds the grade there, too; what it says is what it claimed last. */
+const claimStill = (
+  { held, claimed }: Kept,
+  tonight: Tonight,
+  { isStill, isGoneBefore, read }: Still,
+): void => {
+  const claiming = [...held].flatMap(([key, { backs, value, at, seen }]) =>
+    [...backs].flatMap((id) =>
+      isStill(id) || isGoneBefore(id)
+        ? { key, row: read(id, value, at), isLast: seen >= (claimed.get(id) ?? 0) }
+        : [],
+    ),
+  );
+  for (const { row, isLast } of claiming) if (isUsable(row) && isLast) claim(tonight.claims, row);
+  for (const { key, row } of claiming) if (!isUsable(row) && !tonight.claims.has(key)) tonight.stays.add(key);
+};
+
 const settleResults = ({ tables }: University, { form, night, past }: Night): void => {
   const formers = formerOf(past.names, tables.users);
   const read = (id: string, value: string, at: number | undefined): Row => {
@@ -763,7 +803,7 @@ const settleResults = ({ tables }: University, { form, night, past }: Night): vo
     ...{ claims: new Map(), refused: [], stays: new Set(), rows: new Map(), night },
     owners: new Map([...past.objects.of].map(([item, object]) => [object, item])),
   };
-  const { held, unread, rows: before } = past.results;
+  const { unread, rows: before } = past.results;
   const isWhole = form.isWhole(night);
   /** Rows that a delta does not name, or that it has and cannot be used. */
   const still = new Set<string>();
@@ -778,17 +818,10 @@ const settleResults = ({ tables }: University, { form, night, past }: Night): vo
     if (!isUsable(row) || isUnread)
       tonight.refused.push({ ...row, ...(isUnread && unread.get(id)), isHere: isNamed });
   }
-  const unknown = new Set<string>();
-  for (const [key, { value, backs, at }] of held)
-    for (const id of backs) {
-      // One that was gone before, and what it claimed is held since: no delta names it.
-      const isGoneBefore = !isWhole && !tables.results.has(id) && !before.has(id);
-      if (!still.has(id) && !isGoneBefore) continue;
-      const row = read(id, value, at);
-      if (isUsable(row)) claim(tonight.claims, row);
-      else unknown.add(key);
-    }
-  for (const key of unknown) if (!tonight.claims.has(key)) tonight.stays.add(key);
+  if (!isWhole) {
+    const isGoneBefore = (id: string): boolean => !tables.results.has(id) && !before.has(id);
+    claimStill(past.results, tonight, { isStill: (id) => still.has(id), isGoneBefore, read });
+  }
   settle(past.results, tonight);
 };
 
@@ -804,7 +837,7 @@ export const differences = (university: University, { platform, letters }: Told,
   const must = new Map<string, string>();
   for (const [key, { value }] of [...past.enrollments.held, ...past.results.held]) {
     const of = platform.keyNow(withPerson(key));
-    if (must.has(of)) past.twice.add(of);
+    if (must.has(of) || past.either.delete(key)) past.twice.add(of);
     must.set(of, value);
   }
   const there = platform.keys().filter((key) => key.startsWith(`C${university.at}-`) && isEnrollment(key));
