@@ -498,32 +498,40 @@ const learnNames = ({ tables }: University, { form, night, past }: Night): void 
   for (const [id, { username = '' }] of tables.users) past.names.set(id, username);
   // A table has no ids by which another name would be that of the same user.
   if (!form.isOneRoster) return;
-  const now = new Map<string, Set<string>>();
-  for (const [id, name] of before) {
-    const to = past.names.get(id);
-    if (to !== undefined) now.set(name, (now.get(name) ?? new Set()).add(to));
-  }
-  renamePast(now, tables.users, { before, past });
+  renamePast(past, before, tables.users);
 };
 
-type Renamed = { before: ReadonlyMap<string, string>; past: Past };
-/** `now`: names, with those that their records have now. */
-const renamePast = (now: ReadonlyMap<string, Set<string>>, users: Table, { before, past }: Renamed): void => {
+/** By name, the names that its records have now. */
+const namesNow = (
+  before: ReadonlyMap<string, string>,
+  names: ReadonlyMap<string, string>,
+): Map<string, Set<string>> => {
+  const now = new Map<string, Set<string>>();
+  for (const [id, name] of before) {
+    const to = names.get(id);
+    if (to !== undefined) now.set(name, (now.get(name) ?? new Set()).add(to));
+  }
+  return now;
+};
+
+/** What names held is held by those that their records have now. `before`: the names of the last night, by their records. */
+const renamePast = (past: Past, before: ReadonlyMap<string, string>, users: Table): void => {
   // If two become one name that neither had, what the record that stays had is held.
   const staying = new Set(
     [...before].flatMap(([id, name]) => (users.has(id) && users.get(id)?.status === undefined ? name : [])),
   );
   const ofGone = new Set<string>();
-  for (const [old, [name, ...others]] of [...now].sort(
+  for (const [old, [name, ...others]] of [...namesNow(before, past.names)].sort(
     ([one], [other]) => Number(staying.has(other)) - Number(staying.has(one)),
   )) {
     if (name === undefined || name === old || others.length > 0) continue;
     for (const { held, unread } of [past.enrollments, past.results]) {
-      const renamed = renameHeld(held, old, name).filter(() => !staying.has(old));
+      for (const [id, row] of unread) if (row.name === old) unread.set(id, { ...row, name });
+      const renamed = renameHeld(held, old, name);
+      if (staying.has(old)) continue;
       for (const [key, isAlone] of renamed)
         if (isAlone) ofGone.add(key);
         else if (ofGone.has(key)) past.either.add(key);
-      for (const [id, row] of unread) if (row.name === old) unread.set(id, { ...row, name });
     }
   }
 };
