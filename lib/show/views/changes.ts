@@ -62,15 +62,12 @@ export const reindexedView = ({ letters, added, removed, kept, copies, whole }: 
     ),
   !whole && {
     tone: 'warn',
-    text: [
-      'Letters are in hand: another operator is at work, or a command ended without putting them back.',
-      kept > 0 &&
-        `${countOf(kept, 'entry', 'entries')} of letters that could not be read ${kept === 1 ? 'stays' : 'stay'}.`,
-      'Run this again later.',
-    ]
-      .filter(Boolean)
-      .join(' '),
+    text: 'Letters are in hand: another operator is at work, or a command ended without putting them back. Run this again later.',
   },
+  kept > 0 &&
+    text(
+      `${countOf(kept, 'entry of a letter that could not be read stays', 'entries of letters that could not be read stay')}.`,
+    ),
 ];
 
 export const exportedView = ({ exported, gone, limitReached }: Exported, file: string): View => [
