@@ -789,12 +789,17 @@ const claimStill = (
   tonight: Tonight,
   { isStill, isGoneBefore, read }: Still,
 ): void => {
-  const claiming = [...held].flatMap(([key, { backs, value, at, seen }]) =>
-    [...backs].flatMap((id) =>
-      isStill(id) || isGoneBefore(id)
-        ? { key, row: read(id, value, at), isLast: seen >= (claimed.get(id) ?? 0) }
-        : [],
-    ),
+  /** If the record of a row that is gone is gone, too, what the row claimed stays where it is held. */
+  const rowOf = (id: string, key: string, { value, at }: Held): Row => {
+    const row = read(id, value, at);
+    if (!isGoneBefore(id) || row.name !== undefined) return row;
+    const [code, title, name] = key.split(' ');
+    return { ...row, of: `${code} ${title}`, name };
+  };
+  const claiming = [...held].flatMap(([key, was]) =>
+    [...was.backs]
+      .filter((id) => isStill(id) || isGoneBefore(id))
+      .map((id) => ({ key, row: rowOf(id, key, was), isLast: was.seen >= (claimed.get(id) ?? 0) })),
   );
   for (const { row, isLast } of claiming) if (isUsable(row) && isLast) claim(tonight.claims, row);
   for (const { key, row } of claiming) if (!isUsable(row) && !tonight.claims.has(key)) tonight.stays.add(key);
