@@ -26,7 +26,8 @@ export const textOf = (path: string): string => documentOf(path).replace(/^ *```
 /** The anchors that GitHub gives to the headings of a document. */
 export const anchorsIn = (path: string): string[] => {
   const seen = new Map<string, number>();
-  return [...textOf(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => {
+  return [...textOf(path).matchAll(/^#+ (.*)$|<a id="([^"]+)">/gm)].map(([, heading = '', id]) => {
+    if (id !== undefined) return id;
     const anchor = heading
       .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
       .toLowerCase()

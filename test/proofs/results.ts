@@ -98,7 +98,7 @@ export const pageOf = (results: Results): string => {
           `${result.commit ?? 'not committed'}, ${result.machine}`,
         ]
       : ['**never run**', sizeOf(proof), '', ''];
-    return `| ${[`\`${proof.name}\``, proof.claim, ...cells].map(cell).join(' | ')} |`;
+    return `| ${[`<a id="${proof.name}"></a>\`${proof.name}\``, proof.claim, ...cells].map(cell).join(' | ')} |`;
   });
   return `# What was proved last
 
