@@ -321,7 +321,7 @@ const name = `
       SELECT key, sent, min(value) <> max(value) AS differ
       FROM was_now SEMI JOIN (SELECT key FROM was_now GROUP BY key HAVING min(value) <> max(value)) USING (key) GROUP BY key, sent)
     GROUP BY key HAVING arg_max(differ, sent));
-  INSERT INTO backs SELECT grp, row, key FROM was_now UNION SELECT s.grp, s.row, s.key FROM shared_backs s;
+  INSERT INTO backs BY NAME SELECT grp, row, key FROM was_now UNION SELECT s.grp, s.row, s.key FROM shared_backs s;
   INSERT INTO claims BY NAME
     SELECT m.grp, m.kind, key_of(template, coalesce(o.id, a), coalesce(u.id, b)) AS key, a, b,
       value_of(grp, template, a, b, data) AS value, data, removed, template, row, CAST(at_ms AS BIGINT) AS at_ms, CAST(line AS BIGINT) AS line

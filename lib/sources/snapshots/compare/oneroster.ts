@@ -16,6 +16,7 @@ import {
   countWanted,
   type Forms,
   type Kind,
+  keptBacks,
   refuseDoubled,
   refuseValues,
   writeChanges,
@@ -59,6 +60,7 @@ export const compareExport = async (
   await countWanted(comparison);
   await countClaims(comparison);
   await sets.run(movedAlong);
+  if (comparison.before !== 'nothing') await sets.run(findGone(modes.results === 'bulk'));
   await writeChanges(comparison, forms);
   await writeState(comparison, { forms, further: furtherLines });
   return { read: reading.read, unknownRoles };
@@ -260,7 +262,7 @@ const wasNow = ({ number, isOtherField }: Loaded): string => `
 const loadAsNamed = (loaded: Loaded): string => `
   INSERT INTO was BY NAME SELECT * EXCLUDE (old_key, stays) FROM (${wasNow(loaded)});
   DROP TABLE backs;
-  CREATE VIEW backs AS SELECT grp, row, key FROM was UNION ALL FROM shared_backs;
+  CREATE VIEW backs AS SELECT grp, row, key, mark FROM was UNION ALL FROM shared_backs;
 `;
 
 /**
@@ -278,8 +280,8 @@ const loadRenamed = (loaded: Loaded): string => `
       max(at_ms) AS at_ms, max(seen) AS seen, arg_max(data, newest) AS data, true AS renamed
     FROM (SELECT *, (CASE WHEN kind = '3' THEN coalesce(at_ms, 0) ELSE 0 END, key = old_key, stays, value) AS newest FROM was_now SEMI JOIN merged USING (key))
     GROUP BY key;
-  INSERT INTO backs SELECT grp, row, key FROM was_now;
-  INSERT INTO backs SELECT s.grp, s.row, coalesce(w.key, s.key) FROM shared_backs s LEFT JOIN was_now w ON w.old_key = s.key AND w.key <> s.key;
+  INSERT INTO backs SELECT grp, row, key, mark FROM was_now;
+  INSERT INTO backs SELECT s.grp, s.row, coalesce(w.key, s.key), s.mark FROM shared_backs s LEFT JOIN was_now w ON w.old_key = s.key AND w.key <> s.key;
   DROP TABLE was_now; DROP TABLE merged;
 `;
 
@@ -289,6 +291,19 @@ const loadComments = `
     SELECT grade_key(a, b) AS key, a, b, min(value) AS value FROM (
       SELECT d.a, coalesce(u.new, d.b) AS b, d.value FROM (FROM state WHERE kind = 'C') d LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b)
     GROUP BY a, b`;
+
+/** Which results a whole export has, in little memory, and which a delta deletes. */
+const resultsHere =
+  'CREATE TABLE results_here AS SELECT hash(row) AS hash FROM results WHERE NOT is_gone(status)';
+const resultsDeleted =
+  'CREATE TABLE results_deleted AS SELECT row FROM results WHERE is_gone(status) AND problem IS NULL';
+
+/** The line item of a result that is gone still says that its grades' times can be compared. */
+const findGone = (isWhole: boolean): string => `
+  INSERT INTO gone
+    WITH kept AS MATERIALIZED (SELECT DISTINCT grp, row, hash(row) AS hash FROM (${keptBacks}) WHERE grp = 'results')
+    SELECT grp, row, split_part(row, chr(31), 1) || chr(31) FROM kept
+      ${isWhole ? 'ANTI JOIN (FROM results_here SEMI JOIN kept USING (hash)) USING (hash)' : 'SEMI JOIN results_deleted USING (row)'}`;
 
 /** What is sent for a grade that is held is sent to where its line item is now: from there that may move back. */
 const movedAlong = `
@@ -349,8 +364,8 @@ const refuseUnclear = `
 
 /** A delta may delete a result by its \`sourcedId\` alone. Earlier versions did not keep those. */
 const findDeleted = `
-  UPDATE results SET row = w.row FROM was w
-    WHERE starts_with(results.row, '#') AND is_gone(results.status) AND problem IS NULL AND w.kind = '3' AND w.mark = results.mark;
+  UPDATE results SET row = b.row FROM backs b
+    WHERE starts_with(results.row, '#') AND is_gone(results.status) AND problem IS NULL AND b.grp = 'results' AND b.mark = results.mark;
   UPDATE results
     SET problem = ['sourcedId', 'is not known of all accepted results. To delete this one, give lineItemSourcedId and studentSourcedId, too']
     WHERE starts_with(row, '#') AND is_gone(status) AND problem IS NULL AND EXISTS (FROM was WHERE kind = '3' AND mark IS NULL);`;
@@ -621,6 +636,7 @@ const readResults = async (reading: Reading): Promise<void> => {
        count(*) FROM results WHERE value IS NULL GROUP BY fate`,
   );
   const isWhole = modes.results === 'bulk';
+  if (comparison.before !== 'nothing') await sets.run(isWhole ? resultsHere : resultsDeleted);
   if (!isWhole) await sets.run(refusedStill('results', { read: 'results', a: 'r.a' }));
   const [hasRefused] = (await sets.row<[number]>(`SELECT EXISTS (FROM refused WHERE grp = 'results')`)) ?? [];
   if (hasRefused) await sets.run(passedOn);
@@ -638,7 +654,7 @@ const readResults = async (reading: Reading): Promise<void> => {
         LEFT JOIN renamed m ON m.letter = 'u' AND m.old = n.name;
     CREATE TABLE results_still AS
       SELECT r.*, i.object AS a FROM ${withName('u', {
-        of: `(SELECT k.key, k.row, w.value, w.at_ms, CASE WHEN k.row = w.row THEN w.mark END AS mark, split_part(k.row, chr(31), 1) AS item, split_part(k.row, chr(31), 2) AS usr
+        of: `(SELECT k.key, k.row, w.value, w.at_ms, k.mark, split_part(k.row, chr(31), 1) AS item, split_part(k.row, chr(31), 2) AS usr
           FROM backs k JOIN was w USING (key) ANTI JOIN (SELECT row FROM results WHERE problem IS NULL) x ON x.row = k.row
             LEFT JOIN last_keys o ON o.row = k.row
           WHERE k.grp = 'results'

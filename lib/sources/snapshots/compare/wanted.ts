@@ -32,6 +32,8 @@ export const cellMacros = `
  *   row is refused (`since`, the number of the snapshot). One that an earlier snapshot refused, and a delta does not name, is not in this
  *   one (`is_here`): it holds only what no row claims.
  * - `not_meant`: what such a row claimed, but cannot mean any more.
+ * - `gone`: rows that claimed what stays, and that the SIS has no more. Only the `rest` of their ids stays, which no row has: a later delta
+ *   would otherwise take them for rows that it does not name, and send what they claimed.
  * - `carried`: what a state has, in its file, too. `kind` is that of what is wanted, or `N` for the name of a class or user, `1` for a
  *   line item of a zip, `O` for a grade object without one, `E` for an enrollment's row that a delta may name, `R` for a row that could
  *   not be used, `S` for another that claims the same, `C` for comments that the platform keeps of a grade that no row wants.
@@ -44,17 +46,18 @@ const schema = `
   CREATE VIEW meant AS SELECT grp, key, a, b, seen FROM was;
   CREATE TABLE claims (grp VARCHAR, kind VARCHAR, key VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
     removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, mark UBIGINT, line BIGINT);
-  CREATE TABLE backs (grp VARCHAR, row VARCHAR, key VARCHAR);
+  CREATE TABLE backs (grp VARCHAR, row VARCHAR, key VARCHAR, mark UBIGINT);
   CREATE TABLE refused (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, counts BOOLEAN DEFAULT true, is_here BOOLEAN DEFAULT true);
   CREATE TABLE was_refused (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, since BIGINT);
   CREATE TABLE held (key VARCHAR);
   CREATE TABLE not_meant (grp VARCHAR, row VARCHAR, key VARCHAR);
+  CREATE TABLE gone (grp VARCHAR, row VARCHAR, rest VARCHAR);
   CREATE TABLE pending (key VARCHAR, row VARCHAR);
-  CREATE TABLE shared_backs (grp VARCHAR, row VARCHAR, key VARCHAR);
+  CREATE TABLE shared_backs (grp VARCHAR, row VARCHAR, key VARCHAR, mark UBIGINT);
   CREATE TABLE problems (file VARCHAR, line BIGINT, col VARCHAR, problem VARCHAR);
   CREATE TABLE kinds (kind VARCHAR, grp VARCHAR, fn VARCHAR, file VARCHAR, col VARCHAR, twice VARCHAR, differs VARCHAR, older VARCHAR);
   CREATE TABLE unfit (key VARCHAR, col VARCHAR, problem VARCHAR);
-  CREATE TABLE more_backs (grp VARCHAR, row VARCHAR, key VARCHAR);
+  CREATE TABLE more_backs (grp VARCHAR, row VARCHAR, key VARCHAR, mark UBIGINT);
   CREATE TABLE older (grp VARCHAR, key VARCHAR, line BIGINT, file VARCHAR, older VARCHAR);
   CREATE TABLE doubts (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, since BIGINT, is_known BOOLEAN, is_here BOOLEAN);
   CREATE TABLE perhaps_meant (key VARCHAR);
@@ -127,7 +130,7 @@ const claimsAgree = `
   INSERT INTO several_rows SELECT key, count(c.line) AS rows FROM claims c SEMI JOIN several USING (key) GROUP BY key;
   -- Others that claim what was accepted are known again, too.
   INSERT INTO more_backs
-    SELECT c.grp, c.row, c.key FROM claims c SEMI JOIN several USING (key) ANTI JOIN disputed USING (key);
+    SELECT c.grp, c.row, c.key, c.mark FROM claims c SEMI JOIN several USING (key) ANTI JOIN disputed USING (key);
   CREATE TABLE agreed AS
     SELECT unnest(chosen), latest FROM (SELECT arg_min(c, (coalesce(c.line, 0), c.mark IS NULL, c.row)) AS chosen, max(c.at_ms) AS latest
       FROM claims c SEMI JOIN several USING (key) ANTI JOIN disputed USING (key) GROUP BY c.key);
@@ -473,11 +476,18 @@ const asLines = `(FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER false)
 /** What no row claims and yet stays, and what rows claim and yet is held. */
 const isKept = `WHERE change <> 'removed' AND (NOT told OR key IN (FROM held))`;
 
+/** Which rows claimed what stays. */
+export const keptBacks = `SELECT b.* FROM backs b JOIN draft USING (key) ${isKept}`;
+
+const forgetGone = `
+  UPDATE draft SET row = g.rest FROM gone g WHERE g.grp = draft.grp AND g.row = draft.row AND draft.key IN (SELECT key FROM (${keptBacks}))`;
+
 /** Other rows that claim the same. A held resource may have another name now, and be listed again by it. */
 const sharedRows = `
-  SELECT 'S' AS kind, b.grp, b.row, b.key FROM (
-    SELECT * FROM more_backs UNION
-    SELECT b.* FROM backs b JOIN draft USING (key) ${isKept}) b
+  SELECT 'S' AS kind, b.* FROM (
+    SELECT grp, row, key, any_value(mark) AS mark FROM (FROM more_backs UNION ALL
+      SELECT k.grp, coalesce(g.rest, k.row), k.key, k.mark FROM (${keptBacks}) k LEFT JOIN gone g ON g.grp = k.grp AND g.row = k.row)
+    GROUP BY grp, row, key) b
   JOIN (SELECT key, row FROM draft WHERE change <> 'removed' UNION ALL SELECT key, row FROM unchanged) d
     ON d.key = b.key AND d.row <> b.row`;
 
@@ -487,8 +497,11 @@ export const writeState = async (
   { forms, further }: { forms: Forms; further: readonly string[] },
 ): Promise<void> => {
   if (isTrial) return;
-  const [hasShared] =
-    (await sets.row<[number]>(`SELECT EXISTS (FROM more_backs) OR EXISTS (FROM draft ${isKept})`)) ?? [];
+  const [hasShared, hasGone] =
+    (await sets.row<[number, number]>(
+      `SELECT EXISTS (FROM more_backs) OR EXISTS (FROM draft ${isKept}), EXISTS (FROM gone)`,
+    )) ?? [];
+  if (hasGone) await sets.run(forgetGone);
   const rows = [
     `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark, CASE WHEN NOT told THEN seen END AS seen
      FROM (SELECT * REPLACE (${forms.derived}) FROM draft WHERE change <> 'removed')`,

@@ -37,7 +37,7 @@ export const loadState = async (
 export const loadShared = ({ sets }: Comparison): Promise<void> =>
   sets.run(`
     INSERT INTO was_refused SELECT grp, row, a, b, seen FROM state WHERE kind = 'R';
-    INSERT INTO shared_backs SELECT grp, row, key FROM state WHERE kind = 'S'`);
+    INSERT INTO shared_backs SELECT grp, row, key, mark FROM state WHERE kind = 'S'`);
 
 export type FileRead = {
   /** As the file writes them. */

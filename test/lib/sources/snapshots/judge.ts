@@ -783,26 +783,23 @@ type Still = {
   isGoneBefore(id: string): boolean;
   read(id: string, value: string, at: number | undefined): Row;
 };
-/** A row that had another grade object before holds the grade there, too; what it says is what it claimed last. */
+/**
+ * A row that had another grade object before holds the grade there, too; what it says is what it claimed last. One that is gone says
+ * nothing more: what it claimed stays where no row claims anything.
+ */
 const claimStill = (
   { held, claimed }: Kept,
   tonight: Tonight,
   { isStill, isGoneBefore, read }: Still,
 ): void => {
-  /** If the record of a row that is gone is gone, too, what the row claimed stays where it is held. */
-  const rowOf = (id: string, key: string, { value, at }: Held): Row => {
-    const row = read(id, value, at);
-    if (!isGoneBefore(id) || row.name !== undefined) return row;
-    const [code, title, name] = key.split(' ');
-    return { ...row, of: `${code} ${title}`, name };
-  };
-  const claiming = [...held].flatMap(([key, was]) =>
-    [...was.backs]
-      .filter((id) => isStill(id) || isGoneBefore(id))
-      .map((id) => ({ key, row: rowOf(id, key, was), isLast: was.seen >= (claimed.get(id) ?? 0) })),
-  );
-  for (const { row, isLast } of claiming) if (isUsable(row) && isLast) claim(tonight.claims, row);
-  for (const { key, row } of claiming) if (!isUsable(row) && !tonight.claims.has(key)) tonight.stays.add(key);
+  const backs = [...held].flatMap(([key, was]) => [...was.backs].map((id) => ({ key, was, id })));
+  const isSilent = ({ was: { value, at }, id }: (typeof backs)[number]): boolean =>
+    isGoneBefore(id) || (isStill(id) && !isUsable(read(id, value, at)));
+  for (const { was, id } of backs) {
+    const row = read(id, was.value, was.at);
+    if (isStill(id) && isUsable(row) && was.seen >= (claimed.get(id) ?? 0)) claim(tonight.claims, row);
+  }
+  for (const back of backs) if (isSilent(back) && !tonight.claims.has(back.key)) tonight.stays.add(back.key);
 };
 
 const settleResults = ({ tables }: University, { form, night, past }: Night): void => {
@@ -828,7 +825,8 @@ const settleResults = ({ tables }: University, { form, night, past }: Night): vo
     if (isNamed && isUsable(row)) claim(tonight.claims, row);
     else if (!isWhole) still.add(id);
     if (isNamed) noteUnread(past.results, row);
-    if (!isUsable(row) || isUnread)
+    // That a row which a delta does not have lost its line item or user is seen once an export has it.
+    if ((isNamed && !isUsable(row)) || isUnread)
       tonight.refused.push({ ...row, ...(isUnread && unread.get(id)), isHere: isNamed });
   }
   if (!isWhole) {

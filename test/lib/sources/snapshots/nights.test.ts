@@ -1152,6 +1152,28 @@ const records: University[] = [
       expect(bodies(7).map(({ data }) => [data.userName, data.comments])).toEqual([['ada', '']]),
   },
   {
+    title: 'a result that is deleted is not sent again, though a grade that it had elsewhere stays',
+    exports: ({ lineItems, results }) => {
+      const other = { sourcedId: 'l-other', title: 'Other', classSourcedId: 'c-bio', resultValueMax: '20' };
+      return {
+        1: { lineItems: [...lineItems, other] },
+        2: { lineItems },
+        3: {
+          lineItems: changed(lineItems, 'l-essay', { title: 'Other' }),
+          results: [...results, result('nothing', 'ada', '3')],
+        },
+        5: { results: [result('essay', 'ada', '17.5', deleted)] },
+        7: {
+          results: [result('essay', 'ada', '8', { dateLastModified: '2026-01-10T09:30:00Z', ...active })],
+        },
+      };
+    },
+    expected: ({ sent }) => {
+      expect(sent(3)).toContain('grade-push BIO-101 Other ada 17.5');
+      expect([5, 6, 7].map(sent)).toEqual([[], [], ['grade-push BIO-101 Other ada 8']]);
+    },
+  },
+  {
     title: 'a user that a delta deletes by its id alone keeps the name by which its rows are known',
     exports: () => ({
       5: { users: [{ sourcedId: 'u-ben', ...deleted }] },
@@ -1179,6 +1201,25 @@ const records: University[] = [
       expect([5, 6, 7].map(refused)).toEqual([[], [], []]);
       expect([sent(5), sent(7)]).toEqual([[], []]);
       expect(bodies(6).map(({ data }) => [data.userName, data.comments])).toEqual([['ben', '']]);
+    },
+  },
+  {
+    title: 'each of two results of one person can be deleted by its id alone',
+    exports: ({ users }) => {
+      const both = [...changed(users, 'u-ada', deleted), { ...other, username: 'ada' }];
+      return {
+        1: {
+          users: both,
+          results: ['ada', 'ada-2'].map((user) => result('essay', user, '10', day(20))),
+        },
+        5: { results: [{ sourcedId: 'r-essay-ada', ...deleted }] },
+        6: { results: [{ sourcedId: 'r-essay-ada-2', ...deleted }] },
+        7: { results: [result('essay', 'ada-2', '8', { ...day(10), ...active })] },
+      };
+    },
+    expected: ({ sent, refused }) => {
+      expect([5, 6].map(sent)).toEqual([[], []]);
+      expect([sent(7), refused(7)]).toEqual([['grade-push BIO-101 Essay ada 8'], []]);
     },
   },
   {
@@ -1250,19 +1291,19 @@ test('how many are missing, but are not removed as refused rows may be about the
     `"${name}.csv","","","${count} ${name} are missing, but are not removed, because refused rows may be about them"`;
   const still = (name: string, count: number) =>
     `"${name}.csv","","","rows of earlier exports that are refused still: ${count}. Each is read again once a bulk file or a delta has it"`;
-  const expected = (enrollments: [number, number], items: number, results: number) => [
+  const expected = (enrollments: [number, number], items: number, results: [number, number]) => [
     ...[missing('enrollments', enrollments[0]), still('enrollments', enrollments[1])],
-    ...[still('lineItems', items), missing('results', 2), still('results', results)],
+    ...[still('lineItems', items), missing('results', results[0]), still('results', results[1])],
   ];
   expect([5, 6, 7].map(told)).toEqual([
-    expected([3, 10], 4, 11),
-    [still('classes', 1), ...expected([4, 11], 5, 12), still('users', 1)],
-    expected([2, 9], 4, 13),
+    expected([3, 10], 4, [3, 12]),
+    [still('classes', 1), ...expected([4, 11], 5, [2, 13]), still('users', 1)],
+    expected([2, 9], 4, [2, 14]),
   ]);
   expect(nightly(5).record.byKind).toMatchObject({ users: { refused: 1 }, classes: { refused: 1 } });
   // Of one, another row was accepted than the refused one, of three the row has another id, and one was claimed beside the refused row.
   expect(told(3)).toEqual(
-    ['enrollments.csv","","","5 enrollments', 'results.csv","","","3 results'].map(
+    ['enrollments.csv","","","5 enrollments', 'results.csv","","","4 results'].map(
       (each) => `"${each} are missing, but are not removed, because refused rows may be about them"`,
     ),
   );
