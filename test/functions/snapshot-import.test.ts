@@ -203,7 +203,10 @@ describe('an import', () => {
       ],
       'enrollment-remove': [{ orgUnitCode: 'BIO-101', userName: 'cleo' }],
       'grade-object-update': [
-        { orgUnitCode: 'BIO-101', gradeObjectName: 'Essay', type: 'numeric', name: 'First essay' },
+        {
+          ...{ orgUnitCode: 'BIO-101', gradeObjectName: 'First essay', gradeObjectFormerNames: ['Essay'] },
+          ...{ type: 'numeric', name: 'First essay' },
+        },
       ],
       'grade-push': [
         {

@@ -300,10 +300,10 @@ const changeOf = (
     ...(formerPoints !== maxPoints && { maxPoints }),
   };
   if (Object.keys(change).length === 0) return undefined;
-  const others = left.flatMap((each) => (each.name === former ? [] : each.name));
+  // A copy that comes after a rename must find the grade object, too.
   const which = {
-    ...{ orgUnitCode, gradeObjectName: former, type: 'numeric' },
-    ...(others.length > 0 && { gradeObjectFormerNames: others }),
+    ...{ orgUnitCode, gradeObjectName: title, type: 'numeric' },
+    ...(left.length > 0 && { gradeObjectFormerNames: left.map((each) => each.name) }),
   };
   return { function: 'grade-object-update', data: { ...which, ...change } };
 };

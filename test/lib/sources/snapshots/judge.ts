@@ -346,16 +346,26 @@ export const newPlatform = () => {
     return next === undefined ? person : personNow(next);
   };
   /** It shows two of one name, or none, to whoever looks for it. */
-  const takeObject = ({ orgUnitCode, gradeObjectName, name }: Body['data'], isNew: boolean): void => {
-    const [of, to] = [gradeObjectName, name].map((each) => `${orgUnitCode} ${each ?? gradeObjectName}`);
-    if (isNew) objects.add(to ?? '');
-    if (isNew || of === to) return;
-    if (!objects.delete(of ?? '') || objects.has(to ?? '')) throw new Error(`${of} cannot become ${to}`);
-    objects.add(to ?? '');
+  const takeObject = (
+    { orgUnitCode, gradeObjectName, gradeObjectFormerNames = [], name }: Body['data'],
+    isNew: boolean,
+  ): void => {
+    const to = `${orgUnitCode} ${name ?? gradeObjectName}`;
+    if (isNew) {
+      objects.add(to);
+      return;
+    }
+    const names = [gradeObjectName, ...(gradeObjectFormerNames as string[])];
+    const [of, other] = names.map((each) => `${orgUnitCode} ${each}`).filter((each) => objects.has(each));
+    if (of === undefined || other !== undefined)
+      throw new Error(`there is not one grade object ${names.join(' or ')} that can become ${to}`);
+    if (of === to) return;
+    objects.delete(of);
+    objects.add(to);
     for (const [key, value] of [...held])
       if (key.startsWith(`${of} `)) {
         held.delete(key);
-        held.set(`${to}${key.slice(of?.length)}`, value);
+        held.set(`${to}${key.slice(of.length)}`, value);
       }
   };
   return {

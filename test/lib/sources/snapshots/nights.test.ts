@@ -516,11 +516,11 @@ const titles: University[] = [
     expected: ({ bodies }) => {
       expect(titled(bodies(1))).toEqual(['HW1', 'HW2'].map((name) => ({ 'grade-object-create': name })));
       expect(titled(bodies(2))).toEqual([
-        { 'grade-object-update': 'HW2', name: 'HW3' },
+        { 'grade-object-update': 'HW3', formerly: ['HW2'], name: 'HW3' },
         { 'grade-push': 'HW3', formerly: ['HW2'], points: 5 },
       ]);
       expect(titled(bodies(3))).toEqual([
-        { 'grade-object-update': 'HW3', formerly: ['HW2'], name: 'HW4' },
+        { 'grade-object-update': 'HW4', formerly: ['HW2', 'HW3'], name: 'HW4' },
         { 'grade-push': 'HW4', formerly: ['HW2', 'HW3'], points: 6 },
       ]);
       expect(titled(bodies(44))).toEqual([{ 'grade-push': 'HW4', points: 7 }]);
@@ -536,7 +536,7 @@ const titles: University[] = [
     expected: ({ bodies, refused }) => {
       expect(titled(bodies(41))).toEqual([{ 'grade-push': 'HW1', points: 9 }]);
       expect(refused(41)).toEqual([hadTitle]);
-      expect(titled(bodies(44))).toEqual([{ 'grade-object-update': 'HW1', name: 'HW2' }]);
+      expect(titled(bodies(44))).toEqual([{ 'grade-object-update': 'HW2', formerly: ['HW1'], name: 'HW2' }]);
     },
   },
   {
@@ -548,7 +548,7 @@ const titles: University[] = [
     }),
     expected: ({ bodies }) =>
       expect(titled(bodies(3))).toEqual([
-        { 'grade-object-update': 'HW3', name: 'HW2' },
+        { 'grade-object-update': 'HW2', formerly: ['HW3'], name: 'HW2' },
         { 'grade-push': 'HW2', formerly: ['HW3'], points: 8 },
       ]),
   },
@@ -565,7 +565,13 @@ const titles: University[] = [
     }),
     expected: ({ bodies, sent, refused }) => {
       expect(dataOf(bodies(2))).toEqual([
-        ['grade-object-update', { ...essay, type: 'numeric', name: 'Old essay' }],
+        [
+          'grade-object-update',
+          {
+            ...{ ...essay, gradeObjectName: 'Old essay', gradeObjectFormerNames: ['Essay'] },
+            ...{ type: 'numeric', name: 'Old essay' },
+          },
+        ],
       ]);
       expect(refused(2)).toEqual([hadTitle, 'results lineItemSourcedId names no line item that can be used']);
       expect(sent(3)).toEqual([]);
