@@ -106,6 +106,17 @@ describe('the order of messages about one grade object', () => {
     await relay.isDone(older, updated);
   });
 
+  test('a copy of a rename is a duplicate in another container, too, which finds it by the new name', async () => {
+    await seed();
+    const names = { gradeObjectName: 'Field report', gradeObjectFormerNames: ['Report'] };
+    const rename = relay.event({ orgUnitId: 2001, ...names, type: 'numeric', name: 'Field report' });
+    await relay.deliverBody(rename);
+    expect(await held()).toMatchObject({ name: 'Field report' });
+    relay.inAnotherContainer();
+    const { outcomes, letters } = await relay.deliverBody(rename);
+    expect({ end: outcomes.at(-1), letters }).toEqual({ end: 'duplicate', letters: [] });
+  });
+
   test('a creation in the same org unit takes turns with it, and neither supersedes the other', () => {
     const body = (name: string, data: object) => relay.event(data, { type: `sis.${name}.v1` });
     const { gradeObjectId: _, ...made } = update;
