@@ -23,7 +23,7 @@ export const documentOf = (path: string): string =>
 /** A document without its blocks of code, in which nothing is a link or a heading. */
 export const textOf = (path: string): string => documentOf(path).replace(/^ *```.*?^ *```$/gms, '');
 
-/** The anchors that GitHub gives to the headings of a document. */
+/** The anchors of a document: its own, and those that GitHub gives to its headings. */
 export const anchorsIn = (path: string): string[] => {
   const seen = new Map<string, number>();
   return [...textOf(path).matchAll(/^#+ (.*)$|<a id="([^"]+)">/gm)].map(([, heading = '', id]) => {
