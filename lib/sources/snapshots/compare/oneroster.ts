@@ -16,7 +16,6 @@ import {
   countWanted,
   type Forms,
   type Kind,
-  keptBacks,
   refuseDoubled,
   refuseValues,
   writeChanges,
@@ -60,7 +59,7 @@ export const compareExport = async (
   await countWanted(comparison);
   await countClaims(comparison);
   await sets.run(movedAlong);
-  if (comparison.before !== 'nothing') await sets.run(findGone(modes.results === 'bulk'));
+  if (comparison.before !== 'nothing') await sets.run(forgetGone(modes.results === 'bulk'));
   await writeChanges(comparison, forms);
   await writeState(comparison, { forms, further: furtherLines });
   return { read: reading.read, unknownRoles };
@@ -298,12 +297,18 @@ const resultsHere =
 const resultsDeleted =
   'CREATE TABLE results_deleted AS SELECT row FROM results WHERE is_gone(status) AND problem IS NULL';
 
-/** The line item of a result that is gone still says that its grades' times can be compared. */
-const findGone = (isWhole: boolean): string => `
-  INSERT INTO gone
-    WITH kept AS MATERIALIZED (SELECT DISTINCT grp, row, hash(row) AS hash FROM (${keptBacks}) WHERE grp = 'results')
-    SELECT grp, row, split_part(row, chr(31), 1) || chr(31) FROM kept
-      ${isWhole ? 'ANTI JOIN (FROM results_here SEMI JOIN kept USING (hash)) USING (hash)' : 'SEMI JOIN results_deleted USING (row)'}`;
+/**
+ * Results that the SIS has no more, and whose grades stay. A later delta would take them for rows that it does not name, and send what
+ * they claimed. Only their line item is kept, which no row has as its id: by that, times can be compared.
+ */
+const forgetGone = (isWhole: boolean): string => `
+  CREATE TABLE gone AS
+    WITH kept AS MATERIALIZED (SELECT DISTINCT row, hash(row) AS hash FROM kept_backs WHERE grp = 'results')
+    SELECT row, split_part(row, chr(31), 1) || chr(31) AS rest FROM kept
+      ${isWhole ? 'ANTI JOIN (FROM results_here SEMI JOIN kept USING (hash)) USING (hash)' : 'SEMI JOIN results_deleted USING (row)'};
+  UPDATE kept_backs SET row = g.rest FROM gone g WHERE kept_backs.grp = 'results' AND kept_backs.row = g.row;
+  UPDATE draft SET row = g.rest FROM gone g WHERE draft.grp = 'results' AND draft.row = g.row;
+`;
 
 /** What is sent for a grade that is held is sent to where its line item is now: from there that may move back. */
 const movedAlong = `

@@ -32,8 +32,7 @@ export const cellMacros = `
  *   row is refused (`since`, the number of the snapshot). One that an earlier snapshot refused, and a delta does not name, is not in this
  *   one (`is_here`): it holds only what no row claims.
  * - `not_meant`: what such a row claimed, but cannot mean any more.
- * - `gone`: rows that claimed what stays, and that the SIS has no more. Only the `rest` of their ids stays, which no row has: a later delta
- *   would otherwise take them for rows that it does not name, and send what they claimed.
+ * - `kept_backs`: those of `backs` whose resource stays as it was.
  * - `carried`: what a state has, in its file, too. `kind` is that of what is wanted, or `N` for the name of a class or user, `1` for a
  *   line item of a zip, `O` for a grade object without one, `E` for an enrollment's row that a delta may name, `R` for a row that could
  *   not be used, `S` for another that claims the same, `C` for comments that the platform keeps of a grade that no row wants.
@@ -50,8 +49,8 @@ const schema = `
   CREATE TABLE refused (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, counts BOOLEAN DEFAULT true, is_here BOOLEAN DEFAULT true);
   CREATE TABLE was_refused (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, since BIGINT);
   CREATE TABLE held (key VARCHAR);
+  CREATE TABLE kept_backs (grp VARCHAR, row VARCHAR, key VARCHAR, mark UBIGINT);
   CREATE TABLE not_meant (grp VARCHAR, row VARCHAR, key VARCHAR);
-  CREATE TABLE gone (grp VARCHAR, row VARCHAR, rest VARCHAR);
   CREATE TABLE pending (key VARCHAR, row VARCHAR);
   CREATE TABLE shared_backs (grp VARCHAR, row VARCHAR, key VARCHAR, mark UBIGINT);
   CREATE TABLE problems (file VARCHAR, line BIGINT, col VARCHAR, problem VARCHAR);
@@ -371,6 +370,7 @@ export const countWanted = async (comparison: Comparison): Promise<void> => {
     else countsOf(comparison, grp)[isCount(what) ? what : 'unchanged'] += rows;
   const [hasHeld] = (await sets.row<[number]>('SELECT EXISTS (FROM held)')) ?? [];
   if (hasHeld) await sets.run(heldRows);
+  if (hasHeld || hasUnfit) await sets.run(findKept);
 };
 
 const heldRows = `
@@ -380,6 +380,11 @@ const heldRows = `
   INSERT INTO problems
     SELECT any_value(k.file), NULL, NULL, count(*) || ' ' || d.grp || ' are missing, but are not removed, because refused rows may be about them'
     FROM draft d JOIN kinds k USING (kind) SEMI JOIN perhaps_meant USING (key) GROUP BY d.grp`;
+
+/** What no row claims and yet stays, and what rows claim and yet is held. */
+const findKept = `
+  INSERT INTO kept_backs
+    SELECT b.* FROM backs b JOIN draft d USING (key) WHERE d.change <> 'removed' AND (NOT d.told OR d.key IN (FROM held))`;
 
 const isCount = (what: string): what is 'created' | 'updated' | 'removed' | 'refused' =>
   ['created', 'updated', 'removed', 'refused'].includes(what);
@@ -473,21 +478,10 @@ export const writeChanges = async (
 /** JSON text holds no line break. */
 const asLines = `(FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER false)`;
 
-/** What no row claims and yet stays, and what rows claim and yet is held. */
-const isKept = `WHERE change <> 'removed' AND (NOT told OR key IN (FROM held))`;
-
-/** Which rows claimed what stays. */
-export const keptBacks = `SELECT b.* FROM backs b JOIN draft USING (key) ${isKept}`;
-
-const forgetGone = `
-  UPDATE draft SET row = g.rest FROM gone g WHERE g.grp = draft.grp AND g.row = draft.row AND draft.key IN (SELECT key FROM (${keptBacks}))`;
-
 /** Other rows that claim the same. A held resource may have another name now, and be listed again by it. */
 const sharedRows = `
   SELECT 'S' AS kind, b.* FROM (
-    SELECT grp, row, key, any_value(mark) AS mark FROM (FROM more_backs UNION ALL
-      SELECT k.grp, coalesce(g.rest, k.row), k.key, k.mark FROM (${keptBacks}) k LEFT JOIN gone g ON g.grp = k.grp AND g.row = k.row)
-    GROUP BY grp, row, key) b
+    SELECT grp, row, key, any_value(mark) AS mark FROM (FROM more_backs UNION ALL FROM kept_backs) GROUP BY grp, row, key) b
   JOIN (SELECT key, row FROM draft WHERE change <> 'removed' UNION ALL SELECT key, row FROM unchanged) d
     ON d.key = b.key AND d.row <> b.row`;
 
@@ -497,11 +491,8 @@ export const writeState = async (
   { forms, further }: { forms: Forms; further: readonly string[] },
 ): Promise<void> => {
   if (isTrial) return;
-  const [hasShared, hasGone] =
-    (await sets.row<[number, number]>(
-      `SELECT EXISTS (FROM more_backs) OR EXISTS (FROM draft ${isKept}), EXISTS (FROM gone)`,
-    )) ?? [];
-  if (hasGone) await sets.run(forgetGone);
+  const [hasShared] =
+    (await sets.row<[number]>('SELECT EXISTS (FROM more_backs) OR EXISTS (FROM kept_backs)')) ?? [];
   const rows = [
     `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark, CASE WHEN NOT told THEN seen END AS seen
      FROM (SELECT * REPLACE (${forms.derived}) FROM draft WHERE change <> 'removed')`,

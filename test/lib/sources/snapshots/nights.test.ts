@@ -889,7 +889,6 @@ const changes: University[] = [
   {
     title: 'of users by which accepted rows contradict each other changes no role',
     exports: ({ users, enrollments }) => {
-      const other = { sourcedId: 'u-ada-2', username: 'ada2' };
       const second = enrollment('bio', 'ada-2', { role: 'teacher' });
       return {
         3: { users: [...users, other], enrollments: [...enrollments, second] },
@@ -1159,21 +1158,16 @@ const records: University[] = [
   },
   {
     title: 'a result that is deleted is not sent again, though a grade that it had elsewhere stays',
-    exports: ({ lineItems, results }) => {
-      const other = { sourcedId: 'l-other', title: 'Other', classSourcedId: 'c-bio', resultValueMax: '20' };
-      return {
-        1: { lineItems: [...lineItems, other] },
-        2: { lineItems },
-        3: {
-          lineItems: changed(lineItems, 'l-essay', { title: 'Other' }),
-          results: [...results, result('nothing', 'ada', '3')],
-        },
-        5: { results: [result('essay', 'ada', '17.5', deleted)] },
-        7: {
-          results: [result('essay', 'ada', '8', { dateLastModified: '2026-01-10T09:30:00Z', ...active })],
-        },
-      };
-    },
+    exports: ({ lineItems, results }) => ({
+      1: { lineItems: [...lineItems, item('other', 'Other')] },
+      2: { lineItems },
+      3: {
+        lineItems: changed(lineItems, 'l-essay', { title: 'Other' }),
+        results: [...results, result('nothing', 'ada', '3')],
+      },
+      5: { results: [result('essay', 'ada', '17.5', deleted)] },
+      7: { results: [result('essay', 'ada', '8', { dateLastModified: '2026-01-10T09:30:00Z', ...active })] },
+    }),
     expected: ({ sent }) => {
       expect(sent(3)).toContain('grade-push BIO-101 Other ada 17.5');
       expect([5, 6, 7].map(sent)).toEqual([[], [], ['grade-push BIO-101 Other ada 8']]);
