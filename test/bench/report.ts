@@ -115,12 +115,12 @@ export const textOf = ({ title, about, figures }: Section): string => {
     const subjects = Object.keys(group[0]?.values ?? {});
     const rows = group.flatMap(({ name, unit, values, floors }) => [
       [name, ...subjects.map((subject) => shown(values[subject], ` ${unit}`))],
-      ...(hasManyFloors(floors) ? [floorRowOf(name, floors, subjects)] : []),
+      ...(isRowOfFloors(floors, subjects) ? [floorRowOf(name, floors, subjects)] : []),
     ]);
     return tableOf(['', ...subjects], rows, { numbersFrom: 1 });
   });
   const floors = figures.flatMap((figure) =>
-    (hasManyFloors(figure.floors) ? [] : figure.floors).map(
+    (isRowOfFloors(figure.floors, Object.keys(figure.values)) ? [] : figure.floors).map(
       (floor) => `- ${figure.name}: ${floor.name}: ${shown(floor.measured)}, ${wordsOf(floor)}\n`,
     ),
   );
@@ -129,12 +129,15 @@ export const textOf = ({ title, about, figures }: Section): string => {
   );
 };
 
-/** Of a figure with a floor for each subject, they are a row. */
-const hasManyFloors = (floors: Floor[]): boolean => floors.length > 3;
+/** A row shows many floors at once, if each of them is one subject's. */
+const isRowOfFloors = (floors: Floor[], subjects: string[]): boolean =>
+  floors.length > 3 && floors.every((floor) => subjects.some((subject) => isOf(subject, floor)));
+
+const isOf = (subject: string, { name }: Floor): boolean => name.startsWith(`${subject} `);
 
 const floorRowOf = (figure: string, floors: Floor[], subjects: string[]): string[] => {
   const cells = subjects.map((subject) => {
-    const floor = floors.find(({ name }) => name.startsWith(`${subject} `));
+    const floor = floors.find((each) => isOf(subject, each));
     return floor ? marked(shown(floor.measured), verdictOf(floor)) : '';
   });
   const [first] = floors;
