@@ -116,7 +116,7 @@ const figuresOf = (when: string, answers: Record<string, DriveAnswered[]>): Figu
       isSlow ? [] : [atLeast(minRate, `≥ ${minRate.toLocaleString('en')} messages/s`, rate[ours] ?? [])],
     ),
     costs('CPU a message without the ledger', of(cpu, withoutLedger), {
-      [raw]: besideRaw(1.5, 3.2),
+      [raw]: besideRaw(1.5, 2.4),
       [team]: isSlow ? besideTeam(0.35, 0.6) : besideTeam(0.35, 0.45),
     }),
     rates('Messages a second in one container without the ledger', of(rate, withoutLedger), []),
