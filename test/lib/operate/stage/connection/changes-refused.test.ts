@@ -214,7 +214,7 @@ test('what AWS refuses a function is told in status, with the action, the resour
     name: 'sis-relay-local-dead-letters',
     type: 'AccessDenied',
     status: 403,
-    times: 3,
+    times: 1_000,
   });
   const eventId = await send('grade-push', { grade: null });
   await met(eventId, 'waiting');
@@ -222,6 +222,7 @@ test('what AWS refuses a function is told in status, with the action, the resour
   expect(await printed()).toMatch(
     /AWS refuses sqs:SendMessage on the queue sis-relay-local-dead-letters \(AccessDenied\): an administrator .* 1 message of grade-push waits for it \(aws-refused\), .*→ Have an administrator/,
   );
+  await office.controls().clearAwsFaults();
   await met(eventId, 'parked');
 });
 
