@@ -269,8 +269,16 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await makePlan(page, `${served.origin}/replay?user=415`);
     await button('Send 1 letter').click();
     // Its function is not at work, so that the canary is waited for.
-    await button('Stop').hover();
-    await page.mouse.down();
+    const stop = button('Stop');
+    // A renewal may move it before it is pressed, as it would for a person, who presses once more.
+    await expect
+      .poll(async () => {
+        await page.mouse.up();
+        await stop.hover();
+        await page.mouse.down();
+        return stop.evaluate((element) => element.matches(':active'));
+      })
+      .toBe(true);
     const renewal = page.waitForResponse(/part=yes/);
     await page.evaluate(hiddenAndSeen);
     await (await renewal).finished();
