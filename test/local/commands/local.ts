@@ -1,5 +1,5 @@
 import { constants, createWriteStream } from 'node:fs';
-import { access, link, mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { access, link, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { optionsOf } from '../../options.ts';
 import { startStack } from '../stack.ts';
@@ -69,13 +69,27 @@ async function writeDescription(): Promise<string | undefined> {
   try {
     for (;;) {
       if (await isLinked(draft, file)) return undefined;
-      const other = await platformIn(await readDescription());
+      const left = await readDescription();
+      const other = await platformIn(left);
       if (other !== undefined) return other;
-      // It is what is left of a stack that was killed.
-      await rm(file, { force: true });
+      await removeLeft(left);
     }
   } finally {
     await rm(draft, { force: true });
+  }
+}
+
+/** Removes what is left of a stack that was killed, but not what another has put into its place since it was read. */
+async function removeLeft(left: string): Promise<void> {
+  const aside = `${file}.${process.pid}.left`;
+  try {
+    await rename(file, aside);
+    if ((await readDescription(aside)) !== left) await isLinked(aside, file);
+  } catch (error) {
+    // Another has removed it.
+    if ((error as { code?: string }).code !== 'ENOENT') throw error;
+  } finally {
+    await rm(aside, { force: true });
   }
 }
 
@@ -90,8 +104,8 @@ function isLinked(from: string, to: string): Promise<boolean> {
   );
 }
 
-async function readDescription(): Promise<string> {
-  return (await readFile(file, 'utf8').catch(() => '')).trim();
+async function readDescription(from = file): Promise<string> {
+  return (await readFile(from, 'utf8').catch(() => '')).trim();
 }
 
 /** The address in a description, if a platform answers there. */
