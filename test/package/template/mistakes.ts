@@ -137,6 +137,12 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       mistake('letters that lie there unheard', (_, { Resources }) => delete Resources.LettersAny),
       mistake('a queue that nobody watches', (of) => of('QueueOldest1').Metrics.pop()),
       mistake('an alarm that tells nobody', (of) => (of('LettersAny').AlarmActions = [])),
+      mistake('an outage of the platform that nobody is told of', (of) => {
+        delete of('ConnectionFails').AlarmActions;
+      }),
+      mistake('a check that no longer runs, unheard', (of) => {
+        delete of('ConnectionFails').InsufficientDataActions;
+      }),
       mistake('a part of an alarm that belongs to none', (of) => {
         of('Waiting').AlarmRule = { 'Fn::Sub': `ALARM("\${WaitingTooLong}")` };
       }),

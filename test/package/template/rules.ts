@@ -403,9 +403,11 @@ export const rules: Record<string, Rule> = {
         OKActions = [],
         ...alarm
       }: Properties) =>
-        [...AlarmActions, ...InsufficientDataActions].join() === topicArn &&
-        OKActions.join() === topicArn &&
-        alarm.ActionsEnabled !== false;
+        [
+          AlarmActions,
+          OKActions,
+          ...(alarm.TreatMissingData === 'missing' ? [InsufficientDataActions] : []),
+        ].every((actions) => actions.join() === topicArn) && alarm.ActionsEnabled !== false;
       const parts = new Set(composites.filter(tells).flatMap(partsOf));
       const namespace = namespaceOf(deployment);
       const silent = alarmsIn(deployment).filter((alarm) => tells(alarm) === parts.has(alarm.id));

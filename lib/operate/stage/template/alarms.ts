@@ -29,6 +29,7 @@ export type Alarms = { rows: Row[]; composites: Composite[] };
  */
 const kinds = {
   counted: { expression: () => 'SUM(FILL(METRICS("m"), 0))', statistic: 'Sum', over: 0, minutes: 5 },
+  repeated: { expression: () => 'MAX(FILL(METRICS("m"), 0))', statistic: 'Sum', over: 1, minutes: 60 },
   highest: { expression: () => 'MAX(FILL(METRICS("m"), 0))', statistic: 'Maximum', over: 0, minutes: 5 },
   lowest: { expression: (least = 0) => `FILL(m0, ${least})`, statistic: 'Maximum', under: 0, minutes: 10 },
   silent: {
@@ -91,7 +92,7 @@ const alarmOf = (stage: string, row: Row, watch: string[]): Resource => {
   // A missing metric raises an alarm, too.
   const checked = {
     ...{ ...metrics[0], Statistic: statistic, Period, TreatMissingData: 'missing' },
-    ...{ InsufficientDataActions: telling.AlarmActions, OKActions: telling.OKActions },
+    ...{ ...telling, InsufficientDataActions: telling.AlarmActions },
   };
   const measured = (Id: string, Metric: object) => ({
     ...{ Id, ReturnData: false },
