@@ -7,6 +7,7 @@ import { optionsOf } from './options.ts';
 import { type Proof, proofs } from './proofs/list.ts';
 import {
   commitOf,
+  isUnchangedSince,
   machine,
   type Result,
   readResults,
@@ -24,6 +25,16 @@ const logs = join(root, '.proofs');
 const seedOfToday = (): number => Number(new Date().toISOString().slice(0, 10).replaceAll('-', ''));
 
 let running: ChildProcess | undefined;
+
+/** With all that it started: much of that is deaf while it waits for a process of its own. */
+const signal = (child: ChildProcess, name: NodeJS.Signals): void => {
+  try {
+    if (child.pid === undefined || process.platform === 'win32') child.kill(name);
+    else process.kill(-child.pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+};
 
 /**
  * `npm run proofs`: runs each long proof that has no fresh result, the oldest first, and writes test/proofs.md. The exit status is 0 exactly
@@ -47,7 +58,7 @@ export const command = async (args: string[]): Promise<void> => {
   if (asked.length === 0)
     return refuse(`There is no proof ${only}. There are: ${proofs.map(({ name }) => name).join(', ')}.`);
   if (list) return show(asked);
-  endWithSignals();
+  endWithSignals(seed);
   if (only !== undefined && asked[0]) return await proveOne(asked[0], { seed, more });
   await proveAll(asked, { again, seed, endsMs: Date.now() + hours * 3_600_000 });
 };
@@ -68,19 +79,23 @@ const show = (asked: readonly Proof[]): void => {
   }
 };
 
-/** Ctrl-C also reaches what it started; another signal does not. */
-const endWithSignals = (): void => {
-  for (const [signal, status] of [
+const endWithSignals = (seed: number): void => {
+  for (const [name, status] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const)
-    process.once(signal, () => {
-      running?.kill();
-      console.log('\nEnded. The next run goes on where this one ended.');
+    process.once(name, () => {
+      if (running) signal(running, 'SIGTERM');
+      console.log(
+        `\nEnded. The same command goes on where this one ended: on another day, with --seed ${seed}.`,
+      );
       process.exit(status);
     });
 };
+
+/** A longer one ends at once. */
+const maxTimerMs = 2 ** 31 - 1;
 
 type Ran = { passed: boolean; output: string };
 
@@ -95,19 +110,22 @@ const run = async (
   }: { seed: number; more?: string[]; onText?: (text: string) => void; endsMs?: number },
 ): Promise<Ran | undefined> => {
   const option = proof.seed === '--seed' ? ['--seed', String(seed)] : [];
-  const settings = proof.seed === 'SEED' ? { SEED: String(seed) } : {};
+  // What takes none must not take that of the shell: the command that repeats it has none.
+  const SEED = proof.seed === 'SEED' ? String(seed) : undefined;
   mkdirSync(logs, { recursive: true });
   const log = createWriteStream(join(logs, `${proof.name}.log`));
   const child = spawn(process.execPath, ['test/run.js', ...proof.program, ...option, ...more], {
-    ...{ cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...settings } },
+    ...{ cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, SEED } },
+    detached: process.platform !== 'win32',
   });
   running = child;
   let isStopped = false;
   const stop = (): void => {
     isStopped = true;
-    child.kill();
+    signal(child, 'SIGTERM');
+    timer = setTimeout(() => signal(child, 'SIGKILL'), 30_000);
   };
-  const timer = endsMs === undefined ? undefined : setTimeout(stop, endsMs - Date.now());
+  let timer = endsMs === undefined ? undefined : setTimeout(stop, Math.min(endsMs - Date.now(), maxTimerMs));
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {
       log.write(text);
@@ -127,14 +145,17 @@ const recorded = (proof: Proof, { passed, output }: Ran, { seed, startedMs, comm
   const figures = [...new Set([...output.matchAll(proof.figures)].map(([line]) => line.trim()))].slice(0, 20);
   const result: Result = {
     // What shows no figure proved nothing.
-    ...{ passed: passed && figures.length > 0, figures, seed, machine, at: new Date().toISOString() },
-    // It may have changed meanwhile.
-    commit: commit === commitOf(proof) ? commit : undefined,
+    ...{ passed: passed && figures.length > 0, figures, machine, at: new Date().toISOString() },
+    seed: proof.seed && seed,
+    // What it proves may have changed meanwhile.
+    commit: commit !== undefined && isUnchangedSince(proof, commit) ? commit : undefined,
     minutes: Math.ceil((Date.now() - startedMs) / 60_000),
   };
   writeResults({ ...readResults(), [proof.name]: result });
   return result;
 };
+
+const noFigure = 'It printed none of the lines that show what it proved, so it failed.';
 
 type Begun = { seed: number; startedMs: number; commit: string | undefined };
 const begin = (proof: Proof, seed: number): Begun => ({
@@ -147,8 +168,9 @@ const begin = (proof: Proof, seed: number): Begun => ({
 const proveOne = async (proof: Proof, { seed, more }: { seed: number; more: string[] }): Promise<void> => {
   const begun = begin(proof, seed);
   const ran = await run(proof, { seed, more, onText: (text) => void process.stdout.write(text) });
-  if (ran && more.length === 0) recorded(proof, ran, begun);
-  process.exitCode = ran?.passed ? 0 : 1;
+  const result = ran && more.length === 0 ? recorded(proof, ran, begun) : ran;
+  if (ran?.passed && !result?.passed) console.error(noFigure);
+  process.exitCode = result?.passed ? 0 : 1;
 };
 
 type All = { again: boolean; seed: number; endsMs: number };
@@ -164,7 +186,9 @@ const proveAll = async (asked: readonly Proof[], { again, seed, endsMs }: All): 
   const [failed, unproved]: [string[], string[]] = [[], []];
   for (const proof of due) {
     const begun = begin(proof, seed);
-    const { name, minutes } = proof;
+    const { name } = proof;
+    const last = before[name]?.machine === machine ? before[name].minutes : 0;
+    const minutes = Math.max(proof.minutes, last);
     if (begun.startedMs + minutes * 60_000 > endsMs) {
       console.log(`- ${name}: left out, as it takes about ${minutes} minutes`);
       unproved.push(name);
@@ -182,6 +206,7 @@ const proveAll = async (asked: readonly Proof[], { again, seed, endsMs }: All): 
     for (const line of result.figures) console.log(`    ${line}`);
     if (result.passed) continue;
     failed.push(name);
+    if (ran.passed) console.log(`    ${noFigure}`);
     for (const line of ran.output.trim().split('\n').slice(-15)) console.log(`    │ ${line}`);
     console.log(`    Again: ${repeatOf(proof, seed)}`);
   }

@@ -52,8 +52,8 @@ export const writeResults = (results: Results): void => {
 const git = (...args: string[]) => spawnSync('git', args, { cwd: root, encoding: 'utf8' });
 
 /** A proof's files for git. That results were written changes nothing that is proved. */
-const pathsOf = ({ files }: Proof): string[] => [
-  ...['--', ...files],
+const pathsOf = ({ files, program }: Proof): string[] => [
+  ...['--', ...files, ...program.filter((word) => word.startsWith('test/')), 'package-lock.json'],
   ...['proofs.json', 'proofs.md', 'bench/results'].map((name) => `:(exclude)test/${name}`),
 ];
 
@@ -66,12 +66,15 @@ export const commitOf = (proof: Proof): string | undefined => {
 
 export const machine = `${platform()} ${arch()}, ${cpus().length} × ${cpus()[0]?.model.replace(/ Processor$/, '') ?? 'unknown'}`;
 
+/** Compares its files with those of the commit. */
+export const isUnchangedSince = (proof: Proof, commit: string): boolean =>
+  git('diff', '--quiet', commit, ...pathsOf(proof)).status === 0;
+
 /** A result counts as long as no file of its proof has changed since its commit. */
 export const stateOf = (proof: Proof, result: Result | undefined): State => {
   if (result === undefined) return 'never run';
   const { commit, passed } = result;
-  const isSame = commit !== undefined && git('diff', '--quiet', commit, ...pathsOf(proof)).status === 0;
-  if (!isSame) return 'stale';
+  if (commit === undefined || !isUnchangedSince(proof, commit)) return 'stale';
   return passed ? 'passed' : 'failed';
 };
 
