@@ -20,7 +20,8 @@ test.each(proofs)('what the proof $name runs, and what it proves, exists', ({ pr
 });
 
 test('the page shows the results: else npm run proofs', () => {
-  expect(readFileSync(join(root, 'test/proofs.md'), 'utf8').replaceAll('\r', '')).toBe(pageOf(readResults()));
+  const page = readFileSync(join(root, 'test/proofs.md'), 'utf8');
+  expect(page.replaceAll('\r', '').replaceAll('**stale** ', '')).toBe(pageOf(readResults(), () => 'passed'));
 });
 
 test('one proof runs in another size, and then nothing is recorded', () => {
@@ -88,5 +89,10 @@ test.skipIf(!isRepository)('a result is stale once a file of its proof has chang
   for (const commit of Object.values(before)) expect(of(['LICENSE'], { commit })).toBe('stale');
   // Results are written into a folder that some prove.
   expect(of(['test'], { commit: results })).toBe('passed');
+  const row = { passed: true, figures: ['1 of 1'], minutes: 1, at: '2026-11-26T00:00:00.000Z', machine: '' };
+  expect(pageOf({ [(proof as Proof).name]: { ...row, commit: now } })).not.toContain('**stale**');
+  expect(pageOf({ [(proof as Proof).name]: { ...row, commit: before.program } })).toContain(
+    '| **stale** 1 of 1 |',
+  );
   expect(stateOf(proof as Proof, undefined)).toBe('never run');
 });

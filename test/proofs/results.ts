@@ -88,12 +88,13 @@ const sizeOf = ({ program }: Proof): string =>
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 
-export const pageOf = (results: Results): string => {
+/** `state`: as of now, unless the page is compared with one that was written before. */
+export const pageOf = (results: Results, state: typeof stateOf = stateOf): string => {
   const rows = proofs.map((proof) => {
     const result = results[proof.name];
     const cells = result
       ? [
-          `${result.passed ? '' : '**failed** '}${result.figures.join('<br>')}`,
+          `${state(proof, result) === 'stale' ? '**stale** ' : ''}${result.passed ? '' : '**failed** '}${result.figures.join('<br>')}`,
           [sizeOf(proof), proof.seed && result.seed !== undefined ? `seed ${result.seed}` : '']
             .filter(Boolean)
             .join(', '),
@@ -105,7 +106,8 @@ export const pageOf = (results: Results): string => {
   });
   return `# What was proved last
 
-Written by \`npm run proofs\`. \`npm run proofs -- --list\` shows which results are stale, because code that they prove has changed since.
+Written by \`npm run proofs\`. A stale result is older than code that it proves. It is marked if it was stale when this page was written;
+\`npm run proofs -- --list\` shows which results are stale now.
 
 | proof | claim | result | size and seed | when, how long | commit, machine |
 |---|---|---|---|---|---|
