@@ -16,8 +16,10 @@ export type Proof = {
 };
 
 const vitest = ['node_modules/vitest/vitest.mjs', 'run'];
+/** Of a folder, they prove nothing. */
+const documents = ':(exclude)*.md';
 /** Everything between a queue and the platform. */
-const delivery = ['lib/delivery', 'lib/message', 'lib/platform', 'lib/runtime', 'functions'];
+const delivery = ['lib/delivery', 'lib/message', 'lib/platform', 'lib/runtime', 'functions', documents];
 const platform = 'test/local/platform';
 /** A template is deployed, and nothing of it runs. */
 const operate = ['lib/operate', ':(exclude)lib/operate/stage/template'];
@@ -182,7 +184,7 @@ export const proofs: readonly Proof[] = [
     program: ['SCALE_LETTERS=100000', ...vitest, 'test/lib/operate/messages/letters/scale.test.ts'],
     minutes: 10,
     figures: /^(?:console, |letters |the bare limit)[^:]*: [\d.]+ m?s.*$/gm,
-    files: ['lib/delivery/letters', ...operate, 'lib/show', 'lib/runtime'],
+    files: ['lib/delivery/letters', ...operate, 'lib/show', 'lib/runtime', documents],
   },
   {
     name: 'measure-export',

@@ -147,6 +147,16 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
         of('Waiting').AlarmRule = { 'Fn::Sub': `ALARM("\${WaitingTooLong}")` };
       }),
     ],
+  'an alarm is suppressed by what holds up all messages, and is told, and by nothing else': [
+    mistake('a learner’s credential that hides the messages of all', (of) => {
+      of('Outage').AlarmRule = {
+        'Fn::Sub': `ALARM("\${ConnectionFails}") OR ALARM("\${CredentialRefused}")`,
+      };
+    }),
+    mistake('an outage that is not told, and hides what waits for it', (of) => {
+      delete of('ServiceRefused').AlarmActions;
+    }),
+  ],
   'alarms and graphs are about metrics that there are, of this stage and no other': [
     mistake('an alarm about the letters of all stages', (of) => {
       watchedBy(of('LettersProducer')).Metric.Namespace = 'sis-relay';

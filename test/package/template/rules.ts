@@ -444,6 +444,20 @@ export const rules: Record<string, Rule> = {
       return [...[...silent, ...full].map(({ id }) => id), ...wanted.filter((each) => !watched.has(each))];
     },
 
+  'an alarm is suppressed by what holds up all messages, and is told, and by nothing else': (deployment) => {
+    const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm');
+    const suppressors = new Set(composites.flatMap(({ ActionsSuppressor }) => ActionsSuppressor ?? []));
+    const parts = composites.filter(({ id }) => suppressors.has(id)).flatMap(partsOf);
+    return alarmsIn(deployment)
+      .filter(({ id }) => parts.includes(id))
+      .filter(
+        ({ watched, AlarmActions }) =>
+          AlarmActions === undefined ||
+          watched.some(({ Dimensions }) => Dimensions[0]?.Value !== 'connection-check'),
+      )
+      .map(({ id }) => id);
+  },
+
   'alarms and graphs are about metrics that there are, of this stage and no other': (deployment) => {
     const namespace = namespaceOf(deployment);
     const own = Object.entries(metricDefinitions).flatMap(([name, { dimensions }]) =>
@@ -467,6 +481,7 @@ export const rules: Record<string, Rule> = {
     const names = new Set([
       ...deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName),
       ...deployment.ofType('AWS::SQS::Queue').map(({ QueueName }) => QueueName),
+      ...deployment.ofType('AWS::Events::Rule').map((rule) => rule.Name),
     ]);
     return [
       ...(namespace === settingsOf({}).METRIC_NAMESPACE ? ['the namespace is that of all stages'] : []),
@@ -789,6 +804,8 @@ const aloneAtWork = new Set(['token-refresh', 'dead-letter-replay']);
 const durable = new Set(['course-export', 'crosswalk-fill', 'snapshot-import', 'reconcile']);
 
 const awsSeries = [
+  seriesOf('AWS/Events', 'FailedInvocations', ['RuleName']),
+  seriesOf('AWS/Lambda', 'AsyncEventsDropped', ['FunctionName']),
   seriesOf('AWS/Lambda', 'Errors', ['FunctionName']),
   seriesOf('AWS/Lambda', 'Duration', ['FunctionName']),
   seriesOf('AWS/Lambda', 'Invocations', ['FunctionName']),

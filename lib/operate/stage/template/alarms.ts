@@ -124,6 +124,12 @@ const compositeOf = (stage: string, { id, parts, suppressedBy, ...row }: Composi
   },
 });
 
+const nameOf: Record<string, string> = {
+  'AWS/Events': 'RuleName',
+  'AWS/Lambda': 'FunctionName',
+  'AWS/SQS': 'QueueName',
+};
+
 /** `Refusals kind=credentials`, or `AWS/Lambda Errors token-refresh`. */
 const metricOf = (stage: string, text: string) => {
   const [first = '', ...others] = text.split(' ');
@@ -133,7 +139,7 @@ const metricOf = (stage: string, text: string) => {
       Dimensions: others.map((each) => ({ Name: each.split('=')[0], Value: each.split('=')[1] })),
     };
   const [MetricName, name] = others;
-  const Name = first === 'AWS/SQS' ? 'QueueName' : 'FunctionName';
+  const Name = nameOf[first];
   return {
     ...{ Namespace: first, MetricName },
     Dimensions: [{ Name, Value: `sis-relay-${stage}-${name}` }],
