@@ -73,4 +73,4 @@ test(`of a function that is killed between record, letter and acknowledgement, n
   await Promise.all(Array.from({ length: 6 }, worker));
   process.stdout.write(`parking: killed ${died} of ${runs} times; every letter was listed, and none lost\n`);
   expect(died).toBeGreaterThanOrEqual(Math.floor(runs / 2));
-}, 1_200_000);
+}, 3_600_000);
