@@ -59,7 +59,7 @@ export const takeSaid = async (
     await sets.run('DELETE FROM seen');
     await sets.add(
       'seen',
-      [...snapshot.functions].filter(([, name]) => functions.includes(name)),
+      [...snapshot.functions].filter(([, name]) => functions.some((each) => each === name)),
     );
     const data = await dataOfSnapshot(snapshot, saying);
     await sets.run(`WITH ${saidBy(data)} ${insert}`, [snapshot.droppedMs]);

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { crosswalkKinds } from '../../delivery/crosswalk/kinds.ts';
 import type { Integration } from '../../delivery/handle/integration.ts';
 import { problemsText } from '../../message/failure.ts';
 import { escapedNameIn, readJsonWithPlace } from '../../message/json.ts';
@@ -13,7 +14,9 @@ import { openSetEngine, type SetEngine, SetEngineTooSlow } from '../../runtime/f
 import { UnusableFile } from '../../runtime/files/tables/unusable-file.ts';
 import { compareOneRoster, type Outcome } from './compare/compare.ts';
 import { type Comparison, type EventCheck, noCounts } from './compare/comparison.ts';
+import { loadKnownNames } from './compare/filled-names.ts';
 import { compareMapped } from './compare/mapped.ts';
+import { loadOthers } from './compare/others.ts';
 import { createSets } from './compare/wanted.ts';
 import { mappingFor } from './package/mapping-file.ts';
 import { openPackage } from './package/package.ts';
@@ -37,7 +40,6 @@ import {
   type SnapshotRecord,
   snapshotRecord,
   stateKey,
-  stateKeyOf,
 } from './state/record.ts';
 import { droppedMsOf } from './state/snapshots-now.ts';
 import type { ComparisonStore, Dropped } from './state/store.ts';
@@ -179,9 +181,9 @@ const compare = async (path: string, given: Comparing): Promise<Examined> => {
   const { folder, last, services } = given;
   const { store } = services;
   // Without it everything would be sent again, and nothing removed.
-  if (last !== undefined && (await store.etagOf(stateKeyOf(last))) === undefined)
+  if (last !== undefined && (await store.etagOf(stateKey(last.id))) === undefined)
     throw new UnusableSnapshot(
-      `The bucket no longer has the state of ${last.id}, the last accepted snapshot. Restore the object ${stateKeyOf(last)} from an earlier version`,
+      `The bucket no longer has the state of ${last.id}, the last accepted snapshot. Restore the object ${stateKey(last.id)} from an earlier version`,
     );
   // A second thread costs more than it saves if there is little to do.
   const threads = (await stat(path)).size < 4_000_000 ? 1 : 2;
@@ -219,19 +221,23 @@ const compareWith = async (
   const at = (name: string): string => join(folder, name);
   await using changes = await createPackedLines(at('changes'), services.limits.eventsPerPart);
   const comparison: Comparison = {
-    ...{ folder, snapshotId: id, droppedMs: dropped.droppedMs, number: last?.number ?? 0, sets },
+    ...{ folder, snapshotId: id, droppedMs: dropped.droppedMs, number: last?.number ?? 0, sets, store },
     // Ids have no milliseconds.
     lastDroppedMs: last === undefined ? 0 : droppedMsOf(last.id) + 999,
     ...{ changes, byKind: {}, rows: {}, acceptedCounts: {}, movedCounts: {}, changedCounts: {} },
     settings: await settingsOf(store),
     check: eventCheck(integrations, dropped.droppedMs),
-    before: beforeIn(last),
-    stateBefore: last && stateKeyOf(last),
+    hasBefore: last !== undefined,
+    acceptedKey: acceptedKeyOf(dropped.key),
+    effects: { accepted: 0, ended: 0, changed: 0 },
+    stateBefore: last && stateKey(last.id),
     isTrial: services.isTrial ?? false,
   };
   await createSets(sets);
-  const packed = last && (await store.open(stateKeyOf(last)));
+  const packed = last && (await store.open(stateKey(last.id)));
   await loadState(comparison, { path: at('state-before'), packed });
+  await loadKnownNames(crosswalkKinds, comparison);
+  await loadOthers(comparison);
   const outcome = await outcomeOf({ path, key: dropped.key }, { comparison, last, services, progress });
   const { counts, byKind, removals, lostColumns, reasons, columns, by, unknownRoles } = outcome;
   const lost = outcome.isDelta && last ? await lostBefore(id, { last, store }) : undefined;
@@ -287,11 +293,6 @@ const lostOf = (
 ): string | undefined => {
   if (before?.against !== last.id) return last.lost;
   return contentOf(before.id) === contentOf(id) ? before.lost : before.id;
-};
-
-const beforeIn = (last: AcceptedSnapshot | undefined): Comparison['before'] => {
-  if (last === undefined) return 'nothing';
-  return last.holds === 'tables' ? 'tables' : last.holds === 'resources' ? 'lines' : 'rows';
 };
 
 type World = {

@@ -1,6 +1,7 @@
 import { type FileName, fileNames, type Modes } from '../package/manifest.ts';
 import type { Package } from '../package/package.ts';
 import type { Read } from '../package/reading.ts';
+import { userField } from '../package/settings-file.ts';
 import type { FileRead } from '../state/accepted.ts';
 import type { Counts, SnapshotRecord } from '../state/record.ts';
 import { UnusableSnapshot } from '../unusable.ts';
@@ -50,8 +51,9 @@ export const compareOneRoster = async (
     throw new UnusableSnapshot(
       'snapshot-settings.json names other columns than when the last snapshot was accepted. Put an export into the bucket whose classes.csv and users.csv are bulk',
     );
-  const isOtherField = last !== undefined && (JSON.parse(last.by) as unknown[])[1] !== settings.user.field;
-  const { read, unknownRoles } = await compareExport(given, comparison, { isOtherField });
+  const lastField =
+    last === undefined ? settings.user.field : userField.parse((JSON.parse(last.by) as unknown[])[1]);
+  const { read, unknownRoles } = await compareExport(given, comparison, { lastField });
   // A later empty one waits for a person, as everything would be removed.
   if (last === undefined && Object.values(read).every(({ rows }) => rows === 0))
     throw new UnusableSnapshot(
@@ -125,29 +127,41 @@ const hadRows = (name: FileName, { acceptedCounts }: Comparison, last: LastAccep
 /** Fewer changes of roles or grades need no approval: two of five grades may be corrected in a night. */
 const minChanges = 10;
 
-/** Adds its reasons to the given ones. */
+const isOfEnrollments = (kind: string): boolean => kind === 'enrollments' || kind.startsWith('enrollment-');
+
+/**
+ * Why a person must look before this is sent, beside the given reasons: too much ends, moves or changes on the platform. Enrollments
+ * are counted by what all accepted files want, from the first file on; the rest by what was accepted of this one.
+ */
 export const withRemovals = (
-  { byKind, acceptedCounts, movedCounts, changedCounts, settings }: Comparison,
+  { byKind, acceptedCounts, movedCounts, changedCounts, effects, settings }: Comparison,
   isFirst: boolean,
-  reasons: string[],
+  given: string[],
 ): Pick<Outcome, 'reasons' | 'removals'> => {
-  if (isFirst) return { reasons: [] };
+  const reasons = isFirst ? [] : [...given];
   const limit = settings.maxRemovalsPercent;
-  const percentOf = (kind: string, count: number): number =>
-    (100 * count) / Math.max(acceptedCounts[kind] ?? 0, 1);
+  const accepted: Record<string, number> = { ...acceptedCounts, enrollments: effects.accepted };
+  const percentOf = (kind: string, count: number): number => (100 * count) / Math.max(accepted[kind] ?? 0, 1);
   const addReason = (kind: string, count: number, what: string): number =>
-    reasons.push(`${count} of ${acceptedCounts[kind] ?? 0} ${kind} would ${what}`);
+    reasons.push(`${count} of ${accepted[kind] ?? 0} ${kind} would ${what}`);
+  const endings = new Map(
+    Object.entries(byKind).map(([kind, { removed }]) =>
+      isOfEnrollments(kind) ? ['enrollments', effects.ended] : [kind, removed],
+    ),
+  );
   let share = 0;
-  for (const [kind, { removed }] of Object.entries(byKind)) {
-    share = Math.max(share, percentOf(kind, removed));
-    if (percentOf(kind, removed) > limit) addReason(kind, removed, 'be removed');
+  for (const [kind, ended] of endings) {
+    share = Math.max(share, percentOf(kind, ended));
+    if (percentOf(kind, ended) > limit) addReason(kind, ended, 'be removed');
   }
   // A column of names that is shifted by a row removes nothing, but moves everything to other users.
   for (const [kind, moved] of Object.entries(movedCounts))
     if (percentOf(kind, moved) > limit) addReason(kind, moved, 'move to other users or org units');
-  for (const [kind, changed] of Object.entries(changedCounts))
+  const changes = Object.entries(changedCounts).filter(([kind]) => !isOfEnrollments(kind));
+  for (const [kind, changed] of [['enrollments', effects.changed] as const, ...changes])
     if (changed >= minChanges && percentOf(kind, changed) > settings.maxChangesPercent)
       addReason(kind, changed, 'be changed');
+  if (isFirst && effects.ended === 0) return { reasons };
   return { reasons, removals: { share: Math.ceil(share * 100) / 100, limit } };
 };
 

@@ -2,6 +2,8 @@ import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 import type { PackedLines } from '../state/packed-lines.ts';
 import type { Counts, RowCounts } from '../state/record.ts';
+import type { ComparisonStore } from '../state/store.ts';
+import type { Effects } from './others.ts';
 
 /** A file has everything (`bulk`) or only what changed (`delta`); absent: nothing of it has changed. */
 export type Mode = 'bulk' | 'delta' | 'absent';
@@ -23,13 +25,17 @@ export type Comparison = {
   /** The events, in sending order. */
   changes: PackedLines;
   sets: SetEngine;
+  /** The bucket. */
+  store: Pick<ComparisonStore, 'etagOf' | 'open' | 'keysUnder' | 'readJsonIfAny'>;
   /** A trial: the import's events and state are not written. */
   isTrial: boolean;
-  /** How the accepted state is stored in the bucket: `rows` and `lines` are of earlier versions. */
-  before: 'nothing' | 'rows' | 'lines' | 'tables';
+  /** A file of this name was accepted before. */
+  hasBefore: boolean;
+  /** Names the object that says which snapshot was accepted last. */
+  acceptedKey: string;
   /** Its key; undefined if there is none. */
   stateBefore: string | undefined;
-  /** When the file of the last accepted snapshot was put into the bucket: nothing that was sent is later. */
+  /** When the file of the last accepted snapshot, of any name, was put into the bucket: nothing that was sent is later. */
   lastDroppedMs: number;
   byKind: Record<string, Counts>;
   /** By file: the fates of its rows. */
@@ -38,6 +44,8 @@ export type Comparison = {
   acceptedCounts: Record<string, number>;
   /** By kind: how many go to other users or org units than were accepted. */
   movedCounts: Record<string, number>;
+  /** What this snapshot does to enrollments, by all accepted files. */
+  effects: Effects;
   /** By kind: how many have another intended value than was accepted. */
   changedCounts: Record<string, number>;
 };

@@ -8,9 +8,20 @@ import { loadFile } from '../../../runtime/files/tables/packed-rows.ts';
 type Loading = { sets: SetEngine; folder: string; store: Pick<JobStore, 'etagOf' | 'open'> };
 
 /**
- * Fills the table `filled_names` (`field`, `name`, `ids`, `was`) from the crosswalk's last fill of these kinds: looking up each
- * name would query its table a million times.
+ * Makes `known_names` (`field`, `name`, `id`): the names that stand for one id of the platform by the crosswalk's last fill of these
+ * kinds. Looking up each name would query its table a million times. A code that has moved is not known until an operator has accepted
+ * the move: its messages are parked, too.
  */
+export const loadKnownNames = async (kinds: readonly CrosswalkKind[], loading: Loading): Promise<void> => {
+  await loadFilledNames(kinds, loading);
+  await loading.sets.run(`
+    CREATE TABLE known_names AS
+      SELECT field, name, any_value(ids) AS id FROM filled_names WHERE ids <> ''
+      GROUP BY field, name HAVING min(ids) = max(ids) AND NOT contains(min(ids), ',') AND max(coalesce(was, '')) = '';
+    DROP TABLE filled_names`);
+};
+
+/** Fills the table `filled_names` (`field`, `name`, `ids`, `was`) from the crosswalk's last fill of these kinds. */
 export const loadFilledNames = async (
   kinds: readonly CrosswalkKind[],
   { sets, folder, store }: Loading,

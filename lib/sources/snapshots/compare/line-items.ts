@@ -26,32 +26,36 @@ const columns = {
  */
 export const itemsOfState = `
   CREATE TABLE items_was AS
-    SELECT key AS id, f.data.orgUnitCode AS org, f.data.name AS title, nfc_normalize(f.data.name) AS norm, f.data.maxPoints AS points,
+    SELECT key AS id, thing_of(f.data.orgUnitId, f.data.orgUnitCode) AS org, f.data.orgUnitCode AS code, f.data.name AS title, nfc_normalize(f.data.name) AS norm, f.data.maxPoints AS points,
       f.class, f.left, coalesce(f.object, key) AS object, f.formers, f.outOf AS out_of
-    FROM (SELECT key, from_json(data, '{"data": {"orgUnitCode": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"},
+    FROM (SELECT key, from_json(data, '{"data": {"orgUnitCode": "VARCHAR", "orgUnitId": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"},
         "class": "VARCHAR", "left": "JSON", "object": "VARCHAR", "formers": "VARCHAR", "outOf": "VARCHAR"}') AS f FROM state WHERE kind = '1');
 `;
 
 const tables = (number: number, droppedMs: number): string => `
   ${itemsOfState}
+  -- An org unit that was known by its code alone.
+  UPDATE items_was SET org = thing_of(t.platform_id, code) FROM things_was t
+    WHERE t.letter = 'c' AND t.name = items_was.code AND t.platform_id IS NOT NULL AND id_in_thing(items_was.org) IS NULL;
   CREATE TABLE objects_was AS
-    SELECT id, object, org, title, norm, points, "left" FROM items_was
+    SELECT id, object, org, code, title, norm, points, "left" FROM items_was
     UNION ALL
-    SELECT NULL, key, f.data.orgUnitCode, f.data.name, nfc_normalize(f.data.name), f.data.maxPoints,
+    SELECT NULL, key, thing_of(coalesce(f.data.orgUnitId, t.platform_id), f.data.orgUnitCode), f.data.orgUnitCode, f.data.name, nfc_normalize(f.data.name), f.data.maxPoints,
       CASE WHEN list_max(CAST(f.left ->> '$[*].untilMs' AS BIGINT[])) > ${droppedMs} THEN f.left END
-    FROM (SELECT key, from_json(data, '{"data": {"orgUnitCode": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"}, "left": "JSON"}') AS f
-      FROM state WHERE kind = 'O');
-  CREATE TABLE items_read (line BIGINT, id VARCHAR, row VARCHAR, title VARCHAR, class VARCHAR, points DOUBLE, status VARCHAR, org VARCHAR, problem VARCHAR[]);
+    FROM (SELECT key, from_json(data, '{"data": {"orgUnitCode": "VARCHAR", "orgUnitId": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"}, "left": "JSON"}') AS f
+      FROM state WHERE kind = 'O') LEFT JOIN things_was t ON t.letter = 'c' AND t.name = f.data.orgUnitCode;
+  CREATE TABLE items_read (line BIGINT, id VARCHAR, row VARCHAR, title VARCHAR, class VARCHAR, points DOUBLE, status VARCHAR, org VARCHAR, code VARCHAR, problem VARCHAR[]);
   CREATE TABLE titles (id VARCHAR, object VARCHAR, owner VARCHAR, is_taken BOOLEAN, is_double BOOLEAN, is_left BOOLEAN);
   CREATE TABLE circles (id VARCHAR, owner VARCHAR);
   CREATE TABLE refused_items (id VARCHAR, col VARCHAR, problem VARCHAR);
+  CREATE TABLE clashing (id VARCHAR);
   CREATE TABLE told (id VARCHAR, lefts VARCHAR, formers VARCHAR, col VARCHAR, problem VARCHAR, body VARCHAR);
   CREATE MACRO new_object(id) AS id || chr(31) || ${number};
 `;
 
 const readItems = (table: Table, maximum: number | undefined): string => `
   INSERT INTO items_read
-    SELECT r.line, r.id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || r.line END, r.title, r.class, number_in(r.points), r.status, c.name, CASE
+    SELECT r.line, r.id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || r.line END, r.title, r.class, number_in(r.points), r.status, c.thing, c.name, CASE
       WHEN NOT is_id(r.id) THEN ['sourcedId', 'is not an id']
       WHEN is_gone(status) THEN NULL
       WHEN status NOT IN ('', 'active') THEN ['status', 'must be active, inactive or tobedeleted']
@@ -79,10 +83,11 @@ const choose = ({ isWhole, isBulk }: { isWhole: boolean; isBulk: boolean }): str
     SELECT w.*, nfc_normalize(w.title) AS norm, b.org AS was_org, b.title AS was_title, b.norm AS was_norm, b.points AS was_points,
       b.left AS was_left, b.object AS was_object, b.id IS NOT NULL AND b.org = w.org AND b.norm = nfc_normalize(w.title) AS stays
     FROM (
-      SELECT id, any_value(title) AS title, any_value(class) AS class, any_value(points) AS points, any_value(org) AS org, min(line) AS line
+      SELECT id, any_value(title) AS title, any_value(class) AS class, any_value(points) AS points, any_value(org) AS org, any_value(code) AS code, min(line) AS line
       FROM items_read WHERE problem IS NULL AND NOT is_gone(status) GROUP BY id
       UNION ALL
-      SELECT w.id, w.title, w.class, w.points, CASE WHEN c.problem IS NULL THEN coalesce(c.name, w.org) ELSE w.org END, NULL
+      SELECT w.id, w.title, w.class, w.points, CASE WHEN c.problem IS NULL THEN coalesce(c.thing, w.org) ELSE w.org END,
+        CASE WHEN c.problem IS NULL THEN coalesce(c.name, w.code) ELSE w.code END, NULL
       FROM items_was w LEFT JOIN names c ON c.letter = 'c' AND c.id = w.class
       -- One that also has a row that can be used is there already.
       WHERE ${isWhole ? 'w.id IN (SELECT id FROM items_read WHERE problem IS NOT NULL) AND' : ''}
@@ -115,11 +120,19 @@ const narrow = `
     SELECT id FROM circles UNION ALL SELECT id FROM titles WHERE object IS NOT NULL AND NOT is_taken AND NOT is_double AND NOT is_left)`;
 const maxCircle = 100;
 
+const sameTitle = `'two line items of one org unit have this title'`;
+
+/** Two line items whose classes were not known to be one org unit. The platform has one grade object of their title. */
+const findClashing = `
+  INSERT INTO clashing
+    SELECT id FROM wanted SEMI JOIN (SELECT org, norm FROM wanted WHERE stays GROUP BY org, norm HAVING count(*) > 1) USING (org, norm) WHERE stays`;
+
 const refuseTitles = `
+  INSERT INTO refused_items SELECT id, 'title', ${sameTitle} FROM clashing;
   INSERT INTO refused_items
-    SELECT DISTINCT id, 'title', CASE WHEN is_double THEN 'two line items of one class have this title'
+    SELECT DISTINCT id, 'title', CASE WHEN is_double THEN ${sameTitle}
       ELSE 'another line item of the class had this title in the last 40 days. Give this one another title' END
-    FROM titles WHERE is_double OR is_left OR (is_taken AND id NOT IN (SELECT id FROM circles))`;
+    FROM titles ANTI JOIN clashing USING (id) WHERE is_double OR is_left OR (is_taken AND id NOT IN (SELECT id FROM circles))`;
 
 /** A refused line item keeps its grade object, so the line item that was to take that is refused, too. */
 const settle = `
@@ -133,7 +146,7 @@ const settle = `
   -- Each as it is to be, with what its grade object was. One without a line item may have been deleted: it is created again, which changes
   -- nothing if it is there.
   CREATE OR REPLACE TABLE settled AS
-    SELECT w.id, w.line, w.class, w.org, w.title, w.points,
+    SELECT w.id, w.line, w.class, w.org, w.code, w.title, w.points,
       CASE WHEN o.object IS NOT NULL THEN o.object WHEN w.was_object IS NULL OR w.was_object IN (SELECT object FROM taken) THEN new_object(w.id)
         ELSE w.was_object END AS object,
       CASE WHEN o.id IS NULL AND o.left IS NULL AND o.title = w.title AND o.points = w.points THEN NULL WHEN o.object IS NOT NULL THEN o.title
@@ -142,7 +155,7 @@ const settle = `
       CASE WHEN o.object IS NOT NULL THEN o.left WHEN w.was_org = w.org THEN w.was_left END AS lefts, w.was_object IS NOT NULL AS had
     FROM wanted w LEFT JOIN taken o ON o.taker = w.id ANTI JOIN refused_items r ON r.id = w.id
     UNION ALL
-    SELECT b.id, NULL, b.class, b.org, b.title, b.points, b.object, b.title, b.points, b.left, true
+    SELECT b.id, NULL, b.class, b.org, b.code, b.title, b.points, b.object, b.title, b.points, b.left, true
     FROM items_was b SEMI JOIN refused_items r ON r.id = b.id`;
 
 const report = `
@@ -155,23 +168,24 @@ const report = `
  * item moved went with it.
  */
 const finish = `
-  CREATE TABLE items (id VARCHAR, object VARCHAR, org VARCHAR, title VARCHAR, formers VARCHAR, out_of VARCHAR);
+  CREATE TABLE items (id VARCHAR, object VARCHAR, org VARCHAR, title VARCHAR, formers VARCHAR, out_of VARCHAR, clashes BOOLEAN);
   INSERT INTO items
     SELECT s.id, s.object, s.org, s.title, t.formers,
-      CASE WHEN s.former_points IS NULL OR s.former_points = s.points THEN number_text(s.points) END AS out_of
+      CASE WHEN s.former_points IS NULL OR s.former_points = s.points THEN number_text(s.points) END AS out_of, s.id IN (FROM clashing) AS clashes
     FROM settled s LEFT JOIN told t USING (id);
   -- Otherwise grades would be joined with the other's, too. A constraint would keep an index in memory.
   SELECT CASE WHEN count(object) <> count(DISTINCT object) THEN error('two line items have one grade object') END FROM items;
-  CREATE MACRO object_json(org, title, points) AS
-    '"data":{"orgUnitCode":' || to_json(org) || ',"name":' || to_json(title) || ',"maxPoints":' || number_text(points) || '}';
+  CREATE MACRO object_json(org, code, title, points) AS
+    '"data":{"orgUnitCode":' || to_json(code) || coalesce(',"orgUnitId":' || id_in_thing(org), '') || ',"name":' || to_json(title)
+      || ',"maxPoints":' || number_text(points) || '}';
   CREATE TABLE item_lines AS
-    SELECT s.id, '{' || object_json(s.org, s.title, s.points) || ',"class":' || to_json(s.class) || ',"object":' || to_json(s.object)
+    SELECT s.id, '{' || object_json(s.org, s.code, s.title, s.points) || ',"class":' || to_json(s.class) || ',"object":' || to_json(s.object)
       || CASE WHEN t.lefts IS NULL THEN '' ELSE ',"left":' || t.lefts END || coalesce(',"outOf":' || i.out_of, '')
       || coalesce(',"formers":' || to_json(i.formers), '') || '}' AS json
     FROM settled s LEFT JOIN told t USING (id) JOIN items i USING (id);
   CREATE TABLE object_lines AS
     SELECT CASE WHEN i.object IS NULL THEN o.object ELSE new_object(o.id) END AS object,
-      '{' || object_json(o.org, o.title, o.points) || coalesce(',"left":' || CAST(o.left AS VARCHAR), '') || '}' AS json
+      '{' || object_json(o.org, o.code, o.title, o.points) || coalesce(',"left":' || CAST(o.left AS VARCHAR), '') || '}' AS json
     FROM objects_was o LEFT JOIN items i USING (object) WHERE i.object IS NULL OR i.org <> o.org;
 `;
 
@@ -190,6 +204,7 @@ export const settleLineItems = async (
         + (SELECT count(*) FROM items_read WHERE problem[1] = 'sourcedId')`)) ?? [];
   const isBulk = mode === 'bulk';
   await sets.run(choose({ isWhole: isBulk && illegible === 0, isBulk }));
+  await sets.run(findClashing);
   const [hasTitles] = (await sets.row<[number]>('SELECT EXISTS (FROM wanted WHERE NOT stays)')) ?? [];
   if (hasTitles) await sets.run(judgeTitles(droppedMs));
   const circles = async (): Promise<number> =>
@@ -260,7 +275,7 @@ const tell = async (which: string, comparison: Comparison): Promise<boolean> => 
 
 const columnOf = (problem: string): string => {
   if (problem.includes('data.maxPoints')) return 'resultValueMax';
-  return problem.includes('data.orgUnitCode') ? 'classSourcedId' : 'title';
+  return problem.includes('data.orgUnit') ? 'classSourcedId' : 'title';
 };
 
 const send = async (comparison: Comparison): Promise<void> => {
@@ -287,13 +302,15 @@ const byParts = (check: EventCheck) => {
 
 /** The change to send; undefined: none. */
 const changeOf = (
-  [, orgUnitCode, title, maxPoints, former, formerPoints]: Changed,
+  [, org, title, maxPoints, former, formerPoints]: Changed,
   left: readonly LeftTitle[],
 ): { function: string; data: object } | undefined => {
+  // As `thing_of` writes it.
+  const orgUnit = org.startsWith('\u0002') ? { orgUnitId: Number(org.slice(1)) } : { orgUnitCode: org };
   if (former === null)
     return {
       function: 'grade-object-create',
-      data: { orgUnitCode, type: 'numeric', name: title, maxPoints },
+      data: { ...orgUnit, type: 'numeric', name: title, maxPoints },
     };
   const change = {
     ...(former !== title && { name: title }),
@@ -302,7 +319,7 @@ const changeOf = (
   if (Object.keys(change).length === 0) return undefined;
   // A copy that comes after a rename must find the grade object, too.
   const which = {
-    ...{ orgUnitCode, gradeObjectName: title, type: 'numeric' },
+    ...{ ...orgUnit, gradeObjectName: title, type: 'numeric' },
     ...(left.length > 0 && { gradeObjectFormerNames: left.map((each) => each.name) }),
   };
   return { function: 'grade-object-update', data: { ...which, ...change } };

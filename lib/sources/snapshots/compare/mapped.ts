@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { crosswalkKinds } from '../../../delivery/crosswalk/kinds.ts';
 import type { Integration } from '../../../delivery/handle/integration.ts';
 import { draftOf } from '../../../message/message.ts';
 import { type PlatformIds, sisFields, sisIdsIn } from '../../../message/sis-ids.ts';
@@ -24,17 +23,17 @@ import type { SnapshotMapping } from '../package/mapping-file.ts';
 import { countTableRows } from '../package/rows.ts';
 import { addDamaged, loadShared } from '../state/accepted.ts';
 import { kindOf } from '../state/record.ts';
-import type { SnapshotStore } from '../state/store.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
 import { type Comparison, separator } from './comparison.ts';
-import { loadFilledNames } from './filled-names.ts';
+import { type EnrollmentForms, settleEnrollments } from './others.ts';
 import {
   addKinds,
   compareWanted,
   countWanted,
   eventOf,
   type Forms,
+  type Kind,
   writeChanges,
   writeState,
 } from './wanted.ts';
@@ -47,7 +46,6 @@ type Given = {
   file: string;
   mapping: SnapshotMapping;
   integrations: Integrations;
-  store: Pick<SnapshotStore, 'etagOf' | 'open'>;
 };
 type Context = Given & {
   comparison: Comparison;
@@ -73,13 +71,16 @@ export const compareMapped = async (
   await addKinds(comparison, mapping.messages.map(kindIn(file)));
   await loadShared(comparison);
   await sets.run(tables);
-  await loadCrosswalk(context);
   await loadWanted(context);
   const withoutMessage = await readRows(table, context);
-  await sets.run(name);
+  await sets.run(`${macros} ${name}`);
   await keepEmptied(context);
-  await compareWanted(comparison, formsOf(mapping));
+  await compareWanted(comparison, formsOf(mapping), enrollmentForms(mapping));
   await leaveSame(comparison);
+  comparison.effects = await settleEnrollments(comparison, enrollmentForms(mapping), {
+    file,
+    column: mapping.messages[0]?.key.join(', ') ?? '',
+  });
   await checkRemovals(comparison);
   await countWanted(comparison);
   await countTableRows(comparison, { file, table, withoutMessage });
@@ -108,8 +109,18 @@ const checkKeys = (by: string, before: string, file: string): void => {
 /** Several messages of the mapping may state what one resource must be; they must agree. */
 const kindIn =
   (file: string) =>
-  ({ function: grp, key }: Message, at: number) => ({
-    ...{ kind: kindOf(at), grp, function: grp, file, column: key.join(', ') },
+  ({ function: grp, key, time }: Message, at: number): Kind => ({
+    ...{
+      kind: kindOf(at),
+      grp,
+      function: grp,
+      file,
+      column: key.join(', '),
+      timeColumn: time,
+      hasDays: false,
+    },
+    older:
+      'is before the time of the accepted row, which stays. To send this one, export it with the time of its change',
     twice: 'another row has the same key, but differs',
     differs: 'another row is about the same thing on the platform, but differs',
   });
@@ -118,21 +129,31 @@ const formsOf = ({ messages }: SnapshotMapping): Forms => {
   const removing = messages.flatMap(({ removed }, at) => (removed ? [`'${kindOf(at)}'`] : []));
   return {
     // What the platform keeps is not sent again.
-    ...{ joins: 'LEFT JOIN told_alone t ON t.key = d.key', sent: 'coalesce(t.data, d.data)' },
+    joins: 'LEFT JOIN told_alone t ON t.key = d.key LEFT JOIN things i ON i.key = d.key',
+    sent: 'with_ids(coalesce(t.data, d.data), d.a, d.b, i.org_unit_id, i.user_id)',
     // Without a message for a removal, the platform keeps what was sent.
     removal:
       removing.length === 0
         ? 'NULL::VARCHAR'
         : `CASE WHEN d.kind IN (${removing.join(', ')}) THEN CAST(d.removed AS JSON) ->> 'function' END`,
-    removalData: `CAST(CAST(d.removed AS JSON) -> 'data' AS VARCHAR)`,
+    removalData: `with_ids(CAST(CAST(d.removed AS JSON) -> 'data' AS VARCHAR), d.a, d.b, i.org_unit_id, i.user_id)`,
     derived: 'NULL AS value',
+    things: `(SELECT any_value(i.org_unit_id) FROM things i WHERE i.key = d.key) AS org_unit_id,
+      (SELECT any_value(i.user_id) FROM things i WHERE i.key = d.key) AS user_id`,
   };
 };
+
+const enrollmentForms = (mapping: SnapshotMapping): EnrollmentForms => ({
+  thing: `CASE WHEN starts_with(d.grp, 'enrollment-') THEN d.key END`,
+  roleIn: (column) => `role_in(d.${column})`,
+  isRemoved: `coalesce(${formsOf(mapping).removal} = 'enrollment-remove', false)`,
+});
 
 const tables = `
   CREATE TABLE made (kind VARCHAR, grp VARCHAR, template VARCHAR, a VARCHAR, b VARCHAR, data VARCHAR, removed VARCHAR,
     row VARCHAR, at_ms VARCHAR, line VARCHAR);
-  CREATE TABLE made_before AS SELECT *, NULL::VARCHAR AS seen, NULL::VARCHAR AS sent_ms FROM made;
+  CREATE TABLE made_before AS SELECT *, NULL::VARCHAR AS seen, NULL::VARCHAR AS org_unit_id, NULL::VARCHAR AS user_id FROM made;
+  CREATE TABLE things (key VARCHAR, org_unit_id VARCHAR, user_id VARCHAR);
   CREATE TABLE unmade (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR);
   CREATE TABLE optional (kind VARCHAR, field VARCHAR, col VARCHAR);
   CREATE TABLE told_alone (key VARCHAR, data VARCHAR);
@@ -156,27 +177,6 @@ const open = async ({ path, file, mapping, comparison }: Context): Promise<Table
         [file],
       );
   return table;
-};
-
-/**
- * If a mapping names users or org units in two ways, two names are the same if they stand for the same id in the crosswalk's last
- * fill.
- */
-const loadCrosswalk = async ({ mapping, comparison, store }: Context): Promise<void> => {
-  const paths = new Set(mapping.messages.flatMap(({ fields }) => fields.map(({ path }) => path)));
-  const ways = new Map<string, string[]>();
-  for (const [platformField, field] of sisFields)
-    ways.set(platformField, [...(ways.get(platformField) ?? [platformField]), field]);
-  const mixed = [...ways.values()]
-    .filter((each) => each.filter((field) => paths.has(field)).length > 1)
-    .flat();
-  const { sets, folder } = comparison;
-  const kinds = crosswalkKinds.filter((each) => mixed.includes(each));
-  await loadFilledNames(kinds, { sets, folder, store });
-  // A name that stands for two identifies neither.
-  await sets.run(`CREATE TABLE stands_for AS
-    SELECT field || '=' || name AS token, any_value(ids) AS id FROM filled_names
-    GROUP BY token HAVING min(ids) = max(ids) AND NOT contains(min(ids), ',')`);
 };
 
 /** The parts of the resource's key. */
@@ -227,54 +227,16 @@ const thingOf = (
   return { template, a: tokenOf(data, 'orgUnitId'), b: tokenOf(data, 'userId') };
 };
 
-/** Loads what was accepted. A version that compared rows did not keep what they are about. */
-const loadWanted = async ({ comparison, mapping, integrations }: Context): Promise<void> => {
-  const { sets, before, number, droppedMs } = comparison;
-  const kinds = mapping.messages.map((_, at) => `'${kindOf(at)}'`).join(', ');
-  if (before === 'rows') {
-    for await (const batch of sets.rows<[string, string, string]>(`FROM lines WHERE kind IN (${kinds})`)) {
-      const made = batch.map(([kind, key, json]) => {
-        const { data, atMs, sentMs, removed } = JSON.parse(json) as AcceptedRow;
-        const message = mapping.messages[Number.parseInt(kind, 36)];
-        const row = `${kind}${separator}${key}`;
-        const body = eventOf(ofAnyNight(comparison), {
-          kind,
-          key: row,
-          function: message?.function ?? '',
-          data,
-        });
-        const thing = unlessRefused(integrations.get(message?.function ?? ''), (integration) =>
-          thingOf(body, { integration, nowMs: droppedMs }),
-        );
-        const { template, a, b } = thing ?? { template: row, a: null, b: null };
-        return [
-          ...[kind, message?.function ?? '', template, a, b, JSON.stringify(data)],
-          ...[
-            removed ? JSON.stringify(removed) : null,
-            row,
-            numberText(atMs),
-            null,
-            numberText(sentMs),
-            null,
-          ],
-        ];
-      });
-      await sets.add('made_before', made);
-    }
-  } else if (before === 'lines')
-    await sets.run(`INSERT INTO carried BY NAME
-      SELECT kind, f.of[1] AS template, f.of[2] AS a, f.of[3] AS b,
-        CAST(f.data AS VARCHAR) AS data, CAST(f.removed AS VARCHAR) AS removed, f.row, f.atMs AS at_ms, f.seen
-      FROM (SELECT kind, from_json(json, '{"data": "JSON", "removed": "JSON", "of": ["VARCHAR"], "row": "VARCHAR", "atMs": "BIGINT",
-        "seen": "BIGINT"}') AS f FROM lines WHERE kind IN (${kinds}))`);
-  await sets.run(`INSERT INTO made_before BY NAME
-    SELECT s.kind, k.grp, template, a, b, data, removed, row, CAST(at_ms AS VARCHAR) AS at_ms, CAST(seen AS VARCHAR) AS seen
+/** Loads what was accepted. */
+const loadWanted = ({ comparison }: Context): Promise<void> => {
+  const { sets, number } = comparison;
+  return sets.run(`INSERT INTO made_before BY NAME
+    SELECT s.kind, k.grp, template, a, b, data, removed, row, CAST(at_ms AS VARCHAR) AS at_ms, CAST(seen AS VARCHAR) AS seen, org_unit_id, user_id
       FROM state s JOIN kinds k USING (kind);
     UPDATE made_before SET seen = '${number}' WHERE seen IS NULL`);
 };
 
 type Sent = { function: string; data: object };
-type AcceptedRow = { data: object; atMs?: number; sentMs?: number; removed?: Sent };
 
 const numberText = (value: number | undefined): string | null => (value === undefined ? null : String(value));
 
@@ -291,47 +253,67 @@ const unlessRefused = <Result>(
 };
 
 /**
- * Names become what they stand for, and so are not part of the intended value. Of two accepted rows about one thing, the one sent
- * last holds. If that is not known, and they differ, the state on the platform is unknown: then there is no data, from which every
- * intended value differs. A removal yields to a row that is present.
+ * Names become what they stand for: what was accepted, what it stood for then; a row, what its name stands for now, or if that is
+ * unknown, stood for. Of two accepted rows about one thing that differ, it is unknown which one the platform has. Then there is no data,
+ * from which every intended value differs. A removal yields to a row that is present.
  */
 const name = `
   CREATE MACRO key_of(template, a, b) AS
     replace(replace(template, chr(1) || 'o', coalesce(a, '')), chr(1) || 'u', coalesce(b, ''));
-  CREATE MACRO known_as(token, id) AS coalesce(id, regexp_replace(token, '^(orgUnitId|userId)=', ''));
+  CREATE TABLE stands_for AS SELECT field || '=' || name AS token, id FROM known_names;
+  CREATE TABLE was_now AS
+    SELECT m.*, coalesce(value_of(grp, template, a, b, data), grp || ' null') AS value,
+      coalesce(m.org_unit_id, id_in_token(a), o.id) AS org_unit, coalesce(m.user_id, id_in_token(b), u.id) AS usr
+    FROM made_before m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
+  ALTER TABLE was_now ADD COLUMN key VARCHAR;
+  UPDATE was_now SET key = key_of(template, coalesce(org_unit, a), coalesce(usr, b));
+  -- A name that the crosswalk no longer knows stands for what it stood for.
+  INSERT INTO stands_for
+    SELECT token, any_value(id) FROM (SELECT a AS token, org_unit AS id FROM was_now UNION SELECT b, usr FROM was_now)
+    WHERE id IS NOT NULL AND token NOT IN (SELECT token FROM stands_for) AND id_in_token(token) IS NULL
+    GROUP BY token HAVING count(*) = 1;
+  CREATE TABLE made_now AS
+    SELECT m.*, coalesce(id_in_token(a), o.id) AS org_unit, coalesce(id_in_token(b), u.id) AS usr
+    FROM made m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
+  ALTER TABLE made_now ADD COLUMN key VARCHAR;
+  UPDATE made_now SET key = key_of(template, coalesce(org_unit, a), coalesce(usr, b));
+  INSERT INTO things SELECT key, any_value(org_unit), any_value(usr) FROM made_now GROUP BY key;
+  INSERT INTO things SELECT key, any_value(org_unit), any_value(usr) FROM was_now ANTI JOIN things USING (key) GROUP BY key;
   CREATE OR REPLACE VIEW meant AS
-    SELECT w.grp, w.key, known_as(w.a, o.id) AS a, known_as(w.b, u.id) AS b, w.seen
+    SELECT w.grp, w.key, coalesce(id_in_token(w.a), o.id, w.a) AS a, coalesce(id_in_token(w.b), u.id, w.b) AS b, w.seen
     FROM was w LEFT JOIN stands_for o ON o.token = w.a LEFT JOIN stands_for u ON u.token = w.b;
+  INSERT INTO was BY NAME
+    SELECT unnest(w) FROM (
+      SELECT any_value({'grp': grp, 'kind': kind, 'key': key, 'a': a, 'b': b, 'value': value, 'data': data, 'removed': removed,
+          'template': template, 'row': row, 'at_ms': CAST(at_ms AS BIGINT), 'seen': CAST(seen AS BIGINT), 'renamed': false}) AS w
+      FROM was_now GROUP BY key);
+  UPDATE was SET value = grp || ' null', data = NULL WHERE key IN (SELECT key FROM was_now GROUP BY key HAVING min(value) <> max(value));
+  INSERT INTO backs BY NAME SELECT grp, row, key FROM was_now UNION SELECT s.grp, s.row, s.key FROM shared_backs s;
+  INSERT INTO claims BY NAME
+    SELECT grp, kind, key, a, b, value_of(grp, template, a, b, data) AS value, data, removed, template, row, CAST(at_ms AS BIGINT) AS at_ms,
+      CAST(line AS BIGINT) AS line
+    FROM made_now;
+  DELETE FROM claims WHERE grp LIKE '%-remove' AND key IN (SELECT key FROM claims WHERE grp NOT LIKE '%-remove');
+  INSERT INTO refused (grp, row, a, b)
+    SELECT m.grp, m.row, coalesce(id_in_token(m.a), o.id, m.a), coalesce(id_in_token(m.b), u.id, m.b)
+    FROM unmade m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
+  DROP TABLE unmade;
+  DROP TABLE made; DROP TABLE made_now; DROP TABLE made_before; DROP TABLE was_now;
+`;
+
+/** \`value_of\`: what a row wants, without whom it is about. \`with_ids\`: data with the platform's ids in place of the names of the SIS. */
+const macros = `
   CREATE MACRO named_by(token, place, template) AS
     CASE WHEN contains(template, place) OR contains(template, '/' || split_part(token, '=', 2))
       THEN '{"' || split_part(token, '=', 1) || '":null}' ELSE '{}' END;
   CREATE MACRO value_of(grp, template, a, b, data) AS grp || ' ' || CAST(json_merge_patch(CAST(data AS JSON),
     CAST(named_by(coalesce(a, ''), chr(1) || 'o', template) AS JSON), CAST(named_by(coalesce(b, ''), chr(1) || 'u', template) AS JSON)) AS VARCHAR);
-  CREATE TABLE was_now AS
-    SELECT m.*, coalesce(value_of(grp, template, a, b, data), grp || ' null') AS value, coalesce(CAST(sent_ms AS BIGINT), 0) AS sent, key_of(template, coalesce(o.id, a), coalesce(u.id, b)) AS key
-    FROM made_before m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
-  INSERT INTO was BY NAME
-    SELECT unnest(w) FROM (
-      SELECT arg_max({'grp': grp, 'kind': kind, 'key': key, 'a': a, 'b': b, 'value': value, 'data': data, 'removed': removed,
-          'template': template, 'row': row, 'at_ms': CAST(at_ms AS BIGINT),
-          'seen': CAST(seen AS BIGINT), 'renamed': false}, sent) AS w
-      FROM was_now GROUP BY key);
-  UPDATE was SET value = grp || ' null', data = NULL WHERE key IN (
-    SELECT key FROM (
-      SELECT key, sent, min(value) <> max(value) AS differ
-      FROM was_now SEMI JOIN (SELECT key FROM was_now GROUP BY key HAVING min(value) <> max(value)) USING (key) GROUP BY key, sent)
-    GROUP BY key HAVING arg_max(differ, sent));
-  INSERT INTO backs BY NAME SELECT grp, row, key FROM was_now UNION SELECT s.grp, s.row, s.key FROM shared_backs s;
-  INSERT INTO claims BY NAME
-    SELECT m.grp, m.kind, key_of(template, coalesce(o.id, a), coalesce(u.id, b)) AS key, a, b,
-      value_of(grp, template, a, b, data) AS value, data, removed, template, row, CAST(at_ms AS BIGINT) AS at_ms, CAST(line AS BIGINT) AS line
-    FROM made m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
-  DELETE FROM claims WHERE grp LIKE '%-remove' AND key IN (SELECT key FROM claims WHERE grp NOT LIKE '%-remove');
-  INSERT INTO refused (grp, row, a, b)
-    SELECT m.grp, m.row, known_as(m.a, o.id), known_as(m.b, u.id)
-    FROM unmade m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
-  DROP TABLE unmade;
-  DROP TABLE made; DROP TABLE made_before; DROP TABLE was_now;
+  CREATE MACRO id_for(token, field, id) AS
+    CASE WHEN id IS NULL OR token IS NULL OR starts_with(token, field || '=') THEN '{}'
+      ELSE '{"' || split_part(token, '=', 1) || '":null,"' || field || '":' || id || '}' END;
+  CREATE MACRO with_ids(data, a, b, org_unit_id, user_id) AS
+    CASE WHEN org_unit_id IS NULL AND user_id IS NULL THEN data
+      ELSE CAST(json_merge_patch(CAST(data AS JSON), CAST(id_for(a, 'orgUnitId', org_unit_id) AS JSON), CAST(id_for(b, 'userId', user_id) AS JSON)) AS VARCHAR) END;
 `;
 
 /** Returns the number of rows that no message applies to. */

@@ -9,6 +9,7 @@ import { type SnapshotSettings, type UserField, userField } from '../package/set
 import { loadShared } from '../state/accepted.ts';
 import type { Comparison } from './comparison.ts';
 import { itemsOfState, settleLineItems } from './line-items.ts';
+import { type EnrollmentForms, settleEnrollments } from './others.ts';
 import {
   addKinds,
   type CheckedValue,
@@ -26,13 +27,13 @@ import {
 export type UnknownRoles = Map<string, number>;
 
 /**
- * Reads an export of OneRoster, and compares it with the last accepted state. `isOtherField`: the accepted messages named users by
- * the platform's other field.
+ * Reads an export of OneRoster, and compares it with the last accepted state. `lastField`: the platform's field by which the accepted
+ * messages named users.
  */
 export const compareExport = async (
   given: Package,
   comparison: Comparison,
-  { isOtherField }: { isOtherField: boolean },
+  { lastField }: { lastField: UserField },
 ): Promise<{ read: Read; unknownRoles: UnknownRoles }> => {
   const { sets, settings } = comparison;
   const { modes } = given;
@@ -43,23 +44,27 @@ export const compareExport = async (
     'roles',
     Object.entries(settings.roles).map(([role, id]) => [role, String(id)]),
   );
-  await carryOver(comparison);
   refuseDoubled(await sets.all<[string, number]>(doubledNames), comparison);
   await loadShared(comparison);
-  const { users } = await readNames(reading);
+  const { users } = await readNames(reading, lastField);
   const items = await openFile(reading, 'lineItems');
   await settleLineItems(items, modes.lineItems, comparison);
-  await load(comparison, isOtherField);
+  await load(comparison);
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
   await yieldToStaying(comparison);
-  await compareWanted(comparison, forms);
+  const ofEnrollments = enrollmentForms(settings.user.field);
+  await compareWanted(comparison, forms, ofEnrollments);
+  comparison.effects = await settleEnrollments(comparison, ofEnrollments, {
+    file: 'enrollments.csv',
+    column: 'role',
+  });
   await sets.run(recallComments);
   await refuseValues(comparison, { joins: forms.joins, values: checkedValues(settings.user.field) });
   await countWanted(comparison);
   await countClaims(comparison);
   await sets.run(movedAlong);
-  if (comparison.before !== 'nothing') await sets.run(forgetGone(modes.results === 'bulk'));
+  if (comparison.hasBefore) await sets.run(forgetGone(modes.results === 'bulk'));
   await writeChanges(comparison, forms);
   await writeState(comparison, { forms, further: furtherLines });
   return { read: reading.read, unknownRoles };
@@ -70,28 +75,45 @@ const differentResults = 'another row has the same line item and student, but di
 
 const enrollments: Kind = {
   ...{ kind: '2', grp: 'enrollments', function: 'enrollment-create', file: 'enrollments.csv' },
-  ...{ column: 'role', twice: differentRoles, differs: differentRoles },
+  ...{
+    column: 'role',
+    timeColumn: 'dateLastModified',
+    hasDays: true,
+    twice: differentRoles,
+    differs: differentRoles,
+  },
+  older:
+    'is before the time of the accepted enrollment, which stays. To send this one, export it with the time of its change',
 };
 const results: Kind = {
   ...{ kind: '3', grp: 'results', function: 'grade-push', file: 'results.csv' },
-  ...{ column: 'lineItemSourcedId', twice: differentResults, differs: differentResults },
+  ...{
+    column: 'lineItemSourcedId',
+    timeColumn: 'dateLastModified',
+    hasDays: true,
+    twice: differentResults,
+    differs: differentResults,
+  },
   older:
     'is before the time of the accepted grade, which stays. To send this one, export it with the time of its change',
 };
 
 /**
- * `names`: the names of classes (`c`) and users (`u`) on the platform, or why they are unknown. `renamed`: names that none of their
+ * `names`: the names of classes (`c`) and users (`u`), what they stand for, or why they are unknown. `renamed`: names that none of their
  * former bearers has, and the one name that all of those have now. The `value` of an enrollment is its role, and that of a grade
- * the grade and its comments; `a` is the org unit's code or the grade object, `b` the user's name.
+ * the grade and its comments; `a` is the org unit's code or the grade object, `b` the user's name. The key has what these stand for.
  */
 const makers = ({ user, dateOrder }: SnapshotSettings): string => `
   ${spoken(user.field)}
   CREATE TABLE roles (role VARCHAR, role_id VARCHAR);
-  CREATE TABLE names_was (letter VARCHAR, id VARCHAR, name VARCHAR, active BIGINT);
+  CREATE TABLE names_was (letter VARCHAR, id VARCHAR, name VARCHAR, active BIGINT, platform_id VARCHAR);
   CREATE TABLE names_now (letter VARCHAR, id VARCHAR, name VARCHAR, active BIGINT);
+  CREATE TABLE same_people (name VARCHAR, id VARCHAR);
   CREATE MACRO enrollment_key(a, b) AS 'e' || chr(31) || a || chr(31) || b;
   CREATE MACRO grade_key(a, b) AS 'g' || chr(31) || a || chr(31) || b;
   CREATE MACRO keyed(kind, a, b) AS CASE WHEN kind = '2' THEN enrollment_key(a, b) ELSE grade_key(a, b) END;
+  CREATE MACRO org_unit_in(key) AS CASE WHEN key[1] = 'e' THEN split_part(key, chr(31), 2) END;
+  CREATE MACRO user_in(key) AS split_part(key, chr(31), -1);
   CREATE MACRO fate_of_gone(status) AS CASE WHEN status = 'inactive' THEN 'notActive' ELSE 'deleted' END;
   CREATE MACRO can_be_two_days(x) AS regexp_full_match(x, '[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}${timeOfDay}');
   CREATE MACRO day_of(x) AS CASE
@@ -113,13 +135,16 @@ const timeOfClock = `
     || ':' || clock.minute || coalesce(nullif(clock.second, ''), ':00') || coalesce(nullif(clock.zone, ''), 'Z')),
     epoch_ms(TRY_CAST(day AS TIMESTAMP)))`;
 
-const noUser = JSON.stringify(Object.fromEntries(userField.options.map((field) => [field, null])));
+const noUser = JSON.stringify(
+  Object.fromEntries(['userId', ...userField.options].map((field) => [field, null])),
+);
 
 /** The parts of events about users and grades. */
 const spoken = (userField: UserField): string => `
-  CREATE MACRO user_data(b) AS ',"${userField}":' || to_json(b);
+  CREATE MACRO org_unit_data(thing) AS coalesce('"orgUnitId":' || id_in_thing(thing), '"orgUnitCode":' || to_json(thing));
+  CREATE MACRO user_data(thing) AS coalesce(',"userId":' || id_in_thing(thing), ',"${userField}":' || to_json(thing));
   CREATE MACRO without_user(data) AS CAST(json_merge_patch(CAST(data AS JSON), CAST('${noUser}' AS JSON)) AS VARCHAR);
-  CREATE MACRO with_user(data, b) AS left(without_user(data), -1) || user_data(b) || '}';
+  CREATE MACRO with_user(data, thing) AS left(without_user(data), -1) || user_data(thing) || '}';
   CREATE MACRO numeric_grade(points, comments) AS
     '{"type":"numeric","points":' || number_text(points) || '}' || chr(31) || coalesce(comments, '');
   CREATE MACRO text_grade(words, comments) AS
@@ -151,33 +176,47 @@ const unread = (
   CASE WHEN ${settings.dateOrder === undefined} AND can_be_two_days(${value}) THEN ['${column}', 'can be two days, as 1/05/2023 can. Set "dateOrder" to "day-month-year" or "month-day-year" in snapshot-settings.json', 'twoReadings']
     ELSE ['${column}', '${otherwise}'] END`;
 
-const gradeData = (withoutComments: string): string => `
-  coalesce('{"orgUnitCode":' || to_json(i.org) || ',"gradeObjectName":' || to_json(i.title)
-    || CASE WHEN i.formers IS NULL THEN '' ELSE ',"gradeObjectFormerNames":' || i.formers END || user_data(d.b) || ',"grade":'
+/** Expressions for what a row is about, as `thing_of` gives it. */
+type Things = { orgUnit: string; user: string };
+
+const gradeData = (withoutComments: string, { user }: Pick<Things, 'user'>): string => `
+  coalesce('{' || org_unit_data(i.org) || ',"gradeObjectName":' || to_json(i.title)
+    || CASE WHEN i.formers IS NULL THEN '' ELSE ',"gradeObjectFormerNames":' || i.formers END || user_data(${user}) || ',"grade":'
     || CASE WHEN i.out_of IS NOT NULL AND starts_with(d.value, '{"type":"numeric"')
          THEN left(grade_of(d.value), -1) || ',"outOf":' || i.out_of || '}' ELSE grade_of(d.value) END
     || CASE WHEN comments_of(d.value) <> '' THEN ',"comments":' || to_json(comments_of(d.value)) ELSE ${withoutComments} END || '}',
-    with_user(d.data, d.b))`;
+    with_user(d.data, ${user}))`;
 
-const dataOf = (withoutComments: string): string => `
-  CASE WHEN d.kind = '2' THEN '{"orgUnitCode":' || to_json(d.a) || user_data(d.b) || ',"roleId":' || d.value || '}'
-    ELSE ${gradeData(withoutComments)} END`;
+const dataOf = (withoutComments: string, things: Things): string => `
+  CASE WHEN d.kind = '2' THEN '{' || org_unit_data(${things.orgUnit}) || user_data(${things.user}) || ',"roleId":' || d.value || '}'
+    ELSE ${gradeData(withoutComments, things)} END`;
+
+const ofKey: Things = { orgUnit: 'org_unit_in(d.key)', user: 'user_in(d.key)' };
+const ofState: Things = { orgUnit: 'thing_of(d.org_unit_id, d.a)', user: 'thing_of(d.user_id, d.b)' };
 
 const forms: Forms = {
   joins: `LEFT JOIN items i ON i.object = CASE WHEN d.kind = '3' THEN d.a END`,
   // A comment that the SIS has removed is cleared.
-  sent: dataOf(`CASE WHEN comments_of(d.before) <> '' THEN ',"comments":""' ELSE '' END`),
+  sent: dataOf(`CASE WHEN comments_of(d.before) <> '' THEN ',"comments":""' ELSE '' END`, ofKey),
   // The platform cannot clear a grade.
   removal: `CASE WHEN d.kind = '2' THEN 'enrollment-remove' END`,
-  removalData: `'{"orgUnitCode":' || to_json(d.a) || user_data(d.b) || '}'`,
+  removalData: `'{' || org_unit_data(${ofKey.orgUnit}) || user_data(${ofKey.user}) || '}'`,
   derived: 'NULL AS key',
+  things: 'id_in_thing(org_unit_in(d.key)) AS org_unit_id, id_in_thing(user_in(d.key)) AS user_id',
 };
 
 /** What was accepted as the data of its messages: `data` is that of `d`, a row of the state. */
 export const acceptedData = (userField: UserField) => ({
   tables: `${spoken(userField)} ${itemsOfState}`,
-  data: dataOf(`''`),
+  data: dataOf(`''`, ofState),
   joins: `LEFT JOIN items_was i ON i.object = CASE WHEN d.kind = '3' THEN d.a END`,
+});
+
+const enrollmentForms = (userField: UserField): EnrollmentForms => ({
+  thing: `CASE WHEN d.kind = '2' THEN enrollment_of(id_in_thing(${ofKey.orgUnit}), 'orgUnitCode=' || ${ofKey.orgUnit},
+    id_in_thing(${ofKey.user}), '${userField}=' || ${ofKey.user}) END`,
+  roleIn: (column) => `d.${column}`,
+  isRemoved: 'true',
 });
 
 const checkedValues = (userField: string): CheckedValue[] => {
@@ -207,59 +246,37 @@ const checkedValues = (userField: string): CheckedValue[] => {
   ];
 };
 
-/** A line of a state of any version: a version that compared rows had the keys of classes, users and line items. */
-const lineOfState = `from_json(json, '{"data": {"orgUnitCode": "VARCHAR", "userName": "VARCHAR", "orgDefinedId": "VARCHAR", "roleId": "VARCHAR",
-  "grade": {"type": "VARCHAR", "points": "DOUBLE", "text": "VARCHAR"}, "comments": "VARCHAR"}, "of": "VARCHAR", "row": "VARCHAR",
-  "atMs": "BIGINT", "seen": "BIGINT", "id": "VARCHAR", "role": "VARCHAR", "begin": "VARCHAR", "end": "VARCHAR",
-  "pending": "BOOLEAN"}')`;
-
-/** Converts what an older version accepted to the current form. */
-const carryOver = async ({ sets, before }: Comparison): Promise<void> => {
-  if (before !== 'rows' && before !== 'lines') return;
-  const enrolled =
-    before === 'rows'
-      ? `SELECT f.id AS key, split_part(key, chr(31), 1) AS a, split_part(key, chr(31), 2) AS b, f.role AS value, f.begin AS begins, f.end AS ends
-         FROM (SELECT key, ${lineOfState} AS f FROM lines WHERE kind = '2')`
-      : `SELECT f[1] AS key, f[2] AS a, f[3] AS b, f[4] AS value, f[5] AS begins, f[6] AS ends
-         FROM (SELECT from_json(json, '["VARCHAR"]') AS f FROM lines WHERE kind = 'e')`;
-  await sets.run(`
-    INSERT INTO carried BY NAME
-      SELECT 'N' AS kind, key[1] AS a, key[3:] AS key, json ->> 0 AS value, CAST(json ->> 1 AS BIGINT) AS seen
-      FROM (SELECT key, CAST(json AS JSON) AS json FROM lines WHERE kind = '0');
-    INSERT INTO carried BY NAME SELECT kind, key, json AS data FROM lines WHERE kind = '1';
-    INSERT INTO carried BY NAME SELECT 'E' AS kind, * FROM (${enrolled});
-    INSERT INTO carried BY NAME
-      SELECT kind, CASE WHEN kind = '2' THEN f.data.orgUnitCode ELSE coalesce(f.of, split_part(key, chr(31), 1)) END AS a,
-        coalesce(f.data.userName, f.data.orgDefinedId) AS b, f.data.orgUnitCode AS org,
-        CASE WHEN kind = '2' THEN f.data.roleId
-          WHEN f.data.grade.type = 'numeric' THEN numeric_grade(f.data.grade.points, f.data.comments)
-          ELSE text_grade(f.data.grade.text, f.data.comments) END AS value,
-        coalesce(f.row, f.id, key) AS row, f.atMs AS at_ms, f.seen AS seen,
-        CASE WHEN kind = '3' THEN CAST(CAST(json AS JSON) -> '$.data' AS VARCHAR) END AS data
-      FROM (SELECT kind, key, json, ${lineOfState} AS f FROM lines WHERE kind IN ('2', '3')) WHERE f.pending IS NULL;
-    DROP TABLE lines`);
-};
-
-type Loaded = { number: number; isOtherField: boolean };
-
 /**
- * What was accepted, by the current names. `data`: the data of a grade whose line item is gone. It has no user: a former name may
- * be another person's now.
+ * What was accepted, by the current names and by what it stood for then: what a name stands for now is another thing, unless it was
+ * unknown. `data`: the data of a grade whose line item is gone. `renamed`: it was sent by a name that stood for nothing, and has another
+ * name now.
  */
-const wasNow = ({ number, isOtherField }: Loaded): string => `
-  SELECT CASE WHEN d.kind = '2' THEN 'enrollments' ELSE 'results' END AS grp, d.kind,
-    CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END AS a, coalesce(u.new, d.b) AS b, coalesce(d.org, i.org) AS org,
-    d.value, d.row, d.at_ms, d.mark, coalesce(d.seen, ${number}) AS seen,
-    CASE WHEN d.kind = '3' AND n.object IS NULL THEN without_user(${gradeData(`''`)}) END AS data,
-    ${isOtherField} OR c.new IS NOT NULL OR u.new IS NOT NULL OR m.name IS NOT NULL OR (d.kind = '3' AND n.org <> coalesce(d.org, i.org)) IS TRUE AS renamed,
-    coalesce(c.active, 1) = 1 AND coalesce(u.active, 1) = 1 AS stays, keyed(d.kind, d.a, d.b) AS old_key, keyed(d.kind, CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END, coalesce(u.new, d.b)) AS key
-  FROM (FROM state WHERE kind IN ('2', '3')) d LEFT JOIN renamed c ON c.letter = 'c' AND c.old = CASE WHEN d.kind = '2' THEN d.a END
-    LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b LEFT JOIN joined m ON m.name = d.b
-    LEFT JOIN items n ON n.object = CASE WHEN d.kind = '3' THEN d.a END
-    LEFT JOIN items_was i ON i.object = CASE WHEN d.kind = '3' THEN d.a END`;
+const orgUnitWas =
+  'CASE WHEN id_in_thing(d.org) IS NULL THEN thing_of(q.platform_id, coalesce(d.org, i.org)) ELSE d.org END';
+const wasNow = (number: number): string => `
+  SELECT * EXCLUDE (org_unit_id, user_id, new_code, new_name, is_joined, has_moved),
+    keyed(kind, CASE WHEN kind = '2' THEN thing_of(org_unit_id, a) ELSE a END, thing_of(user_id, b)) AS key,
+    (org_unit_id IS NULL AND new_code IS NOT NULL) OR (user_id IS NULL AND (new_name IS NOT NULL OR is_joined OR field_of('u') <> field_was('u'))) OR has_moved AS renamed
+  FROM (
+    SELECT CASE WHEN d.kind = '2' THEN 'enrollments' ELSE 'results' END AS grp, d.kind,
+      CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END AS a, coalesce(u.new, d.b) AS b, ${orgUnitWas} AS org,
+      coalesce(d.org_unit_id, o.platform_id) AS org_unit_id, coalesce(d.user_id, p.platform_id) AS user_id,
+      c.new AS new_code, u.new AS new_name, m.name IS NOT NULL AS is_joined,
+      d.value, d.row, d.at_ms, d.mark, coalesce(d.seen, ${number}) AS seen,
+      CASE WHEN d.kind = '3' AND n.object IS NULL THEN without_user(${gradeData(`''`, { user: 'd.b' })}) END AS data,
+      (d.kind = '3' AND n.org <> ${orgUnitWas}) IS TRUE AS has_moved,
+      coalesce(c.active, 1) = 1 AND coalesce(u.active, 1) = 1 AS stays, keyed(d.kind, d.a, d.b) AS old_key
+    FROM (FROM state WHERE kind IN ('2', '3')) d
+      LEFT JOIN renamed c ON c.letter = 'c' AND c.old = CASE WHEN d.kind = '2' THEN d.a END
+      LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b LEFT JOIN joined m ON m.name = d.b
+      LEFT JOIN things_was o ON o.letter = 'c' AND o.name = CASE WHEN d.kind = '2' AND d.org_unit_id IS NULL THEN d.a END
+      LEFT JOIN things_was p ON p.letter = 'u' AND p.name = CASE WHEN d.user_id IS NULL THEN d.b END
+      LEFT JOIN things_was q ON q.letter = 'c' AND q.name = d.org
+      LEFT JOIN items n ON n.object = CASE WHEN d.kind = '3' THEN d.a END
+      LEFT JOIN items_was i ON i.object = CASE WHEN d.kind = '3' THEN d.a END)`;
 
-const loadAsNamed = (loaded: Loaded): string => `
-  INSERT INTO was BY NAME SELECT * EXCLUDE (old_key, stays) FROM (${wasNow(loaded)});
+const loadAsNamed = (number: number): string => `
+  INSERT INTO was BY NAME SELECT * EXCLUDE (old_key, stays) FROM (${wasNow(number)});
   DROP TABLE backs;
   CREATE VIEW backs AS SELECT grp, row, key, mark FROM was UNION ALL FROM shared_backs;
 `;
@@ -269,14 +286,14 @@ const loadAsNamed = (loaded: Loaded): string => `
  * wanted. So everything of the remaining name (`joined`) is sent again; the newest grade is held, and the role by the remaining
  * name, or else that of the record that stays.
  */
-const loadRenamed = (loaded: Loaded): string => `
-  CREATE TABLE was_now AS ${wasNow(loaded)};
+const loadRenamed = (number: number): string => `
+  CREATE TABLE was_now AS ${wasNow(number)};
   CREATE TABLE merged AS SELECT key FROM was_now GROUP BY key HAVING count(*) > 1;
   INSERT INTO was BY NAME SELECT * EXCLUDE (old_key, stays) FROM was_now ANTI JOIN merged USING (key);
   INSERT INTO was BY NAME
     SELECT any_value(grp) AS grp, key, any_value(kind) AS kind, any_value(a) AS a,
       any_value(b) AS b, any_value(org) AS org, arg_max(value, newest) AS value, arg_max(row, newest) AS row, arg_max(mark, newest) AS mark,
-      max(at_ms) AS at_ms, max(seen) AS seen, arg_max(data, newest) AS data, true AS renamed
+      max(at_ms) AS at_ms, max(seen) AS seen, arg_max(data, newest) AS data, bool_or(renamed) OR min(value) <> max(value) AS renamed
     FROM (SELECT *, (CASE WHEN kind = '3' THEN coalesce(at_ms, 0) ELSE 0 END, key = old_key, stays, value) AS newest FROM was_now SEMI JOIN merged USING (key))
     GROUP BY key;
   INSERT INTO backs SELECT grp, row, key, mark FROM was_now;
@@ -287,9 +304,11 @@ const loadRenamed = (loaded: Loaded): string => `
 /** While the grade object exists, the platform keeps the comments of grades that the SIS has removed: `value` is the last grade. */
 const loadComments = `
   CREATE TABLE comments_left AS
-    SELECT grade_key(a, b) AS key, a, b, min(value) AS value FROM (
-      SELECT d.a, coalesce(u.new, d.b) AS b, d.value FROM (FROM state WHERE kind = 'C') d LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b)
-    GROUP BY a, b`;
+    SELECT key, any_value(a) AS a, any_value(b) AS b, min(value) AS value FROM (
+      SELECT d.a, coalesce(u.new, d.b) AS b, grade_key(d.a, thing_of(coalesce(d.user_id, p.platform_id), coalesce(u.new, d.b))) AS key, d.value
+      FROM (FROM state WHERE kind = 'C') d LEFT JOIN renamed u ON u.letter = 'u' AND u.old = d.b
+        LEFT JOIN things_was p ON p.letter = 'u' AND p.name = CASE WHEN d.user_id IS NULL THEN d.b END)
+    GROUP BY key`;
 
 /** Which results a whole export has, in little memory, and which a delta deletes. */
 const resultsHere =
@@ -318,14 +337,16 @@ const movedAlong = `
 const recallComments = `
   UPDATE draft SET before = l.value FROM comments_left l WHERE draft.key = l.key AND draft.change = 'created'`;
 
-const load = async ({ sets, before, number }: Comparison, isOtherField: boolean): Promise<void> => {
+const load = async ({ sets, hasBefore, number }: Comparison): Promise<void> => {
   await sets.run(
     `CREATE TABLE enrolled_was AS SELECT key AS id, a AS class, b AS usr, value AS role, begins, ends FROM state WHERE kind = 'E'`,
   );
   await sets.run(loadComments);
-  if (before === 'nothing') return;
-  const [hasRenamed] = (await sets.row<[number]>('SELECT EXISTS (FROM renamed)')) ?? [];
-  await sets.run((hasRenamed ? loadRenamed : loadAsNamed)({ number, isOtherField }));
+  if (!hasBefore) return;
+  // Two may be one only if something is known by another name, or was not known.
+  const [isOther] =
+    (await sets.row<[number]>('SELECT EXISTS (FROM renamed) OR EXISTS (FROM things_was WHERE is_new)')) ?? [];
+  await sets.run((isOther ? loadRenamed : loadAsNamed)(number));
 };
 
 /** Testing an id takes longer than joining it, and every known id was tested. */
@@ -426,7 +447,7 @@ const yieldToStaying = async ({ sets }: Comparison): Promise<void> => {
   await sets.run(`
     CREATE TABLE of_formers AS
       SELECT c.key, c.row, c.value, c.kind, c.grp, c.line FROM claims c JOIN (
-        SELECT enrollment_key(a, b) AS key, id AS row FROM enrolled_now WHERE ${isFormer('c', 'class')} OR ${isFormer('u', 'usr')}
+        SELECT enrollment_key(a_thing, b_thing) AS key, id AS row FROM enrolled_now WHERE ${isFormer('c', 'class')} OR ${isFormer('u', 'usr')}
         UNION SELECT key, row FROM claims WHERE kind = '3' AND ${isFormer('u', `split_part(row, chr(31), 2)`)}) USING (key, row);
     CREATE TABLE yielding AS
       SELECT * FROM of_formers f WHERE EXISTS (
@@ -440,7 +461,7 @@ const yieldToStaying = async ({ sets }: Comparison): Promise<void> => {
 
 const enrollmentColumns = {
   ...{ id: 'sourcedId', class: 'classSourcedId', usr: 'userSourcedId', role: 'role', status: 'status' },
-  ...{ begins: 'beginDate', ends: 'endDate' },
+  ...{ begins: 'beginDate', ends: 'endDate', changed: 'dateLastModified' },
 };
 
 /** Enrollments hold through their last day, in UTC. */
@@ -451,7 +472,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
   const day = new Date(droppedMs).toISOString().slice(0, 10);
   const table = await openFile(reading, 'enrollments');
   await sets.run(`CREATE TABLE enrolled_read (line BIGINT, id VARCHAR, class VARCHAR, usr VARCHAR, role VARCHAR, status VARCHAR,
-    begins VARCHAR, ends VARCHAR, begin_day VARCHAR, end_day VARCHAR)`);
+    begins VARCHAR, ends VARCHAR, begin_day VARCHAR, end_day VARCHAR, at_ms BIGINT)`);
   if (table) {
     // If the file has no ids, class, user and role together are the id.
     const id =
@@ -460,8 +481,11 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
         : `coalesce(id, '')`;
     await sets.run(
       `INSERT INTO enrolled_read
-         SELECT line, ${id}, coalesce(class, ''), coalesce(usr, ''), trimmed(role), word_in(status), begins, ends, day_of(begins), day_of(ends)
-         FROM (SELECT * REPLACE (trimmed(begins) AS begins, trimmed(ends) AS ends) FROM (${rowsOf(table, enrollmentColumns)}))`,
+         SELECT line, ${id}, coalesce(class, ''), coalesce(usr, ''), trimmed(role), word_in(status), begins, ends, day_of(begins), day_of(ends),
+           CASE WHEN ${timeOfClock} > ${droppedMs} THEN ${droppedMs} ELSE ${timeOfClock} END
+         FROM (SELECT *, CASE WHEN instant IS NULL THEN day_of(changed) END AS day, CASE WHEN changed <> '' AND instant IS NULL THEN ${clockIn('changed')} END AS clock
+           FROM (SELECT *, instant_in(changed) AS instant
+             FROM (SELECT * REPLACE (trimmed(begins) AS begins, trimmed(ends) AS ends, trimmed(changed) AS changed) FROM (${rowsOf(table, enrollmentColumns)}))))`,
       [table.path],
     );
   }
@@ -505,8 +529,8 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
         } USING (id))`,
       )} r LEFT JOIN roles o ON o.role = r.role;
     CREATE TABLE enrolled_now AS
-      SELECT line, id, class, usr, role, begins, ends, a, b, role_id FROM enrolled WHERE problem IS NULL AND NOT is_gone(status)
-      ${modes.enrollments === 'bulk' ? '' : 'UNION ALL SELECT NULL, id, class, usr, role, begins, ends, a, b, role_id FROM enrolled_still WHERE a IS NOT NULL AND b IS NOT NULL AND role_id IS NOT NULL'};
+      SELECT line, id, class, usr, role, begins, ends, a, b, a_thing, b_thing, role_id, at_ms FROM enrolled WHERE problem IS NULL AND NOT is_gone(status)
+      ${modes.enrollments === 'bulk' ? '' : 'UNION ALL SELECT NULL, id, class, usr, role, begins, ends, a, b, a_thing, b_thing, role_id, NULL FROM enrolled_still WHERE a IS NOT NULL AND b IS NOT NULL AND role_id IS NOT NULL'};
     ${
       modes.enrollments === 'bulk'
         ? ''
@@ -514,7 +538,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
       WHERE s.a IS NULL OR s.b IS NULL OR s.role_id IS NULL;`
     }
     INSERT INTO claims BY NAME
-      SELECT 'enrollments' AS grp, '2' AS kind, enrollment_key(a, b) AS key, a, b, role_id AS value, id AS row, line
+      SELECT 'enrollments' AS grp, '2' AS kind, enrollment_key(a_thing, b_thing) AS key, a, b, role_id AS value, id AS row, at_ms, line
       FROM enrolled_now WHERE ${isWithin};
     ${
       modes.enrollments === 'bulk'
@@ -586,7 +610,7 @@ const readResults = async (reading: Reading): Promise<void> => {
   const texts = scoreStatuses.map((each) => `'${each}'`).join(', ');
   await sets.run(`
     CREATE TABLE results AS
-      SELECT line, mark, item, usr, status, graded, row, object AS a, b, problem,
+      SELECT line, mark, item, usr, status, graded, row, object AS a, b, b_thing, problem,
         CASE WHEN changed_ms > ${droppedMs} THEN ${droppedMs} ELSE changed_ms END AS at_ms, changed_ms > ${droppedMs + farthestZoneMs} AS is_future,
         CASE WHEN problem IS NULL AND NOT is_gone(status) AND graded = 'fully graded' THEN
           CASE WHEN points IS NOT NULL THEN numeric_grade(points, comments) ELSE text_grade(words, comments) END END AS value
@@ -612,7 +636,7 @@ const readResults = async (reading: Reading): Promise<void> => {
             CASE WHEN changed <> '' AND instant IS NULL THEN ${clockIn('changed')} END AS clock
           FROM (SELECT r.*, i.object, ${isKnownOrId('i.id IS NOT NULL', 'r.item')} AS has_item, ${isKnownOrId('b_problem IS NULL', 'r.usr')} AS has_user,
               number_in(score) AS points, instant_in(changed) AS instant
-            FROM ${withName('u', { of: 'results_read', as: 'b', file: 'users.csv' })} r LEFT JOIN items i ON i.id = r.item)) r);
+            FROM ${withName('u', { of: 'results_read', as: 'b', file: 'users.csv' })} r LEFT JOIN items i ON i.id = r.item AND NOT i.clashes)) r);
     DROP TABLE results_read`);
   const items = 'SELECT id, object AS name FROM items';
   await refuseRows(sets, {
@@ -628,10 +652,10 @@ const readResults = async (reading: Reading): Promise<void> => {
         || count(*) || CASE WHEN count(*) = 1 THEN ' row, in line ' ELSE ' rows, the first in line ' END || min(line) || ')'
       FROM results WHERE is_future AND value IS NOT NULL HAVING count(*) > 0;
     INSERT INTO pending
-      SELECT coalesce(k.key, grade_key(r.a, r.b)), r.row FROM results r LEFT JOIN backs k ON k.grp = 'results' AND k.row = r.row
+      SELECT coalesce(k.key, grade_key(r.a, r.b_thing)), r.row FROM results r LEFT JOIN backs k ON k.grp = 'results' AND k.row = r.row
       WHERE r.problem IS NULL AND NOT is_gone(r.status) AND r.graded <> 'fully graded';
     INSERT INTO claims BY NAME
-      SELECT 'results' AS grp, '3' AS kind, grade_key(a, b) AS key, a, b, value, row, at_ms, mark, line FROM results WHERE value IS NOT NULL;
+      SELECT 'results' AS grp, '3' AS kind, grade_key(a, b_thing) AS key, a, b, value, row, at_ms, mark, line FROM results WHERE value IS NOT NULL;
     -- Beside a score that is fully graded, that one counts.
     INSERT INTO held SELECT p.key FROM pending p ANTI JOIN claims c ON c.key = p.key WHERE p.key IS NOT NULL`);
   await countRows(
@@ -641,7 +665,7 @@ const readResults = async (reading: Reading): Promise<void> => {
        count(*) FROM results WHERE value IS NULL GROUP BY fate`,
   );
   const isWhole = modes.results === 'bulk';
-  if (comparison.before !== 'nothing') await sets.run(isWhole ? resultsHere : resultsDeleted);
+  if (comparison.hasBefore) await sets.run(isWhole ? resultsHere : resultsDeleted);
   if (!isWhole) await sets.run(refusedStill('results', { read: 'results', a: 'r.a' }));
   const [hasRefused] = (await sets.row<[number]>(`SELECT EXISTS (FROM refused WHERE grp = 'results')`)) ?? [];
   if (hasRefused) await sets.run(passedOn);
@@ -653,9 +677,9 @@ const readResults = async (reading: Reading): Promise<void> => {
   // said before may be held for another row.
   await sets.run(`
     CREATE VIEW last_keys AS
-      SELECT k.row, grade_key(i.object, coalesce(m.new, n.name)) AS key
+      SELECT k.row, grade_key(i.object, thing_of(n.platform_id, coalesce(m.new, n.name))) AS key
       FROM (SELECT DISTINCT row FROM backs WHERE grp = 'results') k JOIN items_was i ON i.id = split_part(k.row, chr(31), 1)
-        JOIN names_was n ON n.letter = 'u' AND n.id = split_part(k.row, chr(31), 2)
+        JOIN former n ON n.letter = 'u' AND n.id = split_part(k.row, chr(31), 2)
         LEFT JOIN renamed m ON m.letter = 'u' AND m.old = n.name;
     CREATE TABLE results_still AS
       SELECT r.*, i.object AS a FROM ${withName('u', {
@@ -665,19 +689,21 @@ const readResults = async (reading: Reading): Promise<void> => {
           WHERE k.grp = 'results'
           QUALIFY k.key = o.key OR NOT coalesce(bool_or(k.key = o.key) OVER (PARTITION BY k.row), false))`,
         ...{ as: 'b', file: 'users.csv' },
-      })} r LEFT JOIN items i ON i.id = r.item;
+      })} r LEFT JOIN items i ON i.id = r.item AND NOT i.clashes;
     INSERT INTO claims BY NAME
-      SELECT 'results' AS grp, '3' AS kind, grade_key(a, b) AS key, a, b, value, row, at_ms, mark FROM results_still
+      SELECT 'results' AS grp, '3' AS kind, grade_key(a, b_thing) AS key, a, b, value, row, at_ms, mark FROM results_still
       WHERE a IS NOT NULL AND b IS NOT NULL;
     -- They may be gone since a whole export, and so hold only what no row claims.
     INSERT INTO held SELECT s.key FROM results_still s ANTI JOIN claims c ON c.key = s.key WHERE s.a IS NULL OR s.b IS NULL`);
 };
 
 const furtherLines = [
-  `SELECT 'C' AS kind, key, a, b, value FROM (
+  `SELECT 'C' AS kind, key, a, b, value, id_in_thing(user_in(key)) AS user_id FROM (
      SELECT key, a, b, value FROM draft WHERE change = 'removed' AND kind = '3' AND comments_of(value) <> ''
      UNION ALL FROM comments_left ANTI JOIN draft USING (key)) SEMI JOIN items ON items.object = a`,
-  `SELECT 'N' AS kind, id AS key, letter AS a, name AS value, active AS seen FROM names_now`,
+  `SELECT 'N' AS kind, id AS key, letter AS a, name AS value, active AS seen,
+     CASE WHEN letter = 'c' THEN platform_id END AS org_unit_id, CASE WHEN letter = 'u' THEN platform_id END AS user_id
+   FROM names`,
   `SELECT '1' AS kind, id AS key, json AS data FROM item_lines`,
   `SELECT 'O' AS kind, object AS key, json AS data FROM object_lines`,
   `SELECT 'E' AS kind, id AS key, class AS a, usr AS b, role AS value, begins, ends FROM enrolled_now`,

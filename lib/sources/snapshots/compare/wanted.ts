@@ -5,6 +5,7 @@ import { outdatedAfterDays } from '../../../message/retention.ts';
 import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { type Comparison, countsOf } from './comparison.ts';
+import { agreeOnRoles, type EnrollmentForms } from './others.ts';
 
 /**
  * How all readers of a package read a cell: its text without surrounding white space, with NULL as an empty text; its word; and
@@ -39,7 +40,8 @@ export const cellMacros = `
  */
 const schema = `
   CREATE TABLE carried (kind VARCHAR, key VARCHAR, grp VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
-    removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, mark UBIGINT, seen BIGINT, begins VARCHAR, ends VARCHAR);
+    removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, mark UBIGINT, seen BIGINT, begins VARCHAR, ends VARCHAR,
+    org_unit_id VARCHAR, user_id VARCHAR);
   CREATE TABLE was (grp VARCHAR, kind VARCHAR, key VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
     removed VARCHAR, template VARCHAR, row VARCHAR, at_ms BIGINT, mark UBIGINT, seen BIGINT, renamed BOOLEAN);
   CREATE VIEW meant AS SELECT grp, key, a, b, seen FROM was;
@@ -54,16 +56,19 @@ const schema = `
   CREATE TABLE pending (key VARCHAR, row VARCHAR);
   CREATE TABLE shared_backs (grp VARCHAR, row VARCHAR, key VARCHAR, mark UBIGINT);
   CREATE TABLE problems (file VARCHAR, line BIGINT, col VARCHAR, problem VARCHAR);
-  CREATE TABLE kinds (kind VARCHAR, grp VARCHAR, fn VARCHAR, file VARCHAR, col VARCHAR, twice VARCHAR, differs VARCHAR, older VARCHAR);
+  CREATE TABLE kinds (kind VARCHAR, grp VARCHAR, fn VARCHAR, file VARCHAR, col VARCHAR, time_col VARCHAR, twice VARCHAR, differs VARCHAR, older VARCHAR, has_days VARCHAR);
   CREATE TABLE unfit (key VARCHAR, col VARCHAR, problem VARCHAR);
   CREATE TABLE more_backs (grp VARCHAR, row VARCHAR, key VARCHAR, mark UBIGINT);
-  CREATE TABLE older (grp VARCHAR, key VARCHAR, line BIGINT, file VARCHAR, older VARCHAR);
+  CREATE TABLE older (grp VARCHAR, key VARCHAR, line BIGINT, file VARCHAR, time_col VARCHAR, older VARCHAR);
   CREATE TABLE doubts (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR, since BIGINT, is_known BOOLEAN, is_here BOOLEAN);
   CREATE TABLE perhaps_meant (key VARCHAR);
   CREATE TABLE several_rows (key VARCHAR, rows BIGINT);
   CREATE TABLE disputed_rows (grp VARCHAR, rows BIGINT);
   CREATE TABLE unfit_lines (grp VARCHAR, key VARCHAR, line BIGINT, told BOOLEAN);
   ${cellMacros}
+  -- An org unit or a user: by the platform's id, if it is known, or else by the name of the SIS. No name has the sign before an id.
+  CREATE MACRO thing_of(id, name) AS CASE WHEN id IS NOT NULL THEN chr(2) || id ELSE name END;
+  CREATE MACRO id_in_thing(thing) AS CASE WHEN thing[1] = chr(2) THEN thing[2:] END;
   CREATE MACRO has_control(x) AS regexp_matches(x, '[\\x00-\\x1f\\x7f]');
   CREATE MACRO has_control_in_text(x) AS regexp_matches(x, '[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f]');
   CREATE MACRO is_id(x) AS coalesce(x, '') <> '' AND length(x) <= 255 AND NOT has_control(x);
@@ -93,18 +98,32 @@ export type Kind = {
   file: string;
   /** The column for reports of contradictions: between rows with one key, and between others. */
   column: string;
+  /** The column of the time of its change; undefined: rows have none. */
+  timeColumn: string | undefined;
+  /** Its times may be days alone, which order nothing within a day. */
+  hasDays: boolean;
   twice: string;
   differs: string;
-  /** Why a claim older than what was accepted is refused; undefined: it is not refused. */
-  older?: string;
+  /** Why a claim older than what was accepted is refused. */
+  older: string;
 };
 
-const kindFields = ['kind', 'grp', 'function', 'file', 'column', 'twice', 'differs', 'older'] as const;
+const kindFields = [
+  'kind',
+  'grp',
+  'function',
+  'file',
+  'column',
+  'timeColumn',
+  'twice',
+  'differs',
+  'older',
+] as const;
 
 export const addKinds = ({ sets }: Comparison, kinds: readonly Kind[]): Promise<void> =>
   sets.add(
     'kinds',
-    kinds.map((each) => kindFields.map((field) => each[field] ?? null)),
+    kinds.map((each) => [...kindFields.map((field) => each[field] ?? null), String(each.hasDays)]),
   );
 
 const dayMs = 24 * 3_600_000;
@@ -149,13 +168,13 @@ const findDiffering = `
  */
 const noneIsOlder = `
   INSERT INTO older
-    SELECT c.grp, c.key, c.line, k.file, k.older FROM (FROM claims SEMI JOIN differing USING (key)) c
+    SELECT c.grp, c.key, c.line, k.file, k.time_col, k.older FROM (FROM claims SEMI JOIN differing USING (key)) c
       JOIN (FROM was SEMI JOIN differing USING (key)) w USING (key) JOIN kinds k ON k.kind = c.kind
-    WHERE k.older IS NOT NULL AND split_part(c.row, chr(31), 1) = split_part(w.row, chr(31), 1) AND c.value <> w.value
-      AND c.at_ms < w.at_ms AND c.at_ms <= $1 AND NOT (is_midnight(c.at_ms) AND c.at_ms // ${dayMs} = w.at_ms // ${dayMs})`;
+    WHERE split_part(c.row, chr(31), 1) = split_part(w.row, chr(31), 1) AND c.value <> w.value
+      AND c.at_ms < w.at_ms AND c.at_ms <= $1 AND NOT (k.has_days = 'true' AND is_midnight(c.at_ms) AND c.at_ms // ${dayMs} = w.at_ms // ${dayMs})`;
 const olderHold = `
   INSERT INTO held SELECT key FROM older;
-  INSERT INTO problems SELECT file, line, 'dateLastModified', older FROM older`;
+  INSERT INTO problems SELECT file, line, time_col, older FROM older WHERE line IS NOT NULL`;
 
 /** Unusable rows, and since when they are refused. `$1`: the number of this snapshot. */
 const doubts = `
@@ -215,12 +234,12 @@ const compareWithBefore = (hasBefore: boolean): string => `
         WHEN renamed OR value <> before THEN 'updated'
         ELSE 'unchanged' END AS change,
       had AND renamed AND (told OR is_held) AS is_renamed,
-      CASE WHEN told AND at_ms BETWEEN $2 AND $1 AND NOT renamed AND NOT (is_midnight(at_ms) AND kind IN (SELECT kind FROM kinds WHERE older IS NOT NULL))
+      CASE WHEN told AND at_ms BETWEEN $2 AND $1 AND NOT renamed AND NOT (is_midnight(at_ms) AND kind IN (SELECT kind FROM kinds WHERE has_days = 'true'))
         THEN at_ms ELSE $1 END AS time_ms
     FROM (
       SELECT coalesce(c.key, w.key) AS key, coalesce(c.grp, w.grp) AS grp, ${ofEither},
         c.key IS NOT NULL AS told, w.key IS NOT NULL AS had, h.key IS NOT NULL AS is_held, coalesce(w.renamed, false) AS renamed,
-        w.value AS before, w.seen, c.line,
+        w.value AS before, w.at_ms AS before_at_ms, w.seen, c.line,
         CASE WHEN w.key IS NOT NULL AND h.key IS NOT NULL AND o.key IS NULL THEN c.value END AS other
       FROM ${hasBefore ? '(FROM claims SEMI JOIN changed USING (key))' : 'claims'} c
         FULL JOIN ${hasBefore ? '(FROM was SEMI JOIN changed USING (key))' : 'was'} w ON c.key = w.key
@@ -247,15 +266,24 @@ export type Forms = {
   removalData: string;
   /** What the state need not keep, because it follows from the rest. */
   derived: string;
+  /** The platform's ids in the key, as columns of the state. */
+  things: string;
 };
 
-export const compareWanted = async ({ sets, ...comparison }: Comparison, forms: Forms): Promise<void> => {
-  const { droppedMs, number, lastDroppedMs } = comparison;
+export const compareWanted = async (
+  comparison: Comparison,
+  forms: Forms,
+  ofEnrollments: EnrollmentForms,
+): Promise<void> => {
+  const { sets, droppedMs, number, lastDroppedMs } = comparison;
   await sets.run(findSeveral);
   const [hasSeveral, hasRefused] =
     (await sets.row<[number, number]>('SELECT EXISTS (FROM several), EXISTS (FROM refused)')) ?? [];
-  if (hasSeveral) await sets.run(claimsAgree);
-  const hasBefore = comparison.before !== 'nothing';
+  if (hasSeveral) {
+    await agreeOnRoles(comparison, ofEnrollments);
+    await sets.run(claimsAgree);
+  }
+  const { hasBefore } = comparison;
   if (hasBefore) {
     await sets.run(findDiffering);
     await sets.run(noneIsOlder, [lastDroppedMs]);
@@ -299,7 +327,7 @@ const refuseUnfit = `
   INSERT INTO unfit_lines SELECT d.grp, d.key, d.line, d.told FROM draft d SEMI JOIN unfit USING (key);
   DELETE FROM draft WHERE key IN (SELECT key FROM unfit);
   INSERT INTO draft BY NAME
-    SELECT w.* EXCLUDE (renamed), false AS told, w.value AS before, 'kept' AS change, false AS is_renamed
+    SELECT w.* EXCLUDE (renamed), false AS told, w.value AS before, w.at_ms AS before_at_ms, 'kept' AS change, false AS is_renamed
     FROM was w SEMI JOIN unfit USING (key);
 `;
 
@@ -359,9 +387,7 @@ export const countWanted = async (comparison: Comparison): Promise<void> => {
   const addTo = (counts: Record<string, number>, grp: string, rows: number): void => {
     counts[grp] = (counts[grp] ?? 0) + rows;
   };
-  for (const [what, grp, rows] of await sets.all<[string, string, number]>(
-    counted(comparison.before !== 'nothing'),
-  ))
+  for (const [what, grp, rows] of await sets.all<[string, string, number]>(counted(comparison.hasBefore)))
     if (what === 'was') addTo(acceptedCounts, grp, rows);
     else if (what === 'is other') addTo(changedCounts, grp, rows);
     else if (what === 'moved') addTo(movedCounts, grp, rows);
@@ -410,8 +436,11 @@ const othersThanChanged = `
 /** Counts by kind. What changes comes first, as kinds are listed in that order. */
 const counted = (hasBefore: boolean): string => `
   FROM (
-    SELECT change AS what, grp, count(*) AS rows FROM draft
-    WHERE change <> 'kept' OR key NOT IN (SELECT key FROM pending WHERE key IS NOT NULL) GROUP BY grp, change
+    SELECT what, grp, count(*) AS rows FROM (
+      SELECT d.grp, CASE WHEN v.key IS NULL THEN d.change WHEN v.role IS NULL THEN CASE WHEN d.change <> 'removed' THEN 'unchanged' END
+          WHEN v.role = 'absent' THEN 'removed' ELSE 'updated' END AS what
+      FROM draft d LEFT JOIN instead v USING (key)
+      WHERE d.change <> 'kept' OR key NOT IN (SELECT key FROM pending WHERE key IS NOT NULL)) WHERE what IS NOT NULL GROUP BY grp, what
     UNION ALL SELECT 'unchanged', grp, CAST(sum(n) AS BIGINT) FROM (${othersThanChanged}) GROUP BY grp
     UNION ALL SELECT 'refused', grp, count(*) FROM refused WHERE counts GROUP BY grp
     UNION ALL SELECT 'refused', * FROM disputed_rows
@@ -463,10 +492,11 @@ export const writeChanges = async (
     await sets.run(
       `COPY (
          SELECT ${comparison.isTrial ? `'-'` : eventText(comparison)} FROM (
-           SELECT d.kind, d.key, d.change = 'removed' AS is_first, d.time_ms,
-             CASE WHEN d.change = 'removed' THEN ${forms.removal} ELSE k.fn END AS fn,
-             CASE WHEN d.change = 'removed' THEN ${forms.removalData} ELSE ${forms.sent} END AS data
-           FROM draft d JOIN kinds k USING (kind) ${forms.joins} WHERE d.kind = '${kind}' AND ${isChanged}
+           SELECT d.kind, d.key, d.change = 'removed' AND coalesce(v.role, 'absent') = 'absent' AS is_first, d.time_ms,
+             CASE WHEN v.role = 'absent' THEN 'enrollment-remove' WHEN v.role IS NOT NULL THEN 'enrollment-create' WHEN v.key IS NOT NULL THEN NULL
+               WHEN d.change = 'removed' THEN ${forms.removal} ELSE k.fn END AS fn,
+             CASE WHEN v.key IS NOT NULL THEN v.data WHEN d.change = 'removed' THEN ${forms.removalData} ELSE ${forms.sent} END AS data
+           FROM draft d JOIN kinds k USING (kind) ${forms.joins} LEFT JOIN instead v ON v.key = d.key WHERE d.kind = '${kind}' AND ${isChanged}
          ) WHERE fn IS NOT NULL
        ) TO ${quotedText(path)} ${asLines}`,
     );
@@ -494,9 +524,10 @@ export const writeState = async (
   const [hasShared] =
     (await sets.row<[number]>('SELECT EXISTS (FROM more_backs) OR EXISTS (FROM kept_backs)')) ?? [];
   const rows = [
-    `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark, CASE WHEN NOT told THEN seen END AS seen
-     FROM (SELECT * REPLACE (${forms.derived}) FROM draft WHERE change <> 'removed')`,
-    `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark FROM (SELECT * REPLACE (${forms.derived}) FROM unchanged)`,
+    `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark, org_unit_id, user_id, CASE WHEN NOT told THEN seen END AS seen
+     FROM (SELECT * REPLACE (${forms.derived}), ${forms.things} FROM draft d WHERE change <> 'removed')`,
+    `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark, org_unit_id, user_id
+     FROM (SELECT * REPLACE (${forms.derived}), ${forms.things} FROM unchanged d)`,
     ...(hasShared ? [sharedRows] : []),
     `SELECT 'R' AS kind, grp, row, a, b, since AS seen FROM doubts`,
     ...further,

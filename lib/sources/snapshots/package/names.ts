@@ -4,7 +4,7 @@ import type { FurtherName } from './manifest.ts';
 import type { Package } from './package.ts';
 import { openFile, type Reading } from './reading.ts';
 import { addReadRows, countRows, refusedStill } from './rows.ts';
-import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './settings-file.ts';
+import { type LinkedRow, linkedRows, type NamePart, namePartsIn, type UserField } from './settings-file.ts';
 
 /** Represents the name of an id that has two: no name contains it. */
 const ambiguous = 'chr(127)';
@@ -19,15 +19,22 @@ type Named = {
 };
 
 /**
- * Fills the tables `names`, `renamed` and `joined`: the names of classes and users on the platform, or why a name is unknown;
- * former names without a bearer, with the one name that all former bearers have now; and former names of users that other users
- * have now.
+ * Fills the tables `names`, `renamed`, `joined` and `things_was`: the names of classes and users, what they stand for on the platform, or
+ * why they are unknown; former names without a bearer, with the one name that all former bearers have now; former names of users that
+ * other users have now; and what former names stood for. `lastField`: the platform's field that named users when the last snapshot was
+ * accepted.
  */
-export const readNames = async (reading: Reading): Promise<{ users: Table | undefined }> => {
+export const readNames = async (
+  reading: Reading,
+  lastField: UserField,
+): Promise<{ users: Table | undefined }> => {
   const { comparison, given } = reading;
   const { sets, settings } = comparison;
   const { orgUnitCode, user } = settings;
-  await sets.run(`INSERT INTO names_was SELECT a, key, value, seen FROM state WHERE kind = 'N'`);
+  await sets.run(`
+    INSERT INTO names_was SELECT a, key, value, seen, coalesce(org_unit_id, user_id) FROM state WHERE kind = 'N';
+    CREATE MACRO field_of(letter) AS CASE letter WHEN 'c' THEN 'orgUnitCode' ELSE '${user.field}' END;
+    CREATE MACRO field_was(letter) AS CASE letter WHEN 'c' THEN 'orgUnitCode' ELSE '${lastField}' END`);
   const classes: Named = {
     ...{ name: 'classes', letter: 'c', setting: orgUnitCode, parts: namePartsIn(orgUnitCode) ?? [] },
     key: '"orgUnitCode": "sourcedId"',
@@ -48,7 +55,7 @@ export const readNames = async (reading: Reading): Promise<{ users: Table | unde
     await sets.run(`
       INSERT INTO problems SELECT '${name}.csv', line, col, problem FROM named WHERE problem IS NOT NULL;
       INSERT INTO refused (grp, row, a, b) SELECT '${name}', row, NULL, NULL FROM named WHERE problem IS NOT NULL;
-      INSERT INTO names_now
+      INSERT INTO names_now (letter, id, name, active)
         SELECT '${letter}', id, CASE WHEN min(name) <> max(name) THEN ${ambiguous} ELSE min(name) END,
           max(CASE WHEN is_gone(status) THEN 0 ELSE 1 END)
         FROM named WHERE problem IS NULL GROUP BY id;
@@ -63,18 +70,31 @@ export const readNames = async (reading: Reading): Promise<{ users: Table | unde
   }
   const problemOf = ({ letter, name }: Named, first: number): string => `
     WHEN n.letter = '${letter}' AND n.name = '' THEN $${first}
-    WHEN n.letter = '${letter}' AND n.name = ${ambiguous} THEN 'two rows of ${name}.csv have this sourcedId, but different names'
-    WHEN n.letter = '${letter}' AND s.name IS NOT NULL THEN 'its row in ${name}.csv has the same ' || $${first + 1} || ' as another row'`;
+    WHEN n.letter = '${letter}' AND n.name = ${ambiguous} THEN 'two rows of ${name}.csv have this sourcedId, but different names'`;
+  await sets.run(findFormer);
+  await sets.run(findPassed);
   await sets.run(
     `CREATE TABLE names AS
-       SELECT n.letter, n.id, n.name, n.active, CASE ${problemOf(classes, 1)} ${problemOf(users, 3)} END AS problem,
-         CASE WHEN n.name = '' THEN 'withoutName' END AS fate
-       FROM names_now n LEFT JOIN (
-         SELECT letter, name FROM names_now WHERE active = 1 AND name NOT IN ('', ${ambiguous}) GROUP BY letter, name HAVING count(*) > 1
-       ) s USING (letter, name)`,
-    [namelessText(classes), classes.setting, namelessText(users), users.setting],
+       SELECT n.letter, n.id, n.name, n.active, coalesce(k.id, f.platform_id) AS platform_id,
+         thing_of(coalesce(k.id, f.platform_id), n.name) AS thing,
+         CASE ${problemOf(classes, 1)} ${problemOf(users, 2)}
+           WHEN s.name IS NOT NULL THEN 'its row in users.csv has the same ' || $3 || ' as another row'
+           WHEN p.id IS NOT NULL THEN ${passedText} END AS problem,
+         CASE WHEN n.name = '' THEN 'withoutName' WHEN s.name IS NULL AND p.id IS NOT NULL THEN 'namePassed' END AS fate
+       FROM names_now n
+         -- Sections of one course have the same code.
+         LEFT JOIN (
+           SELECT letter, name FROM names_now WHERE letter = 'u' AND active = 1 AND name NOT IN ('', ${ambiguous})
+           GROUP BY letter, name HAVING count(*) > 1) s USING (letter, name)
+         LEFT JOIN passed p ON n.letter = 'u' AND p.id = n.id
+         LEFT JOIN known_names k ON k.field = field_of(n.letter) AND k.name = n.name
+         LEFT JOIN former f ON f.letter = n.letter AND f.id = n.id`,
+    [namelessText(classes), namelessText(users), users.setting],
   );
   await sets.run(`
+    CREATE TABLE things_was AS
+      SELECT letter, name, min(platform_id) AS platform_id, bool_or(is_new) AS is_new
+      FROM former WHERE platform_id IS NOT NULL GROUP BY letter, name HAVING count(DISTINCT platform_id) = 1;
     CREATE TABLE renamed AS
       SELECT w.letter, w.name AS old, min(n.name) AS new, max(n.active) AS active FROM names_was w JOIN names n USING (letter, id)
       WHERE w.name NOT IN ('', ${ambiguous})
@@ -91,8 +111,39 @@ const asBefore = ({ name, letter }: Named): string => `
   UPDATE names_now SET name = w.name FROM names_was w
     WHERE w.letter = '${letter}' AND names_now.letter = w.letter AND names_now.id = w.id AND names_now.name = '' AND names_now.active = 0;
   INSERT INTO names_now
-    SELECT w.* FROM names_was w ANTI JOIN (FROM named WHERE problem IS NULL) n USING (id) WHERE w.letter = '${letter}';
+    SELECT w.letter, w.id, w.name, w.active FROM names_was w ANTI JOIN (FROM named WHERE problem IS NULL) n USING (id) WHERE w.letter = '${letter}';
   ${refusedStill(name, { read: 'named' })}`;
+
+/** The records of before, and what they stood for: what is known of a name now counts only if it is no other record's name now. */
+const findFormer = `
+  CREATE TABLE former AS
+    SELECT w.letter, w.id, w.name, w.active, coalesce(w.platform_id, k.id) AS platform_id, w.platform_id IS NULL AND k.id IS NOT NULL AS is_new
+    FROM names_was w
+      LEFT JOIN (SELECT letter, name, min(id) AS lowest, max(id) AS highest FROM names_now GROUP BY letter, name) x
+        ON x.letter = w.letter AND x.name = w.name
+      LEFT JOIN known_names k ON k.field = field_was(w.letter) AND k.name = w.name AND (x.name IS NULL OR (x.lowest = w.id AND x.highest = w.id))`;
+
+/**
+ * Records whose user name was that of another active record, which has it no more, while the crosswalk still gives what that one stood
+ * for. Whether they are one person is unknown, so nothing is sent by this name until the crosswalk gives another id or an operator has
+ * accepted that they are.
+ */
+const findPassed = `
+  CREATE TABLE passed AS
+    SELECT DISTINCT n.id FROM names_now n JOIN names_was w ON w.letter = 'u' AND w.name = n.name AND w.id <> n.id AND w.active = 1
+      JOIN known_names k ON k.field = field_of('u') AND k.name = n.name
+      LEFT JOIN names_now f ON f.letter = 'u' AND f.id = w.id AND f.name = n.name AND f.active = 1
+      LEFT JOIN names_was b ON b.letter = 'u' AND b.id = n.id
+    WHERE n.letter = 'u' AND n.active = 1 AND f.id IS NULL AND field_of('u') = field_was('u') AND k.id = coalesce(w.platform_id, k.id)
+      AND b.name IS DISTINCT FROM n.name AND b.platform_id IS DISTINCT FROM k.id
+      AND (n.name, k.id) NOT IN (SELECT (name, id) FROM same_people)`;
+
+const passedText =
+  `'its user name was that of another record, and the crosswalk still gives that one''s account. If both are one person,
+  accept the name by sis-relay crosswalk accept. Otherwise its rows are used when the crosswalk gives another account'`.replace(
+    /\n */,
+    ' ',
+  );
 
 const helpOf = ({ key }: Named): string => `To use another column, set ${key} in snapshot-settings.json`;
 
@@ -106,7 +157,7 @@ export const withName = (
   letter: 'c' | 'u',
   { of, as, file }: { of: string; as: string; file: string },
 ): string =>
-  `(SELECT r.*, CASE WHEN n.problem IS NULL THEN n.name END AS ${as},
+  `(SELECT r.*, CASE WHEN n.problem IS NULL THEN n.name END AS ${as}, CASE WHEN n.problem IS NULL THEN n.thing END AS ${as}_thing,
       CASE WHEN n.id IS NULL THEN 'names no row of ${file}' ELSE n.problem END AS ${as}_problem,
       CASE WHEN n.id IS NULL THEN 'notInPackage' ELSE n.fate END AS ${as}_fate
     FROM ${of} r LEFT JOIN names n ON n.letter = '${letter}' AND n.id = r.${letter === 'c' ? 'class' : 'usr'})`;

@@ -33,9 +33,9 @@ export const countClaims = async (comparison: Comparison): Promise<void> => {
   const rows = 'coalesce(s.rows, CASE WHEN d.line IS NULL THEN 0 ELSE 1 END)';
   const statement = `
     SELECT grp, fate, CAST(sum(rows) AS BIGINT) FROM (
-      SELECT d.grp, CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN wants_other(d.other, d.before) THEN 'held' WHEN d.change IN ('created', 'updated') THEN 'sent'
+      SELECT d.grp, CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN wants_other(d.other, d.before) THEN 'held' WHEN d.change IN ('created', 'updated') AND (v.key IS NULL OR v.role IS NOT NULL) THEN 'sent'
           ELSE 'unchanged' END AS fate, ${rows} AS rows
-        FROM draft d LEFT JOIN several_rows s USING (key) LEFT JOIN (SELECT DISTINCT key FROM older) o USING (key) WHERE d.told
+        FROM draft d LEFT JOIN several_rows s USING (key) LEFT JOIN (SELECT DISTINCT key FROM older) o USING (key) LEFT JOIN instead v USING (key) WHERE d.told
       UNION ALL SELECT d.grp, 'refused', ${rows} FROM unfit_lines d LEFT JOIN several_rows s USING (key) WHERE d.told
       -- All claims but these.
       UNION ALL SELECT d.grp, 'unchanged', ${rows} FROM claims d LEFT JOIN several_rows s USING (key)
@@ -131,6 +131,7 @@ const words: Record<RowFate, string> = {
   withoutRole: 'without a role',
   notInPackage: 'whose class, user or line item is not in the package',
   withoutName: 'whose class or user has no name for the platform',
+  namePassed: 'whose user name was another record’s',
   withoutMaximum: 'without a maximum',
   twoReadings: 'with a date that can be read in two ways',
   refused: 'refused',
@@ -152,6 +153,8 @@ const steps: Partial<Record<RowFate, string>> = {
     'Export all classes, users and line items that other files name. A refused row is read again once a bulk file or a delta has it.',
   withoutName:
     'Fill the column of their names, or name another one under "orgUnitCode" or "user" in snapshot-settings.json.',
+  namePassed:
+    'Find out whether both records are one person. If so, accept the name: `sis-relay crosswalk accept <name>`. If not, wait until the crosswalk gives the other account.',
   withoutMaximum: 'Fill resultValueMax, or set "resultValueMax" in snapshot-settings.json.',
   twoReadings: 'Set "dateOrder" in snapshot-settings.json.',
   refused: 'The report lists the rows and the reasons.',

@@ -17,41 +17,51 @@ const name = z
     error: 'must be a column, or a template such as {course.courseCode}-{term.title}',
   });
 
-export const snapshotSettings = z.strictObject({
-  /** The codes of the platform’s org units: a column of classes.csv, or a template over those of the class, its course, term and school. */
-  orgUnitCode: name.default('classCode'),
-  user: z
-    .strictObject({
-      /** The platform's field that identifies users. */
-      field: userField,
-      /** The column of users.csv for it, or a template over those of the user and the user’s school. */
-      column: name,
-    })
-    .default({ field: 'userName', column: 'username' }),
-  /** By the role words of enrollments.csv, the platform’s role ids. */
-  roles: z.record(z.string(), platformId).default({}),
-  /** Which number comes first in a date such as 1/05/2023. Without it, such a date is not read. */
-  dateOrder: z.enum(['day-month-year', 'month-day-year']).optional(),
-  /** The maximum for line items without one. Without this setting, they are not sent. */
-  resultValueMax: z.number().positive().optional(),
-  /**
-   * The functions that an import may send to: a mapping may name no other. A person who puts a file into the bucket uses these
-   * functions' rights without approval, so those that sign as a learner or change secrets are not among the defaults.
-   */
-  functions: z
-    .array(z.string())
-    .default([
-      'enrollment-create',
-      'enrollment-remove',
-      'grade-object-create',
-      'grade-object-update',
-      'grade-push',
-    ]),
-  /** If more of any kind is removed, the snapshot waits for a person. */
-  maxRemovalsPercent: z.number().min(0).max(100).default(5),
-  /** The same for changes of role, grade, title or maximum of existing things. */
-  maxChangesPercent: z.number().min(0).max(100).default(20),
-});
+export const snapshotSettings = z
+  .strictObject({
+    /** The codes of the platform’s org units: a column of classes.csv, or a template over those of the class, its course, term and school. */
+    orgUnitCode: name.default('classCode'),
+    user: z
+      .strictObject({
+        /** The platform's field that identifies users. */
+        field: userField,
+        /** The column of users.csv for it, or a template over those of the user and the user’s school. */
+        column: name,
+      })
+      .default({ field: 'userName', column: 'username' }),
+    /** By the role words of enrollments.csv, the platform’s role ids. */
+    roles: z.record(z.string(), platformId).default({}),
+    /**
+     * The roles, the first one before all others: if two rows or files give a user different ones in an org unit, as a student of the
+     * lecture who assists in the lab, the first of these counts.
+     */
+    roleOrder: z.array(z.string()).default([]),
+    /** Which number comes first in a date such as 1/05/2023. Without it, such a date is not read. */
+    dateOrder: z.enum(['day-month-year', 'month-day-year']).optional(),
+    /** The maximum for line items without one. Without this setting, they are not sent. */
+    resultValueMax: z.number().positive().optional(),
+    /**
+     * The functions that an import may send to: a mapping may name no other. A person who puts a file into the bucket uses these
+     * functions' rights without approval, so those that sign as a learner or change secrets are not among the defaults.
+     */
+    functions: z
+      .array(z.string())
+      .default([
+        'enrollment-create',
+        'enrollment-remove',
+        'grade-object-create',
+        'grade-object-update',
+        'grade-push',
+      ]),
+    /** If more of any kind is removed, the snapshot waits for a person. */
+    maxRemovalsPercent: z.number().min(0).max(100).default(5),
+    /** The same for changes of role, grade, title or maximum of existing things. */
+    maxChangesPercent: z.number().min(0).max(100).default(20),
+  })
+  .refine(({ roles, roleOrder }) => roleOrder.every((role) => roles[role] !== undefined), {
+    path: ['roleOrder'],
+    error: 'must name only roles that "roles" has',
+  });
 
 export type SnapshotSettings = z.output<typeof snapshotSettings>;
 

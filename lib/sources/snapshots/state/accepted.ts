@@ -1,36 +1,19 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { quotedText } from '../../../runtime/files/tables/engine.ts';
-import { loadFile } from '../../../runtime/files/tables/packed-rows.ts';
 import type { Table } from '../../../runtime/files/tables/table.ts';
 import type { Comparison } from '../compare/comparison.ts';
 
-/**
- * Makes `state`, the last accepted state. A state of an earlier version is in `lines`, with a kind, a key, and a value as JSON: the
- * caller, which knows the kinds, converts it into `carried`, which is then the state.
- */
+/** Makes `state`, the last accepted state. Versions before 1.1 did not write all of its columns. */
 export const loadState = async (
-  { before, sets }: Pick<Comparison, 'before' | 'sets'>,
+  { sets }: Pick<Comparison, 'sets'>,
   { path, packed }: { path: string; packed: AsyncIterable<Uint8Array> | undefined },
 ): Promise<void> => {
-  if (before === 'tables' && packed) {
-    await pipeline(packed, createWriteStream(path));
-    // A state of an earlier version lacks some of the columns.
-    return sets.run(
-      `CREATE VIEW state AS (FROM carried WHERE false) UNION ALL BY NAME FROM read_parquet(${quotedText(path)})`,
-    );
-  }
-  await sets.run('CREATE VIEW state AS FROM carried');
-  if (packed === undefined) return;
-  await sets.run('CREATE TABLE lines (kind VARCHAR, key VARCHAR, json VARCHAR)');
-  const insert = 'INSERT INTO lines SELECT * FROM';
-  await loadFile(packed, { path, sets, insert, columns: ['kind', 'key', 'json'] });
-  const rest = 'key[length(split_part(key, chr(31), 1)) + 2:]';
-  await sets.run(`
-    INSERT INTO carried BY NAME
-      SELECT 'R' AS kind, split_part(key, chr(31), 1) AS grp, ${rest} AS row, CAST(json AS BIGINT) AS seen FROM lines WHERE kind = 'r';
-    INSERT INTO carried BY NAME
-      SELECT 'S' AS kind, split_part(key, chr(31), 1) AS grp, ${rest} AS row, CAST(json AS JSON) ->> '$' AS key FROM lines WHERE kind = 's'`);
+  if (packed === undefined) return sets.run('CREATE VIEW state AS FROM carried');
+  await pipeline(packed, createWriteStream(path));
+  return sets.run(
+    `CREATE VIEW state AS (FROM carried WHERE false) UNION ALL BY NAME FROM read_parquet(${quotedText(path)})`,
+  );
 };
 
 /** Loads the parts that every state has beside the intended values. */

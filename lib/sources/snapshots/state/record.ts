@@ -20,10 +20,6 @@ export const changesKey = (id: string): string => `${recordsPrefix}${id}/changes
 export const partsKey = (id: string): string => `${recordsPrefix}${id}/parts.json`;
 /** The state after they are sent, as a table of Parquet. */
 export const stateKey = (id: string): string => `${recordsPrefix}${id}/state.parquet`;
-/** The state of versions before 1.2: lines of a kind, a key and a value as JSON, packed by gzip. */
-export const linesKey = (id: string): string => `${recordsPrefix}${id}/state.gz`;
-export const stateKeyOf = ({ id, holds }: Pick<AcceptedSnapshot, 'id' | 'holds'>): string =>
-  holds === 'tables' ? stateKey(id) : linesKey(id);
 
 /** The kind of a table's rows in its state, for a message by its index in the mapping. */
 export const kindOf = (at: number): string => at.toString(36);
@@ -36,8 +32,8 @@ export const acceptedSnapshot = z.object({
   /** By file, in lower case. */
   columns: z.record(z.string(), z.array(z.string())),
   by: z.string(),
-  /** The form of its state. Undefined: written before 1.1, rows by their keys. `resources`: written before 1.2, as lines. */
-  holds: z.enum(['resources', 'tables']).optional(),
+  /** The form of its state. */
+  holds: z.literal('tables'),
   /** It is still being sent: its rest is sent before anything else. */
   sending: z.literal(true).optional(),
   /** A delta that was not accepted: its changes are missing since the last bulk export. */
@@ -85,6 +81,8 @@ export const rowFates = [
   'withoutRole',
   'notInPackage',
   'withoutName',
+  /** Its user name was another record's, and the crosswalk still gives that one's account. */
+  'namePassed',
   'withoutMaximum',
   'twoReadings',
   'refused',
@@ -130,13 +128,7 @@ export const snapshotRecord = z.object({
   removals: z.object({ share: z.number(), limit: z.number() }).optional(),
   lostColumns: z.array(z.object({ file: z.string(), columns: z.array(z.string()) })).optional(),
   /** Roles without an id on the platform, and the number of rows with each. */
-  unknownRoles: z
-    .union([
-      z.array(z.tuple([z.string(), counted])),
-      // The form of versions before 1.0.
-      z.record(z.string(), counted).transform((roles) => Object.entries(roles)),
-    ])
-    .optional(),
+  unknownRoles: z.array(z.tuple([z.string(), counted])).optional(),
   callbackId: z.string().optional(),
   /** Number of events that are on their queues. */
   sent: counted,

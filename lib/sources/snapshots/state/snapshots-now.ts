@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { JobStore } from '../../../delivery/durable/store.ts';
 import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
-import { keepFile, packedRows } from '../../../runtime/files/tables/packed-rows.ts';
+import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
 import { acceptedData } from '../compare/oneroster.ts';
 import { type UserField, userField } from '../package/settings-file.ts';
 import {
@@ -10,26 +10,30 @@ import {
   acceptedSnapshot,
   acceptedTablesPrefix,
   kindOf,
-  stateKeyOf,
+  stateKey,
 } from './record.ts';
 
 /** Functions whose effect on the platform can be seen. */
 export type SeenFunction = 'enrollment-create' | 'grade-push';
 
 /** A zip or a table that was accepted last, and whose state is kept. */
-export type SnapshotNow = Pick<AcceptedSnapshot, 'id' | 'holds'> & {
+export type SnapshotNow = Pick<AcceptedSnapshot, 'id'> & {
+  /** Of the object that names it. */
+  acceptedKey: string;
+  /** As people know it: the name of a table, or what a zip is. */
+  name: string;
   droppedMs: number;
   /** Some of its events may not be on their queues yet. */
   isSending: boolean;
   /** By the kinds of its lines. */
-  functions: ReadonlyMap<string, SeenFunction>;
+  functions: ReadonlyMap<string, string>;
   userField?: UserField | undefined;
 };
 
 type Store = Pick<JobStore, 'keysUnder' | 'readJsonIfAny' | 'etagOf'>;
 
 /** For a zip; line items are of another kind. */
-const kindsOfZip = new Map<string, SeenFunction>([
+const kindsOfZip = new Map<string, string>([
   ['2', 'enrollment-create'],
   ['3', 'grade-push'],
 ]);
@@ -41,25 +45,22 @@ export const snapshotsNow = async (store: Store): Promise<SnapshotNow[]> => {
     const json = await store.readJsonIfAny(key);
     if (json === undefined) continue;
     const accepted = acceptedSnapshot.parse(json);
-    const { id, holds, by, sending } = accepted;
-    if ((await store.etagOf(stateKeyOf(accepted))) === undefined) continue;
+    const { id, by, sending } = accepted;
+    if ((await store.etagOf(stateKey(accepted.id))) === undefined) continue;
     const isZip = key === acceptedKey;
     snapshots.push({
-      ...{ id, holds, droppedMs: droppedMsOf(id), isSending: sending === true },
-      functions: isZip ? kindsOfZip : seenIn(by),
-      ...(isZip && holds === 'tables' && { userField: userField.parse((JSON.parse(by) as unknown[])[1]) }),
+      ...{ id, acceptedKey: key, droppedMs: droppedMsOf(id), isSending: sending === true },
+      name: isZip ? 'the export of OneRoster' : key.slice(acceptedTablesPrefix.length, -'.json'.length),
+      functions: isZip ? kindsOfZip : functionsIn(by),
+      ...(isZip && { userField: userField.parse((JSON.parse(by) as unknown[])[1]) }),
     });
   }
   return snapshots.sort((one, other) => other.droppedMs - one.droppedMs);
 };
 
 /** By kind, the functions of the messages that a table was accepted by; `by` is as in `accepted.json`. */
-const seenIn = (by: string): Map<string, SeenFunction> =>
-  new Map(
-    (JSON.parse(by) as string[][]).flatMap(([name = ''], at) => (isSeen(name) ? [[kindOf(at), name]] : [])),
-  );
-
-const isSeen = (name: string): name is SeenFunction => name === 'enrollment-create' || name === 'grade-push';
+const functionsIn = (by: string): Map<string, string> =>
+  new Map((JSON.parse(by) as string[][]).map(([name = ''], at) => [kindOf(at), name]));
 
 /** As in `20261123T020000Z-0a1b2c3d`. */
 export const droppedMsOf = (id: string): number =>
@@ -75,13 +76,7 @@ export const dataOfSnapshot = async (
   { sets, folder, store }: { sets: SetEngine; folder: string; store: Pick<JobStore, 'open'> },
 ): Promise<string> => {
   const path = join(folder, `${snapshot.id}-state`);
-  const isThere = await keepFile(await store.open(stateKeyOf(snapshot)), path);
-  if (snapshot.holds !== 'tables') {
-    // The form of versions before 1.2.
-    await sets.run('CREATE OR REPLACE TABLE lines_now (kind VARCHAR, data VARCHAR)');
-    if (isThere) await sets.run(addLines, [path]);
-    return 'FROM lines_now';
-  }
+  await keepFile(await store.open(stateKey(snapshot.id)), path);
   const { tables, data, joins } = snapshot.userField
     ? acceptedData(snapshot.userField)
     : { tables: '', data: 'd.data', joins: 'WHERE d.data IS NOT NULL' };
@@ -89,7 +84,3 @@ export const dataOfSnapshot = async (
   if (tables !== '') await sets.run(tables);
   return `SELECT d.kind, ${data} AS data FROM state d ${joins}`;
 };
-
-const addLines = `
-  INSERT INTO lines_now SELECT kind, CAST(json AS JSON) -> 'data' FROM ${packedRows('$1', ['kind', 'key', 'json'])}
-    WHERE NOT coalesce(CAST(json AS JSON) ->> 'pending' = 'true', false)`;

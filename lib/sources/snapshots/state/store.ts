@@ -13,7 +13,15 @@ export type SnapshotStore = ReturnType<typeof createSnapshotStore>;
 
 export type ComparisonStore = Pick<
   SnapshotStore,
-  'download' | 'open' | 'etagOf' | 'textIfAny' | 'readJson' | 'readJsonIfAny' | 'writeJson' | 'uploadFile'
+  | 'download'
+  | 'open'
+  | 'etagOf'
+  | 'keysUnder'
+  | 'textIfAny'
+  | 'readJson'
+  | 'readJsonIfAny'
+  | 'writeJson'
+  | 'uploadFile'
 >;
 
 const maxBytes = 2 * 1024 ** 3;
