@@ -230,6 +230,8 @@ const compareWith = async (
     hasBefore: last !== undefined,
     acceptedKey: acceptedKeyOf(dropped.key),
     effects: { accepted: 0, ended: 0, changed: 0 },
+    nameMoves: { names: 0, claims: 0, people: 0, orgUnits: 0 },
+    saidMs: undefined,
     stateBefore: last && stateKey(last.id),
     isTrial: services.isTrial ?? false,
   };
@@ -239,7 +241,12 @@ const compareWith = async (
   await loadKnownNames(crosswalkKinds, comparison);
   await loadOthers(comparison);
   const outcome = await outcomeOf({ path, key: dropped.key }, { comparison, last, services, progress });
-  const { counts, byKind, removals, lostColumns, reasons, columns, by, unknownRoles } = outcome;
+  const { counts, byKind, removals, lostColumns, columns, by, unknownRoles } = outcome;
+  const reasons = [
+    ...outcome.reasons,
+    ...(await reasonsOfAge(comparison, last)),
+    ...reasonsOfNames(comparison),
+  ];
   const lost = outcome.isDelta && last ? await lostBefore(id, { last, store }) : undefined;
   if (lost !== undefined)
     await sets.run(`INSERT INTO problems VALUES ('manifest.csv', NULL, NULL, $1)`, [
@@ -251,6 +258,8 @@ const compareWith = async (
     columns,
     by,
     holds: 'tables' as const,
+    ...saidIn(comparison, last),
+    contents: [...(last?.contents ?? []).filter((each) => each !== id), id].slice(-maxContents),
     ...(lost && { lost }),
   };
   await writeReport(sets, at('report.csv'));
@@ -270,6 +279,54 @@ const compareWith = async (
   } satisfies SnapshotRecord);
   return { is: 'to be sent', id, reasons, parts: parts.length, against: last?.id, accepted };
 };
+
+/** Three months of nights. */
+const maxContents = 100;
+
+const saidIn = (
+  { saidMs }: Comparison,
+  last: AcceptedSnapshot | undefined,
+): Pick<AcceptedSnapshot, 'saidMs'> => {
+  const latest = Math.max(saidMs ?? 0, last?.saidMs ?? 0);
+  return latest === 0 ? {} : { saidMs: latest };
+};
+
+/**
+ * A file of before, put again, takes back what later ones changed. A time at midnight may be a day alone, and counts to its end. An
+ * export may also lack the latest row because that was deleted: it is older only if it changes something by a time of before, or has rows
+ * of before and lacks later ones.
+ */
+const reasonsOfAge = async (
+  { saidMs, sets, snapshotId: id }: Comparison,
+  last: AcceptedSnapshot | undefined,
+): Promise<string[]> => {
+  const same = last?.contents?.slice(0, -1).findLast((each) => contentOf(each) === contentOf(id));
+  if (same !== undefined && contentOf(last?.id ?? '') !== contentOf(id))
+    return [`the same file was accepted before as ${same}, and others after it`];
+  if (saidMs === undefined || last?.saidMs === undefined) return [];
+  const untilMs = saidMs % dayMs === 0 ? saidMs + dayMs - 1 : saidMs;
+  if (untilMs >= last.saidMs) return [];
+  const [takesBack] =
+    (await sets.row<[number]>(
+      `SELECT EXISTS (FROM draft WHERE told AND change IN ('created', 'updated') AND at_ms <= $1)
+         OR (EXISTS (FROM older) AND EXISTS (FROM draft WHERE change = 'removed' AND at_ms > $2))`,
+      [last.saidMs, untilMs],
+    )) ?? [];
+  if (!takesBack) return [];
+  return [
+    `its latest change is of ${instantOf(saidMs)}, but a change of ${instantOf(last.saidMs)} was accepted before: the file is older`,
+  ];
+};
+
+const dayMs = 24 * 3_600_000;
+const instantOf = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');
+
+const reasonsOfNames = ({ nameMoves: { names, claims, people, orgUnits } }: Comparison): string[] =>
+  names === 0 || claims === 0
+    ? []
+    : [
+        `${names} ${names === 1 ? 'name stands' : 'names stand'} for another org unit or user than when ${names === 1 ? 'it was' : 'they were'} accepted: ${claims} enrollments and grades of ${people} users in ${orgUnits} org units move`,
+      ];
 
 type ComparedDelta = z.output<typeof comparedDelta>;
 

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { LambdaClient, SendDurableExecutionCallbackSuccessCommand } from '@aws-sdk/client-lambda';
 import {
   CreateBucketCommand,
@@ -32,10 +31,10 @@ import {
 import { run } from '../../../lib/show/cli/cli.ts';
 import {
   acceptedKeyOf,
-  linesKey,
   recordKey,
   reportKey,
   type SnapshotRecord,
+  stateKey,
 } from '../../../lib/sources/snapshots/state/record.ts';
 import { noticeOf } from '../../envelopes.ts';
 import { eventually } from '../../eventually.ts';
@@ -45,7 +44,12 @@ import { quietTerminal } from '../../lib/show/cli/typed.ts';
 import { openConsole } from '../../lib/show/console/attacker.ts';
 import { mapping, registration, startChanges } from '../../lib/sources/changes/changes.ts';
 import { entriesOfSis, smallSis, zipOf } from '../../lib/sources/snapshots/sis.ts';
-import { stateLine } from '../../lib/sources/snapshots/state-line.ts';
+import {
+  enrollmentRows,
+  type StateRow,
+  stateFile,
+  tableRow,
+} from '../../lib/sources/snapshots/state-file.ts';
 import { localClient } from '../../local/aws/aws.ts';
 import { type Controls, controlsOf } from '../../local/controls.ts';
 import { eventOf, example } from '../../local/examples.ts';
@@ -492,19 +496,18 @@ async function acceptSnapshots(said: Record<string, object>): Promise<void> {
     ]),
   );
   await putObject(...filled('userName', [[userName, stays]]));
-  const [kindOfEnrollments, firstOfMapping] = ['2', '0'];
   const { zip, table: tableId } = snapshotIds;
-  const accepted = { number: 1, columns: {} };
+  const accepted = { number: 1, columns: {}, holds: 'tables' };
   const byName = JSON.stringify(['classCode', 'userName', 'username']);
   const byMapping = JSON.stringify([['grade-push', 'ID']]);
-  await putState(zip, stateLine(kindOfEnrollments, 'a', { data: said['enrollment-create'] }));
-  await putState(tableId, stateLine(firstOfMapping, 'b', { data: said['grade-push'] }));
+  await putState(zip, enrollmentRows({ ...namesOfThem, roleId: ofThem.roleId }));
+  await putState(tableId, [tableRow(said['grade-push'] ?? {})]);
   await putObject(acceptedKeyOf('snapshots/all.zip'), JSON.stringify({ ...accepted, id: zip, by: byName }));
   const ofTable = JSON.stringify({ ...accepted, id: tableId, by: byMapping });
   await putObject(acceptedKeyOf('snapshots/grades.csv'), ofTable);
 }
 
-const putState = (id: string, line: string) => putObject(linesKey(id), gzipSync(`${line}\n`));
+const putState = async (id: string, rows: StateRow[]) => putObject(stateKey(id), await stateFile(rows));
 
 async function findingsOf({ id, parts }: Report): Promise<Finding[]> {
   const keys = Array.from({ length: parts }, (_, at) => findingsKey(id, at + 1));

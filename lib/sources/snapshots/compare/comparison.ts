@@ -11,6 +11,8 @@ export type Mode = 'bulk' | 'delta' | 'absent';
 /** Why the function would refuse the event; undefined if it would not. */
 export type EventCheck = (functionName: string, body: string) => string | undefined;
 
+export type NameMoves = { names: number; claims: number; people: number; orgUnits: number };
+
 /** Inputs and results of the comparison of one snapshot. */
 export type Comparison = {
   /** For this snapshot alone. */
@@ -44,6 +46,10 @@ export type Comparison = {
   acceptedCounts: Record<string, number>;
   /** By kind: how many go to other users or org units than were accepted. */
   movedCounts: Record<string, number>;
+  /** The latest time of a change that a row gives; undefined: none gives one. */
+  saidMs: number | undefined;
+  /** Names that stand for another thing than when they were accepted, and what was accepted by them. */
+  nameMoves: NameMoves;
   /** What this snapshot does to enrollments, by all accepted files. */
   effects: Effects;
   /** By kind: how many have another intended value than was accepted. */

@@ -9,16 +9,18 @@ type Loading = { sets: SetEngine; folder: string; store: Pick<JobStore, 'etagOf'
 
 /**
  * Makes `known_names` (`field`, `name`, `id`): the names that stand for one id of the platform by the crosswalk's last fill of these
- * kinds. Looking up each name would query its table a million times. A code that has moved is not known until an operator has accepted
- * the move: its messages are parked, too.
+ * kinds. Looking up each name would query its table a million times. The others are in `doubtful_names`: a name that stands for two, or
+ * a code whose move no operator has accepted. Messages with these go by the name, so that they are parked with what is to be done.
  */
 export const loadKnownNames = async (kinds: readonly CrosswalkKind[], loading: Loading): Promise<void> => {
   await loadFilledNames(kinds, loading);
   await loading.sets.run(`
-    CREATE TABLE known_names AS
-      SELECT field, name, any_value(ids) AS id FROM filled_names WHERE ids <> ''
-      GROUP BY field, name HAVING min(ids) = max(ids) AND NOT contains(min(ids), ',') AND max(coalesce(was, '')) = '';
-    DROP TABLE filled_names`);
+    CREATE TABLE all_names AS
+      SELECT field, name, any_value(ids) AS id, min(ids) = max(ids) AND NOT contains(min(ids), ',') AND max(coalesce(was, '')) = '' AS is_known
+      FROM filled_names WHERE ids <> '' GROUP BY field, name;
+    CREATE TABLE known_names AS SELECT field, name, id FROM all_names WHERE is_known;
+    CREATE TABLE doubtful_names AS SELECT field, name FROM all_names WHERE NOT is_known;
+    DROP TABLE all_names; DROP TABLE filled_names`);
 };
 
 /** Fills the table `filled_names` (`field`, `name`, `ids`, `was`) from the crosswalk's last fill of these kinds. */

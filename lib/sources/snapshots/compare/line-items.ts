@@ -168,9 +168,9 @@ const report = `
  * item moved went with it.
  */
 const finish = `
-  CREATE TABLE items (id VARCHAR, object VARCHAR, org VARCHAR, title VARCHAR, formers VARCHAR, out_of VARCHAR, clashes BOOLEAN);
+  CREATE TABLE items (id VARCHAR, object VARCHAR, org VARCHAR, code VARCHAR, title VARCHAR, formers VARCHAR, out_of VARCHAR, clashes BOOLEAN);
   INSERT INTO items
-    SELECT s.id, s.object, s.org, s.title, t.formers,
+    SELECT s.id, s.object, s.org, s.code, s.title, t.formers,
       CASE WHEN s.former_points IS NULL OR s.former_points = s.points THEN number_text(s.points) END AS out_of, s.id IN (FROM clashing) AS clashes
     FROM settled s LEFT JOIN told t USING (id);
   -- Otherwise grades would be joined with the other's, too. A constraint would keep an index in memory.
@@ -255,7 +255,8 @@ const tell = async (which: string, comparison: Comparison): Promise<boolean> => 
   const { sets, check, droppedMs } = comparison;
   const fits = byParts(check);
   let isRefused = false;
-  const statement = `SELECT id, org, title, points, former, former_points, CAST(lefts AS VARCHAR) FROM settled WHERE ${which}`;
+  const statement = `SELECT id, CASE WHEN code IN (SELECT name FROM doubtful_names WHERE field = 'orgUnitCode') THEN code ELSE org END, title, points, former,
+    former_points, CAST(lefts AS VARCHAR) FROM settled WHERE ${which}`;
   for await (const batch of sets.rows<Changed>(statement)) {
     const told = batch.map((item) => {
       const [id] = item;

@@ -25,7 +25,7 @@ import { addDamaged, loadShared } from '../state/accepted.ts';
 import { kindOf } from '../state/record.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
-import { type Comparison, separator } from './comparison.ts';
+import { type Comparison, type NameMoves, separator } from './comparison.ts';
 import { type EnrollmentForms, settleEnrollments } from './others.ts';
 import {
   addKinds,
@@ -74,6 +74,9 @@ export const compareMapped = async (
   await loadWanted(context);
   const withoutMessage = await readRows(table, context);
   await sets.run(`${macros} ${name}`);
+  comparison.nameMoves = await nameMovesIn(comparison);
+  const [latest] = (await sets.row<[number | null]>('SELECT max(at_ms) FROM claims')) ?? [];
+  comparison.saidMs = latest ?? undefined;
   await keepEmptied(context);
   await compareWanted(comparison, formsOf(mapping), enrollmentForms(mapping));
   await leaveSame(comparison);
@@ -106,6 +109,18 @@ const checkKeys = (by: string, before: string, file: string): void => {
   );
 };
 
+const nameMovesIn = async ({ sets }: Comparison): Promise<NameMoves> => {
+  const [names = 0, claims = 0, people = 0, orgUnits = 0] =
+    (await sets.row<[number, number, number, number]>(`
+      WITH moved AS (
+        SELECT w.a, w.b, o.id AS org_unit, u.id AS usr, i.org_unit_id, i.user_id FROM was w JOIN things_then i USING (key)
+          LEFT JOIN stands_for o ON o.token = w.a AND o.id <> i.org_unit_id LEFT JOIN stands_for u ON u.token = w.b AND u.id <> i.user_id
+        WHERE o.id IS NOT NULL OR u.id IS NOT NULL)
+      SELECT count(DISTINCT CASE WHEN org_unit IS NOT NULL THEN a END) + count(DISTINCT CASE WHEN usr IS NOT NULL THEN b END),
+        count(*), count(DISTINCT b), count(DISTINCT a) FROM moved`)) ?? [];
+  return { names, claims, people, orgUnits };
+};
+
 /** Several messages of the mapping may state what one resource must be; they must agree. */
 const kindIn =
   (file: string) =>
@@ -129,8 +144,9 @@ const formsOf = ({ messages }: SnapshotMapping): Forms => {
   const removing = messages.flatMap(({ removed }, at) => (removed ? [`'${kindOf(at)}'`] : []));
   return {
     // What the platform keeps is not sent again.
-    joins: 'LEFT JOIN told_alone t ON t.key = d.key LEFT JOIN things i ON i.key = d.key',
-    sent: 'with_ids(coalesce(t.data, d.data), d.a, d.b, i.org_unit_id, i.user_id)',
+    joins: `LEFT JOIN told_alone t ON t.key = d.key LEFT JOIN things i ON i.key = d.key
+      LEFT JOIN doubtful_names x ON x.field || '=' || x.name = d.a LEFT JOIN doubtful_names y ON y.field || '=' || y.name = d.b`,
+    sent: `with_ids(coalesce(t.data, d.data), d.a, d.b, CASE WHEN x.name IS NULL THEN i.org_unit_id END, CASE WHEN y.name IS NULL THEN i.user_id END)`,
     // Without a message for a removal, the platform keeps what was sent.
     removal:
       removing.length === 0
@@ -154,6 +170,7 @@ const tables = `
     row VARCHAR, at_ms VARCHAR, line VARCHAR);
   CREATE TABLE made_before AS SELECT *, NULL::VARCHAR AS seen, NULL::VARCHAR AS org_unit_id, NULL::VARCHAR AS user_id FROM made;
   CREATE TABLE things (key VARCHAR, org_unit_id VARCHAR, user_id VARCHAR);
+  CREATE TABLE things_then (key VARCHAR, org_unit_id VARCHAR, user_id VARCHAR);
   CREATE TABLE unmade (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR);
   CREATE TABLE optional (kind VARCHAR, field VARCHAR, col VARCHAR);
   CREATE TABLE told_alone (key VARCHAR, data VARCHAR);
@@ -278,7 +295,8 @@ const name = `
   ALTER TABLE made_now ADD COLUMN key VARCHAR;
   UPDATE made_now SET key = key_of(template, coalesce(org_unit, a), coalesce(usr, b));
   INSERT INTO things SELECT key, any_value(org_unit), any_value(usr) FROM made_now GROUP BY key;
-  INSERT INTO things SELECT key, any_value(org_unit), any_value(usr) FROM was_now ANTI JOIN things USING (key) GROUP BY key;
+  INSERT INTO things_then SELECT key, any_value(org_unit), any_value(usr) FROM was_now GROUP BY key;
+  INSERT INTO things FROM things_then ANTI JOIN things USING (key);
   CREATE OR REPLACE VIEW meant AS
     SELECT w.grp, w.key, coalesce(id_in_token(w.a), o.id, w.a) AS a, coalesce(id_in_token(w.b), u.id, w.b) AS b, w.seen
     FROM was w LEFT JOIN stands_for o ON o.token = w.a LEFT JOIN stands_for u ON u.token = w.b;

@@ -7,7 +7,7 @@ import { addUserRoles } from '../package/roles.ts';
 import { countClaims, countRows, fateOfProblem, refusedStill, reportRows } from '../package/rows.ts';
 import { type SnapshotSettings, type UserField, userField } from '../package/settings-file.ts';
 import { loadShared } from '../state/accepted.ts';
-import type { Comparison } from './comparison.ts';
+import type { Comparison, NameMoves } from './comparison.ts';
 import { itemsOfState, settleLineItems } from './line-items.ts';
 import { type EnrollmentForms, settleEnrollments } from './others.ts';
 import {
@@ -50,10 +50,12 @@ export const compareExport = async (
   const items = await openFile(reading, 'lineItems');
   await settleLineItems(items, modes.lineItems, comparison);
   await load(comparison);
+  comparison.nameMoves = await nameMovesIn(comparison);
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
   await yieldToStaying(comparison);
   const ofEnrollments = enrollmentForms(settings.user.field);
+  const forms = formsOf(settings.user.field);
   await compareWanted(comparison, forms, ofEnrollments);
   comparison.effects = await settleEnrollments(comparison, ofEnrollments, {
     file: 'enrollments.csv',
@@ -177,10 +179,10 @@ const unread = (
     ELSE ['${column}', '${otherwise}'] END`;
 
 /** Expressions for what a row is about, as `thing_of` gives it. */
-type Things = { orgUnit: string; user: string };
+type Things = { orgUnit: string; user: string; ofItem?: string };
 
-const gradeData = (withoutComments: string, { user }: Pick<Things, 'user'>): string => `
-  coalesce('{' || org_unit_data(i.org) || ',"gradeObjectName":' || to_json(i.title)
+const gradeData = (withoutComments: string, { user }: Pick<Things, 'user'>, orgUnit = 'i.org'): string => `
+  coalesce('{' || org_unit_data(${orgUnit}) || ',"gradeObjectName":' || to_json(i.title)
     || CASE WHEN i.formers IS NULL THEN '' ELSE ',"gradeObjectFormerNames":' || i.formers END || user_data(${user}) || ',"grade":'
     || CASE WHEN i.out_of IS NOT NULL AND starts_with(d.value, '{"type":"numeric"')
          THEN left(grade_of(d.value), -1) || ',"outOf":' || i.out_of || '}' ELSE grade_of(d.value) END
@@ -189,21 +191,29 @@ const gradeData = (withoutComments: string, { user }: Pick<Things, 'user'>): str
 
 const dataOf = (withoutComments: string, things: Things): string => `
   CASE WHEN d.kind = '2' THEN '{' || org_unit_data(${things.orgUnit}) || user_data(${things.user}) || ',"roleId":' || d.value || '}'
-    ELSE ${gradeData(withoutComments, things)} END`;
+    ELSE ${gradeData(withoutComments, things, things.ofItem)} END`;
 
 const ofKey: Things = { orgUnit: 'org_unit_in(d.key)', user: 'user_in(d.key)' };
+/** By the name, if it is doubtful. */
+const ofMessage: Things = {
+  orgUnit: 'CASE WHEN x.name IS NULL THEN org_unit_in(d.key) ELSE d.a END',
+  user: 'CASE WHEN y.name IS NULL THEN user_in(d.key) ELSE d.b END',
+  ofItem: 'CASE WHEN x.name IS NULL THEN i.org ELSE i.code END',
+};
 const ofState: Things = { orgUnit: 'thing_of(d.org_unit_id, d.a)', user: 'thing_of(d.user_id, d.b)' };
 
-const forms: Forms = {
-  joins: `LEFT JOIN items i ON i.object = CASE WHEN d.kind = '3' THEN d.a END`,
+const formsOf = (userField: UserField): Forms => ({
+  joins: `LEFT JOIN items i ON i.object = CASE WHEN d.kind = '3' THEN d.a END
+    LEFT JOIN doubtful_names x ON x.field = 'orgUnitCode' AND x.name = CASE WHEN d.kind = '3' THEN i.code ELSE d.a END
+    LEFT JOIN doubtful_names y ON y.field = '${userField}' AND y.name = d.b`,
   // A comment that the SIS has removed is cleared.
-  sent: dataOf(`CASE WHEN comments_of(d.before) <> '' THEN ',"comments":""' ELSE '' END`, ofKey),
+  sent: dataOf(`CASE WHEN comments_of(d.before) <> '' THEN ',"comments":""' ELSE '' END`, ofMessage),
   // The platform cannot clear a grade.
   removal: `CASE WHEN d.kind = '2' THEN 'enrollment-remove' END`,
   removalData: `'{' || org_unit_data(${ofKey.orgUnit}) || user_data(${ofKey.user}) || '}'`,
   derived: 'NULL AS key',
   things: 'id_in_thing(org_unit_in(d.key)) AS org_unit_id, id_in_thing(user_in(d.key)) AS user_id',
-};
+});
 
 /** What was accepted as the data of its messages: `data` is that of `d`, a row of the state. */
 export const acceptedData = (userField: UserField) => ({
@@ -349,6 +359,25 @@ const load = async ({ sets, hasBefore, number }: Comparison): Promise<void> => {
   await sets.run((isOther ? loadRenamed : loadAsNamed)(number));
 };
 
+const nameMovesIn = async ({ sets }: Comparison): Promise<NameMoves> => {
+  await sets.run(`
+    CREATE TABLE name_moves AS
+      SELECT n.letter, n.name, n.id, f.platform_id AS former_id, n.platform_id FROM names n JOIN former f USING (letter, id)
+      WHERE n.problem IS NULL AND f.platform_id <> n.platform_id;
+    INSERT INTO problems
+      SELECT CASE letter WHEN 'c' THEN 'classes.csv' ELSE 'users.csv' END, NULL, NULL, 'the name of the record ' || id || ' stands for '
+        || platform_id || ' on the platform, and stood for ' || former_id || ' when it was accepted' FROM name_moves`);
+  const [names = 0, claims = 0, people = 0, orgUnits = 0] =
+    (await sets.row<[number, number, number, number]>(`
+      WITH moved AS (
+        FROM was w WHERE EXISTS (FROM name_moves) AND (
+          id_in_thing(user_in(w.key)) IN (SELECT former_id FROM name_moves WHERE letter = 'u')
+          OR id_in_thing(CASE WHEN w.kind = '2' THEN org_unit_in(w.key) ELSE w.org END) IN (SELECT former_id FROM name_moves WHERE letter = 'c')))
+      SELECT (SELECT count(*) FROM name_moves), count(*), count(DISTINCT b), count(DISTINCT CASE WHEN kind = '2' THEN a ELSE org END) FROM moved`)) ??
+    [];
+  return { names, claims, people, orgUnits };
+};
+
 /** Testing an id takes longer than joining it, and every known id was tested. */
 const isKnownOrId = (isKnown: string, id: string): string =>
   `CASE WHEN ${isKnown} THEN true ELSE is_id(${id}) END`;
@@ -378,6 +407,20 @@ const takeSlips = (
 const slipOf = (id: string): string => `lower(trimmed(${id}))`;
 const knownNames = (letter: 'c' | 'u'): string =>
   `SELECT id, CASE WHEN problem IS NULL THEN name END AS name FROM names WHERE letter = '${letter}'`;
+
+/**
+ * What is said in a delta must be newer than what was accepted: also a deletion, and a row that comes back after a deletion. An export
+ * that has all enrollments ends what is known of deletions.
+ */
+const refuseOlder = `
+  UPDATE enrolled SET problem = ['dateLastModified', 'is before the time of the accepted enrollment, which stays']
+    FROM backs k JOIN was w USING (key)
+    WHERE enrolled.problem IS NULL AND is_gone(enrolled.status) AND k.grp = 'enrollments' AND k.row = enrolled.row AND enrolled.at_ms < w.at_ms;
+  UPDATE enrolled SET problem = ['dateLastModified', 'is before the time at which the enrollment was deleted']
+    FROM state t WHERE enrolled.problem IS NULL AND NOT is_gone(enrolled.status) AND t.kind = 'T' AND t.key = enrolled.id AND enrolled.at_ms < t.at_ms;`;
+
+/** Longer than a file is put again. */
+const deletionKeptMs = 40 * 24 * 3_600_000;
 
 /** The rows of a delta with one id must agree; if several rows were accepted by this id, it is unknown which one is meant. */
 const refuseUnclear = `
@@ -516,7 +559,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
     slips: `
       ${takeSlips('enrolled', { id: 'class', as: 'a', column: 'classSourcedId', known: knownNames('c') })}
       ${takeSlips('enrolled', { id: 'usr', as: 'b', column: 'userSourcedId', known: knownNames('u') })}`,
-    contradictions: modes.enrollments === 'delta' ? refuseUnclear : undefined,
+    contradictions: modes.enrollments === 'delta' ? `${refuseUnclear} ${refuseOlder}` : undefined,
   });
   await sets.run(`
     -- What is not named by a delta stands as it was, and what cannot be read, too.
@@ -569,8 +612,21 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
     `SELECT CASE WHEN problem IS NOT NULL THEN ${fateOfProblem} WHEN is_gone(status) THEN fate_of_gone(status) ELSE 'outsideDates' END AS fate,
        count(*) FROM enrolled WHERE problem IS NOT NULL OR is_gone(status) OR NOT (${isWithin}) GROUP BY fate`,
   );
+  await noteSaid(comparison, 'enrolled');
+  await sets.run(`
+    CREATE TABLE deletions AS SELECT 'T' AS kind, id AS key, at_ms FROM enrolled WHERE ${modes.enrollments === 'delta'} AND problem IS NULL AND is_gone(status) AND at_ms IS NOT NULL;
+    INSERT INTO deletions SELECT t.kind, t.key, t.at_ms FROM (FROM state WHERE kind = 'T') t ANTI JOIN enrolled e ON e.id = t.key AND e.problem IS NULL
+      WHERE ${modes.enrollments !== 'bulk'} AND t.at_ms > ${droppedMs - deletionKeptMs}`);
   await sets.run('DROP TABLE enrolled');
   return unknown;
+};
+
+/** Rows that are gone count, too: what a delta deletes was said then. */
+const noteSaid = async (comparison: Comparison, table: 'enrolled' | 'results'): Promise<void> => {
+  const [latest] =
+    (await comparison.sets.row<[number | null]>(`SELECT max(at_ms) FROM ${table} WHERE problem IS NULL`)) ??
+    [];
+  if (latest != null) comparison.saidMs = Math.max(comparison.saidMs ?? 0, latest);
 };
 
 const maxUnknownRoles = 20;
@@ -664,6 +720,7 @@ const readResults = async (reading: Reading): Promise<void> => {
     `SELECT CASE WHEN problem IS NOT NULL THEN ${fateOfProblem} WHEN is_gone(status) THEN fate_of_gone(status) ELSE 'notGraded' END AS fate,
        count(*) FROM results WHERE value IS NULL GROUP BY fate`,
   );
+  await noteSaid(comparison, 'results');
   const isWhole = modes.results === 'bulk';
   if (comparison.hasBefore) await sets.run(isWhole ? resultsHere : resultsDeleted);
   if (!isWhole) await sets.run(refusedStill('results', { read: 'results', a: 'r.a' }));
@@ -704,6 +761,8 @@ const furtherLines = [
   `SELECT 'N' AS kind, id AS key, letter AS a, name AS value, active AS seen,
      CASE WHEN letter = 'c' THEN platform_id END AS org_unit_id, CASE WHEN letter = 'u' THEN platform_id END AS user_id
    FROM names`,
+  `SELECT 'P' AS kind, id AS key, name AS value, platform_id AS user_id FROM passed`,
+  'SELECT * FROM deletions',
   `SELECT '1' AS kind, id AS key, json AS data FROM item_lines`,
   `SELECT 'O' AS kind, object AS key, json AS data FROM object_lines`,
   `SELECT 'E' AS kind, id AS key, class AS a, usr AS b, role AS value, begins, ends FROM enrolled_now`,

@@ -75,7 +75,7 @@ export const readNames = async (
   await sets.run(findPassed);
   await sets.run(
     `CREATE TABLE names AS
-       SELECT n.letter, n.id, n.name, n.active, coalesce(k.id, f.platform_id) AS platform_id,
+       SELECT n.letter, n.id, n.name, n.active, CASE WHEN p.id IS NULL THEN coalesce(k.id, f.platform_id) ELSE f.platform_id END AS platform_id,
          thing_of(coalesce(k.id, f.platform_id), n.name) AS thing,
          CASE ${problemOf(classes, 1)} ${problemOf(users, 2)}
            WHEN s.name IS NOT NULL THEN 'its row in users.csv has the same ' || $3 || ' as another row'
@@ -130,13 +130,18 @@ const findFormer = `
  */
 const findPassed = `
   CREATE TABLE passed AS
-    SELECT DISTINCT n.id FROM names_now n JOIN names_was w ON w.letter = 'u' AND w.name = n.name AND w.id <> n.id AND w.active = 1
+    SELECT DISTINCT n.id, n.name, k.id AS platform_id FROM names_now n JOIN names_was w ON w.letter = 'u' AND w.name = n.name AND w.id <> n.id AND w.active = 1
       JOIN known_names k ON k.field = field_of('u') AND k.name = n.name
       LEFT JOIN names_now f ON f.letter = 'u' AND f.id = w.id AND f.name = n.name AND f.active = 1
       LEFT JOIN names_was b ON b.letter = 'u' AND b.id = n.id
     WHERE n.letter = 'u' AND n.active = 1 AND f.id IS NULL AND field_of('u') = field_was('u') AND k.id = coalesce(w.platform_id, k.id)
       AND b.name IS DISTINCT FROM n.name AND b.platform_id IS DISTINCT FROM k.id
-      AND (n.name, k.id) NOT IN (SELECT (name, id) FROM same_people)`;
+      AND (n.name, k.id) NOT IN (SELECT (name, id) FROM same_people)
+    UNION
+    SELECT s.key, n.name, k.id FROM (FROM state WHERE kind = 'P') s
+      JOIN names_now n ON n.letter = 'u' AND n.id = s.key AND n.name = s.value AND n.active = 1
+      JOIN known_names k ON k.field = field_of('u') AND k.name = n.name AND k.id = s.user_id
+    WHERE (n.name, k.id) NOT IN (SELECT (name, id) FROM same_people)`;
 
 const passedText =
   `'its user name was that of another record, and the crosswalk still gives that one''s account. If both are one person,

@@ -36,6 +36,10 @@ export const acceptedSnapshot = z.object({
   holds: z.literal('tables'),
   /** It is still being sent: its rest is sent before anything else. */
   sending: z.literal(true).optional(),
+  /** The latest time of a change that a row of any accepted file gave. */
+  saidMs: z.number().optional(),
+  /** The accepted snapshots, of whatever content, the last one at the end: the same content again would take back what others changed. */
+  contents: z.array(z.string()).optional(),
   /** A delta that was not accepted: its changes are missing since the last bulk export. */
   lost: z.string().optional(),
 });

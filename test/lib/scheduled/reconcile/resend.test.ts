@@ -1,7 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import type { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -27,12 +26,12 @@ import {
   type ResendAnswer,
   type Resending,
 } from '../../../../lib/scheduled/reconcile/resend.ts';
-import { acceptedKey, linesKey } from '../../../../lib/sources/snapshots/state/record.ts';
+import { acceptedKey, stateKey } from '../../../../lib/sources/snapshots/state/record.ts';
 import { type DurableExecutions, startDurableExecutions } from '../../../local/lambda/durable-executions.ts';
 import type { InvokeResult } from '../../../local/lambda/runtime-api.ts';
 import { filled } from '../../delivery/crosswalk/filled.ts';
 import { bucketFolder } from '../../sources/snapshots/bucket-folder.ts';
-import { stateLine } from '../../sources/snapshots/state-line.ts';
+import { enrollmentRows, gradeRows, type StateRow, stateFile } from '../../sources/snapshots/state-file.ts';
 
 const id = '20261124T080000Z-0a1b2c3d';
 const snapshotId = '20261123T020000Z-11111111';
@@ -154,19 +153,22 @@ const list = (): string[] =>
     .split('\n');
 
 /** What was accepted last. */
-const accept = (...lines: [kind: '2' | '3', data: object, more?: object][]): void => {
-  bucket.write(
-    acceptedKey,
-    JSON.stringify({ id: snapshotId, number: 1, columns: {}, by: '["classCode","userName","username"]' }),
-  );
-  const text = lines.map(([kind, data, more], at) => `${stateLine(kind, `key${at}`, { data, ...more })}\n`);
-  bucket.write(linesKey(snapshotId), gzipSync(text.join('')));
+const accept = async (...rows: StateRow[][]): Promise<void> => {
+  const by = JSON.stringify(['classCode', 'userName', 'username']);
+  bucket.write(acceptedKey, JSON.stringify({ id: snapshotId, number: 1, columns: {}, by, holds: 'tables' }));
+  bucket.write(stateKey(snapshotId), await stateFile(rows.flat()));
 };
-const graded = (userName: string, points: number, more: object = {}) => ({
-  ...{ orgUnitCode: 'BIO-101', gradeObjectName: 'Essay', userName },
-  ...{ grade: { type: 'numeric', points, outOf: 20 }, ...more },
-});
-const enrolled = (orgUnitCode: string, userName: string) => ({ orgUnitCode, userName, roleId: 110 });
+const graded = (
+  userName: string,
+  points: number,
+  more: { gradeObjectName?: string; comments?: string } = {},
+) =>
+  gradeRows({
+    ...{ orgUnitCode: 'BIO-101', gradeObjectName: 'Essay', userName },
+    ...{ grade: { type: 'numeric', points, outOf: 20 }, ...more },
+  });
+const enrolled = (orgUnitCode: string, userName: string) =>
+  enrollmentRows({ orgUnitCode, userName, roleId: 110 });
 
 /** The ledger knows that this was written. */
 const written = (
@@ -197,11 +199,11 @@ const [adasGrade, bensGrade] = ['grade/2001/5001/301', 'grade/2001/5001/302'] as
 describe('what was lost', () => {
   test('is sent again as the snapshot has it, right after what it repeats', async () => {
     old();
-    accept(
-      ['2', enrolled('BIO-101', 'ada')],
-      ['2', enrolled('BIO-101', 'ben')],
-      ['3', graded('ada', 17.5, { comments: 'See me' })],
-      ['3', graded('ben', 3)],
+    await accept(
+      enrolled('BIO-101', 'ada'),
+      enrolled('BIO-101', 'ben'),
+      graded('ada', 17.5, { comments: 'See me' }),
+      graded('ben', 3),
     );
     written('enrollment/2001/302', { whole: roleDigested(110) });
     written(
@@ -239,7 +241,7 @@ describe('what was lost', () => {
 
   test('is for the SIS where the snapshot says something else of it, or nothing', async () => {
     old();
-    accept(['3', graded('ada', 17.5)], ['3', graded('ben', 3)], ['3', graded('=cmd|cleo', 1)]);
+    await accept(graded('ada', 17.5), graded('ben', 3), graded('=cmd|cleo', 1));
     written(adasGrade, { grade: points(18) });
     written(bensGrade, { grade: points(3), privateComments: 'of another source' });
     written('enrollment/2001/301', { whole: roleDigested(110) });
@@ -260,7 +262,7 @@ describe('what was lost', () => {
   });
 
   test('is no formula in the list', async () => {
-    accept(['3', graded('=cmd()', 1)]);
+    await accept(graded('=cmd()', 1));
     written('grade/2001/5001/303', { grade: points(2) });
     await run([finding('grade/2001/5001/303')]);
     expect(list()[1]).toContain(`"'=cmd()"`);
@@ -268,14 +270,14 @@ describe('what was lost', () => {
 
   test('is sent with a comment that the SIS has cleared', async () => {
     old();
-    accept(['3', graded('ada', 17.5)]);
+    await accept(graded('ada', 17.5));
     written(adasGrade, { grade: points(17.5), comments: '' });
     const { events } = await run([finding(adasGrade, { class: 'older', changedAt })]);
     expect(events).toMatchObject([{ data: { comments: '' } }]);
   });
 
   test('is left alone where it was written again since, where it is not ours, or was decided there', async () => {
-    accept(['3', graded('ada', 17.5)]);
+    await accept(graded('ada', 17.5));
     written(adasGrade, { grade: points(17.5) }, { claimedMs: writtenMs + 1 });
     written(bensGrade, { grade: points(3) });
     const { outcomes, events } = await run([
@@ -290,7 +292,7 @@ describe('what was lost', () => {
   });
 
   test('is left alone where somebody has changed it on the platform since', async () => {
-    accept(['3', graded('ada', 17.5)], ['3', graded('ben', 3)]);
+    await accept(graded('ada', 17.5), graded('ben', 3));
     written(adasGrade, { grade: points(17.5) });
     written(bensGrade, { grade: points(3) });
     shown.set(301, { Comments: null, LastModified: '2026-11-23T07:00:00.000Z' });
@@ -316,7 +318,7 @@ describe('what was lost', () => {
   });
 
   test('is no removal of whom the SIS has enrolled since', async () => {
-    accept(['2', enrolled('BIO-101', 'ada')], ['2', enrolled('BIO-101', 'ben')]);
+    await accept(enrolled('BIO-101', 'ada'), enrolled('BIO-101', 'ben'));
     const earlier = writtenMs - 3_600_000;
     written('enrollment/2001/301', { whole: removedDigested }, { claimedMs: earlier });
     written('enrollment/2001/302', { whole: removedDigested });
@@ -330,7 +332,7 @@ describe('what was lost', () => {
   });
 
   test('is sent as of the snapshot where we have never written it, and not where that is forgotten', async () => {
-    accept(['2', enrolled('BIO-101', 'ada')], ['2', enrolled('BIO-101', 'ben')]);
+    await accept(enrolled('BIO-101', 'ada'), enrolled('BIO-101', 'ben'));
     const { writtenMs: _, ...neverWritten } = finding('enrollment/2001/301');
     const { events, outcomes } = await run([neverWritten, finding('enrollment/2001/302')]);
     expect(outcomes).toEqual({ 'enrollment/2001/301': 'sent', 'enrollment/2001/302': 'not-held' });
@@ -338,12 +340,12 @@ describe('what was lost', () => {
   });
 
   test('is looked up no further than it may be what is wanted', async () => {
-    accept(
-      ['2', enrolled('ART-1', 'ada')],
-      ['2', enrolled('ART-1', 'nobody')],
-      ['2', enrolled('NEW-1', 'nobody')],
-      ['3', { ...graded('ada', 1), gradeObjectName: 'Talk' }],
-      ['3', graded('ben', 3)],
+    await accept(
+      enrolled('ART-1', 'ada'),
+      enrolled('ART-1', 'nobody'),
+      enrolled('NEW-1', 'nobody'),
+      graded('ada', 1, { gradeObjectName: 'Talk' }),
+      graded('ben', 3),
     );
     written(bensGrade, { grade: points(3) });
     written('enrollment/2001/309', { whole: roleDigested(110) });
@@ -354,7 +356,7 @@ describe('what was lost', () => {
 
 describe('a step that is repeated', () => {
   test('sends the same events, and none that their function has had', async () => {
-    accept(['3', graded('ada', 17.5)], ['3', graded('ben', 3)]);
+    await accept(graded('ada', 17.5), graded('ben', 3));
     written(adasGrade, { grade: points(17.5) });
     written(bensGrade, { grade: points(3) });
     let writes = 0;
@@ -377,7 +379,7 @@ describe('a step that is repeated', () => {
   });
 
   test('because SQS refused sends what is left', async () => {
-    accept(['3', graded('ada', 17.5)]);
+    await accept(graded('ada', 17.5));
     written(adasGrade, { grade: points(17.5) });
     sqsFailures = 1;
     const { outcomes } = await run([finding(adasGrade)]);
@@ -386,7 +388,7 @@ describe('a step that is repeated', () => {
   });
 
   test('until it can be no more tells why, and what was sent', async () => {
-    accept(['3', graded('ada', 17.5)]);
+    await accept(graded('ada', 17.5));
     written(adasGrade, { grade: points(17.5) });
     const { answer, told, outcomes } = await run([finding(adasGrade)], () => ({
       integrations: () => Promise.reject(new MessageFailure('rejected', 'There are none')),

@@ -9,7 +9,8 @@ import { createGzip } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { filledFolder } from '../../../../lib/delivery/crosswalk/moved.ts';
 import type { Reason } from '../../../../lib/scheduled/reconcile/selection.ts';
-import { acceptedKey, linesKey } from '../../../../lib/sources/snapshots/state/record.ts';
+import { acceptedKey, stateKey } from '../../../../lib/sources/snapshots/state/record.ts';
+import { writeStateOf } from '../../sources/snapshots/state-file.ts';
 import { isRecent, startGeneratedLedger } from './generated-ledger.ts';
 
 /** `RECONCILE_ITEMS=10000000` measures a million students; without it a small part. */
@@ -127,13 +128,14 @@ const writeSnapshot = async (folder: string): Promise<void> => {
     `${filledFolder}userName-file.gz`,
     many(users, (at) => `ab12\t"first.last${at}"\t${100_001 + at}\t`),
   );
-  await write(
-    linesKey(id),
-    many(orgUnits * enrolledEach, (at) => {
-      const [orgUnit, user] = [at % orgUnits, (at * 7) % users];
-      const data = { orgUnitCode: `2026-COURSE-${orgUnit}`, userName: `first.last${user}`, roleId: 110 };
-      return `2\tk${at}\t${JSON.stringify({ data, row: `r${at}` })}`;
-    }),
+  await writeStateOf(
+    join(folder, stateKey(id)),
+    `SELECT '2' AS kind, '2026-COURSE-' || n % ${orgUnits} AS a, 'first.last' || n * 7 % ${users} AS b, '110' AS value, 'r' || n AS row
+     FROM range(${orgUnits * enrolledEach}) t(n)`,
   );
-  writeFileSync(join(folder, acceptedKey), JSON.stringify({ id, number: 1, columns: {}, by: '[]' }));
+  const by = JSON.stringify(['classCode', 'userName', 'username']);
+  writeFileSync(
+    join(folder, acceptedKey),
+    JSON.stringify({ id, number: 1, columns: {}, by, holds: 'tables' }),
+  );
 };

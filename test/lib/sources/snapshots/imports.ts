@@ -81,12 +81,12 @@ export const newImports = (settings: object = {}) => {
   return { bucket, set, drop };
 };
 
-/** What a platform holds by all that was sent: of each enrollment and grade, whatever is newest. */
-export const newHeld = () => {
+/** What a platform holds by all that was sent: of each enrollment and grade, whatever is newest. `people`: users by their ids. */
+export const newHeld = (people: ReadonlyMap<unknown, string> = new Map()) => {
   const held = new Map<string, { at: string; value: string | undefined }>();
   const take = ({ type, time, sequence, data }: Body): void => {
     if (type.includes('grade-object')) return;
-    const who = `${data.userName ?? data.orgDefinedId}`;
+    const who = `${data.userName ?? data.orgDefinedId ?? people.get(data.userId)}`;
     const what = data.gradeObjectName === undefined ? '' : `/${data.gradeObjectName}`;
     const key = `${data.orgUnitCode}${what} ${who}`;
     const at = `${time} ${sequence.padStart(6, '0')}`;

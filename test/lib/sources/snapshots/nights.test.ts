@@ -54,6 +54,18 @@ const hadTitle =
 
 const bulks: University[] = [
   {
+    // An export whose latest change is of before asks a person.
+    title: 'whose grade changes every night has the newest',
+    exports: () =>
+      Object.fromEntries(
+        nights.map((night) => {
+          const now = { dateLastModified: at(night, -1), ...active };
+          return [night, { results: [result('talk', 'ada', `${night % 10}`, now)] }];
+        }),
+      ),
+    expected: ({ held }) => expect(held(44)).toContain('ART-1/Talk ada 4'),
+  },
+  {
     title: 'whose result is missing for a night has its grade, though its time is the one that it had',
     exports: () => {
       const ben = result('essay', 'ben', '1');

@@ -30,7 +30,12 @@ export const newStage = (settings: object = {}) => {
     bucket.write(
       'snapshot-settings.json',
       JSON.stringify({
-        ...{ roles: { teacher: 109, student: 110 }, maxRemovalsPercent: 100, maxChangesPercent: 100 },
+        ...{
+          roles: { teacher: 109, student: 110 },
+          roleOrder: ['teacher', 'student'],
+          maxRemovalsPercent: 100,
+          maxChangesPercent: 100,
+        },
         ...more,
       }),
     );
