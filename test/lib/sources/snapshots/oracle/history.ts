@@ -1,8 +1,9 @@
+import { hash } from 'node:crypto';
 import { type Random, randomFrom } from '../../../../fuzz/random.ts';
 import type { Body } from '../imports.ts';
 import { type Crosswalk, newCrosswalk } from './crosswalk.ts';
 import { deltaOf, type Export, type FileName, fileNames, type Row, wholeOf } from './files.ts';
-import { newPlatform } from './platform.ts';
+import { type Letter, newPlatform } from './platform.ts';
 import { newOracle, type Problem, type ReportLine, type World } from './said.ts';
 import {
   anyChange,
@@ -96,9 +97,10 @@ type PutBefore = { exported: Export; night: number; wasAccepted: boolean; isRepl
 type Living = World & {
   importer: Importer;
   oracle: ReturnType<typeof newOracle>;
-  random: Random;
   putBefore: PutBefore[];
   lastCalmNight: number;
+  /** In this night. */
+  replayed: readonly Letter[];
   /** Some of what the SIS has exported was not accepted: its next export is whole. */
   isLost: boolean;
 };
@@ -120,9 +122,9 @@ export const live = async (
     importer: makeImporter({ crosswalk, write }),
     ...{
       oracle: newOracle(world),
-      random: randomFrom(history.seed),
       putBefore: [],
       lastCalmNight: 0,
+      replayed: [],
       isLost: false,
     },
   };
@@ -134,6 +136,7 @@ export const live = async (
         const university = universities.get(at);
         if (university) applyChange(university, change, { night, isCalm });
       }
+    living.replayed = platform.letters();
     fillCrosswalk(living, night);
     for (const [place, put] of puts.entries()) {
       const found = await putOne(living, put, { night, place });
@@ -220,20 +223,23 @@ const putOne = async (
       if (other.exported.name === put.name && other.wasAccepted && !isSame(other.exported, exported))
         other.isReplaced = true;
     Object.assign(chosen, { wasAccepted: true, isReplaced: false });
-    platform.take(shuffled(bodies, living.random));
+    platform.take(shuffled(bodies, put.seed));
   }
   if (isZip) living.isLost = !isSent || isAgain;
   // An import that waits or was rejected is listed itself.
   if (!isSent) return [];
-  const problems = oracle.problems({ before, exported, report });
+  const problems = oracle.problems({ before, exported, report, replayed: living.replayed });
   const ended = [...before.keys()].filter((key) => isEnrollment(key) && platform.valueOf(key) === undefined);
   if (reasons.length === 0 && put.maxRemovals === 0 && ended.length > 0)
     problems.push({ university: -1, text: `nobody was asked before these ended: ${ended.join(', ')}` });
   return problems;
 };
 
-const shuffled = <Item>(items: readonly Item[], random: Random): Item[] =>
-  items
-    .map((item) => ({ item, at: random.next() }))
-    .sort((one, other) => one.at - other.at)
-    .map(({ item }) => item);
+/** In an order that is the same in a smaller history. */
+const shuffled = (bodies: readonly Body[], seed: number): Body[] => {
+  const ranked = bodies.map((body) => ({
+    body,
+    rank: hash('sha256', `${seed} ${body.type} ${JSON.stringify(body.data)}`),
+  }));
+  return ranked.sort((one, other) => (one.rank < other.rank ? -1 : 1)).map(({ body }) => body);
+};

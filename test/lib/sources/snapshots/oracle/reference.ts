@@ -117,34 +117,24 @@ type Given = {
   number: number;
 };
 
+/** Lines are those of the file that is compared. */
+const withoutLines = (rows: ReadonlyMap<string, Stored> | undefined): Map<string, Stored> =>
+  new Map([...(rows ?? [])].map(([id, row]): [string, Stored] => [id, { ...row, line: undefined }]));
+
 const readFile = (state: State, { name, isDelta, rows }: Export, { mistake }: Given): State['files'] => {
   const before = isDelta && mistake !== 'delta is whole' ? state.files.get(name) : undefined;
   const now = new Map<string, Map<string, Stored>>();
   for (const [csv, all] of rows) {
-    const kept = new Map(
-      [...(before?.get(csv) ?? [])].map(([id, row]) => [id, { ...row, line: undefined }] as const),
-    );
+    const kept = withoutLines(before?.get(csv));
     for (const [index, { id, cells }] of all.entries())
       if (cells.status === 'tobedeleted') kept.delete(id);
       else kept.set(id, { file: name, csv, id, cells, line: index + 2 });
     now.set(csv, kept);
   }
-  const others = [...state.files].map(
-    ([file, byCsv]) =>
-      [
-        file,
-        new Map(
-          [...byCsv].map(
-            ([csv, all]) =>
-              [
-                csv,
-                new Map([...all].map(([id, row]) => [id, { ...row, line: undefined }] as const)),
-              ] as const,
-          ),
-        ),
-      ] as const,
-  );
-  return new Map([...others, [name, now]]);
+  const files: State['files'] = new Map();
+  for (const [file, byCsv] of state.files)
+    files.set(file, new Map([...byCsv].map(([csv, all]) => [csv, withoutLines(all)])));
+  return files.set(name, now);
 };
 
 /** What names stand for, with what was known of them before. */
@@ -154,17 +144,18 @@ const namesOf = (before: State, files: State['files'], { crosswalk, mistake }: G
   );
   const known = (login: string): number | undefined =>
     mistake === 'by names' ? undefined : crosswalk.idOf('userName', login);
-  const bearerBefore = new Map<string, string | undefined>(
-    [...before.records].map(([record, { by, id }]) => [`${by} ${id}`, record] as const),
-  );
+  const bearerBefore: Map<string, string> = new Map();
+  for (const [record, { by, id }] of before.records)
+    if (id !== undefined) bearerBefore.set(`${by} ${id}`, record);
   const loginNow = new Map(logins);
+  const taken = new Set(loginNow.values());
   /** Another record had it, and that has another name now, but the crosswalk still gives the account of that one. */
   const isPassing = (login: string): boolean => {
     if (mistake === 'former bearer') return false;
     const former = bearerBefore.get(`${login} ${known(login)}`);
     if (former === undefined) return false;
     const now = loginNow.get(former);
-    return now !== undefined && now !== login;
+    return now !== undefined && now !== login && taken.has(login);
   };
   const records = new Map<string, UserRecord>();
   for (const [id, login] of logins) {
@@ -199,222 +190,252 @@ const meantBy = ({ csv, cells }: Stored, zip: Map<string, Map<string, Stored>> |
   return { code: code ?? '', login: login ?? '', id, item };
 };
 
+/** What a comparison has found so far. */
+type Comparing = Given & {
+  before: State;
+  exported: Export;
+  files: State['files'];
+  zip: Map<string, Map<string, Stored>> | undefined;
+  names: Names;
+  report: ReportLine[];
+  claims: Map<string, Claim>;
+  /** Rows of today, by their keys. */
+  here: Set<string>;
+  /** What rows may mean that wait for their names. */
+  heldKeys: Set<string>;
+  /** Nobody knows which of two the platform has, or what became of what was sent by a name. */
+  unknown: Set<string>;
+  sentByName: Set<string>;
+  objects: Set<string>;
+  bodies: Body[];
+};
+
+const tell = ({ report, zip, names }: Comparing, row: Stored, why: string): void => {
+  const { code, login } = meantBy(row, zip, names);
+  report.push({ file: row.csv, line: row.line, text: `${code} ${login} ${why}` });
+};
+
+/** A key in the names of today; unchanged if it has none, or they are unknown still. */
+const keyNow = ({ names }: Comparing, key: string): string => {
+  const at = key.lastIndexOf(' ');
+  const [placed = '', title] = key.slice(0, at).split('/');
+  const user = key.slice(at + 1);
+  const place = isName(placed) && !names.isOpen(placed) ? names.placeOf(placed) : placed;
+  const id = isName(user) && !names.isPassing(user) ? (names.known(user) ?? user) : user;
+  return `${place}${title === undefined ? '' : `/${title}`} ${id}`;
+};
+
 const compare = (before: State, exported: Export, given: Given): { state: State; imported: Imported } => {
-  const { crosswalk, mistake, droppedMs, number, maxRemovals } = given;
   const files = readFile(before, exported, given);
   const names = namesOf(before, files, given);
-  const zip = files.get('export.zip');
-  const report: ReportLine[] = [];
-  const tell = ({ csv, line, cells }: Stored, why: string): void => {
-    const { code, login } = meantBy({ csv, line, cells, file: exported.name, id: '' }, zip, names);
-    report.push({ file: csv, line, text: `${code} ${login} ${why}` });
+  const comparing: Comparing = {
+    ...{
+      ...given,
+      before,
+      exported,
+      files,
+      zip: files.get('export.zip'),
+      names,
+      report: [],
+      claims: new Map(),
+    },
+    ...{ here: new Set(), heldKeys: new Set(), unknown: new Set(), sentByName: new Set(), bodies: [] },
+    objects: new Set<string>(),
   };
-
-  /** A key in the names of today; unchanged if it has none, or they are unknown still. */
-  const keyNow = (key: string): string => {
-    const at = key.lastIndexOf(' ');
-    const [placed = '', title] = key.slice(0, at).split('/');
-    const user = key.slice(at + 1);
-    const place = isName(placed) && !names.isOpen(placed) ? names.placeOf(placed) : placed;
-    const id = isName(user) && !names.isPassing(user) ? (names.known(user) ?? user) : user;
-    return `${place}${title === undefined ? '' : `/${title}`} ${id}`;
-  };
-  const heldKeys = new Set<string>();
-  const recordOf = ({ cells }: Stored): UserRecord | undefined =>
-    names.records.get(cells.userSourcedId ?? '') ??
-    [...names.records.values()].find(({ login }) => login === cells.LOGIN);
-  const claims = new Map<string, Claim>();
-  const here = new Set<string>();
   for (const byCsv of files.values())
     for (const csv of [...enrollmentFiles, 'results.csv'])
-      for (const row of byCsv.get(csv)?.values() ?? []) {
-        const { code, login, id, item } = meantBy(row, zip, names);
-        const rowKey = rowKeyOf(row);
-        here.add(rowKey);
-        const was = before.claims.get(rowKey);
-        const isHeld = names.isOpen(code) || names.isPassing(login);
-        if (isHeld) {
-          if (was) claims.set(rowKey, { ...was, row, key: keyNow(was.key) });
-          // It may mean what the user's account has.
-          if (csv !== 'results.csv') heldKeys.add(`${names.isOpen(code) ? crosswalk.stoodFor(code) : names.placeOf(code)} ${recordOf(row)?.id}`);
-          if (mistake !== 'silent about names that pass') tell(row, 'waits for its name');
-          continue;
-        }
-        const isSame = was !== undefined && was.code === code && was.row.cells.LOGIN === row.cells.LOGIN;
-        if (mistake === 'stays behind' && isSame && !isName(was.key)) {
-          claims.set(rowKey, { ...was, row });
-          continue;
-        }
-        // The crosswalk may have forgotten who was enrolled.
-        const kept = isSame && id === undefined ? was.key.slice(was.key.lastIndexOf(' ') + 1) : login;
-        const user = String(id ?? kept);
-        const place = names.placeOf(code);
-        const atMs = msOf(row.cells.dateLastModified ?? row.cells.AT);
-        if (csv === 'results.csv') {
-          const claim = {
-            row,
-            atMs,
-            value: row.cells.score ?? '',
-            code,
-            item: row.cells.lineItemSourcedId ?? '',
-          };
-          claims.set(rowKey, { ...claim, key: `${place}/${item?.cells.title} ${user}` });
-          continue;
-        }
-        const role = row.cells.STATUS === 'withdrawn' ? ending : (row.cells.role ?? row.cells.ROLE ?? '');
-        claims.set(rowKey, { row, atMs, value: role, code, key: `${place} ${user}` });
-      }
+      for (const row of byCsv.get(csv)?.values() ?? []) addClaim(comparing, row);
   for (const [rowKey, was] of before.claims)
-    if (!here.has(rowKey) && names.isOpen(was.code)) claims.set(rowKey, { ...was, key: keyNow(was.key) });
-
-  /** Nobody knows which of two the platform has, or what became of what was sent by a name. */
-  const unknown = new Set<string>();
-  const carried = (accepted: ReadonlyMap<string, Accepted>): Map<string, Accepted> => {
-    const now = new Map<string, Accepted>();
-    for (const [key, each] of accepted) {
-      const other = now.get(keyNow(key));
-      if (other && other.value !== each.value && mistake !== 'sent is sent') unknown.add(keyNow(key));
-      now.set(keyNow(key), each);
-    }
-    return now;
+    if (!comparing.here.has(rowKey) && names.isOpen(was.code))
+      comparing.claims.set(rowKey, { ...was, key: keyNow(comparing, was.key) });
+  const was = {
+    enrollments: carriedOver(comparing, before.enrollments),
+    grades: carriedOver(comparing, before.grades),
   };
-  const sentByName = new Set<string>();
-  for (const key of before.sentByName)
-    if (keyNow(key) === key) sentByName.add(key);
-    else if (mistake !== 'sent is sent') unknown.add(keyNow(key));
-  const enrollmentsBefore = carried(before.enrollments);
-  const gradesBefore = carried(before.grades);
+  for (const key of before.sentByName) {
+    const now = keyNow(comparing, key);
+    if (now === key) comparing.sentByName.add(key);
+    else if (given.mistake !== 'sent is sent') comparing.unknown.add(now);
+  }
+  const wanted = wantedOf(comparing, was);
+  sendObjects(comparing);
+  const removed = sendDifferences(comparing, was, wanted);
+  const { reasons, ...put } = reasonsOf(comparing, removed, was.enrollments.size);
+  const { claims, sentByName, objects, report, bodies } = comparing;
+  const { records, codes } = names;
+  return {
+    state: { files, claims, ...wanted, records, codes, objects, sentByName, ...put },
+    imported: { reasons, report, bodies },
+  };
+};
 
-  const byThing = groupBy(claims.values(), ({ key }) => key);
-  const enrollments = new Map<string, Accepted>();
-  const grades = new Map(gradesBefore);
-  const items = groupBy(zip?.get('lineItems.csv')?.values() ?? [], ({ cells }) => {
+const addClaim = (comparing: Comparing, row: Stored): void => {
+  const { before, zip, names, claims, here, heldKeys, crosswalk, mistake } = comparing;
+  const { cells, csv } = row;
+  const { code, login, id, item } = meantBy(row, zip, names);
+  const rowKey = rowKeyOf(row);
+  here.add(rowKey);
+  const was = before.claims.get(rowKey);
+  if (names.isOpen(code) || names.isPassing(login)) {
+    if (was) claims.set(rowKey, { ...was, row, key: keyNow(comparing, was.key) });
+    const record =
+      names.records.get(cells.userSourcedId ?? '') ??
+      [...names.records.values()].find((each) => each.login === cells.LOGIN);
+    const place = names.isOpen(code) ? crosswalk.stoodFor(code) : names.placeOf(code);
+    if (csv !== 'results.csv') heldKeys.add(`${place} ${record?.id}`);
+    if (mistake !== 'silent about names that pass') tell(comparing, row, 'waits for its name');
+    return;
+  }
+  const isSame = was !== undefined && was.code === code && was.row.cells.LOGIN === cells.LOGIN;
+  if (mistake === 'stays behind' && isSame && !isName(was.key)) {
+    claims.set(rowKey, { ...was, row });
+    return;
+  }
+  // The crosswalk may have forgotten who was enrolled.
+  const user = id ?? (isSame ? was.key.slice(was.key.lastIndexOf(' ') + 1) : login);
+  const place = names.placeOf(code);
+  const atMs = msOf(cells.dateLastModified ?? cells.AT);
+  const role = cells.STATUS === 'withdrawn' ? ending : (cells.role ?? cells.ROLE ?? '');
+  const claim =
+    csv === 'results.csv'
+      ? { key: `${place}/${item?.cells.title} ${user}`, value: cells.score ?? '', item: item?.id ?? '' }
+      : { key: `${place} ${user}`, value: role };
+  claims.set(rowKey, { row, atMs, code, ...claim });
+};
+
+const carriedOver = (
+  comparing: Comparing,
+  accepted: ReadonlyMap<string, Accepted>,
+): Map<string, Accepted> => {
+  const now = new Map<string, Accepted>();
+  for (const [key, each] of accepted) {
+    const to = keyNow(comparing, key);
+    const other = now.get(to);
+    if (other && other.value !== each.value && comparing.mistake !== 'sent is sent')
+      comparing.unknown.add(to);
+    now.set(to, each);
+  }
+  return now;
+};
+
+/** Line items by the grade objects that they are to have. */
+const itemsOf = ({ zip, names, crosswalk }: Comparing): Map<string, Stored[]> =>
+  groupBy(zip?.get('lineItems.csv')?.values() ?? [], ({ cells }) => {
     const code = zip?.get('classes.csv')?.get(cells.classSourcedId ?? '')?.cells.classCode ?? '';
     return `${names.isOpen(code) ? crosswalk.stoodFor(code) : names.placeOf(code)}/${cells.title}`;
   });
+
+type Both = Pick<State, 'enrollments' | 'grades'>;
+
+const wantedOf = (comparing: Comparing, before: Both): Both => {
+  const { claims, heldKeys, report, mistake, exported } = comparing;
+  const byThing = groupBy(claims.values(), ({ key }) => key);
+  const wanted: Both = { enrollments: new Map(), grades: new Map(before.grades) };
+  const items = itemsOf(comparing);
   const isShared = (object: string): boolean =>
     mistake !== 'mixes grades' && (items.get(object)?.length ?? 0) > 1;
-  for (const [object, each] of items)
-    if (isShared(object)) for (const row of each) report.push({ file: row.csv, line: row.line, text: '' });
-
+  for (const row of [...items].flatMap(([object, each]) => (isShared(object) ? each : [])))
+    report.push({ file: row.csv, line: row.line, text: '' });
   for (const [key, all] of byThing) {
-    const isGrade = key.includes('/');
-    const was = (isGrade ? gradesBefore : enrollmentsBefore).get(key);
-    const keep = (why: string): void => {
-      if (was) (isGrade ? grades : enrollments).set(key, { ...was, claims: all.map(markOf) });
-      if (mistake !== 'silent about contradictions') for (const { row } of all) tell(row, why);
-    };
-    const object = key.slice(0, key.lastIndexOf(' '));
-    if (isGrade && isShared(object)) {
-      keep('shares its title');
-      continue;
-    }
-    const chosen = isGrade ? gradeOf(all) : enrollmentOf(all, { mistake, lastFile: exported.name });
-    if (chosen === 'contradiction') {
-      keep('contradicts another');
-      continue;
-    }
+    const kind = key.includes('/') ? 'grades' : 'enrollments';
+    const was = before[kind].get(key);
+    const isOfShared = kind === 'grades' && isShared(key.slice(0, key.lastIndexOf(' ')));
+    const chosen = kind === 'grades' ? gradeOf(all) : enrollmentOf(all, { mistake, lastFile: exported.name });
     if (chosen === undefined) continue;
-    const isOlder =
-      was !== undefined &&
-      was.value !== chosen.value &&
-      (chosen.atMs ?? Number.POSITIVE_INFINITY) < (was.atMs ?? 0) &&
-      (!isGrade || chosen.item === was.item) &&
-      !all.some((each) => was.claims.includes(markOf(each)));
-    if (isOlder) {
-      keep('is older');
-      continue;
-    }
-    const { value, atMs, item } = chosen;
-    (isGrade ? grades : enrollments).set(key, { value, atMs, item, claims: all.map(markOf) });
+    if (isOfShared || chosen === 'contradiction' || isOlder(chosen, was, all)) {
+      if (was) wanted[kind].set(key, { ...was, claims: all.map(markOf) });
+      if (mistake !== 'silent about contradictions')
+        for (const { row } of all) tell(comparing, row, 'contradicts another, or is older');
+    } else wanted[kind].set(key, { ...chosen, claims: all.map(markOf) });
   }
-  for (const key of heldKeys) {
-    const was = enrollmentsBefore.get(key);
-    if (was) enrollments.set(key, was);
-  }
-  if (mistake === 'by its own file')
-    for (const [rowKey, { key, row }] of before.claims)
-      if (row.file === exported.name && !here.has(rowKey)) {
-        const isStill = byThing.get(key)?.some((each) => each.row.file === exported.name);
-        if (!isStill) enrollments.delete(key);
-      }
+  for (const [key, was] of before.enrollments) if (heldKeys.has(key)) wanted.enrollments.set(key, was);
+  if (mistake === 'by its own file') removeWhatIsGone(comparing, byThing, wanted);
+  return wanted;
+};
 
-  const bodies: Body[] = [];
-  const send = (functionName: string, key: string, more: object): void => {
-    const at = key.lastIndexOf(' ');
-    const [place = '', title] = (at < 0 ? key : key.slice(0, at)).split('/');
-    const user = at < 0 ? undefined : key.slice(at + 1);
-    const loginOf = (id: string): string | undefined =>
-      [...before.records.values()].find((each) => String(each.id) === id)?.login;
-    const byName = functionName === 'enrollment-remove' && mistake === 'removes by name';
-    const named = byName && user !== undefined ? (loginOf(user) ?? user) : user;
-    if (isName(place) || (named !== undefined && isName(named))) sentByName.add(key);
-    const isRemoval = functionName === 'enrollment-remove';
-    bodies.push({
-      ...{ id: `${number}/${bodies.length}`, type: `sis.${functionName}.v1` },
-      ...{ time: new Date(droppedMs).toISOString(), sequence: String(2 * number + (isRemoval ? 0 : 1)) },
-      data: {
-        ...(isName(place) ? { orgUnitCode: place } : { orgUnitId: Number(place) }),
-        ...(named !== undefined && (isName(named) ? { userName: named } : { userId: Number(named) })),
-        ...(title !== undefined && user !== undefined && { gradeObjectName: title }),
-        ...more,
-      },
-    });
-  };
+const isOlder = (chosen: Chosen, was: Accepted | undefined, all: readonly Claim[]): boolean =>
+  was !== undefined &&
+  was.value !== chosen.value &&
+  (chosen.atMs ?? Number.POSITIVE_INFINITY) < (was.atMs ?? 0) &&
+  chosen.item === was.item &&
+  !all.some((each) => was.claims.includes(markOf(each)));
 
-  const objects = new Set([...before.objects].map((key) => keyNow(`${key} 0`).slice(0, -2)));
-  for (const object of items.keys())
-    if (!objects.has(object) && !isShared(object)) {
-      objects.add(object);
-      send('grade-object-create', object, { name: object.split('/')[1] });
-    }
-  let removed = 0;
-  for (const key of new Set([...enrollmentsBefore.keys(), ...enrollments.keys(), ...unknown])) {
-    if (key.includes('/')) continue;
-    const [was, now] = [enrollmentsBefore.get(key)?.value, enrollments.get(key)?.value];
-    if (was === now && !unknown.has(key)) continue;
-    if (now === undefined) {
-      const isByRow = byThing.get(key)?.some(({ value }) => value === ending) ?? false;
-      if (was !== undefined && !(mistake === 'counts messages' && isByRow)) removed += 1;
-      send('enrollment-remove', key, {});
-    } else send('enrollment-create', key, { roleId: roleIds[now] });
-  }
-  for (const [key, { value }] of grades)
-    if (gradesBefore.get(key)?.value !== value || unknown.has(key))
-      send('grade-push', key, { grade: { type: 'numeric', points: Number(value) } });
+const removeWhatIsGone = (
+  { before, here, exported }: Comparing,
+  byThing: ReadonlyMap<string, readonly Claim[]>,
+  { enrollments }: Both,
+): void => {
+  for (const [rowKey, { key, row }] of before.claims)
+    if (row.file === exported.name && !here.has(rowKey))
+      if (!byThing.get(key)?.some((each) => each.row.file === exported.name)) enrollments.delete(key);
+};
 
-  const { name } = exported;
-  const content = JSON.stringify(
-    [...exported.rows].map(([csv, all]) => [csv, all.map(({ cells }) => cells)]),
-  );
-  const contents = before.contents.get(name) ?? [];
-  const newest = [...exported.rows.values()]
-    .flat()
-    .reduce((most, { cells }) => Math.max(most, msOf(cells.dateLastModified ?? cells.AT) ?? 0), 0);
-  const reasons = [
-    ...(removed > (maxRemovals * enrollmentsBefore.size) / 100 ? [`${removed} would be removed`] : []),
-    ...(mistake !== 'never older' && newest > 0 && newest < (before.newestMs.get(name) ?? 0)
-      ? ['it is older']
-      : []),
-    ...(mistake !== 'never older' && contents.includes(content) && contents.at(-1) !== content
-      ? ['it was put before']
-      : []),
-  ];
-  const newestMs = new Map(before.newestMs).set(name, newest);
-  const state: State = {
-    ...{
-      files,
-      claims,
-      enrollments,
-      grades,
-      records: names.records,
-      codes: names.codes,
-      objects,
-      sentByName,
+const send = (comparing: Comparing, name: string, { key, more }: { key: string; more: object }): void => {
+  const { before, number, droppedMs, mistake, bodies, sentByName } = comparing;
+  const [object = '', user] = key.split(' ');
+  const [place = '', title] = object.split('/');
+  const isRemoval = name === 'enrollment-remove';
+  const record = [...before.records.values()].find(({ id }) => String(id) === user);
+  const named = isRemoval && mistake === 'removes by name' ? (record?.login ?? user) : user;
+  if (isName(place) || (named !== undefined && isName(named))) sentByName.add(key);
+  bodies.push({
+    ...{ id: `${number}/${bodies.length}`, type: `sis.${name}.v1` },
+    ...{ time: new Date(droppedMs).toISOString(), sequence: String(2 * number + (isRemoval ? 0 : 1)) },
+    data: {
+      ...(isName(place) ? { orgUnitCode: place } : { orgUnitId: Number(place) }),
+      ...(named !== undefined && (isName(named) ? { userName: named } : { userId: Number(named) })),
+      ...(title !== undefined && user !== undefined && { gradeObjectName: title }),
+      ...more,
     },
-    ...{ contents: new Map(before.contents).set(name, [...contents, content]), newestMs },
+  });
+};
+
+const sendObjects = (comparing: Comparing): void => {
+  const { before, objects, mistake } = comparing;
+  for (const object of before.objects) objects.add(keyNow(comparing, `${object} 0`).slice(0, -2));
+  for (const [object, { length }] of itemsOf(comparing)) {
+    if (objects.has(object) || (length > 1 && mistake !== 'mixes grades')) continue;
+    objects.add(object);
+    send(comparing, 'grade-object-create', { key: object, more: { name: object.split('/')[1] } });
+  }
+};
+
+/** Answers how many enrollments are removed. */
+const sendDifferences = (comparing: Comparing, before: Both, wanted: Both): number => {
+  const { unknown, mistake, claims } = comparing;
+  const endedByRow = new Set([...claims.values()].flatMap(({ key, value }) => (value === ending ? key : [])));
+  let removed = 0;
+  for (const key of new Set([...before.enrollments.keys(), ...wanted.enrollments.keys(), ...unknown])) {
+    if (key.includes('/')) continue;
+    const [was, now] = [before.enrollments.get(key)?.value, wanted.enrollments.get(key)?.value];
+    if (was === now && !unknown.has(key)) continue;
+    if (now !== undefined) send(comparing, 'enrollment-create', { key, more: { roleId: roleIds[now] } });
+    else send(comparing, 'enrollment-remove', { key, more: {} });
+    const isCounted = mistake !== 'counts messages' || !endedByRow.has(key);
+    if (was !== undefined && now === undefined && isCounted) removed += 1;
+  }
+  for (const [key, { value }] of wanted.grades)
+    if (before.grades.get(key)?.value !== value || unknown.has(key))
+      send(comparing, 'grade-push', { key, more: { grade: { type: 'numeric', points: Number(value) } } });
+  return removed;
+};
+
+const reasonsOf = ({ before, exported, mistake, maxRemovals }: Comparing, removed: number, all: number) => {
+  const { name, rows } = exported;
+  const content = JSON.stringify([...rows].map(([csv, each]) => [csv, each.map(({ cells }) => cells)]));
+  const contents = before.contents.get(name) ?? [];
+  const times = [...rows.values()].flat().map(({ cells }) => msOf(cells.dateLastModified ?? cells.AT) ?? 0);
+  const newest = times.reduce((most, each) => Math.max(most, each), 0);
+  const isOld = newest > 0 && newest < (before.newestMs.get(name) ?? 0);
+  const isAgain = contents.includes(content) && contents.at(-1) !== content;
+  return {
+    reasons: [
+      ...(removed > (maxRemovals * all) / 100 ? [`${removed} would be removed`] : []),
+      ...((isOld || isAgain) && mistake !== 'never older' ? ['it was put before, or is older'] : []),
+    ],
+    contents: new Map(before.contents).set(name, [...contents, content]),
+    newestMs: new Map(before.newestMs).set(name, newest),
   };
-  return { state, imported: { reasons, report, bodies } };
 };
 
 type Chosen = { value: string; atMs: number | undefined; item?: string | undefined };

@@ -1,7 +1,7 @@
 import type { Body } from '../imports.ts';
 import type { Crosswalk } from './crosswalk.ts';
 import type { Export, FileName, Row, Said } from './files.ts';
-import type { Platform } from './platform.ts';
+import type { Letter, Platform } from './platform.ts';
 import { namedRoles, roleIds, tableNames, type University, universityOf } from './university.ts';
 
 // The oracle. It knows people, courses, and the last that each accepted file has said about them; it knows nothing of names, of how files
@@ -23,7 +23,13 @@ type Named = {
 };
 
 /** What must be held of a thing, and what may be, if it is named. `text` tells why. */
-type Wanted = { allowed: ReadonlySet<Value>; ifNamed: ReadonlySet<Value>; text: string };
+type Wanted = {
+  allowed: ReadonlySet<Value>;
+  ifNamed: ReadonlySet<Value>;
+  /** By its claims. */
+  claimed: readonly Value[];
+  text: string;
+};
 
 export type World = {
   universities: ReadonlyMap<number, University>;
@@ -38,6 +44,8 @@ export type Checked = {
   before: ReadonlyMap<string, string>;
   exported: Export;
   report: readonly ReportLine[];
+  /** Letters that were replayed in this night, in whatever order. */
+  replayed: readonly Letter[];
 };
 
 export type Oracle = ReturnType<typeof newOracle>;
@@ -57,12 +65,16 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     if (crosswalk.isOpen(code)) return crosswalk.stoodFor(code);
     return crosswalk.idOf('orgUnitCode', code) ?? universities.get(university)?.places.get(code);
   };
-  const placesOf = (university: number, code: string): number[] =>
-    [
-      crosswalk.idOf('orgUnitCode', code),
-      crosswalk.stoodFor(code),
-      universities.get(university)?.places.get(code),
-    ].filter((each) => each !== undefined);
+  /** Where a code is, or has been, as rows that wait may be about either. */
+  const everAt = new Map<string, Set<number>>();
+  const placesOf = (university: number, code: string): number[] => {
+    const all = everAt.get(code) ?? new Set();
+    everAt.set(code, all);
+    const now = [crosswalk.idOf('orgUnitCode', code), crosswalk.stoodFor(code)];
+    for (const each of [...now, universities.get(university)?.places.get(code)])
+      if (each !== undefined) all.add(each);
+    return [...all];
+  };
 
   /** Also where nothing is taught any more. */
   const allPlaces = new Map<number, Set<number>>();
@@ -123,7 +135,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       ...(login !== undefined && login !== person ? [{ orgUnits, person: login, title }] : []),
     ];
   };
-  const namedByText = (text: string): [university: number, Named][] => {
+  const namedByText = (text: string): NamedOf[] => {
     const tokens = text.match(/\b[Cn]\d+-\d+\b/g) ?? [];
     const university = Number(/\d+/.exec(tokens[0] ?? '')?.[0] ?? -1);
     const code = tokens.find((each) => each.startsWith('C'));
@@ -132,7 +144,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     const person = login === undefined ? undefined : universities.get(university)?.bearers.get(login);
     return [[university, { orgUnits: code === undefined ? undefined : placesOf(university, code), person }]];
   };
-  const namedByMessage = ({ data }: Body): [university: number, Named][] => {
+  const namedByMessage = ({ data }: Body): NamedOf[] => {
     const { orgUnitId, orgUnitCode, userId, userName, gradeObjectName, name } = data as Record<string, never>;
     const university =
       orgUnitId === undefined
@@ -146,32 +158,27 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     return [[university, { mayBeGone: true, orgUnits, person, title: gradeObjectName ?? name }]];
   };
 
-  const namedInReport = (report: readonly ReportLine[]): [university: number, Named][] =>
+  const namedInReport = (report: readonly ReportLine[]): NamedOf[] =>
     report.flatMap(({ file, line, text }) => {
       const rows = line === undefined ? [] : (lines.get(file) ?? []).flatMap((all) => all[line - 2] ?? []);
       const byRows = rows.flatMap((row) =>
-        namedByRow(row).map((each): [number, Named] => [row.said.university, each]),
+        namedByRow(row).map((each): NamedOf => [row.said.university, each]),
       );
       return [...byRows, ...namedByText(text)];
     });
   /** Codes that have moved are listed until an operator has accepted that. */
-  const openMoves = (): [university: number, Named][] =>
+  const openMoves = (): NamedOf[] =>
     [...universities.values()].flatMap(({ at, places }) =>
       [...places.keys()].flatMap((code): [number, Named][] =>
         crosswalk.isOpen(code) ? [[at, { orgUnits: placesOf(at, code) }]] : [],
       ),
     );
-  /** By university. */
-  const namedIn = ({ report }: Checked) => {
-    const named = new Map<number, Named[]>();
-    for (const [university, each] of [
+  const namedIn = ({ report }: Checked): ReadonlyMap<number, Named[]> =>
+    byUniversity([
       ...namedInReport(report),
       ...platform.letters().flatMap(({ body }) => namedByMessage(body)),
       ...openMoves(),
-    ])
-      named.set(university, [...(named.get(university) ?? []), each]);
-    return named;
-  };
+    ]);
 
   /**
    * Tables have names alone. One that has not come since a user name passed to somebody else is read by the name, which is somebody else's
@@ -213,53 +220,68 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     problems: (checked: Checked): Problem[] => {
       for (const [file, rows] of checked.exported.rows)
         lines.set(file, [rows, ...(acceptedLines.get(file) ?? [])]);
-      for (const university of universities.keys()) allPlacesOf(university);
-      const isReadOtherwise = readOtherwise();
+      for (const { at, places } of universities.values()) {
+        allPlacesOf(at);
+        for (const code of places.keys()) placesOf(at, code);
+      }
       const { before } = checked;
+      const isReadOtherwise = readOtherwise();
       const wanted = new Map([...enrollmentsWanted(before), ...gradesWanted(before)]);
       const named = namedIn(checked);
+      const replayed = byUniversity(checked.replayed.flatMap(({ body }) => namedByMessage(body)));
       const keys = new Set([...wanted.keys(), ...before.keys(), ...platform.keys()]);
       return [...keys].flatMap((key) => {
         const [value, was] = [platform.valueOf(key), before.get(key)];
-        const { allowed, ifNamed, text } = wanted.get(key) ?? nothingWanted(key, was);
+        const { allowed, ifNamed, claimed, text } = wanted.get(key) ?? nothingWanted(key, was);
         if (allowed.has(value) || isReadOtherwise.has(key)) {
           stillNamed.delete(key);
           return [];
         }
-        const [orgUnit = '', title] = key.slice(0, key.lastIndexOf(' ')).split('/');
-        const person = Number(key.slice(key.lastIndexOf(' ') + 1));
-        const university = universityOf(person);
-        const still = stillNamed.get(key);
-        const names = named
-          .get(university)
-          ?.filter(
-            (each) =>
-              (each.orgUnits === undefined || each.orgUnits.includes(Number(orgUnit))) &&
-              (each.person === undefined || each.person === person) &&
-              (each.title === undefined || each.title === title),
-          );
-        // What is named stays as it was.
-        const mayBe = new Set([
-          was,
-          ...ifNamed,
-          ...(names?.some((each) => each.mayBeGone) ? [undefined] : []),
-        ]);
-        if (names !== undefined && names.length > 0 && mayBe.has(value)) {
+        const names = namesOf(key, named);
+        // What is named stays as it was, or as other rows say. Of what was replayed, nobody knows which was the last.
+        const isOpen = allowed.size > 0 || namesOf(key, replayed).length > 0;
+        const mayBe = new Set([was, ...ifNamed, ...(isOpen ? claimed : [])]);
+        if (names.length > 0 && (mayBe.has(value) || (value === undefined && names.some(isWaiting)))) {
           stillNamed.set(key, { text, value });
           return [];
         }
+        const still = stillNamed.get(key);
         if (still?.text === text && still.value === value) return [];
-        const problem = `${key} is ${value ?? 'not there'}, was ${was ?? 'not there'}, and must be ${[...allowed].map((each) => each ?? 'not there').join(' or ') || `named, as ${text}`}`;
-        return [{ university, text: problem }];
+        const must = [...allowed].map(shown).join(' or ') || `named, as ${text}`;
+        const problem = `${key} is ${shown(value)}, was ${shown(was)}, and must be ${must}`;
+        return [{ university: universityOf(personIn(key)), text: problem }];
       });
     },
   };
 };
 
+const shown = (value: Value): string => value ?? 'not there';
+const isWaiting = ({ mayBeGone }: Named): boolean => mayBeGone === true;
+const personIn = (key: string): number => Number(key.slice(key.lastIndexOf(' ') + 1));
+
+type NamedOf = [university: number, named: Named];
+
+const byUniversity = (all: readonly NamedOf[]): ReadonlyMap<number, Named[]> => {
+  const named = new Map<number, Named[]>();
+  for (const [university, each] of all) named.set(university, [...(named.get(university) ?? []), each]);
+  return named;
+};
+
+const namesOf = (key: string, named: ReadonlyMap<number, Named[]>): Named[] => {
+  const person = personIn(key);
+  const [orgUnit = '', title] = key.slice(0, key.lastIndexOf(' ')).split('/');
+  return (named.get(universityOf(person)) ?? []).filter(
+    (each) =>
+      (each.orgUnits === undefined || each.orgUnits.includes(Number(orgUnit))) &&
+      (each.person === undefined || each.person === person) &&
+      (each.title === undefined || each.title === title),
+  );
+};
+
 /** The platform cannot clear a grade. */
 const nothingWanted = (key: string, was: Value): Wanted => ({
   allowed: new Set([key.includes('/') ? was : undefined]),
-  ...{ ifNamed: new Set<Value>(), text: 'nobody wants it' },
+  ...{ ifNamed: new Set<Value>(), claimed: [], text: 'nobody wants it' },
 });
 
 /** Undefined: that is not known of all of them. */
@@ -287,7 +309,7 @@ const enrollmentOf = (claims: readonly Claim[], was: Value): Wanted => {
   const left = roles.filter((each) => !isEnded(each));
   // That a row holds an enrollment which another one ends is named.
   const held = new Set<Value>([was, ...(left.length < roles.length ? roles.map(idOf) : [])]);
-  return { ...{ allowed: roleOf(left), text }, ifNamed: held };
+  return { allowed: roleOf(left), ifNamed: held, claimed: roles.map(idOf), text };
 };
 
 const idOf = ({ role = '' }: Claim): string => String(roleIds[role]);
@@ -319,5 +341,6 @@ const gradeOf = (claims: readonly Claim[], { owner, isShared, before }: Graded):
   // A second record of one person.
   const allowed = newest.size > 1 ? new Set<Value>() : newest;
   const isSilent = isShared && claims.some(({ item }) => item !== owner);
-  return { allowed: isSilent ? new Set() : allowed, ifNamed: new Set([before, ...newest]), text };
+  const ifNamed = new Set([before, ...newest]);
+  return { allowed: isSilent ? new Set() : allowed, ifNamed, claimed: [], text };
 };

@@ -1,5 +1,5 @@
-import { fileNames } from './files.ts';
-import type { Found, History, Importer, MakeImporter } from './history.ts';
+import type { Export } from './files.ts';
+import type { Found, History, Imported, Importer, MakeImporter } from './history.ts';
 
 /** What is put in a history and what is sent for it, for who reads it. */
 export const watched =
@@ -8,27 +8,28 @@ export const watched =
     const importer = makeImporter(given);
     return {
       put: async (exported, options) => {
-        tell(
-          `${exported.name}${exported.isDelta ? ', a delta' : ''}${options.maxRemovals === 0 ? ', 0 %' : ''}`,
-        );
-        for (const [file, rows] of exported.rows)
-          for (const [index, { cells }] of rows.entries())
-            tell(`  ${file} ${index + 2}: ${Object.values(cells).join(' ')}`);
+        for (const line of linesOfExport(exported)) tell(line);
         const done = await importer.put(exported, options);
-        const { reasons, message, report, bodies } = done;
-        if (message !== undefined) tell(`  it ends: ${message}`);
-        for (const reason of reasons ?? [])
-          tell(`  asks: ${reason}${options.isApproved ? ' (approved)' : ''}`);
-        for (const { file, line, text } of report) tell(`  report: ${file} ${line ?? ''} ${text}`);
-        for (const { type, data } of bodies) tell(`  ${type} ${JSON.stringify(data)}`);
+        for (const line of linesOfImport(done)) tell(line);
         return done;
       },
     };
   };
 
-/** A history that can be kept: `keptHistories` takes it. */
+const linesOfExport = ({ name, isDelta, rows }: Export): string[] => [
+  `${name}${isDelta ? ', a delta' : ''}`,
+  ...[...rows].flatMap(([file, all]) =>
+    all.map(({ cells }, index) => `  ${file} ${index + 2}: ${Object.values(cells).join(' ')}`),
+  ),
+];
+
+const linesOfImport = ({ reasons = [], message, report, bodies }: Imported): string[] => [
+  ...(message === undefined ? [] : [`  it ended: ${message}`]),
+  ...reasons.map((reason) => `  asks: ${reason}`),
+  ...report.map(({ text }) => `  report: ${text}`),
+  ...bodies.map(({ type, data }) => `  ${type} ${JSON.stringify(data)}`),
+];
+
+/** A history as it can be kept, after what is wrong in it. */
 export const textOf = (history: History, { night, put, text }: Found): string =>
-  [
-    `in night ${night}, after ${put.name} (${fileNames.indexOf(put.name) + 1} of ${fileNames.length}): ${text}`,
-    JSON.stringify(history),
-  ].join('\n');
+  [`in night ${night}, after ${put.name}: ${text}`, JSON.stringify(history)].join('\n');
