@@ -48,8 +48,6 @@ export type Checked = {
   replayed: readonly Letter[];
 };
 
-export type Oracle = ReturnType<typeof newOracle>;
-
 export const newOracle = ({ universities, crosswalk, platform }: World) => {
   /** By file, its CSV files' rows by their ids. */
   const files = new Map<FileName, Map<string, Map<string, Row>>>();
