@@ -123,6 +123,19 @@ export const proofs: readonly Proof[] = [
     files: [...snapshots, 'test/lib/sources/snapshots'],
   },
   {
+    name: 'judge-things',
+    claim:
+      '10,000 small universities, 30 nights of zips and tables which come late, again and in any order, while names pass and move: after each file the platform holds of each person and course what was said last, or a report, a waiting import or a letter names the difference',
+    program: [
+      ...['JUDGED_UNIVERSITIES=10000', 'JUDGED_NIGHTS=30', 'JUDGED_HISTORIES=40', ...vitest],
+      ...['test/lib/sources/snapshots/oracle.test.ts', 'test/lib/sources/snapshots/oracle/reference.test.ts'],
+    ],
+    seed: 'SEED',
+    minutes: 30,
+    figures: allTests,
+    files: [...snapshots, 'lib/delivery/crosswalk', 'test/lib/sources/snapshots'],
+  },
+  {
     name: 'university',
     claim: 'A university of 20,000 students lives a term of 22 nights, and the platform is right after each',
     program: ['test/university.ts'],

@@ -1,0 +1,344 @@
+import type { Body } from '../imports.ts';
+import type { Crosswalk } from './crosswalk.ts';
+import type { Export, FileName, Row, Said } from './files.ts';
+import type { Letter, Platform } from './platform.ts';
+import { namedRoles, roleIds, tableNames, type University, universityOf } from './university.ts';
+
+// The oracle. It knows people, courses, and the last that each accepted file has said about them; it knows nothing of names, of how files
+// are compared, and of what was sent.
+
+type Value = string | undefined;
+export type Problem = { university: number; text: string };
+
+/** A line of a report. Some have no place. */
+export type ReportLine = { file: string; line: number | undefined; text: string };
+
+/** What is named as other than it should be: what is left out is any. */
+type Named = {
+  /** It is in a message that waits: what the message is to replace may be gone. */
+  mayBeGone?: boolean;
+  orgUnits?: readonly number[] | undefined;
+  person?: number | undefined;
+  title?: string | undefined;
+};
+
+/** What must be held of a thing, and what may be, if it is named. `text` tells why. */
+type Wanted = {
+  allowed: ReadonlySet<Value>;
+  ifNamed: ReadonlySet<Value>;
+  /** By its claims. */
+  claimed: readonly Value[];
+  text: string;
+};
+
+export type World = {
+  universities: ReadonlyMap<number, University>;
+  crosswalk: Crosswalk;
+  platform: Platform;
+};
+
+type Claim = Said & { file: FileName };
+
+export type Checked = {
+  /** What the platform held before. */
+  before: ReadonlyMap<string, string>;
+  exported: Export;
+  report: readonly ReportLine[];
+  /** Letters that were replayed in this night, in whatever order. */
+  replayed: readonly Letter[];
+};
+
+export const newOracle = ({ universities, crosswalk, platform }: World) => {
+  /** By file, its CSV files' rows by their ids. */
+  const files = new Map<FileName, Map<string, Map<string, Row>>>();
+  /** As they were put and accepted last, for reports, which name rows by lines. */
+  const lines = new Map<string, (readonly Row[])[]>();
+  const acceptedLines = new Map<string, (readonly Row[])[]>();
+  /** What differs and was named when it began to. */
+  const stillNamed = new Map<string, { text: string; value: Value }>();
+  /** By grade object, the line item that has it. */
+  const owners = new Map<string, string>();
+
+  const placeOf = ({ university, code = '' }: Said): number | undefined => {
+    if (crosswalk.isOpen(code)) return crosswalk.stoodFor(code);
+    return crosswalk.idOf('orgUnitCode', code) ?? universities.get(university)?.places.get(code);
+  };
+  /** Where a code is, or has been, as rows that wait may be about either. */
+  const everAt = new Map<string, Set<number>>();
+  const placesOf = (university: number, code: string): number[] => {
+    const all = everAt.get(code) ?? new Set();
+    everAt.set(code, all);
+    const now = [crosswalk.idOf('orgUnitCode', code), crosswalk.stoodFor(code)];
+    for (const each of [...now, universities.get(university)?.places.get(code)])
+      if (each !== undefined) all.add(each);
+    return [...all];
+  };
+
+  /** Also where nothing is taught any more. */
+  const allPlaces = new Map<number, Set<number>>();
+  const allPlacesOf = (university: number): Iterable<number> => {
+    const all = allPlaces.get(university) ?? new Set();
+    allPlaces.set(university, all);
+    for (const place of universities.get(university)?.places.values() ?? []) all.add(place);
+    return all;
+  };
+
+  const rowsOf = function* (file: string): Generator<Claim> {
+    for (const [name, byFile] of files)
+      for (const { said } of byFile.get(file)?.values() ?? []) yield { ...said, file: name };
+  };
+
+  const enrollmentsWanted = (before: Checked['before']): Map<string, Wanted> => {
+    const claims = new Map<string, Claim[]>();
+    for (const file of ['enrollments.csv', 'students.csv', 'instructors.csv', 'drops.csv'])
+      for (const claim of rowsOf(file)) {
+        const key = `${placeOf(claim)} ${claim.person}`;
+        claims.set(key, [...(claims.get(key) ?? []), claim]);
+      }
+    return new Map([...claims].map(([key, each]) => [key, enrollmentOf(each, before.get(key))]));
+  };
+
+  const gradesWanted = (before: Checked['before']): Map<string, Wanted> => {
+    const items = new Map<string, Set<string>>();
+    for (const item of rowsOf('lineItems.csv')) {
+      const object = `${placeOf(item)}/${item.title}`;
+      items.set(object, (items.get(object) ?? new Set()).add(item.item ?? ''));
+    }
+    for (const [object, of] of items) {
+      const [first, ...others] = of;
+      if (first !== undefined && others.length === 0) owners.set(object, first);
+      else if (!of.has(owners.get(object) ?? '')) owners.delete(object);
+    }
+    const claims = new Map<string, Claim[]>();
+    for (const claim of rowsOf('results.csv')) {
+      const key = `${placeOf(claim)}/${claim.title} ${claim.person}`;
+      claims.set(key, [...(claims.get(key) ?? []), claim]);
+    }
+    return new Map(
+      [...claims].map(([key, each]) => {
+        const object = key.slice(0, key.lastIndexOf(' '));
+        const isShared = (items.get(object)?.size ?? 0) > 1;
+        return [key, gradeOf(each, { owner: owners.get(object), isShared, before: before.get(key) })];
+      }),
+    );
+  };
+
+  /** Who or what a row of a report is about, by people and courses, and by what the crosswalk makes of its names. */
+  const namedByRow = ({ said, cells }: Row): Named[] => {
+    const { university, code, person, title } = said;
+    const orgUnits = code === undefined ? undefined : placesOf(university, code);
+    const login = crosswalk.idOf('userName', cells.LOGIN ?? cells.username ?? '');
+    return [
+      { orgUnits, person, title },
+      ...(login !== undefined && login !== person ? [{ orgUnits, person: login, title }] : []),
+    ];
+  };
+  const namedByText = (text: string): NamedOf[] => {
+    const tokens = text.match(/\b[Cn]\d+-\d+\b/g) ?? [];
+    const university = Number(/\d+/.exec(tokens[0] ?? '')?.[0] ?? -1);
+    const code = tokens.find((each) => each.startsWith('C'));
+    const login = tokens.find((each) => each.startsWith('n'));
+    if (code === undefined && login === undefined) return [];
+    const person = login === undefined ? undefined : universities.get(university)?.bearers.get(login);
+    return [[university, { orgUnits: code === undefined ? undefined : placesOf(university, code), person }]];
+  };
+  const namedByMessage = ({ data }: Body): NamedOf[] => {
+    const { orgUnitId, orgUnitCode, userId, userName, gradeObjectName, name } = data as Record<string, never>;
+    const university =
+      orgUnitId === undefined
+        ? Number(/\d+/.exec(String(orgUnitCode))?.[0])
+        : universityOf(Number(orgUnitId));
+    const orgUnits =
+      orgUnitId === undefined ? placesOf(university, String(orgUnitCode)) : [Number(orgUnitId)];
+    const bearer =
+      userName === undefined ? undefined : universities.get(university)?.bearers.get(String(userName));
+    const person = userId === undefined ? bearer : Number(userId);
+    return [[university, { mayBeGone: true, orgUnits, person, title: gradeObjectName ?? name }]];
+  };
+
+  const namedInReport = (report: readonly ReportLine[]): NamedOf[] =>
+    report.flatMap(({ file, line, text }) => {
+      const rows = line === undefined ? [] : (lines.get(file) ?? []).flatMap((all) => all[line - 2] ?? []);
+      const byRows = rows.flatMap((row) =>
+        namedByRow(row).map((each): NamedOf => [row.said.university, each]),
+      );
+      return [...byRows, ...namedByText(text)];
+    });
+  /** Codes that have moved are listed until an operator has accepted that. */
+  const openMoves = (): NamedOf[] =>
+    [...universities.values()].flatMap(({ at, places }) =>
+      [...places.keys()].flatMap((code): [number, Named][] =>
+        crosswalk.isOpen(code) ? [[at, { orgUnits: placesOf(at, code) }]] : [],
+      ),
+    );
+  const namedIn = ({ report }: Checked): ReadonlyMap<number, Named[]> =>
+    byUniversity([
+      ...namedInReport(report),
+      ...platform.letters().flatMap(({ body }) => namedByMessage(body)),
+      ...openMoves(),
+    ]);
+
+  /**
+   * Tables have names alone. One that has not come since a user name passed to somebody else is read by the name, which is somebody else's
+   * now; and of a name that the crosswalk has never known, nobody can tell whose it is.
+   */
+  const readOtherwise = (): Set<string> => {
+    const keys = new Set<string>();
+    for (const name of tableNames)
+      for (const { said, cells } of files.get(name)?.get(name)?.values() ?? []) {
+        const university = universities.get(said.university);
+        const bearer = university?.bearers.get(cells.LOGIN ?? '');
+        if (bearer === said.person && crosswalk.wasKnown('userName', cells.LOGIN ?? '')) continue;
+        // The code may have moved meanwhile.
+        const places = bearer === said.person ? [] : allPlacesOf(said.university);
+        for (const place of [...placesOf(said.university, said.code ?? ''), ...places])
+          for (const person of [said.person, bearer]) keys.add(`${place} ${person}`);
+      }
+    return keys;
+  };
+
+  return {
+    /** What a file has said by which the platform is changed. */
+    accept: ({ name, isDelta, rows }: Export): void => {
+      const before = isDelta ? files.get(name) : undefined;
+      const now = new Map<string, Map<string, Row>>();
+      for (const [file, each] of rows) {
+        const all = new Map(before?.get(file));
+        for (const row of each)
+          if (row.cells.status === 'tobedeleted') all.delete(row.id);
+          else all.set(row.id, row);
+        now.set(file, all);
+        acceptedLines.set(file, [each, ...(isDelta ? (acceptedLines.get(file) ?? []) : [])]);
+      }
+      files.set(name, now);
+    },
+    rowsOf: (name: FileName): ReadonlyMap<string, ReadonlyMap<string, Row>> => files.get(name) ?? new Map(),
+
+    /** What the platform holds otherwise than it must, and nothing names. */
+    problems: (checked: Checked): Problem[] => {
+      for (const [file, rows] of checked.exported.rows)
+        lines.set(file, [rows, ...(acceptedLines.get(file) ?? [])]);
+      for (const { at, places } of universities.values()) {
+        allPlacesOf(at);
+        for (const code of places.keys()) placesOf(at, code);
+      }
+      const { before } = checked;
+      const isReadOtherwise = readOtherwise();
+      const wanted = new Map([...enrollmentsWanted(before), ...gradesWanted(before)]);
+      const named = namedIn(checked);
+      const replayed = byUniversity(checked.replayed.flatMap(({ body }) => namedByMessage(body)));
+      const keys = new Set([...wanted.keys(), ...before.keys(), ...platform.keys()]);
+      return [...keys].flatMap((key) => {
+        const [value, was] = [platform.valueOf(key), before.get(key)];
+        const { allowed, ifNamed, claimed, text } = wanted.get(key) ?? nothingWanted(key, was);
+        if (allowed.has(value) || isReadOtherwise.has(key)) {
+          stillNamed.delete(key);
+          return [];
+        }
+        const names = namesOf(key, named);
+        // What is named stays as it was, or as other rows say. Of what was replayed, nobody knows which was the last.
+        const isOpen = allowed.size > 0 || namesOf(key, replayed).length > 0;
+        const mayBe = new Set([was, ...ifNamed, ...(isOpen ? claimed : [])]);
+        if (names.length > 0 && (mayBe.has(value) || (value === undefined && names.some(isWaiting)))) {
+          stillNamed.set(key, { text, value });
+          return [];
+        }
+        const still = stillNamed.get(key);
+        if (still?.text === text && still.value === value) return [];
+        const must = [...allowed].map(shown).join(' or ') || `named, as ${text}`;
+        const problem = `${key} is ${shown(value)}, was ${shown(was)}, and must be ${must}`;
+        return [{ university: universityOf(personIn(key)), text: problem }];
+      });
+    },
+  };
+};
+
+const shown = (value: Value): string => value ?? 'not there';
+const isWaiting = ({ mayBeGone }: Named): boolean => mayBeGone === true;
+const personIn = (key: string): number => Number(key.slice(key.lastIndexOf(' ') + 1));
+
+type NamedOf = [university: number, named: Named];
+
+const byUniversity = (all: readonly NamedOf[]): ReadonlyMap<number, Named[]> => {
+  const named = new Map<number, Named[]>();
+  for (const [university, each] of all) named.set(university, [...(named.get(university) ?? []), each]);
+  return named;
+};
+
+const namesOf = (key: string, named: ReadonlyMap<number, Named[]>): Named[] => {
+  const person = personIn(key);
+  const [orgUnit = '', title] = key.slice(0, key.lastIndexOf(' ')).split('/');
+  return (named.get(universityOf(person)) ?? []).filter(
+    (each) =>
+      (each.orgUnits === undefined || each.orgUnits.includes(Number(orgUnit))) &&
+      (each.person === undefined || each.person === person) &&
+      (each.title === undefined || each.title === title),
+  );
+};
+
+/** The platform cannot clear a grade. */
+const nothingWanted = (key: string, was: Value): Wanted => ({
+  allowed: new Set([key.includes('/') ? was : undefined]),
+  ...{ ifNamed: new Set<Value>(), claimed: [], text: 'nobody wants it' },
+});
+
+/** Undefined: that is not known of all of them. */
+const latestOf = (claims: readonly Claim[]): number | undefined =>
+  claims.some(({ atMs }) => atMs === undefined) ? undefined : Math.max(...claims.map(({ atMs = 0 }) => atMs));
+
+/**
+ * Whoever any row wants is enrolled. A row that ends an enrollment stands against those of its section in other files: what was said later
+ * counts. Of two roles, the one counts that the settings name first; if they do not name both, the one that was said later. If that
+ * cannot be told, it is named, and nothing changes.
+ */
+const enrollmentOf = (claims: readonly Claim[], was: Value): Wanted => {
+  const text = claims
+    .map(({ file, code, role, atMs }) => `${file} ${code} ${role} ${atMs ?? ''}`)
+    .sort()
+    .join(', ');
+  const endings = claims.filter(({ role }) => role === 'none');
+  const againstOf = (claim: Claim): Claim[] =>
+    endings.filter((each) => each.code === claim.code && each.file !== claim.file);
+  const isEnded = (claim: Claim): boolean => {
+    const [ended, said] = [latestOf(againstOf(claim)), claim.atMs];
+    return againstOf(claim).length > 0 && ended !== undefined && said !== undefined && ended > said;
+  };
+  const roles = claims.filter(({ role }) => role !== 'none');
+  const left = roles.filter((each) => !isEnded(each));
+  // That a row holds an enrollment which another one ends is named.
+  const held = new Set<Value>([was, ...(left.length < roles.length ? roles.map(idOf) : [])]);
+  return { allowed: roleOf(left), ifNamed: held, claimed: roles.map(idOf), text };
+};
+
+const idOf = ({ role = '' }: Claim): string => String(roleIds[role]);
+
+/** Empty: it cannot be told. */
+const roleOf = (claims: readonly Claim[]): Set<Value> => {
+  if (claims.length === 0) return new Set([undefined]);
+  const first = namedRoles.find((role) => claims.some((each) => each.role === role));
+  const named = claims.filter(({ role }) => role === first);
+  const others = claims.filter(({ role = '' }) => !namedRoles.includes(role));
+  if (others.length === 0) return new Set(named.map(idOf));
+  if (named.length === 0) return new Set(others.map(idOf));
+  const [atNamed, atOther] = [latestOf(named), latestOf(others)];
+  if (atNamed === undefined || atOther === undefined || atNamed === atOther) return new Set();
+  return new Set((atNamed > atOther ? named : others).map(idOf));
+};
+
+type Graded = { owner: string | undefined; isShared: boolean; before: Value };
+
+/** Line items that share a grade object never mix their grades: those of the one that had it first stay. */
+const gradeOf = (claims: readonly Claim[], { owner, isShared, before }: Graded): Wanted => {
+  const text = claims
+    .map(({ item, score, atMs }) => `${item} ${score} ${atMs}`)
+    .sort()
+    .join(', ');
+  const used = claims.filter(({ item }) => !isShared || item === owner);
+  const latest = Math.max(...used.map(({ atMs = 0 }) => atMs));
+  const newest = new Set(used.filter(({ atMs = 0 }) => atMs === latest).map(({ score }) => score));
+  // A second record of one person.
+  const allowed = newest.size > 1 ? new Set<Value>() : newest;
+  const isSilent = isShared && claims.some(({ item }) => item !== owner);
+  const ifNamed = new Set([before, ...newest]);
+  return { allowed: isSilent ? new Set() : allowed, ifNamed, claimed: [], text };
+};

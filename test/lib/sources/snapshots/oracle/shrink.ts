@@ -1,0 +1,64 @@
+import type { Found, History } from './history.ts';
+
+type Live = (history: History) => Promise<Found[]>;
+
+/** The history of one of its universities alone, until that night. */
+const of = ({ seed, nights, universities }: History, { university, night }: Found): History => ({
+  seed,
+  nights: nights.slice(0, night),
+  universities: universities
+    .filter(({ at }) => university < 0 || at === university)
+    .map((each) => ({ ...each, changes: each.changes.slice(0, night) })),
+});
+
+const without = <Item>(items: readonly Item[], at: number): Item[] =>
+  items.filter((_, index) => index !== at);
+
+/** All histories with one change, file or university less. The first file of a calm night stays: names change only with it. */
+function* smaller(history: History): Generator<History> {
+  const { nights, universities } = history;
+  if (universities.length > 1)
+    for (const at of universities.keys()) yield { ...history, universities: without(universities, at) };
+  for (let night = nights.length - 1; night > 0; night -= 1)
+    if (universities.every(({ changes }) => changes[night]?.length === 0))
+      yield {
+        ...history,
+        nights: without(nights, night),
+        universities: universities.map((each) => ({ ...each, changes: without(each.changes, night) })),
+      };
+  for (let night = nights.length - 1; night >= 0; night -= 1) {
+    const { isCalm, puts } = nights[night] ?? { isCalm: false, puts: [] };
+    for (let put = puts.length - 1; put >= (isCalm ? 1 : 0); put -= 1)
+      yield { ...history, nights: nights.with(night, { isCalm, puts: without(puts, put) }) };
+  }
+  for (const [at, university] of universities.entries())
+    for (const [night, changes] of university.changes.entries())
+      for (const change of changes.keys()) {
+        const fewer = university.changes.with(night, without(changes, change));
+        yield { ...history, universities: universities.with(at, { ...university, changes: fewer }) };
+      }
+}
+
+/** A smallest history in which something is wrong still, as far as so many attempts find it. */
+export const shrunk = async (
+  history: History,
+  { found, live, attempts }: { found: Found; live: Live; attempts: number },
+): Promise<{ history: History; found: Found }> => {
+  let best = { history, found };
+  const isSmaller = async (each: History): Promise<boolean> => {
+    const [first] = await live(each);
+    if (first !== undefined) best = { history: of(each, first), found: first };
+    return first !== undefined;
+  };
+  if (!(await isSmaller(of(history, found)))) return best;
+  for (let left = attempts; left > 0; ) {
+    let isFound = false;
+    for (const each of smaller(best.history)) {
+      left -= 1;
+      isFound = await isSmaller(each);
+      if (isFound || left === 0) break;
+    }
+    if (!isFound) break;
+  }
+  return best;
+};
