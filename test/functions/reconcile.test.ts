@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib';
 import { CreateBucketCommand, DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -14,9 +13,10 @@ import {
   reportKey,
 } from '../../lib/scheduled/reconcile/record.ts';
 import { requestIn } from '../../lib/scheduled/reconcile/request.ts';
+import { stateKey } from '../../lib/sources/snapshots/state/record.ts';
 import { compare, type Stage, send } from '../effect/stage.ts';
 import { filled } from '../lib/delivery/crosswalk/filled.ts';
-import { stateLine } from '../lib/sources/snapshots/state-line.ts';
+import { enrollmentRows, type StateRow, stateFile, tableRow } from '../lib/sources/snapshots/state-file.ts';
 import { localClient } from '../local/aws/aws.ts';
 import { addLedgerTable } from '../local/aws/tables.ts';
 import { jobForTests } from './job-for-tests.ts';
@@ -288,27 +288,23 @@ describe('with a snapshot of the SIS', () => {
     Object.entries(said).flatMap(([orgUnitId, names]) =>
       names.map((userName) => ({ orgUnitCode: codeOf(Number(orgUnitId)), userName, roleId })),
     );
+  const byName = JSON.stringify(['classCode', 'userName', 'username']);
   const accept = async (
     snapshotId: string,
-    lines: string[],
-    { key = 'accepted', by = '[]', ...more } = {},
+    rows: StateRow[],
+    { key = 'accepted', by = byName, ...more } = {},
   ) => {
-    const state = gzipSync(lines.map((line) => `${line}\n`).join(''));
-    await put(`snapshot-records/${snapshotId}/state.gz`, state);
-    const accepted = { id: snapshotId, number: 1, columns: {}, by, ...more };
+    await put(stateKey(snapshotId), await stateFile(rows));
+    const accepted = { id: snapshotId, number: 1, columns: {}, by, holds: 'tables', ...more };
     await put(`snapshot-records/${key}.json`, JSON.stringify(accepted));
   };
-  const snapshot = (said: object[], more: object = {}) =>
-    accept(
-      id,
-      said.map((data, at) => stateLine('2', `class\u001f${at}`, { data, id: `${at}`, role: 'student' })),
-      more,
-    );
+  type Said = Parameters<typeof enrollmentRows>[0];
+  const snapshot = (said: Said[], more: object = {}) => accept(id, said.flatMap(enrollmentRows), more);
   /** Beside the zip. */
-  const table = (said: object[]) =>
+  const table = (said: Said[]) =>
     accept(
       tableId,
-      said.map((data, at) => stateLine('0', `${at}`, { data })),
+      said.map((data) => tableRow(data)),
       { key: 'accepted/more.csv', by: JSON.stringify([['enrollment-create', 'userName']]) },
     );
   const hasEnrolled = (orgUnitId: number, roleId: number, ...userIds: number[]) =>
@@ -360,7 +356,8 @@ describe('with a snapshot of the SIS', () => {
       await snapshot([
         ...rowsOf({ [plain]: ['lena', 'ute', 'ina'], [since]: ['lena', 'tom'], [unknown]: ['nobody knows'] }),
         ...rowsOf({ [again]: ['lena', 'tom', 'ina'], [several]: ['lena'], [gone]: ['lena', 'tom'] }),
-        { orgUnitId: twice, userId: 301, roleId: learner },
+        // As the platform's ids are known, the names need not be.
+        { orgUnitCode: 'TWICE', userName: 'unknown', roleId: learner, orgUnitId: twice, userId: 301 },
       ]);
       await table(rowsOf({ [several]: ['lena'] }, instructor));
       ({ report, findings } = await compare(stage, { whole: true }));

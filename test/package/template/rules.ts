@@ -662,9 +662,7 @@ export const rules: Record<string, Rule> = {
       resources.filter((each) => allows(statements, action, each)).map((each) => `${action} on ${each}`);
     const under = (...keys: string[]) => keys.map((each) => `${files}/${each}`);
     const whole = under('letters/a', 'edited/a', 'discarded/a', 'uploads/grade-push/a', 'snapshots/a.zip');
-    const ofSnapshots = ['changes.jsonl.gz', 'state.parquet', 'state.gz'].map(
-      (name) => `snapshot-records/a/${name}`,
-    );
+    const ofSnapshots = ['changes.jsonl.gz', 'state.parquet'].map((name) => `snapshot-records/a/${name}`);
     const ofLeads = under(
       'audit/2026/11/26/a-begin-lead.json',
       'audit/check-lead.json',

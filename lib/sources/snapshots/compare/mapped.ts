@@ -161,6 +161,7 @@ const formsOf = ({ messages }: SnapshotMapping): Forms => {
 
 const enrollmentForms = (mapping: SnapshotMapping): EnrollmentForms => ({
   thing: `CASE WHEN starts_with(d.grp, 'enrollment-') THEN d.key END`,
+  code: 'd.a',
   roleIn: (column) => `role_in(d.${column})`,
   isRemoved: `coalesce(${formsOf(mapping).removal} = 'enrollment-remove', false)`,
 });
@@ -278,6 +279,11 @@ const name = `
   CREATE MACRO key_of(template, a, b) AS
     replace(replace(template, chr(1) || 'o', coalesce(a, '')), chr(1) || 'u', coalesce(b, ''));
   CREATE TABLE stands_for AS SELECT field || '=' || name AS token, id FROM known_names;
+  INSERT INTO problems
+    SELECT k.file, CAST(m.line AS BIGINT), k.col, 'names a user whose name was another person''s, and the crosswalk still gives that one''s account. The row is used when it gives another'
+    FROM made m JOIN kinds k USING (kind) WHERE m.b IN (FROM passed_names);
+  INSERT INTO unmade SELECT grp, row, a, b FROM made WHERE b IN (FROM passed_names);
+  DELETE FROM made WHERE b IN (FROM passed_names);
   CREATE TABLE was_now AS
     SELECT m.*, coalesce(value_of(grp, template, a, b, data), grp || ' null') AS value,
       coalesce(m.org_unit_id, id_in_token(a), o.id) AS org_unit, coalesce(m.user_id, id_in_token(b), u.id) AS usr

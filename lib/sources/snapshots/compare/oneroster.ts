@@ -225,6 +225,7 @@ export const acceptedData = (userField: UserField) => ({
 const enrollmentForms = (userField: UserField): EnrollmentForms => ({
   thing: `CASE WHEN d.kind = '2' THEN enrollment_of(id_in_thing(${ofKey.orgUnit}), 'orgUnitCode=' || ${ofKey.orgUnit},
     id_in_thing(${ofKey.user}), '${userField}=' || ${ofKey.user}) END`,
+  code: `'orgUnitCode=' || d.a`,
   roleIn: (column) => `d.${column}`,
   isRemoved: 'true',
 });
@@ -349,7 +350,7 @@ const recallComments = `
 
 const load = async ({ sets, hasBefore, number }: Comparison): Promise<void> => {
   await sets.run(
-    `CREATE TABLE enrolled_was AS SELECT key AS id, a AS class, b AS usr, value AS role, begins, ends FROM state WHERE kind = 'E'`,
+    `CREATE TABLE enrolled_was AS SELECT key AS id, a AS class, b AS usr, value AS role, begins, ends, at_ms FROM state WHERE kind = 'E'`,
   );
   await sets.run(loadComments);
   if (!hasBefore) return;
@@ -573,7 +574,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
       )} r LEFT JOIN roles o ON o.role = r.role;
     CREATE TABLE enrolled_now AS
       SELECT line, id, class, usr, role, begins, ends, a, b, a_thing, b_thing, role_id, at_ms FROM enrolled WHERE problem IS NULL AND NOT is_gone(status)
-      ${modes.enrollments === 'bulk' ? '' : 'UNION ALL SELECT NULL, id, class, usr, role, begins, ends, a, b, a_thing, b_thing, role_id, NULL FROM enrolled_still WHERE a IS NOT NULL AND b IS NOT NULL AND role_id IS NOT NULL'};
+      ${modes.enrollments === 'bulk' ? '' : 'UNION ALL SELECT NULL, id, class, usr, role, begins, ends, a, b, a_thing, b_thing, role_id, at_ms FROM enrolled_still WHERE a IS NOT NULL AND b IS NOT NULL AND role_id IS NOT NULL'};
     ${
       modes.enrollments === 'bulk'
         ? ''
@@ -765,6 +766,6 @@ const furtherLines = [
   'SELECT * FROM deletions',
   `SELECT '1' AS kind, id AS key, json AS data FROM item_lines`,
   `SELECT 'O' AS kind, object AS key, json AS data FROM object_lines`,
-  `SELECT 'E' AS kind, id AS key, class AS a, usr AS b, role AS value, begins, ends FROM enrolled_now`,
-  `SELECT 'E' AS kind, id AS key, class AS a, usr AS b, role AS value, begins, ends FROM enrolled_still ANTI JOIN enrolled_now USING (id)`,
+  `SELECT 'E' AS kind, id AS key, class AS a, usr AS b, role AS value, begins, ends, at_ms FROM enrolled_now`,
+  `SELECT 'E' AS kind, id AS key, class AS a, usr AS b, role AS value, begins, ends, at_ms FROM enrolled_still ANTI JOIN enrolled_now USING (id)`,
 ];

@@ -7,16 +7,18 @@ import type { Comparison } from './comparison.ts';
 
 /**
  * What all accepted files together want of the enrollments that this file is about. An enrollment ends only if no file wants it any
- * more. If files give it different roles, the setting `roleOrder` decides if it names all of them; otherwise the file whose row was
+ * more. A row that ends it counts only against a row of another file about the same section that is older. If files give it different roles, the setting `roleOrder` decides if it names all of them; otherwise the file whose row was
  * changed last, if all rows have times; otherwise both files are reported, and the platform keeps what it has.
  *
  * - `other_claims`: what the other files want, by `thing`, such as `enrollment/2601/301`. A role of `absent`: it must not exist.
+ * - `passed_names`: user names that passed to another record in an export of OneRoster, while the crosswalk gives the former one's account.
  * - `effects`: what this file changes, with the role by all files before and after it. NULL: no file wants it, or they are undecided.
  * - `instead`: what is sent in place of what this file alone would send. A NULL role: nothing.
  */
 const schema = `
   CREATE TABLE role_places (role VARCHAR, place BIGINT);
-  CREATE TABLE other_claims (thing VARCHAR, role VARCHAR, said_at_ms BIGINT, source_file VARCHAR);
+  CREATE TABLE other_claims (thing VARCHAR, code VARCHAR, role VARCHAR, said_at_ms BIGINT, source_file VARCHAR);
+  CREATE TABLE passed_names (token VARCHAR);
   CREATE TABLE instead (key VARCHAR, role VARCHAR, data VARCHAR);
   CREATE MACRO role_in(value) AS
     CASE WHEN starts_with(value, 'enrollment-create') THEN nullif(regexp_extract(value, '"roleId":([0-9]+)', 1), '')
@@ -34,6 +36,8 @@ const schema = `
 export type EnrollmentForms = {
   /** What it is about, as in `other_claims`; NULL: it is no enrollment. */
   thing: string;
+  /** The org unit as the row names it. */
+  code: string;
   /** The role by the column `value` or `before`. */
   roleIn(column: 'value' | 'before'): string;
   /** Its removal is sent if no row wants it. */
@@ -54,6 +58,8 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
     if (kinds.length === 0 || !(await keepFile(await store.open(stateKey(other.id)), path))) continue;
     await sets.run(`CREATE OR REPLACE VIEW other_state AS
       (FROM carried WHERE false) UNION ALL BY NAME FROM read_parquet(${quotedText(path)})`);
+    await sets.run(`INSERT INTO passed_names SELECT k.field || '=' || k.name FROM other_state s
+      JOIN known_names k ON s.kind = 'P' AND k.field = '${other.userField ?? ''}' AND k.name = s.value AND k.id = s.user_id`);
     await sets.run(`INSERT INTO other_claims ${claimsOf(other)}`, [`${other.name} of ${dayOf(other)}`]);
   }
 };
@@ -64,7 +70,7 @@ const dayOf = ({ droppedMs }: SnapshotNow): string => new Date(droppedMs).toISOS
 const claimsOf = ({ userField, functions }: SnapshotNow): string =>
   userField
     ? `SELECT enrollment_of(coalesce(s.org_unit_id, o.id), 'orgUnitCode=' || s.a, coalesce(s.user_id, u.id), '${userField}=' || s.b),
-         s.value, s.at_ms, CAST($1 AS VARCHAR)
+         'orgUnitCode=' || s.a, s.value, s.at_ms, CAST($1 AS VARCHAR)
        FROM other_state s LEFT JOIN known_names o ON o.field = 'orgUnitCode' AND o.name = s.a AND s.org_unit_id IS NULL
          LEFT JOIN known_names u ON u.field = '${userField}' AND u.name = s.b AND s.user_id IS NULL
        WHERE s.kind = '2'`
@@ -72,7 +78,7 @@ const claimsOf = ({ userField, functions }: SnapshotNow): string =>
         .filter(([, name]) => name.startsWith('enrollment-'))
         .map(
           ([kind, name]) =>
-            `SELECT enrollment_of(coalesce(s.org_unit_id, id_in_token(s.a), o.id), s.a, coalesce(s.user_id, id_in_token(s.b), u.id), s.b),
+            `SELECT enrollment_of(coalesce(s.org_unit_id, id_in_token(s.a), o.id), s.a, coalesce(s.user_id, id_in_token(s.b), u.id), s.b), s.a,
                ${name === 'enrollment-create' ? `CAST(s.data AS JSON) ->> 'roleId'` : `'absent'`}, s.at_ms, CAST($1 AS VARCHAR)
              FROM other_state s LEFT JOIN known_names o ON o.field || '=' || o.name = s.a AND s.org_unit_id IS NULL
                LEFT JOIN known_names u ON u.field || '=' || u.name = s.b AND s.user_id IS NULL
@@ -80,22 +86,33 @@ const claimsOf = ({ userField, functions }: SnapshotNow): string =>
         )
         .join(' UNION ALL ');
 
-/** The winner of several claims about one enrollment, as `agreed`, with all of them in `claimed` (`side`, `key`, `role`, `said_at_ms`). */
+/**
+ * The role by several claims about one enrollment (`claimed`: `side`, `key`, `code`, `role`, `said_at_ms`), as `agreed`. `absent`: no
+ * claim stands. NULL: it cannot be decided.
+ */
 const agree = `
+  CREATE TABLE standing AS
+    SELECT c.side, c.key, c.role, c.said_at_ms, p.place, max(c.said_at_ms) OVER (PARTITION BY c.side, c.key) AS latest
+    FROM claimed c LEFT JOIN role_places p USING (role) LEFT JOIN (
+      SELECT side, key, code, CASE WHEN count(*) = count(said_at_ms) THEN max(said_at_ms) END AS ended_ms
+      FROM claimed WHERE role = 'absent' GROUP BY side, key, code) e ON e.side = c.side AND e.key = c.key AND e.code = c.code
+    WHERE c.role <> 'absent' AND (e.ended_ms > c.said_at_ms) IS NOT TRUE;
   CREATE TABLE agreed AS
     SELECT side, key, CASE WHEN min(role) = max(role) THEN min(role)
         WHEN count(*) = count(place) THEN arg_min(role, place)
         WHEN count(*) = count(said_at_ms) AND count(DISTINCT CASE WHEN said_at_ms = latest THEN role END) = 1 THEN arg_max(role, said_at_ms) END AS role
-    FROM (SELECT c.*, p.place, max(said_at_ms) OVER (PARTITION BY side, key) AS latest FROM claimed c LEFT JOIN role_places p USING (role))
-    GROUP BY side, key`;
+    FROM standing GROUP BY side, key
+    UNION ALL SELECT DISTINCT side, key, 'absent' FROM claimed ANTI JOIN standing USING (side, key);
+  DROP TABLE standing;
+`;
 
 /**
  * Rows of one file that give a user different roles in an org unit: those that yield take the role of the others. What cannot be decided
  * is left as it is.
  */
-const agreeWithin = ({ thing, roleIn }: EnrollmentForms): string => `
+const agreeWithin = ({ thing, code, roleIn }: EnrollmentForms): string => `
   CREATE TABLE claimed AS
-    SELECT 'now' AS side, d.key, ${roleIn('value')} AS role, d.at_ms AS said_at_ms FROM claims d SEMI JOIN several USING (key) WHERE ${thing} IS NOT NULL;
+    SELECT 'now' AS side, d.key, ${code} AS code, ${roleIn('value')} AS role, d.at_ms AS said_at_ms FROM claims d SEMI JOIN several USING (key) WHERE ${thing} IS NOT NULL;
   ${agree};
   CREATE TABLE winners AS
     SELECT d.key, any_value(d.value) AS value, any_value(d.data) AS data
@@ -107,9 +124,9 @@ const agreeWithin = ({ thing, roleIn }: EnrollmentForms): string => `
 export const agreeOnRoles = ({ sets }: Comparison, forms: EnrollmentForms): Promise<void> =>
   sets.run(agreeWithin(forms));
 
-const findEffects = ({ thing, roleIn, isRemoved }: EnrollmentForms): string => `
+const findEffects = ({ thing, code, roleIn, isRemoved }: EnrollmentForms): string => `
   CREATE TABLE effects AS
-    SELECT key, ${thing} AS thing, change, ${roleIn('before')} AS role_before, CASE WHEN change <> 'removed' THEN ${roleIn('value')} END AS role_after,
+    SELECT key, ${thing} AS thing, ${code} AS code, change, ${roleIn('before')} AS role_before, CASE WHEN change <> 'removed' THEN ${roleIn('value')} END AS role_after,
       at_ms, before_at_ms, ${isRemoved} AS is_removed, NULL::VARCHAR AS before, NULL::VARCHAR AS after, false AS is_undecided
     FROM draft d WHERE change IN ('created', 'updated', 'removed') AND ${thing} IS NOT NULL;
   UPDATE effects SET before = role_before, after = role_after;
@@ -117,12 +134,12 @@ const findEffects = ({ thing, roleIn, isRemoved }: EnrollmentForms): string => `
 
 const weighOthers = `
   CREATE TABLE shared AS
-    SELECT e.key, e.change, o.role, o.said_at_ms, o.source_file FROM effects e JOIN other_claims o USING (thing);
+    SELECT e.key, o.code, o.role, o.said_at_ms, o.source_file FROM effects e JOIN other_claims o USING (thing);
   CREATE TABLE claimed AS
-    SELECT 'before' AS side, key, role, said_at_ms FROM shared
-    UNION ALL SELECT 'after', key, role, said_at_ms FROM shared
-    UNION ALL SELECT 'before', key, role_before, before_at_ms FROM effects SEMI JOIN shared USING (key) WHERE role_before IS NOT NULL
-    UNION ALL SELECT 'after', key, role_after, at_ms FROM effects SEMI JOIN shared USING (key) WHERE role_after IS NOT NULL;
+    SELECT 'before' AS side, key, code, role, said_at_ms FROM shared
+    UNION ALL SELECT 'after', key, code, role, said_at_ms FROM shared
+    UNION ALL SELECT 'before', key, code, role_before, before_at_ms FROM effects SEMI JOIN shared USING (key) WHERE role_before IS NOT NULL
+    UNION ALL SELECT 'after', key, code, role_after, at_ms FROM effects SEMI JOIN shared USING (key) WHERE role_after IS NOT NULL;
   ${agree};
   UPDATE effects SET before = a.role FROM agreed a WHERE a.key = effects.key AND a.side = 'before';
   UPDATE effects SET after = a.role, is_undecided = a.role IS NULL FROM agreed a WHERE a.key = effects.key AND a.side = 'after';
@@ -133,20 +150,23 @@ const weighOthers = `
     FROM effects SEMI JOIN shared USING (key) WHERE is_undecided OR after IS DISTINCT FROM role_after OR after = before;
 `;
 
-/** A row of another file that has not changed may contradict this one every night. */
-const contradictions = ({ thing, roleIn }: EnrollmentForms): string => `
+/** A row of another file that has not changed may contradict one of this file every night. */
+const contradictions = ({ thing, code, roleIn }: EnrollmentForms): string[] => [
+  `
   CREATE TABLE claimed AS
-    SELECT 'now' AS side, d.key, ${roleIn('value')} AS role, d.at_ms AS said_at_ms, d.line, NULL::VARCHAR AS source_file
-    FROM (FROM claims SEMI JOIN (SELECT d.key FROM claims d SEMI JOIN other_claims o ON o.thing = ${thing}) USING (key)) d;
+    SELECT 'now' AS side, d.key, ${code} AS code, ${roleIn('value')} AS role, d.at_ms AS said_at_ms, d.line, NULL::VARCHAR AS source_file
+    FROM claims d SEMI JOIN (SELECT thing FROM other_claims) o ON o.thing = ${thing};
   INSERT INTO claimed
-    SELECT 'now', d.key, o.role, o.said_at_ms, NULL, o.source_file FROM claims d JOIN other_claims o ON o.thing = ${thing};
-  ${agree};
+    SELECT 'now', d.key, o.code, o.role, o.said_at_ms, NULL, o.source_file FROM claims d JOIN other_claims o ON o.thing = ${thing};
+  ${agree}`,
+  `
   INSERT INTO problems
-    SELECT $1, c.line, $2, 'gives another role than ' || o.source_file || ', and neither file has precedence: what the platform has stays. Correct one of them, or set "roleOrder" in snapshot-settings.json'
-    FROM claimed c JOIN agreed a ON a.key = c.key AND a.role IS NULL
-      JOIN (SELECT key, min(source_file) AS source_file FROM claimed WHERE source_file IS NOT NULL GROUP BY key) o ON o.key = c.key
-    WHERE c.line IS NOT NULL;
-`;
+    SELECT $1, c.line, $2, CASE WHEN c.role = 'absent' THEN 'does not end the enrollment, because ' || o.source_file || ' has it, and no older row of this section'
+        ELSE 'gives another role than ' || o.source_file || ', and neither has precedence: the platform keeps what it has. Correct one of them, or set "roleOrder" in snapshot-settings.json' END
+    FROM claimed c JOIN agreed a ON a.key = c.key
+      JOIN (SELECT key, min(source_file) AS source_file FROM claimed WHERE source_file IS NOT NULL AND role <> 'absent' GROUP BY key) o ON o.key = c.key
+    WHERE c.line IS NOT NULL AND (a.role IS NULL OR (c.role = 'absent' AND a.role <> 'absent'))`,
+];
 
 /** Who still wants what this file no longer has. */
 const heldBack = `
@@ -183,9 +203,9 @@ export const settleEnrollments = async (
     await sets.run(weighOthers);
     await sets.run(heldBack, [file]);
     await sets.run('DROP TABLE claimed; DROP TABLE agreed');
-    const [tables, told] = contradictions(forms).split(/(?=INSERT INTO problems)/);
-    await sets.run(tables ?? '');
-    await sets.run(told ?? '', [file, column]);
+    const [compared = '', reported = ''] = contradictions(forms);
+    await sets.run(compared);
+    await sets.run(reported, [file, column]);
     await sets.run('DROP TABLE claimed; DROP TABLE agreed');
   }
   const [accepted = 0, ended = 0, changed = 0] =

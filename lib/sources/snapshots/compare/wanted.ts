@@ -149,11 +149,11 @@ const claimsAgree = `
   -- Others that claim what was accepted are known again, too.
   INSERT INTO more_backs
     SELECT c.grp, c.row, c.key, c.mark FROM claims c SEMI JOIN several USING (key) ANTI JOIN disputed USING (key);
-  CREATE TABLE agreed AS
+  CREATE TABLE agreed_claims AS
     SELECT unnest(chosen), latest FROM (SELECT arg_min(c, (coalesce(c.line, 0), c.mark IS NULL, c.row)) AS chosen, max(c.at_ms) AS latest
       FROM claims c SEMI JOIN several USING (key) ANTI JOIN disputed USING (key) GROUP BY c.key);
   DELETE FROM claims WHERE key IN (SELECT key FROM several);
-  INSERT INTO claims SELECT grp, kind, key, a, b, org, value, data, removed, template, row, latest, mark, line FROM agreed`;
+  INSERT INTO claims SELECT grp, kind, key, a, b, org, value, data, removed, template, row, latest, mark, line FROM agreed_claims`;
 
 /** What differs from the accepted state: a small part. */
 const findDiffering = `

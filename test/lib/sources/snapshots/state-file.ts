@@ -13,9 +13,18 @@ export type StateRow = {
   b?: string;
   value?: string;
   data?: string;
+  org_unit_id?: string;
+  user_id?: string;
 };
 
-type Enrolled = { orgUnitCode: string; userName: string; roleId: number };
+/** With the platform's ids, if they are known. */
+type Enrolled = {
+  orgUnitCode: string;
+  userName: string;
+  roleId: number;
+  orgUnitId?: number;
+  userId?: number;
+};
 type Graded = {
   orgUnitCode: string;
   gradeObjectName: string;
@@ -25,8 +34,18 @@ type Graded = {
 };
 
 /** The rows of a zip for an enrollment. */
-export const enrollmentRows = ({ orgUnitCode, userName, roleId }: Enrolled): StateRow[] => [
-  { kind: '2', a: orgUnitCode, b: userName, value: String(roleId) },
+export const enrollmentRows = ({
+  orgUnitCode,
+  userName,
+  roleId,
+  orgUnitId,
+  userId,
+}: Enrolled): StateRow[] => [
+  {
+    ...{ kind: '2', a: orgUnitCode, b: userName, value: String(roleId) },
+    ...(orgUnitId !== undefined && { org_unit_id: String(orgUnitId) }),
+    ...(userId !== undefined && { user_id: String(userId) }),
+  },
 ];
 
 /** The rows of a zip for a grade: its line item, and the grade. */
@@ -65,9 +84,8 @@ export const writeStateOf = (path: string, rows: string, values?: readonly SetVa
     await copyFile(made, path);
   });
 
-const columns = JSON.stringify([
-  Object.fromEntries(['kind', 'key', 'a', 'b', 'value', 'data'].map((name) => [name, 'VARCHAR'])),
-]);
+const names = ['kind', 'key', 'a', 'b', 'value', 'data', 'org_unit_id', 'user_id'];
+const columns = JSON.stringify([Object.fromEntries(names.map((name) => [name, 'VARCHAR']))]);
 
 /** The file of a state with these rows. Grades of one line item repeat it: it is there once. */
 export const stateFile = (rows: readonly StateRow[]): Promise<Buffer> =>
