@@ -25,20 +25,18 @@ const wanted = ({ grade, comments, privateComments }: Data): Record<string, stri
 const shown = ({ grade, ...ids }: Data, { platform }: IntegrationContext) =>
   grades.readGrade(platform, ids, grade.value.GradeObjectType);
 
-/** In the form in which the ledger digests the wanted effect. A missing grade is not comparable: a replica may not know it yet. */
-const comparable = (value: grades.ReadGrade | undefined): Shown => {
-  if (value === undefined)
-    return { fields: { grade: '', comments: '', privateComments: '' }, changedMs: Number.NaN };
-  const { grade, comments, privateComments, changedMs } = value;
-  return {
-    fields: {
-      grade: grade && JSON.stringify(grade),
-      comments: comparableText(comments),
-      privateComments: privateComments === undefined ? undefined : comparableText(privateComments),
-    },
-    changedMs,
-  };
-};
+/** In the form in which the ledger digests the wanted effect. */
+const comparableFields = ({ grade, comments, privateComments }: Omit<grades.ReadGrade, 'changedMs'>) => ({
+  grade: grade && JSON.stringify(grade),
+  comments: comparableText(comments.words),
+  privateComments: privateComments && comparableText(privateComments.words),
+});
+
+/** A missing grade is not comparable: a replica may not know it yet. */
+const comparable = (value: grades.ReadGrade | undefined): Shown =>
+  value === undefined
+    ? { fields: { grade: '', comments: '', privateComments: '' }, changedMs: Number.NaN }
+    : { fields: comparableFields(value), changedMs: value.changedMs };
 
 const notShown = (what: string, remedy: string) =>
   new MessageFailure('rejected', `The platform does not show ${what} of this grade`, { remedy });
@@ -91,10 +89,13 @@ export const integration: Integration<Data> = {
     const kept = isWhole ? undefined : await shown(given, context);
     if (!isWhole) await context.mustBeCurrent(comparable(kept));
     // Without a grade there is no comment either.
-    const before = kept ?? { grade: undefined, comments: '', privateComments: '' };
+    const none = { grade: undefined, comments: grades.commentOf(''), privateComments: grades.commentOf('') };
+    const before = kept ?? none;
     const grade = takes('grade') ? given.grade.value : before.grade;
-    const { comments = '' } = takes('comments') ? given : before;
-    const { privateComments } = takes('privateComments') ? given : before;
+    const comments = takes('comments') ? grades.commentOf(given.comments ?? '') : before.comments;
+    const privateComments = takes('privateComments')
+      ? grades.commentOf(given.privateComments ?? '')
+      : before.privateComments;
     if (privateComments === undefined)
       throw notShown(
         'the private comment',
@@ -107,8 +108,8 @@ export const integration: Integration<Data> = {
       );
     const value = { grade, comments, privateComments };
     await unlessSeen(grades.setGradeValue(context.platform, given, value), async () => {
-      const { changedMs: _, ...now } = (await shown(given, context)) ?? {};
-      return isDeepStrictEqual(now, value);
+      const now = await shown(given, context);
+      return now !== undefined && isDeepStrictEqual(comparableFields(now), comparableFields(value));
     });
   },
   effect: {
