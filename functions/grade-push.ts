@@ -7,7 +7,7 @@ import { unlessSeen } from '../lib/delivery/handle/read-back.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
 import { platformId } from '../lib/message/message.ts';
 import { comparableText } from '../lib/platform/client/rich-text.ts';
-import { getGradeObjects } from '../lib/platform/resources/grade-objects.ts';
+import { type GradeObject, getGradeObjects } from '../lib/platform/resources/grade-objects.ts';
 import * as grades from '../lib/platform/resources/grades.ts';
 
 const comment = z.string().max(4_000, 'must be at most 4,000 characters').optional();
@@ -25,43 +25,45 @@ const wanted = ({ grade, comments, privateComments }: Data): Record<string, stri
 const shown = ({ grade, ...ids }: Data, { platform }: IntegrationContext) =>
   grades.readGrade(platform, ids, grade.value.GradeObjectType);
 
-/** In the form in which the ledger digests the wanted effect. A missing grade is not comparable: a replica may not know it yet. */
-const comparable = (value: grades.ReadGrade | undefined): Shown => {
-  if (value === undefined)
-    return { fields: { grade: '', comments: '', privateComments: '' }, changedMs: Number.NaN };
-  const { grade, comments, privateComments, changedMs } = value;
-  return {
-    fields: {
-      grade: grade && JSON.stringify(grade),
-      comments: comparableText(comments),
-      privateComments: privateComments === undefined ? undefined : comparableText(privateComments),
-    },
-    changedMs,
-  };
-};
+/** In the form in which the ledger digests the wanted effect. */
+const comparableFields = ({ grade, comments, privateComments }: Omit<grades.ReadGrade, 'changedMs'>) => ({
+  grade: grade && JSON.stringify(grade),
+  comments: comparableText(comments.words),
+  privateComments: privateComments && comparableText(privateComments.words),
+});
+
+/** A missing grade is not comparable: a replica may not know it yet. */
+const comparable = (value: grades.ReadGrade | undefined): Shown =>
+  value === undefined
+    ? { fields: { grade: '', comments: '', privateComments: '' }, changedMs: Number.NaN }
+    : { fields: comparableFields(value), changedMs: value.changedMs };
 
 const notShown = (what: string, remedy: string) =>
   new MessageFailure('rejected', `The platform does not show ${what} of this grade`, { remedy });
 
-/** The same points mean another grade if the maximum differs. The cached list may be a minute old, so a difference is looked up again. */
+/**
+ * The same points mean another grade if the maximum differs. The change of the maximum may be on its way, as in an export in which
+ * both change: then the message waits for it, as for an id that is not known yet.
+ */
 const checkMaximum = async (
   { orgUnitId, gradeObjectId, grade: { outOf } }: Data,
   { gradeObjects }: IntegrationContext,
 ): Promise<void> => {
   if (outOf === undefined) return;
-  const maximum = async (sinceMs?: number) =>
-    (await gradeObjects(orgUnitId, sinceMs)).find(({ Id }) => Id === gradeObjectId)?.MaxPoints;
-  if ((await maximum()) === outOf) return;
-  const now = await maximum(Date.now());
-  if (now === outOf) return;
-  throw new MessageFailure(
-    'rejected',
-    typeof now === 'number'
-      ? `The points are out of ${outOf}, but the maximum of the grade object is ${now}`
-      : `The points are out of ${outOf}, but the platform shows no maximum for the grade object`,
-    {
+  const maximumIn = (all: readonly GradeObject[]) => all.find(({ Id }) => Id === gradeObjectId)?.MaxPoints;
+  const maximum = maximumIn(await gradeObjects(orgUnitId, (all) => maximumIn(all) === outOf));
+  if (maximum === outOf) return;
+  const told = `The points are out of ${outOf}, but the platform shows`;
+  if (typeof maximum !== 'number')
+    throw new MessageFailure('rejected', `${told} no maximum for grade object ${gradeObjectId}`, {
       remedy:
-        'The two maximums must be equal. Correct the grade object on the platform, or the points and data.grade.outOf in the message. Then replay.',
+        'Give the grade object a maximum on the platform, or correct data.gradeObjectId, or leave data.grade.outOf out. Then replay.',
+    });
+  throw new MessageFailure(
+    'unknown-id',
+    `${told} the maximum ${maximum} for grade object ${gradeObjectId}. Nothing is sent until it has the maximum ${outOf}`,
+    {
+      remedy: `If ${outOf} is right, find the message that was to set it (\`sis-relay letters list --function grade-object-update --org-unit ${orgUnitId}\`, \`sis-relay waiting list --function grade-object-update\`) and have it done, or set the maximum on the platform. If ${maximum} is right, correct data.grade.points and data.grade.outOf (\`sis-relay letters edit\`).`,
     },
   );
 };
@@ -81,16 +83,19 @@ export const integration: Integration<Data> = {
   priority: 'urgent',
   repeatable: true,
   run: async (given, context) => {
-    await checkMaximum(given, context);
     const takes = (field: string) => context.fields.includes(field);
+    if (takes('grade')) await checkMaximum(given, context);
     const isWhole = takes('grade') && takes('comments') && takes('privateComments');
     const kept = isWhole ? undefined : await shown(given, context);
     if (!isWhole) await context.mustBeCurrent(comparable(kept));
     // Without a grade there is no comment either.
-    const before = kept ?? { grade: undefined, comments: '', privateComments: '' };
+    const none = { grade: undefined, comments: grades.commentOf(''), privateComments: grades.commentOf('') };
+    const before = kept ?? none;
     const grade = takes('grade') ? given.grade.value : before.grade;
-    const { comments = '' } = takes('comments') ? given : before;
-    const { privateComments } = takes('privateComments') ? given : before;
+    const comments = takes('comments') ? grades.commentOf(given.comments ?? '') : before.comments;
+    const privateComments = takes('privateComments')
+      ? grades.commentOf(given.privateComments ?? '')
+      : before.privateComments;
     if (privateComments === undefined)
       throw notShown(
         'the private comment',
@@ -103,8 +108,8 @@ export const integration: Integration<Data> = {
       );
     const value = { grade, comments, privateComments };
     await unlessSeen(grades.setGradeValue(context.platform, given, value), async () => {
-      const { changedMs: _, ...now } = (await shown(given, context)) ?? {};
-      return isDeepStrictEqual(now, value);
+      const now = await shown(given, context);
+      return now !== undefined && isDeepStrictEqual(comparableFields(now), comparableFields(value));
     });
   },
   effect: {

@@ -45,8 +45,8 @@ export const breakages: Breakage[] = [
     title: 'of two that an id of the SIS stands for, the first is taken',
     seenBy: lookUp,
     file: 'lib/delivery/crosswalk/look-up.ts',
-    code: 'if (id !== undefined && second === undefined) return id;',
-    by: 'if (id !== undefined) return id;',
+    code: 'if (second === undefined) return id;',
+    by: 'return id;',
   },
   {
     title: 'nobody is asked about a code that has moved',
@@ -61,6 +61,27 @@ export const breakages: Breakage[] = [
     file: 'lib/delivery/crosswalk/look-up.ts',
     code: 'for (const { field, value } of sisIds) kept.delete(',
     by: 'for (const { field, value } of sisIds.slice(0, 0)) kept.delete(',
+  },
+  {
+    title: 'a list of grade objects serves messages that were sent after it was made',
+    seenBy: lookUp,
+    file: 'lib/delivery/crosswalk/grade-object-lists.ts',
+    code: 'platform, Math.max(sentMs, nowMs() - keptMs));',
+    by: 'platform, nowMs() - keptMs);',
+  },
+  {
+    title: 'what the crosswalk said serves messages that were sent after it was read',
+    seenBy: lookUp,
+    file: 'lib/delivery/crosswalk/look-up.ts',
+    code: 'known.readMs >= Math.max(sentMs, readMs - keptMs)',
+    by: 'known.readMs >= readMs - keptMs',
+  },
+  {
+    title: 'grades of an export whose maximum changes do not say what they are out of',
+    seenBy: tests('test/lib/sources/snapshots/nights.test.ts'),
+    file: 'lib/sources/snapshots/compare/line-items.ts',
+    code: 'number_text(s.points) AS out_of',
+    by: 'CASE WHEN s.former_points = s.points THEN number_text(s.points) END AS out_of',
   },
   {
     title: 'the maximum of the grade object is not looked at',

@@ -175,6 +175,23 @@ describe('the platform replaces a whole value, so', () => {
     expect(await values()).toMatchObject([{ pointsNumerator: 5 }]);
   });
 
+  test('what a person has written as HTML stays HTML, and is not read as another text', async () => {
+    const html = (content: string) => ({ content, type: 'Html' as const });
+    const feedback = html(
+      '<p>Look at <a href="https://example.edu/a?b=1&amp;c">this</a> &amp; <b>that</b></p>',
+    );
+    await relay.controls().seed({
+      gradeValues: [
+        { ...ids, pointsNumerator: 1, comments: feedback, privateComments: html('<ul><li>late</li></ul>') },
+      ],
+    });
+    await relay.isDone({ ...ids, grade: numeric(5) }, ['GET 200', 'PUT 200']);
+    expect(await held()).toEqual({ comments: feedback, privateComments: html('<ul><li>late</li></ul>') });
+    await relay.isDone({ ...ids, grade: numeric(6), comments: 'by the SIS' }, ['GET 200', 'PUT 200']);
+    expect(await held()).toMatchObject({ comments: comment('by the SIS') });
+    expect(await values()).toMatchObject([{ pointsNumerator: 6 }]);
+  });
+
   test('where there is no value yet, there is nothing to keep', async () => {
     await relay.isDone({ ...ids, grade: numeric(5), comments: 'first' }, ['GET 404', 'PUT 200']);
     expect(await held()).toEqual({ comments: comment('first'), privateComments: comment('') });

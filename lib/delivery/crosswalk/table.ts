@@ -109,13 +109,17 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
 
     /** When each kind was last filled from each source, by keys such as `orgUnitCode/platform`. */
     fills: async () => {
-      const { bucket: _, ...fills } = (await itemAt(fillBucket)) ?? {};
-      return new Map(
-        Object.entries(fills).flatMap(([of, { S: text = '' }]): [string, Filled][] => {
+      const fills = new Map<string, Filled>();
+      const use = ({ bucket: _, ...found }: Attributes): void => {
+        for (const [of, { S: text = '' }] of Object.entries(found)) {
           const filled = jsonIn(text) as Filled | undefined;
-          return filled === undefined ? [] : [[of, filled]];
-        }),
-      );
+          if (filled !== undefined) fills.set(of, filled);
+        }
+      };
+      // The functions may read items in batches only.
+      const key = { bucket: attribute(fillBucket) };
+      await readItems({ dynamodb, table }, [key], { use, isConsistent: true });
+      return fills;
     },
 
     noteFill: async (of: string, filled: Filled) => {

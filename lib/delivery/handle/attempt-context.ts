@@ -26,10 +26,16 @@ export type AttemptContext = {
   close(): void;
 };
 
-type Subject<Data> = { integration: Integration<Data>; message: Message<Data>; priority: Priority };
+type Subject<Data> = {
+  integration: Integration<Data>;
+  message: Message<Data>;
+  priority: Priority;
+  /** When the message was sent to its queue. */
+  sentMs: number;
+};
 
 export const createAttemptContext = <Data>(
-  { integration, message, priority }: Subject<Data>,
+  { integration, message, priority, sentMs }: Subject<Data>,
   { services, timeLimit }: { services: Services; timeLimit(): AbortSignal },
 ): AttemptContext => {
   const calls: CallReport[] = [];
@@ -70,8 +76,8 @@ export const createAttemptContext = <Data>(
       });
       return {
         platform,
-        gradeObjects: (orgUnitId, sinceMs) =>
-          services.crosswalk.gradeObjects.of(orgUnitId, platform, sinceMs),
+        gradeObjects: (orgUnitId, isIn) =>
+          services.crosswalk.gradeObjects.of(orgUnitId, { platform, sentMs }, isIn),
         openFile: (uri, maximumBytes) => {
           const file = new AbortController();
           opened.push(file);

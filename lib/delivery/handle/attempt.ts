@@ -77,10 +77,15 @@ export const attempt = async <Data>(
     draft = draftOf(record.body, integration, delivery.startedMs);
     const priority = priorityOf(record, delivery, integration.priority);
     const asking =
-      draft.sisIds.length > 0 ? { services, priority, signal: invocation.timeLimit(), looked } : undefined;
+      draft.sisIds.length > 0
+        ? { services, priority, sentMs: delivery.sentMs, signal: invocation.timeLimit(), looked }
+        : undefined;
     ids = asking && (await idsOf(draft, asking));
     const message = draft.message(ids);
-    const context = createAttemptContext({ integration, message, priority }, invocation);
+    const context = createAttemptContext(
+      { integration, message, priority, sentMs: delivery.sentMs },
+      invocation,
+    );
     task = { integration, message, record, delivery, invocation, context };
     result = await (services.ledger ? withLedger(services.ledger, task) : withoutLedger(task));
     if (asking && ids && isNotFound(result) && (await standForOthers(draft, ids, asking)))
@@ -124,6 +129,7 @@ const fanOutReserveMs = ({ attemptTimeoutMs }: Limits): number => attemptTimeout
 type Asking = {
   services: Services;
   priority: Priority;
+  sentMs: number;
   signal: AbortSignal;
   /** The calls of the platform that this took. */
   looked: CallReport[];
@@ -132,7 +138,7 @@ type Asking = {
 /** @throws MessageFailure of kind `unknown-id` or `ambiguous-id`, and any error of AWS or the platform. */
 const idsOf = <Data>(
   { sisIds, orgUnitId }: Draft<Data>,
-  { services, priority, signal, looked }: Asking,
+  { services, priority, sentMs, signal, looked }: Asking,
 ): Promise<PlatformIds> => {
   const platform = services.platform.for({
     ...{ actor: undefined, operations: lookUpOperations, priority, signal },
@@ -141,7 +147,7 @@ const idsOf = <Data>(
       services.observe.call(call);
     },
   });
-  return services.crosswalk.platformIds(sisIds, { platform, orgUnitId });
+  return services.crosswalk.platformIds(sisIds, { platform, orgUnitId, sentMs });
 };
 
 /** The platform knows no such user, org unit or grade object. */
@@ -171,6 +177,10 @@ const pointsElsewhere = new MessageFailure(
 const stoodForOther = new MessageFailure(
   'unknown-id',
   'The platform does not know the id that an id of the SIS stood for: the message is sent again with the current id',
+  {
+    remedy:
+      'Do nothing at first: the message is sent again by itself. If this lasts, find out why what it names stands for something else again and again.',
+  },
 );
 
 type Task<Data> = Received & {

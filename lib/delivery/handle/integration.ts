@@ -68,8 +68,14 @@ export type IntegrationContext = {
   platform: Platform;
   /** Opens a file that the message names, if it has at most this many bytes. */
   openFile(uri: string, maximumBytes: number): Promise<OpenedFile>;
-  /** The grade objects of an org unit, from a list at most a minute old, or made at `sinceMs` or later. */
-  gradeObjects(orgUnitId: number, sinceMs?: number): Promise<readonly GradeObject[]>;
+  /**
+   * The grade objects of an org unit, from a list that was begun after the message was sent and in which `isIn` finds what the
+   * message means; if there is none, from one that is a few seconds old.
+   */
+  gradeObjects(
+    orgUnitId: number,
+    isIn: (all: readonly GradeObject[]) => boolean,
+  ): Promise<readonly GradeObject[]>;
   /** Reads a secret below the prefix of the current resource, for values that no message may carry. */
   readSecret: ReadSecret;
   limits: FileSizeLimits;

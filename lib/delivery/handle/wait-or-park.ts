@@ -1,5 +1,11 @@
 import { patientReceipts, waitSeconds } from '../../message/backoff.ts';
-import { dispositions, type Failure, MessageFailure, needsPerson } from '../../message/failure.ts';
+import {
+  dispositions,
+  type Failure,
+  MessageFailure,
+  needsPerson,
+  responsible,
+} from '../../message/failure.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Limits } from './services.ts';
 import { ageMs, type Delivery, waitedMs } from './sqs-delivery.ts';
@@ -150,9 +156,10 @@ const isPatient = (delivery: Delivery, { maxWaitMs }: Limits): boolean =>
 
 const isOld = (delivery: Delivery): boolean => ageMs(delivery) >= maxAgeMs;
 
-/** What a waiting message would have done by itself now needs a person. */
+/** What a waiting message would have done by itself now needs a person. A remedy that only says to wait is no more one. */
 const afterLongWait = (failure: Failure, delivery: Delivery): Failure => {
-  const person = needsPerson(failure.kind) ? `${failure.remedy} ` : '';
+  const { kind } = failure;
+  const person = needsPerson(kind) || responsible[kind] !== 'schedule' ? `${failure.remedy} ` : '';
   const hours = Math.round(waitedMs(delivery) / 3_600_000);
   const remedy = `${person}The message waited for ${hours} h. When the cause is gone, replay this letter.`;
   return { ...failure, remedy };

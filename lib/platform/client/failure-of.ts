@@ -178,7 +178,7 @@ const remedies: Record<FailureKind, string> = {
   'ambiguous-id':
     'Make the name unique on the platform or in the university’s files, or have the producer send the platform’s id, then replay.',
   'unknown-id':
-    'Do nothing at first: the id is looked up again after the next fill of the crosswalk. If it is still unknown then, correct it in the message, or create it on the platform.',
+    'Create what the message names on the platform, or correct the message (`sis-relay letters edit`). It is looked up again by itself while the message waits.',
   credentials:
     'Rotate or restore the credential in Secrets Manager. For an OAuth client, read what token-refresh reports, and invoke it with {"force":true}. Waiting messages then continue by themselves.',
   'aws-refused':

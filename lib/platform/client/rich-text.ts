@@ -26,16 +26,17 @@ export type TextContent = { Content: string; Type: 'Text' | 'Html' };
 
 export const textContent = (text: string): TextContent => ({ Content: text, Type: 'Text' });
 
-/**
- * A setting that was read, in the form in which it is written: texts are read in one form and written in another, with their
- * markup if they have any.
- */
+/** A text that was read, in the form in which it is written: as HTML if the platform shows HTML, which keeps its markup. */
+export const writtenBack = (text: z.infer<typeof richText> | null | undefined): TextContent => {
+  const { Text, Html } = text ? givenOrRead(text) : {};
+  return Html ? { Content: Html, Type: 'Html' } : textContent(Text ?? '');
+};
+
+/** A setting that was read, in the form in which it is written. */
 export const asTaken = (setting: unknown): unknown => {
   const isText = typeof setting === 'object' && setting !== null && ('Text' in setting || 'Html' in setting);
   const text = isText ? richText.safeParse(setting).data : undefined;
-  if (text === undefined) return setting;
-  const { Text, Html } = givenOrRead(text);
-  return Html ? { Content: Html, Type: 'Html' } : textContent(Text ?? '');
+  return text === undefined ? setting : writtenBack(text);
 };
 
 /** The words of a text. If it is only HTML, the words between its tags: an empty text is often an empty paragraph. */

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Platform } from '../client/client.ts';
 import { undefinedIfNotFound } from '../client/not-found.ts';
 import { acknowledged, reading } from '../client/operation.ts';
-import { plainText, richText, textContent } from '../client/rich-text.ts';
+import { plainText, richText, type TextContent, textContent, writtenBack } from '../client/rich-text.ts';
 
 /** A grade by its grade object's type: 1 numeric, 2 pass/fail, 3 selectbox, 4 text. */
 export type Grade =
@@ -40,18 +40,28 @@ export const getGradeValue = reading({
   answer: gradeValue,
 });
 
+/** A comment: the words by which it is compared, and the form in which it is written. */
+export type Comment = { words: string; content: TextContent };
+
+export const commentOf = (text: string): Comment => ({ words: text, content: textContent(text) });
+
+const readComment = async (text: z.infer<typeof richText> | null): Promise<Comment> => ({
+  words: await plainText(text),
+  content: writtenBack(text),
+});
+
 /** Sets a user's grade value. The platform replaces the whole of it, so both comments must be given. */
 export const setGradeValue = (
   platform: Platform,
   ids: GradeValueIds,
-  value: { grade: Grade; comments: string; privateComments: string },
+  value: { grade: Grade; comments: Comment; privateComments: Comment },
 ) =>
   platform.call(putGradeValue, {
     path: ids,
     json: {
       ...value.grade,
-      Comments: textContent(value.comments),
-      PrivateComments: textContent(value.privateComments),
+      Comments: value.comments.content,
+      PrivateComments: value.privateComments.content,
     },
   });
 
@@ -66,9 +76,9 @@ export const readGrade = async (platform: Platform, ids: GradeValueIds, type: Gr
   const { Comments, PrivateComments, LastModified } = value;
   return {
     grade: gradeIn[type](value),
-    comments: await plainText(Comments),
+    comments: await readComment(Comments),
     // Undefined if the platform does not return them.
-    privateComments: PrivateComments === undefined ? undefined : await plainText(PrivateComments),
+    privateComments: PrivateComments === undefined ? undefined : await readComment(PrivateComments),
     /** On the platform's clock; NaN if it is not given. */
     changedMs: Date.parse(LastModified ?? ''),
   };

@@ -333,7 +333,10 @@ const withIds = async (
   const ids: Record<string, number | undefined> = { orgUnitId, userId };
   const named = sisIds.filter(({ platformField }) => platformField === 'gradeObjectId');
   if (named.length > 0)
-    Object.assign(ids, await crosswalk.platformIds(named, { platform, orgUnitId }).catch(unlessItPasses));
+    Object.assign(
+      ids,
+      await crosswalk.platformIds(named, { platform, orgUnitId, sentMs: 0 }).catch(unlessItPasses),
+    );
   return withPlatformIds(data, sisIds, ({ platformField }) => ids[platformField] ?? 0);
 };
 

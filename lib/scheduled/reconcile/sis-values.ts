@@ -91,7 +91,7 @@ const loadNames = async (saying: Saying): Promise<void> => {
 const isAccepted = async (value: string, { crosswalk, platform }: Saying): Promise<boolean> => {
   const code = { field: 'orgUnitCode', platformField: 'orgUnitId', value };
   try {
-    await crosswalk.platformIds([code], { platform, orgUnitId: undefined });
+    await crosswalk.platformIds([code], { platform, orgUnitId: undefined, sentMs: 0 });
     return true;
   } catch (error) {
     const { kind } = failureOf(error);

@@ -9,8 +9,22 @@ import { letterLink } from './letters.ts';
 import { table, text, type View } from './view.ts';
 
 /** `remedy`: what to do about messages that are too old. */
-export const publishedNotes = ({ sent, ...checked }: Published, remedy?: string): View =>
-  checkedNotes(checked, `; ${sent} sent`, remedy);
+export const publishedNotes = ({ sent, ...checked }: Published, remedy?: string): View => {
+  const { valid, invalid, same } = checked;
+  const notes = checkedNotes(checked, `; ${sent} sent`, remedy);
+  if (sent === 0 && invalid > 0) return notes;
+  return [
+    ...notes,
+    valid > same &&
+      text(
+        `${countOf(valid - same, 'message has', 'messages have')} the time of publishing, and so ${valid - same === 1 ? 'replaces' : 'replace'} what was sent before.`,
+      ),
+    same > 0 &&
+      text(
+        `${countOf(same, 'message is the same', 'messages are the same')} each time that you publish this file. What was done before is not done again.`,
+      ),
+  ];
+};
 
 const checkedNotes = (
   { valid, invalid, skipped, functions, outdated }: Checked,
@@ -36,13 +50,13 @@ const checkedNotes = (
 
 export type FieldProblem = MessageProblem & { line: number };
 
-type CheckedMessages = Omit<Checked, 'skipped'> & { problems: FieldProblem[] };
+type CheckedMessages = Omit<Checked, 'skipped' | 'same'> & { problems: FieldProblem[] };
 
 /** What the functions would say of messages that are not sent, field by field. */
 export const checkedMessagesView = ({ problems, ...checked }: CheckedMessages, name: string): View => [
   checked.valid + checked.invalid === 0 && { tone: 'warn', text: `${name} holds no message.` },
   ...problemView(problems.map(({ line, ...each }) => ({ line, problem: problemsText([each]) }))),
-  ...checkedNotes({ ...checked, skipped: 0 }),
+  ...checkedNotes({ ...checked, skipped: 0, same: 0 }),
 ];
 
 /** `3 done, 1 waiting.` */
@@ -60,6 +74,9 @@ export const outcomesView = ({ messages, outcomes, unread }: Awaited): View => {
   const open = messages.filter(({ outcome }) => !['done', 'duplicate', 'superseded'].includes(outcome));
   return [
     text(outcomesText(outcomes)),
+    outcomes.duplicate > 0 && text('Duplicate: this very message was done before, and was not done again.'),
+    outcomes.superseded > 0 &&
+      text('Superseded: something newer was sent about the same, and the platform keeps that.'),
     table(
       'What was not done',
       open.slice(0, maxShown),

@@ -75,9 +75,9 @@ const inFirst = (name: string): string => name.replace(/\.\d+(?=\.|$)/g, '.0');
 
 export type Cell = { text: string; quoted: boolean };
 
-/** A row of a table as an event. A missing cell, or an empty cell without quotes, is left out. */
-export const eventOf = (row: Map<string, Cell>, columns: Columns, defaults: object): object => {
-  const event: Record<string, unknown> = { ...defaults };
+/** What a row of a table says of an event. A missing cell, or an empty cell without quotes, is left out. */
+export const eventOf = (row: Map<string, Cell>, columns: Columns) => {
+  const event: Record<string, unknown> = {};
   const data: Record<string, unknown> = {};
   for (const [name, { text, quoted }] of row) {
     if (text === '' && !quoted) continue;

@@ -88,6 +88,11 @@ const changesShape = z.strictObject({
     )
     .default([]),
   enrollments: z.array(z.strictObject({ ...enrollmentKey, roleId: id.optional() })).default([]),
+  gradeObjects: z
+    .array(
+      z.strictObject({ gradeObjectId: id, name: z.string().optional(), maxPoints: z.number().optional() }),
+    )
+    .default([]),
 });
 /** Of rows that are there: what is not named stays as it is, also when the row was modified last. */
 export type PlatformChanges = z.input<typeof changesShape>;
@@ -107,9 +112,11 @@ const enrollmentOf = ({ tables }: State, key: { orgUnitId: number; userId: numbe
 
 /** As by a person, or by a restore: each row keeps what is not named, also when it was modified last. */
 function changeRows(state: State, body: unknown) {
-  const { gradeValues, enrollments } = bind(changesShape, body);
+  const { gradeValues, enrollments, gradeObjects } = bind(changesShape, body);
   for (const change of gradeValues) Object.assign(gradeValueOf(state, change), change);
   for (const change of enrollments) Object.assign(enrollmentOf(state, change), change);
+  for (const change of gradeObjects)
+    Object.assign(found(state.tables.gradeObjects.get(change.gradeObjectId), 'Grade object'), change);
 }
 
 function removeRows(state: State, body: unknown) {

@@ -18,7 +18,7 @@ type GivenGrade = {
   outOf?: number | undefined;
 };
 
-const outOf = 'The maximum of the points. If the grade object has another maximum, nothing is sent.';
+const outOf = 'The maximum of the points. While the grade object has another maximum, the message waits.';
 
 /** A grade in a message, by its type, converted to the platform's form. 0 is a grade, null is not. */
 export const grade = z.discriminatedUnion(

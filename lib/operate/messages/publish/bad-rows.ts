@@ -1,6 +1,6 @@
 import { eventIn } from '../../../message/envelope.ts';
 import type { Integrations } from '../../stage/integrations.ts';
-import { functionOf } from './check.ts';
+import { functionOf } from './event-body.ts';
 import type { Published } from './publish.ts';
 import { openRows, type Source } from './rows.ts';
 

@@ -8,6 +8,7 @@ import { maxMessageBytes, type Outgoing, sqsProblem } from '../../../message/sqs
 import { problemsIn } from '../../../platform/client/failure-of.ts';
 import { problemsByColumn } from '../../../sources/mapping/events.ts';
 import { integrationNames } from '../../stage/function-names.ts';
+import { functionOf } from './event-body.ts';
 import type { Row } from './rows.ts';
 
 type Known = Integration<unknown> | undefined;
@@ -20,6 +21,7 @@ export type Checking = {
   /** What else may help if there is no function for the type. */
   ifNoType?: string;
   signal: AbortSignal;
+  nowMs: number;
 };
 
 export type Checked = {
@@ -31,6 +33,8 @@ export type Checked = {
   functions: Record<string, number>;
   /** Messages so old that they are sent only if the ledger still knows their resource. */
   outdated: number;
+  /** Valid messages that are the same ones each time that the file is published: what was done is not done again. */
+  same: number;
 };
 
 /** Checks every row as the function of its queue does, before it asks the ledger and the platform. */
@@ -41,7 +45,7 @@ export const checkRows = async (
     ...checking
   }: Checking & { onProblems(line: number, problems: readonly MessageProblem[]): void },
 ): Promise<Checked> => {
-  const result: Checked = { valid: 0, invalid: 0, skipped: 0, functions: {}, outdated: 0 };
+  const result: Checked = { valid: 0, invalid: 0, skipped: 0, functions: {}, outdated: 0, same: 0 };
   for await (const { row, checked } of checkedRows(rows, checking)) {
     if (checked === undefined) result.skipped += 1;
     else if (checked.problems !== undefined) {
@@ -51,6 +55,7 @@ export const checkRows = async (
       result.valid += 1;
       result.functions[checked.function] = (result.functions[checked.function] ?? 0) + 1;
       if (checked.outdated) result.outdated += 1;
+      if (!row.isNew) result.same += 1;
     }
   }
   return result;
@@ -71,7 +76,7 @@ type Result =
 
 const check = async (
   { body, problem: unreadable = 'is empty', line, made }: Row,
-  { integrationOf, attributes, ifNoType }: Checking,
+  { integrationOf, attributes, ifNoType, nowMs }: Checking,
   seen: Map<string, number>,
 ): Promise<Result> => {
   if (body === undefined) return { problems: [{ problem: unreadable }] };
@@ -89,7 +94,7 @@ const check = async (
   let outdated = false;
   let eventId = '';
   try {
-    const { id, source, time } = draftOf(body, integration, Date.now());
+    const { id, source, time } = draftOf(body, integration, nowMs);
     const name = `${integration.name}\n${source}\n${id}`;
     const first = seen.get(name);
     if (first !== undefined)
@@ -103,7 +108,7 @@ const check = async (
       };
     seen.set(name, line);
     eventId = id;
-    outdated = isTooOld(Date.parse(time), Date.now());
+    outdated = isTooOld(Date.parse(time), nowMs);
   } catch (error) {
     const problems = problemsIn(error);
     if (made === undefined) return { problems };
@@ -115,9 +120,5 @@ const check = async (
     ? { function: integration.name, eventId, outdated }
     : { problems: [{ problem }] };
 };
-
-/** The function of a message's type; empty if it is none. */
-export const functionOf = (type: unknown): string =>
-  /^sis\.(.+)\.v1$/.exec(typeof type === 'string' ? type : '')?.[1] ?? '';
 
 const types = (): string => integrationNames().map(messageType).join(', ');

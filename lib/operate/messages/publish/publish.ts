@@ -5,6 +5,7 @@ import { bulkAttributes } from '../../../message/message.ts';
 import type { Outgoing } from '../../../message/sqs-limits.ts';
 import { sendAll } from '../../../runtime/aws/sqs.ts';
 import type { Audit } from '../../stage/audit.ts';
+import { awsTimeMs } from '../../stage/aws-time.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import type { Integrations } from '../../stage/integrations.ts';
 import type { Target } from '../../stage/target.ts';
@@ -43,8 +44,10 @@ export const publishMessages = async (target: Target, options: PublishOptions): 
   const { dryRun, validOnly, audit, signal } = options;
   const rows = await openRows(options, options.integrations);
   const problems: Published['problems'] = [];
-  const checked = await checkRows(rows(), {
-    ...checkingOf(options),
+  const nowMs = dryRun ? Date.now() : await awsTimeMs(target);
+  const checking = checkingOf(options, nowMs);
+  const checked = await checkRows(rows(nowMs), {
+    ...checking,
     onProblems: (line, found) => complain(problems, line, problemsText(found)),
   });
   const result: Published = { ...checked, sent: 0, messages: [], problems };
@@ -57,7 +60,7 @@ export const publishMessages = async (target: Target, options: PublishOptions): 
     counts: { valid: result.valid, invalid: result.invalid, ...result.functions },
   });
   try {
-    await sendValid(rows(), { ...options, sqs: await target.sqs(), urls, result });
+    await sendValid(rows(nowMs), { ...options, sqs: await target.sqs(), urls, checking, result });
   } finally {
     await end({ sent: result.sent, failed: result.valid - result.sent });
   }
@@ -68,14 +71,19 @@ const complain = (problems: Published['problems'], line: number, problem: string
   if (problems.length < maxProblems) problems.push({ line, problem });
 };
 
-const checkingOf = ({ integrations, signal, ...options }: PublishOptions): Checking => ({
+const checkingOf = ({ integrations, signal, ...options }: PublishOptions, nowMs: number): Checking => ({
   integrationOf: (name) => integrations.get(name),
   attributes: attributesOf(options),
   ifNoType: 'for data without an envelope, pass --function',
-  signal,
+  ...{ signal, nowMs },
 });
 
-type Sending = PublishOptions & { sqs: SQSClient; urls: Map<string, string>; result: Published };
+type Sending = PublishOptions & {
+  sqs: SQSClient;
+  urls: Map<string, string>;
+  checking: Checking;
+  result: Published;
+};
 
 const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<void> => {
   const { sqs, urls, result, signal, onSent } = sending;
@@ -97,7 +105,7 @@ const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<vo
     result.sent += batch.length - failures.size;
     onSent?.(result.sent, result.valid);
   };
-  for await (const { row, checked } of checkedRows(rows, checkingOf(sending))) {
+  for await (const { row, checked } of checkedRows(rows, sending.checking)) {
     if (checked === undefined || checked.problems !== undefined || row.body === undefined) continue;
     const batch = waiting.get(checked.function) ?? [];
     waiting.set(checked.function, batch);

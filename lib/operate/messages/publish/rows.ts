@@ -3,9 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import type { Integration } from '../../../delivery/handle/integration.ts';
-import { eventIn, type Unwrapped, unwrapped } from '../../../message/envelope.ts';
+import { type Unwrapped, unwrapped } from '../../../message/envelope.ts';
 import { isJson, readJson, readJsonWithPlace } from '../../../message/json.ts';
-import { messageType } from '../../../message/message.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from '../../../sources/mapping/columns.ts';
 import { eventsOf, type Made, problemsText, problemWithValue } from '../../../sources/mapping/events.ts';
@@ -15,6 +14,7 @@ import type { Input } from '../../stage/input.ts';
 import type { Integrations } from '../../stage/integrations.ts';
 import { linesIn, withoutMark } from '../../stage/lines.ts';
 import { unknownName } from '../../stage/nearest.ts';
+import { type Body, type Dating, eventBody, isObject, saidBody } from './event-body.ts';
 import { type Format, formatOf, formats } from './formats.ts';
 
 /** One message of a file, or why there is none. `line` counts from 1; in a JSON file it counts messages. */
@@ -26,6 +26,8 @@ export type Row = {
   made?: Pick<Made, 'columns'>;
   /** With a mapping: the row produces no message. */
   skipped?: boolean;
+  /** As in event-body.ts. */
+  isNew?: boolean;
 };
 
 export type Source = {
@@ -35,7 +37,7 @@ export type Source = {
   function?: string | undefined;
   /** How table rows become messages, possibly of several functions. */
   mapping?: Mapping | undefined;
-  /** Each message gets the present time, and a sequence in the order of the file. */
+  /** Each message gets the present time, and a sequence in the order of the file: it replaces what was sent before. */
   now?: boolean | undefined;
 };
 
@@ -58,29 +60,14 @@ export const mappingIn = (file: string, content: string, integrations: Integrati
   );
 };
 
+/** By the time that messages without one get. */
+export type OpenedRows = (nowMs?: number) => AsyncGenerator<Row>;
+
 /** Reads a file row by row, as often as requested. @throws UsageError if it is not readable in its declared format. */
 export const openRows = async (
-  source: Source,
+  { input, format, now = false, mapping, ...source }: Source,
   integrations: Integrations,
-): Promise<() => AsyncGenerator<Row>> => {
-  const time = new Date().toISOString();
-  const rows = await openTimed({ ...source, time }, integrations);
-  return source.now ? () => saidAt(time, rows()) : rows;
-};
-
-async function* saidAt(time: string, rows: AsyncGenerator<Row>): AsyncGenerator<Row> {
-  for await (const row of rows) {
-    const json = row.body === undefined ? undefined : eventIn(row.body);
-    const isEvent = typeof json === 'object' && json !== null && !Array.isArray(json);
-    yield isEvent ? { ...row, body: JSON.stringify({ ...json, time, sequence: String(row.line) }) } : row;
-  }
-}
-
-const openTimed = async (
-  { input, format, time, ...source }: Source & { time: string },
-  integrations: Integrations,
-): Promise<() => AsyncGenerator<Row>> => {
-  const { mapping } = source;
+): Promise<OpenedRows> => {
   const integration = integrationOf(source.function, integrations);
   if (mapping && integration)
     throw new UsageError('A mapping file names the functions itself. Pass --map or --function, not both.');
@@ -89,37 +76,52 @@ const openTimed = async (
   const kind = format ?? formatOf(input.name);
   if (kind === undefined)
     throw new UsageError(`The format of ${input.name} is not known. Pass --format ${formats.join('|')}.`);
-  const defaultsFor = (line: number, name = integration?.name ?? '') => ({
-    specversion: '1.0',
-    // The same file produces the same ids, so that each message is done once. Of two rows about one resource the later one applies.
-    id: `${digest}-${line}`,
-    source: '/sis-relay/publish',
-    type: messageType(name),
-    time,
-    sequence: String(line),
-  });
-  const bodyOf: BodyOf = (json, line, text) => {
-    const bare =
-      integration &&
-      typeof json === 'object' &&
-      json !== null &&
-      !('specversion' in json) &&
-      isPlain(unwrapped(json));
-    return bare ? JSON.stringify({ ...defaultsFor(line), data: json }) : text;
+  const readingOf = readerOf({ kind, input, mapping, integration, integrations });
+  return (nowMs = Date.now()) => {
+    const dating: Dating = {
+      ...{ digest, now, time: new Date(nowMs).toISOString() },
+      isRepeatable: (name) => integrations.get(name)?.repeatable === true,
+    };
+    return readingOf(dating);
   };
+};
+
+type Opened = Pick<Source, 'input' | 'mapping'> & {
+  kind: Format;
+  integration: Integration<unknown> | undefined;
+  integrations: Integrations;
+};
+
+const readerOf = ({
+  kind,
+  input,
+  mapping,
+  integration,
+  integrations,
+}: Opened): ((dating: Dating) => AsyncGenerator<Row>) => {
   if (mapping) {
     if (kind !== 'csv')
       throw new UsageError(`A mapping is only for the rows of a CSV file, not for ${kind}.`);
-    return () => csvRows(input, mappedRows(mapping, defaultsFor));
+    return (dating) => csvRows(input, mappedRows(mapping, dating));
   }
   if (kind === 'csv') {
     if (integration === undefined)
       throw new UsageError(
         `A table holds messages for one function. Pass --function and its name, or --map and a mapping file. There are: ${[...integrations.keys()].join(', ')}.`,
       );
-    return () => csvRows(input, ownRows(integration, defaultsFor));
+    return (dating) => csvRows(input, ownRows(integration, dating));
   }
-  return kind === 'json' ? () => jsonRows(input, bodyOf) : () => lineRows(input, bodyOf);
+  const bodyIn =
+    (dating: Dating): BodyIn =>
+    (json, line, text) => {
+      const isBare = integration && isObject(json) && !('specversion' in json) && isPlain(unwrapped(json));
+      return isBare
+        ? eventBody({ data: json }, { line, name: integration.name }, dating)
+        : saidBody(text, line, dating);
+    };
+  return kind === 'json'
+    ? (dating) => jsonRows(input, bodyIn(dating))
+    : (dating) => lineRows(input, bodyIn(dating));
 };
 
 /** Data without an envelope, neither ours nor a service's. */
@@ -152,10 +154,10 @@ const digestOf = async (input: Input, beside = ''): Promise<string> => {
 };
 
 /** `text`: the message as it is written, which may use other escapes than `JSON.stringify`. */
-type BodyOf = (json: unknown, line: number, text: string) => string;
+type BodyIn = (json: unknown, line: number, text: string) => Body;
 
 /** One message, a list of them, or an event as Lambda receives it. */
-async function* jsonRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
+async function* jsonRows(input: Input, bodyIn: BodyIn): AsyncGenerator<Row> {
   const whole = withoutMark(await text(input.open())).trim();
   const read = readJsonWithPlace(whole);
   if ('problem' in read) throw new UsageError(`${input.name} ${whole === '' ? empty : flawIn(whole, read)}.`);
@@ -165,7 +167,8 @@ async function* jsonRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
     const record =
       records && typeof (each as { body?: unknown } | null)?.body === 'string' ? each : undefined;
     const written = each === json ? whole : JSON.stringify(each);
-    yield { line: at + 1, body: record ? (record as { body: string }).body : bodyOf(each, at + 1, written) };
+    const body = record ? (record as { body: string }).body : written;
+    yield { line: at + 1, ...bodyIn(record ? undefined : each, at + 1, body) };
   }
 }
 
@@ -179,16 +182,14 @@ const flawIn = (whole: string, { flaw, problem }: { flaw: string; problem: strin
   return `${problem}. Correct it there, and check it again`;
 };
 
-async function* lineRows(input: Input, bodyOf: BodyOf): AsyncGenerator<Row> {
+async function* lineRows(input: Input, bodyIn: BodyIn): AsyncGenerator<Row> {
   let line = 0;
   for await (const each of linesIn(input.open())) {
     line += 1;
     const written = each.trim();
     if (written === '') continue;
     const read = readJson(written);
-    yield 'problem' in read
-      ? { line, problem: read.problem }
-      : { line, body: bodyOf(read.json, line, written) };
+    yield 'problem' in read ? { line, problem: read.problem } : { line, ...bodyIn(read.json, line, written) };
   }
 }
 
@@ -201,10 +202,8 @@ type Reading = {
   rows(line: number, cells: Cells): Row[];
 };
 
-type DefaultsFor = (line: number, name?: string) => { id: string; time: string };
-
 /** For a table whose columns are the fields of one function's data. */
-const ownRows = (integration: Integration<unknown>, defaultsFor: DefaultsFor): Reading => {
+const ownRows = (integration: Integration<unknown>, dating: Dating): Reading => {
   const columns = columnsOf(integration);
   return {
     check: (header, name) => {
@@ -215,7 +214,9 @@ const ownRows = (integration: Integration<unknown>, defaultsFor: DefaultsFor): R
         );
       refuseTwice(header, name);
     },
-    rows: (line, cells) => [{ line, body: JSON.stringify(eventOf(cells, columns, defaultsFor(line))) }],
+    rows: (line, cells) => [
+      { line, ...eventBody(eventOf(cells, columns), { line, name: integration.name }, dating) },
+    ],
   };
 };
 
@@ -225,7 +226,7 @@ const refuseTwice = (header: string[], name: string): void => {
 };
 
 /** For a table whose columns are the SIS' own. */
-const mappedRows = (mapping: Mapping, defaultsFor: DefaultsFor): Reading => {
+const mappedRows = (mapping: Mapping, dating: Dating): Reading => {
   const columns = columnsIn(mapping);
   return {
     check: (header, name) => {
@@ -247,11 +248,10 @@ const mappedRows = (mapping: Mapping, defaultsFor: DefaultsFor): Reading => {
       }
       if (events.length === 0) return [{ line, skipped: true }];
       return events.map(({ function: name, at, data, time, columns }) => {
-        const { id, ...defaults } = defaultsFor(line, name);
         // A row may produce several messages.
-        const own = mapping.messages.length > 1 ? { id: `${id}-${at + 1}` } : { id };
-        const body = JSON.stringify({ ...defaults, ...own, ...(time !== undefined && { time }), data });
-        return { line, body, made: { columns } };
+        const part = mapping.messages.length > 1 ? { part: at + 1 } : {};
+        const given = { data, ...(time !== undefined && { time }) };
+        return { line, ...eventBody(given, { line, name, ...part }, dating), made: { columns } };
       });
     },
   };

@@ -22,8 +22,12 @@ export const checkMessage = async (
     );
   const rows = await openRows({ input, format }, new Map());
   const problems: FieldProblem[] = [];
-  const { skipped: _, ...checked } = await checkRows(rows(), {
-    ...{ integrationOf: integrationNamed, attributes: {}, signal },
+  const {
+    skipped: _,
+    same: __,
+    ...checked
+  } = await checkRows(rows(), {
+    ...{ integrationOf: integrationNamed, attributes: {}, signal, nowMs: Date.now() },
     onProblems: (line, found) => {
       if (problems.length < maxProblems) problems.push(...found.map((each) => ({ line, ...each })));
     },

@@ -76,7 +76,7 @@ export const addMessages = (program: Command, cli: Cli): void => {
     .addOption(
       new Option('--format <format>', 'format of the file, if its name does not show it').choices(formats),
     )
-    .option('--now', 'use the current time for every message, so that it overrides older data')
+    .option('--now', 'give every message the current time, so that it replaces what was sent before')
     .option('--dry-run', 'check every row, and send nothing')
     .option('--valid-only', 'send the valid messages even if others are not valid')
     .option('--bulk', 'a large load: other messages go first if the platform limits calls')

@@ -163,15 +163,14 @@ const report = `
   INSERT INTO refused (grp, row, a, b) SELECT '${name}', CASE WHEN w.line IS NULL THEN chr(31) || id ELSE id END, NULL, NULL FROM refused_items JOIN wanted w USING (id)`;
 
 /**
- * `items`: what grades state about their grade objects, except for a maximum that changes: either message may arrive first. A grade
- * object without a line item stays on the platform, and is known until a line item takes it. The id of a grade object whose line
+ * `items`: what grades state about their grade objects, as that is to be: a grade waits until the platform shows the maximum out of
+ * which it is. A grade object without a line item stays on the platform, and is known until a line item takes it. The id of a grade object whose line
  * item moved went with it.
  */
 const finish = `
   CREATE TABLE items (id VARCHAR, object VARCHAR, org VARCHAR, code VARCHAR, title VARCHAR, formers VARCHAR, out_of VARCHAR, clashes BOOLEAN);
   INSERT INTO items
-    SELECT s.id, s.object, s.org, s.code, s.title, t.formers,
-      CASE WHEN s.former_points IS NULL OR s.former_points = s.points THEN number_text(s.points) END AS out_of, s.id IN (FROM clashing) AS clashes
+    SELECT s.id, s.object, s.org, s.code, s.title, t.formers, number_text(s.points) AS out_of, s.id IN (FROM clashing) AS clashes
     FROM settled s LEFT JOIN told t USING (id);
   -- Otherwise grades would be joined with the other's, too. A constraint would keep an index in memory.
   SELECT CASE WHEN count(object) <> count(DISTINCT object) THEN error('two line items have one grade object') END FROM items;

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { integration as enrollmentCreate } from '../../../../functions/enrollment-create.ts';
+import { integration as gradeObjectUpdate } from '../../../../functions/grade-object-update.ts';
 import { integration as gradePush } from '../../../../functions/grade-push.ts';
 import type { CrosswalkKind, CrosswalkSource } from '../../../../lib/delivery/crosswalk/kinds.ts';
 import { createCrosswalk } from '../../../../lib/delivery/crosswalk/look-up.ts';
@@ -18,7 +19,10 @@ import { localClient } from '../../../local/aws/aws.ts';
 import { functionForTests, parked } from '../../../local/inline.ts';
 
 const seconds = 1_000;
-const relay = functionForTests(gradePush, () => ({ WAIT_UNKNOWN_ID_HOURS: '0.0003' }), [enrollmentCreate]);
+const relay = functionForTests(gradePush, () => ({ WAIT_UNKNOWN_ID_HOURS: '0.0003' }), [
+  enrollmentCreate,
+  gradeObjectUpdate,
+]);
 
 const tableOf = () => {
   const { dynamodb, crosswalkTable: table } = relay.description();
@@ -71,6 +75,34 @@ describe('a message that gives the SIS’ ids', () => {
     // A log may be read by more people than a letter.
     expect(result.reasons.join()).not.toContain(detail.split(' ')[1]);
     expect(await gradeOf(303)).toBeUndefined();
+  });
+
+  test('that waits, or is a letter, says where its name was looked for, as of when, and what to do', async () => {
+    await tableOf().noteFill('userName/platform', { filledMs: Date.parse('2026-11-28T02:10:30Z'), names: 4 });
+    const result = await relay.deliver({
+      orgUnitId: 2001,
+      gradeObjectId: 5001,
+      userName: 'no',
+      grade: numeric,
+    });
+    const failure = parked(result);
+    expect(result.reasons[0]).toBe(
+      'The crosswalk does not know this data.userName. It has names from the platform’s list (last filled 2026-11-28T02:10Z) and from the university’s file (never filled)',
+    );
+    expect(failure).toMatchObject({ message: result.reasons[0], detail: 'userName no' });
+    expect(failure.remedy).toMatch(
+      /`sis-relay crosswalk show --user-name <name>`.*`sis-relay crosswalk fill`.*`sis-relay letters edit`.*The message waited for 0 h/,
+    );
+    const quiz = {
+      ...{ orgUnitId: 2001, gradeObjectName: 'Quiz', gradeObjectFormerNames: ['Test'], userId: 303 },
+      grade: numeric,
+    };
+    expect(parked(await relay.deliver(quiz))).toMatchObject({
+      message:
+        'None of the 4 grade objects of org unit 2001 has the name in data.gradeObjectName or data.gradeObjectFormerNames',
+      detail: 'gradeObjectName Quiz or gradeObjectFormerNames Test',
+      remedy: expect.stringContaining('`sis-relay letters list --org-unit 2001`'),
+    });
   });
 
   test('goes on when a fill has brought what it names', async () => {
@@ -159,13 +191,123 @@ describe('points', () => {
     expect(await gradeOf(303)).toMatchObject({ pointsNumerator: 7 });
   });
 
-  test('go to no other: the letter names both', async () => {
-    const failure = parked(await relay.deliver({ ...graded, grade: { ...numeric, outOf: 100 } }));
-    expect(failure).toMatchObject({ kind: 'rejected', attempts: 1 });
-    expect(failure.message).toContain('out of 100, but the maximum of the grade object is 10');
+  test('go to no other: the message waits, and its letter names the grade object and both maximums', async () => {
+    const result = await relay.deliver({ ...graded, grade: { ...numeric, outOf: 100 } });
+    expect(result.outcomes[0]).toBe('waiting');
+    const failure = parked(result);
+    expect(failure.kind).toBe('unknown-id');
+    expect(failure.message).toContain(
+      'out of 100, but the platform shows the maximum 10 for grade object 5001',
+    );
+    expect(result.reasons).toContain(failure.message);
+    expect(failure.remedy).toMatch(
+      /`sis-relay letters list --function grade-object-update --org-unit 2001`.*The message waited for/,
+    );
     expect(failure.requests.filter((request) => request.startsWith('PUT'))).toEqual([]);
+  });
+
+  test('go nowhere at once where a grade object has no maximum, which no other message can give it', async () => {
+    const none = { ...graded, gradeObjectId: 5002, grade: { ...numeric, outOf: 10 } };
+    expect(parked(await relay.deliver(none))).toMatchObject({
+      ...{ kind: 'rejected', attempts: 1 },
+      message: 'The points are out of 10, but the platform shows no maximum for grade object 5002',
+    });
     const passing = { ...graded, gradeObjectId: 5002, grade: { type: 'pass-fail', pass: true, outOf: 1 } };
     expect(parked(await relay.deliver(passing))).toMatchObject({ kind: 'invalid' });
+  });
+
+  const halved = {
+    ...graded,
+    grade: { type: 'numeric', points: 4, outOf: 5 },
+    comments: '',
+    privateComments: '',
+  };
+  const newMaximum = () =>
+    relay.event(
+      { orgUnitId: 2001, gradeObjectId: 5001, type: 'numeric', maxPoints: 5 },
+      { type: 'sis.grade-object-update.v1' },
+    );
+
+  test('halved with their maximum wait for it', async () => {
+    await relay.deliver({ ...halved, grade: { ...numeric, outOf: 10 } });
+    const maximum = newMaximum();
+    const ended = await relay.deliver(halved, () => relay.deliverBody(maximum));
+    expect(ended).toMatchObject({ outcomes: ['waiting', 'done'], letters: [] });
+    expect(await gradeOf(303)).toMatchObject({ pointsNumerator: 4 });
+  });
+
+  test('halved with a maximum that the platform refuses for ever are letters, until it is accepted', async () => {
+    const maximum = newMaximum();
+    const people = [302, 303];
+    for (const userId of people)
+      await relay.deliver({ ...halved, userId, grade: { type: 'numeric', points: 8, outOf: 10 } });
+    await relay.controls().fault({ status: 403 }, { method: 'PUT', path: 'grades/5001$', times: 2 });
+    const refused = await relay.deliverBody(maximum);
+    expect(refused.outcomes).toEqual(['parked']);
+    const ends: Awaited<ReturnType<typeof relay.deliver>>[] = [];
+    for (const userId of people) {
+      const end = await relay.deliver({ ...halved, userId });
+      expect(parked(end)).toMatchObject({
+        kind: 'unknown-id',
+        message: expect.stringContaining('maximum 5'),
+      });
+      ends.push(end);
+    }
+    for (const userId of people) expect(await gradeOf(userId)).toMatchObject({ pointsNumerator: 8 });
+    await relay.controls().clearFaults();
+    expect(await relay.replay(refused)).toMatchObject({ outcomes: ['done'] });
+    for (const end of ends) expect(await relay.replay(end)).toMatchObject({ outcomes: ['done'] });
+    for (const userId of people) expect(await gradeOf(userId)).toMatchObject({ pointsNumerator: 4 });
+  });
+
+  test('that a newer grade has replaced are not asked for their maximum: their comment is added', async () => {
+    const older = relay.event({ ...graded, grade: { ...numeric, outOf: 10 }, comments: 'Well argued' });
+    await relay.controls().change({ gradeObjects: [{ gradeObjectId: 5001, maxPoints: 5 }] });
+    await relay.deliver({ ...graded, grade: { type: 'numeric', points: 4, outOf: 5 } });
+    expect(await relay.deliverBody(older)).toMatchObject({ outcomes: ['done'] });
+    expect(await gradeOf(303)).toMatchObject({ pointsNumerator: 4, comments: { content: 'Well argued' } });
+  });
+});
+
+describe('a list of grade objects is used only for messages that were sent before it was begun', () => {
+  const named = {
+    ...{ orgUnitId: 2001, gradeObjectName: 'Midterm', userId: 303, grade: numeric },
+    ...{ comments: '', privateComments: '' },
+  };
+  const eightOfTen = { ...named, grade: { type: 'numeric', points: 8, outOf: 10 } };
+
+  test('8 of 10 is not done on a grade object that has had the maximum 100 for a moment', async () => {
+    expect(await relay.deliver(eightOfTen)).toMatchObject({ outcomes: ['done'] });
+    await relay.controls().change({ gradeObjects: [{ gradeObjectId: 5001, maxPoints: 100 }] });
+    const { outcomes, requests } = await relay.deliver({ ...eightOfTen, userId: 302 });
+    expect(outcomes).not.toContain('done');
+    expect(requests.filter((request) => request.startsWith('PUT'))).toEqual([]);
+  });
+
+  test('a grade goes to the grade object that has the name now, and not to the one that had it', async () => {
+    expect(await relay.deliver(named)).toMatchObject({ outcomes: ['done'] });
+    await relay.controls().change({ gradeObjects: [{ gradeObjectId: 5001, name: 'Essay' }] });
+    await relay.controls().seed({
+      gradeObjects: [
+        { gradeObjectId: 5009, orgUnitId: 2001, name: 'Midterm', gradeObjectType: 1, maxPoints: 10 },
+      ],
+    });
+    const next = await relay.deliver({ ...named, userId: 302 });
+    expect(next).toMatchObject({ outcomes: ['done'] });
+    expect((await relay.rows('gradeValues')).filter(({ userId }) => userId === 302)).toMatchObject([
+      { gradeObjectId: 5009 },
+    ]);
+  });
+
+  test('it serves a backlog whole; a message that comes alone costs one list', async () => {
+    const lists = async () => (await relay.requests()).filter(({ path }) => path.endsWith('/grades/')).length;
+    const people = [301, 302, 303];
+    const bodies = people.map((userId) => relay.event({ ...eightOfTen, userId }));
+    const { outcomes } = await relay.deliverTogether(...bodies);
+    expect(outcomes).toEqual(people.map(() => ['done']));
+    expect(await lists()).toBe(1);
+    for (const userId of people) await relay.deliver({ ...eightOfTen, userId });
+    expect(await lists()).toBe(1 + people.length);
   });
 });
 
@@ -174,7 +316,8 @@ describe('a look-up', () => {
     { field: 'orgUnitCode', platformField: 'orgUnitId', value: 'BIO-101' },
     { field: 'userName', platformField: 'userId', value: 'nora' },
   ];
-  const asked = { platform: {} as Platform, orgUnitId: undefined };
+  const asked = { platform: {} as Platform, orgUnitId: undefined, sentMs: 0 };
+  const fills = async () => new Map();
   const found = new Map<string, Entries>([
     [bucketOf('orgUnitCode', 'platform', 'BIO-101'), new Map([['BIO-101', { ids: [1] }]])],
     [bucketOf('userName', 'file', 'nora'), new Map([['nora', { ids: [2] }]])],
@@ -189,6 +332,7 @@ describe('a look-up', () => {
           reads.push(buckets);
           return found;
         },
+        fills,
       },
       nowMs: () => nowMs,
     });
@@ -210,6 +354,18 @@ describe('a look-up', () => {
     expect(reads).toHaveLength(3);
   });
 
+  test('uses nothing for a message that was read before the message was sent: names pass to others', async () => {
+    const { crosswalk, reads, pass } = worldOf();
+    pass(10 * seconds);
+    const sentAt = (sentMs: number) => crosswalk.platformIds(sisIds, { ...asked, sentMs });
+    await sentAt(9 * seconds);
+    await sentAt(10 * seconds);
+    expect(reads).toHaveLength(1);
+    pass(1 * seconds);
+    await sentAt(11 * seconds);
+    expect(reads).toHaveLength(2);
+  });
+
   test('trusts a list of grade objects for a minute, as their names may be given to others', async () => {
     const { crosswalk, pass } = worldOf();
     let items = [{ Id: 1, Name: 'Midterm' }];
@@ -220,7 +376,7 @@ describe('a look-up', () => {
     };
     const platform = { call } as unknown as Platform;
     const named: SisId[] = [{ field: 'gradeObjectName', platformField: 'gradeObjectId', value: 'Midterm' }];
-    const look = () => crosswalk.platformIds(named, { platform, orgUnitId: 7 });
+    const look = () => crosswalk.platformIds(named, { platform, orgUnitId: 7, sentMs: 0 });
     expect(await look()).toEqual({ gradeObjectId: 1 });
     items = [
       { Id: 1, Name: 'Midterm of last year' },
@@ -241,7 +397,7 @@ describe('a look-up', () => {
     ];
     const platform = { call: async () => ({ items }) } as unknown as Platform;
     const { sisIds: named } = sisIdsIn({ gradeObjectName: 'HW2', gradeObjectFormerNames: ['HW1'] });
-    const look = () => crosswalk.platformIds(named, { platform, orgUnitId: 7 });
+    const look = () => crosswalk.platformIds(named, { platform, orgUnitId: 7, sentMs: 0 });
     expect(await look()).toEqual({ gradeObjectId: 51 });
     items = [{ Id: 51, Name: 'HW2' }];
     pass(61 * seconds);
@@ -276,7 +432,7 @@ describe('a look-up', () => {
   test('that AWS does not answer is not an unknown id', async () => {
     const refused = Object.assign(new Error('slow down'), { name: 'ProvisionedThroughputExceededException' });
     const crosswalk = createCrosswalk({
-      table: { namesIn: async () => Promise.reject(refused) },
+      table: { namesIn: async () => Promise.reject(refused), fills },
       nowMs: Date.now,
     });
     await expect(crosswalk.platformIds(sisIds, asked)).rejects.toBe(refused);

@@ -187,7 +187,7 @@ const servicesWith = ({
       fileBytes: 1,
       profileImageBytes: 1,
     },
-    crosswalk: createCrosswalk({ table: { namesIn }, nowMs: () => nowMs }),
+    crosswalk: createCrosswalk({ table: { namesIn, fills: async () => new Map() }, nowMs: () => nowMs }),
     nowMs: () => nowMs,
   } as unknown as Services;
 };
@@ -1317,8 +1317,11 @@ describe('what becomes of a message in one attempt', () => {
     };
     const run = async (_: string, context: IntegrationContext) => {
       const { gradeObjects: listOf, limits, note } = context;
-      for (const sinceMs of [undefined, nowMs, nowMs + 1])
-        expect(await listOf(7, sinceMs)).toEqual([{ Id: 1, Name: 'Midterm', GradeType: 'Text' }]);
+      const midterm = [{ Id: 1, Name: 'Midterm', GradeType: 'Text' }];
+      expect(await listOf(7, () => true)).toEqual(midterm);
+      expect(await listOf(7, () => false)).toEqual(midterm);
+      nowMs += 5_001;
+      expect(await listOf(7, () => false)).toEqual(midterm);
       note((await context.readSecret('users/7', z.strictObject({ key: z.string() }))).key);
       await context.mustBeCurrent({ fields: { whole: 'x' }, changedMs: 0 });
       await context.openFile('s3://files/one', limits.fileBytes);
@@ -1462,7 +1465,7 @@ describe('what becomes of a message in one attempt', () => {
     test('is that it waits where nobody knows what they stand for, after it was looked up', async () => {
       expect(await attempted(named('Quiz'), well, meeting())).toEqual({
         ...{ ...read, calls: [listed], outcome: 'waiting', seconds: 5 },
-        reason: 'The org unit has none with this data.gradeObjectName',
+        reason: 'None of the 2 grade objects of org unit 7 has the name in data.gradeObjectName',
         failure: expect.objectContaining({ kind: 'unknown-id', detail: 'gradeObjectName Quiz' }),
       });
       expect(story).toEqual([]);

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { type Grade, readGrade, setGradeValue } from '../../../../lib/platform/resources/grades.ts';
+import {
+  commentOf,
+  type Grade,
+  readGrade,
+  setGradeValue,
+} from '../../../../lib/platform/resources/grades.ts';
 import { answering, clientAt, errorOf } from '../servers.ts';
 
 const ids = { orgUnitId: 6606, gradeObjectId: 7, userId: 42 };
@@ -8,7 +13,8 @@ const value = '/svc/api/le/1.82/6606/grades/7/values/42';
 test('a grade value is put as a whole, with both comments as objects', async () => {
   const { url, requests } = await answering(() => ({ body: '' }));
   const grade = { GradeObjectType: 1, PointsNumerator: 0 } as const;
-  await setGradeValue(clientAt(url).platform, ids, { grade, comments: 'Well done', privateComments: '' });
+  const comments = { comments: commentOf('Well done'), privateComments: commentOf('') };
+  await setGradeValue(clientAt(url).platform, ids, { grade, ...comments });
   expect(requests).toMatchObject([{ method: 'PUT', path: value }]);
   expect(JSON.parse(requests[0]!.body)).toEqual({
     ...grade,
@@ -20,7 +26,7 @@ test('a grade value is put as a whole, with both comments as objects', async () 
 describe('the comments of a grade value', () => {
   const readComments = async (url: string) => {
     const shown = await readGrade(clientAt(url).platform, ids, 1);
-    return shown && { comments: shown.comments, privateComments: shown.privateComments };
+    return shown && { comments: shown.comments.words, privateComments: shown.privateComments?.words };
   };
   const text = (Text: string | null, Html: string | null = null) => ({ Text, Html });
   test.each([{ message: 'maintenance' }, {}, { PrivateComments: text('a', null) }])(
@@ -89,6 +95,22 @@ describe('the comments of a grade value', () => {
     const { url, requests } = await answering(() => ({ body: JSON.stringify(found) }));
     expect(await readComments(url)).toEqual(expected);
     expect(requests).toMatchObject([{ method: 'GET', path: value }]);
+  });
+
+  test.each<[string, object, object]>([
+    [
+      'as HTML where they are shown as HTML',
+      text('a', '<p><b>a</b></p>'),
+      { Content: '<p><b>a</b></p>', Type: 'Html' },
+    ],
+    ['as text where they are not', text('a < b'), { Content: 'a < b', Type: 'Text' }],
+    ['as they were given', { Content: '<i>a</i>', Type: 'Html' }, { Content: '<i>a</i>', Type: 'Html' }],
+  ])('are written back %s', async (_, Comments, content) => {
+    const { url } = await answering(() => ({
+      body: JSON.stringify({ Comments, PrivateComments: Comments }),
+    }));
+    const shown = await readGrade(clientAt(url).platform, ids, 1);
+    expect(shown).toMatchObject({ comments: { content }, privateComments: { content } });
   });
 
   test.each([

@@ -603,12 +603,14 @@ test.concurrent('publish takes the project’s own examples, and tells errors by
   expect(await sisRelay(`publish ${example} ${stack}`)).toMatchObject({
     status: 0,
     out: expect.stringMatching(
-      /^1 message is older [\s\S]*\n1 valid message \(1 for grade-push\), 0 not valid; 1 sent\.\n {2}line 1: grade-push \S+\n$/,
+      /^1 message is older [\s\S]*\n1 valid message \(1 for grade-push\), 0 not valid; 1 sent\.\n1 message is the same each time that you publish this file\. What was done before is not done again\.\n {2}line 1: grade-push \S+\n$/,
     ),
   });
   const old = await sisRelay(`publish ${example} --dry-run ${stack}`);
   expect(old.out).toMatch(/^1 message is older than 34 days. Such a message is parked as outdated/);
-  expect((await sisRelay(`publish ${example} --dry-run --now ${stack}`)).out).toMatch(/^1 valid message/);
+  expect((await sisRelay(`publish ${example} --dry-run --now ${stack}`)).out).toMatch(
+    /^1 valid message.*\n1 message has the time of publishing, and so replaces what was sent before\.\n$/,
+  );
   const file = join(folder, 'bad.jsonl');
   writeFileSync(file, `${eventBody()}\n{`);
   const refused = await sisRelay(`publish ${file} ${stack}`);
@@ -635,7 +637,8 @@ test.concurrent('publish tells the ids of what it sent: all in JSON, the first t
     })),
   );
   const again = await sisRelay(`publish - --format jsonl ${stack}`, { stdin });
-  expect(again.out).toContain(`25 sent.\n  line 1: grade-push ${JSON.parse(bodies[0] ?? '').id}\n`);
+  expect(again.out).toMatch(/ 25 sent\.\n25 messages are the same each time /);
+  expect(again.out).toContain(`\n  line 1: grade-push ${JSON.parse(bodies[0] ?? '').id}\n`);
   expect(again.out).toMatch(/ {2}line 20: .*\n {2}… and 5 more: --json prints the ids of all\n$/);
   expect((await sisRelay(`publish - --format jsonl --dry-run ${stack}`, { stdin })).out).not.toContain(
     'line 1',

@@ -60,7 +60,7 @@ export async function startServer() {
   };
 }
 
-export const functionNames = ['grade-push', 'enrollment-create', 'submission-upload'];
+export const functionNames = ['grade-push', 'grade-object-create', 'enrollment-create', 'submission-upload'];
 
 export async function openOffice(
   { url, newQueue, tables, sqs, s3, bucket }: Server,

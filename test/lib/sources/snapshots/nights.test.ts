@@ -241,7 +241,7 @@ const bulks: University[] = [
     expected: ({ held }) => expect(held(2)).toContain('BIO-101/Essay ada 19'),
   },
   {
-    title: 'that changes a maximum does not say what the new grades are out of',
+    title: 'that changes a maximum says with each new grade that it is out of the new one',
     exports: ({ lineItems, results }) => {
       const next = { lineItems: changed(lineItems, 'l-essay', { resultValueMax: '40' }) };
       return {
@@ -251,10 +251,10 @@ const bulks: University[] = [
     },
     expected: ({ bodies }) => {
       const cleo = { ...essay, userName: 'cleo' };
-      // Either may be handled first.
+      // Either may be handled first: the grade waits for the maximum.
       expect(dataOf(bodies(2))).toEqual([
         ['grade-object-update', { ...essay, type: 'numeric', maxPoints: 40 }],
-        ['grade-push', { ...cleo, grade: { type: 'numeric', points: 30 } }],
+        ['grade-push', { ...cleo, grade: { type: 'numeric', points: 30, outOf: 40 } }],
       ]);
       expect(dataOf(bodies(3))).toEqual([
         ['grade-push', { ...cleo, grade: { type: 'numeric', points: 31, outOf: 40 } }],

@@ -1,12 +1,17 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { versionOf } from '../../../../../lib/message/message.ts';
 import { publishMessages } from '../../../../../lib/operate/messages/publish/publish.ts';
 import { openMapping } from '../../../../../lib/operate/messages/publish/rows.ts';
 import { openInput } from '../../../../../lib/operate/stage/input.ts';
 import { type Integrations, loadIntegrations } from '../../../../../lib/operate/stage/integrations.ts';
+import { localClient } from '../../../../local/aws/aws.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../../../temporary-folder.ts';
 import { eventBody, never, type Office, officesForTests } from '../../../show/cli/office.ts';
 
@@ -101,6 +106,7 @@ describe('a file of JSON', () => {
       invalid: 0,
       skipped: 0,
       outdated: 0,
+      same: 2,
       sent: 2,
       functions: { 'grade-push': 1, 'enrollment-create': 1 },
       messages: [
@@ -124,10 +130,6 @@ describe('a file of JSON', () => {
       { type: 'sis.enrollment-create.v1', sequence: '1', data: { roleId: 1 } },
       { sequence: '2', data: { roleId: 2 } },
     ]);
-    // The same file again is the same messages.
-    await publish(office, file, { function: 'enrollment-create', format: 'jsonl' });
-    const again = (await sentTo(office, 'enrollment-create')).sort((a, b) => a.sequence - b.sequence);
-    expect(again.map(({ id }) => id)).toEqual(first.map(({ id }) => id));
   });
 });
 
@@ -195,8 +197,12 @@ describe('a table', () => {
     const event = { Records: [{ body: one }, { body: other }] };
     await publish(office, fileOf(JSON.stringify(event), '.json'), { now: true });
     const [first, second] = (await sentTo(office)).sort((a, b) => a.sequence - b.sequence);
-    expect(first).toEqual({ ...JSON.parse(one), time: expect.any(String), sequence: '1' });
-    expect(second).toEqual({ ...JSON.parse(other), time: first.time, sequence: '2' });
+    const { id } = JSON.parse(one);
+    expect(first).toEqual({
+      ...JSON.parse(one),
+      ...{ id: expect.stringMatching(`^${id}-\\d`), time: expect.any(String), sequence: '1' },
+    });
+    expect(second).toMatchObject({ data: { comments: 'b' }, time: first.time, sequence: '2' });
     expect(first.time >= before).toBe(true);
   });
 
@@ -271,6 +277,108 @@ describe('a table', () => {
   });
 });
 
+describe('the same file again', () => {
+  const twice = async (file: string, options: Partial<Parameters<typeof publishMessages>[1]>) => {
+    const office = await offices.open();
+    const queue = options.function ?? 'grade-push';
+    const first = await publish(office, file, options);
+    const [before] = await sentTo(office, queue);
+    const { same } = await publish(office, file, options);
+    const [after] = await sentTo(office, queue);
+    expect(first).toMatchObject({ same, sent: 1 });
+    return { same, before, after, isNewer: versionOf(after, queue) > versionOf(before, queue) };
+  };
+  const table = (columns = '', cells = '') =>
+    fileOf(
+      `orgUnitId,gradeObjectId,userId,grade.type,grade.points${columns}\n2001,5001,301,numeric,1${cells}`,
+      '.csv',
+    );
+
+  test.each([
+    ['a table', () => table(), { function: 'grade-push' }],
+    [
+      'data without an envelope',
+      () => fileOf('{"orgUnitId":2001,"userId":303,"roleId":1}', '.json'),
+      { function: 'enrollment-create' },
+    ],
+    [
+      'a table with times of its own that is said now',
+      () => table(',time', ',2026-02-01T10:00:00Z'),
+      { function: 'grade-push', now: true },
+    ],
+    ['an event that is said now', () => fileOf(eventBody(), '.json'), { now: true }],
+  ])('replaces what was sent: %s', async (_, file, options) => {
+    const { same, before, after, isNewer } = await twice(file(), options);
+    expect({ same, isNewer }).toEqual({ same: 0, isNewer: true });
+    expect(after.id).not.toBe(before.id);
+  });
+
+  test.each([
+    ['an event', () => fileOf(eventBody(), '.json'), {}],
+    [
+      'a row with a time of its own',
+      () => table(',time', ',2026-02-01T10:00:00Z'),
+      { function: 'grade-push' },
+    ],
+    ['a row with an id of its own', () => table(',id', ',a'), { function: 'grade-push' }],
+    [
+      'what creates something',
+      () => fileOf('{"orgUnitId":2001,"type":"text","name":"Essay"}', '.json'),
+      { function: 'grade-object-create', now: true },
+    ],
+  ])('is the same message, which is done once: %s', async (_, file, options) => {
+    const { same, before, after } = await twice(file(), options);
+    expect(same).toBe(1);
+    expect(after.id).toBe(before.id);
+  });
+});
+
+describe('by an operator whose clock is wrong', () => {
+  /** The queues behind a server that tells the real time, as this process believes in another. */
+  const atRealTime = async (office: Office) => {
+    const server = createServer(async (request, response) => {
+      const kept = ['x-amz-target', 'content-type', 'authorization'];
+      const headers = kept.map((name): [string, string] => [name, `${request.headers[name]}`]);
+      const body = Buffer.concat(await Array.fromAsync(request));
+      const answer = await fetch(`${offices.url()}${request.url}`, { method: 'POST', headers, body });
+      response.setHeader('date', new Date(vi.getRealSystemTime()).toUTCString());
+      response.end(Buffer.from(await answer.arrayBuffer()));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const sqs = new SQSClient(localClient(url));
+    onTestFinished(() => {
+      sqs.destroy();
+      server.close();
+    });
+    const { target } = office;
+    const there = (queueUrl = '') => queueUrl.replace(offices.url(), url);
+    return {
+      ...{ ...target, sqs: async () => sqs },
+      deadLetterQueueUrl: async () => there(await target.deadLetterQueueUrl()),
+      queueUrlOf: async (name: string) => there(await target.queueUrlOf(name)),
+    };
+  };
+
+  test.each([50, -150])('messages are dated by AWS’ time: %i minutes', async (minutes) => {
+    const office = await offices.open();
+    const target = await atRealTime(office);
+    const file = fileOf(
+      'orgUnitId,gradeObjectId,userId,grade.type,grade.points\n2001,5001,301,numeric,1',
+      '.csv',
+    );
+    const beforeMs = Date.now();
+    vi.useFakeTimers({ toFake: ['Date'], now: beforeMs + minutes * 60_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const published = await publish({ ...office, target }, file, { function: 'grade-push' });
+    vi.useRealTimers();
+    expect(published).toMatchObject({ sent: 1, invalid: 0 });
+    const [{ time }] = await sentTo(office);
+    expect(Date.parse(time)).toBeGreaterThanOrEqual(beforeMs - 1_000);
+    expect(Date.parse(time)).toBeLessThanOrEqual(Date.now() + 1_000);
+  });
+});
+
 describe('nothing is sent', () => {
   const mixed = () =>
     [
@@ -291,6 +399,7 @@ describe('nothing is sent', () => {
       sent: 0,
       messages: [],
       outdated: 0,
+      same: 1,
       functions: { 'grade-push': 1 },
     });
     expect(problems).toMatchObject([
@@ -414,11 +523,12 @@ describe('a table with columns of its own', () => {
     const graded = await sentTo(office);
     expect(graded).toMatchObject([{ data: { userName: '007', grade: { type: 'numeric', points: 17.5 } } }]);
     expect(new Set([...enrolled, ...graded].map(({ id }) => id)).size).toBe(3);
-    // The same again has the same ids; by a mapping that was corrected it has others.
+    // A row with a time of its own is the same message again; by a mapping that was corrected it is another.
     await publish(office, file, { mapping });
-    expect((await sentTo(office, 'enrollment-create')).map(({ id }) => id)).toEqual(
-      enrolled.map(({ id }) => id),
-    );
+    expect((await sentTo(office, 'enrollment-create')).map(({ id }) => id)).toEqual([
+      enrolled[0].id,
+      expect.not.stringMatching(enrolled[1].id),
+    ]);
     await publish(office, file, {
       mapping: await mappingOf({ ...enroll, data: { ...enroll.data } }, mark, mark),
     });

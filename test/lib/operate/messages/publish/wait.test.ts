@@ -44,6 +44,10 @@ test('publish --wait tells of each message what became of it', async () => {
   ]);
   expect(status).toBe(1);
 
+  expect((await publish([done], '--wait')).out).toMatch(
+    /\n1 message is the same each time .*\n1 duplicate\.\nDuplicate: this very message was done before/s,
+  );
+
   const said = await publish([grade(502, { gradeObjectId: 5998 })], '--wait 20');
   expect(said.out).toMatch(
     /\n1 letter\.\nLine .*\n {3}1 {2}grade-push {2}[\w-]{36} {2}letter rejected {2}\w+\n +404 Resource Not Found: G/,
@@ -51,4 +55,24 @@ test('publish --wait tells of each message what became of it', async () => {
   // What does not ask is not told of: a first success writes nothing.
   const { out: unasked } = await publish([grade(504)], '--json');
   expect(documentIn(unasked)).not.toHaveProperty('outcomes');
+});
+
+test('a table that is published again replaces what the SIS has corrected since', async () => {
+  await office.enrol([505]);
+  const file = join(office.folder, 'grades.csv');
+  const header = 'orgUnitId,gradeObjectId,userId,grade.type,grade.points,comments,privateComments';
+  writeFileSync(file, `${header}\n2001,5001,505,numeric,3,"",""\n`);
+  const again = () => typed(`publish ${file} --function grade-push --wait 60 --stack ${office.file}`);
+  const points = async () => {
+    const { gradeValues = [] } = await office.controls().state('gradeValues');
+    return gradeValues.find(({ userId }) => userId === 505)?.pointsNumerator;
+  };
+  expect(await again()).toMatchObject({ status: 0, out: expect.stringMatching(/\n1 done\.\n$/) });
+  const correction = grade(505, { grade: { type: 'numeric', points: 9 } });
+  const corrected = join(office.folder, 'correction.json');
+  writeFileSync(corrected, JSON.stringify({ ...JSON.parse(correction), time: new Date().toISOString() }));
+  await typed(`publish ${corrected} --wait 60 --stack ${office.file}`);
+  expect(await points()).toBe(9);
+  expect(await again()).toMatchObject({ status: 0, out: expect.stringMatching(/\n1 done\.\n$/) });
+  expect(await points()).toBe(3);
 });
