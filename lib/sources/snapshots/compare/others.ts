@@ -92,14 +92,16 @@ const claimsOf = ({ userField, functions }: SnapshotNow): string =>
  */
 const agree = `
   CREATE TABLE standing AS
-    SELECT c.side, c.key, c.role, c.said_at_ms, p.place, max(c.said_at_ms) OVER (PARTITION BY c.side, c.key) AS latest
-    FROM claimed c LEFT JOIN role_places p USING (role) LEFT JOIN (
-      SELECT side, key, code, CASE WHEN count(*) = count(said_at_ms) THEN max(said_at_ms) END AS ended_ms
-      FROM claimed WHERE role = 'absent' GROUP BY side, key, code) e ON e.side = c.side AND e.key = c.key AND e.code = c.code
-    WHERE c.role <> 'absent' AND (e.ended_ms > c.said_at_ms) IS NOT TRUE;
+    SELECT *, max(said_at_ms) OVER (PARTITION BY side, key) AS latest FROM (
+      SELECT c.side, c.key, c.role, c.said_at_ms
+      FROM claimed c LEFT JOIN role_places p USING (role) LEFT JOIN (
+        SELECT side, key, code, CASE WHEN count(*) = count(said_at_ms) THEN max(said_at_ms) END AS ended_ms
+        FROM claimed WHERE role = 'absent' GROUP BY side, key, code) e ON e.side = c.side AND e.key = c.key AND e.code = c.code
+      WHERE c.role <> 'absent' AND (e.ended_ms > c.said_at_ms) IS NOT TRUE
+      -- Of the roles that have a place, the first one.
+      QUALIFY p.place IS NULL OR p.place = min(p.place) OVER (PARTITION BY c.side, c.key));
   CREATE TABLE agreed AS
     SELECT side, key, CASE WHEN min(role) = max(role) THEN min(role)
-        WHEN count(*) = count(place) THEN arg_min(role, place)
         WHEN count(*) = count(said_at_ms) AND count(DISTINCT CASE WHEN said_at_ms = latest THEN role END) = 1 THEN arg_max(role, said_at_ms) END AS role
     FROM standing GROUP BY side, key
     UNION ALL SELECT DISTINCT side, key, 'absent' FROM claimed ANTI JOIN standing USING (side, key);
@@ -115,9 +117,9 @@ const agreeWithin = ({ thing, code, roleIn }: EnrollmentForms): string => `
     SELECT 'now' AS side, d.key, ${code} AS code, ${roleIn('value')} AS role, d.at_ms AS said_at_ms FROM claims d SEMI JOIN several USING (key) WHERE ${thing} IS NOT NULL;
   ${agree};
   CREATE TABLE winners AS
-    SELECT d.key, any_value(d.value) AS value, any_value(d.data) AS data
+    SELECT d.key, any_value(d.value) AS value, any_value(d.data) AS data, max(d.at_ms) AS at_ms
     FROM claims d JOIN agreed a ON a.key = d.key AND a.role = ${roleIn('value')} GROUP BY d.key;
-  UPDATE claims SET value = w.value, data = w.data FROM winners w WHERE w.key = claims.key AND claims.value <> w.value;
+  UPDATE claims SET value = w.value, data = w.data, at_ms = w.at_ms FROM winners w WHERE w.key = claims.key AND claims.value <> w.value;
   DROP TABLE claimed; DROP TABLE agreed; DROP TABLE winners;
 `;
 

@@ -51,6 +51,8 @@ export type Checked = {
 export const newOracle = ({ universities, crosswalk, platform }: World) => {
   /** By file, its CSV files' rows by their ids. */
   const files = new Map<FileName, Map<string, Map<string, Row>>>();
+  /** Where the codes of a file were when it was accepted: a code that moves takes along what a file says with the next one of its name. */
+  const placesThen = new Map<FileName, Map<string, number | undefined>>();
   /** As they were put and accepted last, for reports, which name rows by lines. */
   const lines = new Map<string, (readonly Row[])[]>();
   const acceptedLines = new Map<string, (readonly Row[])[]>();
@@ -197,6 +199,20 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     return keys;
   };
 
+  /** What a file says of codes that have moved since it was accepted. */
+  const notFollowed = (): Set<string> => {
+    const keys = new Set<string>();
+    for (const [name, byFile] of files)
+      for (const rows of byFile.values())
+        for (const { said } of rows.values()) {
+          const [then, now] = [placesThen.get(name)?.get(said.code ?? ''), placeOf(said)];
+          if (said.code === undefined || then === now) continue;
+          const title = said.title === undefined ? '' : `/${said.title}`;
+          for (const place of [then, now]) keys.add(`${place}${title} ${said.person}`);
+        }
+    return keys;
+  };
+
   return {
     /** What a file has said by which the platform is changed. */
     accept: ({ name, isDelta, rows }: Export): void => {
@@ -211,6 +227,8 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         acceptedLines.set(file, [each, ...(isDelta ? (acceptedLines.get(file) ?? []) : [])]);
       }
       files.set(name, now);
+      const said = [...now.values()].flatMap((each) => [...each.values()].map((row) => row.said));
+      placesThen.set(name, new Map(said.map((each) => [each.code ?? '', placeOf(each)])));
     },
     rowsOf: (name: FileName): ReadonlyMap<string, ReadonlyMap<string, Row>> => files.get(name) ?? new Map(),
 
@@ -223,7 +241,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         for (const code of places.keys()) placesOf(at, code);
       }
       const { before } = checked;
-      const isReadOtherwise = readOtherwise();
+      const isReadOtherwise = readOtherwise().union(notFollowed());
       const wanted = new Map([...enrollmentsWanted(before), ...gradesWanted(before)]);
       const named = namedIn(checked);
       const replayed = byUniversity(checked.replayed.flatMap(({ body }) => namedByMessage(body)));
