@@ -158,6 +158,7 @@ describe('an import', () => {
     const none = { updated: 0, removed: 0, unchanged: 0, refused: 0 };
     expect(await recordOf(answer)).toEqual({
       ...{ id: answer.id, key: 'snapshots/export.zip', state: 'accepted', sent: 9, of: 9 },
+      versionId: expect.stringMatching(/^\w+$/),
       ...{ droppedAt: expect.any(String), startedAt: expect.any(String), endedAt: expect.any(String) },
       ...{ sendingAt: expect.any(String), counts: { created: 9, ...none } },
       byKind: {

@@ -29,8 +29,7 @@ import {
   acceptedKeyOf,
   acceptedSnapshot,
   changesKey,
-  comparedDelta,
-  comparedKey,
+  droppedMsOf,
   partsKey,
   recordKey,
   reportKey,
@@ -39,8 +38,8 @@ import {
   stateKey,
   stateKeyOf,
 } from './state/record.ts';
-import { droppedMsOf } from './state/snapshots-now.ts';
 import type { ComparisonStore, Dropped } from './state/store.ts';
+import { missingBefore } from './state/unaccepted.ts';
 import { UnusableSnapshot } from './unusable.ts';
 
 type Services = Pick<SnapshotServices, 'integrations'> & {
@@ -48,6 +47,8 @@ type Services = Pick<SnapshotServices, 'integrations'> & {
   limits: Pick<SnapshotServices['limits'], 'eventsPerPart' | 'compareMs'>;
   onProgress?: OnProgress;
   isTrial?: boolean;
+  /** Called with the snapshot's id once its content is known: what follows may end the process. */
+  onId?(id: string): Promise<void>;
 };
 
 /** The next action for a snapshot. It is recorded as the result of a step, so it stays small. */
@@ -69,13 +70,12 @@ export type Examined =
  * Ids sort by the time when the files were put into the bucket. Two tables without rows may have the same content, so the mark
  * includes the name.
  */
-const idOf = ({ key, droppedMs }: Dropped, sha256: string): string => {
+export const idOf = ({ key, droppedMs }: Dropped, sha256: string): string => {
   const mark = isTable(key) ? hash('sha256', `${fileNameOf(key)}\n${sha256}`) : sha256;
   return `${new Date(droppedMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${mark.slice(0, 8)}`;
 };
 
 const dropOf = (id: string): string => id.slice(0, 16);
-const contentOf = (id: string): string => id.slice(17);
 
 /** Compares the file with the last accepted one, and stores the events to send. */
 export const examine = (
@@ -90,18 +90,18 @@ export const examine = (
       return {
         is: 'over',
         outcome: 'replaced',
-        message: 'The file was replaced in the meantime. The new file is imported by itself.',
+        message:
+          dropped.versionId === undefined
+            ? 'The file was replaced in the meantime. The new file is imported by itself.'
+            : 'This version of the file was deleted in the meantime.',
       };
     const id = idOf(dropped, sha256);
+    await services.onId?.(id);
     const last = await lastAccepted(store, dropped.key);
     const before = snapshotRecord.safeParse(await store.readJsonIfAny(recordKey(id))).data;
     const done = before && overBefore(before, id);
     if (done) return done;
-    const record: SnapshotRecord = {
-      ...{ id, key: dropped.key, state: 'comparing', startedAt },
-      droppedAt: new Date(dropped.droppedMs).toISOString(),
-      ...{ counts: noCounts(), byKind: {}, sent: 0, of: 0 },
-    };
+    const record = newRecord(dropped, { id, startedAt });
     if (last !== undefined && dropOf(id) < dropOf(last.id)) {
       await end(store, {
         ...record,
@@ -125,6 +125,16 @@ export const examine = (
       return { is: 'over', outcome: 'failed', id, message: error.message };
     }
   });
+
+/** Of a file whose comparison begins. */
+export const newRecord = (
+  { key, versionId, droppedMs }: Dropped,
+  { id, startedAt }: { id: string; startedAt: string },
+): SnapshotRecord => ({
+  ...{ id, key, ...(versionId !== undefined && { versionId }), state: 'comparing', startedAt },
+  droppedAt: new Date(droppedMs).toISOString(),
+  ...{ counts: noCounts(), byKind: {}, sent: 0, of: 0 },
+});
 
 const end = (store: ComparisonStore, record: SnapshotRecord): Promise<void> =>
   store.writeJson(recordKey(record.id), { ...record, endedAt: new Date().toISOString() });
@@ -234,10 +244,13 @@ const compareWith = async (
   await loadState(comparison, { path: at('state-before'), packed });
   const outcome = await outcomeOf({ path, key: dropped.key }, { comparison, last, services, progress });
   const { counts, byKind, removals, lostColumns, reasons, columns, by, unknownRoles } = outcome;
-  const lost = outcome.isDelta && last ? await lostBefore(id, { last, store }) : undefined;
-  if (lost !== undefined)
+  const { droppedMs } = dropped;
+  const missing = outcome.isDelta
+    ? await missingBefore(store, { id, droppedMs, isTrial: comparison.isTrial })
+    : [];
+  for (const name of missing)
     await sets.run(`INSERT INTO problems VALUES ('manifest.csv', NULL, NULL, $1)`, [
-      `the changes of ${lost}, a delta that was not accepted, are missing. Put a bulk export into the bucket`,
+      `the changes of ${name}, which was not accepted, are missing. Put a bulk export into the bucket`,
     ]);
   const accepted = {
     id,
@@ -245,7 +258,7 @@ const compareWith = async (
     columns,
     by,
     holds: 'tables' as const,
-    ...(lost && { lost }),
+    ...(isWholeExport(outcome, comparison, last) && { isWhole: true as const }),
   };
   await writeReport(sets, at('report.csv'));
   const parts = await changes.end();
@@ -265,29 +278,12 @@ const compareWith = async (
   return { is: 'to be sent', id, reasons, parts: parts.length, against: last?.id, accepted };
 };
 
-type ComparedDelta = z.output<typeof comparedDelta>;
-
-/**
- * The delta before this one, if it was not accepted and its changes are missing. The same file may be put into the bucket again.
- */
-const lostBefore = async (
-  id: string,
-  { last, store }: { last: AcceptedSnapshot; store: ComparisonStore },
-): Promise<string | undefined> => {
-  const before = comparedDelta.safeParse(await store.readJsonIfAny(comparedKey)).data;
-  const lost = lostOf(before, id, last);
-  await store.writeJson(comparedKey, { id, against: last.id, lost } satisfies ComparedDelta);
-  return lost;
-};
-
-const lostOf = (
-  before: ComparedDelta | undefined,
-  id: string,
-  last: AcceptedSnapshot,
-): string | undefined => {
-  if (before?.against !== last.id) return last.lost;
-  return contentOf(before.id) === contentOf(id) ? before.lost : before.id;
-};
+/** Whether it has each file that was ever accepted, and all of them are bulk. */
+const isWholeExport = (
+  { isDelta }: Outcome,
+  { rows }: Comparison,
+  last: AcceptedSnapshot | undefined,
+): boolean => !isDelta && Object.keys(last?.columns ?? {}).every((name) => rows[`${name}.csv`] !== undefined);
 
 const beforeIn = (last: AcceptedSnapshot | undefined): Comparison['before'] => {
   if (last === undefined) return 'nothing';

@@ -82,6 +82,7 @@ export const emptyStore: ComparisonStore = {
     throw new Error(`There is no ${key}`);
   },
   etagOf: async () => undefined,
+  keysUnder: async () => [],
   textIfAny: async () => undefined,
   readJsonIfAny: async () => undefined,
   writeJson: async () => {},

@@ -115,6 +115,22 @@ export const refusedStill = (grp: FileName, { read, a }: { read: string; a?: str
 
 export const fateOfProblem = `coalesce(problem[3], 'refused')`;
 
+/** Fates of a row of which nothing was used, though its file is meant to be imported. */
+const refusedFates: readonly RowFate[] = [
+  ...['unknownRole', 'withoutRole', 'notInPackage', 'withoutName', 'withoutMaximum'],
+  ...['twoReadings', 'refused'],
+] as RowFate[];
+
+/** The files of which more than half of the rows were refused, with how many. */
+export const mostlyRefused = ({
+  rows = {},
+}: Pick<SnapshotRecord, 'rows'>): { file: string; refused: number; of: number }[] =>
+  Object.entries(rows).flatMap(([file, counts]) => {
+    const sumOf = (fates: readonly RowFate[]) => fates.reduce((sum, fate) => sum + (counts[fate] ?? 0), 0);
+    const [refused, of] = [sumOf(refusedFates), sumOf(rowFates)];
+    return refused > of / 2 ? [{ file, refused, of }] : [];
+  });
+
 const words: Record<RowFate, string> = {
   sent: 'sent',
   unchanged: 'unchanged',

@@ -9,6 +9,7 @@ import {
   acceptedKey,
   acceptedSnapshot,
   acceptedTablesPrefix,
+  droppedMsOf,
   kindOf,
   stateKeyOf,
 } from './record.ts';
@@ -60,10 +61,6 @@ const seenIn = (by: string): Map<string, SeenFunction> =>
   );
 
 const isSeen = (name: string): name is SeenFunction => name === 'enrollment-create' || name === 'grade-push';
-
-/** As in `20261123T020000Z-0a1b2c3d`. */
-export const droppedMsOf = (id: string): number =>
-  Date.parse(id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z'));
 
 /**
  * A statement that gives kind and data, as JSON, of everything that a snapshot currently states. It excludes what has not begun or
