@@ -1,3 +1,4 @@
+import type { LambdaClient } from '@aws-sdk/client-lambda';
 import { type BackoffLimits, waitSeconds } from '../../message/backoff.ts';
 import { awsClient, timeouts } from '../../runtime/aws/clients.ts';
 import type { Engine } from './engine.ts';
@@ -37,17 +38,17 @@ export const waitForOlderExecutions = async (
 
 /** Loaded when an execution begins. */
 export const createRunningExecutions = async (): Promise<RunningExecutions> => {
-  const { LambdaClient, ListDurableExecutionsByFunctionCommand } = await import('@aws-sdk/client-lambda');
-  const lambda = awsClient(LambdaClient, timeouts({ connectionMs: 2_000, requestMs: 30_000 }));
-  return async (FunctionName) => {
-    const asked = { FunctionName, Statuses: ['RUNNING' as const], ReverseOrder: true };
+  const { LambdaClient } = await import('@aws-sdk/client-lambda');
+  return runningExecutions(awsClient(LambdaClient, timeouts({ connectionMs: 2_000, requestMs: 30_000 })));
+};
+
+export const runningExecutions =
+  (lambda: LambdaClient): RunningExecutions =>
+  async (FunctionName) => {
+    const { paginateListDurableExecutionsByFunction: pagesOf } = await import('@aws-sdk/client-lambda');
     const running: string[] = [];
-    for (let Marker: string | undefined, isFirst = true; isFirst || Marker; isFirst = false) {
-      const list = new ListDurableExecutionsByFunctionCommand({ ...asked, ...(Marker && { Marker }) });
-      const { DurableExecutions = [], NextMarker } = await lambda.send(list);
+    const asked = { FunctionName, Statuses: ['RUNNING' as const], ReverseOrder: true };
+    for await (const { DurableExecutions = [] } of pagesOf({ client: lambda }, asked))
       running.push(...DurableExecutions.flatMap(({ DurableExecutionArn }) => DurableExecutionArn ?? []));
-      Marker = NextMarker;
-    }
     return running;
   };
-};

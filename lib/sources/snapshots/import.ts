@@ -212,7 +212,7 @@ const sendAll = async (
       ...{ state: 'accepted', endedAt: new Date().toISOString(), why: undefined },
     });
     await settleUnaccepted(store, {
-      ...{ id, key, isWhole: accepted.isWhole === true, isMostlyRefused: mostlyRefused(told).length > 0 },
+      ...{ id, key, isWhole: accepted.isWhole === true, why: mostlyRefused(told) },
     });
     countOutcome('accepted', observe);
     for (const [change, count = 0] of Object.entries(counts))

@@ -92,18 +92,20 @@ type Accepted = {
   key: string;
   /** All its files are bulk: no change from before is missing any more. */
   isWhole: boolean;
-  isMostlyRefused: boolean;
+  /** Why a person must look, although it is accepted. */
+  why: string | undefined;
 };
 
 /** Settles what an accepted snapshot makes good: itself, what has the same content, and what it replaces. */
 export const settleUnaccepted = async (store: Store, accepted: Accepted): Promise<void> => {
-  const { id, key, isWhole, isMostlyRefused } = accepted;
+  const { id, key, isWhole, why } = accepted;
   for (const entry of await listUnaccepted(store)) {
     if (!isOfName(entry, { key }) || (entry.execution === undefined && entry.id === undefined)) continue;
     const place = entry.execution ?? entry.id ?? '';
     const isOver = !['waiting', 'at work'].includes(entry.is);
     const isBefore = Date.parse(entry.putAt) <= droppedMsOf(id);
-    if (entry.id === id && isMostlyRefused) await writeUnaccepted(store, place, { ...entry, is: 'refused' });
+    if (entry.id === id && why !== undefined)
+      await writeUnaccepted(store, place, { ...entry, is: 'refused', why });
     else if (
       isOfContent(entry, id) ||
       (isOver && isBefore && (isWhole || isTable(key) || entry.is === 'refused'))

@@ -71,6 +71,7 @@ const firstOf = (groups: Group[], more: Partial<Status> = {}): string[] => {
   const counts = { visible: letters, inFlight: 0, delayed: 0 };
   const [first] = statusView({
     ...{ queues: [], paused: [], waiting: [], held: [], atWork: [], snapshots: [] },
+    ...{ waitingFiles: [], troubledImports: [] },
     ...{ comparison: undefined, comparing: undefined, connection: report({}) },
     pace: { window: 'none', calls: [], sinceMs: 0 },
     deployed: undefined,
