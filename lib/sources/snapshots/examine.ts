@@ -244,9 +244,10 @@ const compareWith = async (
   await loadState(comparison, { path: at('state-before'), packed });
   const outcome = await outcomeOf({ path, key: dropped.key }, { comparison, last, services, progress });
   const { counts, byKind, removals, lostColumns, reasons, columns, by, unknownRoles } = outcome;
-  const { droppedMs } = dropped;
+  const putAt = new Date(dropped.droppedMs).toISOString();
+  const order = { putAt, sequencer: dropped.sequencer };
   const missing = outcome.isDelta
-    ? await missingBefore(store, { id, droppedMs, isTrial: comparison.isTrial })
+    ? await missingBefore(store, { id, ...order, isTrial: comparison.isTrial })
     : [];
   for (const name of missing)
     await sets.run(`INSERT INTO problems VALUES ('manifest.csv', NULL, NULL, $1)`, [

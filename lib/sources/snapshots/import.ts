@@ -97,9 +97,10 @@ const importFile = async (run: ImportRun, request: ImportRequest): Promise<Impor
   return send(examined, run, key);
 };
 
-const droppedOf = ({ key, versionId, etag, putAt }: Unaccepted): Dropped => ({
+const droppedOf = ({ key, versionId, etag, putAt, sequencer }: Unaccepted): Dropped => ({
   ...{ key, etag, droppedMs: Date.parse(putAt) },
   ...(versionId !== undefined && { versionId }),
+  ...(sequencer !== undefined && { sequencer }),
 });
 
 /** Notes what became of a file that is not sent. */

@@ -5,6 +5,7 @@ import { jsonIn } from '../../../message/json.ts';
 import { unlessError } from '../../../runtime/aws/error.ts';
 import { fileNameOf, isTable, snapshotsPrefix } from '../../../sources/snapshots/request.ts';
 import {
+  acceptedKeyOf,
   type Counts,
   changesKey,
   recordKey,
@@ -17,7 +18,7 @@ import { RefusedError } from '../../stage/command-errors.ts';
 import { linesIn } from '../../stage/lines.ts';
 import type { Target } from '../../stage/target.ts';
 import { idGiven, type ReviewBucket, reviewBucketOf } from '../bucket.ts';
-import { acceptedIn, readUnacceptedFiles, type UnacceptedFiles, type WaitingFile } from './unaccepted.ts';
+import { readUnacceptedFiles, type UnacceptedFiles, type WaitingFile } from './unaccepted.ts';
 
 export type SnapshotList = {
   /** Newest first. */
@@ -54,6 +55,12 @@ export type ShownSnapshot = ProposedSnapshot & {
 /** Undefined if it has no record, or one of an unknown version. */
 const recordIn = async ({ textIfAny }: ReviewBucket, id: string): Promise<SnapshotRecord | undefined> =>
   snapshotRecord.safeParse(jsonIn((await textIfAny(recordKey(id))) ?? '')).data;
+
+/** The snapshot with which a file of this key is compared. */
+const acceptedIn = async ({ textIfAny }: ReviewBucket, key: string): Promise<string | undefined> => {
+  const { id } = Object(jsonIn((await textIfAny(acceptedKeyOf(key))) ?? '') ?? {}) as { id?: unknown };
+  return typeof id === 'string' ? id : undefined;
+};
 
 type Read = { limit: number; signal: AbortSignal };
 

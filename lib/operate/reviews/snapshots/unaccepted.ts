@@ -1,7 +1,5 @@
 import { runningExecutions } from '../../../delivery/durable/older-executions.ts';
-import { jsonIn } from '../../../message/json.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
-import { acceptedKeyOf, droppedMsOf } from '../../../sources/snapshots/state/record.ts';
 import {
   isOfName,
   listUnaccepted,
@@ -10,7 +8,7 @@ import {
 } from '../../../sources/snapshots/state/unaccepted.ts';
 import { lambdaOf } from '../../stage/lambda-client.ts';
 import type { Target } from '../../stage/target.ts';
-import { type ReviewBucket, reviewBucketOf } from '../bucket.ts';
+import { reviewBucketOf } from '../bucket.ts';
 
 /** A file that was put and is not imported yet, because another is. */
 export type WaitingFile = Pick<Unaccepted, 'key' | 'versionId' | 'sizeBytes' | 'putAt'> & {
@@ -45,14 +43,8 @@ export const readUnacceptedFiles = async (target: Target, signal: AbortSignal): 
         ...{ key, ...(versionId !== undefined && { versionId }), sizeBytes, putAt },
         ...(atWork && { behind: nameOf(atWork) }),
       })),
-    troubled: await troubledOf(bucket, { all, isRunning }),
+    troubled: troubledOf({ all, isRunning }),
   };
-};
-
-/** The snapshot with which a file of this key is compared. */
-export const acceptedIn = async ({ textIfAny }: ReviewBucket, key: string): Promise<string | undefined> => {
-  const { id } = Object(jsonIn((await textIfAny(acceptedKeyOf(key))) ?? '') ?? {}) as { id?: unknown };
-  return typeof id === 'string' ? id : undefined;
 };
 
 /** The ARNs of the executions; undefined: the caller may not list them. */
@@ -73,9 +65,10 @@ const runningImports = async (target: Target): Promise<string[] | undefined> => 
 type Looked = { all: readonly Unaccepted[]; isRunning(entry: Unaccepted): boolean };
 
 /** The last of each name, the latest first. */
-const troubledOf = async (bucket: ReviewBucket, { all, isRunning }: Looked): Promise<TroubledImport[]> => {
+const troubledOf = ({ all, isRunning }: Looked): TroubledImport[] => {
   const troubled = all.flatMap((entry): TroubledImport[] => {
     const { key, versionId, putAt, id, why } = entry;
+    if (entry.isFollowed) return [];
     const isOpen = entry.is === 'waiting' || entry.is === 'at work';
     const is = isOpen && !isRunning(entry) ? 'cut off' : entry.is;
     if (is !== 'failed' && is !== 'undecided' && is !== 'refused' && is !== 'cut off') return [];
@@ -83,12 +76,7 @@ const troubledOf = async (bucket: ReviewBucket, { all, isRunning }: Looked): Pro
       { key, ...(versionId !== undefined && { versionId }), putAt, ...(id !== undefined && { id }), is, why },
     ];
   });
-  const last = troubled.filter((one, at) => !troubled.slice(at + 1).some((other) => isOfName(one, other)));
-  const shown = await Promise.all(
-    last.map(async (each) => {
-      const accepted = await acceptedIn(bucket, each.key);
-      return accepted === undefined || droppedMsOf(accepted) <= Date.parse(each.putAt) ? [each] : [];
-    }),
-  );
-  return shown.flat().reverse();
+  return troubled
+    .filter((one, at) => !troubled.slice(at + 1).some((other) => isOfName(one, other)))
+    .reverse();
 };

@@ -14,6 +14,8 @@ export type Dropped = {
   versionId?: string | undefined;
   etag: string;
   droppedMs: number;
+  /** Of two files that were put in the same second, the later one's is greater. */
+  sequencer?: string | undefined;
 };
 
 type Found = Dropped & { sizeBytes: number };

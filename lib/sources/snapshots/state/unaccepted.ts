@@ -42,6 +42,8 @@ export const unaccepted = z.object({
   /** Its snapshot's id, once its content is known. */
   id: z.string().optional(),
   why: z.string().optional(),
+  /** A later one of its name was accepted well: no person need see to it, though a delta may miss its changes. */
+  isFollowed: z.literal(true).optional(),
 });
 export type Unaccepted = z.output<typeof unaccepted>;
 
@@ -99,36 +101,41 @@ type Accepted = {
 /** Settles what an accepted snapshot makes good: itself, what has the same content, and what it replaces. */
 export const settleUnaccepted = async (store: Store, accepted: Accepted): Promise<void> => {
   const { id, key, isWhole, why } = accepted;
-  for (const entry of await listUnaccepted(store)) {
-    if (!isOfName(entry, { key }) || (entry.execution === undefined && entry.id === undefined)) continue;
-    const place = entry.execution ?? entry.id ?? '';
-    const isOver = !['waiting', 'at work'].includes(entry.is);
-    const isBefore = Date.parse(entry.putAt) <= droppedMsOf(id);
+  const its = (await listUnaccepted(store)).filter((entry) => isOfName(entry, { key }));
+  const own = its.find((entry) => entry.id === id);
+  const order = own ?? { putAt: new Date(droppedMsOf(id)).toISOString() };
+  for (const entry of its) {
+    const { execution = entry.id ?? '' } = entry;
+    const isBefore = isPutBefore(entry, order);
+    const isReplaced = isBefore && (isWhole || isTable(key) || entry.is === 'refused');
     if (entry.id === id && why !== undefined)
-      await writeUnaccepted(store, place, { ...entry, is: 'refused', why });
-    else if (
-      isOfContent(entry, id) ||
-      (isOver && isBefore && (isWhole || isTable(key) || entry.is === 'refused'))
-    )
-      await forgetUnaccepted(store, place);
+      await writeUnaccepted(store, execution, { ...entry, is: 'refused', why });
+    else if (isReplaced || isOfContent(entry, id)) await forgetUnaccepted(store, execution);
+    else if (isBefore && why === undefined)
+      await writeUnaccepted(store, execution, { ...entry, isFollowed: true });
   }
 };
 
 /** The same file may be put again. */
 const isOfContent = (entry: Unaccepted, id: string): boolean => entry.id?.slice(17) === id.slice(17);
 
-type Of = { id: string; droppedMs: number; isTrial: boolean };
+type Order = Pick<Unaccepted, 'putAt' | 'sequencer'>;
+
+/** One that waits, if both were put in the same second and nothing tells which was first, comes later. */
+const isPutBefore = (entry: Unaccepted, { putAt, sequencer = '' }: Order): boolean => {
+  const [one, other] = [`${entry.putAt} ${entry.sequencer ?? ''}`, `${putAt} ${sequencer}`];
+  return one < other || (one === other && entry.is !== 'waiting');
+};
 
 /** The names of the zips that were put before this one, and whose changes a delta does not have. */
-export const missingBefore = async (store: Reader, { id, droppedMs, isTrial }: Of): Promise<string[]> => {
-  const all = await listUnaccepted(store);
-  const missing = all.filter((entry) => {
-    const isOpen = entry.is === 'waiting' || entry.is === 'at work';
-    const putMs = Date.parse(entry.putAt);
-    const isBefore = putMs < droppedMs || (putMs === droppedMs && entry.is !== 'waiting');
+export const missingBefore = async (
+  store: Reader,
+  { id, isTrial, ...order }: Order & { id: string; isTrial: boolean },
+): Promise<string[]> => {
+  const missing = (await listUnaccepted(store)).filter((entry) => {
     // What is still to be imported comes before what a person only tries.
-    const isLost = isBefore && entry.is !== 'refused' && !(isTrial && isOpen);
-    return isLost && !isTable(entry.key) && !isOfContent(entry, id);
+    const isLost = entry.is !== 'refused' && !(isTrial && (entry.is === 'waiting' || entry.is === 'at work'));
+    return isLost && isPutBefore(entry, order) && !isTable(entry.key) && !isOfContent(entry, id);
   });
   return [...new Set(missing.map(nameOf))];
 };
