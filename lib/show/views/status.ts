@@ -231,7 +231,15 @@ const firstOf = ({ letters, ...status }: Status): View => {
     ? [text('Nothing: messages that wait continue by themselves.')]
     : status.troubledImports !== undefined && connection && credentialNote(connection).tone === 'good'
       ? [{ tone: 'good', text: 'Nothing. All is well.' }]
-      : [{ tone: 'unknown', text: 'Nothing, as far as is known. See “Platform”.' }];
+      : [
+          {
+            tone: 'unknown',
+            text:
+              status.troubledImports === undefined
+                ? 'Nothing, as far as is known. What became of imports could not be read.'
+                : 'Nothing, as far as is known. See “Platform”.',
+          },
+        ];
 };
 
 const maxCauses = 3;

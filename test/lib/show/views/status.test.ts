@@ -283,6 +283,6 @@ test('an import that failed is said first, whatever else there is to do, with wh
 
 test('all is not said to be well where the imports are unknown', () => {
   expect(firstOf([], { troubledImports: undefined })).toEqual([
-    '? Nothing, as far as is known. See “Platform”.',
+    '? Nothing, as far as is known. What became of imports could not be read.',
   ]);
 });
