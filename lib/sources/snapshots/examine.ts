@@ -85,7 +85,15 @@ export const examine = (
   inFolder(async (folder) => {
     const { store } = services;
     const path = join(folder, 'dropped');
-    const sha256 = await store.download(dropped, path);
+    const sha256 = await store.download(dropped, path).catch(async (error: unknown) => {
+      if (!(error instanceof UnusableFile)) throw error;
+      return error;
+    });
+    if (sha256 instanceof UnusableFile) {
+      const id = idOf(dropped, hash('sha256', dropped.etag));
+      await end(store, { ...newRecord(dropped, { id, startedAt }), state: 'failed', why: sha256.message });
+      return { is: 'over', outcome: 'failed', id, message: sha256.message };
+    }
     if (sha256 === undefined)
       return {
         is: 'over',

@@ -105,13 +105,13 @@ const droppedOf = ({ key, versionId, etag, putAt, sequencer }: Unaccepted): Drop
 
 /** Notes what became of a file that is not sent. */
 const noteOver = async (
-  { outcome, message: why }: Pick<ImportAnswer, 'outcome' | 'message'>,
+  { outcome, message: why, id }: Pick<ImportAnswer, 'outcome' | 'message' | 'id'>,
   { engine, services: { store } }: ImportRun,
   key: string,
 ): Promise<void> => {
   const { executionArn } = engine;
   if (outcome === 'failed' || outcome === 'replaced')
-    return noteUnaccepted(store, executionArn, { is: outcome, why });
+    return noteUnaccepted(store, executionArn, { is: outcome, why, ...(id !== undefined && { id }) });
   // Of what is known, the import before has noted it; and a whole export that was put later has the changes, too.
   const isMissing = outcome === 'superseded' && (await lastAccepted(store, key))?.isWhole !== true;
   if (isMissing) return noteUnaccepted(store, executionArn, { is: 'superseded' });
@@ -266,7 +266,8 @@ const fail = async (
 ): Promise<void> => {
   countOutcome('failed', observe);
   observe.flush();
-  const why = failureOf(error).message;
+  // The engine wraps the error of a step.
+  const why = failureOf(error instanceof Error && error.cause instanceof Error ? error.cause : error).message;
   // If these cannot be written, the execution still has the error.
   await noteFailed(store, engine.executionArn, { why, id }).catch(() => undefined);
 };
