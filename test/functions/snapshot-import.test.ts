@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { LambdaClient, SendDurableExecutionCallbackSuccessCommand } from '@aws-sdk/client-lambda';
-import { DeleteObjectCommand } from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
@@ -11,6 +11,7 @@ import { type ImportAnswer, importJob } from '../../lib/sources/snapshots/import
 import { createSnapshotServices } from '../../lib/sources/snapshots/services.ts';
 import type { SnapshotRecord } from '../../lib/sources/snapshots/state/record.ts';
 import { createSnapshotStore } from '../../lib/sources/snapshots/state/store.ts';
+import { UnusableSnapshot } from '../../lib/sources/snapshots/unusable.ts';
 import { entriesOf, sizeOf } from '../lib/sources/snapshots/exports.ts';
 import {
   changed,
@@ -158,6 +159,7 @@ describe('an import', () => {
     const none = { updated: 0, removed: 0, unchanged: 0, refused: 0 };
     expect(await recordOf(answer)).toEqual({
       ...{ id: answer.id, key: 'snapshots/export.zip', state: 'accepted', sent: 9, of: 9 },
+      versionId: expect.stringMatching(/^\w+$/),
       ...{ droppedAt: expect.any(String), startedAt: expect.any(String), endedAt: expect.any(String) },
       ...{ sendingAt: expect.any(String), counts: { created: 9, ...none } },
       byKind: {
@@ -377,6 +379,26 @@ describe('a snapshot that would remove too much', () => {
       why: expect.stringMatching(/would be removed. It was not approved or rejected within/),
     });
   });
+});
+
+test('a file that cannot be read has a record that says so, and is listed until a later one is accepted', async () => {
+  await importSis(smallSis());
+  const store = createSnapshotStore({ s3: stack().s3, bucket: Bucket });
+  const download = () => Promise.reject(new UnusableSnapshot('The file is too large'));
+  const broken = importJob(async () => ({ ...(await services()), store: { ...store, download } }));
+  const { VersionId: versionId } = await stack().s3.send(
+    new PutObjectCommand({ Bucket, Key: 'snapshots/export.zip', Body: 'x' }),
+  );
+  const event = { key: 'snapshots/export.zip', versionId };
+  const answer = await executionHere(stack(), broken, { name, event });
+  expect(answer).toMatchObject({ payload: { outcome: 'failed', message: 'The file is too large' } });
+  const [entry = ''] = await keysUnder('snapshot-records/unaccepted/');
+  const { id, ...noted } = await jsonAt(entry);
+  expect(noted).toMatchObject({ ...event, is: 'failed', why: expect.stringContaining('too large') });
+  expect(await recordOf({ id } as ImportAnswer)).toMatchObject({ ...event, state: 'failed', why: noted.why });
+  const sis = smallSis();
+  await importSis({ ...sis, enrollments: [...sis.enrollments, enrollment('art', 'ben')] });
+  expect(await keysUnder('snapshot-records/unaccepted/')).toEqual([]);
 });
 
 describe('a file that is none', () => {

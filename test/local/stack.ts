@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { CreateBucketCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import {
+  CreateBucketCommand,
+  PutBucketVersioningCommand,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { ownVersion } from '../../lib/operate/stage/version.ts';
 import { createQueue, localClient, localRegion, startQueuesAndFiles } from './aws/aws.ts';
@@ -313,6 +318,8 @@ async function eventNames(): Promise<string[]> {
 /** The files that the example events name. */
 async function putFiles(s3: S3Client): Promise<void> {
   await s3.send(new CreateBucketCommand({ Bucket: bucket }));
+  const VersioningConfiguration = { Status: 'Enabled' } as const;
+  await s3.send(new PutBucketVersioningCommand({ Bucket: bucket, VersioningConfiguration }));
   const folder = join(import.meta.dirname, 'files');
   for (const name of await readdir(folder))
     await s3.send(

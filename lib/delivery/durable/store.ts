@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import {
   AbortMultipartUploadCommand,
+  DeleteObjectCommand,
   GetObjectCommand,
   ListObjectsV2Command,
   type ListObjectsV2CommandOutput,
@@ -20,6 +21,7 @@ const garbageMb = 64;
 type Asked = {
   /** An ETag: another object under the same key is refused. */
   IfMatch?: string | undefined;
+  VersionId?: string;
   /** As in `bytes=0-99`. */
   Range?: string;
 };
@@ -117,6 +119,11 @@ export const createJobStore = ({ s3, bucket }: { s3: S3Client; bucket: string })
 
     writeJson: (key: string, value: unknown) =>
       put(key, Buffer.from(JSON.stringify(value, null, 2)), 'application/json'),
+
+    /** Nothing happens if there is no such object. */
+    remove: async (key: string): Promise<void> => {
+      await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
+    },
 
     /** Stores a file, completely or not at all. */
     uploadFile: async (key: string, path: string, contentType: string): Promise<void> => {

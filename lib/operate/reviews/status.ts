@@ -7,7 +7,6 @@ import {
   readPaceUse,
 } from '../../runtime/telemetry/pace-use.ts';
 import type { Report } from '../../scheduled/reconcile/record.ts';
-import type { SnapshotRecord } from '../../sources/snapshots/state/record.ts';
 import { type Groups, groupLetters } from '../messages/letters/list.ts';
 import { type Counts, countsOf, receive } from '../messages/letters/queue.ts';
 import { listWaiting, type WaitingGroup, withMended } from '../messages/waiting/waiting.ts';
@@ -20,7 +19,8 @@ import type { Target } from '../stage/target.ts';
 import { compareDeployed, type DeployedVersion } from '../stage/version.ts';
 import { type Held, listHeld } from './crosswalk/names.ts';
 import { type LastComparison, lastComparison, runningComparison } from './reconcile/read.ts';
-import { openSnapshots } from './snapshots/read.ts';
+import { type OpenSnapshots, openSnapshots } from './snapshots/read.ts';
+import type { TroubledImport, WaitingFile } from './snapshots/unaccepted.ts';
 
 export type QueueStatus = Counts & {
   function: string;
@@ -43,7 +43,11 @@ export type Status = {
   /** What operators have begun and is not ended; undefined: unknown. */
   atWork: Omit<AuditedCommand, 'meant' | 'did'>[] | undefined;
   /** Snapshots that wait for a person or are being imported; undefined: unknown. */
-  snapshots: SnapshotRecord[] | undefined;
+  snapshots: OpenSnapshots['snapshots'] | undefined;
+  /** Files that wait until the import of another is over; undefined: unknown. */
+  waitingFiles: WaitingFile[] | undefined;
+  /** The last imports that failed, or that used few of their rows; undefined: unknown. */
+  troubledImports: TroubledImport[] | undefined;
   /** The last comparison of the platform with what was sent; undefined: there is none, or it is unknown. */
   comparison: LastComparison | undefined;
   /** The comparison that is in progress. */
@@ -117,7 +121,7 @@ export const statusOf = async (
     unlessRefused(lists.letters()),
     unlessRefused(lists.waiting()),
   ]);
-  const [deployed, held, atWork, snapshots, comparison, comparing] = await reviews;
+  const [deployed, held, atWork, imports, comparison, comparing] = await reviews;
   const { visible, inFlight, delayed } = counts;
   const unlisted = { groups: [], matching: 0, listed: undefined, queued: visible + inFlight + delayed };
   return {
@@ -126,7 +130,9 @@ export const statusOf = async (
     paused,
     held,
     atWork: atWork?.map(({ meant: _, did: __, ...told }) => told),
-    snapshots,
+    snapshots: imports?.snapshots,
+    waitingFiles: imports?.waiting,
+    troubledImports: imports?.troubled,
     comparison,
     comparing,
     connection,

@@ -6,6 +6,7 @@ import type {
   ShownSnapshot,
   SnapshotList,
 } from '../../operate/reviews/snapshots/read.ts';
+import type { TroubledImport, WaitingFile } from '../../operate/reviews/snapshots/unaccepted.ts';
 import { needsRole } from '../../operate/stage/roles.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import { rowsTold } from '../../sources/snapshots/package/rows.ts';
@@ -148,6 +149,44 @@ const isOrWas = (snapshot: SnapshotRecord): string =>
 export const openSnapshotText = ({ id, droppedAt, state, why }: SnapshotRecord): string =>
   `Snapshot ${id}, dropped ${ageOf(Date.parse(droppedAt))} ago, ${snapshotState({ state })}${why ? `: ${plain(why)}` : '.'}`;
 
+/** A file that waits for the import of another, as `status` names it. */
+export const waitingFileText = ({ key, versionId, sizeBytes, putAt, behind }: WaitingFile): string => {
+  const file = `${plain(key)}${versionId === undefined ? '' : `, version ${plain(versionId)}`}`;
+  const until = behind === undefined ? 'for its turn to be imported' : `behind ${plain(behind)}`;
+  return `${file}, ${countOf(sizeBytes, 'byte')}, put ${ageOf(Date.parse(putAt))} ago, waits ${until}`;
+};
+
+const troubles: Record<TroubledImport['is'], [what: string, todo: string]> = {
+  failed: ['failed', 'Correct what it names, and put the file into the bucket again, or a newer export'],
+  undecided: [
+    'was neither approved nor rejected in time',
+    'Put the file into the bucket again, or a newer export, and decide on it',
+  ],
+  refused: [
+    'used few of its rows',
+    'Look at the rows that were refused, correct them or the settings, and put an export into the bucket',
+  ],
+  'cut off': [
+    'ended without a result: its execution was stopped, or its time ended',
+    'Put the file into the bucket again, or a newer export',
+  ],
+};
+
+/** An import that a person must see to. */
+export const troubledImportView = ({ key, versionId, putAt, id, is, why }: TroubledImport): View => {
+  const [what, todo] = troubles[is];
+  const version = versionId === undefined ? '' : `, version ${plain(versionId)}`;
+  const because = why === undefined ? '' : `: ${plain(why)}`;
+  return [
+    {
+      ...{ tone: 'bad', to: id === undefined ? '/snapshots' : `/snapshots/${encodeURIComponent(id)}` },
+      text: `The import of ${plain(key)}${version}, put ${ageOf(Date.parse(putAt))} ago, ${what}${because}`,
+    },
+    { tone: 'todo', text: todo },
+    { command: id === undefined ? 'snapshots list' : `snapshots show ${id}` },
+  ];
+};
+
 const linkTo = (id: string): Piece => ({ text: id, to: `/snapshots/${encodeURIComponent(id)}` });
 
 const stateOf = (snapshot: SnapshotRecord) => badge(snapshotState(snapshot), snapshotTone(snapshot));
@@ -161,11 +200,22 @@ const counted = <Row>(countsOf: (row: Row) => Counts): Columns<Row> =>
   );
 
 export const snapshotListView = (
-  { snapshots, all, accepted, acceptedTables }: SnapshotList,
+  { snapshots, all, accepted, acceptedTables, waiting }: SnapshotList,
   name: string,
 ): View => {
   const next = snapshots.find(({ state }) => state === 'waiting-for-approval');
   return [
+    waiting.length > 0 &&
+      section(
+        'Files that wait',
+        table('Files that wait', waiting, {
+          File: ({ key }) => key,
+          Version: ({ versionId }) => versionId,
+          Bytes: ({ sizeBytes }) => sizeBytes,
+          Put: ({ putAt }) => ({ sinceMs: Date.parse(putAt) }),
+          Behind: ({ behind }) => behind,
+        }),
+      ),
     part(
       table<SnapshotRecord>(
         'Snapshots',
@@ -213,10 +263,11 @@ const wordsOfKind: Record<string, string> = { lineItems: 'line items' };
 
 /** Shown before a decision. */
 export const snapshotPlanView = (snapshot: ProposedSnapshot): View => {
-  const { id, key, droppedAt } = snapshot;
+  const { id, key, versionId, droppedAt } = snapshot;
+  const file = versionId === undefined ? key : `${key}, version ${versionId}`;
   return [
     { heading: `Snapshot ${id}: ${snapshotState(snapshot)}`, tone: snapshotTone(snapshot) },
-    text(`${key}, dropped at ${droppedAt} (${ageOf(Date.parse(droppedAt))} ago); ${sentText(snapshot)}`),
+    text(`${file}, dropped at ${droppedAt} (${ageOf(Date.parse(droppedAt))} ago); ${sentText(snapshot)}`),
     ...snapshotNotes(snapshot),
     removedSection(snapshot),
     changeTable(snapshot),

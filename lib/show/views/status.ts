@@ -1,6 +1,7 @@
 import { type FailureKind, needsDecision, needsPerson, undecidedKinds } from '../../message/failure.ts';
 import type { Group } from '../../operate/messages/letters/groups.ts';
 import type { WaitingGroup } from '../../operate/messages/waiting/waiting.ts';
+import type { WaitingFile } from '../../operate/reviews/snapshots/unaccepted.ts';
 import type { PaceStatus, QueueStatus, Status } from '../../operate/reviews/status.ts';
 import { type ConnectionReport, minuteOf, skewOf } from '../../operate/stage/connection/check.ts';
 import { needsRole } from '../../operate/stage/roles.ts';
@@ -12,7 +13,7 @@ import { heldView } from './crosswalk.ts';
 import { adviceOf, causeText, firstAction, kindTone, remarksOnLetters } from './letters.ts';
 import { isPaused, pausedNotes, resumeForm } from './pause.ts';
 import { lastComparisonNote } from './reconcile.ts';
-import { openSnapshotText } from './snapshots.ts';
+import { openSnapshotText, troubledImportView, waitingFileText } from './snapshots.ts';
 import { revealCommand } from './verify.ts';
 import {
   type Block,
@@ -228,9 +229,17 @@ const firstOf = ({ letters, ...status }: Status): View => {
   if (all.length > 0) return all;
   return waiting.length > 0
     ? [text('Nothing: messages that wait continue by themselves.')]
-    : connection && credentialNote(connection).tone === 'good'
+    : status.troubledImports !== undefined && connection && credentialNote(connection).tone === 'good'
       ? [{ tone: 'good', text: 'Nothing. All is well.' }]
-      : [{ tone: 'unknown', text: 'Nothing, as far as is known. See “Platform”.' }];
+      : [
+          {
+            tone: 'unknown',
+            text:
+              status.troubledImports === undefined
+                ? 'Nothing, as far as is known. What became of imports could not be read.'
+                : 'Nothing, as far as is known. See “Platform”.',
+          },
+        ];
 };
 
 const maxCauses = 3;
@@ -365,10 +374,13 @@ const reviewsView = ({
   held = [],
   atWork = [],
   snapshots = [],
+  waitingFiles = [],
+  troubledImports = [],
   ...status
-}: Pick<Status, 'held' | 'atWork' | 'snapshots' | 'comparison' | 'comparing'>): View => {
+}: Pick<Status, Reviewed>): View => {
   const comparison = lastComparisonNote(status.comparison);
   return [
+    ...troubledImports.flatMap(troubledImportView),
     ...heldView(held),
     ...snapshots.flatMap(
       (each): View => [
@@ -379,6 +391,7 @@ const reviewsView = ({
         { command: `snapshots show ${each.id}` },
       ],
     ),
+    ...waitingFilesView(waitingFiles),
     ...(comparison === undefined || comparison.tone === 'good'
       ? []
       : [{ ...comparison, to: '/reconcile' }, { command: 'reconcile show' }]),
@@ -400,6 +413,30 @@ const reviewsView = ({
         { lead: 'To see whether it has ended', command: 'status' },
       ],
     ),
+  ];
+};
+
+type Reviewed =
+  | 'held'
+  | 'atWork'
+  | 'snapshots'
+  | 'waitingFiles'
+  | 'troubledImports'
+  | 'comparison'
+  | 'comparing';
+
+const maxFiles = 3;
+
+/** The first files that wait for the import of another. */
+const waitingFilesView = (files: readonly WaitingFile[]): View => {
+  if (files.length === 0) return [];
+  const more = files.length - maxFiles;
+  return [
+    ...files
+      .slice(0, maxFiles)
+      .map((file): Block => ({ tone: 'plain', text: waitingFileText(file), to: '/snapshots' })),
+    more > 0 && text(`And ${countOf(more, 'more file waits', 'more files wait')}.`),
+    { command: 'snapshots list' },
   ];
 };
 

@@ -17,6 +17,7 @@ import { type Comparison, type EventCheck, noCounts } from './compare/comparison
 import { loadKnownNames } from './compare/filled-names.ts';
 import { compareMapped } from './compare/mapped.ts';
 import { loadOthers } from './compare/others.ts';
+import { reasonsOfAge, reasonsOfNames } from './compare/reasons.ts';
 import { createSets } from './compare/wanted.ts';
 import { mappingFor } from './package/mapping-file.ts';
 import { openPackage } from './package/package.ts';
@@ -32,8 +33,7 @@ import {
   acceptedKeyOf,
   acceptedSnapshot,
   changesKey,
-  comparedDelta,
-  comparedKey,
+  droppedMsOf,
   partsKey,
   recordKey,
   reportKey,
@@ -41,8 +41,8 @@ import {
   snapshotRecord,
   stateKey,
 } from './state/record.ts';
-import { droppedMsOf } from './state/snapshots-now.ts';
 import type { ComparisonStore, Dropped } from './state/store.ts';
+import { missingBefore } from './state/unaccepted.ts';
 import { UnusableSnapshot } from './unusable.ts';
 
 type Services = Pick<SnapshotServices, 'integrations'> & {
@@ -50,6 +50,8 @@ type Services = Pick<SnapshotServices, 'integrations'> & {
   limits: Pick<SnapshotServices['limits'], 'eventsPerPart' | 'compareMs'>;
   onProgress?: OnProgress;
   isTrial?: boolean;
+  /** Called with the snapshot's id once its content is known: what follows may end the process. */
+  onId?(id: string): Promise<void>;
 };
 
 /** The next action for a snapshot. It is recorded as the result of a step, so it stays small. */
@@ -71,13 +73,12 @@ export type Examined =
  * Ids sort by the time when the files were put into the bucket. Two tables without rows may have the same content, so the mark
  * includes the name.
  */
-const idOf = ({ key, droppedMs }: Dropped, sha256: string): string => {
+export const idOf = ({ key, droppedMs }: Dropped, sha256: string): string => {
   const mark = isTable(key) ? hash('sha256', `${fileNameOf(key)}\n${sha256}`) : sha256;
   return `${new Date(droppedMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${mark.slice(0, 8)}`;
 };
 
 const dropOf = (id: string): string => id.slice(0, 16);
-const contentOf = (id: string): string => id.slice(17);
 
 /** Compares the file with the last accepted one, and stores the events to send. */
 export const examine = (
@@ -87,23 +88,31 @@ export const examine = (
   inFolder(async (folder) => {
     const { store } = services;
     const path = join(folder, 'dropped');
-    const sha256 = await store.download(dropped, path);
+    const sha256 = await store.download(dropped, path).catch(async (error: unknown) => {
+      if (!(error instanceof UnusableFile)) throw error;
+      return error;
+    });
+    if (sha256 instanceof UnusableFile) {
+      const id = idOf(dropped, hash('sha256', dropped.etag));
+      await end(store, { ...newRecord(dropped, { id, startedAt }), state: 'failed', why: sha256.message });
+      return { is: 'over', outcome: 'failed', id, message: sha256.message };
+    }
     if (sha256 === undefined)
       return {
         is: 'over',
         outcome: 'replaced',
-        message: 'The file was replaced in the meantime. The new file is imported by itself.',
+        message:
+          dropped.versionId === undefined
+            ? 'The file was replaced in the meantime. The new file is imported by itself.'
+            : 'This version of the file was deleted in the meantime.',
       };
     const id = idOf(dropped, sha256);
+    await services.onId?.(id);
     const last = await lastAccepted(store, dropped.key);
     const before = snapshotRecord.safeParse(await store.readJsonIfAny(recordKey(id))).data;
     const done = before && overBefore(before, id);
     if (done) return done;
-    const record: SnapshotRecord = {
-      ...{ id, key: dropped.key, state: 'comparing', startedAt },
-      droppedAt: new Date(dropped.droppedMs).toISOString(),
-      ...{ counts: noCounts(), byKind: {}, sent: 0, of: 0 },
-    };
+    const record = newRecord(dropped, { id, startedAt });
     if (last !== undefined && dropOf(id) < dropOf(last.id)) {
       await end(store, {
         ...record,
@@ -127,6 +136,16 @@ export const examine = (
       return { is: 'over', outcome: 'failed', id, message: error.message };
     }
   });
+
+/** Of a file whose comparison begins. */
+export const newRecord = (
+  { key, versionId, droppedMs }: Dropped,
+  { id, startedAt }: { id: string; startedAt: string },
+): SnapshotRecord => ({
+  ...{ id, key, ...(versionId !== undefined && { versionId }), state: 'comparing', startedAt },
+  droppedAt: new Date(droppedMs).toISOString(),
+  ...{ counts: noCounts(), byKind: {}, sent: 0, of: 0 },
+});
 
 const end = (store: ComparisonStore, record: SnapshotRecord): Promise<void> =>
   store.writeJson(recordKey(record.id), { ...record, endedAt: new Date().toISOString() });
@@ -247,10 +266,14 @@ const compareWith = async (
     ...(await reasonsOfAge(comparison, last)),
     ...reasonsOfNames(comparison),
   ];
-  const lost = outcome.isDelta && last ? await lostBefore(id, { last, store }) : undefined;
-  if (lost !== undefined)
+  const putAt = new Date(dropped.droppedMs).toISOString();
+  const order = { putAt, sequencer: dropped.sequencer };
+  const missing = outcome.isDelta
+    ? await missingBefore(store, { id, ...order, isTrial: comparison.isTrial })
+    : [];
+  for (const name of missing)
     await sets.run(`INSERT INTO problems VALUES ('manifest.csv', NULL, NULL, $1)`, [
-      `the changes of ${lost}, a delta that was not accepted, are missing. Put a bulk export into the bucket`,
+      `the changes of ${name}, which was not accepted, are missing. Put a bulk export into the bucket`,
     ]);
   const accepted = {
     id,
@@ -260,7 +283,7 @@ const compareWith = async (
     holds: 'tables' as const,
     ...saidIn(comparison, last),
     contents: [...(last?.contents ?? []).filter((each) => each !== id), id].slice(-maxContents),
-    ...(lost && { lost }),
+    ...(isWholeExport(outcome, comparison, last) && { isWhole: true as const }),
   };
   await writeReport(sets, at('report.csv'));
   const parts = await changes.end();
@@ -291,66 +314,12 @@ const saidIn = (
   return latest === 0 ? {} : { saidMs: latest };
 };
 
-/**
- * A file of before, put again, takes back what later ones changed. A time at midnight may be a day alone, and counts to its end. An
- * export may also lack the latest row because that was deleted: it is older only if it changes something by a time of before, or has rows
- * of before and lacks later ones.
- */
-const reasonsOfAge = async (
-  { saidMs, sets, snapshotId: id }: Comparison,
+/** Whether it has each file that was ever accepted, and all of them are bulk. */
+const isWholeExport = (
+  { isDelta }: Outcome,
+  { rows }: Comparison,
   last: AcceptedSnapshot | undefined,
-): Promise<string[]> => {
-  const same = last?.contents?.slice(0, -1).findLast((each) => contentOf(each) === contentOf(id));
-  if (same !== undefined && contentOf(last?.id ?? '') !== contentOf(id))
-    return [`the same file was accepted before as ${same}, and others after it`];
-  if (saidMs === undefined || last?.saidMs === undefined) return [];
-  const untilMs = saidMs % dayMs === 0 ? saidMs + dayMs - 1 : saidMs;
-  if (untilMs >= last.saidMs) return [];
-  const [takesBack] =
-    (await sets.row<[number]>(
-      `SELECT EXISTS (FROM draft WHERE told AND change IN ('created', 'updated') AND at_ms <= $1)
-         OR (EXISTS (FROM older) AND EXISTS (FROM draft WHERE change = 'removed' AND at_ms > $2))`,
-      [last.saidMs, untilMs],
-    )) ?? [];
-  if (!takesBack) return [];
-  return [
-    `its latest change is of ${instantOf(saidMs)}, but a change of ${instantOf(last.saidMs)} was accepted before: the file is older`,
-  ];
-};
-
-const dayMs = 24 * 3_600_000;
-const instantOf = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');
-
-const reasonsOfNames = ({ nameMoves: { names, claims, people, orgUnits } }: Comparison): string[] =>
-  names === 0 || claims === 0
-    ? []
-    : [
-        `${names} ${names === 1 ? 'name stands' : 'names stand'} for another org unit or user than when ${names === 1 ? 'it was' : 'they were'} accepted: ${claims} enrollments and grades of ${people} users in ${orgUnits} org units move`,
-      ];
-
-type ComparedDelta = z.output<typeof comparedDelta>;
-
-/**
- * The delta before this one, if it was not accepted and its changes are missing. The same file may be put into the bucket again.
- */
-const lostBefore = async (
-  id: string,
-  { last, store }: { last: AcceptedSnapshot; store: ComparisonStore },
-): Promise<string | undefined> => {
-  const before = comparedDelta.safeParse(await store.readJsonIfAny(comparedKey)).data;
-  const lost = lostOf(before, id, last);
-  await store.writeJson(comparedKey, { id, against: last.id, lost } satisfies ComparedDelta);
-  return lost;
-};
-
-const lostOf = (
-  before: ComparedDelta | undefined,
-  id: string,
-  last: AcceptedSnapshot,
-): string | undefined => {
-  if (before?.against !== last.id) return last.lost;
-  return contentOf(before.id) === contentOf(id) ? before.lost : before.id;
-};
+): boolean => !isDelta && Object.keys(last?.columns ?? {}).every((name) => rows[`${name}.csv`] !== undefined);
 
 type World = {
   comparison: Comparison;

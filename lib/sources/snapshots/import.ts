@@ -1,10 +1,11 @@
+import { hash } from 'node:crypto';
 import type { Job } from '../../delivery/durable/engine.ts';
 import { jobOf, type Run } from '../../delivery/durable/job.ts';
 import { waitForOlderExecutions } from '../../delivery/durable/older-executions.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
-import { type Examined, examine, lastAccepted, planOf } from './examine.ts';
-import { rowsTold } from './package/rows.ts';
-import { isSnapshot, keyIn } from './request.ts';
+import { type Examined, examine, idOf, lastAccepted, newRecord, planOf } from './examine.ts';
+import { mostlyRefused, rowsTold } from './package/rows.ts';
+import { type ImportRequest, isSnapshot, requestIn } from './request.ts';
 import { sendStretch, stretchesOf } from './send.ts';
 import type { SnapshotServices } from './services.ts';
 import {
@@ -16,10 +17,19 @@ import {
   type SnapshotRecord,
   snapshotRecord,
 } from './state/record.ts';
-import type { SnapshotStore } from './state/store.ts';
+import type { Dropped, SnapshotStore } from './state/store.ts';
+import {
+  carryLost,
+  forgetUnaccepted,
+  noteUnaccepted,
+  readUnaccepted,
+  settleUnaccepted,
+  type Unaccepted,
+} from './state/unaccepted.ts';
+import { isItsTurn } from './turn.ts';
 
 export type ImportAnswer = {
-  /** `known`: it was imported before. `replaced`: the key has another file now. `ignored`: it is no snapshot. */
+  /** `known`: it was imported before. `replaced`: the bucket no longer has it. `ignored`: it is no snapshot. */
   outcome: string;
   message: string;
   id?: string;
@@ -29,50 +39,83 @@ export type ImportAnswer = {
 const executionsPrefix = `${recordsPrefix}executions/`;
 
 /** Sends what has changed in the SIS since the last accepted snapshot. */
-export const importJob = (services: () => Promise<SnapshotServices>): Job<string, ImportAnswer> => {
-  const job = jobOf<string, ImportAnswer, SnapshotServices>({
-    ...{ requestIn: keyIn, whatOf: () => 'the import of a snapshot', services },
+export const importJob = (services: () => Promise<SnapshotServices>): Job<ImportRequest, ImportAnswer> => {
+  const job = jobOf<ImportRequest, ImportAnswer, SnapshotServices>({
+    ...{ requestIn, whatOf: () => 'the import of a snapshot', services },
     executions: () => executionsPrefix,
-    work: async (key, run) => {
+    work: async (request, run) => {
       const { engine, services } = run;
-      run.failed = (error) => fail(undefined, error, services);
-      await waitForOlderExecutions(engine, { running: services.running, backoff: services.limits.backoff });
-      const answer = await importFile(run, key);
+      const { running, store, limits } = services;
+      const { executionArn } = engine;
+      run.failed = (error) => fail(error, run);
+      await waitForOlderExecutions(engine, {
+        ...{ running, backoff: limits.backoff },
+        isItsTurn: (all) => isItsTurn(all, { store, executionArn, request }),
+      });
+      const answer = await importFile(run, request);
       const { id } = answer;
       return id === undefined ? answer : { ...answer, record: services.store.addressOf(recordKey(id)) };
     },
   });
   return {
     ...job,
-    run: async (key, engine) =>
-      isSnapshot(key)
-        ? job.run(key, engine)
+    run: async (request, engine) =>
+      isSnapshot(request.key)
+        ? job.run(request, engine)
         : { outcome: 'ignored', message: 'The file is neither a zip nor a CSV file.' },
   };
 };
 
 type ImportRun = Run<SnapshotServices>;
 
-const importFile = async (run: ImportRun, key: string): Promise<ImportAnswer> => {
-  const { services, step } = run;
-  const { dropped, startedAt } = await step('begin', async () => ({
-    dropped: (await services.store.find(key)) ?? null,
-    startedAt: new Date().toISOString(),
-  }));
+const importFile = async (run: ImportRun, request: ImportRequest): Promise<ImportAnswer> => {
+  const { services, step, engine } = run;
+  const { store } = services;
+  const { key } = request;
+  const { dropped, startedAt } = await step('begin', async () => {
+    const entry = await readUnaccepted(store, engine.executionArn);
+    await carryLost(store);
+    const dropped = entry === undefined ? await store.find(request) : droppedOf(entry);
+    return { dropped: dropped ?? null, startedAt: new Date().toISOString() };
+  });
   if (dropped === null) return { outcome: 'replaced', message: 'The file was deleted in the meantime.' };
   await finishLast(run, key);
-  const examined = await step('compare', () => examine(dropped, { services, startedAt }));
+  const onId = (id: string) => noteUnaccepted(store, engine.executionArn, { id });
+  const examined = await step('compare', () =>
+    examine(dropped, { services: { ...services, onId }, startedAt }),
+  );
   if (examined.is === 'over') {
     const { is: _, ...answer } = examined;
-    await tell(answer.outcome, run);
+    await tell(answer.outcome, run, () => noteOver(answer, run, key));
     return answer;
   }
-  run.failed = (error) => fail(examined.id, error, services);
+  run.failed = (error) => fail(error, run, examined.id);
   if (examined.reasons.length > 0 && !(await isApproved(examined, run))) {
     await tell('rejected', run);
     return { outcome: 'rejected', message: 'Nothing was sent.', id: examined.id };
   }
   return send(examined, run, key);
+};
+
+const droppedOf = ({ key, versionId, etag, putAt, sequencer }: Unaccepted): Dropped => ({
+  ...{ key, etag, droppedMs: Date.parse(putAt) },
+  ...(versionId !== undefined && { versionId }),
+  ...(sequencer !== undefined && { sequencer }),
+});
+
+/** Notes what became of a file that is not sent. */
+const noteOver = async (
+  { outcome, message: why, id }: Pick<ImportAnswer, 'outcome' | 'message' | 'id'>,
+  { engine, services: { store } }: ImportRun,
+  key: string,
+): Promise<void> => {
+  const { executionArn } = engine;
+  if (outcome === 'failed' || outcome === 'replaced')
+    return noteUnaccepted(store, executionArn, { is: outcome, why, ...(id !== undefined && { id }) });
+  // Of what is known, the import before has noted it; and a whole export that was put later has the changes, too.
+  const isMissing = outcome === 'superseded' && (await lastAccepted(store, key))?.isWhole !== true;
+  if (isMissing) return noteUnaccepted(store, executionArn, { is: 'superseded' });
+  return forgetUnaccepted(store, executionArn);
 };
 
 type ToBeSent = Extract<Examined, { is: 'to be sent' }>;
@@ -92,8 +135,10 @@ const isApproved = async (
       observe.flush();
     },
   });
-  await step('decided', () => {
+  await step('decided', async () => {
     if (answer?.decision === 'approved') return change(store, id, { callbackId: undefined, decided: answer });
+    const is = answer === undefined ? 'undecided' : 'rejected';
+    await noteUnaccepted(store, engine.executionArn, { is });
     const endedAt = new Date().toISOString();
     const over = { state: 'rejected', callbackId: undefined, endedAt } as const;
     if (answer !== undefined) return change(store, id, { ...over, decided: answer });
@@ -119,6 +164,7 @@ const send = async (examined: ToBeSent, run: ImportRun, key: string): Promise<Im
     await run.step('superseded', async () => {
       const why = 'another snapshot was accepted in the meantime';
       await change(store, id, { state: 'superseded', why, endedAt: new Date().toISOString() });
+      await noteUnaccepted(store, run.engine.executionArn, { is: 'superseded' });
     });
     await tell('superseded', run);
     return { outcome: 'superseded', message: 'Another snapshot was accepted in the meantime.', id };
@@ -166,6 +212,9 @@ const sendAll = async (
     const { counts, sent, ...told } = await change(store, id, {
       ...{ state: 'accepted', endedAt: new Date().toISOString(), why: undefined },
     });
+    await settleUnaccepted(store, {
+      ...{ id, key, isWhole: accepted.isWhole === true, why: mostlyRefused(told) },
+    });
     countOutcome('accepted', observe);
     for (const [change, count = 0] of Object.entries(counts))
       observe.count('SnapshotRows', { change }, count);
@@ -196,20 +245,45 @@ const countOutcome = (outcome: string, { count }: SnapshotServices['observe']): 
   for (const each of outcomes) count('SnapshotImports', { outcome: each }, each === outcome ? 1 : 0);
 };
 
-const tell = (outcome: string, { services: { observe }, step }: ImportRun): Promise<void> =>
+const tell = (
+  outcome: string,
+  { services: { observe }, step }: ImportRun,
+  note?: () => Promise<void>,
+): Promise<void> =>
   step('tell', async () => {
+    await note?.();
     if (!outcomes.includes(outcome)) return;
     countOutcome(outcome, observe);
     (outcome === 'failed' ? observe.warn : observe.info)('the import of a snapshot is over', { outcome });
     observe.flush();
   });
 
-const fail = async (id: string | undefined, error: unknown, world: SnapshotServices): Promise<void> => {
-  const { observe, store } = world;
+/** Each import that failed has a record that says so, even if its file could not be read. */
+const fail = async (
+  error: unknown,
+  { engine, services: { observe, store } }: ImportRun,
+  id?: string,
+): Promise<void> => {
   countOutcome('failed', observe);
   observe.flush();
+  // The engine wraps the error of a step.
+  const why = failureOf(error instanceof Error && error.cause instanceof Error ? error.cause : error).message;
+  // If these cannot be written, the execution still has the error.
+  await noteFailed(store, engine.executionArn, { why, id }).catch(() => undefined);
+};
+
+const noteFailed = async (
+  store: SnapshotStore,
+  executionArn: string,
+  { why, id: known }: { why: string; id: string | undefined },
+): Promise<void> => {
+  const endedAt = new Date().toISOString();
+  const entry = await readUnaccepted(store, executionArn);
+  const id = known ?? entry?.id ?? (entry && idOf(droppedOf(entry), hash('sha256', entry.etag)));
   if (id === undefined) return;
-  const why = failureOf(error).message;
-  // If the record cannot be written, the execution still has the error.
-  await change(store, id, { state: 'failed', why, endedAt: new Date().toISOString() }).catch(() => undefined);
+  await noteUnaccepted(store, executionArn, { is: 'failed', id, why });
+  const before = snapshotRecord.safeParse(await store.readJsonIfAny(recordKey(id))).data;
+  const record = before ?? (entry && newRecord(droppedOf(entry), { id, startedAt: entry.seenAt }));
+  if (record !== undefined)
+    await store.writeJson(recordKey(id), { ...record, state: 'failed', why, endedAt });
 };

@@ -3,25 +3,46 @@ import * as z from 'zod';
 /** Files under this prefix are imported. */
 export const snapshotsPrefix = 'snapshots/';
 
-const notice = z.object({
-  Records: z.tuple([z.object({ s3: z.object({ object: z.object({ key: z.string() }) }) })]),
-});
-const event = z.object({ detail: z.object({ object: z.object({ key: z.string() }) }) });
-const byHand = z.strictObject({ key: z.string() });
+/** A file that was put. */
+export type ImportRequest = {
+  key: string;
+  /** Undefined: the bucket keeps no versions, or a person asks for what lies there now. */
+  versionId?: string | undefined;
+  /** Of two notices about one key, the later one's is greater. */
+  sequencer?: string | undefined;
+};
 
-/** The key of the file from a notice of S3, the same by EventBridge, or a manual request. @throws Error if there is none. */
-export const keyIn = (given: unknown): string => {
-  const [told, wrapped, asked] = [notice, event, byHand].map((schema) => schema.safeParse(given)) as [
-    z.ZodSafeParseResult<z.output<typeof notice>>,
-    z.ZodSafeParseResult<z.output<typeof event>>,
-    z.ZodSafeParseResult<z.output<typeof byHand>>,
-  ];
+const told = z.object({ key: z.string(), sequencer: z.string().optional() });
+const notice = z.object({
+  Records: z.tuple([
+    z.object({ s3: z.object({ object: told.extend({ versionId: z.string().optional() }) }) }),
+  ]),
+});
+const event = z.object({
+  detail: z.object({ object: told.extend({ 'version-id': z.string().optional() }) }),
+});
+const byHand = z.strictObject({ key: z.string(), versionId: z.string().optional() });
+
+/** The file of a notice of S3, the same by EventBridge, or a manual request. @throws Error if there is none. */
+export const requestIn = (given: unknown): ImportRequest => {
+  const request = fromNotice(given) ?? fromEvent(given) ?? byHand.safeParse(given).data;
+  if (request?.key.startsWith(snapshotsPrefix)) return request;
+  throw new Error(
+    `The event names no file under ${snapshotsPrefix}. Pass {"key": "snapshots/….zip"}, and a versionId for an earlier version`,
+  );
+};
+
+const fromNotice = (given: unknown): ImportRequest | undefined => {
+  const { key, ...object } = notice.safeParse(given).data?.Records[0].s3.object ?? {};
   // S3 encodes keys as in a form, EventBridge does not encode them.
-  const key = told.success
-    ? decodeURIComponent(told.data.Records[0].s3.object.key.replaceAll('+', ' '))
-    : (wrapped.data?.detail.object.key ?? asked.data?.key);
-  if (key?.startsWith(snapshotsPrefix)) return key;
-  throw new Error(`The event names no file under ${snapshotsPrefix}. Pass {"key": "snapshots/….zip"}`);
+  return key === undefined ? undefined : { ...object, key: decodeURIComponent(key.replaceAll('+', ' ')) };
+};
+
+const fromEvent = (given: unknown): ImportRequest | undefined => {
+  const object = event.safeParse(given).data?.detail.object;
+  if (object === undefined) return undefined;
+  const { 'version-id': versionId, ...named } = object;
+  return { ...named, ...(versionId !== undefined && { versionId }) };
 };
 
 /** Tables become messages by a mapping file. */

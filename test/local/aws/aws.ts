@@ -6,6 +6,7 @@ import { type Fault, faultList, refusalOf, suffer } from './faults.ts';
 import { withoutHttp } from './files-here.ts';
 import { tellDate } from './listening.ts';
 import { tellOfObjects } from './object-notices.ts';
+import { keepVersions } from './object-versions.ts';
 import {
   acceptEveryPlane,
   fauxqsInternals,
@@ -46,6 +47,8 @@ export async function startQueuesAndFiles() {
   refuseAsSqs(app, (request) => faults.get(request)?.failedEntries ?? 0);
   nameErrorsAsSqs(app);
   nameRedriveSource(app, sqsStore);
+  // After the faults, which are told by keys.
+  const versionOf = keepVersions(app, s3Store);
   const onObject = tellOfObjects(app, localRegion);
   // fauxqs' own start would listen on every interface of the machine.
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -64,7 +67,7 @@ export async function startQueuesAndFiles() {
       return { url: queueUrl, arn };
     },
     /** For who is in this process; of what is put by it there are no notices. */
-    files: withoutHttp(client, { store: s3Store, hasFaults: list.isAny }),
+    files: withoutHttp(client, { store: s3Store, versionOf, hasFaults: list.isAny }),
     close: async (): Promise<void> => {
       client.destroy();
       await app.close();

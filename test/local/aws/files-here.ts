@@ -7,10 +7,12 @@ import {
   PutObjectCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
+import type { VersionOf } from './object-versions.ts';
 import type { S3Store } from './sqs-fidelity.ts';
 
 type Emulated = {
   store: S3Store;
+  versionOf: VersionOf;
   /** A call must meet its fault. */
   hasFaults(): boolean;
 };
@@ -19,13 +21,13 @@ type Emulated = {
  * The emulated files without HTTP, which takes most of the time of a job that does little. What this does not know, and what is
  * refused or has a fault, goes by HTTP as before.
  */
-export function withoutHttp(client: S3Client, { store, hasFaults }: Emulated): S3Client {
+export function withoutHttp(client: S3Client, { hasFaults, ...emulated }: Emulated): S3Client {
   const byHttp = client.send.bind(client) as (command: unknown, ...others: unknown[]) => Promise<unknown>;
   const send = async (command: unknown, ...others: unknown[]): Promise<unknown> => {
     if (hasFaults()) return byHttp(command, ...others);
     let answer: object | undefined;
     try {
-      answer = answerTo(command, store);
+      answer = answerTo(command, emulated);
     } catch {
       // The emulator refuses it; that changes nothing, so that it can be asked again.
     }
@@ -35,32 +37,36 @@ export function withoutHttp(client: S3Client, { store, hasFaults }: Emulated): S
 }
 
 /** Undefined where it is not known. @throws what the emulator refuses. */
-function answerTo(command: unknown, store: S3Store): object | undefined {
-  if (command instanceof PutObjectCommand) return put(command.input, store);
-  if (command instanceof GetObjectCommand) return get(command.input, store);
+function answerTo(command: unknown, emulated: Here): object | undefined {
+  const { store } = emulated;
+  if (command instanceof PutObjectCommand) return put(command.input, emulated);
+  if (command instanceof GetObjectCommand) return get(command.input, emulated);
   if (command instanceof ListObjectsV2Command) return list(command.input, store);
   if (command instanceof HeadObjectCommand) {
-    const { Bucket = '', Key = '' } = command.input;
-    return described(store.headObject(Bucket, Key));
+    const { Bucket = '', Key = '', VersionId } = command.input;
+    return VersionId === undefined ? described(store.headObject(Bucket, Key), emulated) : undefined;
   }
   if (!(command instanceof DeleteObjectCommand)) return undefined;
-  const { Bucket = '', Key = '' } = command.input;
+  const { Bucket = '', Key = '', VersionId } = command.input;
+  if (VersionId !== undefined) return undefined;
   store.deleteObject(Bucket, Key);
   return {};
 }
 
-function put(input: PutObjectCommand['input'], store: S3Store) {
+type Here = Omit<Emulated, 'hasFaults'>;
+
+function put(input: PutObjectCommand['input'], { store, versionOf }: Here) {
   const { Bucket = '', Key = '', Body, ContentType, ...others } = input;
   if (Object.keys(others).length > 0) return undefined;
   if (typeof Body !== 'string' && !(Body instanceof Uint8Array)) return undefined;
   // A copy: the caller may go on with its own bytes.
-  const { etag } = store.putObject(Bucket, Key, Buffer.from(Body as Uint8Array), ContentType);
-  return { ETag: etag };
+  const object = store.putObject(Bucket, Key, Buffer.from(Body as Uint8Array), ContentType);
+  return { ETag: object.etag, VersionId: versionOf(object) };
 }
 
-function get(input: GetObjectCommand['input'], store: S3Store) {
+function get(input: GetObjectCommand['input'], emulated: Here) {
   const { Bucket = '', Key = '', IfMatch, Range, ...others } = input;
-  const object = store.getObject(Bucket, Key);
+  const object = emulated.store.getObject(Bucket, Key);
   const [, from = '', to = ''] = Range?.match(/^bytes=(\d+)-(\d+)$/) ?? [];
   if (Object.keys(others).length > 0 || (IfMatch !== undefined && IfMatch !== object.etag)) return undefined;
   if (Range !== undefined && (to === '' || Number(from) >= object.body.length)) return undefined;
@@ -69,7 +75,7 @@ function get(input: GetObjectCommand['input'], store: S3Store) {
     transformToString: async (encoding?: BufferEncoding) => body.toString(encoding),
     transformToByteArray: async () => new Uint8Array(body),
   });
-  return { ...described(object), ContentLength: body.length, Body };
+  return { ...described(object, emulated), ContentLength: body.length, Body };
 }
 
 const pieceBytes = 64 * 1024;
@@ -97,8 +103,10 @@ function list(input: ListObjectsV2Command['input'], store: S3Store) {
   };
 }
 
-function described({ etag, contentType, contentLength, lastModified }: ReturnType<S3Store['headObject']>) {
+function described(object: ReturnType<S3Store['headObject']>, { versionOf }: Here) {
+  const { etag, contentType, contentLength, lastModified } = object;
   // A header tells no more than seconds.
   const LastModified = new Date(Math.floor(lastModified.getTime() / 1000) * 1000);
-  return { ETag: etag, ContentType: contentType, ContentLength: contentLength, LastModified };
+  const VersionId = versionOf(object);
+  return { ETag: etag, ContentType: contentType, ContentLength: contentLength, LastModified, VersionId };
 }

@@ -4,7 +4,10 @@ import type { buildApp } from 'fauxqs';
 /** What S3 tells a function of an object, as it is in the event. */
 export type ObjectNotice = {
   eventName: string;
-  s3: { bucket: { name: string }; object: { key: string; size: number; eTag: string } };
+  s3: {
+    bucket: { name: string };
+    object: { key: string; size: number; eTag: string; versionId?: string; sequencer: string };
+  };
 };
 
 type Listener = (notice: ObjectNotice) => void;
@@ -12,6 +15,7 @@ type Listener = (notice: ObjectNotice) => void;
 /** S3's notices of new objects, which fauxqs has not: whoever listens is told of each that was put, copied or completed. */
 export function tellOfObjects(app: ReturnType<typeof buildApp>, awsRegion: string) {
   const listeners: Listener[] = [];
+  let last = 0;
   app.addHook('onResponse', async (request, reply) => {
     const { bucket = '', '*': key = '' } = request.params as Record<string, string>;
     const { uploadId } = request.query as Record<string, string>;
@@ -20,9 +24,12 @@ export function tellOfObjects(app: ReturnType<typeof buildApp>, awsRegion: strin
       isCopy: request.headers['x-amz-copy-source'] !== undefined,
     });
     if (listeners.length === 0 || !eventName || key === '' || reply.statusCode !== 200) return;
-    const url = `/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}`;
+    const version = reply.getHeader('x-amz-version-id');
+    const ofVersion = version === undefined ? '' : `?versionId=${version}`;
+    const url = `/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}${ofVersion}`;
     const { statusCode, headers } = await app.inject({ method: 'HEAD', url });
     if (statusCode !== 200) return;
+    last = Math.max(last + 1, Date.now());
     const notice = {
       ...{ eventVersion: '2.1', eventSource: 'aws:s3', awsRegion },
       ...{ eventTime: new Date().toISOString(), eventName: `ObjectCreated:${eventName}` },
@@ -36,7 +43,9 @@ export function tellOfObjects(app: ReturnType<typeof buildApp>, awsRegion: strin
           key: encodeURIComponent(key).replaceAll('%2F', '/').replaceAll('%20', '+'),
           size: Number(headers['content-length']),
           eTag: String(headers.etag).replaceAll('"', ''),
-          sequencer: Date.now().toString(16).toUpperCase().padStart(18, '0'),
+          ...(version !== undefined && { versionId: String(version) }),
+          // Of two of one key, the later one's is greater.
+          sequencer: last.toString(16).toUpperCase().padStart(18, '0'),
         },
       },
     };

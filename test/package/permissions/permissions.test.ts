@@ -7,6 +7,7 @@ import {
   CreateBucketCommand,
   GetObjectCommand,
   ListObjectsV2Command,
+  PutBucketVersioningCommand,
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
@@ -36,6 +37,7 @@ import {
   type SnapshotRecord,
   stateKey,
 } from '../../../lib/sources/snapshots/state/record.ts';
+import { unacceptedPrefix } from '../../../lib/sources/snapshots/state/unaccepted.ts';
 import { noticeOf } from '../../envelopes.ts';
 import { eventually } from '../../eventually.ts';
 import { filled } from '../../lib/delivery/crosswalk/filled.ts';
@@ -232,12 +234,12 @@ async function sendEverything(queued: string[], { fromSeconds = 0 } = {}): Promi
   };
   await allEnd(await sendAll(async (name) => body(name)), 'done');
   // In a file, which S3 tells of with and without its version.
-  for (const versionId of [undefined, 'a-version'])
+  for (const hasVersion of [false, true])
     await allEnd(
       await sendAll(async (name) => {
         const key = `events/${name}/events.jsonl`;
-        await putObject(key, JSON.stringify(JSON.parse(body(name))));
-        return noticeOf({ bucket: bucket(), key, ...(versionId && { versionId }) });
+        const { VersionId: versionId } = await putObject(key, JSON.stringify(JSON.parse(body(name))));
+        return noticeOf({ bucket: bucket(), key, ...(hasVersion && versionId && { versionId }) });
       }),
       'done',
     );
@@ -363,8 +365,8 @@ const scheduled: Record<string, () => Promise<void>> = {
     const [essay = {}, ...others] = sis.lineItems;
     const changed = { lineItems: [{ ...essay, title: 'Report' }, ...others] };
     const next = { ...sis, ...changed, enrollments: sis.enrollments.slice(1) };
-    await putObject('snapshots/second.zip', await zipOf(entriesOfSis(next)));
-    expect(await invoke('snapshot-import', { key: 'snapshots/second.zip' })).toMatchObject({
+    const { VersionId: versionId } = await putObject('snapshots/second.zip', await zipOf(entriesOfSis(next)));
+    expect(await invoke('snapshot-import', { key: 'snapshots/second.zip', versionId })).toMatchObject({
       outcome: 'accepted',
     });
     // A table may have messages for each integration; the mapping is read by their schemas.
@@ -761,6 +763,10 @@ async function putSnapshot(): Promise<string> {
   };
   await putObject(recordKey(id), JSON.stringify(record));
   await putObject(reportKey(id), 'file,line,column,problem\nusers.csv,2,username,is empty\n');
+  // One that waits behind it, or waited.
+  const waits = { execution: executionArn, is: 'waiting', putAt: record.droppedAt, seenAt: record.droppedAt };
+  const file = { key: 'snapshots/b.zip', etag: '', sizeBytes: 1 };
+  await putObject(`${unacceptedPrefix}b.json`, JSON.stringify({ ...waits, ...file }));
   return id;
 }
 
@@ -804,6 +810,10 @@ const bucket = (): string => deployment.arnOf('Files').split(':').at(-1) ?? '';
 
 async function putFiles(): Promise<void> {
   await withS3((s3) => s3.send(new CreateBucketCommand({ Bucket: bucket() })));
+  const VersioningConfiguration = { Status: 'Enabled' } as const;
+  await withS3((s3) =>
+    s3.send(new PutBucketVersioningCommand({ Bucket: bucket(), VersioningConfiguration })),
+  );
   const folder = join(root, 'test/local/files');
   for (const file of await readdir(folder))
     for (const name of functionNames)
@@ -822,7 +832,7 @@ const getObject = async (Key: string): Promise<string> => {
 const putObject = (Key: string, Body: string | Buffer) =>
   withS3((s3) => s3.send(new PutObjectCommand({ Bucket: bucket(), Key, Body })));
 
-async function withS3(use: (s3: S3Client) => Promise<unknown>): Promise<void> {
+async function withS3<Answer>(use: (s3: S3Client) => Promise<Answer>): Promise<Answer> {
   const s3 = new S3Client({ ...localClient(deployed.stack.description.s3), forcePathStyle: true });
-  await use(s3).finally(() => s3.destroy());
+  return use(s3).finally(() => s3.destroy());
 }

@@ -107,9 +107,17 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('files that go before their letters', (of) => {
       of('Files').LifecycleConfiguration.Rules[0].ExpirationInDays = 14;
     }),
+    mistake('replaced exports that go before their imports', (of) => {
+      const rules: Properties[] = of('Files').LifecycleConfiguration.Rules;
+      for (const each of rules)
+        if (each.Prefix === 'snapshots/') each.NoncurrentVersionExpiration = { NoncurrentDays: 14 };
+    }),
   ],
   'what is overwritten stays in the audit log, and nobody takes it out; elsewhere it is gone': [
     mistake('an audit log that can be rewritten', (of) => delete of('Files').VersioningConfiguration),
+    mistake('an import that deletes from the audit log', (of) => {
+      statement(of('snapshotimportRole'), 's3:DeleteObject').Resource = filesUnder('audit/*');
+    }),
   ],
   'traces, a key, a VPC and protection are there for prod, which asks for them, and cost others nothing': [
     mistake('traces that nobody asked for', (of) => {

@@ -28,7 +28,7 @@ const usingKey = ['kms:Decrypt', 'kms:GenerateDataKey'];
 
 /** Shows lists and states, and no content of a message. */
 const isReading = (action: string): boolean =>
-  /^(sqs:GetQueue(Url|Attributes)|dynamodb:(Scan|Query|GetItem|BatchGetItem)|s3:(GetObject|ListBucket)|kms:Decrypt|logs:FilterLogEvents|cloudformation:DescribeStacks|lambda:ListEventSourceMappings)$/.test(
+  /^(sqs:GetQueue(Url|Attributes)|dynamodb:(Scan|Query|GetItem|BatchGetItem)|s3:(GetObject|ListBucket)|kms:Decrypt|logs:FilterLogEvents|cloudformation:DescribeStacks|lambda:List(EventSourceMappings|DurableExecutionsByFunction))$/.test(
     action,
   );
 
@@ -225,6 +225,12 @@ export const rules: Record<string, Rule> = {
       const days = daysOf(key);
       return days.length > 0 && Math.min(...days) * 24 * 3600 > 2 * fourteenDays;
     };
+    // An import reads the version that was put, after those before it have waited for a person.
+    const imports = durableFunctions(deployment).filter((each) => nameOf(each) === 'snapshot-import');
+    const replacedDays = inForce.flatMap(({ Prefix = '', NoncurrentVersionExpiration }) =>
+      'snapshots/a'.startsWith(Prefix) ? (NoncurrentVersionExpiration?.NoncurrentDays ?? []) : [],
+    );
+    const longest = Math.max(0, ...imports.map(({ DurableConfig }) => DurableConfig.ExecutionTimeout));
     const isCleared = inForce.some(({ AbortIncompleteMultipartUpload }) => AbortIncompleteMultipartUpload);
     return [
       // What was edited or discarded is taken back from there.
@@ -232,6 +238,7 @@ export const rules: Record<string, Rule> = {
       ...(daysOf('audit/a').length > 0 ? ['audit/'] : []),
       // For an audit of the year before.
       ...['reconcile/a', 'reconcile/accepted/a'].filter((key) => Math.min(...daysOf(key)) <= 366),
+      ...(Math.min(...replacedDays) * 24 * 3600 > longest ? [] : ['replaced files in snapshots/']),
       ...(isCleared ? [] : ['broken uploads']),
     ];
   },
@@ -258,13 +265,19 @@ export const rules: Record<string, Rule> = {
       );
     const takes = (action: string) =>
       /^s3:(Delete|(Put|Bypass)(Bucket(Versioning|Policy)|LifecycleConfiguration|Governance))/.test(action);
+    // Elsewhere, a function may delete what it alone keeps.
+    const own = `${deployment.arnOf('Files')}/snapshot-records/unaccepted/`;
+    const isOwn = ({ actions, resources }: Statement): boolean =>
+      actions.join() === 's3:DeleteObject' && resources.every((resource) => resource.startsWith(own));
     return [
       ...(files?.VersioningConfiguration?.Status === 'Enabled' ? [] : ['the bucket keeps no versions']),
       ...(ends('audit/') ? ['the audit log forgets what was overwritten'] : []),
       ...(isOnce ? [] : ['an entry of the audit log can be written over']),
       ...expired.filter(({ Prefix }) => !ends(Prefix)).map(({ Id }) => `${Id} stay as older versions`),
-      ...allStatements(deployment).flatMap(({ id, statement: { effect, actions } }) =>
-        effect === 'Allow' ? actions.filter(takes).map((action) => `${id}: ${action}`) : [],
+      ...allStatements(deployment).flatMap(({ id, statement }) =>
+        statement.effect === 'Allow' && !isOwn(statement)
+          ? statement.actions.filter(takes).map((action) => `${id}: ${action}`)
+          : [],
       ),
     ];
   },

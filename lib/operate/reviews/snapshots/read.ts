@@ -18,6 +18,7 @@ import { RefusedError } from '../../stage/command-errors.ts';
 import { linesIn } from '../../stage/lines.ts';
 import type { Target } from '../../stage/target.ts';
 import { idGiven, type ReviewBucket, reviewBucketOf } from '../bucket.ts';
+import { readUnacceptedFiles, type UnacceptedFiles, type WaitingFile } from './unaccepted.ts';
 
 export type SnapshotList = {
   /** Newest first. */
@@ -28,6 +29,8 @@ export type SnapshotList = {
   acceptedTables: Record<string, string>;
   /** How many there are in all. */
   all: number;
+  /** Files whose imports have not begun, as another is imported, in the order of their imports. */
+  waiting: WaitingFile[];
 };
 
 /** A row that was not used, or that is reported for another reason. */
@@ -59,18 +62,23 @@ const acceptedIn = async ({ textIfAny }: ReviewBucket, key: string): Promise<str
   return typeof id === 'string' ? id : undefined;
 };
 
-/** @throws if the bucket cannot be read. */
-export const listSnapshots = async (
-  target: Target,
-  { limit, signal }: { limit: number; signal: AbortSignal },
-): Promise<SnapshotList> => {
-  const bucket = await reviewBucketOf(target);
-  const [ids, accepted] = await Promise.all([
-    bucket.idsIn('', { prefix: recordsPrefix, signal }),
-    acceptedIn(bucket, `${snapshotsPrefix}.zip`),
-  ]);
+type Read = { limit: number; signal: AbortSignal };
+
+/** The newest records, and the number of all. */
+const recordsIn = async (bucket: ReviewBucket, { limit, signal }: Read) => {
+  const ids = await bucket.idsIn('', { prefix: recordsPrefix, signal });
   const read = await Promise.all(ids.slice(0, limit).map((id) => recordIn(bucket, id)));
-  const snapshots = read.flatMap((record) => record ?? []);
+  return { snapshots: read.flatMap((record) => record ?? []), all: ids.length };
+};
+
+/** @throws if the bucket cannot be read. */
+export const listSnapshots = async (target: Target, given: Read): Promise<SnapshotList> => {
+  const bucket = await reviewBucketOf(target);
+  const [{ snapshots, all }, accepted, { waiting }] = await Promise.all([
+    recordsIn(bucket, given),
+    acceptedIn(bucket, `${snapshotsPrefix}.zip`),
+    readUnacceptedFiles(target, given.signal),
+  ]);
   const tables = [...new Set(snapshots.flatMap(({ key }) => (isTable(key) ? fileNameOf(key) : [])))];
   const known = await Promise.all(
     tables.map(async (name) => [name, await acceptedIn(bucket, name)] as const),
@@ -78,21 +86,29 @@ export const listSnapshots = async (
   const acceptedTables = Object.fromEntries(
     known.flatMap(([name, id]) => (id === undefined ? [] : [[name, id]])),
   );
-  return { snapshots, accepted, acceptedTables, all: ids.length };
+  return { snapshots, accepted, acceptedTables, all, waiting };
 };
 
-/** Those that wait for a person or are being imported, oldest first. */
-export const openSnapshots = async (target: Target, signal: AbortSignal): Promise<SnapshotRecord[]> => {
+/** What operators may have to do about imports. */
+export type OpenSnapshots = UnacceptedFiles & {
+  /** Those that wait for a person or are being imported, oldest first. */
+  snapshots: SnapshotRecord[];
+};
+
+export const openSnapshots = async (target: Target, signal: AbortSignal): Promise<OpenSnapshots> => {
   // While one waits, later ones are not even compared.
-  const { snapshots } = await listSnapshots(target, { limit: 10, signal });
-  return snapshots
-    .filter(
-      ({ state, decided }) =>
-        state === 'comparing' ||
+  const [{ snapshots }, files] = await Promise.all([
+    recordsIn(await reviewBucketOf(target), { limit: 10, signal }),
+    readUnacceptedFiles(target, signal),
+  ]);
+  const open = snapshots.filter(
+    ({ id, state, decided }) =>
+      (state === 'comparing' ||
         state === 'sending' ||
-        (state === 'waiting-for-approval' && decided === undefined),
-    )
-    .reverse();
+        (state === 'waiting-for-approval' && decided === undefined)) &&
+      !files.troubled.some((each) => each.id === id),
+  );
+  return { ...files, snapshots: open.reverse() };
 };
 
 /** @param given an id, or its beginning. @throws RefusedError if none or more than one matches. */

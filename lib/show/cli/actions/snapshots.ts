@@ -8,7 +8,7 @@ export const list = async (context: CommandContext, { limit }: { limit: number }
   const found = await listSnapshots(target, { limit, signal });
   const snapshots = found.snapshots.map(withFiveCounts);
   print({ ...found, snapshots }, () => snapshotListView(found, name));
-  finish(snapshots.length > 0);
+  finish(snapshots.length + found.waiting.length > 0);
 };
 
 export const show = async ({ target, signal, print }: CommandContext, id: string): Promise<void> => {

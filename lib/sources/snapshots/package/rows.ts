@@ -115,6 +115,28 @@ export const refusedStill = (grp: FileName, { read, a }: { read: string; a?: str
 
 export const fateOfProblem = `coalesce(problem[3], 'refused')`;
 
+/** Fates of a row of which nothing was used, though its file is meant to be imported. */
+const refusedFates: readonly RowFate[] = [
+  'unknownRole',
+  'withoutRole',
+  'notInPackage',
+  'withoutName',
+  'withoutMaximum',
+  'twoReadings',
+  'refused',
+];
+
+/** Which files had more than half of their rows refused, as in `of 20 rows of enrollments.csv, 11 were refused`; undefined: none. */
+export const mostlyRefused = ({ rows = {} }: Pick<SnapshotRecord, 'rows'>): string | undefined => {
+  const sumOf = (counts: RowCounts, fates: readonly RowFate[]): number =>
+    fates.reduce((sum, fate) => sum + (counts[fate] ?? 0), 0);
+  const told = Object.entries(rows).flatMap(([file, counts]) => {
+    const [refused, all] = [sumOf(counts, refusedFates), sumOf(counts, rowFates)];
+    return refused > all / 2 ? [`of ${all} rows of ${file}, ${refused} were refused`] : [];
+  });
+  return told.length === 0 ? undefined : told.join('; ');
+};
+
 const words: Record<RowFate, string> = {
   sent: 'sent',
   unchanged: 'unchanged',

@@ -10,8 +10,6 @@ export const acceptedTablesPrefix = `${recordsPrefix}accepted/`;
 /** The same for what a file is compared with: a table with the last one of its own name, a zip with the last zip. */
 export const acceptedKeyOf = (key: string): string =>
   isTable(key) ? `${acceptedTablesPrefix}${fileNameOf(key)}.json` : acceptedKey;
-/** The delta that was compared last, and with what: if another is compared with the same, the first was not accepted. */
-export const comparedKey = `${recordsPrefix}compared.json`;
 /** Rows that were refused: file, line, column, problem. */
 export const reportKey = (id: string): string => `${recordsPrefix}${id}/report.csv`;
 
@@ -40,12 +38,17 @@ export const acceptedSnapshot = z.object({
   saidMs: z.number().optional(),
   /** The accepted snapshots, of whatever content, the last one at the end: the same content again would take back what others changed. */
   contents: z.array(z.string()).optional(),
-  /** A delta that was not accepted: its changes are missing since the last bulk export. */
-  lost: z.string().optional(),
+  /** Each file that was ever accepted is bulk in it, so it states everything. */
+  isWhole: z.literal(true).optional(),
 });
 export type AcceptedSnapshot = z.output<typeof acceptedSnapshot>;
 
-export const comparedDelta = z.object({ id: z.string(), against: z.string(), lost: z.string().optional() });
+/** When the file was put, by an id as in `20261123T020000Z-0a1b2c3d`. */
+export const droppedMsOf = (id: string): number =>
+  Date.parse(id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z'));
+
+/** The mark of its content, by such an id. */
+export const contentOf = (id: string): string => id.slice(17);
 
 const counted = z.number().int().nonnegative();
 
@@ -110,6 +113,8 @@ export const snapshotRecord = z.object({
   /** `20261123T020000Z-0a1b2c3d`: when the file was dropped, and the first 8 hex digits of its SHA-256 (of a table, of that and its name). */
   id: z.string().regex(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/),
   key: z.string(),
+  /** Undefined: the bucket keeps no versions. */
+  versionId: z.string().optional(),
   state: z.enum([
     'comparing',
     'waiting-for-approval',

@@ -9,6 +9,7 @@ import {
   acceptedKey,
   acceptedSnapshot,
   acceptedTablesPrefix,
+  droppedMsOf,
   kindOf,
   stateKey,
 } from './record.ts';
@@ -61,10 +62,6 @@ export const snapshotsNow = async (store: Store): Promise<SnapshotNow[]> => {
 /** By kind, the functions of the messages that a table was accepted by; `by` is as in `accepted.json`. */
 const functionsIn = (by: string): Map<string, string> =>
   new Map((JSON.parse(by) as string[][]).map(([name = ''], at) => [kindOf(at), name]));
-
-/** As in `20261123T020000Z-0a1b2c3d`. */
-export const droppedMsOf = (id: string): number =>
-  Date.parse(id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z'));
 
 /**
  * A statement that gives kind and data, as JSON, of everything that a snapshot currently states. It excludes what has not begun or

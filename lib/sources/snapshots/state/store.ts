@@ -4,10 +4,21 @@ import { pipeline } from 'node:stream/promises';
 import { HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { createJobStore } from '../../../delivery/durable/store.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
+import type { ImportRequest } from '../request.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 
-/** A file in the bucket: another file under the same key is another snapshot. */
-export type Dropped = { key: string; etag: string; droppedMs: number };
+/** A file that was put into the bucket: another file under the same key, or another version of it, is another snapshot. */
+export type Dropped = {
+  key: string;
+  /** Undefined: the bucket keeps no versions, so the file may be replaced. */
+  versionId?: string | undefined;
+  etag: string;
+  droppedMs: number;
+  /** Of two files that were put in the same second, the later one's is greater. */
+  sequencer?: string | undefined;
+};
+
+type Found = Dropped & { sizeBytes: number };
 
 export type SnapshotStore = ReturnType<typeof createSnapshotStore>;
 
@@ -32,17 +43,22 @@ export const createSnapshotStore = ({ s3, bucket }: { s3: S3Client; bucket: stri
   return {
     ...store,
 
-    /** Undefined: it no longer exists. */
-    find: async (key: string): Promise<Dropped | undefined> => {
-      if ((await store.etagOf(key)) === undefined) return undefined;
-      const head = await s3.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
-      if (head.LastModified === undefined) return undefined;
-      return { key, etag: head.ETag ?? '', droppedMs: head.LastModified.getTime() };
+    /** The version, or what lies there now. Undefined: it no longer exists. */
+    find: async ({ key, versionId: VersionId }: ImportRequest): Promise<Found | undefined> => {
+      // A list tells whether there is an object. Of a version, only a deletion of this version would be the answer.
+      if (VersionId === undefined && (await store.etagOf(key)) === undefined) return undefined;
+      const asked = { Bucket: bucket, Key: key, ...(VersionId !== undefined && { VersionId }) };
+      const head = await orNothing(s3.send(new HeadObjectCommand(asked)));
+      if (head?.LastModified === undefined) return undefined;
+      const { ETag: etag = '', ContentLength: sizeBytes = 0, VersionId: versionId } = head;
+      const found = { key, etag, sizeBytes, droppedMs: head.LastModified.getTime() };
+      return versionId === undefined ? found : { ...found, versionId };
     },
 
     /** The SHA-256 of its content; undefined: it was replaced or deleted since. */
-    download: async ({ key, etag }: Dropped, path: string): Promise<string | undefined> => {
-      const body = await orNothing(store.open(key, { IfMatch: etag }));
+    download: async ({ key, versionId, etag }: Dropped, path: string): Promise<string | undefined> => {
+      const asked = versionId === undefined ? { IfMatch: etag } : { VersionId: versionId };
+      const body = await orNothing(store.open(key, asked));
       if (body === undefined) return undefined;
       const hash = createHash('sha256');
       let bytes = 0;
@@ -73,7 +89,7 @@ export const createSnapshotStore = ({ s3, bucket }: { s3: S3Client; bucket: stri
   };
 };
 
-const absent = ['NoSuchKey', 'NotFound', 'PreconditionFailed'];
+const absent = ['NoSuchKey', 'NoSuchVersion', 'NotFound', 'PreconditionFailed'];
 
 const orNothing = async <Found>(found: Promise<Found>): Promise<Found | undefined> => {
   try {

@@ -71,6 +71,7 @@ const firstOf = (groups: Group[], more: Partial<Status> = {}): string[] => {
   const counts = { visible: letters, inFlight: 0, delayed: 0 };
   const [first] = statusView({
     ...{ queues: [], paused: [], waiting: [], held: [], atWork: [], snapshots: [] },
+    ...{ waitingFiles: [], troubledImports: [] },
     ...{ comparison: undefined, comparing: undefined, connection: report({}) },
     pace: { window: 'none', calls: [], sinceMs: 0 },
     deployed: undefined,
@@ -256,5 +257,32 @@ test('one replay of all causes is offered before them, with what it leaves to pe
     '→ The quickest way, once the causes below are gone: one replay of 7 letters with 2 causes. Each cause is tried with a few letters first. It leaves 2 uncertain, 1 unknown-source, 6 invalid, 5 outdated to you.',
     'To replay all causes: sis-relay letters replay',
     ...cause,
+  ]);
+});
+
+test('an import that failed is said first, whatever else there is to do, with why and the command; then what waits behind another', () => {
+  const key = 'snapshots/nightly.zip';
+  const putAt = new Date(minutesAgo(5)).toISOString();
+  const troubledImports: Status['troubledImports'] = [
+    { ...{ key, putAt }, versionId: 'v1', id: 'an-id', is: 'failed', why: 'The file is not a zip' },
+    { key: 'snapshots/a.csv', putAt, is: 'cut off' },
+  ];
+  const waitingFiles = [1, 2, 3, 4].map((at) => ({ ...{ key, putAt, sizeBytes: at }, behind: 'an-id' }));
+  expect(firstOf([], { troubledImports, waitingFiles })).toEqual([
+    '✗ The import of snapshots/nightly.zip, version v1, put 5 min ago, failed: The file is not a zip',
+    '→ Correct what it names, and put the file into the bucket again, or a newer export',
+    'sis-relay snapshots show an-id',
+    '✗ The import of snapshots/a.csv, put 5 min ago, ended without a result: its execution was stopped, or its time ended',
+    '→ Put the file into the bucket again, or a newer export',
+    'sis-relay snapshots list',
+    ...['1 byte', '2 bytes', '3 bytes'].map((size) => `${key}, ${size}, put 5 min ago, waits behind an-id`),
+    'And 1 more file waits.',
+    'sis-relay snapshots list',
+  ]);
+});
+
+test('all is not said to be well where the imports are unknown', () => {
+  expect(firstOf([], { troubledImports: undefined })).toEqual([
+    '? Nothing, as far as is known. What became of imports could not be read.',
   ]);
 });

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { copyFile } from 'node:fs/promises';
+import { copyFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { SnapshotStore } from '../../../../lib/sources/snapshots/state/store.ts';
 
@@ -21,6 +21,7 @@ export const bucketFolder = (folder: string) => {
       readdirSync(folder, { recursive: true, encoding: 'utf8' })
         .filter((key) => key.startsWith(prefix))
         .sort(),
+    remove: (key) => rm(at(key), { force: true }),
     textIfAny: async (key) => (existsSync(at(key)) ? readFileSync(at(key), 'utf8') : undefined),
     download: async ({ key }, path) => {
       await copyFile(at(key), path);
