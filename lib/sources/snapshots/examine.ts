@@ -247,6 +247,7 @@ const compareWith = async (
     settings: await settingsOf(store),
     check: eventCheck(integrations, dropped.droppedMs),
     hasBefore: last !== undefined,
+    isOf10: last !== undefined && last.contents === undefined,
     acceptedKey: acceptedKeyOf(dropped.key),
     effects: { accepted: 0, ended: 0, changed: 0 },
     nameMoves: { names: 0, claims: 0, people: 0, orgUnits: 0 },

@@ -33,6 +33,8 @@ export type Comparison = {
   isTrial: boolean;
   /** A file of this name was accepted before. */
   hasBefore: boolean;
+  /** The accepted state is of version 1.0, which did not keep what names stood for. */
+  isOf10: boolean;
   /** Names the object that says which snapshot was accepted last. */
   acceptedKey: string;
   /** Its key; undefined if there is none. */

@@ -74,6 +74,7 @@ export const compareMapped = async (
   await loadWanted(context);
   const withoutMessage = await readRows(table, context);
   await sets.run(`${macros} ${name}`);
+  if (comparison.isOf10) await sets.run('UPDATE was SET renamed = false');
   comparison.nameMoves = await nameMovesIn(comparison);
   const [latest] = (await sets.row<[number | null]>('SELECT max(at_ms) FROM claims')) ?? [];
   comparison.saidMs = latest ?? undefined;
@@ -286,7 +287,8 @@ const name = `
   DELETE FROM made WHERE b IN (FROM passed_names);
   CREATE TABLE was_now AS
     SELECT m.*, coalesce(value_of(grp, template, a, b, data), grp || ' null') AS value,
-      coalesce(m.org_unit_id, id_in_token(a), o.id) AS org_unit, coalesce(m.user_id, id_in_token(b), u.id) AS usr
+      coalesce(m.org_unit_id, id_in_token(a), o.id) AS org_unit, coalesce(m.user_id, id_in_token(b), u.id) AS usr,
+      (m.org_unit_id IS NULL AND o.id IS NOT NULL) OR (m.user_id IS NULL AND u.id IS NOT NULL) AS is_learnt
     FROM made_before m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
   ALTER TABLE was_now ADD COLUMN key VARCHAR;
   UPDATE was_now SET key = key_of(template, coalesce(org_unit, a), coalesce(usr, b));
@@ -309,7 +311,9 @@ const name = `
   INSERT INTO was BY NAME
     SELECT unnest(w) FROM (
       SELECT any_value({'grp': grp, 'kind': kind, 'key': key, 'a': a, 'b': b, 'value': value, 'data': data, 'removed': removed,
-          'template': template, 'row': row, 'at_ms': CAST(at_ms AS BIGINT), 'seen': CAST(seen AS BIGINT), 'renamed': false}) AS w
+          'template': template, 'row': row, 'at_ms': CAST(at_ms AS BIGINT), 'seen': CAST(seen AS BIGINT),
+          -- A message that waited until its name was known may have overruled another file.
+          'renamed': is_learnt AND key IN (SELECT thing FROM other_claims)}) AS w
       FROM was_now GROUP BY key);
   UPDATE was SET value = grp || ' null', data = NULL WHERE key IN (SELECT key FROM was_now GROUP BY key HAVING min(value) <> max(value));
   INSERT INTO backs BY NAME SELECT grp, row, key FROM was_now UNION SELECT s.grp, s.row, s.key FROM shared_backs s;

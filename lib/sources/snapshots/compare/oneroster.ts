@@ -259,19 +259,24 @@ const checkedValues = (userField: string): CheckedValue[] => {
 
 /**
  * What was accepted, by the current names and by what it stood for then: what a name stands for now is another thing, unless it was
- * unknown. `data`: the data of a grade whose line item is gone. `renamed`: it was sent by a name that stood for nothing, and has another
- * name now.
+ * unknown. `data`: the data of a grade whose line item is gone. `renamed`: it is sent again, as it was sent by a name that stood for
+ * nothing, and has another name now; or because its name is known now, and a message that waited for that may have overruled another
+ * file.
  */
+type Loaded = Pick<Comparison, 'number' | 'isOf10'>;
+
 const orgUnitWas =
   'CASE WHEN id_in_thing(d.org) IS NULL THEN thing_of(q.platform_id, coalesce(d.org, i.org)) ELSE d.org END';
-const wasNow = (number: number): string => `
-  SELECT * EXCLUDE (org_unit_id, user_id, new_code, new_name, is_joined, has_moved),
+const wasNow = ({ number, isOf10 }: Loaded): string => `
+  SELECT * EXCLUDE (org_unit_id, user_id, new_code, new_name, is_joined, has_moved, is_learnt),
     keyed(kind, CASE WHEN kind = '2' THEN thing_of(org_unit_id, a) ELSE a END, thing_of(user_id, b)) AS key,
-    (org_unit_id IS NULL AND new_code IS NOT NULL) OR (user_id IS NULL AND (new_name IS NOT NULL OR is_joined OR field_of('u') <> field_was('u'))) OR has_moved AS renamed
+    (org_unit_id IS NULL AND new_code IS NOT NULL) OR (user_id IS NULL AND (new_name IS NOT NULL OR is_joined OR field_of('u') <> field_was('u'))) OR has_moved
+      OR (is_learnt AND ${!isOf10} AND kind = '2' AND enrollment_of(org_unit_id, 'orgUnitCode=' || a, user_id, field_was('u') || '=' || b) IN (SELECT thing FROM other_claims)) AS renamed
   FROM (
     SELECT CASE WHEN d.kind = '2' THEN 'enrollments' ELSE 'results' END AS grp, d.kind,
       CASE WHEN d.kind = '2' THEN coalesce(c.new, d.a) ELSE d.a END AS a, coalesce(u.new, d.b) AS b, ${orgUnitWas} AS org,
       coalesce(d.org_unit_id, o.platform_id) AS org_unit_id, coalesce(d.user_id, p.platform_id) AS user_id,
+      (d.org_unit_id IS NULL AND o.platform_id IS NOT NULL) OR (d.user_id IS NULL AND p.platform_id IS NOT NULL) AS is_learnt,
       c.new AS new_code, u.new AS new_name, m.name IS NOT NULL AS is_joined,
       d.value, d.row, d.at_ms, d.mark, coalesce(d.seen, ${number}) AS seen,
       CASE WHEN d.kind = '3' AND n.object IS NULL THEN without_user(${gradeData(`''`, { user: 'd.b' })}) END AS data,
@@ -286,8 +291,8 @@ const wasNow = (number: number): string => `
       LEFT JOIN items n ON n.object = CASE WHEN d.kind = '3' THEN d.a END
       LEFT JOIN items_was i ON i.object = CASE WHEN d.kind = '3' THEN d.a END)`;
 
-const loadAsNamed = (number: number): string => `
-  INSERT INTO was BY NAME SELECT * EXCLUDE (old_key, stays) FROM (${wasNow(number)});
+const loadAsNamed = (loaded: Loaded): string => `
+  INSERT INTO was BY NAME SELECT * EXCLUDE (old_key, stays) FROM (${wasNow(loaded)});
   DROP TABLE backs;
   CREATE VIEW backs AS SELECT grp, row, key, mark FROM was UNION ALL FROM shared_backs;
 `;
@@ -297,8 +302,8 @@ const loadAsNamed = (number: number): string => `
  * wanted. So everything of the remaining name (`joined`) is sent again; the newest grade is held, and the role by the remaining
  * name, or else that of the record that stays.
  */
-const loadRenamed = (number: number): string => `
-  CREATE TABLE was_now AS ${wasNow(number)};
+const loadRenamed = (loaded: Loaded): string => `
+  CREATE TABLE was_now AS ${wasNow(loaded)};
   CREATE TABLE merged AS SELECT key FROM was_now GROUP BY key HAVING count(*) > 1;
   INSERT INTO was BY NAME SELECT * EXCLUDE (old_key, stays) FROM was_now ANTI JOIN merged USING (key);
   INSERT INTO was BY NAME
@@ -348,7 +353,7 @@ const movedAlong = `
 const recallComments = `
   UPDATE draft SET before = l.value FROM comments_left l WHERE draft.key = l.key AND draft.change = 'created'`;
 
-const load = async ({ sets, hasBefore, number }: Comparison): Promise<void> => {
+const load = async ({ sets, hasBefore, number, isOf10 }: Comparison): Promise<void> => {
   await sets.run(
     `CREATE TABLE enrolled_was AS SELECT key AS id, a AS class, b AS usr, value AS role, begins, ends, at_ms FROM state WHERE kind = 'E'`,
   );
@@ -357,7 +362,7 @@ const load = async ({ sets, hasBefore, number }: Comparison): Promise<void> => {
   // Two may be one only if something is known by another name, or was not known.
   const [isOther] =
     (await sets.row<[number]>('SELECT EXISTS (FROM renamed) OR EXISTS (FROM things_was WHERE is_new)')) ?? [];
-  await sets.run((isOther ? loadRenamed : loadAsNamed)(number));
+  await sets.run((isOther ? loadRenamed : loadAsNamed)({ number, isOf10 }));
 };
 
 const nameMovesIn = async ({ sets }: Comparison): Promise<NameMoves> => {

@@ -128,7 +128,7 @@ export const agreeOnRoles = ({ sets }: Comparison, forms: EnrollmentForms): Prom
 
 const findEffects = ({ thing, code, roleIn, isRemoved }: EnrollmentForms): string => `
   CREATE TABLE effects AS
-    SELECT key, ${thing} AS thing, ${code} AS code, change, ${roleIn('before')} AS role_before, CASE WHEN change <> 'removed' THEN ${roleIn('value')} END AS role_after,
+    SELECT key, ${thing} AS thing, ${code} AS code, change, CASE WHEN NOT is_renamed THEN ${roleIn('before')} END AS role_before, is_renamed, CASE WHEN change <> 'removed' THEN ${roleIn('value')} END AS role_after,
       at_ms, before_at_ms, ${isRemoved} AS is_removed, NULL::VARCHAR AS before, NULL::VARCHAR AS after, false AS is_undecided
     FROM draft d WHERE change IN ('created', 'updated', 'removed') AND ${thing} IS NOT NULL;
   UPDATE effects SET before = role_before, after = role_after;
@@ -143,7 +143,8 @@ const weighOthers = `
     UNION ALL SELECT 'before', key, code, role_before, before_at_ms FROM effects SEMI JOIN shared USING (key) WHERE role_before IS NOT NULL
     UNION ALL SELECT 'after', key, code, role_after, at_ms FROM effects SEMI JOIN shared USING (key) WHERE role_after IS NOT NULL;
   ${agree};
-  UPDATE effects SET before = a.role FROM agreed a WHERE a.key = effects.key AND a.side = 'before';
+  -- What a message did that waited for its name is unknown.
+  UPDATE effects SET before = a.role FROM agreed a WHERE a.key = effects.key AND a.side = 'before' AND NOT is_renamed;
   UPDATE effects SET after = a.role, is_undecided = a.role IS NULL FROM agreed a WHERE a.key = effects.key AND a.side = 'after';
   INSERT INTO instead
     SELECT key, CASE WHEN is_undecided OR after = before OR (change = 'removed' AND after = 'absent' AND NOT is_removed) THEN NULL ELSE after END,

@@ -51,7 +51,11 @@ export type Checked = {
 export const newOracle = ({ universities, crosswalk, platform }: World) => {
   /** By file, its CSV files' rows by their ids. */
   const files = new Map<FileName, Map<string, Map<string, Row>>>();
-  /** Where the codes of a file were when it was accepted: a code that moves takes along what a file says with the next one of its name. */
+  /**
+   * Where the codes of a file were when it was accepted, and which logins the crosswalk did not know: what a name stands for now takes
+   * along what a file says with the next one of its name.
+   */
+  const unknownThen = new Map<FileName, Set<string>>();
   const placesThen = new Map<FileName, Map<string, number | undefined>>();
   /** As they were put and accepted last, for reports, which name rows by lines. */
   const lines = new Map<string, (readonly Row[])[]>();
@@ -199,14 +203,23 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     return keys;
   };
 
-  /** What a file says of codes that have moved since it was accepted. */
+  const loginOf = (name: FileName, { cells }: Row): string => {
+    const id = cells.userSourcedId ?? cells.studentSourcedId;
+    const user = id === undefined ? undefined : files.get(name)?.get('users.csv')?.get(id);
+    return cells.LOGIN ?? user?.cells.username ?? '';
+  };
+  /** What a file says of codes that have moved since it was accepted, and of logins that were not known. */
   const notFollowed = (): Set<string> => {
     const keys = new Set<string>();
     for (const [name, byFile] of files)
       for (const rows of byFile.values())
-        for (const { said } of rows.values()) {
+        for (const row of rows.values()) {
+          const { said } = row;
           const [then, now] = [placesThen.get(name)?.get(said.code ?? ''), placeOf(said)];
-          if (said.code === undefined || then === now) continue;
+          const login = loginOf(name, row);
+          const isLearnt =
+            unknownThen.get(name)?.has(login) && crosswalk.idOf('userName', login) !== undefined;
+          if (said.code === undefined || (then === now && !isLearnt)) continue;
           const title = said.title === undefined ? '' : `/${said.title}`;
           for (const place of [then, now]) keys.add(`${place}${title} ${said.person}`);
         }
@@ -227,7 +240,13 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         acceptedLines.set(file, [each, ...(isDelta ? (acceptedLines.get(file) ?? []) : [])]);
       }
       files.set(name, now);
-      const said = [...now.values()].flatMap((each) => [...each.values()].map((row) => row.said));
+      const all = [...now.values()].flatMap((each) => [...each.values()]);
+      const said = all.map((row) => row.said);
+      const unknown = all.map((row) => loginOf(name, row));
+      unknownThen.set(
+        name,
+        new Set(unknown.filter((login) => crosswalk.idOf('userName', login) === undefined)),
+      );
       placesThen.set(name, new Map(said.map((each) => [each.code ?? '', placeOf(each)])));
     },
     rowsOf: (name: FileName): ReadonlyMap<string, ReadonlyMap<string, Row>> => files.get(name) ?? new Map(),
