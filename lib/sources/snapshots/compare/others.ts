@@ -11,6 +11,7 @@ import type { Comparison } from './comparison.ts';
  * changed last, if all rows have times; otherwise both files are reported, and the platform keeps what it has.
  *
  * - `other_claims`: what the other files want, by `thing`, such as `enrollment/2601/301`. A role of `absent`: it must not exist.
+ * - `endings`: rows of this file that end one enrollment by several sections: each counts against its own section.
  * - `passed_names`: user names that passed to another record in an export of OneRoster, while the crosswalk gives the former one's account.
  * - `effects`: what this file changes, with the role by all files before and after it. NULL: no file wants it, or they are undecided.
  * - `instead`: what is sent in place of what this file alone would send. A NULL role: nothing.
@@ -19,6 +20,7 @@ const schema = `
   CREATE TABLE role_places (role VARCHAR, place BIGINT);
   CREATE TABLE other_claims (thing VARCHAR, code VARCHAR, role VARCHAR, said_at_ms BIGINT, source_file VARCHAR);
   CREATE TABLE passed_names (token VARCHAR);
+  CREATE TABLE endings (key VARCHAR, code VARCHAR, said_at_ms BIGINT);
   CREATE TABLE instead (key VARCHAR, role VARCHAR, data VARCHAR);
   CREATE MACRO role_in(value) AS
     CASE WHEN starts_with(value, 'enrollment-create') THEN nullif(regexp_extract(value, '"roleId":([0-9]+)', 1), '')
@@ -82,7 +84,7 @@ const claimsOf = ({ userField, functions }: SnapshotNow): string =>
                ${name === 'enrollment-create' ? `CAST(s.data AS JSON) ->> 'roleId'` : `'absent'`}, s.at_ms, CAST($1 AS VARCHAR)
              FROM other_state s LEFT JOIN known_names o ON o.field || '=' || o.name = s.a AND s.org_unit_id IS NULL
                LEFT JOIN known_names u ON u.field || '=' || u.name = s.b AND s.user_id IS NULL
-             WHERE s.kind = '${kind}'`,
+             WHERE s.kind IN ('${kind}'${name === 'enrollment-remove' ? ", 'A'" : ''})`,
         )
         .join(' UNION ALL ');
 
@@ -113,6 +115,7 @@ const agree = `
  * is left as it is.
  */
 const agreeWithin = ({ thing, code, roleIn }: EnrollmentForms): string => `
+  INSERT INTO endings SELECT d.key, ${code}, d.at_ms FROM claims d SEMI JOIN several USING (key) WHERE ${thing} IS NOT NULL AND ${roleIn('value')} = 'absent';
   CREATE TABLE claimed AS
     SELECT 'now' AS side, d.key, ${code} AS code, ${roleIn('value')} AS role, d.at_ms AS said_at_ms FROM claims d SEMI JOIN several USING (key) WHERE ${thing} IS NOT NULL;
   ${agree};
@@ -141,7 +144,9 @@ const weighOthers = `
     SELECT 'before' AS side, key, code, role, said_at_ms FROM shared
     UNION ALL SELECT 'after', key, code, role, said_at_ms FROM shared
     UNION ALL SELECT 'before', key, code, role_before, before_at_ms FROM effects SEMI JOIN shared USING (key) WHERE role_before IS NOT NULL
-    UNION ALL SELECT 'after', key, code, role_after, at_ms FROM effects SEMI JOIN shared USING (key) WHERE role_after IS NOT NULL;
+    UNION ALL SELECT 'after', key, code, role_after, at_ms FROM effects SEMI JOIN shared USING (key) WHERE role_after IS NOT NULL
+    UNION ALL SELECT 'after', n.key, n.code, 'absent', n.said_at_ms FROM endings n JOIN effects e USING (key) WHERE e.role_after = 'absent'
+    UNION ALL SELECT 'before', n.key, n.a, 'absent', n.at_ms FROM state n JOIN effects e USING (key) WHERE n.kind = 'A' AND e.role_before = 'absent';
   ${agree};
   -- What a message did that waited for its name is unknown.
   UPDATE effects SET before = a.role FROM agreed a WHERE a.key = effects.key AND a.side = 'before' AND NOT is_renamed;
@@ -161,6 +166,7 @@ const contradictions = ({ thing, code, roleIn }: EnrollmentForms): string[] => [
     FROM claims d SEMI JOIN (SELECT thing FROM other_claims) o ON o.thing = ${thing};
   INSERT INTO claimed
     SELECT 'now', d.key, o.code, o.role, o.said_at_ms, NULL, o.source_file FROM claims d JOIN other_claims o ON o.thing = ${thing};
+  INSERT INTO claimed SELECT 'now', n.key, n.code, 'absent', n.said_at_ms, NULL, NULL FROM endings n SEMI JOIN claimed USING (key);
   ${agree}`,
   `
   INSERT INTO problems

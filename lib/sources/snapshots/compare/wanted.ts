@@ -36,7 +36,7 @@ export const cellMacros = `
  * - `kept_backs`: those of `backs` whose resource stays as it was.
  * - `carried`: what a state has, in its file, too. `kind` is that of what is wanted, or `N` for the name of a class or user, `1` for a
  *   line item of a zip, `O` for a grade object without one, `E` for an enrollment's row that a delta may name, `R` for a row that could
- *   not be used, `P` for a record whose user name was another's, `T` for an enrollment that a delta deleted, `S` for another that claims the same, `C` for comments that the platform keeps of a grade that no row wants.
+ *   not be used, `P` for a record whose user name was another's, `T` for an enrollment that a delta deleted, `A` for a further row that ends an enrollment, `S` for another that claims the same, `C` for comments that the platform keeps of a grade that no row wants.
  */
 const schema = `
   CREATE TABLE carried (kind VARCHAR, key VARCHAR, grp VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
@@ -153,7 +153,9 @@ const claimsAgree = `
     SELECT unnest(chosen), latest FROM (SELECT arg_min(c, (coalesce(c.line, 0), c.mark IS NULL, c.row)) AS chosen, max(c.at_ms) AS latest
       FROM claims c SEMI JOIN several USING (key) ANTI JOIN disputed USING (key) GROUP BY c.key);
   DELETE FROM claims WHERE key IN (SELECT key FROM several);
-  INSERT INTO claims SELECT grp, kind, key, a, b, org, value, data, removed, template, row, latest, mark, line FROM agreed_claims`;
+  INSERT INTO claims
+    SELECT grp, kind, key, a, b, org, value, data, removed, template, row, CASE WHEN grp = 'enrollment-remove' THEN at_ms ELSE latest END, mark, line
+    FROM agreed_claims`;
 
 /** What differs from the accepted state: a small part. */
 const findDiffering = `
