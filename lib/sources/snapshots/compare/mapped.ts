@@ -165,6 +165,7 @@ const formsOf = ({ messages }: SnapshotMapping): Forms => {
 };
 
 const enrollmentForms = (mapping: SnapshotMapping): EnrollmentForms => ({
+  isOne: `starts_with(d.grp, 'enrollment-')`,
   thing: `CASE WHEN starts_with(d.grp, 'enrollment-') THEN d.key END`,
   code: 'd.a',
   roleIn: (column) => `role_in(d.${column})`,

@@ -55,7 +55,8 @@ export const compareExport = async (
   await readResults(reading);
   await yieldToStaying(comparison);
   const ofEnrollments = enrollmentForms(settings.user.field);
-  const forms = formsOf(settings.user.field);
+  const [hasDoubtful] = (await sets.row<[number]>('SELECT EXISTS (FROM doubtful_names)')) ?? [];
+  const forms = formsOf(settings.user.field, Boolean(hasDoubtful));
   await compareWanted(comparison, forms, ofEnrollments);
   comparison.effects = await settleEnrollments(comparison, ofEnrollments, {
     file: 'enrollments.csv',
@@ -115,6 +116,7 @@ const makers = ({ user, dateOrder }: SnapshotSettings): string => `
   CREATE MACRO grade_key(a, b) AS 'g' || chr(31) || a || chr(31) || b;
   CREATE MACRO keyed(kind, a, b) AS CASE WHEN kind = '2' THEN enrollment_key(a, b) ELSE grade_key(a, b) END;
   CREATE MACRO org_unit_in(key) AS CASE WHEN key[1] = 'e' THEN split_part(key, chr(31), 2) END;
+  CREATE MACRO has_id(key) AS contains(key, chr(2));
   CREATE MACRO user_in(key) AS split_part(key, chr(31), -1);
   CREATE MACRO fate_of_gone(status) AS CASE WHEN status = 'inactive' THEN 'notActive' ELSE 'deleted' END;
   CREATE MACRO can_be_two_days(x) AS regexp_full_match(x, '[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}${timeOfDay}');
@@ -193,26 +195,37 @@ const dataOf = (withoutComments: string, things: Things): string => `
   CASE WHEN d.kind = '2' THEN '{' || org_unit_data(${things.orgUnit}) || user_data(${things.user}) || ',"roleId":' || d.value || '}'
     ELSE ${gradeData(withoutComments, things, things.ofItem)} END`;
 
-const ofKey: Things = { orgUnit: 'org_unit_in(d.key)', user: 'user_in(d.key)' };
+/** Most exports are of names that are all known, or none is: then the key need not be taken apart. */
+const ofKey: Things = {
+  orgUnit: 'CASE WHEN has_id(d.key) THEN org_unit_in(d.key) ELSE d.a END',
+  user: 'CASE WHEN has_id(d.key) THEN user_in(d.key) ELSE d.b END',
+};
 /** By the name, if it is doubtful. */
 const ofMessage: Things = {
-  orgUnit: 'CASE WHEN x.name IS NULL THEN org_unit_in(d.key) ELSE d.a END',
-  user: 'CASE WHEN y.name IS NULL THEN user_in(d.key) ELSE d.b END',
+  orgUnit: `CASE WHEN x.name IS NULL THEN ${ofKey.orgUnit} ELSE d.a END`,
+  user: `CASE WHEN y.name IS NULL THEN ${ofKey.user} ELSE d.b END`,
   ofItem: 'CASE WHEN x.name IS NULL THEN i.org ELSE i.code END',
 };
 const ofState: Things = { orgUnit: 'thing_of(d.org_unit_id, d.a)', user: 'thing_of(d.user_id, d.b)' };
 
-const formsOf = (userField: UserField): Forms => ({
+const doubtfulNames = (userField: UserField): string => `
+  LEFT JOIN doubtful_names x ON x.field = 'orgUnitCode' AND x.name = CASE WHEN d.kind = '3' THEN i.code ELSE d.a END
+  LEFT JOIN doubtful_names y ON y.field = '${userField}' AND y.name = d.b`;
+
+const formsOf = (userField: UserField, hasDoubtful: boolean): Forms => ({
   joins: `LEFT JOIN items i ON i.object = CASE WHEN d.kind = '3' THEN d.a END
-    LEFT JOIN doubtful_names x ON x.field = 'orgUnitCode' AND x.name = CASE WHEN d.kind = '3' THEN i.code ELSE d.a END
-    LEFT JOIN doubtful_names y ON y.field = '${userField}' AND y.name = d.b`,
+    ${hasDoubtful ? doubtfulNames(userField) : ''}`,
   // A comment that the SIS has removed is cleared.
-  sent: dataOf(`CASE WHEN comments_of(d.before) <> '' THEN ',"comments":""' ELSE '' END`, ofMessage),
+  sent: dataOf(
+    `CASE WHEN comments_of(d.before) <> '' THEN ',"comments":""' ELSE '' END`,
+    hasDoubtful ? ofMessage : ofKey,
+  ),
   // The platform cannot clear a grade.
   removal: `CASE WHEN d.kind = '2' THEN 'enrollment-remove' END`,
   removalData: `'{' || org_unit_data(${ofKey.orgUnit}) || user_data(${ofKey.user}) || '}'`,
   derived: 'NULL AS key',
-  things: 'id_in_thing(org_unit_in(d.key)) AS org_unit_id, id_in_thing(user_in(d.key)) AS user_id',
+  things: `CASE WHEN has_id(d.key) THEN id_in_thing(org_unit_in(d.key)) END AS org_unit_id,
+    CASE WHEN has_id(d.key) THEN id_in_thing(user_in(d.key)) END AS user_id`,
 });
 
 /** What was accepted as the data of its messages: `data` is that of `d`, a row of the state. */
@@ -223,8 +236,9 @@ export const acceptedData = (userField: UserField) => ({
 });
 
 const enrollmentForms = (userField: UserField): EnrollmentForms => ({
-  thing: `CASE WHEN d.kind = '2' THEN enrollment_of(id_in_thing(${ofKey.orgUnit}), 'orgUnitCode=' || ${ofKey.orgUnit},
-    id_in_thing(${ofKey.user}), '${userField}=' || ${ofKey.user}) END`,
+  isOne: `d.kind = '2'`,
+  thing: `CASE WHEN d.kind = '2' THEN enrollment_of(id_in_thing(org_unit_in(d.key)), 'orgUnitCode=' || org_unit_in(d.key),
+    id_in_thing(user_in(d.key)), '${userField}=' || user_in(d.key)) END`,
   code: `'orgUnitCode=' || d.a`,
   roleIn: (column) => `d.${column}`,
   isRemoved: 'true',

@@ -36,6 +36,7 @@ const schema = `
 
 /** The enrollments among what a comparison has: expressions over `d`, a row of `draft` or `claims`. */
 export type EnrollmentForms = {
+  isOne: string;
   /** What it is about, as in `other_claims`; NULL: it is no enrollment. */
   thing: string;
   /** The org unit as the row names it. */
@@ -129,11 +130,11 @@ const agreeWithin = ({ thing, code, roleIn }: EnrollmentForms): string => `
 export const agreeOnRoles = ({ sets }: Comparison, forms: EnrollmentForms): Promise<void> =>
   sets.run(agreeWithin(forms));
 
-const findEffects = ({ thing, code, roleIn, isRemoved }: EnrollmentForms): string => `
+const findEffects = ({ isOne, thing, code, roleIn, isRemoved }: EnrollmentForms): string => `
   CREATE TABLE effects AS
     SELECT key, ${thing} AS thing, ${code} AS code, change, CASE WHEN NOT is_renamed THEN ${roleIn('before')} END AS role_before, is_renamed, CASE WHEN change <> 'removed' THEN ${roleIn('value')} END AS role_after,
       at_ms, before_at_ms, ${isRemoved} AS is_removed, NULL::VARCHAR AS before, NULL::VARCHAR AS after, false AS is_undecided
-    FROM draft d WHERE change IN ('created', 'updated', 'removed') AND ${thing} IS NOT NULL;
+    FROM draft d WHERE change IN ('created', 'updated', 'removed') AND ${isOne};
   UPDATE effects SET before = role_before, after = role_after;
 `;
 
@@ -186,9 +187,18 @@ const heldBack = `
     FROM effects e JOIN shared s USING (key)
     WHERE e.change = 'removed' AND e.is_removed AND s.role <> 'absent' AND coalesce(e.after, '') <> 'absent' GROUP BY s.source_file`;
 
-const wasEnrolled = ({ thing, roleIn }: EnrollmentForms): string =>
-  `FROM was d WHERE ${thing} IS NOT NULL AND ${roleIn('value')} <> 'absent'`;
-const acceptedHere = (forms: EnrollmentForms): string => `(SELECT count(*) ${wasEnrolled(forms)})`;
+const wasEnrolled = ({ isOne, roleIn }: EnrollmentForms): string =>
+  `FROM was d WHERE ${isOne} AND ${roleIn('value')} <> 'absent'`;
+/** The same as of `effects`, if there is no other file. */
+const effectsAlone = (forms: EnrollmentForms): string => {
+  const { isOne, roleIn, isRemoved } = forms;
+  const [before, after] = [roleIn('before'), roleIn('value')];
+  return `
+    SELECT (SELECT count(*) ${wasEnrolled(forms)}),
+      count(*) FILTER ((change = 'removed' AND ${isRemoved} AND ${before} <> 'absent') OR (change <> 'removed' AND ${after} = 'absent' AND ${before} IS DISTINCT FROM 'absent')),
+      count(*) FILTER (change = 'updated' AND NOT is_renamed AND ${after} <> 'absent' AND ${before} <> 'absent' AND ${before} <> ${after})
+    FROM draft d WHERE ${isOne} AND change IN ('created', 'updated', 'removed')`;
+};
 const acceptedByAll = (forms: EnrollmentForms): string => `
   (SELECT count(*) FROM (SELECT thing FROM other_claims WHERE role <> 'absent' UNION SELECT ${forms.thing} ${wasEnrolled(forms)}))`;
 
@@ -206,20 +216,23 @@ export const settleEnrollments = async (
   forms: EnrollmentForms,
   { file, column }: { file: string; column: string },
 ): Promise<Effects> => {
-  await sets.run(findEffects(forms));
   const [hasOthers] = (await sets.row<[number]>('SELECT EXISTS (FROM other_claims)')) ?? [];
-  if (hasOthers) {
-    await sets.run(weighOthers);
-    await sets.run(heldBack, [file]);
-    await sets.run('DROP TABLE claimed; DROP TABLE agreed');
-    const [compared = '', reported = ''] = contradictions(forms);
-    await sets.run(compared);
-    await sets.run(reported, [file, column]);
-    await sets.run('DROP TABLE claimed; DROP TABLE agreed');
+  if (!hasOthers) {
+    const [accepted = 0, ended = 0, changed = 0] =
+      (await sets.row<[number, number, number]>(effectsAlone(forms))) ?? [];
+    return { accepted, ended, changed };
   }
+  await sets.run(findEffects(forms));
+  await sets.run(weighOthers);
+  await sets.run(heldBack, [file]);
+  await sets.run('DROP TABLE claimed; DROP TABLE agreed');
+  const [compared = '', reported = ''] = contradictions(forms);
+  await sets.run(compared);
+  await sets.run(reported, [file, column]);
+  await sets.run('DROP TABLE claimed; DROP TABLE agreed');
   const [accepted = 0, ended = 0, changed = 0] =
     (await sets.row<[number, number, number]>(`
-      SELECT ${hasOthers ? acceptedByAll(forms) : acceptedHere(forms)},
+      SELECT ${acceptedByAll(forms)},
         count(*) FILTER ((change = 'removed' AND is_removed AND after IS NULL AND NOT is_undecided) OR (after = 'absent' AND before IS DISTINCT FROM 'absent')),
         count(*) FILTER (before <> after AND after <> 'absent')
       FROM effects`)) ?? [];
