@@ -89,7 +89,7 @@ export const compareMapped = async (
   await countWanted(comparison);
   await countTableRows(comparison, { file, table, withoutMessage });
   await writeChanges(comparison, formsOf(mapping));
-  await writeState(comparison, { forms: formsOf(mapping), further: [furtherEndings] });
+  await writeState(comparison, { forms: formsOf(mapping), further: [] });
   const read = { columns: table.columns, rows: table.rows };
   const hadRows = Object.values(comparison.acceptedCounts).some((count) => count > 0);
   const { reasons, ...columns } = columnsOf([{ ...read, name: file, file, isWhole: true, hadRows }], last);
@@ -121,10 +121,6 @@ const nameMovesIn = async ({ sets }: Comparison): Promise<NameMoves> => {
         count(*), count(DISTINCT b), count(DISTINCT a) FROM moved`)) ?? [];
   return { names, claims, people, orgUnits };
 };
-
-const furtherEndings = `
-  SELECT 'A' AS kind, n.key, n.code AS a, d.b, n.said_at_ms AS at_ms, i.org_unit_id, i.user_id
-  FROM endings n JOIN claims d USING (key) LEFT JOIN things i USING (key)`;
 
 /** Several messages of the mapping may state what one resource must be; they must agree. */
 const kindIn =
@@ -167,7 +163,7 @@ const formsOf = ({ messages }: SnapshotMapping): Forms => {
 const enrollmentForms = (mapping: SnapshotMapping): EnrollmentForms => ({
   isOne: `starts_with(d.grp, 'enrollment-')`,
   thing: `CASE WHEN starts_with(d.grp, 'enrollment-') THEN d.key END`,
-  code: 'd.a',
+  codeIn: (column) => `d.${column}`,
   roleIn: (column) => `role_in(d.${column})`,
   isRemoved: `coalesce(${formsOf(mapping).removal} = 'enrollment-remove', false)`,
 });

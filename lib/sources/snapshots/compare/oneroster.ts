@@ -239,7 +239,7 @@ const enrollmentForms = (userField: UserField): EnrollmentForms => ({
   isOne: `d.kind = '2'`,
   thing: `CASE WHEN d.kind = '2' THEN enrollment_of(id_in_thing(org_unit_in(d.key)), 'orgUnitCode=' || org_unit_in(d.key),
     id_in_thing(user_in(d.key)), '${userField}=' || user_in(d.key)) END`,
-  code: `'orgUnitCode=' || d.a`,
+  codeIn: (column) => `'orgUnitCode=' || d.${column}`,
   roleIn: (column) => `d.${column}`,
   isRemoved: 'true',
 });
@@ -424,6 +424,11 @@ const takeSlips = (
     FROM (SELECT ${slipOf('id')} AS slip, any_value(name) AS name FROM (${known}) GROUP BY slip HAVING count(*) = 1) k
     WHERE ${table}.problem IS NOT NULL AND ${table}.${as} IS NULL AND k.slip = ${slipOf(`${table}.${id}`)};`;
 
+/** The row of a record whose name passed to it may mean what the former one had. */
+const takePassed = (table: 'enrolled' | 'results'): string => `
+  UPDATE ${table} SET b = n.name FROM names n
+    WHERE ${table}.problem[3] = 'namePassed' AND ${table}.b IS NULL AND n.letter = 'u' AND n.id = ${table}.usr;`;
+
 const slipOf = (id: string): string => `lower(trimmed(${id}))`;
 const knownNames = (letter: 'c' | 'u'): string =>
   `SELECT id, CASE WHEN problem IS NULL THEN name END AS name FROM names WHERE letter = '${letter}'`;
@@ -482,6 +487,7 @@ const refuseRows = async (
   if (contradictions === undefined && !(await sets.row<[number]>(anyRefused))?.[0]) return false;
   await sets.run(`
     ${slips}
+    ${takePassed(table)}
     ${contradictions ?? ''}
     INSERT INTO refused (grp, row, a, b) SELECT '${grp}', row, ${whoOf(where)} FROM ${table} WHERE problem IS NOT NULL;
     ${reportRows(`${grp}.csv`, table)}`);

@@ -11,7 +11,7 @@ import type { Comparison } from './comparison.ts';
  * changed last, if all rows have times; otherwise both files are reported, and the platform keeps what it has.
  *
  * - `other_claims`: what the other files want, by `thing`, such as `enrollment/2601/301`. A role of `absent`: it must not exist.
- * - `endings`: rows of this file that end one enrollment by several sections: each counts against its own section.
+ * - `several_roles`: all rows of this file about enrollments that more than one is about, as of several sections of one course.
  * - `passed_names`: user names that passed to another record in an export of OneRoster, while the crosswalk gives the former one's account.
  * - `effects`: what this file changes, with the role by all files before and after it. NULL: no file wants it, or they are undecided.
  * - `instead`: what is sent in place of what this file alone would send. A NULL role: nothing.
@@ -20,7 +20,7 @@ const schema = `
   CREATE TABLE role_places (role VARCHAR, place BIGINT);
   CREATE TABLE other_claims (thing VARCHAR, code VARCHAR, role VARCHAR, said_at_ms BIGINT, source_file VARCHAR);
   CREATE TABLE passed_names (token VARCHAR);
-  CREATE TABLE endings (key VARCHAR, code VARCHAR, said_at_ms BIGINT);
+  CREATE TABLE several_roles (key VARCHAR, thing VARCHAR, code VARCHAR, role VARCHAR, said_at_ms BIGINT);
   CREATE TABLE instead (key VARCHAR, role VARCHAR, data VARCHAR);
   CREATE MACRO role_in(value) AS
     CASE WHEN starts_with(value, 'enrollment-create') THEN nullif(regexp_extract(value, '"roleId":([0-9]+)', 1), '')
@@ -39,8 +39,8 @@ export type EnrollmentForms = {
   isOne: string;
   /** What it is about, as in `other_claims`; NULL: it is no enrollment. */
   thing: string;
-  /** The org unit as the row names it. */
-  code: string;
+  /** The org unit as the row names it, by the column. */
+  codeIn(column: 'a' | 'before_a'): string;
   /** The role by the column `value` or `before`. */
   roleIn(column: 'value' | 'before'): string;
   /** Its removal is sent if no row wants it. */
@@ -63,7 +63,10 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
       (FROM carried WHERE false) UNION ALL BY NAME FROM read_parquet(${quotedText(path)})`);
     await sets.run(`INSERT INTO passed_names SELECT k.field || '=' || k.name FROM other_state s
       JOIN known_names k ON s.kind = 'P' AND k.field = '${other.userField ?? ''}' AND k.name = s.value AND k.id = s.user_id`);
-    await sets.run(`INSERT INTO other_claims ${claimsOf(other)}`, [`${other.name} of ${dayOf(other)}`]);
+    await sets.run(
+      `INSERT INTO other_claims ${claimsOf(other)} UNION ALL SELECT s.data, s.a, s.value, s.at_ms, CAST($1 AS VARCHAR) FROM other_state s WHERE s.kind = 'A'`,
+      [`${other.name} of ${dayOf(other)}`],
+    );
   }
 };
 
@@ -73,19 +76,19 @@ const dayOf = ({ droppedMs }: SnapshotNow): string => new Date(droppedMs).toISOS
 const claimsOf = ({ userField, functions }: SnapshotNow): string =>
   userField
     ? `SELECT enrollment_of(coalesce(s.org_unit_id, o.id), 'orgUnitCode=' || s.a, coalesce(s.user_id, u.id), '${userField}=' || s.b),
-         'orgUnitCode=' || s.a, s.value, s.at_ms, CAST($1 AS VARCHAR)
+         'orgUnitCode=' || s.a, s.value, CASE WHEN s.begins IS NULL THEN s.at_ms END, CAST($1 AS VARCHAR)
        FROM other_state s LEFT JOIN known_names o ON o.field = 'orgUnitCode' AND o.name = s.a AND s.org_unit_id IS NULL
          LEFT JOIN known_names u ON u.field = '${userField}' AND u.name = s.b AND s.user_id IS NULL
-       WHERE s.kind = '2'`
+       WHERE s.kind = '2' AND s.begins IS DISTINCT FROM 'several'`
     : [...functions]
         .filter(([, name]) => name.startsWith('enrollment-'))
         .map(
           ([kind, name]) =>
             `SELECT enrollment_of(coalesce(s.org_unit_id, id_in_token(s.a), o.id), s.a, coalesce(s.user_id, id_in_token(s.b), u.id), s.b), s.a,
-               ${name === 'enrollment-create' ? `CAST(s.data AS JSON) ->> 'roleId'` : `'absent'`}, s.at_ms, CAST($1 AS VARCHAR)
+               ${name === 'enrollment-create' ? `CAST(s.data AS JSON) ->> 'roleId'` : `'absent'`}, CASE WHEN s.begins IS NULL THEN s.at_ms END, CAST($1 AS VARCHAR)
              FROM other_state s LEFT JOIN known_names o ON o.field || '=' || o.name = s.a AND s.org_unit_id IS NULL
                LEFT JOIN known_names u ON u.field || '=' || u.name = s.b AND s.user_id IS NULL
-             WHERE s.kind IN ('${kind}'${name === 'enrollment-remove' ? ", 'A'" : ''})`,
+             WHERE s.kind = '${kind}' AND s.begins IS DISTINCT FROM 'several'`,
         )
         .join(' UNION ALL ');
 
@@ -115,10 +118,11 @@ const agree = `
  * Rows of one file that give a user different roles in an org unit: those that yield take the role of the others. What cannot be decided
  * is left as it is.
  */
-const agreeWithin = ({ thing, code, roleIn }: EnrollmentForms): string => `
-  INSERT INTO endings SELECT d.key, ${code}, d.at_ms FROM claims d SEMI JOIN several USING (key) WHERE ${thing} IS NOT NULL AND ${roleIn('value')} = 'absent';
+const agreeWithin = ({ thing, codeIn, roleIn }: EnrollmentForms): string => `
+  INSERT INTO several_roles
+    SELECT d.key, ${thing}, ${codeIn('a')}, ${roleIn('value')}, d.at_ms FROM claims d SEMI JOIN several USING (key) WHERE ${thing} IS NOT NULL;
   CREATE TABLE claimed AS
-    SELECT 'now' AS side, d.key, ${code} AS code, ${roleIn('value')} AS role, d.at_ms AS said_at_ms FROM claims d SEMI JOIN several USING (key) WHERE ${thing} IS NOT NULL;
+    SELECT 'now' AS side, key, code, role, said_at_ms FROM several_roles;
   ${agree};
   CREATE TABLE winners AS
     SELECT d.key, any_value(d.value) AS value, any_value(d.data) AS data, max(d.at_ms) AS at_ms
@@ -127,27 +131,43 @@ const agreeWithin = ({ thing, code, roleIn }: EnrollmentForms): string => `
   DROP TABLE claimed; DROP TABLE agreed; DROP TABLE winners;
 `;
 
+/** What other files speak of is compared, too, if the rows of this file are as before: it may be by another section that they hold it. */
+export const findShared = async ({ sets }: Comparison, { isOne, thing }: EnrollmentForms): Promise<void> => {
+  const [hasOthers] = (await sets.row<[number]>('SELECT EXISTS (FROM other_claims)')) ?? [];
+  if (!hasOthers) return;
+  const shared = (table: string): string =>
+    `SELECT d.key FROM (FROM ${table} d WHERE ${isOne}) d SEMI JOIN other_claims o ON o.thing = ${thing}`;
+  await sets.run(
+    `INSERT INTO differing SELECT key FROM (${shared('claims')} UNION ${shared('was')}) ANTI JOIN differing USING (key)`,
+  );
+};
+
 export const agreeOnRoles = ({ sets }: Comparison, forms: EnrollmentForms): Promise<void> =>
   sets.run(agreeWithin(forms));
 
-const findEffects = ({ isOne, thing, code, roleIn, isRemoved }: EnrollmentForms): string => `
+const findEffects = ({ isOne, thing, codeIn, roleIn, isRemoved }: EnrollmentForms): string => `
   CREATE TABLE effects AS
-    SELECT key, ${thing} AS thing, ${code} AS code, change, CASE WHEN NOT is_renamed THEN ${roleIn('before')} END AS role_before, is_renamed, CASE WHEN change <> 'removed' THEN ${roleIn('value')} END AS role_after,
+    SELECT key, ${thing} AS thing, ${codeIn('a')} AS code, ${codeIn('before_a')} AS code_before, change, CASE WHEN NOT is_renamed THEN ${roleIn('before')} END AS role_before, is_renamed, CASE WHEN change <> 'removed' THEN ${roleIn('value')} END AS role_after,
       at_ms, before_at_ms, ${isRemoved} AS is_removed, NULL::VARCHAR AS before, NULL::VARCHAR AS after, false AS is_undecided
-    FROM draft d WHERE change IN ('created', 'updated', 'removed') AND ${isOne};
+    FROM draft d WHERE change IN ('created', 'updated', 'removed', 'unchanged') AND ${isOne};
   UPDATE effects SET before = role_before, after = role_after;
 `;
 
 const weighOthers = `
   CREATE TABLE shared AS
     SELECT e.key, o.code, o.role, o.said_at_ms, o.source_file FROM effects e JOIN other_claims o USING (thing);
+  CREATE TABLE several_before AS SELECT key, a AS code, value AS role, at_ms AS said_at_ms FROM state WHERE kind = 'A';
   CREATE TABLE claimed AS
     SELECT 'before' AS side, key, code, role, said_at_ms FROM shared
     UNION ALL SELECT 'after', key, code, role, said_at_ms FROM shared
-    UNION ALL SELECT 'before', key, code, role_before, before_at_ms FROM effects SEMI JOIN shared USING (key) WHERE role_before IS NOT NULL
-    UNION ALL SELECT 'after', key, code, role_after, at_ms FROM effects SEMI JOIN shared USING (key) WHERE role_after IS NOT NULL
-    UNION ALL SELECT 'after', n.key, n.code, 'absent', n.said_at_ms FROM endings n JOIN effects e USING (key) WHERE e.role_after = 'absent'
-    UNION ALL SELECT 'before', n.key, n.a, 'absent', n.at_ms FROM state n JOIN effects e USING (key) WHERE n.kind = 'A' AND e.role_before = 'absent';
+    UNION ALL SELECT 'before', key, code_before, role_before, before_at_ms FROM effects SEMI JOIN shared USING (key) ANTI JOIN several_before USING (key)
+      WHERE role_before IS NOT NULL
+    UNION ALL SELECT 'before', key, s.code, s.role, s.said_at_ms FROM several_before s JOIN effects e USING (key) SEMI JOIN shared USING (key)
+      WHERE e.role_before IS NOT NULL
+    UNION ALL SELECT 'after', key, code, role_after, at_ms FROM effects SEMI JOIN shared USING (key) ANTI JOIN several_roles USING (key)
+      WHERE role_after IS NOT NULL
+    UNION ALL SELECT 'after', key, s.code, s.role, s.said_at_ms FROM several_roles s JOIN effects e USING (key) SEMI JOIN shared USING (key)
+      WHERE e.role_after IS NOT NULL;
   ${agree};
   -- What a message did that waited for its name is unknown.
   UPDATE effects SET before = a.role FROM agreed a WHERE a.key = effects.key AND a.side = 'before' AND NOT is_renamed;
@@ -160,14 +180,15 @@ const weighOthers = `
 `;
 
 /** A row of another file that has not changed may contradict one of this file every night. */
-const contradictions = ({ thing, code, roleIn }: EnrollmentForms): string[] => [
+const contradictions = ({ thing, codeIn, roleIn }: EnrollmentForms): string[] => [
   `
   CREATE TABLE claimed AS
-    SELECT 'now' AS side, d.key, ${code} AS code, ${roleIn('value')} AS role, d.at_ms AS said_at_ms, d.line, NULL::VARCHAR AS source_file
+    SELECT 'now' AS side, d.key, ${codeIn('a')} AS code, ${roleIn('value')} AS role, d.at_ms AS said_at_ms, d.line, NULL::VARCHAR AS source_file
     FROM claims d SEMI JOIN (SELECT thing FROM other_claims) o ON o.thing = ${thing};
   INSERT INTO claimed
     SELECT 'now', d.key, o.code, o.role, o.said_at_ms, NULL, o.source_file FROM claims d JOIN other_claims o ON o.thing = ${thing};
-  INSERT INTO claimed SELECT 'now', n.key, n.code, 'absent', n.said_at_ms, NULL, NULL FROM endings n SEMI JOIN claimed USING (key);
+  DELETE FROM claimed WHERE source_file IS NULL AND key IN (SELECT key FROM several_roles);
+  INSERT INTO claimed SELECT 'now', key, code, role, said_at_ms, c.line, NULL FROM several_roles s JOIN (SELECT key, line FROM claims) c USING (key) SEMI JOIN claimed USING (key);
   ${agree}`,
   `
   INSERT INTO problems
@@ -225,6 +246,9 @@ export const settleEnrollments = async (
   await sets.run(findEffects(forms));
   await sets.run(weighOthers);
   await sets.run(heldBack, [file]);
+  await sets.run(
+    "UPDATE draft SET change = 'updated' WHERE change = 'unchanged' AND key IN (SELECT key FROM instead WHERE role IS NOT NULL)",
+  );
   await sets.run('DROP TABLE claimed; DROP TABLE agreed');
   const [compared = '', reported = ''] = contradictions(forms);
   await sets.run(compared);

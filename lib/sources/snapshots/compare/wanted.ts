@@ -5,7 +5,7 @@ import { outdatedAfterDays } from '../../../message/retention.ts';
 import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { type Comparison, countsOf } from './comparison.ts';
-import { agreeOnRoles, type EnrollmentForms } from './others.ts';
+import { agreeOnRoles, type EnrollmentForms, findShared } from './others.ts';
 
 /**
  * How all readers of a package read a cell: its text without surrounding white space, with NULL as an empty text; its word; and
@@ -36,7 +36,7 @@ export const cellMacros = `
  * - `kept_backs`: those of `backs` whose resource stays as it was.
  * - `carried`: what a state has, in its file, too. `kind` is that of what is wanted, or `N` for the name of a class or user, `1` for a
  *   line item of a zip, `O` for a grade object without one, `E` for an enrollment's row that a delta may name, `R` for a row that could
- *   not be used, `P` for a record whose user name was another's, `T` for an enrollment that a delta deleted, `A` for a further row that ends an enrollment, `S` for another that claims the same, `C` for comments that the platform keeps of a grade that no row wants.
+ *   not be used, `P` for a record whose user name was another's, `T` for an enrollment that a delta deleted, `A` for each row of several about one enrollment (`data`: what it is about), `S` for another that claims the same, `C` for comments that the platform keeps of a grade that no row wants.
  */
 const schema = `
   CREATE TABLE carried (kind VARCHAR, key VARCHAR, grp VARCHAR, a VARCHAR, b VARCHAR, org VARCHAR, value VARCHAR, data VARCHAR,
@@ -241,7 +241,7 @@ const compareWithBefore = (hasBefore: boolean): string => `
     FROM (
       SELECT coalesce(c.key, w.key) AS key, coalesce(c.grp, w.grp) AS grp, ${ofEither},
         c.key IS NOT NULL AS told, w.key IS NOT NULL AS had, h.key IS NOT NULL AS is_held, coalesce(w.renamed, false) AS renamed,
-        w.value AS before, w.at_ms AS before_at_ms, w.seen, c.line,
+        w.value AS before, w.at_ms AS before_at_ms, w.a AS before_a, w.seen, c.line,
         CASE WHEN w.key IS NOT NULL AND h.key IS NOT NULL AND o.key IS NULL THEN c.value END AS other
       FROM ${hasBefore ? '(FROM claims SEMI JOIN changed USING (key))' : 'claims'} c
         FULL JOIN ${hasBefore ? '(FROM was SEMI JOIN changed USING (key))' : 'was'} w ON c.key = w.key
@@ -288,6 +288,7 @@ export const compareWanted = async (
   const { hasBefore } = comparison;
   if (hasBefore) {
     await sets.run(findDiffering);
+    await findShared(comparison, ofEnrollments);
     await sets.run(noneIsOlder, [lastDroppedMs]);
     await sets.run(olderHold);
   }
@@ -329,7 +330,7 @@ const refuseUnfit = `
   INSERT INTO unfit_lines SELECT d.grp, d.key, d.line, d.told FROM draft d SEMI JOIN unfit USING (key);
   DELETE FROM draft WHERE key IN (SELECT key FROM unfit);
   INSERT INTO draft BY NAME
-    SELECT w.* EXCLUDE (renamed), false AS told, w.value AS before, w.at_ms AS before_at_ms, 'kept' AS change, false AS is_renamed
+    SELECT w.* EXCLUDE (renamed), false AS told, w.value AS before, w.at_ms AS before_at_ms, w.a AS before_a, 'kept' AS change, false AS is_renamed
     FROM was w SEMI JOIN unfit USING (key);
 `;
 
@@ -517,6 +518,11 @@ const sharedRows = `
   JOIN (SELECT key, row FROM draft WHERE change <> 'removed' UNION ALL SELECT key, row FROM unchanged) d
     ON d.key = b.key AND d.row <> b.row`;
 
+/** Other files are compared with each row by itself. */
+const isSeveral = `CASE WHEN d.key IN (SELECT key FROM several_roles) THEN 'several' END`;
+/** What stays for a row that cannot be used is ended by no other file. */
+const isSeveralOrKept = `coalesce(${isSeveral}, CASE WHEN d.change IN ('kept', 'held') THEN 'kept' END)`;
+
 /** Writes the part of the state that every comparison has; `further` gives its other rows. */
 export const writeState = async (
   { sets, folder, isTrial }: Comparison,
@@ -526,10 +532,13 @@ export const writeState = async (
   const [hasShared] =
     (await sets.row<[number]>('SELECT EXISTS (FROM more_backs) OR EXISTS (FROM kept_backs)')) ?? [];
   const rows = [
-    `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark, org_unit_id, user_id, CASE WHEN NOT told THEN seen END AS seen
-     FROM (SELECT * REPLACE (${forms.derived}), ${forms.things} FROM draft d WHERE change <> 'removed')`,
-    `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark, org_unit_id, user_id
-     FROM (SELECT * REPLACE (${forms.derived}), ${forms.things} FROM unchanged d)`,
+    `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark, org_unit_id, user_id, CASE WHEN NOT told THEN seen END AS seen, begins
+     FROM (SELECT * REPLACE (${forms.derived}), ${forms.things}, ${isSeveralOrKept} AS begins FROM draft d WHERE change <> 'removed')`,
+    `SELECT kind, key, a, b, org, value, data, removed, template, row, at_ms, mark, org_unit_id, user_id, begins
+     FROM (SELECT * REPLACE (${forms.derived}), ${forms.things}, ${isSeveral} AS begins FROM unchanged d)`,
+    `SELECT 'A' AS kind, key, code AS a, role AS value, said_at_ms AS at_ms, thing AS data FROM several_roles`,
+    `SELECT s.kind, s.key, s.a, s.value, NULL::BIGINT AS at_ms, s.data FROM (FROM state WHERE kind = 'A') s
+       ANTI JOIN several_roles USING (key) SEMI JOIN (FROM draft WHERE NOT told AND change <> 'removed') USING (key)`,
     ...(hasShared ? [sharedRows] : []),
     `SELECT 'R' AS kind, grp, row, a, b, since AS seen FROM doubts`,
     ...further,
