@@ -1,52 +1,81 @@
 import { hash } from 'node:crypto';
 
 /**
- * The message that a version belongs to, whatever time it gives: what follows the time and the sequence in a version that
- * lib/message/message.ts wrote, or the whole of a version without either.
+ * The version of a message, as text that sorts by its bytes in the SIS' order: by time, then by CloudEvents sequence, then by id,
+ * source and type, so that no two messages are equal. The parts are joined by U+0001:
+ *
+ *     2026-01-31T09:30:00.000000000 ␁ 00242 ␁ 4711 ␁ /sis/grades ␁ grade-push
+ *
+ * A message that must not be sent twice is ordered with no other: its version is its identity, as in `%2Fsis%2Fgrades/4711`. A long
+ * identity is replaced by U+0002, `#` and its digest, which has no order.
  */
-const identityIn = (version: string): string => {
-  const sequenceAt = version.indexOf(separator) + 1;
-  return version.slice(version.indexOf(separator, sequenceAt) + 1);
-};
+type Versioned = { id: string; source: string; time: string; sequence: string | undefined };
 
 const separator = '\u0001';
-
-/**
- * The version as an item keeps it: of bounded length, with the same order by time. A version that fits is unchanged. A longer
- * sequence is cut; a longer identity is replaced by a digest.
- */
-export const boundedVersion = (version: string): string => {
-  const identity = identityIn(version);
-  const order = version.slice(0, version.length - identity.length);
-  return `${boundedOrder(order)}${hasAtMost(maxIdentityBytes, identity) ? identity : `${digested}${digestOf(identity)}`}`;
-};
-
-const maxIdentityBytes = 200;
-
-/** The time and the sequence, each with its separator; empty for a version without either. */
-const boundedOrder = (order: string): string => {
-  const [time = '', sequence = ''] = order.split(separator);
-  if (hasAtMost(maxSequenceBytes, sequence)) return order;
-  const beginning = Buffer.from(sequence).toString('utf8', 0, 40);
-  return [time, `${beginning}${digestOf(sequence).slice(0, 22)}`, ''].join(separator);
-};
-
-const maxSequenceBytes = 64;
-
-/** Occurs in no message text: lib/message/message.ts puts another character after the first. */
 const digested = '\u0002#';
 
-const digestOf = (text: string): string => hash('sha256', text, 'base64url');
+/** In bytes. Longer parts are cut, as each field of the ledger's item has a version. */
+const [maxIdentityBytes, maxSequenceBytes] = [200, 64];
+
+export const versionOf = ({ time, sequence = '', id, source }: Versioned, integration: string): string => {
+  const fraction = /\.(\d+)/.exec(time)?.[1] ?? '';
+  const instant = `${new Date(time).toISOString().slice(0, 19)}.${fraction.slice(0, 9).padEnd(9, '0')}`;
+  const order = [instant, boundedSequence(escaped(orderedSequence(sequence)))];
+  const identity = boundedIdentity([id, source, integration].map(escaped).join(separator));
+  return [...order, identity].join(separator);
+};
+
+/** The version of a message that must not be sent twice. */
+export const unorderedVersionOf = (message: Versioned): string => boundedIdentity(identityOf(message));
+
+/** Equal only for the same message, as in `%2Fsis%2Fgrades/4711`. */
+export const identityOf = ({ source, id }: Pick<Versioned, 'source' | 'id'>): string =>
+  [source, id].map((part) => encodeURIComponent(part.toWellFormed())).join('/');
+
+/** No part can contain a separator, and escaping is unambiguous. */
+const escaped = (part: string): string =>
+  part.replaceAll('\u0002', '\u0002\u0004').replaceAll(separator, '\u0002\u0003').toWellFormed();
+
+/** A sequence that sorts as text: a number sorts by its value, however long it is, with or without leading zeros. */
+const orderedSequence = (sequence: string): string => {
+  if (!/^\d+$/.test(sequence)) return sequence;
+  const digits = sequence.replace(/^0+(?=\d)/, '');
+  return `${String(digits.length).padStart(3, '0')}${digits}`;
+};
+
+const boundedSequence = (sequence: string): string =>
+  hasAtMost(maxSequenceBytes, sequence)
+    ? sequence
+    : `${Buffer.from(sequence).toString('utf8', 0, 40)}${digestOf(sequence).slice(0, 22)}`;
+
+const boundedIdentity = (identity: string): string =>
+  hasAtMost(maxIdentityBytes, identity) ? identity : `${digested}${digestOf(identity)}`;
 
 /** In UTF-8. */
 const hasAtMost = (bytes: number, text: string): boolean =>
   text.length <= bytes && (text.length * 3 <= bytes || Buffer.byteLength(text) <= bytes);
 
-/** The event's id in a version; undefined if the version holds a digest instead. */
-export const eventIdIn = (version: string): string | undefined => {
-  const identity = identityIn(version);
+const digestOf = (text: string): string => hash('sha256', text, 'base64url');
+
+/** `order`: the time and the sequence with their separators; empty if the version has none. */
+const partsOf = (version: string): { order: string; identity: string } => {
+  const sequenceAt = version.indexOf(separator) + 1;
+  const identityAt = version.indexOf(separator, sequenceAt) + 1;
+  return { order: version.slice(0, identityAt), identity: version.slice(identityAt) };
+};
+
+/**
+ * The event's id, if the version still has it, and a time for a message that must come next: any later change of the SIS, by a
+ * microsecond or more, is newer than both.
+ */
+export const decodeVersion = (version: string): { eventId: string | undefined; nextTime: string } => {
+  const { order, identity } = partsOf(version);
+  return { eventId: eventIdOf(identity, order !== ''), nextTime: order === '' ? '' : timeAfter(order) };
+};
+
+const eventIdOf = (identity: string, isOrdered: boolean): string | undefined => {
   if (identity.startsWith(digested)) return undefined;
-  if (identity.length < version.length) return identity.split(separator, 1)[0];
+  if (isOrdered) return identity.split(separator, 1)[0];
   try {
     return decodeURIComponent(identity.split('/').at(-1) ?? '') || undefined;
   } catch {
@@ -54,34 +83,38 @@ export const eventIdIn = (version: string): string | undefined => {
   }
 };
 
-/**
- * The name of a field that contains text of the message: its first word and a digest. It becomes a JSON key, which Node 24 may
- * misread if it needs an escape (nodejs/node#63785), and each item holds it twice.
- */
-export const digestedName = (field: string): string => {
-  const [first = ''] = field.split('/', 1);
-  const kept = /^[\w-]{43}$/.exec(field.slice(first.length + 1));
-  // A name that was too long for an attribute had the whole digest, in another encoding.
-  const digest = kept ? Buffer.from(kept[0], 'base64url').toString('hex') : hash('sha256', field, 'hex');
-  return `${first}/${digest.slice(0, 32)}`;
+const timeAfter = (order: string): string => {
+  const instant = order.slice(0, order.indexOf(separator));
+  const nanoseconds = Number(instant.slice(20)) + 1;
+  const carried = nanoseconds === 1e9 ? 1_000 : 0;
+  const seconds = new Date(Date.parse(`${instant.slice(0, 19)}Z`) + carried).toISOString().slice(0, 19);
+  return `${seconds}.${String(nanoseconds % 1e9).padStart(9, '0')}Z`;
 };
 
-export const isSameMessage = (one: string, other: string): boolean =>
-  one === other || identityIn(one) === identityIn(other);
+/** As DynamoDB compares texts. */
+export const isLater = (version: string, other: string): boolean =>
+  Buffer.compare(Buffer.from(version), Buffer.from(other)) > 0;
+
+/** Whatever times they give. */
+export const isSameMessage = (one: string, other: string): boolean => {
+  if (one === other) return true;
+  const [{ identity }, { identity: another }] = [partsOf(one), partsOf(other)];
+  if (identity === another) return true;
+  const isShort = identity.startsWith(digested) || another.startsWith(digested);
+  return isShort && identityDigest(one) === identityDigest(other);
+};
 
 /** 48 bits: one message in 50,000,000,000,000 has the digest of another among the few that are remembered with it. */
 export const identityDigest = (version: string): string => {
-  const identity = identityIn(version);
+  const { identity } = partsOf(version);
   const digest = identity.startsWith(digested) ? identity.slice(digested.length) : digestOf(identity);
   return digest.slice(0, 8);
 };
 
-/** Number of messages about one thing that are remembered, including the last. */
-export const rememberedMessages = 6;
+/** A version of at most 112 bytes, and usually 60, with the same order by time and sequence. */
+export const shortVersion = (version: string): string =>
+  `${partsOf(version).order}${digested}${identityDigest(version)}`;
 
-/** Adds a message to those about a thing; the last comes first. */
-export const remembering = (digest: string, before: readonly string[] = []): readonly string[] =>
-  before.includes(digest) ? before : [digest, ...before].slice(0, rememberedMessages);
-
-/** The thing within a resource that holds several: the part before the last slash of a field, as in `object/5001/Name`. */
-export const thingIn = (field: string): string => field.slice(0, Math.max(0, field.lastIndexOf('/')));
+/** The version of a message that has given another time before: the first one counts. */
+export const asFirstGiven = (version: string, first: string): string =>
+  `${partsOf(first).order}${partsOf(version).identity}`;

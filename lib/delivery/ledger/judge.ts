@@ -1,7 +1,8 @@
 import { outdatedAfterDays } from '../../message/retention.ts';
-import { identityDigest, isSameMessage, thingIn } from './identity.ts';
-import type { Field, Item } from './table.ts';
+import { asFirstGiven, isLater, isSameMessage } from '../../message/version.ts';
+import { type Field, type Item, isGone, isRecent, isSameId, maxDeaths, type Open } from './item.ts';
 
+/** A message, as the ledger knows it. */
 export type Entry = {
   /**
    * The key of the one resource on the platform that the message changes, as in `grade/2001/5001/301`. Integrations may share it.
@@ -12,7 +13,6 @@ export type Entry = {
    * gives.
    */
   fields: readonly string[];
-  /** Identifies the message and, if it is repeatable, its time: versions sort in the SIS' order. */
   version: string;
   /** The event's time, as the SIS gives it. */
   timeMs: number;
@@ -26,307 +26,244 @@ export type Entry = {
   digests: Record<string, string>;
 };
 
-export type Judgement =
-  /** These fields may be sent, as this version; `inherited` is taken over from earlier attempts of the message. */
-  | {
-      kind: 'send';
-      fields: string[];
-      version: string;
-      inherited: Partial<Field>;
-      unresolved?: Unresolved;
-    }
-  | { kind: 'superseded' | 'outdated' | 'crashed' }
-  /** `of`: SQS' id of the message that was done, or has claimed the same; undefined: it was this message. */
-  | { kind: 'duplicate'; of: string | undefined }
-  /** Another attempt on this resource is running, or what it sent may still act, or must be looked up. */
-  | { kind: 'wait'; seconds: number; why: Waiting; rival?: Rival }
-  /** The function died on this message or one beside it: ask again when no other message of the batch is being processed. */
-  | { kind: 'isolate' };
-
-/**
- * `busy`: waits for the resource. `newer`: waits until it is known whether a newer message, which would supersede this one, was
- * done. `copy`: waits for another SQS message of the same event, which left no outcome and may come back. `look`: waits until an
- * effect was looked up that this message may hide.
- */
-type Waiting = 'busy' | 'newer' | 'copy' | 'look';
-
-/** The claim in the way: it was done if the platform shows all that it was to change, dated since then. */
-export type Rival = { claimedMs: number; digests: Record<string, string> };
-
-/**
- * An earlier attempt of a message that is not repeatable has left no outcome. `acceptedUnverified`: the platform answered with a
- * success. `decided`: a person states that it had no effect. `refusal`: the platform's answer, as JSON. `changedSince`: fields of
- * the resource that were claimed since.
- */
-export type Unresolved = {
-  sinceMs: number;
-  acceptedUnverified: boolean;
-  decided: boolean;
-  refusal: string | undefined;
-  changedSince: readonly string[];
-};
-
-/** For the last claim of a message that must not be sent twice, and that no person has decided on. */
-export const unresolvedOf = (
-  { attemptedMs, acceptedMs, refusal, version }: Field,
-  { fields }: Item,
-): Unresolved => ({
-  ...{ sinceMs: attemptedMs, acceptedUnverified: acceptedMs > 0, decided: false, refusal },
-  changedSince: Object.entries(fields).flatMap(([field, other]) =>
-    !other.once && !isSameMessage(other.version, version) && other.claimedMs > attemptedMs ? field : [],
-  ),
-});
-
-type Context = {
+/** A message and what is known of its resource. */
+export type JudgeInput = {
+  item: Item;
+  entry: Entry;
   nowMs: number;
   /** No other message of the batch is being processed. */
   isolated: boolean;
-  /** A claimed message that did not come back for this time was done: otherwise its queue would have delivered it again. */
-  hiddenMs: number;
 };
 
-/** Number of times that the function may die on a message. */
-const maxCrashes = 3;
+export type Judgement =
+  | { kind: 'superseded' }
+  | { kind: 'outdated' }
+  | { kind: 'crashed' }
+  /** `of`: SQS' id of the message that was done; undefined: it was this message. */
+  | { kind: 'duplicate'; of: string | undefined }
+  | { kind: 'wait'; why: WaitReason; seconds: number }
+  /** The function died on this message or one beside it: ask again when no other message of the batch is being processed. */
+  | { kind: 'isolate'; deaths: number }
+  | Sending;
 
-export const isTooOld = (timeMs: number, nowMs: number): boolean =>
-  timeMs < nowMs - outdatedAfterDays * 24 * 3_600_000;
-
-export const isOutdated = ({ timeMs, decidedMs }: Entry, nowMs: number): boolean =>
-  decidedMs === undefined && isTooOld(timeMs, nowMs);
-
-/** The message, and all that is known of its resource. */
-type Known = {
-  item: Item;
-  entry: Entry;
-  context: Context;
-  /** Starts with the time that the message gave first: it is no newer if it gives another time later. */
+/** These fields may be sent, as this version. */
+export type Sending = {
+  kind: 'send';
+  fields: readonly string[];
   version: string;
-  /** It was seen before anything that is known of the fields. */
-  isSeen: boolean;
+  /** What an earlier attempt of the message has left open. */
+  before?: Open | undefined;
+  /** If it must not be sent twice: what to look for first. */
+  unresolved?: Unresolved | undefined;
 };
 
-const knownOf = (item: Item, entry: Entry, context: Context): Known => {
-  const own = Object.values(item.fields).find((state) => isOf(state, entry));
-  const seen = item.seen[thingIn(entry.fields[0] ?? '')] ?? [];
+/**
+ * `busy`: another attempt on the resource is running, or may still act. `newer`: a newer change has no outcome. `copy`: another SQS
+ * message of the same event has none. `look`: an effect that this message may hide was not looked up yet.
+ */
+export type WaitReason = 'busy' | 'newer' | 'copy' | 'look';
+
+/** An attempt of a message that must not be sent twice has no outcome. */
+export type Unresolved = {
+  sinceMs: number;
+  /** The platform answered with a success. */
+  acceptedUnverified: boolean;
+  /** A person states that it had no effect. */
+  decided: boolean;
+  /** The platform's answer, as JSON. */
+  refusal: string | undefined;
+  /** Fields of the resource that other messages have begun to change since. */
+  changedSince: readonly string[];
+};
+
+/** What stands in a field, for a message. The first that holds counts. */
+const standings = {
+  done: ({ done }, { version }) => done !== undefined && isSameMessage(done.version, version),
+  superseded: ({ done }, facts) => done !== undefined && facts.isNewer(done.version),
+  own: ({ open }, { version, isOwn }) =>
+    open !== undefined && isSameMessage(open.version, version) && isOwn(open),
+  copy: ({ open }, { version }) => open !== undefined && isSameMessage(open.version, version),
+  newer: ({ open }, facts) => open !== undefined && facts.isNewer(open.version) && !facts.isOverruled(open),
+  older: ({ done, open }) => done !== undefined || open !== undefined,
+  unknown: () => true,
+} satisfies Record<string, (field: Field, facts: FieldFacts) => boolean>;
+
+export type Standing = keyof typeof standings;
+
+type FieldFacts = {
+  version: string;
+  isNewer(version: string): boolean;
+  isOwn(open: Open): boolean;
+  isOverruled(open: Open): boolean;
+};
+
+type Facts = JudgeInput & {
+  version: string;
+  given: readonly { field: string; state: Field; standing: Standing }[];
+  /** By an earlier attempt of the message itself. */
+  own: Open | undefined;
+  isReplay: boolean;
+  some(...standings: Standing[]): boolean;
+  every(...standings: Standing[]): boolean;
+  wait(why: WaitReason, untilMs?: number): Judgement;
+};
+
+/** The first row that holds decides. Its name says for which messages it does. */
+export const rows = {
+  'newer messages have done all of it': {
+    holds: ({ every }) => every('superseded'),
+    gives: () => ({ kind: 'superseded' }),
+  },
+  'it was done, or newer messages have done the rest': {
+    holds: ({ every }) => every('done', 'superseded'),
+    gives: ({ given, entry: { messageId } }) => {
+      const ids = given.flatMap(({ state, standing }) =>
+        standing === 'done' ? [state.done?.messageId] : [],
+      );
+      return { kind: 'duplicate', of: ids.find((id) => id !== messageId) };
+    },
+  },
+  'a newer change has no outcome': {
+    holds: ({ some }) => some('newer'),
+    gives: ({ wait }) => wait('newer'),
+  },
+  'another SQS message of its event has no outcome': {
+    holds: ({ some }) => some('copy'),
+    gives: ({ wait }) => wait('copy'),
+  },
+  'it is older than the memory, and nothing is known': {
+    holds: ({ some, entry, nowMs }) =>
+      some('unknown') && entry.decidedMs === undefined && isTooOld(entry.timeMs, nowMs),
+    gives: () => ({ kind: 'outdated' }),
+  },
+  'an attempt is running, or may still act': {
+    holds: (facts) => facts.item.busyUntilMs > facts.nowMs && !repeatsItself(facts),
+    gives: ({ wait, item }) => wait('busy', item.busyUntilMs),
+  },
+  'it could hide a creation that has no outcome': {
+    holds: ({ entry, item }) =>
+      entry.repeatable &&
+      Object.values(item.fields).some(({ open }) => open?.isNonRepeatable && !isGone(open)),
+    gives: ({ wait }) => wait('look'),
+  },
+  'the function died on it too often': {
+    holds: ({ own, isReplay }) => own !== undefined && own.deaths >= maxDeaths && !isReplay,
+    gives: () => ({ kind: 'crashed' }),
+  },
+  'the function died on it': {
+    holds: ({ own, isReplay, isolated }) => own !== undefined && own.deaths > 0 && !isReplay && !isolated,
+    gives: ({ own }) => ({ kind: 'isolate', deaths: own?.deaths ?? 0 }),
+  },
+  'an attempt of it has no outcome, and it must not be sent twice': {
+    holds: ({ own, entry }) => own !== undefined && !entry.repeatable,
+    gives: (facts) => ({ ...sending(facts), unresolved: facts.own && unresolvedIn(facts, facts.own) }),
+  },
+  'nothing is in its way': {
+    holds: () => true,
+    gives: (facts) => sending(facts),
+  },
+} satisfies Record<string, { holds(facts: Facts): boolean; gives(facts: Facts): Judgement }>;
+
+export type RowName = keyof typeof rows;
+
+/** Decides what is to become of a message by what is known of its resource. The function did not die, or `withDeath` has said so. */
+export const judge = (input: JudgeInput): Judgement & { row: RowName } => {
+  const facts = factsOf(input);
+  for (const [row, { holds, gives }] of Object.entries(rows))
+    if (holds(facts)) return { ...gives(facts), row: row as RowName };
+  throw new Error('The last row holds for all');
+};
+
+const factsOf = (input: JudgeInput): Facts => {
+  const { item, entry, nowMs } = input;
+  const states = Object.values(item.fields);
+  const first = states
+    .flatMap(({ done, open }) => [done, open])
+    .find((change) => change && isSameMessage(change.version, entry.version));
+  const version = first ? asFirstGiven(entry.version, first.version) : entry.version;
+  const isSeen = isRecent(item, version, entry.fields[0] ?? '');
+  const fieldFacts: FieldFacts = {
+    version,
+    isNewer: (other) => isSeen || isLater(other, version),
+    isOwn: (open) => isReplayOf(open, entry) || isSameId(open.messageId, entry.messageId) || isGone(open),
+    isOverruled: ({ begunMs }) => (entry.decidedMs ?? 0) > Math.max(begunMs, item.busyUntilMs - 1),
+  };
+  const given = entry.fields.map((field) => {
+    const state = item.fields[field] ?? {};
+    return { field, state, standing: standingOf(state, fieldFacts) };
+  });
+  const own = given.find(({ standing }) => standing === 'own')?.state.open;
   return {
-    ...{ item, entry, context },
-    version: own?.version ?? entry.version,
-    isSeen: own === undefined && seen.includes(identityDigest(entry.version)),
+    ...input,
+    version,
+    given,
+    own,
+    isReplay: own !== undefined && isReplayOf(own, entry),
+    some: (...wanted) => given.some(({ standing }) => wanted.includes(standing)),
+    every: (...wanted) => given.every(({ standing }) => wanted.includes(standing)),
+    wait: (why, untilMs) => ({
+      kind: 'wait',
+      why,
+      seconds: untilMs === undefined ? openWaitSeconds : Math.ceil((untilMs - nowMs) / 1000),
+    }),
   };
 };
 
-/** Whether the message itself made the claim, whatever time it gives. */
-const isOf = (state: Field, { version }: Entry): boolean => isSameMessage(state.version, version);
-
-/** How a field of the resource relates to the message. */
-type Standing =
-  /** Nothing is in the way: nothing is known, or an older message has it, or a person has overruled a newer one. */
-  | 'free'
-  /** This message has claimed it and was not done: the current attempt continues. */
-  | 'unfinished'
-  /** Another SQS message of the same event has claimed it: that one was done, or comes back. */
-  | 'elsewhere'
-  | 'done'
-  | 'newer';
-
-type Given = { field: string; state: Field | undefined; standing: Standing };
-
-/**
- * Decides which fields of a message may be sent: a field that a newer message has set is superseded, a field that the same message
- * has set is a duplicate.
- */
-export const judge = (item: Item, entry: Entry, context: Context): Judgement => {
-  const known = knownOf(item, entry, context);
-  const { nowMs } = context;
-  const given = entry.fields.map((field): Given => {
-    const state = item.fields[field];
-    return { field, state, standing: standingOf(state, known) };
-  });
-  // Only what was done supersedes: until that is known of a newer message, the older one waits.
-  const newerDoneMs = Math.max(
-    0,
-    ...having(given, 'newer').map(({ state }) => presumedDoneMs(state, context)),
-  );
-  if (newerDoneMs > nowMs) return waitFor(newerDoneMs, 'newer', known);
-  if (having(given, 'free', 'unfinished').length === 0) return nothingToSend(given, known);
-
-  // All fields that are not done are sent together: two copies of the message must not send one part each.
-  const toSend = having(given, 'free', 'unfinished', 'elsewhere');
-  if (isOutdated(entry, nowMs) && toSend.some(({ state }) => state === undefined))
-    return { kind: 'outdated' };
-  const freeMs = busyUntilMs(known);
-  if (freeMs > nowMs) return waitFor(freeMs, 'busy', known);
-  const lookedMs = entry.repeatable ? heldUntilMs(item.fields, context.hiddenMs) : 0;
-  if (lookedMs > nowMs) return waitFor(lookedMs, 'look', known);
-  const fields = toSend.map(({ field }) => field);
-  const [before] = having(toSend, 'unfinished', 'elsewhere');
-  return before?.state === undefined
-    ? { kind: 'send', fields, version: known.version, inherited: {} }
-    : judgeAgain(before.state, fields, known);
+const standingOf = (state: Field, facts: FieldFacts): Standing => {
+  for (const [standing, holds] of Object.entries(standings))
+    if (holds(state, facts)) return standing as Standing;
+  return 'unknown';
 };
 
-/** The fields in which another SQS message, newer or of the same event, is only presumed done, by its SQS id. */
-export const presumedDone = (item: Item, entry: Entry, context: Context): Map<string, string> => {
-  const known = knownOf(item, entry, context);
-  return new Map(
-    entry.fields.flatMap((field) => {
-      const state = item.fields[field];
-      const isPresumed =
-        state?.outcome === 'claimed' && ['newer', 'elsewhere'].includes(standingOf(state, known));
-      return isPresumed ? [[field, state.messageId]] : [];
-    }),
+/** What is open gets its outcome at any time, or when a person decides. */
+const openWaitSeconds = 1_800;
+
+const isReplayOf = ({ replays, messageId }: Open, entry: Entry): boolean =>
+  entry.replays > replays && !isSameId(messageId, entry.messageId);
+
+/** Repeating the same call does no harm while an earlier one may still act; the call of another message could be overtaken by it. */
+const repeatsItself = ({ item, entry, version }: Facts): boolean => {
+  const { open } = item.fields[item.busyField ?? ''] ?? {};
+  return (
+    item.lock === undefined && entry.repeatable && open !== undefined && isSameMessage(open.version, version)
   );
 };
 
-const having = (given: readonly Given[], ...standings: Standing[]): Given[] =>
-  given.filter(({ standing }) => standings.includes(standing));
+/** All fields that are not done are sent together: two copies of the message must not send one part each. */
+const sending = ({ given, version, own }: Facts): Sending => ({
+  kind: 'send',
+  fields: given.flatMap(({ field, standing }) =>
+    standing === 'done' || standing === 'superseded' ? [] : field,
+  ),
+  version,
+  before: own,
+});
 
-const standingOf = (state: Field | undefined, known: Known): Standing => {
-  if (state === undefined) return 'free';
-  if (isOf(state, known.entry)) return ownStanding(state, known);
-  const isNewer = known.isSeen || isLater(state.version, known.version);
-  return isNewer && !isOverruled(state, known) ? 'newer' : 'free';
-};
-
-/** As DynamoDB compares texts. */
-export const isLater = (version: string, other: string): boolean =>
-  Buffer.compare(Buffer.from(version), Buffer.from(other)) > 0;
-
-/** For a field that the same message has claimed. */
-const ownStanding = (state: Field, { entry, context }: Known): Standing => {
-  if (state.outcome === 'done') return 'done';
-  const isOwn =
-    isReplayOf(state, entry) ||
-    state.messageId === entry.messageId ||
-    // It had no effect.
-    state.outcome === 'undone' ||
-    (isOpen(state, entry) && goneMs(state, entry, context) <= context.nowMs);
-  return isOwn ? 'unfinished' : 'elsewhere';
-};
-
-/** A person has checked what the platform holds, after the grace period of everything that the newer message sent. */
-const isOverruled = (state: Field, { item, entry }: Known): boolean =>
-  hasFailed(state) && (entry.decidedMs ?? 0) > Math.max(state.claimedMs, item.graceEndsMs - 1);
-
-const isLast = ({ item, entry }: Known): boolean => {
-  const last = item.fields[item.last];
-  return last !== undefined && isOf(last, entry);
-};
-
-const nothingToSend = (given: readonly Given[], known: Known): Judgement => {
-  const { item, entry, context } = known;
-  // Another SQS message of the same event is being processed, and may end as undone: until that is known, this one must stay.
-  const endsMs = isLast(known) ? item.leaseMs : 0;
-  if (endsMs > context.nowMs) return waitFor(endsMs, 'busy', known);
-  const elsewhere = having(given, 'elsewhere');
-  const othersGoneMs = Math.max(0, ...elsewhere.map(({ state }) => goneMs(state, entry, context)));
-  if (othersGoneMs > context.nowMs) return waitFor(othersGoneMs, 'copy', known);
-  if (having(given, 'newer').length === given.length) return { kind: 'superseded' };
-  const other = having(given, 'done', 'elsewhere').find(({ state }) => state?.messageId !== entry.messageId);
-  return { kind: 'duplicate', of: other?.state?.messageId };
-};
-
-/**
- * Repeating the same call does no harm while an earlier one may still act; the call of another message could be overtaken by it.
- */
-const busyUntilMs = (known: Known): number =>
-  isLast(known) && known.entry.repeatable ? known.item.leaseMs : known.item.graceEndsMs;
-
-/**
- * The time until which an effect created here, without a known outcome, is looked up. A change before that may hide the effect, as
- * another name does, and it would be created again. Afterwards its message is a letter or gone.
- */
-export const heldUntilMs = (fields: Item['fields'], hiddenMs: number): number =>
-  Math.max(
-    0,
-    ...Object.values(fields).map(({ once, outcome, claimedMs }) =>
-      once && (outcome === 'claimed' || outcome === 'unknown') ? claimedMs + hiddenMs : 0,
-    ),
-  );
-
-/**
- * Whether a claim of the same message is certainly not known to be done: its outcome is unknown, or it has died, as a success that
- * is not repeatable is always written. A message with such a claim is no duplicate, even if another SQS message carries it.
- */
-const isOpen = ({ outcome }: Field, { repeatable }: Entry): boolean =>
-  outcome === 'unknown' || (outcome === 'claimed' && !repeatable);
-
-/**
- * When the SQS message of such a claim counts as a letter or gone, because its queue would have delivered it again; 0: it may be
- * done.
- */
-const goneMs = (state: Field | undefined, entry: Entry, { hiddenMs }: Context): number =>
-  state && isOpen(state, entry) ? state.claimedMs + hiddenMs : 0;
-
-const isReplayOf = (state: Field, entry: Entry): boolean => entry.replays > state.replays;
-
-/** The fields that this very SQS message has claimed before: it has come back, so its attempt has died. */
-export const lapsedFields = (item: Item, entry: Entry, nowMs: number): string[] =>
-  item.leaseMs > nowMs
-    ? []
-    : entry.fields.filter((field) => {
-        const state = item.fields[field];
-        return state?.outcome === 'claimed' && isOf(state, entry) && state.messageId === entry.messageId;
-      });
-
-/** When a claim is presumed done, unless its message comes back earlier. */
-const presumedDoneMs = (state: Field | undefined, { hiddenMs }: Context): number => {
-  if (state === undefined || state.outcome === 'done') return 0;
-  return state.outcome === 'claimed' ? state.claimedMs + hiddenMs : Number.POSITIVE_INFINITY;
-};
-
-/** The last claim of a field that was done, or is presumed done; null and undefined as in `Field`. */
-export const standingIn = (state: Field | undefined): Field['stands'] => {
-  if (state === undefined) return null;
-  if (hasFailed(state)) return state.stands;
-  const { claimedMs, digest } = state;
-  return digest === undefined ? null : { claimedMs, digest };
-};
-
-export const hasFailed = ({ outcome }: Field): boolean => outcome === 'unknown' || outcome === 'undone';
-
-/** A newer message without an outcome waits this long at most, or is a letter that waits for a person. */
-const askAgainSeconds = 1_800;
-
-const waitFor = (untilMs: number, why: Waiting, { item, entry, context: { nowMs } }: Known): Judgement => {
-  const rival = rivalIn(item, entry);
-  const seconds = Number.isFinite(untilMs) ? Math.ceil((untilMs - nowMs) / 1000) : askAgainSeconds;
-  return { kind: 'wait', why, seconds, ...(rival && { rival }) };
-};
-
-/**
- * Undefined if seeing the effect would prove nothing: if the claim repeats an earlier attempt, whose call may still be under way,
- * or sets the same value as the claim before it.
- */
-const rivalIn = ({ fields, last }: Item, entry: Entry): Rival | undefined => {
-  const claim = fields[last];
-  if (claim === undefined || claim.outcome !== 'claimed' || claim.attemptedMs !== claim.claimedMs)
-    return undefined;
-  if (isOf(claim, entry)) return undefined;
-  const own = Object.entries(fields).filter(
-    ([, { version, claimedMs }]) => version === claim.version && claimedMs === claim.claimedMs,
-  );
-  if (own.every(([, { repeats }]) => repeats)) return undefined;
-  const digests = own.flatMap(([field, { digest }]) => (digest === undefined ? [] : [[field, digest]]));
-  return digests.length === own.length
-    ? { claimedMs: claim.claimedMs, digests: Object.fromEntries(digests) }
-    : undefined;
-};
-
-/** For a message that has been claimed before, and is not known to be done. */
-const judgeAgain = (state: Field, fields: string[], known: Known): Judgement => {
-  const { item, entry, context, version } = known;
-  const { attemptedMs, outcome } = state;
-  const isReplay = isReplayOf(state, entry);
-  const died = outcome === 'claimed' && !isReplay;
-  const crashes = isReplay ? 0 : state.crashes + (died ? 1 : 0);
-  if (crashes >= maxCrashes) return { kind: 'crashed' };
-  if (crashes > 0 && !context.isolated) return { kind: 'isolate' };
-  const decided = isReplay && (entry.decidedMs ?? 0) >= item.graceEndsMs;
+const unresolvedIn = ({ item, entry, isReplay }: Facts, own: Open): Unresolved => {
+  const decided = isReplay && (entry.decidedMs ?? 0) >= item.busyUntilMs;
+  const unresolved = unresolvedOf(own, item);
   // A person who has looked knows more than the platform's success shows.
-  const acceptedMs = decided ? 0 : state.acceptedMs;
-  const inherited = { attemptedMs, acceptedMs, crashes, refusal: state.refusal };
-  if (entry.repeatable || outcome === 'undone') return { kind: 'send', fields, version, inherited };
-  const unresolved = { ...unresolvedOf({ ...state, acceptedMs }, item), decided };
-  return { kind: 'send', fields, version, inherited, unresolved };
+  return decided ? { ...unresolved, decided, acceptedUnverified: false } : unresolved;
 };
+
+/** For what no person has decided on. */
+export const unresolvedOf = (
+  { sinceMs, acceptedMs, refusal, version }: Open,
+  { fields }: Item,
+): Unresolved => ({
+  sinceMs,
+  acceptedUnverified: acceptedMs > 0,
+  decided: false,
+  refusal,
+  changedSince: Object.entries(fields).flatMap(([field, { done, open }]) => {
+    const isSince = (change: { version: string; begunMs: number } | undefined) =>
+      change && change.begunMs > sinceMs && !isSameMessage(change.version, version);
+    return isSince(done) || isSince(open) ? field : [];
+  }),
+});
+
+const dayMs = 24 * 3_600_000;
+
+/** A newer change may be forgotten. */
+export const isTooOld = (timeMs: number, nowMs: number): boolean =>
+  timeMs < nowMs - outdatedAfterDays * dayMs;
