@@ -13,6 +13,8 @@ type Versioned = { id: string; source: string; time: string; sequence: string | 
 
 const separator = '\u0001';
 const digested = '\u0002#';
+/** It sorts last, so that of two messages of one time, the one whose id is not known counts as the newer one. */
+const shortened = '\u{10FFFF}#';
 
 /** In bytes. Longer parts are cut, as each field of the ledger's item has a version. */
 const [maxIdentityBytes, maxSequenceBytes] = [200, 64];
@@ -74,7 +76,7 @@ export const decodeVersion = (version: string): { eventId: string | undefined; n
 };
 
 const eventIdOf = (identity: string, isOrdered: boolean): string | undefined => {
-  if (identity.startsWith(digested)) return undefined;
+  if (digestIn(identity) !== undefined) return undefined;
   if (isOrdered) return identity.split(separator, 1)[0];
   try {
     return decodeURIComponent(identity.split('/').at(-1) ?? '') || undefined;
@@ -100,20 +102,25 @@ export const isSameMessage = (one: string, other: string): boolean => {
   if (one === other) return true;
   const [{ identity }, { identity: another }] = [partsOf(one), partsOf(other)];
   if (identity === another) return true;
-  const isShort = identity.startsWith(digested) || another.startsWith(digested);
-  return isShort && identityDigest(one) === identityDigest(other);
+  const isDigested = digestIn(identity) !== undefined || digestIn(another) !== undefined;
+  return isDigested && identityDigest(one) === identityDigest(other);
 };
 
 /** 48 bits: one message in 50,000,000,000,000 has the digest of another among the few that are remembered with it. */
 export const identityDigest = (version: string): string => {
   const { identity } = partsOf(version);
-  const digest = identity.startsWith(digested) ? identity.slice(digested.length) : digestOf(identity);
-  return digest.slice(0, 8);
+  return (digestIn(identity) ?? digestOf(identity)).slice(0, 8);
+};
+
+/** What stands in the place of an identity. */
+const digestIn = (identity: string): string | undefined => {
+  const marker = [digested, shortened].find((each) => identity.startsWith(each));
+  return marker && identity.slice(marker.length);
 };
 
 /** A version of at most 112 bytes, and usually 60, with the same order by time and sequence. */
 export const shortVersion = (version: string): string =>
-  `${partsOf(version).order}${digested}${identityDigest(version)}`;
+  `${partsOf(version).order}${shortened}${identityDigest(version)}`;
 
 /** The version of a message that has given another time before: the first one counts. */
 export const asFirstGiven = (version: string, first: string): string =>

@@ -240,7 +240,7 @@ const sending = ({ given, version, own }: Facts): Sending => ({
 });
 
 const unresolvedIn = ({ item, entry, isReplay }: Facts, own: Open): Unresolved => {
-  const decided = isReplay && (entry.decidedMs ?? 0) >= item.busyUntilMs;
+  const decided = isReplay && entry.decidedMs !== undefined && entry.decidedMs >= item.busyUntilMs;
   const unresolved = unresolvedOf(own, item);
   // A person who has looked knows more than the platform's success shows.
   return decided ? { ...unresolved, decided, acceptedUnverified: false } : unresolved;

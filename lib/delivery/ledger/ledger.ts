@@ -191,9 +191,8 @@ const withEnding = (
 ): Item => {
   const { item, entry, fields, version, begunMs, before, lockId } = taken;
   // What an earlier attempt sent may still act, however this one ends.
-  const isBusy = item.busyUntilMs > nowMs;
-  const busy = isBusy ? {} : { busyUntilMs: 0, busyField: undefined };
-  const free = { ...item, ...busy, lockId };
+  const busyField = item.busyUntilMs > nowMs ? item.busyField : undefined;
+  const free = { ...item, busyField, lockId };
   if (ending === 'undone')
     return before ? withFields(free, fields, ({ done }) => ({ done, open: { ...before, isParked } })) : free;
   const { messageId, replays, digests, repeatable } = entry;
