@@ -1,5 +1,5 @@
 import { type Attributes, attribute } from '../../runtime/aws/dynamodb.ts';
-import type { Done, Field, Item, Lock, Open } from './item.ts';
+import { type Done, type Field, type Item, type Lock, type Open, shortIdLength } from './item.ts';
 
 // How an item is kept: in the attributes of 1.0.0, so that a deployment can go back to it.
 
@@ -91,23 +91,26 @@ export const encodeBegun = (messageId: string, { begunMs, replays }: { begunMs: 
     once: true,
   } satisfies State);
 
-/** Its version comes last, as that may hold any character. */
-export const encodeLock = ({ id, holder, replays, fields, version }: Lock): string =>
-  `${id} ${holder} ${replays} ${fields.join(' ')}\n${version}`;
+/** As in `x7Qe1 grade comments`, and the version in a line of its own, as that may hold any character. */
+export const encodeLock = ({ holder, replays, fields, version }: Omit<Lock, 'id'>): string =>
+  `${holder}${replays || ''} ${fields.join(' ')}\n${version}`;
 
-const decodeLock = (text: string): Lock => {
+const decodeLock = (id: string, text: string): Lock => {
   const end = text.indexOf('\n');
-  const [id = '', holder = '', replays = '', ...fields] = text.slice(0, end).split(' ');
-  return { id, holder, replays: Number(replays), fields, version: text.slice(end + 1) };
+  const [by = '', ...fields] = text.slice(0, end).split(' ');
+  const [holder, replays] = [by.slice(0, shortIdLength), Number(by.slice(shortIdLength))];
+  return { id, holder, replays, fields, version: text.slice(end + 1) };
 };
+
+/** Those of 1.0.0 are longer. It leaves a lock where it is when it writes a claim of its own. */
+export const lockIdLength = 6;
 
 export const decodeItem = (raw: Attributes, nowMs: number): Item => {
   const lockId = raw.claimId?.S ?? '';
-  const lock = raw.lock?.S === undefined ? undefined : decodeLock(raw.lock.S);
+  const isOurs = raw.lock?.S !== undefined && lockId.length === lockIdLength;
   return {
     lockId,
-    // 1.0.0 leaves the attribute where it writes a claim of its own.
-    lock: lock?.id === lockId ? lock : undefined,
+    lock: isOurs ? decodeLock(lockId, raw.lock?.S ?? '') : undefined,
     busyUntilMs: Number(raw.graceEndsMs?.N ?? 0),
     busyField: raw.last?.S,
     fields: fieldsIn(raw, nowMs),

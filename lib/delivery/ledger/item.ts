@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { memoryDays } from '../../message/retention.ts';
-import { identityDigest, isLater, isSameMessage } from '../../message/version.ts';
+import { asFirstGiven, identityDigest, isLater, isSameMessage } from '../../message/version.ts';
 
 /** What the ledger knows of one resource. It presumes nothing: who lets a resource go has written what became of it. */
 export type Item = {
@@ -71,7 +71,7 @@ export const isGone = ({ isParked, deaths }: Open): boolean => isParked || death
 
 export const emptyItem: Item = { lockId: '', busyUntilMs: 0, fields: {}, recentMessages: {} };
 
-const shortIdLength = 4;
+export const shortIdLength = 4;
 
 /** Enough to tell the SQS messages of one event apart. */
 export const shortId = (messageId: string): string =>
@@ -92,22 +92,32 @@ export const subresourceOf = (field: string): string => field.slice(0, Math.max(
 export const digestedName = (field: string): string =>
   `${field.split('/', 1)[0]}/${hash('sha256', field, 'hex').slice(0, 32)}`;
 
-/** Whether something is known of the message, but nothing of it stands in a field: then all that stands there is newer. */
-export const isRecent = ({ fields, recentMessages }: Item, version: string, field: string): boolean =>
-  (recentMessages[subresourceOf(field)] ?? []).includes(identityDigest(version)) &&
-  !Object.values(fields).some(({ done, open }) =>
-    [done, open].some((change) => change && isSameMessage(change.version, version)),
-  );
+/**
+ * The version of a message by the time that it gave first: it is no newer if it gives another time later. `isRecent`: of what is known
+ * of it, nothing stands in a field any more, so all that stands there is newer.
+ */
+export const firstVersion = (
+  { fields, recentMessages }: Item,
+  { version, field = '' }: { version: string; field: string | undefined },
+): { version: string; isRecent: boolean } => {
+  for (const { done, open } of Object.values(fields))
+    for (const change of [done, open])
+      if (change && isSameMessage(change.version, version))
+        return { version: asFirstGiven(version, change.version), isRecent: false };
+  const recent = recentMessages[subresourceOf(field)] ?? [];
+  return { version, isRecent: recent.includes(identityDigest(version)) };
+};
 
 /** The item after its lock has run out: the function died, and what the lock's message began is open. */
 export const withDeath = (item: Item): Item => {
   const { lock, busyUntilMs, fields } = item;
   if (lock === undefined) return item;
+  const { version, isRecent } = firstVersion(item, { version: lock.version, field: lock.fields[0] });
   const opened = lock.fields.flatMap((name): [string, Field][] => {
     const { done, open } = fields[name] ?? {};
-    const { version, holder: messageId, replays } = lock;
+    const { holder: messageId, replays } = lock;
     const isDone = done && (isSameMessage(done.version, version) || isLater(done.version, version));
-    if (isDone || isRecent(item, version, name)) return [];
+    if (done && (isDone || isRecent)) return [];
     const times = { sinceMs: busyUntilMs, begunMs: busyUntilMs };
     const begun = { ...times, deaths: 0, acceptedMs: 0, isNonRepeatable: false, isParked: false, version };
     const before = open && isSameMessage(open.version, version) ? open : begun;

@@ -1,6 +1,6 @@
 import { outdatedAfterDays } from '../../message/retention.ts';
-import { asFirstGiven, isLater, isSameMessage } from '../../message/version.ts';
-import { type Field, type Item, isGone, isRecent, isSameId, maxDeaths, type Open } from './item.ts';
+import { isLater, isSameMessage } from '../../message/version.ts';
+import { type Field, firstVersion, type Item, isGone, isSameId, maxDeaths, type Open } from './item.ts';
 
 /** A message, as the ledger knows it. */
 export type Entry = {
@@ -176,15 +176,10 @@ export const judge = (input: JudgeInput): Judgement & { row: RowName } => {
 
 const factsOf = (input: JudgeInput): Facts => {
   const { item, entry, nowMs } = input;
-  const states = Object.values(item.fields);
-  const first = states
-    .flatMap(({ done, open }) => [done, open])
-    .find((change) => change && isSameMessage(change.version, entry.version));
-  const version = first ? asFirstGiven(entry.version, first.version) : entry.version;
-  const isSeen = isRecent(item, version, entry.fields[0] ?? '');
+  const { version, isRecent } = firstVersion(item, { version: entry.version, field: entry.fields[0] });
   const fieldFacts: FieldFacts = {
     version,
-    isNewer: (other) => isSeen || isLater(other, version),
+    isNewer: (other) => isRecent || isLater(other, version),
     isOwn: (open) => isReplayOf(open, entry) || isSameId(open.messageId, entry.messageId) || isGone(open),
     isOverruled: ({ begunMs }) => (entry.decidedMs ?? 0) > Math.max(begunMs, item.busyUntilMs - 1),
   };

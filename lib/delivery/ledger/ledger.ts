@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isLater, isSameMessage, shortVersion } from '../../message/version.ts';
 import { errorName } from '../../runtime/aws/error.ts';
+import { lockIdLength } from './codec.ts';
 import {
   type Field,
   type Item,
@@ -150,13 +151,15 @@ const orElse = async <Answer>(
 
 const overtaken = { kind: 'wait', seconds: 1, why: 'busy' } as const;
 
+/** 36 bits: each write is billed by the KiB. */
+const newLockId = (): string => randomBytes(5).toString('base64url').slice(0, lockIdLength);
+
 const takingOf = (entry: Entry, { begunMs, lockMs }: { begunMs: number; lockMs: number }): Taking => {
   const { fields, version, messageId, replays, repeatable } = entry;
   const [field = ''] = fields;
   return {
-    // 40 bits in 7 characters: each write is billed by the KiB.
     lock: {
-      id: randomBytes(5).toString('base64url'),
+      id: newLockId(),
       holder: shortId(messageId),
       replays,
       version: shortVersion(version),

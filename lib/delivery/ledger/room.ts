@@ -5,8 +5,8 @@ import { type Item, lastBegunMs, withoutForgotten } from './item.ts';
 const maxBytes = 256 * 1024;
 /** This many fields always fit: nothing is measured for nearly every resource. */
 const fewFields = 64;
-/** Bytes that a field may need: two names, two versions, and the platform's words. */
-const maxFieldBytes = 1_500;
+/** Bytes that a field may need, and by which what is open may grow: names, versions, and the platform's words. */
+const maxGrowthBytes = 1_000;
 
 /** Number of remembered changes of the resource, and how many of them have no outcome. */
 export type Full = { kind: 'full'; fields: number; open: number };
@@ -32,7 +32,8 @@ const settledMs = 3_600_000;
 const fits = (item: Item, adding: readonly string[]): boolean => {
   const added = adding.filter((name) => item.fields[name] === undefined).length;
   if (added === 0 || Object.keys(item.fields).length + added <= fewFields) return true;
-  return itemBytes(item) + added * maxFieldBytes <= maxBytes;
+  const open = Object.values(item.fields).filter((field) => field.open).length;
+  return itemBytes(item) + (added + open) * maxGrowthBytes <= maxBytes;
 };
 
 /** As DynamoDB counts them, about. */
