@@ -59,15 +59,9 @@ export type Open = {
   refusal?: string | undefined;
   /** It must not be done twice: its effect is looked up. */
   isNonRepeatable: boolean;
-  /** It has become a letter. */
+  /** It has become a letter, and comes back only as a replay. */
   isParked: boolean;
 };
-
-/** Number of times that the function may die on a message. */
-export const maxDeaths = 3;
-
-/** Its message comes back only as a replay. */
-export const isGone = ({ isParked, deaths }: Open): boolean => isParked || deaths >= maxDeaths;
 
 export const emptyItem: Item = { lockId: '', busyUntilMs: 0, fields: {}, recentMessages: {} };
 

@@ -1,6 +1,6 @@
 import { outdatedAfterDays } from '../../message/retention.ts';
 import { isLater, isSameMessage } from '../../message/version.ts';
-import { type Field, firstVersion, type Item, isGone, isSameId, maxDeaths, type Open } from './item.ts';
+import { type Field, firstVersion, type Item, isSameId, type Open } from './item.ts';
 
 /** A message, as the ledger knows it. */
 export type Entry = {
@@ -143,7 +143,7 @@ export const rows = {
   'it could hide a creation that has no outcome': {
     holds: ({ entry, item }) =>
       entry.repeatable &&
-      Object.values(item.fields).some(({ open }) => open?.isNonRepeatable && !isGone(open)),
+      Object.values(item.fields).some(({ open }) => open?.isNonRepeatable && !open.isParked),
     gives: ({ wait }) => wait('look'),
   },
   'the function died on it too often': {
@@ -180,7 +180,7 @@ const factsOf = (input: JudgeInput): Facts => {
   const fieldFacts: FieldFacts = {
     version,
     isNewer: (other) => isRecent || isLater(other, version),
-    isOwn: (open) => isReplayOf(open, entry) || isSameId(open.messageId, entry.messageId) || isGone(open),
+    isOwn: (open) => isReplayOf(open, entry) || isSameId(open.messageId, entry.messageId) || open.isParked,
     isOverruled: ({ begunMs }) => (entry.decidedMs ?? 0) > Math.max(begunMs, item.busyUntilMs - 1),
   };
   const given = entry.fields.map((field) => {
@@ -209,6 +209,9 @@ const standingOf = (state: Field, facts: FieldFacts): Standing => {
     if (holds(state, facts)) return standing as Standing;
   return 'unknown';
 };
+
+/** Number of times that the function may die on a message. */
+const maxDeaths = 3;
 
 /** What is open gets its outcome at any time, or when a person decides. */
 const openWaitSeconds = 1_800;

@@ -71,6 +71,7 @@ export const createLedger = ({ table, graceMs, warn, nowMs }: LedgerOptions): Le
     const { resource } = entry;
     const begunMs = nowMs();
     const taking = takingOf(entry, { begunMs, lockMs });
+    const { lock, untilMs } = taking;
     const release = () => giveBack(resource, () => table.release(resource, taking));
     const found = await orElse(() => table.take(resource, taking), release);
     if (found.item === undefined) return overtaken;
@@ -78,11 +79,20 @@ export const createLedger = ({ table, graceMs, warn, nowMs }: LedgerOptions): Le
     const verdict = decide({ item, entry, nowMs: nowMs(), isolated });
     if (verdict.kind !== 'send') {
       if (found.isTaken) await release();
+      if (verdict.kind === 'crashed') await park(entry, item, lock.id);
       return verdict;
     }
-    const { lock, untilMs } = taking;
     const taken = { ...verdict, entry, lockId: lock.id, begunMs };
     return found.isTaken || (await takeOver(taken, item, { lock, untilMs })) ? taken : overtaken;
+  };
+
+  /** Of a message that is not tried again. Others need not wait for it. */
+  const park = ({ resource, fields, version }: Entry, item: Item, lockId: string): Promise<unknown> => {
+    const parked = withFields(item, fields, ({ done, open }) => {
+      const isOwn = open && isSameMessage(open.version, version);
+      return { done, open: isOwn ? { ...open, isParked: true } : open };
+    });
+    return giveBack(resource, () => table.replace(resource, item.lockId, { ...parked, lockId }));
   };
 
   /** Of a resource in which something is open. False: another container was faster. */

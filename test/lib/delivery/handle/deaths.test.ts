@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { createDeaths, isLarge, isSuspect } from '../../../../lib/delivery/handle/deaths.ts';
+import { isLarge, isSuspect } from '../../../../lib/delivery/handle/deaths.ts';
 import { handlerOf } from '../../../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import type { Services } from '../../../../lib/delivery/handle/services.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
+import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
+import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import type { DeadLetter } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { readItem } from '../../../../lib/runtime/aws/table-items.ts';
 import type { MessageReport } from '../../../../lib/runtime/telemetry/observe.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
 import { freeTurn, unpaced } from '../../platform/client/pace/unpaced.ts';
@@ -72,9 +73,11 @@ const container = (deadly: readonly string[] = [], more: Partial<Integration<Dat
       for: () => ({}),
     },
     queues: { park: async (letter: DeadLetter) => void letters.push(letter), delay: async () => {} },
-    deaths: createDeaths({
-      ...{ function: `try-out-${tests}`, table: 'ledger', nowMs: () => nowMs, warn: nothing },
-      dynamodb,
+    ledger: createLedger({
+      table: createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs }),
+      graceMs: 0,
+      warn: nothing,
+      nowMs: () => nowMs,
     }),
     observe: {
       ...{ begin: nothing, warn: nothing, call: nothing, turn: nothing, error: nothing, flush: nothing },
@@ -200,44 +203,6 @@ test('while no death can be counted, what may be deadly waits unread, and all el
   await tables.fault({ action: 'GetItem', status: 500, times: 10 });
   await container()(recordOf('a', large), recordOf('b'));
   expect([outcomes().sort(), runs()]).toEqual([['done', 'waiting unavailable'], ['b']]);
-});
-
-describe('the receipts of a message', () => {
-  const deathsOf = (name: string, warned: unknown[] = []) =>
-    createDeaths({
-      ...{ function: name, table: 'ledger', nowMs: () => nowMs, dynamodb },
-      warn: (...given) => void warned.push(given),
-    });
-
-  test('that have not ended are its deaths, by function, for longer than SQS keeps it', async () => {
-    const deaths = deathsOf('counted');
-    const found = [await deaths.of('m')];
-    for (const count of ['begins', 'begins', 'ended', 'begins'] as const) {
-      await deaths[count]('m');
-      found.push(await deaths.of('m'));
-    }
-    expect(found).toEqual([undefined, 1, 2, 1, 2]);
-    expect([await deaths.of('n'), await deathsOf('another').of('m')]).toEqual([undefined, undefined]);
-    const item = await readItem({ dynamodb, table: 'ledger', nowMs: () => nowMs }, 'receipt/counted/m');
-    const expires = Date.UTC(2026, 11, 9, 12) / 1_000;
-    expect(item).toEqual({ resource: 'receipt/counted/m', begun: 3, ended: 1, expires });
-  });
-
-  test('count as deaths, with a warning, where their end cannot be written', async () => {
-    const warned: unknown[] = [];
-    const deaths = deathsOf('unwritten', warned);
-    await deaths.begins('m');
-    await tables.fault({ action: 'UpdateItem', status: 400, type: 'AccessDeniedException' });
-    await deaths.ended('m');
-    expect(await deaths.of('m')).toBe(1);
-    expect(warned).toEqual([
-      [
-        'the end of a receipt could not be recorded; it counts as a death of the function',
-        { messageId: 'm', error: 'AccessDeniedException' },
-      ],
-    ]);
-    await expect(deaths.begins('m')).rejects.toThrow(Error);
-  });
 });
 
 test.each([

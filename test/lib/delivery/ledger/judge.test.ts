@@ -188,7 +188,12 @@ const examples: Record<RowName, Example[]> = {
       {},
       'crashed',
     ],
-    ['another SQS message of it', itemWith({ open: open(2, { deaths: 3 }) }), copy, 'crashed'],
+    [
+      'another SQS message of it, which is a letter',
+      itemWith({ open: open(2, { deaths: 3, isParked: true }) }),
+      copy,
+      'crashed',
+    ],
     ['its replay', itemWith({ open: open(2, { ...replay, deaths: 3 }) }), replay, 'crashed'],
   ],
   'the function died on it': [

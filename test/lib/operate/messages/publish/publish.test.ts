@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { versionOf } from '../../../../../lib/message/message.ts';
+import { versionOf } from '../../../../../lib/message/version.ts';
 import { publishMessages } from '../../../../../lib/operate/messages/publish/publish.ts';
 import { openMapping } from '../../../../../lib/operate/messages/publish/rows.ts';
 import { openInput } from '../../../../../lib/operate/stage/input.ts';
