@@ -117,22 +117,36 @@ export const withDeath = (item: Item): Item => {
     const before = open && isSameMessage(open.version, version) ? open : begun;
     return [[name, { done, open: { ...before, messageId, replays, deaths: before.deaths + 1 } }]];
   });
-  return { ...item, lock: undefined, fields: { ...fields, ...Object.fromEntries(opened) } };
+  const recentMessages = isOverruling(item, lock.fields, version)
+    ? { ...item.recentMessages, [subresourceOf(lock.fields[0] ?? '')]: [] }
+    : item.recentMessages;
+  return {
+    ...item,
+    lock: undefined,
+    fields: { ...fields, ...Object.fromEntries(opened) },
+    recentMessages,
+  };
 };
+
+/** Whether a person has put the message over a newer one. Then it is unknown which earlier messages are older than it. */
+export const isOverruling = ({ fields }: Item, names: readonly string[], version: string): boolean =>
+  names.some((name) => {
+    const { open } = fields[name] ?? {};
+    return open !== undefined && !isSameMessage(open.version, version) && isLater(open.version, version);
+  });
 
 /** Number of messages about one subresource that are remembered, including the last. */
 export const rememberedMessages = 6;
 
-type Remembering = { field: string; version: string; isOverruling: boolean };
+type Remembering = { field: string; version: string; overrules: boolean };
 
-/** If a person has put an older message over a newer one, it is unknown which earlier messages are older than it. */
 export const remembering = (
   recent: Item['recentMessages'],
-  { field, version, isOverruling }: Remembering,
+  { field, version, overrules }: Remembering,
 ): Item['recentMessages'] => {
   const name = subresourceOf(field);
   const digest = identityDigest(version);
-  const before = isOverruling ? [] : (recent[name] ?? []);
+  const before = overrules ? [] : (recent[name] ?? []);
   const after = before.includes(digest) ? before : [digest, ...before].slice(0, rememberedMessages);
   return { ...recent, [name]: after };
 };

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { isLater, isSameMessage, shortVersion } from '../../message/version.ts';
+import { isSameMessage, shortVersion } from '../../message/version.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { lockIdLength } from './codec.ts';
 import {
   type Field,
   type Item,
+  isOverruling,
   type Open,
   remembering,
   shortId,
@@ -210,12 +211,9 @@ const withEnding = (
     return before ? withFields(free, fields, ({ done }) => ({ done, open: { ...before, isParked } })) : free;
   const { messageId, replays, digests, repeatable } = entry;
   const [field = ''] = fields;
-  const isOverruling = fields.some((name) => {
-    const { open } = item.fields[name] ?? {};
-    return open && !isSameMessage(open.version, version) && isLater(open.version, version);
-  });
+  const overrules = isOverruling(item, fields, version);
   const { recentMessages } = item;
-  const recent = repeatable ? remembering(recentMessages, { field, version, isOverruling }) : recentMessages;
+  const recent = repeatable ? remembering(recentMessages, { field, version, overrules }) : recentMessages;
   const next = { ...free, recentMessages: recent };
   if (ending === 'done')
     return withFields(next, fields, (_, name) => ({
