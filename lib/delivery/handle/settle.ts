@@ -44,7 +44,7 @@ export const settle = async <Data>(
       isolated: invocation.isolated,
     });
   } catch (error) {
-    return unparsed({ kind: 'fail', failure: failureOf(error) });
+    return unparsed({ kind: 'fail', failure: failureOf(error), isUnrecorded: true });
   }
   if (verdict.kind !== 'send') return unparsed(unsent(verdict));
   const settlement = await settled();

@@ -167,11 +167,16 @@ export const rows = {
 export type RowName = keyof typeof rows;
 
 /** Decides what is to become of a message by what is known of its resource. The function did not die, or `withDeath` has said so. */
-export const judge = (input: JudgeInput): Judgement & { row: RowName } => {
+export const judge = (input: JudgeInput): Judgement => {
   const facts = factsOf(input);
-  for (const [row, { holds, gives }] of Object.entries(rows))
-    if (holds(facts)) return { ...gives(facts), row: row as RowName };
-  throw new Error('The last row holds for all');
+  return rows[firstRow(facts)].gives(facts);
+};
+
+export const rowFor = (input: JudgeInput): RowName => firstRow(factsOf(input));
+
+const firstRow = (facts: Facts): RowName => {
+  const names = Object.keys(rows) as RowName[];
+  return names.find((name) => rows[name].holds(facts)) ?? 'nothing is in its way';
 };
 
 const factsOf = (input: JudgeInput): Facts => {

@@ -32,8 +32,13 @@ const settledMs = 3_600_000;
 const fits = (item: Item, adding: readonly string[]): boolean => {
   const added = adding.filter((name) => item.fields[name] === undefined).length;
   if (added === 0 || Object.keys(item.fields).length + added <= fewFields) return true;
+  return grownBytes(item) + added * maxGrowthBytes <= maxBytes;
+};
+
+/** With what the platform may say of all that is open. */
+const grownBytes = (item: Item): number => {
   const open = Object.values(item.fields).filter((field) => field.open).length;
-  return itemBytes(item) + (added + open) * maxGrowthBytes <= maxBytes;
+  return itemBytes(item) + open * maxGrowthBytes;
 };
 
 /** As DynamoDB counts them, about. */
@@ -51,11 +56,11 @@ const withoutOldest = (
   const oldest = Object.entries(fields)
     .filter(([name, field]) => lastBegunMs(field) <= beforeMs && !keeping.includes(name))
     .sort(([, one], [, other]) => lastBegunMs(one) - lastBegunMs(other));
-  let bytes = itemBytes(item);
-  const empty = itemBytes({ ...item, fields: {} });
+  let bytes = grownBytes(item);
+  const empty = grownBytes({ ...item, fields: {} });
   for (const [name, field] of oldest) {
     if (bytes <= maxBytes / 2) break;
-    bytes -= itemBytes({ ...item, fields: { [name]: field } }) - empty;
+    bytes -= grownBytes({ ...item, fields: { [name]: field } }) - empty;
     delete fields[name];
   }
   return { ...item, fields };

@@ -88,7 +88,8 @@ const table = (more: Partial<LedgerTable> = {}): LedgerTable => ({
   replace: async (resource, expectedLockId, item) => {
     const states = Object.values(item.fields);
     const word = states.some(({ open }) => open) ? 'open' : states.length > 0 ? 'done' : 'forgotten';
-    if (item.lock === undefined) story.push(`${word} ${resource.split('/')[1]}`);
+    const isReceipt = resource.startsWith('receipt/');
+    if (item.lock === undefined && !isReceipt) story.push(`${word} ${resource.split('/')[1]}`);
     return model.replace(resource, expectedLockId, item);
   },
   release: async (resource, taking) => model.release(resource, taking),
@@ -271,7 +272,7 @@ describe('the turn of a message', () => {
 
   test.each([
     ['comes again', () => received(2, 0), 37.5],
-    ['is large', () => recordOf('a', { extension: 'x'.repeat(128 * 1024) }), 37.5],
+    ['is large, and goes alone', () => recordOf('a', { extension: 'x'.repeat(128 * 1024) }), 75],
     ['is neither', () => received(1, 0), 75],
   ])('leaves half of the time to those that go alone where one %s', async (_, record, seconds) => {
     const asked: number[] = [];
@@ -302,12 +303,6 @@ describe('the turn of a message', () => {
     expect(delays).toEqual([{ messageId: 'sqs a 0', receiptHandle: 'a', seconds: 42 }]);
   });
 
-  test('does not keep it from telling that it has come back: nobody takes it for done meanwhile', async () => {
-    await die([recordOf('a')]);
-    await container(well, { turn: noTurn })(received(2, 120 * second));
-    expect([story, outcomes()]).toEqual([['unknown a'], ['waiting']]);
-  });
-
   test('is for others, and for it alone afterwards, where the function died on it: time is left for that', async () => {
     await die([recordOf('a')]);
     const asked: unknown[] = [];
@@ -316,12 +311,12 @@ describe('the turn of a message', () => {
       return { turn: freeTurn };
     };
     await container(well, { turn, seconds: 120 })(recordOf('b'), received(2, 120 * second));
-    // That it has come back and others were done is written down before its own turn comes.
     expect(asked).toEqual([
       [37.5, 0],
-      [75, 3],
+      [37.5, 0],
+      [75, 2],
     ]);
-    expect(story).toEqual(['unknown a', 'run b', 'done b', 'claimed a', 'run a', 'done a']);
+    expect(story).toEqual(['run b', 'done b', 'run a', 'done a']);
   });
 
   test('is given back where nothing is sent, and where the message died of its own data', async () => {
@@ -337,13 +332,12 @@ describe('the turn of a message', () => {
 });
 
 describe('a message on which the function died', () => {
-  test('is sent again when all others of its batch are written down as done, and each before the next', async () => {
+  test('is sent again when all others of its batch are done, and each after the one before', async () => {
     await die([recordOf('b'), recordOf('d')]);
     await container()(recordOf('a'), recordOf('b'), recordOf('c'), recordOf('d'));
     expect(story).toEqual([
-      // That they have come back is known before anything else happens.
-      ...['unknown b', 'unknown d', 'run a', 'run c', 'done a', 'done c'],
-      ...['claimed b', 'run b', 'done b', 'claimed d', 'run d', 'done d'],
+      ...['run a', 'run c', 'done a', 'done c'],
+      ...['run b', 'done b', 'run d', 'done d'],
     ]);
     expect(outcomes()).toEqual(['done', 'done', 'done', 'done']);
   });
@@ -353,7 +347,7 @@ describe('a message on which the function died', () => {
     const response = await container()(recordOf('a'), recordOf('b'));
     expect(response).toEqual({ batchItemFailures: [] });
     expect(outcomes().sort()).toEqual(['done', 'parked crashed']);
-    expect(story).toEqual(['unknown a', 'run b']);
+    expect(story.toSorted()).toEqual(['done b', 'open a', 'run b']);
     expect(letters.map(({ failure }) => failure?.message)).toEqual([
       'The function died three times while it handled this message',
     ]);
@@ -361,14 +355,13 @@ describe('a message on which the function died', () => {
 });
 
 describe('a message that the ledger holds back', () => {
-  test('waits without a failure until the lease of another attempt is over', async () => {
+  test('waits without a failure while another attempt holds the lock, and asks soon', async () => {
     void container(never)(recordOf('a'));
     await new Promise(setImmediate);
     story = [];
     const response = await container()(recordOf('a'));
     expect(response.batchItemFailures).toHaveLength(1);
-    // An attempt's 40 s and the reserve's 5, from its claim.
-    expect(delays.map(({ seconds }) => seconds)).toEqual([45]);
+    expect(delays.map(({ seconds }) => seconds)).toEqual([2]);
     expect(outcomes()).toEqual(['waiting']);
     expect(reports[0]?.reason).toContain('Another attempt on the same resource');
     expect(story).toEqual([]);
@@ -376,13 +369,12 @@ describe('a message that the ledger holds back', () => {
 
   test.each([
     [1, 0, 5],
-    [60, 25 * hour, visibilityMs / second],
+    [60, 25 * hour, 900],
   ])(
     'waits while the ledger does not answer, and is not sent; after %i receipts and %i ms it is hidden for %i s, and no letter',
     async (receipts, waitedMs, seconds) => {
       const down = () => Promise.reject(Object.assign(new Error('no'), { $metadata: {} }));
       const backoff = { minimumSeconds: 5, maximumSeconds: receipts === 1 ? 5 : 1_800, random: () => 0 };
-      // Whether its claim was written is not known: hidden for longer, it would be taken for done.
       await container(well, { table: table({ take: down, release: down }), backoff })(
         received(receipts, waitedMs),
       );
@@ -423,7 +415,7 @@ describe('a message that the ledger holds back', () => {
     expect(outcomes()).toEqual(['waiting', 'done']);
   });
 
-  test('whose claim could not be taken back as too little time was left stays as it is, and is no letter', async () => {
+  test('whose lock could not be given back as too little time was left waits, and is no letter', async () => {
     const slow = table({
       take: async (resource, taking) => {
         nowMs += 16 * second;
@@ -432,13 +424,13 @@ describe('a message that the ledger holds back', () => {
       replace: async () => Promise.reject(new Error('no')),
     });
     const backoff = { minimumSeconds: 5, maximumSeconds: 1_800, random: () => 0 };
-    await container(well, { table: slow, backoff })(received(60, 25 * hour));
+    await container(well, { table: slow, backoff })(received(200, 25 * hour));
     expect(outcomes()).toEqual(['waiting unavailable']);
-    expect(delays.map(({ seconds }) => seconds)).toEqual([720]);
+    expect(delays.map(({ seconds }) => seconds)).toEqual([900]);
     expect([story, letters]).toEqual([[], []]);
   });
 
-  test('whose ending could not be written is parked when it can be, and is hidden no longer than its queue hides it', async () => {
+  test('whose outcome could not be recorded is parked when it can be', async () => {
     let isDown = true;
     const its = table({
       replace: async (...change) => {
@@ -454,15 +446,14 @@ describe('a message that the ledger holds back', () => {
     const older = { id: 'older', time: '2026-03-01T09:00:00Z' };
     await handle(received(60, 25 * hour));
     expect(outcomes()).toEqual(['waiting rejected']);
-    expect(delays.map(({ seconds }) => seconds)).toEqual([720]);
+    expect(delays.map(({ seconds }) => seconds)).toEqual([900]);
     expect(letters).toEqual([]);
-    // Else, gone from its queue, it would be taken for done, and this one for superseded.
     nowMs += 720 * second;
     await container()(recordOf('a', older));
     isDown = false;
-    await handle(received(61, 25 * hour));
+    await handle(Object.assign(received(61, 25 * hour), { attributes: recordOf('a').attributes }));
     await container()(recordOf('a', older));
-    expect(outcomes()).toEqual(['waiting rejected', 'waiting', 'parked rejected', 'done']);
+    expect(outcomes()).toEqual(['waiting rejected', 'waiting', 'parked rejected', 'waiting']);
   });
 });
 
@@ -550,11 +541,16 @@ describe('the time of an attempt', () => {
     expect(outcomes()).toEqual(['waiting unavailable']);
   });
 
-  test('and a reserve are its lease, from the claim on, however much more the batch has', async () => {
-    void container(never, { seconds: 600 })(recordOf('a'));
-    await new Promise(setImmediate);
-    await container()(recordOf('a'));
-    expect(delays.map(({ seconds }) => seconds)).toEqual([45]);
+  test('a reserve and the grace period are the time of its lock, however much more the batch has', async () => {
+    const locks: number[] = [];
+    const its = table({
+      take: async (resource, taking) => {
+        locks.push(taking.untilMs - nowMs);
+        return model.take(resource, taking);
+      },
+    });
+    await container(well, { seconds: 600, table: its })(recordOf('a'));
+    expect(locks).toEqual([105 * second]);
   });
 });
 
@@ -571,7 +567,7 @@ describe('a message that is older than what the ledger remembers', () => {
     for (const kind of ['rejected', 'outdated'])
       await container()(recordOf('a', { ...old, replays: 1, kind }));
     expect(outcomes()).toEqual(['parked outdated', 'parked outdated', 'done']);
-    expect(story).toEqual(['run a']);
+    expect(story).toEqual(['run a', 'done a']);
   });
 });
 
@@ -597,22 +593,22 @@ describe('a message that must not be sent twice and left no outcome', () => {
       'is for a person to decide',
       'unclear' as const,
       'parked uncertain',
-      [look, 'unknown a'],
+      [look, 'open a'],
       `${since}: something is there that may be its effect`,
     ],
-    ['waits', new MessageFailure('unavailable', 'down'), 'waiting unavailable', [look, 'unknown a'], 'down'],
+    ['waits', new MessageFailure('unavailable', 'down'), 'waiting unavailable', [look, 'open a'], 'down'],
     [
       'is for a person to decide as well',
       new MessageFailure('missing-permission', 'may not read'),
       'parked uncertain',
-      [look, 'unknown a'],
+      [look, 'open a'],
       `${since}: may not read`,
     ],
   ])('%s, where to look for it ends with %s', async (_, found, outcome, happened, reason) => {
     await die([recordOf('a')], { repeatable: false });
     await container(well, looking(found))(recordOf('a'));
     expect(outcomes()).toEqual([outcome]);
-    expect(story).toEqual(['unknown a', 'claimed a', ...happened]);
+    expect(story).toEqual(happened);
     expect(reports[0]?.reason).toBe(reason);
   });
 
@@ -681,7 +677,7 @@ describe('a message that must not be sent twice and left no outcome', () => {
     await container(calls, { repeatable: false })(recordOf('a'));
     mayHaveActed.splice(1, 1);
     await container(calls, { repeatable: false })(recordOf('b'));
-    expect(story).toEqual(['run a', 'unknown a', 'run b', 'forgotten b']);
+    expect(story).toEqual(['run a', 'open a', 'run b', 'forgotten b']);
   });
 
   test.each([
@@ -744,13 +740,16 @@ describe('what was created without an answer, on a resource of which others chan
   test.each([
     ['may be what was changed since: that is for a person', 'Name', 'parked uncertain', ['run a', 'run b']],
     ['is not what was changed since: it is created', 'Points', 'done', ['run a', 'run b', 'run a']],
-  ])('and which nobody has looked for in time %s', async (_, setting, outcome, ran) => {
+  ])('and which is a letter, as no look could tell, %s', async (_, setting, outcome, ran) => {
     await container(unanswered, creating)(recordOf('a'));
-    nowMs += hour;
+    nowMs += 61 * second;
+    const cannotLook = { ...creating, verify: { subject: () => 'it', look: async () => 'unclear' as const } };
+    await container(well, cannotLook)(recordOf('a'));
+    letters = [];
+    nowMs += 61 * second;
     await container(well, changing(setting))(recordOf('b'));
-    nowMs += 120 * second;
     await container(well, creating)(recordOf('a'));
-    expect(outcomes()).toEqual(['waiting uncertain', 'done', outcome]);
+    expect(outcomes()).toEqual(['waiting uncertain', 'parked uncertain', 'done', outcome]);
     expect(runs()).toEqual(ran);
     if (outcome === 'done') return;
     expect(letters[0]?.failure?.message).toMatch(
@@ -1103,7 +1102,7 @@ describe('what becomes of a message in one attempt', () => {
     const { platform } = servicesWith({ turn });
     expect(await attempted(recordOf('a'), well, { services: { platform } })).toEqual({
       ...{ ...read, outcome: 'waiting', seconds: 42, turn: 'pace', turnMs: 9 * second },
-      reason: 'Its turn to call the platform did not come in this invocation. The message comes back for it',
+      reason: 'The rate limiter did not admit the call in this invocation. The message comes back for it',
     });
     expect([story, told]).toEqual([[], [['normal', 9 * second]]]);
   });
@@ -1215,19 +1214,14 @@ describe('what becomes of a message in one attempt', () => {
 
     test.each<[string, number | undefined, number, object]>([
       ['it is what was done before', 0, -1_001, { outcome: 'waiting', seconds: 5, turn: 'stale' }],
-      ['it may be newer', 0, -1_000, { outcome: 'done', claim: expect.anything() }],
+      ['it may be newer', 0, -1_000, { outcome: 'done' }],
       [
         'it is older by the platform’s own clock',
         9_000,
         7_999,
         { outcome: 'waiting', seconds: 5, turn: 'stale' },
       ],
-      [
-        'it is newer by our clock, the only known',
-        undefined,
-        0,
-        { outcome: 'done', claim: expect.anything() },
-      ],
+      ['it is newer by our clock, the only known', undefined, 0, { outcome: 'done' }],
     ])('is what follows where %s', async (_, offsetMs, changedMs, outcome) => {
       const services = servicesWith({});
       const fields = () => ['grade', 'comments'];
@@ -1243,12 +1237,11 @@ describe('what becomes of a message in one attempt', () => {
         services,
         fields: () => ['grade'],
       });
-      const isDone = 'claim' in outcome;
+      const isDone = 'outcome' in outcome && outcome.outcome === 'done';
       const reason =
-        'The platform still shows what was there before the last change, and this message would write that back. It waits until the platform shows the change';
+        'The platform still returns the previous value, and sending now would overwrite the last change. The message waits until the platform shows that change';
       expect(ended).toEqual({ ...read, eventId: 'b', ...outcome, ...(isDone ? {} : { reason }) });
-      // A claim that is given back leaves what stood there before.
-      expect(story).toEqual(['claimed the grade', 'run b', ...(isDone ? [] : ['done the grade'])]);
+      expect(story).toEqual(['run b', 'done the grade']);
     });
   });
 

@@ -26,11 +26,9 @@ const nowMs = Date.UTC(2026, 10, 24, 12);
 let story: string[];
 let reports: MessageReport[];
 let letters: DeadLetter[];
-let tests = 0;
 
 beforeEach(() => {
   [calls, story, reports, letters] = [[], [], [], []];
-  tests += 1;
 });
 
 type Data = { say: string };

@@ -14,6 +14,7 @@ import {
   type Judgement,
   judge,
   type RowName,
+  rowFor,
   rows,
 } from '../../../../lib/delivery/ledger/judge.ts';
 import { identityDigest, shortVersion, versionOf } from '../../../../lib/message/version.ts';
@@ -286,8 +287,8 @@ const wordFor = (judgement: Judgement): string => {
 
 describe.each(Object.keys(rows) as RowName[])('%s', (row) => {
   test.each(examples[row])('%s', (_, item, message, expected) => {
-    const judgement = judge({ item, entry: entryOf(2, message), nowMs, isolated: false });
-    expect([judgement.row, wordFor(judgement)]).toEqual([row, expected]);
+    const input = { item, entry: entryOf(2, message), nowMs, isolated: false };
+    expect([rowFor(input), wordFor(judge(input))]).toEqual([row, expected]);
   });
 });
 
