@@ -122,6 +122,12 @@ const digestIn = (identity: string): string | undefined => {
 export const shortVersion = (version: string): string =>
   `${partsOf(version).order}${shortened}${identityDigest(version)}`;
 
+/** The oldest that a version can be whose id is not known. */
+export const oldestOf = (version: string): string => {
+  const { order, identity } = partsOf(version);
+  return identity.startsWith(shortened) ? order : version;
+};
+
 /** The version of a message that has given another time before: the first one counts. */
 export const asFirstGiven = (version: string, first: string): string =>
   `${partsOf(first).order}${partsOf(version).identity}`;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { memoryDays } from '../../message/retention.ts';
-import { asFirstGiven, identityDigest, isLater, isSameMessage } from '../../message/version.ts';
+import { asFirstGiven, identityDigest, isLater, isSameMessage, oldestOf } from '../../message/version.ts';
 
 /** What the ledger knows of one resource. It presumes nothing: who lets a resource go has written what became of it. */
 export type Item = {
@@ -132,7 +132,9 @@ export const withDeath = (item: Item): Item => {
 export const isOverruling = ({ fields }: Item, names: readonly string[], version: string): boolean =>
   names.some((name) => {
     const { open } = fields[name] ?? {};
-    return open !== undefined && !isSameMessage(open.version, version) && isLater(open.version, version);
+    return (
+      open !== undefined && !isSameMessage(open.version, version) && isLater(open.version, oldestOf(version))
+    );
   });
 
 /** Number of messages about one subresource that are remembered, including the last. */

@@ -149,7 +149,15 @@ describe('what may have killed the function', () => {
   });
 
   test('is left for later after a death, and nothing is told of it', async () => {
-    const ledger = ledgerWith({ kind: 'isolate', deaths: 2 });
+    const ledger = ledgerWith(
+      {},
+      {
+        take: async ({ resource }) => {
+          story.push(`takes ${resource}`);
+          return { kind: 'isolate', deaths: 2 };
+        },
+      },
+    );
     expect(await settled({ record: suspect }, { ledger })).toEqual({
       ...unread,
       outcome: 'isolate',
