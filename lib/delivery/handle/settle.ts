@@ -46,6 +46,8 @@ export const settle = async <Data>(
   } catch (error) {
     return unparsed({ kind: 'fail', failure: failureOf(error), isUnrecorded: true });
   }
+  // Its first death was not counted here, but for those beside it by their resources.
+  if (verdict.kind === 'isolate') return unparsed({ ...verdict, deaths: verdict.deaths + 1 });
   if (verdict.kind !== 'send') return unparsed(unsent(verdict));
   const settlement = await settled();
   await ledger.settle(verdict, { ending: 'undone' });
