@@ -161,7 +161,7 @@ describe('what may have killed the function', () => {
     expect(await settled({ record: suspect }, { ledger })).toEqual({
       ...unread,
       outcome: 'isolate',
-      deaths: 2,
+      deaths: 3,
     });
     expect(story).toEqual([`takes ${receipt}`]);
   });
