@@ -107,13 +107,7 @@ export const integration: Integration<Data> = {
       return isDeepStrictEqual(now, value);
     });
   },
-  effect: {
-    wanted,
-    shown: async (given, context) => {
-      const value = await shown(given, context);
-      return value && comparable(value);
-    },
-  },
+  effect: { wanted },
 };
 
 export const handler = handlerOf(integration);

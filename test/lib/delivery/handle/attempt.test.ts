@@ -387,7 +387,7 @@ describe('a message that the ledger holds back', () => {
   test.each([
     ['resource', { resource: () => lost() }],
     ['fields', { fields: () => lost() }],
-    ['effect', { effect: { wanted: () => lost(), shown: async () => undefined } }],
+    ['effect', { effect: { wanted: () => lost() } }],
   ])('not even to be asked, as its integration’s %s throws, is a defect and a letter', async (_, more) => {
     await container(well, more)(received(1, 0));
     expect(outcomes()).toEqual(['parked defect']);
