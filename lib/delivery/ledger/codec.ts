@@ -1,5 +1,13 @@
 import { type Attributes, attribute } from '../../runtime/aws/dynamodb.ts';
-import { type Done, type Field, type Item, type Lock, type Open, shortIdLength } from './item.ts';
+import {
+  type Done,
+  type Field,
+  type Item,
+  type Lock,
+  type Open,
+  rememberedMessages,
+  shortIdLength,
+} from './item.ts';
 
 // How an item is kept: in the attributes of 1.0.0, so that a deployment can go back to it.
 
@@ -33,9 +41,13 @@ type State = {
 };
 
 export const encodeItem = (item: Item): Attributes => {
+  const [only, ...others] = Object.keys(item.fields);
   const values: Record<string, string | number> = {
     claimId: item.lockId,
     graceEndsMs: item.busyUntilMs,
+    // 1.0.0 reads these.
+    leaseMs: 0,
+    ...(only !== undefined && others.length === 0 && { last: only }),
     ...(item.lock && { lock: encodeLock(item.lock) }),
     ...(item.busyField !== undefined && { last: item.busyField }),
   };
@@ -50,7 +62,8 @@ export const encodeItem = (item: Item): Attributes => {
     if (open) values.heldMs = Math.max(Number(values.heldMs ?? 0), open.begunMs + 3_600_000);
   }
   for (const [subresource, digests] of Object.entries(item.recentMessages))
-    for (const [at, digest] of digests.entries()) values[recentName(at, subresource)] = digest;
+    for (let at = 0; at < rememberedMessages; at += 1)
+      values[recentName(at, subresource)] = digests[at] ?? nobody;
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, attribute(value)]));
 };
 
@@ -93,13 +106,28 @@ export const encodeBegun = (messageId: string, { begunMs, replays }: { begunMs: 
 
 /** As in `x7Qe1 grade comments`, and the version in a line of its own, as that may hold any character. */
 export const encodeLock = ({ holder, replays, fields, version }: Omit<Lock, 'id'>): string =>
-  `${holder}${replays || ''} ${fields.join(' ')}\n${version}`;
+  `${holder}${replays || ''} ${fields.join(' ')}\n${packed(version)}`;
+
+/** The time without what all times have, as in `20260131093000123`: a write is billed by the KiB. */
+const packed = (version: string): string =>
+  version.replace(
+    /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{9})/,
+    (_, ...[year, month, day, hour, minute, second, fraction]: string[]) =>
+      `${year}${month}${day}${hour}${minute}${second}${fraction?.replace(/0+$/, '')}`,
+  );
+
+const unpacked = (version: string): string =>
+  version.replace(
+    /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{0,9})/,
+    (_, ...[year, month, day, hour, minute, second, fraction = '']: string[]) =>
+      `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(9, '0')}`,
+  );
 
 const decodeLock = (id: string, text: string): Lock => {
   const end = text.indexOf('\n');
   const [by = '', ...fields] = text.slice(0, end).split(' ');
   const [holder, replays] = [by.slice(0, shortIdLength), Number(by.slice(shortIdLength))];
-  return { id, holder, replays, fields, version: text.slice(end + 1) };
+  return { id, holder, replays, fields, version: unpacked(text.slice(end + 1)) };
 };
 
 /** Those of 1.0.0 are longer. It leaves a lock where it is when it writes a claim of its own. */
@@ -112,7 +140,7 @@ export const decodeItem = (raw: Attributes, nowMs: number): Item => {
     lockId,
     lock: isOurs ? decodeLock(lockId, raw.lock?.S ?? '') : undefined,
     busyUntilMs: Number(raw.graceEndsMs?.N ?? 0),
-    busyField: raw.last?.S,
+    busyField: Number(raw.graceEndsMs?.N ?? 0) > nowMs ? raw.last?.S : undefined,
     fields: fieldsIn(raw, nowMs),
     recentMessages: recentIn(raw),
   };
