@@ -247,7 +247,7 @@ export const settleEnrollments = async (
   await sets.run(weighOthers);
   await sets.run(heldBack, [file]);
   await sets.run(
-    "UPDATE draft SET change = 'updated' WHERE change = 'unchanged' AND key IN (SELECT key FROM instead WHERE role IS NOT NULL)",
+    "UPDATE draft SET change = 'updated' WHERE change = 'unchanged' AND key IN (SELECT key FROM effects WHERE after <> before OR (before IS NULL AND after IS NOT NULL))",
   );
   await sets.run('DROP TABLE claimed; DROP TABLE agreed');
   const [compared = '', reported = ''] = contradictions(forms);

@@ -1,8 +1,4 @@
-import { join } from 'node:path';
 import type { JobStore } from '../../../delivery/durable/store.ts';
-import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
-import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
-import { acceptedData } from '../compare/oneroster.ts';
 import { type UserField, userField } from '../package/settings-file.ts';
 import {
   type AcceptedSnapshot,
@@ -62,22 +58,3 @@ export const snapshotsNow = async (store: Store): Promise<SnapshotNow[]> => {
 /** By kind, the functions of the messages that a table was accepted by; `by` is as in `accepted.json`. */
 const functionsIn = (by: string): Map<string, string> =>
   new Map((JSON.parse(by) as string[][]).map(([name = ''], at) => [kindOf(at), name]));
-
-/**
- * A statement that gives kind and data, as JSON, of everything that a snapshot currently states. It excludes what has not begun or
- * is not graded yet, what was refused and never accepted, and rows of a table for which it is unknown what was sent last. The
- * engine has room for one zip, and any number of tables.
- */
-export const dataOfSnapshot = async (
-  snapshot: SnapshotNow,
-  { sets, folder, store }: { sets: SetEngine; folder: string; store: Pick<JobStore, 'open'> },
-): Promise<string> => {
-  const path = join(folder, `${snapshot.id}-state`);
-  await keepFile(await store.open(stateKey(snapshot.id)), path);
-  const { tables, data, joins } = snapshot.userField
-    ? acceptedData(snapshot.userField)
-    : { tables: '', data: 'd.data', joins: 'WHERE d.data IS NOT NULL' };
-  await sets.run(`CREATE OR REPLACE VIEW state AS FROM read_parquet(${quotedText(path)})`);
-  if (tables !== '') await sets.run(tables);
-  return `SELECT d.kind, ${data} AS data FROM state d ${joins}`;
-};

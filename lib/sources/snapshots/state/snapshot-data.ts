@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import type { JobStore } from '../../../delivery/durable/store.ts';
+import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
+import { acceptedData } from '../compare/oneroster.ts';
+import { stateKey } from './record.ts';
+import type { SnapshotNow } from './snapshots-now.ts';
+
+/**
+ * A statement that gives kind and data, as JSON, of everything that a snapshot currently states. It excludes what has not begun or
+ * is not graded yet, what was refused and never accepted, and rows of a table for which it is unknown what was sent last. The
+ * engine has room for one zip, and any number of tables.
+ */
+export const dataOfSnapshot = async (
+  snapshot: SnapshotNow,
+  { sets, folder, store }: { sets: SetEngine; folder: string; store: Pick<JobStore, 'open'> },
+): Promise<string> => {
+  const path = join(folder, `${snapshot.id}-state`);
+  await keepFile(await store.open(stateKey(snapshot.id)), path);
+  const { tables, data, joins } = snapshot.userField
+    ? acceptedData(snapshot.userField)
+    : { tables: '', data: 'd.data', joins: 'WHERE d.data IS NOT NULL' };
+  // Version 1.0 did not write all columns.
+  await sets.run(`CREATE OR REPLACE VIEW state AS
+    (FROM carried WHERE false) UNION ALL BY NAME FROM read_parquet(${quotedText(path)})`);
+  if (tables !== '') await sets.run(tables);
+  return `SELECT d.kind, ${data} AS data FROM state d ${joins}`;
+};
