@@ -3,13 +3,21 @@ import type { SnapshotSettings } from '../package/settings-file.ts';
 import type { PackedLines } from '../state/packed-lines.ts';
 import type { Counts, RowCounts } from '../state/record.ts';
 import type { ComparisonStore } from '../state/store.ts';
-import type { Effects } from './others.ts';
 
 /** A file has everything (`bulk`) or only what changed (`delta`); absent: nothing of it has changed. */
 export type Mode = 'bulk' | 'delta' | 'absent';
 
 /** Why the function would refuse the event; undefined if it would not. */
 export type EventCheck = (functionName: string, body: string) => string | undefined;
+
+/** What a snapshot does to enrollments, by all accepted files. */
+export type Effects = {
+  /** Enrollments that all accepted files want, without what this one changes. */
+  accepted: number;
+  /** Enrollments that end, and those that get another role. */
+  ended: number;
+  changed: number;
+};
 
 export type NameMoves = { names: number; claims: number; people: number; orgUnits: number };
 

@@ -3,7 +3,7 @@ import { quotedText } from '../../../runtime/files/tables/engine.ts';
 import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
 import { stateKey } from '../state/record.ts';
 import { type SnapshotNow, snapshotsNow } from '../state/snapshots-now.ts';
-import type { Comparison } from './comparison.ts';
+import type { Comparison, Effects } from './comparison.ts';
 
 /**
  * What all accepted files together want of the enrollments that this file is about. An enrollment ends only if no file wants it any
@@ -222,14 +222,6 @@ const effectsAlone = (forms: EnrollmentForms): string => {
 };
 const acceptedByAll = (forms: EnrollmentForms): string => `
   (SELECT count(*) FROM (SELECT thing FROM other_claims WHERE role <> 'absent' UNION SELECT ${forms.thing} ${wasEnrolled(forms)}))`;
-
-export type Effects = {
-  /** Enrollments that all accepted files want, without what this one changes. */
-  accepted: number;
-  /** Enrollments that end, and those that get another role. */
-  ended: number;
-  changed: number;
-};
 
 /** Decides by all files what this one changes. `file`: its name in reports. */
 export const settleEnrollments = async (
