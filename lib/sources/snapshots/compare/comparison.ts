@@ -2,6 +2,7 @@ import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 import type { PackedLines } from '../state/packed-lines.ts';
 import type { Counts, RowCounts } from '../state/record.ts';
+import type { SnapshotNow } from '../state/snapshots-now.ts';
 import type { ComparisonStore } from '../state/store.ts';
 import type { Effects } from './others.ts';
 
@@ -52,6 +53,10 @@ export type Comparison = {
   saidMs: number | undefined;
   /** Names that stand for another thing than when they were accepted, and what was accepted by them. */
   nameMoves: NameMoves;
+  /** The accepted files of other names. */
+  others: SnapshotNow[];
+  /** By the id of another accepted snapshot: enrollments that this one has no more, and that stay because the other has them. */
+  heldBack: Record<string, number>;
   /** What this snapshot does to enrollments, by all accepted files. */
   effects: Effects;
   /** By kind: how many have another intended value than was accepted. */

@@ -51,6 +51,7 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
   const places = settings.roleOrder.map((role, place) => [String(settings.roles[role]), String(place)]);
   if (places.length > 0) await sets.add('role_places', places);
   const others = (await snapshotsNow(store)).filter((each) => each.acceptedKey !== acceptedKey);
+  comparison.others = others;
   for (const [at, other] of others.entries()) {
     comparison.lastDroppedMs = Math.max(comparison.lastDroppedMs, other.droppedMs + 999);
     const kinds = [...other.functions].filter(([, name]) => name.startsWith('enrollment-'));
@@ -60,11 +61,13 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
       (FROM carried WHERE false) UNION ALL BY NAME FROM read_parquet(${quotedText(path)})`);
     await sets.run(`INSERT INTO passed_names SELECT k.field || '=' || k.name FROM other_state s
       JOIN known_names k ON s.kind = 'P' AND k.field = '${other.userField ?? ''}' AND k.name = s.value AND k.id = s.user_id`);
-    await sets.run(`INSERT INTO other_claims ${claimsOf(other)}`, [`${other.name} of ${dayOf(other)}`]);
+    await sets.run(`INSERT INTO other_claims ${claimsOf(other)}`, [sourceOf(other)]);
   }
 };
 
-const dayOf = ({ droppedMs }: SnapshotNow): string => new Date(droppedMs).toISOString().slice(0, 10);
+/** How reports name it. */
+const sourceOf = ({ name, droppedMs }: SnapshotNow): string =>
+  `${name} of ${new Date(droppedMs).toISOString().slice(0, 10)}`;
 
 /** `$1`: its name. Names stand for what they stood for when it was accepted, or else for what they stand for now. */
 const claimsOf = ({ userField, functions }: SnapshotNow): string =>
@@ -172,13 +175,22 @@ const contradictions = ({ thing, code, roleIn }: EnrollmentForms): string[] => [
 ];
 
 /** Who still wants what this file no longer has. */
-const heldBack = `
-  INSERT INTO problems
-    SELECT $1, NULL, NULL, count(DISTINCT e.key) || CASE WHEN count(DISTINCT e.key) = 1 THEN ' enrollment is' ELSE ' enrollments are' END
-      || ' no longer in this file, but not removed: ' || s.source_file || ' has '
-      || CASE WHEN count(DISTINCT e.key) = 1 THEN 'it' ELSE 'them' END || '. If that file comes no more, end it by sis-relay snapshots end'
-    FROM effects e JOIN shared s USING (key)
-    WHERE e.change = 'removed' AND e.is_removed AND s.role <> 'absent' AND coalesce(e.after, '') <> 'absent' GROUP BY s.source_file`;
+const findHeldBack = `
+  SELECT s.source_file, count(DISTINCT e.key) FROM effects e JOIN shared s USING (key)
+  WHERE e.change = 'removed' AND e.is_removed AND s.role <> 'absent' AND coalesce(e.after, '') <> 'absent' GROUP BY s.source_file ORDER BY 1`;
+
+const heldBackText = (source: string, { count, feed }: { count: number; feed: string }): string =>
+  `${count} ${count === 1 ? 'enrollment is' : 'enrollments are'} no longer in this file, but not removed: ${source} has ${count === 1 ? 'it' : 'them'}. If that file comes no more, end it by sis-relay snapshots end ${/^[\w.-]+$/.test(feed) ? feed : `"${feed}"`}`;
+
+const reportHeldBack = async ({ sets, others, heldBack }: Comparison, file: string): Promise<void> => {
+  for (const [source, count] of await sets.all<[string, number]>(findHeldBack)) {
+    const other = others.find((each) => sourceOf(each) === source);
+    if (other === undefined) continue;
+    heldBack[other.id] = count;
+    const text = heldBackText(source, { count, feed: other.feed });
+    await sets.run('INSERT INTO problems VALUES ($1, NULL, NULL, $2)', [file, text]);
+  }
+};
 
 const wasEnrolled = ({ thing, roleIn }: EnrollmentForms): string =>
   `FROM was d WHERE ${thing} IS NOT NULL AND ${roleIn('value')} <> 'absent'`;
@@ -196,15 +208,16 @@ export type Effects = {
 
 /** Decides by all files what this one changes. `file`: its name in reports. */
 export const settleEnrollments = async (
-  { sets }: Comparison,
+  comparison: Comparison,
   forms: EnrollmentForms,
   { file, column }: { file: string; column: string },
 ): Promise<Effects> => {
+  const { sets } = comparison;
   await sets.run(findEffects(forms));
   const [hasOthers] = (await sets.row<[number]>('SELECT EXISTS (FROM other_claims)')) ?? [];
   if (hasOthers) {
     await sets.run(weighOthers);
-    await sets.run(heldBack, [file]);
+    await reportHeldBack(comparison, file);
     await sets.run('DROP TABLE claimed; DROP TABLE agreed');
     const [compared = '', reported = ''] = contradictions(forms);
     await sets.run(compared);
