@@ -220,11 +220,12 @@ export const quietFeedsView = (feeds: readonly QuietFeed[]): View => {
           ...{ tone: heldBack > 0 ? 'warn' : 'plain', to: '/snapshots' },
           text: `${which} came ${came} ago, ${since}. ${holds}, until ${one ? 'it comes again or is' : 'they are'} ended by \`${command}\``,
         },
-        { lead: 'To see what would end, and to end it', command },
       ];
     }),
-    more > 0 &&
-      text(`And ${countOf(more, 'more')}. \`snapshots end\` takes several names, and patterns with *.`),
+    // False would count as something to do.
+    ...(more > 0
+      ? [text(`And ${numberOf(more)} more. \`snapshots end\` takes several names, and patterns with *.`)]
+      : []),
   ];
 };
 

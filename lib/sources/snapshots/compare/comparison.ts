@@ -2,7 +2,6 @@ import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 import type { PackedLines } from '../state/packed-lines.ts';
 import type { Counts, RowCounts } from '../state/record.ts';
-import type { SnapshotNow } from '../state/snapshots-now.ts';
 import type { ComparisonStore } from '../state/store.ts';
 import type { Effects } from './others.ts';
 
@@ -13,6 +12,9 @@ export type Mode = 'bulk' | 'delta' | 'absent';
 export type EventCheck = (functionName: string, body: string) => string | undefined;
 
 export type NameMoves = { names: number; claims: number; people: number; orgUnits: number };
+
+/** An accepted file of another name, by its snapshot. `feed`: by which `snapshots end` names it. */
+export type OtherFile = { id: string; name: string; feed: string; droppedMs: number };
 
 /** Inputs and results of the comparison of one snapshot. */
 export type Comparison = {
@@ -54,7 +56,7 @@ export type Comparison = {
   /** Names that stand for another thing than when they were accepted, and what was accepted by them. */
   nameMoves: NameMoves;
   /** The accepted files of other names. */
-  others: SnapshotNow[];
+  others: readonly OtherFile[];
   /** By the id of another accepted snapshot: enrollments that this one has no more, and that stay because the other has them. */
   heldBack: Record<string, number>;
   /** What this snapshot does to enrollments, by all accepted files. */

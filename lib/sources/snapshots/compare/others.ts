@@ -3,7 +3,7 @@ import { quotedText } from '../../../runtime/files/tables/engine.ts';
 import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
 import { stateKey } from '../state/record.ts';
 import { type SnapshotNow, snapshotsNow } from '../state/snapshots-now.ts';
-import type { Comparison } from './comparison.ts';
+import type { Comparison, OtherFile } from './comparison.ts';
 
 /**
  * What all accepted files together want of the enrollments that this file is about. An enrollment ends only if no file wants it any
@@ -66,7 +66,7 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
 };
 
 /** How reports name it. */
-const sourceOf = ({ name, droppedMs }: SnapshotNow): string =>
+const sourceOf = ({ name, droppedMs }: OtherFile): string =>
   `${name} of ${new Date(droppedMs).toISOString().slice(0, 10)}`;
 
 /** `$1`: its name. Names stand for what they stood for when it was accepted, or else for what they stand for now. */

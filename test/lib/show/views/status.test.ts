@@ -288,10 +288,8 @@ test('files that have not come for long are information, unless they hold someth
   const once = { ...quiet, pattern: 'backfill-*.csv' };
   const backfills = ['backfill-1.csv', 'backfill-2.csv'].map((name) => ({ ...once, name, heldBack: 1 }));
   expect(firstOf([], { quietFeeds: [{ ...quiet, heldBack: 1_200 }, ...backfills] })).toEqual([
-    "last term.csv came 20 days ago, and others have come since. 1,200 enrollments that other files have no more are kept, until it comes again or is ended by `snapshots end 'last term.csv'`",
-    "To see what would end, and to end it: sis-relay snapshots end 'last term.csv'",
-    "2 files of backfill-*.csv came 20 days ago, once, by the settings. 2 enrollments that other files have no more are kept, until they are ended by `snapshots end 'backfill-*.csv'`",
-    "To see what would end, and to end it: sis-relay snapshots end 'backfill-*.csv'",
+    "last term.csv came 20 d ago, and others have come since. 1,200 enrollments that other files have no more are kept, until it comes again or is ended by `sis-relay snapshots end 'last term.csv'`",
+    "2 files of backfill-*.csv came 20 d ago, once, by the settings. 2 enrollments that other files have no more are kept, until they are ended by `sis-relay snapshots end 'backfill-*.csv'`",
   ]);
 });
 
