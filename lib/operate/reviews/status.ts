@@ -19,6 +19,7 @@ import type { Target } from '../stage/target.ts';
 import { compareDeployed, type DeployedVersion } from '../stage/version.ts';
 import { type Held, listHeld } from './crosswalk/names.ts';
 import { type LastComparison, lastComparison, runningComparison } from './reconcile/read.ts';
+import type { QuietFeed } from './snapshots/feeds.ts';
 import { type OpenSnapshots, openSnapshots } from './snapshots/read.ts';
 import type { TroubledImport, WaitingFile } from './snapshots/unaccepted.ts';
 
@@ -46,6 +47,8 @@ export type Status = {
   snapshots: OpenSnapshots['snapshots'] | undefined;
   /** Files that wait until the import of another is over; undefined: unknown. */
   waitingFiles: WaitingFile[] | undefined;
+  /** Accepted files of names that have not come for long, or come once by the settings; undefined: unknown. */
+  quietFeeds: QuietFeed[] | undefined;
   /** The last imports that failed, or that used few of their rows; undefined: unknown. */
   troubledImports: TroubledImport[] | undefined;
   /** The last comparison of the platform with what was sent; undefined: there is none, or it is unknown. */
@@ -133,6 +136,7 @@ export const statusOf = async (
     snapshots: imports?.snapshots,
     waitingFiles: imports?.waiting,
     troubledImports: imports?.troubled,
+    quietFeeds: imports?.quietFeeds,
     comparison,
     comparing,
     connection,

@@ -52,6 +52,17 @@ export const addSnapshots = (program: Command, cli: Cli): void => {
     .requiredOption('--reason <text>', 'why, for the audit log and for later readers', reasonText)
     .option('--yes', 'do not ask')
     .action(action(cli, () => import('../actions/snapshots.ts'), 'reject'));
+  snapshots
+    .command('end')
+    .description('ends files that come no more: what only they want is shown, and removed from the platform')
+    .argument(
+      '<name...>',
+      'names of tables, or oneroster for the zips; * stands for any text, as in "backfill-*.csv"',
+    )
+    .option('--reason <text>', 'why, for the audit log', reasonText)
+    .option('--wait <minutes>', 'wait at most n minutes for the imports', wholeNumber(1, 900), 15)
+    .option('--yes', 'do not ask')
+    .action(action(cli, () => import('../actions/snapshots.ts'), 'end'));
 };
 
 export const addReconcile = (program: Command, cli: Cli): void => {
@@ -161,6 +172,7 @@ Examples:
   sis-relay snapshots diff enrollments.csv --map mapping.json
   sis-relay snapshots approve 20261123T020000Z-0a1b2c3d --reason "the summer courses end"
   sis-relay snapshots reject 20261123T020000Z-0a1b2c3d --reason "half of the export is missing"
+  sis-relay snapshots end last-term.csv --reason "the term is over"
 
 Begin with diff. While nothing says which roles are which, it looks at the zip and sends nothing: files, columns, roles,
 dates, codes, and which of them the platform knows, if a stage is given. It proposes snapshot-settings.json.

@@ -21,6 +21,9 @@ export type Effects = {
 
 export type NameMoves = { names: number; claims: number; people: number; orgUnits: number };
 
+/** An accepted file of another name, by its snapshot. `feed`: by which `snapshots end` names it. */
+export type OtherFile = { id: string; name: string; feed: string; droppedMs: number };
+
 /** Inputs and results of the comparison of one snapshot. */
 export type Comparison = {
   /** For this snapshot alone. */
@@ -60,6 +63,10 @@ export type Comparison = {
   saidMs: number | undefined;
   /** Names that stand for another thing than when they were accepted, and what was accepted by them. */
   nameMoves: NameMoves;
+  /** The accepted files of other names. */
+  others: readonly OtherFile[];
+  /** By the id of another accepted snapshot: enrollments that this one has no more, and that stay because the other has them. */
+  heldBack: Record<string, number>;
   /** What this snapshot does to enrollments, by all accepted files. */
   effects: Effects;
   /** By kind: how many have another intended value than was accepted. */

@@ -3,7 +3,7 @@ import { quotedText } from '../../../runtime/files/tables/engine.ts';
 import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
 import { stateKey } from '../state/record.ts';
 import { type SnapshotNow, snapshotsNow } from '../state/snapshots-now.ts';
-import type { Comparison, Effects } from './comparison.ts';
+import type { Comparison, Effects, OtherFile } from './comparison.ts';
 
 /**
  * What all accepted files together want of the enrollments that this file is about. An enrollment ends only if no file wants it any
@@ -54,6 +54,7 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
   const places = settings.roleOrder.map((role, place) => [String(settings.roles[role]), String(place)]);
   if (places.length > 0) await sets.add('role_places', places);
   const others = (await snapshotsNow(store)).filter((each) => each.acceptedKey !== acceptedKey);
+  comparison.others = others;
   for (const [at, other] of others.entries()) {
     comparison.lastDroppedMs = Math.max(comparison.lastDroppedMs, other.droppedMs + 999);
     const kinds = [...other.functions].filter(([, name]) => name.startsWith('enrollment-'));
@@ -65,12 +66,14 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
       JOIN known_names k ON s.kind = 'P' AND k.field = '${other.userField ?? ''}' AND k.name = s.value AND k.id = s.user_id`);
     await sets.run(
       `INSERT INTO other_claims ${claimsOf(other)} UNION ALL SELECT s.data, s.a, s.value, s.at_ms, CAST($1 AS VARCHAR) FROM other_state s WHERE s.kind = 'A'`,
-      [`${other.name} of ${dayOf(other)}`],
+      [sourceOf(other)],
     );
   }
 };
 
-const dayOf = ({ droppedMs }: SnapshotNow): string => new Date(droppedMs).toISOString().slice(0, 10);
+/** How reports name it. */
+const sourceOf = ({ name, droppedMs }: OtherFile): string =>
+  `${name} of ${new Date(droppedMs).toISOString().slice(0, 10)}`;
 
 /** `$1`: its name. Names stand for what they stood for when it was accepted, or else for what they stand for now. */
 const claimsOf = ({ userField, functions }: SnapshotNow): string =>
@@ -200,13 +203,22 @@ const contradictions = ({ thing, codeIn, roleIn }: EnrollmentForms): string[] =>
 ];
 
 /** Who still wants what this file no longer has. */
-const heldBack = `
-  INSERT INTO problems
-    SELECT $1, NULL, NULL, count(DISTINCT e.key) || CASE WHEN count(DISTINCT e.key) = 1 THEN ' enrollment is' ELSE ' enrollments are' END
-      || ' no longer in this file, but not removed: ' || s.source_file || ' has '
-      || CASE WHEN count(DISTINCT e.key) = 1 THEN 'it' ELSE 'them' END || '. If that file comes no more, end it by sis-relay snapshots end'
-    FROM effects e JOIN shared s USING (key)
-    WHERE e.change = 'removed' AND e.is_removed AND s.role <> 'absent' AND coalesce(e.after, '') <> 'absent' GROUP BY s.source_file`;
+const findHeldBack = `
+  SELECT s.source_file, count(DISTINCT e.key) FROM effects e JOIN shared s USING (key)
+  WHERE e.change = 'removed' AND e.is_removed AND s.role <> 'absent' AND coalesce(e.after, '') <> 'absent' GROUP BY s.source_file ORDER BY 1`;
+
+const heldBackText = (source: string, { count, feed }: { count: number; feed: string }): string =>
+  `${count} ${count === 1 ? 'enrollment is' : 'enrollments are'} no longer in this file, but not removed: ${source} has ${count === 1 ? 'it' : 'them'}. If that file comes no more, end it by sis-relay snapshots end ${/^[\w.-]+$/.test(feed) ? feed : `"${feed}"`}`;
+
+const reportHeldBack = async ({ sets, others, heldBack }: Comparison, file: string): Promise<void> => {
+  for (const [source, count] of await sets.all<[string, number]>(findHeldBack)) {
+    const other = others.find((each) => sourceOf(each) === source);
+    if (other === undefined) continue;
+    heldBack[other.id] = count;
+    const text = heldBackText(source, { count, feed: other.feed });
+    await sets.run('INSERT INTO problems VALUES ($1, NULL, NULL, $2)', [file, text]);
+  }
+};
 
 const wasEnrolled = ({ isOne, roleIn }: EnrollmentForms): string =>
   `FROM was d WHERE ${isOne} AND ${roleIn('value')} <> 'absent'`;
@@ -225,10 +237,11 @@ const acceptedByAll = (forms: EnrollmentForms): string => `
 
 /** Decides by all files what this one changes. `file`: its name in reports. */
 export const settleEnrollments = async (
-  { sets }: Comparison,
+  comparison: Comparison,
   forms: EnrollmentForms,
   { file, column }: { file: string; column: string },
 ): Promise<Effects> => {
+  const { sets } = comparison;
   const [hasOthers] = (await sets.row<[number]>('SELECT EXISTS (FROM other_claims)')) ?? [];
   if (!hasOthers) {
     const [accepted = 0, ended = 0, changed = 0] =
@@ -237,7 +250,7 @@ export const settleEnrollments = async (
   }
   await sets.run(findEffects(forms));
   await sets.run(weighOthers);
-  await sets.run(heldBack, [file]);
+  await reportHeldBack(comparison, file);
   await sets.run(
     "UPDATE draft SET change = 'updated' WHERE change = 'unchanged' AND key IN (SELECT key FROM effects WHERE after <> before OR (before IS NULL AND after IS NOT NULL))",
   );

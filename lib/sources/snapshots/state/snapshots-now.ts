@@ -1,5 +1,6 @@
 import type { JobStore } from '../../../delivery/durable/store.ts';
 import { type UserField, userField } from '../package/settings-file.ts';
+import { zipFeed } from '../request.ts';
 import {
   type AcceptedSnapshot,
   acceptedKey,
@@ -19,6 +20,8 @@ export type SnapshotNow = Pick<AcceptedSnapshot, 'id'> & {
   acceptedKey: string;
   /** As people know it: the name of a table, or what a zip is. */
   name: string;
+  /** By which `snapshots end` names it. */
+  feed: string;
   droppedMs: number;
   /** Some of its events may not be on their queues yet. */
   isSending: boolean;
@@ -47,13 +50,17 @@ export const snapshotsNow = async (store: Store): Promise<SnapshotNow[]> => {
     const isZip = key === acceptedKey;
     snapshots.push({
       ...{ id, acceptedKey: key, droppedMs: droppedMsOf(id), isSending: sending === true },
-      name: isZip ? 'the export of OneRoster' : key.slice(acceptedTablesPrefix.length, -'.json'.length),
+      ...(isZip
+        ? { name: 'the export of OneRoster', feed: zipFeed }
+        : { name: tableOf(key), feed: tableOf(key) }),
       functions: isZip ? kindsOfZip : functionsIn(by),
       ...(isZip && { userField: userField.parse((JSON.parse(by) as unknown[])[1]) }),
     });
   }
   return snapshots.sort((one, other) => other.droppedMs - one.droppedMs);
 };
+
+const tableOf = (key: string): string => key.slice(acceptedTablesPrefix.length, -'.json'.length);
 
 /** By kind, the functions of the messages that a table was accepted by; `by` is as in `accepted.json`. */
 const functionsIn = (by: string): Map<string, string> =>

@@ -71,7 +71,7 @@ const firstOf = (groups: Group[], more: Partial<Status> = {}): string[] => {
   const counts = { visible: letters, inFlight: 0, delayed: 0 };
   const [first] = statusView({
     ...{ queues: [], paused: [], waiting: [], held: [], atWork: [], snapshots: [] },
-    ...{ waitingFiles: [], troubledImports: [] },
+    ...{ waitingFiles: [], troubledImports: [], quietFeeds: [] },
     ...{ comparison: undefined, comparing: undefined, connection: report({}) },
     pace: { window: 'none', calls: [], sinceMs: 0 },
     deployed: undefined,
@@ -278,6 +278,18 @@ test('an import that failed is said first, whatever else there is to do, with wh
     ...['1 byte', '2 bytes', '3 bytes'].map((size) => `${key}, ${size}, put 5 min ago, waits behind an-id`),
     'And 1 more file waits.',
     'sis-relay snapshots list',
+  ]);
+});
+
+test('files that have not come for long are information, unless they hold something back; those of one pattern are ended together', () => {
+  const droppedAt = new Date(Date.now() - 20 * 86_400_000 - 100).toISOString();
+  const quiet = { name: 'last term.csv', id: 'an-id', droppedAt, heldBack: 0 };
+  expect(firstOf([], { quietFeeds: [quiet] })).toEqual(['✓ Nothing. All is well.']);
+  const once = { ...quiet, pattern: 'backfill-*.csv' };
+  const backfills = ['backfill-1.csv', 'backfill-2.csv'].map((name) => ({ ...once, name, heldBack: 1 }));
+  expect(firstOf([], { quietFeeds: [{ ...quiet, heldBack: 1_200 }, ...backfills] })).toEqual([
+    "last term.csv came 20 d ago, and others have come since. 1,200 enrollments that other files have no more are kept, until it comes again or is ended by `sis-relay snapshots end 'last term.csv'`",
+    "2 files of backfill-*.csv came 20 d ago, once, by the settings. 2 enrollments that other files have no more are kept, until they are ended by `sis-relay snapshots end 'backfill-*.csv'`",
   ]);
 });
 
