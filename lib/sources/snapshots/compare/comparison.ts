@@ -1,6 +1,7 @@
 import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 import type { PackedLines } from '../state/packed-lines.ts';
+import type { PassedNames } from '../state/passed-names.ts';
 import type { Counts, RowCounts } from '../state/record.ts';
 import type { ComparisonStore } from '../state/store.ts';
 import type { Effects } from './others.ts';
@@ -52,6 +53,8 @@ export type Comparison = {
   saidMs: number | undefined;
   /** Names that stand for another thing than when they were accepted, and what was accepted by them. */
   nameMoves: NameMoves;
+  /** User names that passed to another record; undefined: it is a table. */
+  passedNames: PassedNames | undefined;
   /** What this snapshot does to enrollments, by all accepted files. */
   effects: Effects;
   /** By kind: how many have another intended value than was accepted. */
