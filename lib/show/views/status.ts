@@ -9,7 +9,7 @@ import { type DeployedVersion, versionText } from '../../operate/stage/version.t
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
-import { heldView } from './crosswalk.ts';
+import { heldView, passedNotes } from './crosswalk.ts';
 import { adviceOf, causeText, firstAction, kindTone, remarksOnLetters } from './letters.ts';
 import { isPaused, pausedNotes, resumeForm } from './pause.ts';
 import { lastComparisonNote } from './reconcile.ts';
@@ -372,6 +372,7 @@ const blockedText = (groups: readonly WaitingGroup[]): string => {
 /** What is held, waits for a person or is at work elsewhere. */
 const reviewsView = ({
   held = [],
+  passed = [],
   atWork = [],
   snapshots = [],
   waitingFiles = [],
@@ -382,6 +383,7 @@ const reviewsView = ({
   return [
     ...troubledImports.flatMap(troubledImportView),
     ...heldView(held),
+    ...passedNotes(passed),
     ...snapshots.flatMap(
       (each): View => [
         {
@@ -418,6 +420,7 @@ const reviewsView = ({
 
 type Reviewed =
   | 'held'
+  | 'passed'
   | 'atWork'
   | 'snapshots'
   | 'waitingFiles'
