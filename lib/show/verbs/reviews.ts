@@ -9,7 +9,6 @@ import {
   decideSnapshot,
 } from '../../operate/reviews/snapshots/decide.ts';
 import { withFiveCounts } from '../../operate/reviews/snapshots/read.ts';
-import type { PassedName } from '../../sources/snapshots/state/passed-names.ts';
 import { countOf } from '../views/amounts.ts';
 import { chosenView, resendPlanView } from '../views/comparison.ts';
 import {
@@ -107,7 +106,7 @@ export const acceptCode = async (
 export const acceptUserNames = async (
   { target, audit, signal, show, ask }: Operator,
   given: { names: readonly string[] | 'all'; reason?: string | undefined },
-): Promise<PassedName[] | undefined> => {
+): ReturnType<typeof acceptNames> => {
   const acceptedNames = await acceptNames(target, {
     ...{ ...given, audit, signal },
     confirm: async (chosen) => {
