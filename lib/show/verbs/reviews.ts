@@ -1,4 +1,5 @@
 import { acceptMove, type ShownName } from '../../operate/reviews/crosswalk/names.ts';
+import { acceptNames } from '../../operate/reviews/crosswalk/passed.ts';
 import { acceptFindings } from '../../operate/reviews/reconcile/accept.ts';
 import type { Chosen } from '../../operate/reviews/reconcile/choose-findings.ts';
 import { type Resent, resendFindings } from '../../operate/reviews/reconcile/resend.ts';
@@ -12,7 +13,13 @@ import { withFiveCounts } from '../../operate/reviews/snapshots/read.ts';
 import type { Integrations } from '../../operate/stage/integrations.ts';
 import { countOf } from '../views/amounts.ts';
 import { chosenView, resendPlanView } from '../views/comparison.ts';
-import { acceptedView, acceptQuestion } from '../views/crosswalk.ts';
+import {
+  acceptedNamesView,
+  acceptedView,
+  acceptQuestion,
+  passedPlanView,
+  touchedView,
+} from '../views/crosswalk.ts';
 import { resentNotes } from '../views/reconcile.ts';
 import { decidedText, endedFeedView, plannedEndsView, snapshotPlanView } from '../views/snapshots.ts';
 import { text } from '../views/view.ts';
@@ -121,9 +128,27 @@ export const acceptCode = async (
 ): Promise<ShownName | undefined> => {
   const accepted = await acceptMove(target, {
     ...{ ...given, audit },
-    confirm: async (moved) =>
-      (await ask({ text: acceptQuestion(moved), act: 'Accept this move' })) !== undefined,
+    confirm: async (moved, touched) => {
+      show('Plan', touchedView(moved, touched));
+      return (await ask({ text: acceptQuestion(moved), act: 'Accept this move' })) !== undefined;
+    },
   });
   if (accepted) show('Result', acceptedView(accepted), { accepted });
   return accepted;
+};
+
+export const acceptUserNames = async (
+  { target, audit, signal, show, ask }: Operator,
+  given: { names: readonly string[] | 'all'; reason?: string | undefined },
+): ReturnType<typeof acceptNames> => {
+  const acceptedNames = await acceptNames(target, {
+    ...{ ...given, audit, signal },
+    confirm: async (chosen) => {
+      show('Plan', passedPlanView(chosen));
+      const act = `Accept ${countOf(chosen.length, 'user name')}`;
+      return (await ask({ act })) !== undefined;
+    },
+  });
+  if (acceptedNames) show('Result', acceptedNamesView(acceptedNames), { acceptedNames });
+  return acceptedNames;
 };

@@ -10,7 +10,7 @@ import { type DeployedVersion, versionText } from '../../operate/stage/version.t
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
-import { heldView } from './crosswalk.ts';
+import { heldView, passedNotes } from './crosswalk.ts';
 import { adviceOf, causeText, firstAction, kindTone, remarksOnLetters } from './letters.ts';
 import { isPaused, pausedNotes, resumeForm } from './pause.ts';
 import { lastComparisonNote } from './reconcile.ts';
@@ -380,6 +380,7 @@ const blockedText = (groups: readonly WaitingGroup[]): string => {
 /** What is held, waits for a person or is at work elsewhere. */
 const reviewsView = ({
   held = [],
+  passed = [],
   atWork = [],
   snapshots = [],
   waitingFiles = [],
@@ -392,6 +393,7 @@ const reviewsView = ({
     ...troubledImports.flatMap(troubledImportView),
     ...heldView(held),
     ...quietFeedsView(quietFeeds.filter(({ heldBack }) => heldBack > 0)),
+    ...passedNotes(passed),
     ...snapshots.flatMap(
       (each): View => [
         {
@@ -428,6 +430,7 @@ const reviewsView = ({
 
 type Reviewed =
   | 'held'
+  | 'passed'
   | 'atWork'
   | 'snapshots'
   | 'waitingFiles'

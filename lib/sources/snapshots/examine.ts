@@ -30,6 +30,7 @@ import type { SnapshotServices } from './services.ts';
 import { loadState } from './state/accepted.ts';
 import { lastAccepted, lastDroppedMsOf } from './state/accepted-snapshot.ts';
 import { createPackedLines } from './state/packed-lines.ts';
+import { passedKey } from './state/passed-names.ts';
 import {
   type AcceptedSnapshot,
   acceptedKeyOf,
@@ -256,7 +257,7 @@ const compareWith = async (
     effects: { accepted: 0, ended: 0, changed: 0 },
     ...{ others: [], heldBack: {} },
     nameMoves: { names: 0, claims: 0, people: 0, orgUnits: 0 },
-    saidMs: undefined,
+    ...{ saidMs: undefined, passedNames: undefined },
     stateBefore: last && stateKey(last.id),
     isTrial: services.isTrial ?? false,
   };
@@ -294,6 +295,7 @@ const compareWith = async (
   };
   await writeReport(sets, at('report.csv'));
   const parts = await changes.end();
+  if (comparison.passedNames) await store.writeJson(passedKey, comparison.passedNames);
   // The record last: a reader of the record finds the other objects.
   await store.uploadFile(reportKey(id), at('report.csv'), 'text/csv');
   await store.uploadFile(changesKey(id), at('changes'), 'application/gzip');

@@ -135,13 +135,22 @@ export const addCrosswalk = (program: Command, cli: Cli): void => {
     .action(action(cli, () => import('../actions/crosswalk.ts'), 'show'));
   crosswalk
     .command('moved')
-    .description('lists codes that have moved to another org unit; messages with them are parked')
+    .description(
+      'lists codes that have moved to another org unit, and user names that passed to another record: what uses them waits',
+    )
     .addHelpText('after', examples.crosswalk)
     .action(action(cli, () => import('../actions/crosswalk.ts'), 'moved'));
   crosswalk
     .command('accept')
-    .description('accepts that a code has moved to another org unit')
-    .argument('<code>', 'code of the org unit')
+    .description(
+      'accepts that a code has moved to another org unit, or that a user name and its account have stayed one person’s',
+    )
+    .argument('[name]', 'code of the org unit, or a user name')
+    .argument('[more...]', 'further user names')
+    .option('--all', 'all user names that passed to another record: you know that each is one person')
+    .addOption(
+      new Option('--kind <kind>', 'what is given, if it is both').choices(['code', 'user']).conflicts('all'),
+    )
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .option('--yes', 'do not ask')
     .addHelpText('after', examples.crosswalk)
@@ -199,10 +208,13 @@ Examples:
   sis-relay crosswalk show --user-name lena.learner
   sis-relay crosswalk moved
   sis-relay crosswalk accept MATH-101 --reason "copied for the new term"
+  sis-relay crosswalk accept lena.learner --reason "she has a new record, as she studies again"
+  sis-relay crosswalk accept --all --reason "the SIS gave everybody a new record"
   sis-relay crosswalk fill
   sis-relay crosswalk fill --accept-removals --reason "the old courses are gone"
 
 Messages may use these names instead of the platform's ids. The function crosswalk-fill reads them by schedule from
 the platform's lists, and from crosswalk/users.csv and crosswalk/org-units.csv in the bucket. Messages with a code
-that has moved are parked until a person accepts the move.`,
+that has moved are parked until a person accepts the move. Rows of an export whose user name was another record's are
+not used until the crosswalk gives another account, or a person accepts that both records are one person.`,
 };

@@ -1,6 +1,7 @@
 import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 import type { PackedLines } from '../state/packed-lines.ts';
+import type { PassedNames } from '../state/passed-names.ts';
 import type { Counts, RowCounts } from '../state/record.ts';
 import type { ComparisonStore } from '../state/store.ts';
 
@@ -67,6 +68,8 @@ export type Comparison = {
   others: readonly OtherFile[];
   /** By the id of another accepted snapshot: enrollments that this one has no more, and that stay because the other has them. */
   heldBack: Record<string, number>;
+  /** User names that passed to another record; undefined: it is a table. */
+  passedNames: PassedNames | undefined;
   /** What this snapshot does to enrollments, by all accepted files. */
   effects: Effects;
   /** By kind: how many have another intended value than was accepted. */

@@ -2,6 +2,7 @@ import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
 import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import { readNames, withName } from '../package/names.ts';
 import type { Package } from '../package/package.ts';
+import { countPassedRows, passedNamesOf } from '../package/passed.ts';
 import { openFile, type Read, type Reading, readAhead } from '../package/reading.ts';
 import { addUserRoles } from '../package/roles.ts';
 import { countClaims, countRows, fateOfProblem, refusedStill, reportRows } from '../package/rows.ts';
@@ -53,6 +54,7 @@ export const compareExport = async (
   comparison.nameMoves = await nameMovesIn(comparison);
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
+  comparison.passedNames = await passedNamesOf(comparison, modes);
   await yieldToStaying(comparison);
   const ofEnrollments = enrollmentForms(settings.user.field);
   const [hasDoubtful] = (await sets.row<[number]>('SELECT EXISTS (FROM doubtful_names)')) ?? [];
@@ -632,6 +634,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
     const problem = `the role ${role} has no id in "roles" of snapshot-settings.json: ${rows} rows were refused`;
     await sets.run(`INSERT INTO problems VALUES ('enrollments.csv', NULL, 'role', $1)`, [problem]);
   }
+  await countPassedRows(comparison, 'enrolled');
   await countRows(
     comparison,
     'enrollments.csv',
@@ -740,6 +743,7 @@ const readResults = async (reading: Reading): Promise<void> => {
       SELECT 'results' AS grp, '3' AS kind, grade_key(a, b_thing) AS key, a, b, value, row, at_ms, mark, line FROM results WHERE value IS NOT NULL;
     -- Beside a score that is fully graded, that one counts.
     INSERT INTO held SELECT p.key FROM pending p ANTI JOIN claims c ON c.key = p.key WHERE p.key IS NOT NULL`);
+  await countPassedRows(comparison, 'results');
   await countRows(
     comparison,
     'results.csv',

@@ -70,7 +70,7 @@ const firstOf = (groups: Group[], more: Partial<Status> = {}): string[] => {
   const letters = groups.reduce((sum, group) => sum + group.letters, 0);
   const counts = { visible: letters, inFlight: 0, delayed: 0 };
   const [first] = statusView({
-    ...{ queues: [], paused: [], waiting: [], held: [], atWork: [], snapshots: [] },
+    ...{ queues: [], paused: [], waiting: [], held: [], passed: [], atWork: [], snapshots: [] },
     ...{ waitingFiles: [], troubledImports: [], quietFeeds: [] },
     ...{ comparison: undefined, comparing: undefined, connection: report({}) },
     pace: { window: 'none', calls: [], sinceMs: 0 },
@@ -209,10 +209,16 @@ test('what is held, waits for a person or is at work is told with its age and it
     queued: 2,
     counts: { visible: 2, inFlight: 0, delayed: 0 },
   };
-  expect(firstOf([], { snapshots, held, atWork, letters })).toEqual([
+  const passed = [2, 3].map((enrollments) => ({
+    ...{ name: `u${enrollments}`, userId: 301, record: 'u-2', sinceMs: minutesAgo(50), enrollments },
+    ...{ results: 1, courses: ['BIO-1', `ART-${enrollments}`] },
+  }));
+  expect(firstOf([], { snapshots, held, passed, atWork, letters })).toEqual([
     'The crosswalk keeps what it had, for 40 min: crosswalk/users.csv is empty',
     '→ Correct the source: the next fill takes it.',
     'To take it at once: sis-relay crosswalk fill',
+    '2 user names have passed to another record of the SIS, and the crosswalk still gives the former account, for 50 min: 5 enrollments and 2 results in 3 courses wait',
+    'sis-relay crosswalk moved',
     'Snapshot waits, dropped 30 min ago, waits for approval: 6.2 % would be removed',
     'sis-relay snapshots show waits',
     'Snapshot runs, dropped 30 min ago, is being sent.',
