@@ -255,6 +255,7 @@ const compareWith = async (
     isOf10: last !== undefined && last.contents === undefined,
     acceptedKey: acceptedKeyOf(dropped.key),
     effects: { accepted: 0, ended: 0, changed: 0 },
+    isEnd: dropped.isEnd ?? false,
     ...{ others: [], heldBack: {} },
     nameMoves: { names: 0, claims: 0, people: 0, orgUnits: 0 },
     ...{ saidMs: undefined, passedNames: undefined },

@@ -266,9 +266,12 @@ export const rules: Record<string, Rule> = {
     const takes = (action: string) =>
       /^s3:(Delete|(Put|Bypass)(Bucket(Versioning|Policy)|LifecycleConfiguration|Governance))/.test(action);
     // Elsewhere, a function may delete what it alone keeps.
-    const own = `${deployment.arnOf('Files')}/snapshot-records/unaccepted/`;
+    const own = ['unaccepted/', 'accepted'].map(
+      (name) => `${deployment.arnOf('Files')}/snapshot-records/${name}`,
+    );
     const isOwn = ({ actions, resources }: Statement): boolean =>
-      actions.join() === 's3:DeleteObject' && resources.every((resource) => resource.startsWith(own));
+      actions.join() === 's3:DeleteObject' &&
+      resources.every((resource) => own.some((prefix) => resource.startsWith(prefix)));
     return [
       ...(files?.VersioningConfiguration?.Status === 'Enabled' ? [] : ['the bucket keeps no versions']),
       ...(ends('audit/') ? ['the audit log forgets what was overwritten'] : []),

@@ -70,6 +70,8 @@ export type Comparison = {
   heldBack: Record<string, number>;
   /** User names that passed to another record; undefined: it is a table. */
   passedNames: PassedNames | undefined;
+  /** It is the end of a feed: an empty file of its name. */
+  isEnd: boolean;
   /** What this snapshot does to enrollments, by all accepted files. */
   effects: Effects;
   /** By kind: how many have another intended value than was accepted. */

@@ -243,7 +243,8 @@ export const settleEnrollments = async (
 ): Promise<Effects> => {
   const { sets } = comparison;
   const [hasOthers] = (await sets.row<[number]>('SELECT EXISTS (FROM other_claims)')) ?? [];
-  if (!hasOthers) {
+  // An end counts what it does by `effects`.
+  if (!hasOthers && !comparison.isEnd) {
     const [accepted = 0, ended = 0, changed = 0] =
       (await sets.row<[number, number, number]>(effectsAlone(forms))) ?? [];
     return { accepted, ended, changed };

@@ -153,7 +153,14 @@ describe('what was put and is not accepted', () => {
 
   test('has what version 1.0 knew of it', async () => {
     const { store, write } = await listed();
-    const accepted = { id: idOf(1, '00000001'), number: 1, columns: {}, by: '[]', lost: idOf(2, '00000002') };
+    const accepted = {
+      id: idOf(1, '00000001'),
+      number: 1,
+      columns: {},
+      by: '[]',
+      holds: 'tables',
+      lost: idOf(2, '00000002'),
+    };
     write(acceptedKey, JSON.stringify(accepted));
     await carryLost(store);
     expect(await missingBefore(store, order)).toEqual([accepted.lost]);
