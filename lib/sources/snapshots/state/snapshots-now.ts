@@ -13,6 +13,7 @@ import {
   kindOf,
   stateKey,
 } from './record.ts';
+import { viewsOfState } from './state-rows.ts';
 
 /** Functions whose effect on the platform can be seen. */
 export type SeenFunction = 'enrollment-create' | 'grade-push';
@@ -77,7 +78,7 @@ export const dataOfSnapshot = async (
   const { tables, data, joins } = snapshot.userField
     ? acceptedData(snapshot.userField)
     : { tables: '', data: 'd.data', joins: 'WHERE d.data IS NOT NULL' };
-  await sets.run(`CREATE OR REPLACE VIEW state AS FROM read_parquet(${quotedText(path)})`);
+  await sets.run(viewsOfState('state', `FROM read_parquet(${quotedText(path)})`));
   if (tables !== '') await sets.run(tables);
-  return `SELECT d.kind, ${data} AS data FROM state d ${joins}`;
+  return `SELECT d.state_kind AS kind, ${data} AS data FROM state_wanted d ${joins}`;
 };
