@@ -26,7 +26,7 @@ import { kindOf } from '../state/record.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
 import { type Comparison, type NameMoves, separator } from './comparison.ts';
-import { type EnrollmentForms, settleEnrollments } from './others.ts';
+import { settleEnrollments } from './others.ts';
 import {
   addKinds,
   compareWanted,
@@ -70,7 +70,9 @@ export const compareMapped = async (
   const table = await open(context);
   await addKinds(comparison, mapping.messages.map(kindIn(file)));
   await loadShared(comparison);
-  await sets.run(tables);
+  await sets.run(`${tables} ${enrollmentMacros}`);
+  const removing = mapping.messages.flatMap(({ removed }, at) => (removed ? [kindOf(at)] : []));
+  await sets.run(`SET VARIABLE removing_kinds = string_split($1, ',')`, [removing.join(',')]);
   await loadWanted(context);
   const withoutMessage = await readRows(table, context);
   await sets.run(`${macros} ${name}`);
@@ -79,17 +81,17 @@ export const compareMapped = async (
   const [latest] = (await sets.row<[number | null]>('SELECT max(said_at_ms) FROM claims')) ?? [];
   comparison.saidMs = latest ?? undefined;
   await keepEmptied(context);
-  await compareWanted(comparison, formsOf(mapping), enrollmentForms(mapping));
+  await compareWanted(comparison);
   await leaveSame(comparison);
-  comparison.effects = await settleEnrollments(comparison, enrollmentForms(mapping), {
+  comparison.effects = await settleEnrollments(comparison, {
     file,
     column: mapping.messages[0]?.key.join(', ') ?? '',
   });
   await checkRemovals(comparison);
   await countWanted(comparison);
   await countTableRows(comparison, { file, table, withoutMessage });
-  await writeChanges(comparison, formsOf(mapping));
-  await writeState(comparison, { forms: formsOf(mapping), further: { endings: furtherEndings } });
+  await writeChanges(comparison, forms);
+  await writeState(comparison, { forms, further: { endings: furtherEndings } });
   const read = { columns: table.columns, rows: table.rows };
   const hadRows = Object.values(comparison.acceptedCounts).some((count) => count > 0);
   const { reasons, ...columns } = columnsOf([{ ...read, name: file, file, isWhole: true, hadRows }], last);
@@ -145,32 +147,27 @@ const kindIn =
     differs: 'another row is about the same thing on the platform, but differs',
   });
 
-const formsOf = ({ messages }: SnapshotMapping): Forms => {
-  const removing = messages.flatMap(({ removed }, at) => (removed ? [`'${kindOf(at)}'`] : []));
-  return {
-    // What the platform keeps is not sent again.
-    joins: `LEFT JOIN kept_data t ON t.key = d.key LEFT JOIN key_ids i ON i.key = d.key
-      LEFT JOIN doubtful_names x ON x.field || '=' || x.name = d.org_unit_or_object LEFT JOIN doubtful_names y ON y.field || '=' || y.name = d.user_name`,
-    sent: `with_ids(coalesce(t.data, d.data), d.org_unit_or_object, d.user_name, CASE WHEN x.name IS NULL THEN i.org_unit_id END, CASE WHEN y.name IS NULL THEN i.user_id END)`,
-    // Without a message for a removal, the platform keeps what was sent.
-    removal:
-      removing.length === 0
-        ? 'NULL::VARCHAR'
-        : `CASE WHEN d.state_kind IN (${removing.join(', ')}) THEN CAST(d.removal AS JSON) ->> 'function' END`,
-    removalData: `with_ids(CAST(CAST(d.removal AS JSON) -> 'data' AS VARCHAR), d.org_unit_or_object, d.user_name, i.org_unit_id, i.user_id)`,
-    derived: 'NULL AS wanted_value',
-    ids: `(SELECT any_value(i.org_unit_id) FROM key_ids i WHERE i.key = d.key) AS org_unit_id,
-      (SELECT any_value(i.user_id) FROM key_ids i WHERE i.key = d.key) AS user_id`,
-  };
+const forms: Forms = {
+  // What the platform keeps is not sent again.
+  joins: `LEFT JOIN kept_data t ON t.key = d.key LEFT JOIN key_ids i ON i.key = d.key
+    LEFT JOIN doubtful_names x ON x.field || '=' || x.name = d.org_unit_or_object LEFT JOIN doubtful_names y ON y.field || '=' || y.name = d.user_name`,
+  sent: `with_ids(coalesce(t.data, d.data), d.org_unit_or_object, d.user_name, CASE WHEN x.name IS NULL THEN i.org_unit_id END, CASE WHEN y.name IS NULL THEN i.user_id END)`,
+  removalData: `with_ids(CAST(CAST(d.removal AS JSON) -> 'data' AS VARCHAR), d.org_unit_or_object, d.user_name, i.org_unit_id, i.user_id)`,
+  derived: 'NULL AS wanted_value',
+  ids: `(SELECT any_value(i.org_unit_id) FROM key_ids i WHERE i.key = d.key) AS org_unit_id,
+    (SELECT any_value(i.user_id) FROM key_ids i WHERE i.key = d.key) AS user_id`,
 };
 
-const enrollmentForms = (mapping: SnapshotMapping): EnrollmentForms => ({
-  isOne: `starts_with(d.kind_name, 'enrollment-')`,
-  enrollment: `CASE WHEN starts_with(d.kind_name, 'enrollment-') THEN d.key END`,
-  orgUnitName: 'd.org_unit_or_object',
-  roleIn: (column) => `role_in(d.${column})`,
-  isRemoved: `coalesce(${formsOf(mapping).removal} = 'enrollment-remove', false)`,
-});
+/** Which claims are about enrollments, for the statements over all files. */
+const enrollmentMacros = `
+  CREATE MACRO is_about_enrollment(kind_name) AS starts_with(kind_name, 'enrollment-');
+  CREATE MACRO enrollment_in(kind_name, key) AS CASE WHEN starts_with(kind_name, 'enrollment-') THEN key END;
+  CREATE MACRO org_unit_token(org_unit_or_object) AS org_unit_or_object;
+  CREATE MACRO role_of(wanted_value) AS role_in(wanted_value);
+  -- Without a message for a removal, the platform keeps what was sent.
+  CREATE MACRO removal_function(state_kind, removal) AS
+    CASE WHEN list_contains(getvariable('removing_kinds'), state_kind) THEN CAST(removal AS JSON) ->> 'function' END;
+`;
 
 const tables = `
   CREATE TABLE mapped_rows (state_kind VARCHAR, kind_name VARCHAR, template VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, data VARCHAR, removal VARCHAR,

@@ -9,7 +9,7 @@ import { type SnapshotSettings, type UserField, userField } from '../package/set
 import { loadShared } from '../state/accepted.ts';
 import type { Comparison, NameMoves } from './comparison.ts';
 import { itemsOfState, settleLineItems } from './line-items.ts';
-import { type EnrollmentForms, settleEnrollments } from './others.ts';
+import { settleEnrollments } from './others.ts';
 import {
   addKinds,
   type CheckedValue,
@@ -55,11 +55,10 @@ export const compareExport = async (
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
   await yieldToStaying(comparison);
-  const ofEnrollments = enrollmentForms(settings.user.field);
   const [hasDoubtful] = (await sets.row<[number]>('SELECT EXISTS (FROM doubtful_names)')) ?? [];
   const forms = formsOf(settings.user.field, Boolean(hasDoubtful));
-  await compareWanted(comparison, forms, ofEnrollments);
-  comparison.effects = await settleEnrollments(comparison, ofEnrollments, {
+  await compareWanted(comparison);
+  comparison.effects = await settleEnrollments(comparison, {
     file: 'enrollments.csv',
     column: 'role',
   });
@@ -126,6 +125,7 @@ const makers = ({ user, dateOrder }: SnapshotSettings): string => `
   CREATE MACRO day_of(x) AS CASE
     WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}${timeOfDay}') THEN CASE WHEN TRY_CAST(left(x, 10) AS DATE) IS NOT NULL THEN left(x, 10) END
     ${dateOrder === undefined ? '' : `WHEN can_be_two_days(x) THEN ${dayInOrder(dateOrder)}`} END;
+  ${enrollmentMacros(user.field)}
 `;
 
 /**
@@ -230,8 +230,6 @@ const formsOf = (userField: UserField, hasDoubtful: boolean): Forms => ({
     `CASE WHEN comments_of(d.accepted_value) <> '' THEN ',"comments":""' ELSE '' END`,
     hasDoubtful ? ofMessage : ofKey,
   ),
-  // The platform cannot clear a grade.
-  removal: `CASE WHEN is_enrollment(d.state_kind) THEN 'enrollment-remove' END`,
   removalData: `'{' || org_unit_data(${ofKey.orgUnit}) || user_data(${ofKey.user}) || '}'`,
   derived: 'NULL AS key',
   ids: `CASE WHEN has_id(d.key) THEN id_in_ref(org_unit_in(d.key)) END AS org_unit_id,
@@ -245,14 +243,17 @@ export const acceptedData = (userField: UserField) => ({
   joins: `LEFT JOIN items_before i ON i.object = CASE WHEN is_grade(d.state_kind) THEN d.org_unit_or_object END`,
 });
 
-const enrollmentForms = (userField: UserField): EnrollmentForms => ({
-  isOne: 'is_enrollment(d.state_kind)',
-  enrollment: `CASE WHEN is_enrollment(d.state_kind) THEN enrollment_of(id_in_ref(org_unit_in(d.key)), 'orgUnitCode=' || org_unit_in(d.key),
-    id_in_ref(user_in(d.key)), '${userField}=' || user_in(d.key)) END`,
-  orgUnitName: `'orgUnitCode=' || d.org_unit_or_object`,
-  roleIn: (column) => `d.${column}`,
-  isRemoved: 'true',
-});
+/** Which claims are about enrollments, for the statements over all files. */
+const enrollmentMacros = (userField: UserField): string => `
+  CREATE MACRO is_about_enrollment(kind_name) AS kind_name = 'enrollments';
+  CREATE MACRO enrollment_in(kind_name, key) AS
+    CASE WHEN kind_name = 'enrollments' THEN enrollment_of(id_in_ref(org_unit_in(key)), 'orgUnitCode=' || org_unit_in(key),
+      id_in_ref(user_in(key)), '${userField}=' || user_in(key)) END;
+  CREATE MACRO org_unit_token(org_unit_or_object) AS 'orgUnitCode=' || org_unit_or_object;
+  CREATE MACRO role_of(wanted_value) AS wanted_value;
+  -- The platform cannot clear a grade.
+  CREATE MACRO removal_function(state_kind, removal) AS CASE WHEN is_enrollment(state_kind) THEN 'enrollment-remove' END;
+`;
 
 const checkedValues = (userField: string): CheckedValue[] => {
   const enrolled = { orgUnitCode: 'x', [userField]: 'x', roleId: 1 };
