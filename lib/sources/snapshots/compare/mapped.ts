@@ -91,7 +91,7 @@ export const compareMapped = async (
   await countWanted(comparison);
   await countTableRows(comparison, { file, table, withoutMessage });
   await writeChanges(comparison, forms);
-  await writeState(comparison, { forms, further: { endings: furtherEndings } });
+  await writeState(comparison, { forms, further: {} });
   const read = { columns: table.columns, rows: table.rows };
   const hadRows = Object.values(comparison.acceptedCounts).some((count) => count > 0);
   const { reasons, ...columns } = columnsOf([{ ...read, name: file, file, isWhole: true, hadRows }], last);
@@ -123,10 +123,6 @@ const nameMovesIn = async ({ sets }: Comparison): Promise<NameMoves> => {
         count(*), count(DISTINCT user_name), count(DISTINCT org_unit_or_object) FROM moved`)) ?? [];
   return { names, claims, people, orgUnits };
 };
-
-const furtherEndings = `
-  (SELECT n.key, n.org_unit_name AS org_unit_or_object, d.user_name, n.said_at_ms, i.org_unit_id, i.user_id
-  FROM endings n JOIN claims d USING (key) LEFT JOIN key_ids i USING (key))`;
 
 /** Several messages of the mapping may state what one resource must be; they must agree. */
 const kindIn =
@@ -252,7 +248,7 @@ const thingOf = (
 const loadWanted = ({ comparison }: Context): Promise<void> => {
   const { sets, number } = comparison;
   return sets.run(`INSERT INTO accepted_rows BY NAME
-    SELECT s.* EXCLUDE (key, wanted_value, org_unit_ref, source_id_hash) REPLACE (CAST(said_at_ms AS VARCHAR) AS said_at_ms, CAST(last_snapshot_number AS VARCHAR) AS last_snapshot_number), k.kind_name
+    SELECT s.* EXCLUDE (key, wanted_value, org_unit_ref, source_id_hash, row_standing) REPLACE (CAST(said_at_ms AS VARCHAR) AS said_at_ms, CAST(last_snapshot_number AS VARCHAR) AS last_snapshot_number), k.kind_name
       FROM state_wanted s JOIN kinds k USING (state_kind);
     UPDATE accepted_rows SET last_snapshot_number = '${number}' WHERE last_snapshot_number IS NULL`);
 };

@@ -440,6 +440,11 @@ const takeSlips = (
     FROM (SELECT ${slipOf('id')} AS slip, any_value(name) AS name FROM (${known}) GROUP BY slip HAVING count(*) = 1) k
     WHERE ${table}.problem IS NOT NULL AND ${table}.${as} IS NULL AND k.slip = ${slipOf(`${table}.${id}`)};`;
 
+/** The row of a record whose name passed to it may mean what the former one had. */
+const takePassed = (table: 'enrollment_rows' | 'result_rows'): string => `
+  UPDATE ${table} SET user_name = n.name FROM names n
+    WHERE ${table}.problem[3] = 'namePassed' AND ${table}.user_name IS NULL AND n.record_type = 'user' AND n.id = ${table}.user_source_id;`;
+
 const slipOf = (id: string): string => `lower(trimmed(${id}))`;
 const knownNames = (type: RecordType): string =>
   `SELECT id, CASE WHEN problem IS NULL THEN name END AS name FROM names WHERE record_type = '${type}'`;
@@ -498,6 +503,7 @@ const refuseRows = async (
   if (contradictions === undefined && !(await sets.row<[number]>(anyRefused))?.[0]) return false;
   await sets.run(`
     ${slips}
+    ${takePassed(table)}
     ${contradictions ?? ''}
     INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name) SELECT '${kindName}', source_row, ${whoOf(where)} FROM ${table} WHERE problem IS NOT NULL;
     ${reportRows(`${kindName}.csv`, table)}`);

@@ -31,10 +31,17 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
       await sets.add('other_kinds', kinds);
       await sets.run(sql('add_claims_of_table'), [name]);
     }
+    await sets.run(sql('add_repeated_claims'), [name]);
   }
 };
 
 const dayOf = ({ droppedMs }: SnapshotNow): string => new Date(droppedMs).toISOString().slice(0, 10);
+
+/** Compares what other files have, too, if the rows of this file are as before: it may be by another section that they hold it. */
+export const findShared = async ({ sets }: Comparison): Promise<void> => {
+  const [hasOthers] = (await sets.row<[number]>('SELECT EXISTS (FROM other_claims)')) ?? [];
+  if (hasOthers) await sets.run(sql('find_shared_keys'));
+};
 
 /** Rows of one file that give a user different roles in an org unit agree on one, if that can be decided. */
 export const agreeOnRoles = async ({ sets }: Comparison): Promise<void> => {
@@ -57,7 +64,13 @@ export const settleEnrollments = async (
 ): Promise<Effects> => {
   const [hasOthers] = (await sets.row<[number]>('SELECT EXISTS (FROM other_claims)')) ?? [];
   if (hasOthers) {
-    for (const name of ['find_effects', 'agree_on_roles', 'weigh_others', 'forget_roles'])
+    for (const name of [
+      'find_effects',
+      'agree_on_roles',
+      'weigh_others',
+      'send_replacements',
+      'forget_roles',
+    ])
       await sets.run(sql(name));
     await sets.run(sql('report_held_back'), [file]);
     for (const name of ['find_roles_of_all_files', 'agree_on_roles']) await sets.run(sql(name));

@@ -6,7 +6,7 @@ import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine
 import { inFormOfState, type StateRows, stateColumns } from '../state/state-rows.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { type Comparison, countsOf } from './comparison.ts';
-import { agreeOnRoles } from './others.ts';
+import { agreeOnRoles, findShared } from './others.ts';
 import { statementsIn } from './statements.ts';
 
 const ofSchema = statementsIn('schema');
@@ -90,6 +90,7 @@ export const compareWanted = async (comparison: Comparison): Promise<void> => {
   }
   if (hasBefore) {
     await sets.run(ofDifference('find_differing_keys'));
+    await findShared(comparison);
     await sets.run(ofDifference('find_older_claims'), [lastDroppedMs]);
     await sets.run(ofDifference('hold_by_older_claims'));
   }
@@ -241,24 +242,14 @@ export const writeState = async (
   const [hasShared] =
     (await sets.row<[number]>('SELECT EXISTS (FROM further_row_claims) OR EXISTS (FROM kept_row_claims)')) ??
     [];
-  if (hasShared) await sets.run(ofMessages('keep_row_claims'));
-  const wanted = (rows: string, seen: string): string =>
-    `(SELECT * REPLACE (${forms.derived}, ${seen} AS last_snapshot_number), ${forms.ids} FROM ${rows} d)`;
+  await sets.run(ofMessages('keep_claims'));
+  const wanted = (rows: string, standing: string): string =>
+    `(SELECT * REPLACE (${forms.derived}), ${forms.ids}, ${standing} AS row_standing FROM ${rows} d)`;
   const all: (readonly [StateRows, string])[] = [
-    [
-      'wanted',
-      wanted(
-        `(FROM difference WHERE change <> 'removed')`,
-        'CASE WHEN NOT is_claimed THEN last_snapshot_number END',
-      ),
-    ],
-    [
-      'wanted',
-      wanted(
-        '(SELECT *, NULL::BIGINT AS last_snapshot_number FROM unchanged_claims)',
-        'last_snapshot_number',
-      ),
-    ],
+    ['wanted', wanted('difference_to_keep', 'standing_of(d.key, d.change)')],
+    ['wanted', wanted('unchanged_to_keep', 'standing_of(d.key, NULL)')],
+    ['enrollment_claims', 'repeated_role_claims'],
+    ['enrollment_claims', 'enrollment_claims_to_keep'],
     ...(hasShared ? [['row_claims', 'row_claims_to_keep'] as const] : []),
     ['refused_rows', 'unusable_rows'],
     ...(Object.entries(further) as [StateRows, string][]),

@@ -35,7 +35,10 @@ type RowsOfKind = {
 };
 
 const stateRows = {
-  /** What is wanted: by a zip, `2` for an enrollment and `3` for a grade; by a table, the place of its message in the mapping. */
+  /**
+   * What is wanted: by a zip, `2` for an enrollment and `3` for a grade; by a table, the place of its message in the mapping. `row_standing`:
+   * how other files read it, `several` if each row is compared by itself, `kept` if it stays for a row that cannot be used.
+   */
   wanted: {
     columns: {
       state_kind: 'kind',
@@ -51,6 +54,7 @@ const stateRows = {
       said_at_ms: 'at_ms',
       source_id_hash: 'mark',
       last_snapshot_number: 'seen',
+      row_standing: 'begins',
       org_unit_id: 'org_unit_id',
       user_id: 'user_id',
     },
@@ -108,16 +112,15 @@ const stateRows = {
     kind: 'S',
     columns: { kind_name: 'grp', source_row: 'row', key: 'key', source_id_hash: 'mark' },
   },
-  /** A further row that ends an enrollment. */
-  endings: {
+  /** Each of several rows about one enrollment. */
+  enrollment_claims: {
     kind: 'A',
     columns: {
       key: 'key',
-      org_unit_or_object: 'a',
-      user_name: 'b',
+      org_unit_name: 'a',
+      role: 'value',
       said_at_ms: 'at_ms',
-      org_unit_id: 'org_unit_id',
-      user_id: 'user_id',
+      enrollment: 'data',
     },
   },
   /** Comments that the platform keeps of a grade that no row wants. */

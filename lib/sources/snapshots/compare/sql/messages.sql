@@ -25,9 +25,18 @@ COPY (
   WHERE function_name IS NOT NULL
 ) TO (getvariable('events_path')) (FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER false);
 
--- name: keep_row_claims
--- In: further_row_claims; kept_row_claims; difference; unchanged_claims. Out: row_claims_to_keep: other rows that claim the same. A held resource
--- may have another name now, and be listed again by it.
+-- name: keep_claims
+-- In: difference; unchanged_claims; row claims; repeated_role_claims; the state before. Out: what the next state has of claims, by views.
+CREATE VIEW difference_to_keep AS
+  SELECT * REPLACE (CASE WHEN NOT is_claimed THEN last_snapshot_number END AS last_snapshot_number) FROM difference WHERE change <> 'removed';
+CREATE VIEW unchanged_to_keep AS SELECT *, NULL::BIGINT AS last_snapshot_number FROM unchanged_claims;
+-- Other files are compared with each row by itself; what stays for a row that cannot be used is ended by no other file.
+CREATE MACRO standing_of(claim_key, change) AS
+  CASE WHEN claim_key IN (SELECT key FROM repeated_role_claims) THEN 'several' WHEN change IN ('kept', 'held') THEN 'kept' END;
+CREATE VIEW enrollment_claims_to_keep AS
+  SELECT s.* REPLACE (NULL::BIGINT AS said_at_ms) FROM state_enrollment_claims s
+    ANTI JOIN repeated_role_claims USING (key) SEMI JOIN (FROM difference WHERE NOT is_claimed AND change <> 'removed') USING (key);
+-- Other rows that claim the same. A held resource may have another name now, and be listed again by it.
 CREATE VIEW row_claims_to_keep AS
   SELECT b.* FROM (
       SELECT kind_name, source_row, key, any_value(source_id_hash) AS source_id_hash

@@ -16,8 +16,8 @@ CREATE TABLE other_kinds (state_kind VARCHAR, function_name VARCHAR);
 CREATE TABLE other_claims (enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT, source_file VARCHAR);
 -- passed_names: user names that passed to another record in an export of OneRoster, while the crosswalk gives the former one's account.
 CREATE TABLE passed_names (token VARCHAR);
--- endings: rows of this file that end one enrollment by several sections: each counts against its own section.
-CREATE TABLE endings (key VARCHAR, org_unit_name VARCHAR, said_at_ms BIGINT);
+-- repeated_role_claims: all rows of this file about enrollments that more than one is about, as of several sections of one course.
+CREATE TABLE repeated_role_claims (key VARCHAR, enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT);
 -- replacements: what is sent in place of what this file alone would send. A NULL role: nothing.
 CREATE TABLE replacements (key VARCHAR, role VARCHAR, data VARCHAR);
 CREATE MACRO role_in(wanted_value) AS
@@ -44,27 +44,38 @@ INSERT INTO passed_names
 INSERT INTO other_claims
   SELECT enrollment_of(coalesce(s.org_unit_id, o.id), 'orgUnitCode=' || s.org_unit_or_object,
       coalesce(s.user_id, u.id), CAST($2 AS VARCHAR) || '=' || s.user_name),
-    'orgUnitCode=' || s.org_unit_or_object, s.wanted_value, s.said_at_ms, CAST($1 AS VARCHAR)
+    'orgUnitCode=' || s.org_unit_or_object, s.wanted_value, CASE WHEN s.row_standing IS NULL THEN s.said_at_ms END, CAST($1 AS VARCHAR)
   FROM other_state_wanted s
     LEFT JOIN known_names o ON o.field = 'orgUnitCode' AND o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
     LEFT JOIN known_names u ON u.field = CAST($2 AS VARCHAR) AND u.name = s.user_name AND s.user_id IS NULL
-  WHERE is_enrollment(s.state_kind);
+  WHERE is_enrollment(s.state_kind) AND s.row_standing IS DISTINCT FROM 'several';
 
 -- name: add_claims_of_table
 -- In: the state of a table; other_kinds; $1: its name. Out: other_claims.
 INSERT INTO other_claims
   SELECT enrollment_of(coalesce(s.org_unit_id, id_in_token(s.org_unit_or_object), o.id), s.org_unit_or_object,
       coalesce(s.user_id, id_in_token(s.user_name), u.id), s.user_name),
-    s.org_unit_or_object, s.role, s.said_at_ms, CAST($1 AS VARCHAR)
-  FROM (
-      SELECT w.org_unit_id, w.user_id, w.org_unit_or_object, w.user_name, w.said_at_ms,
-        CASE WHEN k.function_name = 'enrollment-create' THEN CAST(w.data AS JSON) ->> 'roleId' ELSE 'absent' END AS role
-      FROM other_state_wanted w JOIN other_kinds k USING (state_kind)
-      UNION ALL
-      SELECT org_unit_id, user_id, org_unit_or_object, user_name, said_at_ms, 'absent' FROM other_state_endings
-      WHERE EXISTS (FROM other_kinds WHERE function_name = 'enrollment-remove')) s
+    s.org_unit_or_object, CASE WHEN k.function_name = 'enrollment-create' THEN CAST(s.data AS JSON) ->> 'roleId' ELSE 'absent' END,
+    CASE WHEN s.row_standing IS NULL THEN s.said_at_ms END, CAST($1 AS VARCHAR)
+  FROM other_state_wanted s JOIN other_kinds k USING (state_kind)
     LEFT JOIN known_names o ON o.field || '=' || o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
-    LEFT JOIN known_names u ON u.field || '=' || u.name = s.user_name AND s.user_id IS NULL;
+    LEFT JOIN known_names u ON u.field || '=' || u.name = s.user_name AND s.user_id IS NULL
+  WHERE s.row_standing IS DISTINCT FROM 'several';
+
+-- name: add_repeated_claims
+-- In: the state of another file; $1: its name. Out: other_claims, by each of several rows about one enrollment.
+INSERT INTO other_claims
+  SELECT enrollment, org_unit_name, role, said_at_ms, CAST($1 AS VARCHAR) FROM other_state_enrollment_claims;
+
+-- name: find_shared_keys
+-- In: claims; accepted; other_claims. Out: differing_keys, with all that other files have, too.
+INSERT INTO differing_keys
+  SELECT key FROM (
+    SELECT d.key FROM (FROM claims WHERE is_about_enrollment(kind_name)) d
+      SEMI JOIN other_claims o ON o.enrollment = enrollment_in(d.kind_name, d.key)
+    UNION
+    SELECT d.key FROM (FROM accepted WHERE is_about_enrollment(kind_name)) d
+      SEMI JOIN other_claims o ON o.enrollment = enrollment_in(d.kind_name, d.key)) ANTI JOIN differing_keys USING (key);
 
 -- name: agree_on_roles
 -- In: role_claims (side, key, org_unit_name, role, said_at_ms). Out: agreed_roles, the role of each enrollment on each side. 'absent': no
@@ -93,13 +104,11 @@ DROP TABLE role_claims;
 DROP TABLE agreed_roles;
 
 -- name: find_roles_of_this_file
--- In: claims; repeated_keys. Out: role_claims of this file that are about one enrollment; endings.
-INSERT INTO endings
-  SELECT d.key, org_unit_token(d.org_unit_or_object), d.said_at_ms FROM claims d SEMI JOIN repeated_keys USING (key)
-  WHERE is_about_enrollment(d.kind_name) AND role_of(d.wanted_value) = 'absent';
-CREATE TABLE role_claims AS
-  SELECT 'now' AS side, d.key, org_unit_token(d.org_unit_or_object) AS org_unit_name, role_of(d.wanted_value) AS role, d.said_at_ms
+-- In: claims; repeated_keys. Out: repeated_role_claims, and the same as role_claims.
+INSERT INTO repeated_role_claims
+  SELECT d.key, enrollment_in(d.kind_name, d.key), org_unit_token(d.org_unit_or_object), role_of(d.wanted_value), d.said_at_ms
   FROM claims d SEMI JOIN repeated_keys USING (key) WHERE is_about_enrollment(d.kind_name);
+CREATE TABLE role_claims AS SELECT 'now' AS side, key, org_unit_name, role, said_at_ms FROM repeated_role_claims;
 
 -- name: yield_to_agreed_roles
 -- In: agreed_roles. Out: claims. Rows of one file give a user different roles in an org unit: those that yield take the role of the
@@ -112,29 +121,31 @@ UPDATE claims SET wanted_value = w.wanted_value, data = w.data, said_at_ms = w.s
 DROP TABLE winners;
 
 -- name: find_effects
--- In: difference; other_claims; endings. Out: effects, what this file changes of enrollments, with the role by this file alone and (`before`
+-- In: difference; other_claims; repeated_role_claims. Out: effects, what this file changes of enrollments, with the role by this file alone and (`before`
 -- and `after`, filled in below) by all files; shared_claims, what other files want of the same; role_claims of both sides.
 CREATE TABLE effects AS
-  SELECT key, enrollment_in(kind_name, key) AS enrollment, org_unit_token(org_unit_or_object) AS org_unit_name, change, is_resent,
+  SELECT key, enrollment_in(kind_name, key) AS enrollment, org_unit_token(org_unit_or_object) AS org_unit_name,
+    org_unit_token(accepted_org_unit_or_object) AS org_unit_name_before, change, is_resent,
     CASE WHEN NOT is_resent THEN role_of(accepted_value) END AS role_before,
     CASE WHEN change <> 'removed' THEN role_of(wanted_value) END AS role_after,
     said_at_ms, accepted_at_ms, coalesce(removal_function(state_kind, removal) = 'enrollment-remove', false) AS is_removed,
     NULL::VARCHAR AS before, NULL::VARCHAR AS after, false AS is_undecided
-  FROM difference WHERE change IN ('created', 'updated', 'removed') AND is_about_enrollment(kind_name);
+  FROM difference WHERE change IN ('created', 'updated', 'removed', 'unchanged') AND is_about_enrollment(kind_name);
 UPDATE effects SET before = role_before, after = role_after;
 CREATE TABLE shared_claims AS
   SELECT e.key, o.org_unit_name, o.role, o.said_at_ms, o.source_file FROM effects e JOIN other_claims o USING (enrollment);
+CREATE TABLE repeated_claims_before AS SELECT key, org_unit_name, role, said_at_ms FROM state_enrollment_claims;
 CREATE TABLE role_claims AS
   SELECT 'before' AS side, key, org_unit_name, role, said_at_ms FROM shared_claims
   UNION ALL SELECT 'after', key, org_unit_name, role, said_at_ms FROM shared_claims
-  UNION ALL SELECT 'before', key, org_unit_name, role_before, accepted_at_ms FROM effects SEMI JOIN shared_claims USING (key)
-    WHERE role_before IS NOT NULL
-  UNION ALL SELECT 'after', key, org_unit_name, role_after, said_at_ms FROM effects SEMI JOIN shared_claims USING (key)
-    WHERE role_after IS NOT NULL
-  UNION ALL SELECT 'after', n.key, n.org_unit_name, 'absent', n.said_at_ms FROM endings n JOIN effects e USING (key)
-    WHERE e.role_after = 'absent'
-  UNION ALL SELECT 'before', n.key, n.org_unit_or_object, 'absent', n.said_at_ms FROM state_endings n JOIN effects e USING (key)
-    WHERE e.role_before = 'absent';
+  UNION ALL SELECT 'before', key, org_unit_name_before, role_before, accepted_at_ms
+    FROM effects SEMI JOIN shared_claims USING (key) ANTI JOIN repeated_claims_before USING (key) WHERE role_before IS NOT NULL
+  UNION ALL SELECT 'before', key, r.org_unit_name, r.role, r.said_at_ms
+    FROM repeated_claims_before r JOIN effects e USING (key) SEMI JOIN shared_claims USING (key) WHERE e.role_before IS NOT NULL
+  UNION ALL SELECT 'after', key, org_unit_name, role_after, said_at_ms
+    FROM effects SEMI JOIN shared_claims USING (key) ANTI JOIN repeated_role_claims USING (key) WHERE role_after IS NOT NULL
+  UNION ALL SELECT 'after', key, r.org_unit_name, r.role, r.said_at_ms
+    FROM repeated_role_claims r JOIN effects e USING (key) SEMI JOIN shared_claims USING (key) WHERE e.role_after IS NOT NULL;
 
 -- name: weigh_others
 -- In: effects; agreed_roles. Out: effects with the roles by all files; replacements.
@@ -150,6 +161,11 @@ INSERT INTO replacements
   FROM effects SEMI JOIN shared_claims USING (key)
   WHERE is_undecided OR after IS DISTINCT FROM role_after OR after = before;
 
+-- name: send_replacements
+-- In: replacements. Out: difference: an unchanged claim whose enrollment changes by another file's is sent.
+UPDATE difference SET change = 'updated'
+  WHERE change = 'unchanged' AND key IN (SELECT key FROM replacements WHERE role IS NOT NULL);
+
 -- name: report_held_back
 -- In: effects; shared_claims; $1: the name of this file. Out: problems: who still wants what this file no longer has.
 INSERT INTO problems
@@ -160,7 +176,7 @@ INSERT INTO problems
   WHERE e.change = 'removed' AND e.is_removed AND s.role <> 'absent' AND coalesce(e.after, '') <> 'absent' GROUP BY s.source_file;
 
 -- name: find_roles_of_all_files
--- In: claims; other_claims; endings. Out: role_claims about enrollments that another file has, too. A row of another file that has not
+-- In: claims; other_claims; repeated_role_claims. Out: role_claims about enrollments that another file has, too. A row of another file that has not
 -- changed may contradict one of this file every night.
 CREATE TABLE role_claims AS
   SELECT 'now' AS side, d.key, org_unit_token(d.org_unit_or_object) AS org_unit_name, role_of(d.wanted_value) AS role, d.said_at_ms,
@@ -169,8 +185,10 @@ CREATE TABLE role_claims AS
 INSERT INTO role_claims
   SELECT 'now', d.key, o.org_unit_name, o.role, o.said_at_ms, NULL, o.source_file
   FROM claims d JOIN other_claims o ON o.enrollment = enrollment_in(d.kind_name, d.key);
+DELETE FROM role_claims WHERE source_file IS NULL AND key IN (SELECT key FROM repeated_role_claims);
 INSERT INTO role_claims
-  SELECT 'now', n.key, n.org_unit_name, 'absent', n.said_at_ms, NULL, NULL FROM endings n SEMI JOIN role_claims USING (key);
+  SELECT 'now', key, org_unit_name, role, r.said_at_ms, c.line, NULL
+  FROM repeated_role_claims r JOIN (SELECT key, line FROM claims) c USING (key) SEMI JOIN role_claims USING (key);
 
 -- name: report_contradictions
 -- In: role_claims; agreed_roles; $1: the name of this file; $2: its column of roles. Out: problems.

@@ -268,11 +268,12 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       return [...keys].flatMap((key) => {
         const [value, was] = [platform.valueOf(key), before.get(key)];
         const { allowed, ifNamed, claimed, text } = wanted.get(key) ?? nothingWanted(key, was);
+        const names = namesOf(key, named);
         if (allowed.has(value) || isReadOtherwise.has(key)) {
-          stillNamed.delete(key);
+          if (names.length > 0 && isReadOtherwise.has(key)) stillNamed.set(key, { text, value });
+          else stillNamed.delete(key);
           return [];
         }
-        const names = namesOf(key, named);
         // What is named stays as it was, or as other rows say. Of what was replayed, nobody knows which was the last.
         const isOpen = allowed.size > 0 || namesOf(key, replayed).length > 0;
         const mayBe = new Set([was, ...ifNamed, ...(isOpen ? claimed : [])]);
