@@ -4,7 +4,8 @@ import { line, maxUrlLength, time } from '../lib/delivery/handle/fields/text.ts'
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
-import { identityOf, platformId } from '../lib/message/message.ts';
+import { platformId } from '../lib/message/message.ts';
+import { identityOf } from '../lib/message/version.ts';
 import { capitalised } from '../lib/platform/client/capitalised.ts';
 import type { Platform } from '../lib/platform/client/client.ts';
 import * as content from '../lib/platform/resources/content.ts';

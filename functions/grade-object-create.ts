@@ -4,7 +4,7 @@ import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { unlessSeen } from '../lib/delivery/handle/read-back.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
-import { identityOf } from '../lib/message/message.ts';
+import { identityOf } from '../lib/message/version.ts';
 import type { Platform } from '../lib/platform/client/client.ts';
 import {
   getDropboxFolder,

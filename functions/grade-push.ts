@@ -112,13 +112,7 @@ export const integration: Integration<Data> = {
       return now !== undefined && isDeepStrictEqual(comparableFields(now), comparableFields(value));
     });
   },
-  effect: {
-    wanted,
-    shown: async (given, context) => {
-      const value = await shown(given, context);
-      return value && comparable(value);
-    },
-  },
+  effect: { wanted },
 };
 
 export const handler = handlerOf(integration);

@@ -3,7 +3,8 @@ import { namedFile, openNamedFile } from '../lib/delivery/handle/fields/named-fi
 import { largeText, line, time } from '../lib/delivery/handle/fields/text.ts';
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
-import { identityOf, platformId } from '../lib/message/message.ts';
+import { platformId } from '../lib/message/message.ts';
+import { identityOf } from '../lib/message/version.ts';
 import { createNewsItem, postNewsItem } from '../lib/platform/resources/news.ts';
 
 const data = z

@@ -4,7 +4,8 @@ import { pages } from '../lib/delivery/handle/fields/text.ts';
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration, IntegrationContext } from '../lib/delivery/handle/integration.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
-import { identityOf, platformId } from '../lib/message/message.ts';
+import { platformId } from '../lib/message/message.ts';
+import { identityOf } from '../lib/message/version.ts';
 import * as submissions from '../lib/platform/resources/submissions.ts';
 import { getWhoAmI, whoAmI } from '../lib/platform/resources/users.ts';
 

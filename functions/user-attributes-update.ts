@@ -2,8 +2,9 @@ import * as z from 'zod';
 import { line, pages } from '../lib/delivery/handle/fields/text.ts';
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
-import { identityOf, platformId } from '../lib/message/message.ts';
+import { platformId } from '../lib/message/message.ts';
 import { id, privacy } from '../lib/message/privacy.ts';
+import { identityOf } from '../lib/message/version.ts';
 import { capitalised } from '../lib/platform/client/capitalised.ts';
 import {
   createDemographicsField,

@@ -23,8 +23,10 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
     tests: ['test/lib/delivery/letters/dead-letter.test.ts'],
   },
   ledger: {
-    change: ['rules', 'ledger'].map((name) => `lib/delivery/ledger/${name}.ts`),
-    tests: ['rules', 'ledger', 'room', 'size'].map((name) => `test/lib/delivery/ledger/${name}.test.ts`),
+    change: ['judge', 'item', 'codec', 'ledger'].map((name) => `lib/delivery/ledger/${name}.ts`),
+    tests: ['judge', 'table', 'ledger', 'room', 'size'].map(
+      (name) => `test/lib/delivery/ledger/${name}.test.ts`,
+    ),
     slow: ['test/lib/delivery/ledger/ledger.property.test.ts', 'test/lib/delivery/handle/attempt.test.ts'],
   },
   delivery: {

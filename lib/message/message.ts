@@ -16,46 +16,6 @@ export type Message<Data> = {
   data: Data;
 };
 
-/**
- * Sorts in the SIS' order of its messages: by time, then by CloudEvents sequence if any, then by id, source and type, so that no
- * two messages are equal.
- */
-export const versionOf = (
-  { time, sequence = '', id, source }: Message<unknown>,
-  integration: string,
-): string => {
-  const fraction = /\.(\d+)/.exec(time)?.[1] ?? '';
-  const instant = `${new Date(time).toISOString().slice(0, 19)}.${fraction.slice(0, 9).padEnd(9, '0')}`;
-  return [instant, orderedSequence(sequence), id, source, integration].map(escaped).join('\u0001');
-};
-
-/**
- * The id of the message with this version, and a time for a message that must come next: any later change of the SIS, by a
- * microsecond or more, is newer than both.
- */
-export const placeIn = (version: string): { id: string; nextTime: string } => {
-  const [instant = '', , id = ''] = version.split('\u0001');
-  const nanoseconds = Number(instant.slice(20)) + 1;
-  const carried = nanoseconds === 1e9 ? 1_000 : 0;
-  const seconds = new Date(Date.parse(`${instant.slice(0, 19)}Z`) + carried).toISOString().slice(0, 19);
-  return { id, nextTime: `${seconds}.${String(nanoseconds % 1e9).padStart(9, '0')}Z` };
-};
-
-/** Equal only for the same message, as in `%2Fsis%2Fgrades/4711`. */
-export const identityOf = ({ source, id }: Message<unknown>): string =>
-  [source, id].map((part) => encodeURIComponent(part.toWellFormed())).join('/');
-
-/** No part can contain a separator, and escaping is unambiguous. */
-const escaped = (part: string): string =>
-  part.replaceAll('\u0002', '\u0002\u0004').replaceAll('\u0001', '\u0002\u0003').toWellFormed();
-
-/** A sequence that sorts as text: a number sorts by its value, however long it is, with or without leading zeros. */
-const orderedSequence = (sequence: string): string => {
-  if (!/^\d+$/.test(sequence)) return sequence;
-  const digits = sequence.replace(/^0+(?=\d)/, '');
-  return `${String(digits.length).padStart(3, '0')}${digits}`;
-};
-
 /** An id of the platform: org unit, user, grade object, … */
 export const platformId = z
   .int('must be a positive whole number')

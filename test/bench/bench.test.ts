@@ -28,8 +28,8 @@ test('in their smallest form, each part is measured, told and written with its f
   }
 
   expect(floorsOf(results).map(({ name }) => name)).toEqual([
-    ...[`≤ 1.4 × ${raw}`, `≤ 0.25 × ${team}`, '≥ 1,584 messages/s', `≤ 1.5 × ${raw}`, `≤ 0.35 × ${team}`],
-    ...[`≤ 1.4 × ${raw}`, `≤ 0.25 × ${team}`, `≤ 1.5 × ${raw}`, `≤ 0.35 × ${team}`],
+    ...[`≤ 1.7 × ${raw}`, `≤ 0.3 × ${team}`, '≥ 1,584 messages/s', `≤ 1.5 × ${raw}`, `≤ 0.35 × ${team}`],
+    ...[`≤ 1.7 × ${raw}`, `≤ 0.3 × ${team}`, `≤ 1.5 × ${raw}`, `≤ 0.35 × ${team}`],
     ...[`grade-push ≤ 0.45 × ${team}`, '≤ 80 MB', 'within ± 10 %', 'within ± 10 %'],
     ...['`--version` ≤ 250 ms', '`--version` ≤ 4 × an empty Node'],
     ...['`letters list` ≤ 700 ms', '`letters list` ≤ 20 × an empty Node', '`status` ≤ 700 ms'],

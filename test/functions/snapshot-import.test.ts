@@ -299,36 +299,36 @@ describe('a snapshot that would remove too much', () => {
     importFile([header, ...rows].join('\r\n'), 'snapshots/registrations.csv');
 
   test('sends nothing before a person approves it, then everything; one that is rejected, or that nobody decides on, changes nothing; so does a table with a mapping, which is compared with the last of its name and leaves the zips alone', async () => {
-    await importSis(smallSis());
-    await sent();
     await put('snapshot-mappings/registrations.json', JSON.stringify(mapping));
-    const first = await dropTable('BIO-101;ada;S', 'BIO-101;tess;T', 'ART-1;cleo;S', 'BIO-101;"=cmd()";X');
+    const first = await dropTable('PHY-1;ada;S', 'PHY-1;tess;T', 'CHE-1;cleo;S', 'PHY-1;"=cmd()";X');
     expect(first).toMatchObject({ outcome: 'accepted', message: '3 events were sent.' });
     expect(await reportOf(first)).toEqual([expect.stringMatching(/^"registrations.csv","5","ROLE",/)]);
     await sent();
-    const dropping = dropTable('BIO-101;ada;T', 'ART-1;ben;S');
+    const dropping = dropTable('PHY-1;ada;T', 'CHE-1;ben;S');
     expect(await decide(await waitingId(), { decision: 'approved' })).toMatchObject({
-      why: '2 of 3 enrollment-create would be removed',
+      why: '2 of 3 enrollments would be removed',
       counts: { removed: 2 },
     });
     expect(await dropping).toMatchObject({ outcome: 'accepted' });
     expect(await sent()).toEqual({
       'enrollment-create': [
-        { orgUnitCode: 'ART-1', userName: 'ben', roleId: 110 },
-        { orgUnitCode: 'BIO-101', userName: 'ada', roleId: 109 },
+        { orgUnitCode: 'CHE-1', userName: 'ben', roleId: 110 },
+        { orgUnitCode: 'PHY-1', userName: 'ada', roleId: 109 },
       ],
       'enrollment-remove': [
-        { orgUnitCode: 'ART-1', userName: 'cleo' },
-        { orgUnitCode: 'BIO-101', userName: 'tess' },
+        { orgUnitCode: 'CHE-1', userName: 'cleo' },
+        { orgUnitCode: 'PHY-1', userName: 'tess' },
       ],
     });
+    await importSis(smallSis());
+    await sent();
     const again = await importSis(smallSis());
     expect(again.message).toBe(
       '0 events were sent. classes.csv: 2 read. users.csv: 4 read. lineItems.csv: 2 unchanged. enrollments.csv: 5 unchanged. results.csv: 2 unchanged.',
     );
     expect(await sent()).toEqual({});
     expect((await recordOf(again)).counts).toEqual({ ...unchanged, unchanged: 9 });
-    expect(logged().join('\n')).not.toMatch(/\bada\b|BIO-101|cmd/);
+    expect(logged().join('\n')).not.toMatch(/\bada\b|BIO-101|PHY-1|cmd/);
 
     const rejecting = importSis(half());
     await decide(await waitingId(), { decision: 'rejected' });

@@ -2,7 +2,7 @@ import type { MessageReport } from '../../lib/runtime/telemetry/observe.ts';
 import type { History, Step } from './history.ts';
 import { type Act, byRestore, gradeIn, nameOf, objectIdOf, wrong } from './platform.ts';
 import type { Copy, Letter } from './queue.ts';
-import { createWorld, hiddenMs, timeoutMs } from './world.ts';
+import { createWorld, timeoutMs } from './world.ts';
 
 /** What has missing or wrong fields: nothing, if all is well; and what was reached on the way. */
 export type Life = { problems: string[]; reached: Set<string> };
@@ -55,38 +55,18 @@ export async function live(history: History): Promise<Life> {
   /** By a newer one that was done. */
   const isSuperseded = (message: number, part: string) =>
     newerWith(message, part).some((other) => hasActed(other, part));
-  /**
-   * The second receipt of a copy that was deleted meanwhile may die with a claim that nobody comes back for: then a newer
-   * letter supersedes.
-   */
-  const isExcused = (message: number, part: string) =>
-    newerWith(message, part).some((other) => handedOutTwice.has(other) && hasLetter(other));
-  /** The newer message came back each time, and the ledger could not be told of it for as long as it waits to be. */
-  const isUnheard = (message: number, part: string) =>
-    newerWith(message, part).some((other) => isThere(other) && world.maxUnheardOf(other) >= 3);
-  const excuses = [
-    { holds: isExcused, says: 'a letter: SQS handed it out twice' },
-    { holds: isUnheard, says: 'what waits: for 45 minutes the ledger was out of its reach' },
-  ];
-  /**
-   * Each of two SQS messages of one event leaves it to the other: one is told that it is a duplicate, while the second receipt of
-   * that one takes the claim, and dies.
-   */
-  const isCrossed = (message: number) =>
-    isRepeatable(message) &&
-    handedOutTwice.has(message) &&
-    queue.copies.filter((copy) => copy.message === message && copy.replays === 0).length > 1;
   const isDone = (message: number) =>
     partsOf(message).every((part) => hasActed(message, part) || isSuperseded(message, part));
-  /** A name was changed, as nobody could look for so long whether it was created: then nobody knows what it was called before. */
+  /** A name was changed while it was a letter: then nobody knows what it was called before. */
   const isHidden = (message: number) => {
-    const asked = platform.askedOfObjects;
     // An attempt before that one left no outcome, and it was refused: the ledger keeps that something may have been done.
     if (platform.refusals.includes(message)) return true;
-    return asked.some(({ name, atMs }) => {
-      const tried = asked.find((each) => each.message === message && each.atMs <= atMs);
-      return name === 'update-grade-object' && (!tried || atMs - tried.atMs >= hiddenMs - timeoutMs);
-    });
+    const letters = queue.written.filter((letter) => letter.message === message);
+    return platform.askedOfObjects.some(
+      ({ name, atMs }) =>
+        name === 'update-grade-object' &&
+        letters.some(({ failure }) => Date.parse(failure?.lastAt ?? '') <= atMs),
+    );
   };
   /** All that it gives has acted, and it was acknowledged as done. */
   const isAllDone = (message: number) =>
@@ -103,17 +83,9 @@ export async function live(history: History): Promise<Life> {
     if (outcome === 'done') dones.push({ copy, atMs: stage.nowMs() });
     const parked = queue.written.some((letter) => letter.message === message && letter.replays === replays);
     if (outcome === 'parked' && !parked) problem(`message ${message} is gone before its letter is there`);
-    const undone = partsOf(message).filter((part) => !isSuperseded(message, part));
-    if (outcome === 'superseded' && undone.length > 0) {
-      const excuse = excuses.find(({ holds }) => undone.every((part) => holds(message, part)));
-      if (excuse === undefined) problem(`message ${message} is superseded by what was not done`);
-      settledByHand.add(message);
-      world.reached.add(`(superseded by ${excuse?.says})`);
-    }
-    if (lives(message, copy)) return;
-    if (!isCrossed(message)) problem(`message ${message} is gone, and nothing is left of it`);
-    settledByHand.add(message);
-    world.reached.add('(lost: of two SQS messages of one event, one was handed out twice)');
+    if (outcome === 'superseded' && !partsOf(message).every((part) => isSuperseded(message, part)))
+      problem(`message ${message} is superseded by what was not done`);
+    if (!lives(message, copy)) problem(`message ${message} is gone, and nothing is left of it`);
   }
 
   const send = (message: number, minutes?: number) => {
@@ -312,15 +284,9 @@ export async function live(history: History): Promise<Life> {
       const befallen = world.misfortunesOf(message);
       const waitedMs = Date.parse(failure?.lastAt ?? '') - Date.parse(failure?.firstAt ?? '');
       const waited = waitedMs >= 24 * 3_600_000;
-      // Of what is taken for done and was not, the platform does not show what an older message would keep.
-      const isMisled =
-        failure?.kind === 'rejected' &&
-        !planOf(message).wrong &&
-        newerThan(message).some((other) => handedOutTwice.has(other));
-      if (isMisled) world.reached.add('(a letter without need: SQS handed a newer message out twice)');
       const fitting: Record<string, boolean> = {
         // A person has replayed it while a cache still showed no grade.
-        rejected: planOf(message).wrong || isMisled || (replays > 0 && platform.cached.has(thingOf(message))),
+        rejected: planOf(message).wrong || (replays > 0 && platform.cached.has(thingOf(message))),
         uncertain: ((history.lookalike || isHidden(message)) && !isRepeatable(message)) || waited,
         crashed: befallen + world.ledgerFaults() >= 3,
         unavailable: waited,

@@ -1,68 +1,82 @@
-import { rememberedMessages } from '../../lib/delivery/ledger/identity.ts';
-import type { Change, Item, LedgerTable } from '../../lib/delivery/ledger/table.ts';
+import {
+  decodeItem,
+  encodeBegun,
+  encodeItem,
+  encodeLock,
+  stateName,
+  versionName,
+} from '../../lib/delivery/ledger/codec.ts';
+import { emptyItem, type Item } from '../../lib/delivery/ledger/item.ts';
+import type { LedgerTable, Taking } from '../../lib/delivery/ledger/table.ts';
+import { type Attributes, attribute } from '../../lib/runtime/aws/dynamodb.ts';
 
 /** What the ledger's table does, at once and in memory. */
 export type TableModel = {
-  read(resource: string): Item | undefined;
-  claim(
-    resource: string,
-    item: Item,
-    options: { mustBeKnown: boolean },
-  ): Awaited<ReturnType<LedgerTable['claim']>>;
-  replace(resource: string, change: Change): boolean;
+  take(resource: string, taking: Taking): Awaited<ReturnType<LedgerTable['take']>>;
+  replace(resource: string, expectedLockId: string, item: Item): boolean;
+  release(resource: string, taking: Taking): void;
 };
 
 const keptMs = 35 * 24 * 3_600_000;
 
 /** DynamoDB's rules as far as the ledger uses them; that they are is tested against an emulator. */
 export function createTableModel(nowMs: () => number): TableModel {
-  const rows = new Map<string, { item: Item; expiresMs: number }>();
+  const rows = new Map<string, { raw: Attributes; expiresMs: number }>();
   const seconds = (ms: number) => Math.floor(ms / 1000);
-  const known = (resource: string): Item | undefined => {
+  const known = (resource: string): Attributes | undefined => {
     const row = rows.get(resource);
-    return row === undefined || seconds(row.expiresMs) < seconds(nowMs()) ? undefined : row.item;
+    return row === undefined || seconds(row.expiresMs) < seconds(nowMs()) ? undefined : row.raw;
   };
-  const put = (resource: string, item: Item) =>
-    void rows.set(resource, { item, expiresMs: nowMs() + keptMs });
-  /** Fields that are not written stay; a message more is seen where there is one. */
-  const update = (resource: string, { seen: more, ...item }: Item) => {
-    const before = rows.get(resource)?.item;
-    const heldMs = item.heldMs || (before?.heldMs ?? 0);
-    const seen = { ...before?.seen };
-    for (const [thing, digests] of Object.entries(more))
-      seen[thing] = [...digests, ...(seen[thing] ?? [])].slice(0, rememberedMessages);
-    put(resource, { ...item, heldMs, fields: { ...before?.fields, ...item.fields }, seen });
-  };
+  const put = (resource: string, raw: Attributes) =>
+    void rows.set(resource, { raw, expiresMs: nowMs() + keptMs });
+  const begunNames = ({ begun }: Taking) =>
+    begun ? { version: versionName(begun.field), state: stateName(begun.field) } : undefined;
+
   return {
-    read: known,
-    claim(resource, item, { mustBeKnown }) {
+    take(resource, taking) {
+      const { lock, untilMs, begun } = taking;
       const there = known(resource);
-      const isFree = ([field, { version }]: [string, { version: string }]) => {
-        const state = there?.fields[field];
-        return state === undefined ? !mustBeKnown : isBefore(state.version, version);
-      };
-      const isSeen = Object.entries(item.seen).some(([thing, digests]) =>
-        digests.some((digest) => there?.seen[thing]?.includes(digest)),
-      );
-      const won =
-        there === undefined
-          ? !mustBeKnown
-          : there.graceEndsMs <= nowMs() &&
-            (item.heldMs > 0 || there.heldMs <= nowMs()) &&
-            !isSeen &&
-            Object.entries(item.fields).every(isFree);
-      if (won) update(resource, item);
-      return { won, item: there };
+      const names = begunNames(taking);
+      const isFree =
+        there === undefined ||
+        (Number(there.graceEndsMs?.N) <= nowMs() &&
+          there.lock === undefined &&
+          there.heldMs === undefined &&
+          (names === undefined || there[names.version] === undefined));
+      const item = there && decodeItem(there, nowMs());
+      if (isFree) {
+        put(resource, {
+          ...rows.get(resource)?.raw,
+          claimId: attribute(lock.id),
+          graceEndsMs: attribute(untilMs),
+          lock: attribute(encodeLock(lock)),
+          ...(names &&
+            begun && {
+              [names.version]: attribute(begun.version),
+              [names.state]: attribute(encodeBegun(begun.messageId, begun)),
+            }),
+        });
+        return { isTaken: true, item: item ?? emptyItem };
+      }
+      if (item?.lock?.id !== lock.id) return { isTaken: false, item };
+      const { [begun?.field ?? '']: _, ...fields } = item.fields;
+      return { isTaken: true, item: { ...item, lock: undefined, busyUntilMs: 0, fields } };
     },
-    replace(resource, { expected, next, partial }) {
-      const there = rows.get(resource)?.item.claimId;
-      const holds = there === expected.claimId || there === next.claimId;
-      if (holds && partial) update(resource, { ...next, seen: {} });
-      if (holds && !partial) put(resource, next);
-      return holds;
+    replace(resource, expectedLockId, item) {
+      const there = rows.get(resource)?.raw.claimId?.S;
+      const isExpected = there === expectedLockId || there === item.lockId;
+      if (isExpected) put(resource, encodeItem(item));
+      return isExpected;
+    },
+    release(resource, taking) {
+      const { lock: _, ...raw } = rows.get(resource)?.raw ?? {};
+      if (raw.claimId?.S !== taking.lock.id) return;
+      const names = begunNames(taking);
+      if (names) {
+        delete raw[names.version];
+        delete raw[names.state];
+      }
+      put(resource, { ...raw, graceEndsMs: attribute(0) });
     },
   };
 }
-
-/** DynamoDB compares text by its bytes in UTF-8. */
-const isBefore = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;

@@ -9,8 +9,9 @@ import { createCrosswalk } from '../../lib/delivery/crosswalk/look-up.ts';
 import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../lib/delivery/handle/integration.ts';
 import type { Services } from '../../lib/delivery/handle/services.ts';
+import type { Item, Open } from '../../lib/delivery/ledger/item.ts';
 import { createLedger } from '../../lib/delivery/ledger/ledger.ts';
-import type { Field, Item, LedgerTable } from '../../lib/delivery/ledger/table.ts';
+import type { LedgerTable } from '../../lib/delivery/ledger/table.ts';
 import type { MessageReport } from '../../lib/runtime/telemetry/observe.ts';
 import { containers, type Fate, type History } from './history.ts';
 import { createPlatformModel, fileBytes, type TaggedPlatform } from './platform.ts';
@@ -54,9 +55,6 @@ const silence = {
   count: nothing,
 };
 
-/** A message that its queue has not shown for so long is a letter, or gone. */
-export const hiddenMs = visibilityMs + 45 * 60_000;
-
 /** Of the functions. */
 export const timeoutMs = 60_000;
 const limits: Services['limits'] = {
@@ -96,14 +94,8 @@ export function createWorld(history: History, watch: Watch) {
   /** By copy: how often something befell it after which it must come again without having failed. */
   const misfortunes = new Map<string, number>();
   const reports = new Map<string, MessageReport>();
-  /** The copies that operators see as waiting, by when they are due, or see or saw as letters. */
-  const open = new Map<string, number>();
   const reached = new Set<string>();
   let ledgerFaults = 0;
-  /** By message: its receipts since the ledger last took something of it. */
-  const unheard = new Map<number, number>();
-  /** The most that there ever were: whoever was misled by them is acknowledged later. */
-  const maxUnheard = new Map<number, number>();
 
   const befall = (batch: Copy[] | undefined) => {
     for (const { messageId } of batch ?? [])
@@ -140,46 +132,38 @@ export function createWorld(history: History, watch: Watch) {
     return stage.external(actor, { kind, endsMs, ...rest, refusal: error, silence: error });
   };
 
-  const messageOf = ({ version }: Field) => Number(version.split('\u0001')[2] ?? version.split('/').at(-1));
-  const heard = ({ fields }: Item) => {
-    for (const field of Object.values(fields)) unheard.delete(messageOf(field));
-  };
+  /** Undefined of one whose function died: the ledger knows it by a digest. */
+  const messageOf = ({ version }: Open): number | undefined =>
+    Number(version.split('\u0001')[2] ?? version.split('/').at(-1)) || undefined;
 
-  /** That a container had to leave a claim behind is not a death of its message. */
-  const judgeCrashes = ({ fields }: Item) => {
-    for (const field of Object.values(fields)) {
-      const message = messageOf(field);
-      const { crashes } = field;
-      if (crashes > misfortunesOf(message) + ledgerFaults)
-        watch.problem(`message ${message} is said to have died ${crashes} times`);
+  /** That a container had to leave a lock behind is not a death of its message. */
+  const judgeDeaths = ({ fields }: Item) => {
+    for (const { open } of Object.values(fields)) {
+      const message = open && messageOf(open);
+      if (message !== undefined && open && open.deaths > misfortunesOf(message) + ledgerFaults)
+        watch.problem(`message ${message} is said to have died ${open.deaths} times`);
     }
   };
-  const tableOf = (actor: Actor): LedgerTable => ({
-    read: (resource) => aws(actor, 'ledger', { apply: () => table.read(resource) }),
-    claim: (resource, item, options) => {
-      const onFate = (fate: Fate) => {
-        if (fate === 'late') ledgerFaults += 1;
-      };
-      const apply = () => {
-        const answer = table.claim(resource, item, options);
-        if (answer.won) heard(item);
-        return answer;
-      };
-      return aws(actor, 'ledger', { apply, onFate });
-    },
-    replace: (resource, change) => {
-      const onFate = (fate: Fate) => {
-        if (['refused', 'cut', 'lost', 'late'].includes(fate)) ledgerFaults += 1;
-      };
-      judgeCrashes(change.next);
-      const apply = () => {
-        const held = table.replace(resource, change);
-        if (held) heard(change.next);
-        return held;
-      };
-      return aws(actor, 'ledger', { apply, onFate });
-    },
-  });
+  const tableOf = (actor: Actor): LedgerTable => {
+    const faulty = (...fates: Fate[]) => ({
+      onFate: (fate: Fate) => {
+        if (fates.includes(fate)) ledgerFaults += 1;
+      },
+    });
+    const lost = ['refused', 'cut', 'lost', 'late'] as const;
+    return {
+      read: () => Promise.reject(new Error('nothing was to be read')),
+      take: (resource, taking) =>
+        aws(actor, 'ledger', { apply: () => table.take(resource, taking), ...faulty('late') }),
+      replace: (resource, expectedLockId, item) => {
+        judgeDeaths(item);
+        const apply = () => table.replace(resource, expectedLockId, item);
+        return aws(actor, 'ledger', { apply, ...faulty(...lost) });
+      },
+      release: (resource, taking) =>
+        aws(actor, 'ledger', { apply: () => table.release(resource, taking), ...faulty(...lost) }),
+    };
+  };
 
   const servicesOf = (actor: Container): Services => ({
     platform: platform.clientOf(actor),
@@ -205,9 +189,6 @@ export function createWorld(history: History, watch: Watch) {
     ledger: createLedger({
       table: tableOf(actor),
       graceMs: 60_000,
-      hiddenMs,
-      openOf: async (_, dueSinceMs) =>
-        new Set([...open].flatMap(([messageId, nextMs]) => (nextMs >= dueSinceMs ? messageId : []))),
       warn: () => {},
       nowMs: stage.nowMs,
     }),
@@ -216,10 +197,6 @@ export function createWorld(history: History, watch: Watch) {
       ...silence,
       message: (report) => {
         reports.set(report.messageId, report);
-        if (report.outcome === 'parked') open.set(report.messageId, Number.POSITIVE_INFINITY);
-        else if (report.outcome === 'waiting')
-          open.set(report.messageId, stage.nowMs() + 1_000 * (report.waitSeconds ?? 0));
-        else open.delete(report.messageId);
         reached.add(`${report.outcome}${report.kind ? ` ${report.kind}` : ''}`);
       },
       error: (text, _, error) => watch.problem(`${text}: ${error}`),
@@ -273,12 +250,7 @@ export function createWorld(history: History, watch: Watch) {
     stage.at(endMs - limits.reserveMs, ifStill(stage.cut));
     stage.at(endMs, ifStill(stage.kill));
     const context = { getRemainingTimeInMillis: () => endMs - stage.nowMs() } as Context;
-    for (const { messageId, message } of batch) {
-      reports.delete(messageId);
-      const receipts = (unheard.get(message) ?? 0) + 1;
-      unheard.set(message, receipts);
-      maxUnheard.set(message, Math.max(receipts, maxUnheard.get(message) ?? 0));
-    }
+    for (const { messageId } of batch) reports.delete(messageId);
     container.invoke({ Records: batch.map(queue.receive) }, context).then(
       (response) => {
         container.batch = undefined;
@@ -296,7 +268,6 @@ export function createWorld(history: History, watch: Watch) {
     mended,
     misfortunesOf,
     ledgerFaults: () => ledgerFaults,
-    maxUnheardOf: (message: number) => maxUnheard.get(message) ?? 0,
     reached,
     befall,
     invoke,

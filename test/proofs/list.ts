@@ -245,7 +245,7 @@ export const proofs: readonly Proof[] = [
   {
     name: 'costs',
     claim:
-      'AWS bills at most $1.30 for a million grades or enrollments that are sent one by one, and $0.95 for those that are sent in tens',
+      'AWS bills at most $1.95 for a million grades or enrollments that are sent one by one, and $1.60 for those that are sent in tens',
     program: ['test/package/costs/cost.ts', '--check'],
     minutes: 3,
     figures: /^A million of .*$/gm,

@@ -2,7 +2,7 @@ import type { Message } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
 import type { Asked, Turn } from '../../platform/client/pace/pace.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
-import type { Claim } from '../ledger/ledger.ts';
+import type { Taken } from '../ledger/ledger.ts';
 import type { Integration, IntegrationContext } from './integration.ts';
 import type { Services } from './services.ts';
 import { mustBeCurrent } from './stale-read.ts';
@@ -20,8 +20,8 @@ export type AttemptContext = {
   takeTurn(untilMs: number): Promise<number>;
   /** Time spent waiting for the turn. */
   turnMs(): number;
-  /** For these fields of the resource; `claim`: the right to change it. */
-  forFields(fields: readonly string[], claim?: Claim): IntegrationContext;
+  /** For these fields of the resource; `taken`: the right to change it. */
+  forFields(fields: readonly string[], taken?: Taken): IntegrationContext;
   /** Closes the files that were not read to their end, and gives back the turn if nothing was called. */
   close(): void;
 };
@@ -62,7 +62,7 @@ export const createAttemptContext = <Data>(
       return asked.turn ? 0 : asked.seconds;
     },
     turnMs: () => turnMs,
-    forFields: (fields, claim) => {
+    forFields: (fields, taken) => {
       const signal = timeLimit();
       const platform = services.platform.for({
         actor: integration.actor?.(message.data),
@@ -90,7 +90,7 @@ export const createAttemptContext = <Data>(
         mustBeCurrent: async (shown) => {
           const clockOffsetMs = platform.clockOffsetMs() ?? 0;
           const { digest, nowMs } = services;
-          if (claim) await mustBeCurrent(shown, { claim, digest, clockOffsetMs, nowMs: nowMs() });
+          if (taken) await mustBeCurrent(shown, { taken, digest, clockOffsetMs, nowMs: nowMs() });
         },
       };
     },

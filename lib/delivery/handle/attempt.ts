@@ -1,5 +1,5 @@
 import type { SQSRecord } from 'aws-lambda';
-import { type Failure, MessageFailure } from '../../message/failure.ts';
+import { MessageFailure } from '../../message/failure.ts';
 import { type Draft, draftOf, FileNotice, type Message } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
 import type { PlatformIds } from '../../message/sis-ids.ts';
@@ -7,15 +7,16 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import { PlatformError } from '../../platform/client/platform-error.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import { lookUpOperations } from '../crosswalk/look-up.ts';
-import type { Claim, Ending, Entry, Full, Ledger, SeenRival, Verdict } from '../ledger/ledger.ts';
+import type { Ending, Ledger, Taken, Verdict } from '../ledger/ledger.ts';
+import type { Full } from '../ledger/room.ts';
 import { type AttemptContext, createAttemptContext } from './attempt-context.ts';
 import type { Integration } from './integration.ts';
 import { entryOf, fieldsOf } from './ledger-entry.ts';
 import type { Limits, Services } from './services.ts';
 import { type Delivery, priorityOf, wholeOf } from './sqs-delivery.ts';
 import { StaleReadError } from './stale-read.ts';
-import { isRivalDone, wasDone, writtenRefusal } from './verify-attempt.ts';
-import { afterFailure, type Failed, type NotDone, noTurn, type Turn, waitForTurn } from './wait-or-park.ts';
+import { wasDone, writtenRefusal } from './verify-attempt.ts';
+import { type Decision, type Result, resultOf } from './wait-or-park.ts';
 
 /** Shared by the messages of one invocation. */
 export type Invocation = {
@@ -41,19 +42,6 @@ export type Settlement = Result & {
   ids?: PlatformIds | undefined;
 };
 
-type Result =
-  /** `claim`: given if the ledger may only remember the success so far. `reason`: worth logging. */
-  | { outcome: 'done'; claim?: Claim; reason?: string | undefined }
-  | { outcome: 'superseded' }
-  /** `of`: SQS' id of the message that this one is a copy of. */
-  | { outcome: 'duplicate'; of: string | undefined }
-  /**
-   * The function died on this message or one beside it, or may die: nothing was done. Try again when no other message of the batch
-   * is being processed. `died`: number of counted deaths.
-   */
-  | { outcome: 'isolate'; died?: number }
-  | NotDone;
-
 export type Received = { record: SQSRecord; delivery: Delivery };
 
 /** Processes one message as far as its state allows; never throws. */
@@ -63,10 +51,8 @@ export const attempt = async <Data>(
   invocation: Invocation,
 ): Promise<Settlement> => {
   const { services } = invocation;
-  if (!hasTime(invocation)) {
-    const result = waitForTurn({ why: 'no-time', seconds: 1 }, delivery, services.limits);
-    return { ...result, eventId: undefined, calls: [], turnMs: 0 };
-  }
+  const resultFor = (decision: Decision): Result => resultOf(decision, delivery, services.limits);
+  if (!hasTime(invocation)) return { ...resultFor(noTime), eventId: undefined, calls: [], turnMs: 0 };
   const looked: CallReport[] = [];
   let draft: Draft<Data> | undefined;
   let ids: PlatformIds | undefined;
@@ -76,22 +62,22 @@ export const attempt = async <Data>(
     if (wholeOf(record, integration.name) !== undefined) throw pointsElsewhere;
     draft = draftOf(record.body, integration, delivery.startedMs);
     const priority = priorityOf(record, delivery, integration.priority);
-    const asking =
+    const lookUp =
       draft.sisIds.length > 0
         ? { services, priority, sentMs: delivery.sentMs, signal: invocation.timeLimit(), looked }
         : undefined;
-    ids = asking && (await idsOf(draft, asking));
+    ids = lookUp && (await idsOf(draft, lookUp));
     const message = draft.message(ids);
     const context = createAttemptContext(
       { integration, message, priority, sentMs: delivery.sentMs },
       invocation,
     );
-    task = { integration, message, record, delivery, invocation, context };
+    task = { integration, message, record, delivery, invocation, context, resultFor };
     result = await (services.ledger ? withLedger(services.ledger, task) : withoutLedger(task));
-    if (asking && ids && isNotFound(result) && (await standForOthers(draft, ids, asking)))
-      result = afterFailure({ failure: failureOf(stoodForOther) }, delivery, services.limits);
+    if (lookUp && ids && isNotFound(result) && (await standForOthers(draft, ids, lookUp)))
+      result = resultFor({ kind: 'fail', failure: failureOf(stoodForOther) });
   } catch (error) {
-    result = await afterError(error, { record, delivery }, invocation);
+    result = resultFor(await afterError(error, record, invocation));
   } finally {
     task?.context.close();
   }
@@ -105,28 +91,23 @@ export const attempt = async <Data>(
 };
 
 /** A notice of files is no failure: the events in the files go to the queue, each as its own message. */
-const afterError = async (error: unknown, received: Received, invocation: Invocation): Promise<Result> => {
-  const { record, delivery } = received;
+const afterError = async (error: unknown, record: SQSRecord, invocation: Invocation): Promise<Decision> => {
   const { fanOut, limits, nowMs } = invocation.services;
-  let thrown = error;
-  if (error instanceof FileNotice && fanOut)
-    try {
-      const untilMs =
-        Math.min(nowMs() + limits.attemptTimeoutMs, invocation.deadlineMs) - fanOutReserveMs(limits);
-      return {
-        outcome: 'done',
-        reason: await fanOut(error.objects, { record, signal: invocation.timeLimit(), untilMs }),
-      };
-    } catch (failed) {
-      thrown = failed;
-    }
-  return afterFailure({ failure: judged(thrown, { record, invocation }) }, delivery, limits);
+  if (!(error instanceof FileNotice && fanOut)) return failed(error, { record, invocation });
+  try {
+    const untilMs =
+      Math.min(nowMs() + limits.attemptTimeoutMs, invocation.deadlineMs) - fanOutReserveMs(limits);
+    const reason = await fanOut(error.objects, { record, signal: invocation.timeLimit(), untilMs });
+    return { kind: 'done', reason };
+  } catch (thrown) {
+    return failed(thrown, { record, invocation });
+  }
 };
 
 /** Reading that has begun when the time for files is over gets this much more. */
 const fanOutReserveMs = ({ attemptTimeoutMs }: Limits): number => attemptTimeoutMs / 4;
 
-type Asking = {
+type LookUp = {
   services: Services;
   priority: Priority;
   sentMs: number;
@@ -138,10 +119,13 @@ type Asking = {
 /** @throws MessageFailure of kind `unknown-id` or `ambiguous-id`, and any error of AWS or the platform. */
 const idsOf = <Data>(
   { sisIds, orgUnitId }: Draft<Data>,
-  { services, priority, sentMs, signal, looked }: Asking,
+  { services, priority, sentMs, signal, looked }: LookUp,
 ): Promise<PlatformIds> => {
   const platform = services.platform.for({
-    ...{ actor: undefined, operations: lookUpOperations, priority, signal },
+    actor: undefined,
+    operations: lookUpOperations,
+    priority,
+    signal,
     onCall: (call) => {
       looked.push(call);
       services.observe.call(call);
@@ -158,10 +142,10 @@ const isNotFound = (result: Result): boolean =>
 const standForOthers = async <Data>(
   draft: Draft<Data>,
   ids: PlatformIds,
-  asking: Asking,
+  lookUp: LookUp,
 ): Promise<boolean> => {
-  asking.services.crosswalk.forget(draft.sisIds);
-  const now = await idsOf(draft, asking).catch(() => ids);
+  lookUp.services.crosswalk.forget(draft.sisIds);
+  const now = await idsOf(draft, lookUp).catch(() => ids);
   return Object.entries(now).some(([field, id]) => ids[field] !== id);
 };
 
@@ -188,6 +172,7 @@ type Task<Data> = Received & {
   message: Message<Data>;
   invocation: Invocation;
   context: AttemptContext;
+  resultFor(decision: Decision): Result;
 };
 
 /** An attempt that begins later cannot finish in the remaining time. */
@@ -198,84 +183,73 @@ export const lastBeginMs = ({
 
 const hasTime = (invocation: Invocation): boolean => invocation.services.nowMs() <= lastBeginMs(invocation);
 
-const turnless = <Data>(seconds: number, { delivery, invocation }: Task<Data>): NotDone =>
-  waitForTurn({ why: 'pace', seconds }, delivery, invocation.services.limits);
+const noTime: Decision = { kind: 'wait', why: 'no-time', seconds: 1 };
 
-const judged = (
+const failed = (
   error: unknown,
-  { record, invocation }: Pick<Task<never>, 'record' | 'invocation'>,
-): Failure => {
+  { record: { messageId }, invocation }: Pick<Task<never>, 'record' | 'invocation'>,
+): Extract<Decision, { kind: 'fail' }> => {
   const failure = failureOf(error);
-  const { messageId } = record;
   if (failure.kind === 'defect')
     invocation.services.observe.error('a defect of sis-relay', { messageId }, error);
-  return failure;
+  return { kind: 'fail', failure };
 };
 
-const failed = <Data>(failure: Failed, { delivery, invocation }: Task<Data>): NotDone =>
-  afterFailure(failure, delivery, invocation.services.limits);
-
 const withoutLedger = async <Data>(task: Task<Data>): Promise<Result> => {
-  const { integration, message, context } = task;
-  const seconds = await context.takeTurn(task.invocation.turnsUntilMs);
-  if (seconds > 0) return turnless(seconds, task);
+  const { integration, message, context, invocation, resultFor } = task;
+  const seconds = await context.takeTurn(invocation.turnsUntilMs);
+  if (seconds > 0) return resultFor({ kind: 'wait', why: 'pace', seconds });
   try {
     await integration.run(message.data, context.forFields(fieldsOf(integration, message)));
   } catch (error) {
-    return failed({ failure: judged(error, task) }, task);
+    return resultFor(failed(error, task));
   }
-  return doneWith(context);
+  return resultFor(doneWith(context));
 };
 
-const doneWith = ({ notes }: AttemptContext): { outcome: 'done'; reason: string | undefined } => ({
-  outcome: 'done',
+const doneWith = ({ notes }: AttemptContext): Decision => ({
+  kind: 'done',
   reason: notes.join('; ') || undefined,
 });
 
 const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Result> => {
-  const { delivery, invocation } = task;
-  const { limits, digest } = invocation.services;
-  const entry = await entryOf(task, digest);
+  const { invocation, context, resultFor } = task;
+  const entry = await entryOf(task, invocation.services.digest);
+  // Before the lock, which would be held while its message waits.
+  const seconds = await context.takeTurn(invocation.turnsUntilMs);
+  if (seconds > 0) return resultFor({ kind: 'wait', why: 'pace', seconds });
   let verdict: Verdict;
   try {
-    const hasDied = delivery.attempts > 1 && (await ledger.returned(entry));
-    if (hasDied && !invocation.isolated) return { outcome: 'isolate' };
-    // Before the claim, which would age while its message waits.
-    const seconds = await task.context.takeTurn(invocation.turnsUntilMs);
-    if (seconds > 0) return turnless(seconds, task);
-    verdict = await askLedger(ledger, entry, invocation);
-    if (verdict.kind === 'wait' && verdict.rival && (await isSeen(entry, verdict.rival, task))) {
-      ledger.seen(entry.resource, verdict.rival);
-      verdict = await askLedger(ledger, entry, invocation);
-    }
+    verdict = await ledger.take(entry, {
+      lockMs: lockMsOf(invocation, ledger),
+      isolated: invocation.isolated,
+    });
   } catch (error) {
-    // It is not known whether the claim was written.
-    return failed({ failure: judged(error, task), claimed: true }, task);
+    // It is not known whether the lock was written.
+    return resultFor({ ...failed(error, task), isUnrecorded: true });
   }
+  return verdict.kind === 'send' ? send(ledger, task, verdict) : resultFor(unsent(verdict));
+};
+
+/** The lock begins when it is written, which may take as long as AWS is given. */
+const lockMsOf = ({ services: { limits } }: Invocation, { graceMs }: Ledger): number =>
+  limits.attemptTimeoutMs + limits.reserveMs + graceMs;
+
+/** What the ledger decides without a call of the platform. */
+export const unsent = (verdict: Exclude<Verdict, Taken>): Decision => {
   switch (verdict.kind) {
-    case 'send':
-      return send(ledger, task, verdict);
-    case 'wait': {
-      const { why, seconds, rival } = verdict;
-      return waitForTurn({ why, seconds, mayEndEarlier: rival !== undefined }, delivery, limits);
-    }
     case 'full':
-      return failed({ failure: failureOf(noRoom(verdict)) }, task);
+      return { kind: 'fail', failure: failureOf(noRoom(verdict)) };
     case 'crashed':
-      return failed({ failure: failureOf(crashed) }, task);
+      return { kind: 'fail', failure: failureOf(crashed) };
     case 'outdated':
-      return failed({ failure: failureOf(outdated) }, task);
-    case 'duplicate':
-      return { outcome: verdict.kind, of: verdict.of };
+      return { kind: 'fail', failure: failureOf(outdated) };
     default:
-      return { outcome: verdict.kind };
+      return verdict;
   }
 };
 
-export const crashed = new MessageFailure(
-  'crashed',
-  'The function died three times while it handled this message',
-);
+const crashed = new MessageFailure('crashed', 'The function died three times while it handled this message');
 
 const outdated = new MessageFailure(
   'outdated',
@@ -289,55 +263,50 @@ const noRoom = ({ fields, open }: Full): MessageFailure =>
     `The ledger has no room for one more change of this resource: it remembers ${fields} changes, ${open} of them without an outcome. Nothing was sent`,
     {
       remedy:
-        'Find out who sends so many changes of one resource. Decide on its other uncertain letters first. Then check on the platform whether this message was done. If it was, discard this letter. If not, replay it, but not until an hour after the last change. The replay makes the ledger forget the older half of the changes. If the SIS sends one of those again, it counts as new.',
+        'Too many changes of one resource. 1. Find out who sends them. 2. Settle its other uncertain letters. 3. Check on the platform whether this message was done. 4. If it was, discard this letter. If not, replay it, an hour after the last change or later. The replay drops the older half of the history: if the SIS sends one of those changes again, it counts as new.',
     },
   );
 
-const askLedger = (
-  ledger: Ledger,
-  entry: Entry,
-  { services: { limits }, isolated }: Invocation,
-): Promise<Verdict> =>
-  // The lease starts when the claim is written, which may take as long as AWS is given.
-  ledger.claim(entry, { leaseMs: limits.attemptTimeoutMs + limits.reserveMs, isolated });
-
-const isSeen = <Data>(entry: Entry, rival: SeenRival, task: Task<Data>): Promise<boolean> => {
-  const { integration, message, invocation, context } = task;
-  return isRivalDone(integration.effect, {
-    ...{ data: message.data, resource: entry.resource, rival },
-    ...{ context: context.forFields(entry.fields), digest: invocation.services.digest },
-  });
+const send = async <Data>(ledger: Ledger, task: Task<Data>, taken: Taken): Promise<Result> => {
+  const { decision, ending, refusal } = await sent(ledger, task, taken);
+  const result = task.resultFor(decision);
+  const isParked = result.outcome === 'parked';
+  if (await ledger.settle(taken, { ending, refusal, isParked })) return result;
+  const failure = decision.kind === 'fail' ? decision.failure : failureOf(unrecorded);
+  return task.resultFor({ kind: 'fail', failure, isUnrecorded: true });
 };
 
-const send = async <Data>(
-  ledger: Ledger,
-  task: Task<Data>,
-  { claim, unresolved }: Extract<Verdict, { kind: 'send' }>,
-): Promise<Result> => {
-  const { integration, message, delivery, invocation } = task;
-  const unsent = async (turn: Turn): Promise<NotDone> =>
-    (await ledger.end(claim, 'undone'))
-      ? waitForTurn(turn, delivery, invocation.services.limits)
-      : failed({ failure: failureOf(noTurn(turn.why)), claimed: true }, task);
-  if (!hasTime(invocation)) return unsent({ why: 'no-time', seconds: 1 });
+const unrecorded = new MessageFailure(
+  'unavailable',
+  'The ledger did not record what became of the message. The message comes back',
+);
+
+type Sent = { decision: Decision; ending: Ending; refusal?: string };
+
+const sent = async <Data>(ledger: Ledger, task: Task<Data>, taken: Taken): Promise<Sent> => {
+  const { integration, message, invocation } = task;
+  if (!hasTime(invocation)) return { decision: noTime, ending: 'undone' };
+  const { unresolved } = taken;
   try {
-    const context = task.context.forFields(claim.fields, claim);
+    const context = task.context.forFields(taken.fields, taken);
     const isDone =
       unresolved !== undefined && (await wasDone(integration, message.data, { context, unresolved }));
     if (!isDone) await integration.run(message.data, context);
+    return { decision: doneWith(task.context), ending: 'done' };
   } catch (error) {
     if (error instanceof StaleReadError)
-      return unsent({ why: 'stale', seconds: Number.POSITIVE_INFINITY, mayEndEarlier: true });
-    const failure = judged(error, task);
-    const isTold = await ledger.end(claim, endingOf(error, task.context.calls), writtenRefusal(failure));
+      return {
+        decision: { kind: 'wait', why: 'stale', seconds: Number.POSITIVE_INFINITY },
+        ending: 'undone',
+      };
+    const decision = failed(error, task);
     // What was looked up in vain is not looked up again.
-    const isUnanswered = failure.kind === 'uncertain' && !(error instanceof MessageFailure);
+    const isUnanswered = decision.failure.kind === 'uncertain' && !(error instanceof MessageFailure);
     const lookUpSeconds =
       isUnanswered && integration.verify ? Math.ceil(ledger.graceMs / 1000) + 1 : undefined;
-    return failed({ failure, lookUpSeconds, claimed: !isTold }, task);
+    const ending = endingOf(error, task.context.calls);
+    return { decision: { ...decision, lookUpSeconds }, ending, refusal: writtenRefusal(decision.failure) };
   }
-  await ledger.end(claim, 'done');
-  return { ...doneWith(task.context), claim };
 };
 
 const endingOf = (error: unknown, calls: readonly CallReport[]): Ending => {

@@ -1,5 +1,4 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import type { Claim } from '../ledger/ledger.ts';
 import { type Invocation, lastBeginMs, type Settlement } from './attempt.ts';
 import { isLarge } from './deaths.ts';
 import type { Integration } from './integration.ts';
@@ -15,21 +14,14 @@ export const handlerOf =
   ) =>
   async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     const invocation = begin(services(), context, event);
-    const { ledger, queues, incidents, paceUse, desk, observe } = invocation.services;
+    const { queues, incidents, paceUse, desk, observe } = invocation.services;
     const settlements = await Promise.all(
       event.Records.map((record) => settle(integration, record, invocation)),
     );
 
-    // The function died on one of these, or beside it. If it dies again, that must not count as a crash of messages that are done:
-    // their successes are written before the first of these starts, and each one's before the next.
     const alone = { ...invocation, isolated: true, turnsUntilMs: lastBeginMs(invocation) };
-    let done = claimsOf(settlements);
-    for (const { at, record } of inOrder(event.Records, settlements)) {
-      await ledger?.confirm(done);
-      const settlement = await settle(integration, record, alone);
-      settlements[at] = settlement;
-      done = claimsOf([settlement]);
-    }
+    for (const { at, record } of inOrder(event.Records, settlements))
+      settlements[at] = await settle(integration, record, alone);
 
     const waiting = event.Records.flatMap(({ messageId, receiptHandle }, at) => {
       const settlement = settlements[at];
@@ -51,9 +43,9 @@ const inOrder = (records: readonly SQSRecord[], settlements: readonly Settlement
   records
     .flatMap((record, at) => {
       const settlement = settlements[at];
-      return settlement?.outcome === 'isolate' ? [{ at, record, died: settlement.died ?? 0 }] : [];
+      return settlement?.outcome === 'isolate' ? [{ at, record, deaths: settlement.deaths }] : [];
     })
-    .sort((one, other) => one.died - other.died || lengthOf(one.record) - lengthOf(other.record));
+    .sort((one, other) => one.deaths - other.deaths || lengthOf(one.record) - lengthOf(other.record));
 
 const lengthOf = ({ body }: SQSRecord): number => (typeof body === 'string' ? body.length : 0);
 
@@ -75,16 +67,10 @@ const begin = (services: Services, context: Context, { Records }: SQSEvent): Inv
   return { services, deadlineMs, turnsUntilMs, timeLimit: timeLimits(services, deadlineMs), isolated: false };
 };
 
-/** Successes that the ledger may only remember so far. */
-const claimsOf = (settlements: readonly Settlement[]): Claim[] =>
-  settlements.flatMap((settlement) =>
-    settlement.outcome === 'done' && settlement.claim ? [settlement.claim] : [],
-  );
-
 /** Attempts that begin within this time share a signal: one for each would cost as much as a message's log line. */
 const sharedMs = 1_000;
 
-/** An attempt ends with its batch at the latest, and within the lease of its claim. */
+/** An attempt ends with its batch at the latest, and while it holds its lock. */
 const timeLimits = ({ limits, nowMs }: Services, deadlineMs: number): (() => AbortSignal) => {
   let last: { signal: AbortSignal; sinceMs: number } | undefined;
   return () => {

@@ -49,18 +49,10 @@ export type Integration<Data> = {
   effect?: Effect<Data>;
 };
 
-/** What a message wants a resource to be, and what the platform shows of it, as comparable values. */
-export type Effect<Data> = {
-  /** By field. */
-  wanted(data: Data): Record<string, string>;
-  /**
-   * By field, the current value, and when it was last changed, on the platform's clock; undefined if the resource does not exist.
-   * It shows that another attempt was done, without waiting for its lease and grace period to end. Without this function, the
-   * platform is not asked.
-   */
-  shown?(data: Data, context: IntegrationContext): Promise<Shown | undefined>;
-};
+/** What a message wants a resource to be, as comparable values by field. */
+export type Effect<Data> = { wanted(data: Data): Record<string, string> };
 
+/** By field, the current value, and when it was last changed, on the platform's clock. */
 export type Shown = { fields: Record<string, string | undefined>; changedMs: number };
 
 /** What an integration may use. */

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { SQSRecord } from 'aws-lambda';
-import { draftOf, identityOf, type Message, versionOf } from '../../message/message.ts';
+import { draftOf, type Message } from '../../message/message.ts';
 import type { PlatformIds } from '../../message/sis-ids.ts';
+import { unorderedVersionOf, versionOf } from '../../message/version.ts';
 import type { Digest } from '../ledger/digest.ts';
-import { boundedVersion, digestedName } from '../ledger/identity.ts';
-import type { Entry } from '../ledger/ledger.ts';
+import { digestedName } from '../ledger/item.ts';
+import type { Entry } from '../ledger/judge.ts';
 import type { Integration } from './integration.ts';
 import { type Delivery, isDecided } from './sqs-delivery.ts';
 
@@ -57,7 +58,7 @@ export const placeInLedger = <Data>(
   return {
     resource: shortened(integration.resource(message.data, message)),
     fields: fieldsOf(integration, message).map(repeatable ? shortened : named),
-    version: boundedVersion(repeatable ? versionOf(message, integration.name) : identityOf(message)),
+    version: repeatable ? versionOf(message, integration.name) : unorderedVersionOf(message),
     repeatable,
   };
 };

@@ -16,7 +16,6 @@ import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { createLedgerTable } from '../ledger/table.ts';
 import { createLetterStore } from '../letters/letter-file.ts';
 import { createDeskNotes, type DeskNotes } from '../letters/notes.ts';
-import { createDeaths, type Deaths } from './deaths.ts';
 import { createFanOut, type FanOut } from './fan-out.ts';
 import type { FileSizeLimits } from './integration.ts';
 import { createQueues, type Queues } from './queues.ts';
@@ -28,14 +27,15 @@ export type Services = {
   files: Files;
   readSecret: ReadSecret;
   queues: Queues;
-  /** Undefined if no table is configured: then duplicates and stale writes are possible. */
+  /**
+   * Undefined if no table is configured: then duplicates and stale writes are possible, and a message that kills its function affects
+   * others.
+   */
   ledger: Ledger | undefined;
-  /** Undefined if no key is configured: then containers cannot see each other's successes, and wait instead. */
+  /** Undefined if no key is configured: then what is read cannot be compared with what was done. */
   digest: Digest | undefined;
   /** Undefined if no table is configured. */
   incidents?: Incidents | undefined;
-  /** Undefined if no table is configured: then a message that kills its function affects others. */
-  deaths?: Deaths | undefined;
   /** Records letters and waiting messages for operators; undefined if no table is configured. */
   desk?: DeskNotes | undefined;
   /** Records how much of the platform's rate limit the function uses. */
@@ -112,7 +112,7 @@ export const createServices = (functionName: string, settings: Settings): Servic
       maximumEvents: settings.EVENTS_FILE_MAXIMUM,
     }),
     desk,
-    ...ledgerServicesOf(functionName, settings, { ...services, desk }),
+    ...ledgerServicesOf(functionName, settings, services),
     paceUse,
     crosswalk: crosswalkOn(settings.CROSSWALK_TABLE, dynamodb),
     observe,
@@ -131,13 +131,8 @@ export const createServices = (functionName: string, settings: Settings): Servic
 const ledgerServicesOf = (
   functionName: string,
   settings: Settings,
-  {
-    observe: { warn },
-    ledgerAccess: access,
-    secrets,
-    desk,
-  }: ReturnType<typeof createPlatformServices> & Pick<Services, 'desk'>,
-): Pick<Services, 'ledger' | 'digest' | 'deaths' | 'incidents' | 'warm'> => {
+  { observe: { warn }, ledgerAccess: access, secrets }: ReturnType<typeof createPlatformServices>,
+): Pick<Services, 'ledger' | 'digest' | 'incidents' | 'warm'> => {
   if (access === undefined) {
     warn(
       'LEDGER_TABLE is not set, so the ledger is off: duplicates are sent again, and old messages overwrite newer ones',
@@ -149,12 +144,9 @@ const ledgerServicesOf = (
     ledger: createLedger({
       table: createLedgerTable(access),
       graceMs: settings.LEDGER_GRACE_SECONDS * 1000,
-      hiddenMs: (settings.QUEUE_VISIBILITY_SECONDS + settings.QUEUE_BACKLOG_SECONDS) * 1000,
-      openOf: desk?.openOf,
       warn,
       nowMs: Date.now,
     }),
-    deaths: createDeaths({ ...access, function: functionName, warn }),
     digest: secret === undefined ? undefined : createDigest({ client: secrets.client, secret, warn }),
     incidents: createIncidents({
       ...access,

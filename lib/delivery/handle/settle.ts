@@ -2,15 +2,16 @@ import type { SQSRecord } from 'aws-lambda';
 import type { Failure } from '../../message/failure.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { unread, withoutFields } from '../../runtime/privacy/letter-body.ts';
+import type { Verdict } from '../ledger/ledger.ts';
 import type { DeadLetter } from '../letters/dead-letter.ts';
-import { attempt, crashed, type Invocation, type Received, type Settlement } from './attempt.ts';
-import { isLarge, isSuspect, maxDeaths } from './deaths.ts';
+import { attempt, type Invocation, type Received, type Settlement, unsent } from './attempt.ts';
+import { isLarge, isSuspect, receiptEntry } from './deaths.ts';
 import { deskNoteOf } from './desk-note.ts';
 import type { Integration } from './integration.ts';
 import { resourceIn } from './ledger-entry.ts';
 import { report } from './report.ts';
 import { attributesOf, deliveryOf, wholeOf } from './sqs-delivery.ts';
-import { afterFailure, afterUnwrittenLetter } from './wait-or-park.ts';
+import { afterUnwrittenLetter, type Decision, resultOf } from './wait-or-park.ts';
 
 /**
  * Brings one record to its outcome; never throws. A message that waits or must be isolated stays on its queue. Any other is
@@ -21,34 +22,35 @@ export const settle = async <Data>(
   record: SQSRecord,
   invocation: Invocation,
 ): Promise<Settlement> => {
-  const { deaths, limits, nowMs } = invocation.services;
+  const { ledger, limits, nowMs } = invocation.services;
   const received = { record, delivery: deliveryOf(record, nowMs()) };
   const settled = async (): Promise<Settlement> =>
     ended(integration, received, {
       settlement: await attempt(integration, received, invocation),
       invocation,
     });
-  if (deaths === undefined || !isSuspect(record, received.delivery, limits.visibilityMs)) return settled();
-  const { messageId } = record;
-  try {
-    const died = invocation.isolated ? 0 : ((await deaths.of(messageId)) ?? 0);
-    const unread = { eventId: undefined, calls: [], turnMs: 0 };
-    if (died >= maxDeaths) {
-      const settlement = { ...unread, outcome: 'parked' as const, failure: failureOf(crashed) };
-      return ended(integration, received, { settlement, invocation, isUnread: true });
-    }
-    // After all others; messages that have killed the function before come last.
-    if (died > 0 || (isLarge(record) && !invocation.isolated)) return { ...unread, outcome: 'isolate', died };
-    await deaths.begins(messageId);
-  } catch (error) {
-    const settlement = {
-      ...{ eventId: undefined, calls: [], turnMs: 0 },
-      ...afterFailure({ failure: failureOf(error) }, received.delivery, limits),
-    };
+  if (ledger === undefined || !isSuspect(record, received.delivery, limits.visibilityMs)) return settled();
+  const unparsed = (decision: Decision): Promise<Settlement> => {
+    const result = resultOf(decision, received.delivery, limits);
+    const settlement = { ...result, eventId: undefined, calls: [], turnMs: 0 };
     return ended(integration, received, { settlement, invocation, isUnread: true });
+  };
+  // After all others.
+  if (isLarge(record) && !invocation.isolated) return unparsed({ kind: 'isolate', deaths: 0 });
+  let verdict: Verdict;
+  try {
+    verdict = await ledger.take(receiptEntry(integration.name, record, nowMs()), {
+      lockMs: limits.attemptTimeoutMs + limits.reserveMs,
+      isolated: invocation.isolated,
+    });
+  } catch (error) {
+    return unparsed({ kind: 'fail', failure: failureOf(error), isUnrecorded: true });
   }
+  // Its first death was not counted here, but for those beside it by their resources.
+  if (verdict.kind === 'isolate') return unparsed({ ...verdict, deaths: verdict.deaths + 1 });
+  if (verdict.kind !== 'send') return unparsed(unsent(verdict));
   const settlement = await settled();
-  await deaths.ended(messageId);
+  await ledger.settle(verdict, { ending: 'undone' });
   return settlement;
 };
 

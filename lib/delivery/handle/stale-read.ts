@@ -1,15 +1,13 @@
 import { type Digest, haveOneKey } from '../ledger/digest.ts';
-import type { Claim } from '../ledger/ledger.ts';
-import { standingIn } from '../ledger/rules.ts';
+import type { Taken } from '../ledger/ledger.ts';
 import type { Shown } from './integration.ts';
 import { digestsOf } from './ledger-entry.ts';
-import { clockGrainMs } from './verify-attempt.ts';
 
 /** What was read is older than what was done; nothing was sent. */
 export class StaleReadError extends Error {}
 
-type Read = {
-  claim: Claim;
+type Reader = {
+  taken: Taken;
   digest: Digest | undefined;
   /** How far the platform's clock is ahead of ours. */
   clockOffsetMs: number;
@@ -18,34 +16,34 @@ type Read = {
 
 /** No cache and no replica shows an earlier state for longer. */
 const believedAfterMs = 3_600_000;
+/** A change may be dated this much earlier than the attempt that made it: the platform's clock is known to a second. */
+const clockGrainMs = 1_000;
 
 /**
- * A cache, a replica or a restored platform shows an earlier state. To write it back would lose values that the ledger knows to be
- * newer. A person who replays an uncertain letter has looked, but a cache may have deceived them about what was done shortly before.
+ * Never write back a value that is older than what the ledger recorded: a cache, a replica or a restored platform shows an earlier
+ * state. A person who replays an uncertain letter has looked, but a cache may have deceived them about what was done shortly before.
  * @throws StaleReadError
  */
 export const mustBeCurrent = async (
   { fields, changedMs }: Shown,
-  { claim: { entry, fields: taken, before }, digest, clockOffsetMs, nowMs }: Read,
+  { taken: { entry, fields: sent, item }, digest, clockOffsetMs, nowMs }: Reader,
 ): Promise<void> => {
-  // What left no outcome is set again by its own message. What was done before it is not.
-  const kept = Object.entries(before.fields).flatMap(([field, state]) => {
-    const done = standingIn(state);
-    return done === null || taken.includes(field) || fields[field] === undefined
-      ? []
-      : [{ field, done, sinceMs: done?.claimedMs ?? state.attemptedMs }];
-  });
+  // What is open is set again by its own message. What was done before it is not.
+  const kept = Object.entries(item.fields).filter(
+    ([field, { done }]) => done && !sent.includes(field) && fields[field] !== undefined,
+  );
   if (kept.length === 0) return;
   const digests = await digestsOf(entry.resource, fields, digest);
-  for (const { field, done, sinceMs } of kept) {
+  for (const [field, { done }] of kept) {
     const shown = digests[field];
-    if (shown === undefined) continue;
-    if (entry.decidedMs !== undefined && entry.decidedMs - sinceMs >= believedAfterMs) continue;
-    if (done && (shown === done.digest || !haveOneKey(shown, done.digest))) continue;
-    if (changedMs - clockOffsetMs >= sinceMs - clockGrainMs) continue;
-    // A value without a date may be a person's change. If it is not known what was done, there may be nothing to lose.
-    const mayBeCurrent = Number.isNaN(changedMs) || done === undefined;
-    if (mayBeCurrent && nowMs - sinceMs >= believedAfterMs) continue;
-    throw new StaleReadError('The platform shows what was there before the last change');
+    if (shown === undefined || done?.digest === undefined) continue;
+    const { begunMs } = done;
+    const isEqual = shown === done.digest || !haveOneKey(shown, done.digest);
+    const isDecided = entry.decidedMs !== undefined && entry.decidedMs - begunMs >= believedAfterMs;
+    const isChanged = changedMs - clockOffsetMs >= begunMs - clockGrainMs;
+    // A value without a date may be a person's change.
+    const isBelieved = Number.isNaN(changedMs) && nowMs - begunMs >= believedAfterMs;
+    if (!isEqual && !isDecided && !isChanged && !isBelieved)
+      throw new StaleReadError('The platform shows what was there before the last change');
   }
 };

@@ -1,9 +1,7 @@
 import { dispositions, type Failure, MessageFailure, type Refusal } from '../../message/failure.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
-import type { Digest } from '../ledger/digest.ts';
-import type { SeenRival, Unresolved } from '../ledger/ledger.ts';
-import type { Effect, Integration, IntegrationContext } from './integration.ts';
-import { digestsOf } from './ledger-entry.ts';
+import type { Unresolved } from '../ledger/judge.ts';
+import type { Integration, IntegrationContext } from './integration.ts';
 
 /**
  * Looks on the platform whether the attempt that left no outcome was done.
@@ -61,7 +59,8 @@ export const writtenRefusal = (failure: Failure): string => {
   const texts = Object.entries({ message, type, title, required, requestId, detail });
   const cutTo = (length: number): string =>
     JSON.stringify({
-      ...{ status, operation },
+      status,
+      operation,
       ...Object.fromEntries(texts.map(([name, text]) => [name, text?.slice(0, length).toWellFormed()])),
     });
   // JSON may write a character in six, and UTF-8 in three.
@@ -73,27 +72,3 @@ export const writtenRefusal = (failure: Failure): string => {
 
 const readRefusal = (written: string | undefined): Refusal & { message?: string } =>
   written === undefined ? {} : JSON.parse(written);
-
-/** A change may be dated this much earlier than the claim that made it: the platform's clock is known to a second. */
-export const clockGrainMs = 1_000;
-
-type Claimed<Data> = {
-  data: Data;
-  resource: string;
-  rival: SeenRival;
-  context: IntegrationContext;
-  digest: Digest | undefined;
-};
-
-/** Whether the platform shows everything that a rival was to do, changed since it began. What cannot be read counts as not seen. */
-export const isRivalDone = async <Data>(
-  effect: Effect<Data> | undefined,
-  { data, resource, rival, context, digest }: Claimed<Data>,
-): Promise<boolean> => {
-  const shown = await effect?.shown?.(data, context).catch(() => undefined);
-  if (shown === undefined) return false;
-  const changedMs = shown.changedMs - (context.platform.clockOffsetMs() ?? 0);
-  if (!(changedMs >= rival.claimedMs - clockGrainMs)) return false;
-  const digests = await digestsOf(resource, shown.fields, digest);
-  return Object.entries(rival.digests).every(([field, wanted]) => digests[field] === wanted);
-};

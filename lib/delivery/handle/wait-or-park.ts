@@ -10,43 +10,56 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Limits } from './services.ts';
 import { ageMs, type Delivery, waitedMs } from './sqs-delivery.ts';
 
+/** What an attempt found out about its message. */
+export type Decision =
+  /** `reason`: worth logging. */
+  | { kind: 'done'; reason?: string | undefined }
+  | { kind: 'superseded' }
+  /** `of`: SQS' id of the message that this one is a copy of. */
+  | { kind: 'duplicate'; of: string | undefined }
+  /**
+   * The function died on this message or one beside it, or may die: nothing was done. Try again when no other message of the batch
+   * is being processed.
+   */
+  | { kind: 'isolate'; deaths: number }
+  /** `seconds`: the longest possible wait. */
+  | { kind: 'wait'; why: Deferral; seconds: number }
+  | {
+      kind: 'fail';
+      failure: Failure;
+      /** Its call got no answer and must not be sent twice: look for its effect when the platform has had time to finish. */
+      lookUpSeconds?: number | undefined;
+      /** What became of it is not recorded: it must come back, and not become a letter. */
+      isUnrecorded?: boolean;
+    };
+
 /** A message that is not done comes back after this many seconds, or becomes a letter. */
 export type NotDone =
-  | { outcome: 'waiting'; seconds: number; reason: string; failure?: Failure; turn?: Turn['why'] }
+  | { outcome: 'waiting'; seconds: number; reason: string; failure?: Failure; turn?: Deferral }
   | { outcome: 'parked'; failure: Failure };
 
-export type Failed = {
-  failure: Failure;
-  /** Its call got no answer and must not be sent twice: look for its effect when the platform has had time to finish. */
-  lookUpSeconds?: number | undefined;
-  /**
-   * Its claim stands in the ledger. If the message does not come back as soon as its queue would deliver it, it is presumed done:
-   * so it must not be hidden for longer, nor become a letter.
-   */
-  claimed?: boolean;
+export type Result =
+  | { outcome: 'done'; reason?: string | undefined }
+  | { outcome: 'superseded' }
+  | { outcome: 'duplicate'; of: string | undefined }
+  | { outcome: 'isolate'; deaths: number }
+  | NotDone;
+
+export const resultOf = (decision: Decision, delivery: Delivery, limits: Limits): Result => {
+  switch (decision.kind) {
+    case 'wait':
+      return afterDeferral(decision, delivery, limits);
+    case 'fail':
+      return afterFailure(decision, delivery, limits);
+    default: {
+      const { kind: outcome, ...rest } = decision;
+      return { outcome, ...rest } as Result;
+    }
+  }
 };
 
-export const afterFailure = (
-  { failure, lookUpSeconds, claimed = false }: Failed,
-  delivery: Delivery,
-  limits: Limits,
-): NotDone => {
-  const seconds = backoff(delivery, limits, lookUpSeconds ?? spreadOut(failure, limits));
-  if (claimed) return waitAfter(failure, Math.min(seconds, Math.floor(limits.visibilityMs / 1000)));
-  const healsByWaiting = dispositions[failure.kind] === 'wait';
-  if ((healsByWaiting || lookUpSeconds !== undefined) && isPatient(delivery, patience(failure, limits)))
-    return waitAfter(failure, seconds);
-  return { outcome: 'parked', failure: healsByWaiting ? afterLongWait(failure, delivery) : failure };
-};
-
-/** Messages that were refused together must not come back together. */
-const spreadOut = ({ kind, retryAfterSeconds }: Failure, { backoff: { random = Math.random } }: Limits) =>
-  kind === 'throttled' && retryAfterSeconds !== undefined
-    ? retryAfterSeconds + random() * Math.min(60, Math.max(10, retryAfterSeconds))
-    : retryAfterSeconds;
-
-/** Why a message waits without a failure, and the text of its letter if its turn never comes. */
-const turns = {
+/** Why a message waits without a failure, and the text of its letter if it waits too long. */
+const deferrals = {
   'no-time': {
     kind: 'unavailable',
     reason: 'Too little time was left in this invocation. The next one handles the message',
@@ -54,7 +67,7 @@ const turns = {
   },
   pace: {
     kind: 'throttled',
-    reason: 'Its turn to call the platform did not come in this invocation. The message comes back for it',
+    reason: 'The rate limiter did not admit the call in this invocation. The message comes back for it',
     remedy: undefined,
   },
   busy: {
@@ -65,8 +78,7 @@ const turns = {
   },
   copy: {
     kind: 'unavailable',
-    reason:
-      'Another copy of this message left no outcome, and may come back. The message waits for that copy',
+    reason: 'Another delivery of this event has no outcome yet. The message waits for it',
     remedy: undefined,
   },
   look: {
@@ -77,7 +89,7 @@ const turns = {
   stale: {
     kind: 'uncertain',
     reason:
-      'The platform still shows what was there before the last change, and this message would write that back. It waits until the platform shows the change',
+      'The platform still returns the previous value, and sending now would overwrite the last change. The message waits until the platform shows that change',
     remedy:
       'Compare what the platform holds with what was sent last about this resource. If a restore has set the platform back, send that again (`sis-relay reconcile resend`), or have the message sent with all its fields. Then replay this letter. The replay keeps what the platform then shows.',
   },
@@ -90,35 +102,46 @@ const turns = {
   },
 } as const;
 
-export type Turn = {
-  why: keyof typeof turns;
-  seconds: number;
-  /** `seconds` is the longest possible wait: ask again soon, and later each time. */
-  mayEndEarlier?: boolean;
-};
+export type Deferral = keyof typeof deferrals;
 
-/** For a message that waits for another to end: it is parked only before its queue would delete it. */
-export const waitForTurn = (
-  { why, seconds, mayEndEarlier = false }: Turn,
+/** It is parked only before its queue would delete it. */
+const afterDeferral = (
+  { why, seconds }: Extract<Decision, { kind: 'wait' }>,
   delivery: Delivery,
   limits: Limits,
 ): NotDone => {
-  const { reason } = turns[why];
+  const { kind, reason, remedy } = deferrals[why];
   // A day's backlog takes turns, too. A lack of room on the platform is no failure, and no reason for a letter.
   const isOver = why === 'pace' ? isOld(delivery) : !isPatient(delivery, limits);
-  if (isOver && delivery.attempts > patientReceipts)
-    return afterFailure({ failure: failureOf(noTurn(why)) }, delivery, limits);
-  if (mayEndEarlier || why === 'copy' || why === 'look')
-    return { outcome: 'waiting', seconds: Math.min(seconds, backoff(delivery, limits)), reason, turn: why };
-  // The outcome of the newer message may become known at any time.
-  const asked = why === 'newer' ? Math.min(seconds, limits.backoff.maximumSeconds) : seconds;
-  return { outcome: 'waiting', seconds: backoff(delivery, limits, asked), reason, turn: why };
+  if (isOver && delivery.attempts > patientReceipts) {
+    const failure = failureOf(new MessageFailure(kind, reason, { remedy }));
+    return afterFailure({ kind: 'fail', failure }, delivery, limits);
+  }
+  const waiting = { outcome: 'waiting' as const, reason, turn: why };
+  if (why === 'no-time' || why === 'pace') return { ...waiting, seconds: backoff(delivery, limits, seconds) };
+  // What it waits for may end at any time, and most attempts end within a second.
+  const soon = why === 'busy' ? 2 ** delivery.attempts : Number.POSITIVE_INFINITY;
+  return { ...waiting, seconds: Math.min(seconds, soon, backoff(delivery, limits)) };
 };
 
-export const noTurn = (why: keyof typeof turns): MessageFailure => {
-  const { kind, reason, remedy } = turns[why];
-  return new MessageFailure(kind, reason, { remedy });
+const afterFailure = (
+  { failure, lookUpSeconds, isUnrecorded = false }: Extract<Decision, { kind: 'fail' }>,
+  delivery: Delivery,
+  limits: Limits,
+): NotDone => {
+  const seconds = backoff(delivery, limits, lookUpSeconds ?? spreadOut(failure, limits));
+  if (isUnrecorded) return waitAfter(failure, seconds);
+  const healsByWaiting = dispositions[failure.kind] === 'wait';
+  if ((healsByWaiting || lookUpSeconds !== undefined) && isPatient(delivery, patience(failure, limits)))
+    return waitAfter(failure, seconds);
+  return { outcome: 'parked', failure: healsByWaiting ? afterLongWait(failure, delivery) : failure };
 };
+
+/** Messages that were refused together must not come back together. */
+const spreadOut = ({ kind, retryAfterSeconds }: Failure, { backoff: { random = Math.random } }: Limits) =>
+  kind === 'throttled' && retryAfterSeconds !== undefined
+    ? retryAfterSeconds + random() * Math.min(60, Math.max(10, retryAfterSeconds))
+    : retryAfterSeconds;
 
 /** For a message whose letter could not be written: it must stay on the queue. */
 export const afterUnwrittenLetter = (
@@ -134,7 +157,9 @@ export const afterUnwrittenLetter = (
 
 const waitAfter = (failure: Failure, seconds: number): NotDone => ({
   outcome: 'waiting',
-  ...{ seconds, failure, reason: failure.message },
+  seconds,
+  failure,
+  reason: failure.message,
 });
 
 /** Also for a look-up: once a minute would exceed the queue's receipts in a day. */

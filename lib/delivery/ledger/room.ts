@@ -1,51 +1,67 @@
-import { type Field, type Item, itemBytes } from './table.ts';
+import { encodeItem } from './codec.ts';
+import { type Item, lastBegunMs, withoutForgotten } from './item.ts';
 
-/** DynamoDB takes items of 400 KB. The rest is for claims that are given back, and for clocks that differ. */
+/** DynamoDB takes items of 400 KB. The rest is for what an open change adds. */
 const maxBytes = 256 * 1024;
-
 /** This many fields always fit: nothing is measured for nearly every resource. */
 const fewFields = 64;
+/** Bytes that a field may need, and by which what is open may grow: names, versions, and the platform's words. */
+const maxGrowthBytes = 1_000;
 
-/** Bytes by which a claim may grow when it ends: by its outcome, and by the platform's words. */
-const growth = { repeatable: 100, once: 1_000 };
+/** Number of remembered changes of the resource, and how many of them have no outcome. */
+export type Full = { kind: 'full'; fields: number; open: number };
 
-const bytesWhenEnded = (item: Item): number =>
-  Object.values(item.fields).reduce(
-    (sum, { outcome, once }) => sum + (outcome === 'done' ? 0 : growth[once ? 'once' : 'repeatable']),
-    itemBytes(item),
-  );
-
-/** Whether a claim makes an item larger than allowed. A claim that leaves it no larger is always allowed. */
-export const overfills = (item: Item, before: Item): boolean => {
-  if (Object.keys(item.fields).length <= fewFields) return false;
-  const bytes = bytesWhenEnded(item);
-  return bytes > maxBytes && bytes > bytesWhenEnded(before);
-};
+type Asked = { adding: readonly string[]; decided: boolean; nowMs: number };
 
 /**
- * Removes the oldest claims until the item has half of the limit at most. It keeps the given fields, and all fields whose message
- * may be delivered again.
+ * The item with room for these fields. If it has none, what is older than the memory is forgotten; if a person has checked what the
+ * platform holds, also the oldest changes, until half of the limit is left.
  */
-export const withRoom = (
+export const withRoom = (item: Item, { adding, decided, nowMs }: Asked): Item | Full => {
+  if (fits(item, adding)) return item;
+  const young = withoutForgotten(item, nowMs);
+  const left = decided ? withoutOldest(young, { keeping: adding, beforeMs: nowMs - settledMs }) : young;
+  if (fits(left, adding)) return left;
+  const open = Object.values(item.fields).filter((field) => field.open);
+  return { kind: 'full', fields: Object.keys(item.fields).length, open: open.length };
+};
+
+/** What was begun earlier was redelivered by now, or is a letter. */
+const settledMs = 3_600_000;
+
+const fits = (item: Item, adding: readonly string[]): boolean => {
+  const added = adding.filter((name) => item.fields[name] === undefined).length;
+  if (added === 0 || Object.keys(item.fields).length + added <= fewFields) return true;
+  return grownBytes(item) + added * maxGrowthBytes <= maxBytes;
+};
+
+/** With what the platform may say of all that is open. */
+const grownBytes = (item: Item): number => {
+  const open = Object.values(item.fields).filter((field) => field.open).length;
+  return itemBytes(item) + open * maxGrowthBytes;
+};
+
+/** As DynamoDB counts them, about. */
+export const itemBytes = (item: Item): number =>
+  Object.entries(encodeItem(item)).reduce(
+    (sum, [name, { S, N = '' }]) => sum + Buffer.byteLength(name) + Buffer.byteLength(S ?? N),
+    0,
+  );
+
+const withoutOldest = (
   item: Item,
   { keeping, beforeMs }: { keeping: readonly string[]; beforeMs: number },
 ): Item => {
-  const left = { ...item, fields: { ...item.fields } };
-  const oldest = Object.entries(item.fields)
-    .filter(([field, { claimedMs }]) => claimedMs <= beforeMs && !keeping.includes(field))
-    .sort(([, one], [, other]) => one.claimedMs - other.claimedMs);
-  let bytes = bytesWhenEnded(item);
-  for (const [field, state] of oldest) {
+  const fields = { ...item.fields };
+  const oldest = Object.entries(fields)
+    .filter(([name, field]) => lastBegunMs(field) <= beforeMs && !keeping.includes(name))
+    .sort(([, one], [, other]) => lastBegunMs(one) - lastBegunMs(other));
+  let bytes = grownBytes(item);
+  const empty = grownBytes({ ...item, fields: {} });
+  for (const [name, field] of oldest) {
     if (bytes <= maxBytes / 2) break;
-    bytes -= bytesOf(field, state);
-    delete left.fields[field];
+    bytes -= grownBytes({ ...item, fields: { [name]: field } }) - empty;
+    delete fields[name];
   }
-  return left;
-};
-
-const bytesOf = (field: string, state: Field): number =>
-  bytesWhenEnded({ ...nothing, fields: { [field]: state } }) - itemBytes(nothing);
-
-const nothing: Item = {
-  ...{ claimId: '', leaseMs: 0, graceEndsMs: 0, heldMs: 0, last: '', fields: {}, seen: {} },
+  return { ...item, fields };
 };

@@ -1,14 +1,26 @@
 import type { Attributes } from '../../runtime/aws/dynamodb.ts';
-import { attributesOfWritten, type LedgerTableOptions, type Written, writtenIn } from './table.ts';
+import { decodeItem, stateName, versionName } from './codec.ts';
+import { type Change, changesIn } from './item.ts';
+import type { LedgerTableOptions } from './table.ts';
+
+/** The last change of each field, and the lock under which the resource was written last. */
+export type Written = { resource: string; lockId: string; changes: Record<string, Change> };
 
 /** `next`: where the next page begins; undefined after the last. */
-export type LedgerPage = { entries: ({ resource: string } & Written)[]; next: Attributes | undefined };
+export type LedgerPage = { entries: Written[]; next: Attributes | undefined };
 
 /** Segments can be read at the same time. */
 export type Place = { segment: number; segments: number; from?: Attributes | undefined };
 
-/** Kinds of resources, as in `grade/`, and the fields to read: an item holds twice as much that a reader does not need. */
-type Read = { kinds: readonly string[]; fields: readonly string[]; place: Place; signal?: AbortSignal };
+const alwaysRead = ['resource', 'expires', 'claimId', 'lock', 'graceEndsMs'];
+
+/** Kinds of resources, as in `grade/`, and the fields to read. */
+type ScanRequest = {
+  kinds: readonly string[];
+  fields: readonly string[];
+  place: Place;
+  signal?: AbortSignal;
+};
 
 /**
  * Reads one page, 1 MB of the table at most. It is not consistent: changes of the last seconds may be missing.
@@ -16,15 +28,16 @@ type Read = { kinds: readonly string[]; fields: readonly string[]; place: Place;
  */
 export const ledgerPage = async (
   { dynamodb, table, nowMs }: LedgerTableOptions,
-  { kinds, fields, place, signal }: Read,
+  { kinds, fields, place, signal }: ScanRequest,
 ): Promise<LedgerPage> => {
   const { segment, segments, from } = place;
-  const attributes = attributesOfWritten(fields);
+  const attributes = [...alwaysRead, ...fields.flatMap((field) => [versionName(field), stateName(field)])];
   const { Items = [], LastEvaluatedKey } = await dynamodb.call(
     'Scan',
     {
       TableName: table,
-      ...{ Segment: segment, TotalSegments: segments },
+      Segment: segment,
+      TotalSegments: segments,
       FilterExpression: kinds.map((_, at) => `begins_with(#0, :${at})`).join(' OR '),
       ProjectionExpression: attributes.map((_, at) => `#${at}`).join(', '),
       // The resource's attribute is the first.
@@ -37,7 +50,9 @@ export const ledgerPage = async (
   const entries = Items.flatMap((raw) => {
     const resource = raw.resource?.S;
     const isOver = Number(raw.expires?.N) * 1000 < nowMs();
-    return resource === undefined || isOver ? [] : { resource, ...writtenIn(raw, fields) };
+    if (resource === undefined || isOver) return [];
+    const item = decodeItem(raw, nowMs());
+    return { resource, lockId: item.lockId, changes: changesIn(item) };
   });
   return { entries, next: LastEvaluatedKey };
 };

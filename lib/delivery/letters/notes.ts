@@ -4,7 +4,7 @@ import { errorName } from '../../runtime/aws/error.ts';
 import { writeInReserve } from '../../runtime/aws/table-items.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import { recordsOf } from './read-records.ts';
-import type { DeskRecord, DeskTable, State } from './record.ts';
+import type { DeskRecord, DeskTable } from './record.ts';
 import type { Subject } from './subject.ts';
 import { type Change, writeRecord } from './write-record.ts';
 
@@ -46,11 +46,6 @@ export type DeskNotes = {
    */
   parks(message: string, letter: DeadLetter, about: { resource: string | undefined }): Promise<void>;
   heard(ended: Ended): void;
-  /**
-   * Those of these messages that have become letters, or wait and were due since then: the record of one that was done later may have
-   * failed. @throws if the table cannot be read.
-   */
-  openOf(messages: readonly string[], dueSinceMs: number): Promise<ReadonlySet<string>>;
   /** Call this at the end of an invocation: it writes the recorded outcomes. It never throws. */
   write(): Promise<void>;
 };
@@ -100,12 +95,6 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
     heard: (ended) => {
       heard.set(ended.message, ended);
     },
-    openOf: async (messages, dueSinceMs) => {
-      const records = await recordsOf(table, messages, { signal: AbortSignal.timeout(lookingMs) });
-      const isNow = ({ state, nextMs = 0 }: DeskRecord) =>
-        isOpen[state] && (state !== 'waiting' || nextMs >= dueSinceMs);
-      return new Set([...records.values()].flatMap((record) => (isNow(record) ? record.message : [])));
-    },
     write: async () => {
       const heardOf = [...heard.values()];
       heard.clear();
@@ -123,12 +112,6 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
       );
     },
   };
-};
-
-/** Whatever an operator did to a letter, its message was not done under this id. */
-const isOpen: Record<State, boolean> = {
-  ...{ waiting: true, letter: true, replayed: true, edited: true, discarded: true },
-  ...{ done: false, duplicate: false, superseded: false },
 };
 
 const changeOf = (ended: Ended, about: { function: string } & Subject): Change => {

@@ -22,7 +22,7 @@ export const audited = async (
 };
 
 /** An execution of a function that operators start. */
-export type Execution = { of: 'reconcile' | 'crosswalk-fill'; name: string };
+export type Execution = { of: 'reconcile' | 'crosswalk-fill' | 'snapshot-import'; name: string };
 
 /** Starts the function; the same name starts nothing twice. @throws RefusedError if there is no such function. */
 export const startExecution = async (

@@ -7,6 +7,7 @@ import {
   readPaceUse,
 } from '../../runtime/telemetry/pace-use.ts';
 import type { Report } from '../../scheduled/reconcile/record.ts';
+import type { PassedName } from '../../sources/snapshots/state/passed-names.ts';
 import { type Groups, groupLetters } from '../messages/letters/list.ts';
 import { type Counts, countsOf, receive } from '../messages/letters/queue.ts';
 import { listWaiting, type WaitingGroup, withMended } from '../messages/waiting/waiting.ts';
@@ -18,7 +19,9 @@ import { type PausedFunction, pausedFunctions } from '../stage/pause.ts';
 import type { Target } from '../stage/target.ts';
 import { compareDeployed, type DeployedVersion } from '../stage/version.ts';
 import { type Held, listHeld } from './crosswalk/names.ts';
+import { listPassed } from './crosswalk/passed.ts';
 import { type LastComparison, lastComparison, runningComparison } from './reconcile/read.ts';
+import type { QuietFeed } from './snapshots/feeds.ts';
 import { type OpenSnapshots, openSnapshots } from './snapshots/read.ts';
 import type { TroubledImport, WaitingFile } from './snapshots/unaccepted.ts';
 
@@ -40,12 +43,16 @@ export type Status = {
   waiting: WaitingGroup[];
   /** Names of the crosswalk that stay as they were until a person has looked; undefined: unknown. */
   held: Held[] | undefined;
+  /** User names that passed to another record of the SIS and wait for a person; undefined: unknown. */
+  passed: PassedName[] | undefined;
   /** What operators have begun and is not ended; undefined: unknown. */
   atWork: Omit<AuditedCommand, 'meant' | 'did'>[] | undefined;
   /** Snapshots that wait for a person or are being imported; undefined: unknown. */
   snapshots: OpenSnapshots['snapshots'] | undefined;
   /** Files that wait until the import of another is over; undefined: unknown. */
   waitingFiles: WaitingFile[] | undefined;
+  /** Accepted files of names that have not come for long, or come once by the settings; undefined: unknown. */
+  quietFeeds: QuietFeed[] | undefined;
   /** The last imports that failed, or that used few of their rows; undefined: unknown. */
   troubledImports: TroubledImport[] | undefined;
   /** The last comparison of the platform with what was sent; undefined: there is none, or it is unknown. */
@@ -108,6 +115,7 @@ export const statusOf = async (
   const reviews = Promise.all([
     known(deployedVersion(target)),
     known(listHeld(target)),
+    known(listPassed(target, signal)),
     known(openCommands(target, signal)),
     known(openSnapshots(target, signal)),
     known(lastComparison(target, signal)),
@@ -121,7 +129,7 @@ export const statusOf = async (
     unlessRefused(lists.letters()),
     unlessRefused(lists.waiting()),
   ]);
-  const [deployed, held, atWork, imports, comparison, comparing] = await reviews;
+  const [deployed, held, passed, atWork, imports, comparison, comparing] = await reviews;
   const { visible, inFlight, delayed } = counts;
   const unlisted = { groups: [], matching: 0, listed: undefined, queued: visible + inFlight + delayed };
   return {
@@ -129,10 +137,12 @@ export const statusOf = async (
     queues: queues.flat(),
     paused,
     held,
+    passed,
     atWork: atWork?.map(({ meant: _, did: __, ...told }) => told),
     snapshots: imports?.snapshots,
     waitingFiles: imports?.waiting,
     troubledImports: imports?.troubled,
+    quietFeeds: imports?.quietFeeds,
     comparison,
     comparing,
     connection,

@@ -38,6 +38,7 @@ export const roleOf = {
   resume: 'lead',
   'snapshots approve': 'lead',
   'snapshots reject': 'lead',
+  'snapshots end': 'lead',
   'reconcile accept': 'lead',
   'reconcile resend': 'lead',
   'crosswalk accept': 'lead',

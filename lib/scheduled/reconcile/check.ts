@@ -1,11 +1,19 @@
 import { removedDigested, roleDigested } from '../../delivery/handle/fields/enrollment.ts';
-import type { Item, LedgerTable } from '../../delivery/ledger/table.ts';
+import { changesIn } from '../../delivery/ledger/item.ts';
+import type { LedgerTable } from '../../delivery/ledger/table.ts';
 import { dispositions, type Failure } from '../../message/failure.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { getClasslistPages } from '../../platform/resources/classlists.ts';
 import { getGradeValue } from '../../platform/resources/grades.ts';
-import { type EffectClass, type Judged, judgeEffect, type Shown, type WrittenField } from './classes.ts';
+import {
+  type EffectClass,
+  isInProgress,
+  type Judged,
+  judgeEffect,
+  type Shown,
+  type WrittenField,
+} from './classes.ts';
 import { nothingOf, shownEnrollment, shownGrade, shownRoles } from './platform-values.ts';
 import type { Finding } from './record.ts';
 import { type Reason, reasonFor, type Selection, type Subject } from './selection.ts';
@@ -21,7 +29,7 @@ export type Written = {
   resource: string;
   subject: Subject;
   reason: Exclude<Reason, 'snapshot'>;
-  claimId: string;
+  lockId: string;
   fields: Record<string, WrittenField>;
 };
 
@@ -62,7 +70,6 @@ export type Checking = {
   platform: Platform;
   ledger: Pick<LedgerTable, 'read'>;
   digestsOf(resource: string, field: string, value: string): readonly string[];
-  settledMs: number;
   attemptMs: number;
   nowMs(): number;
   /** The SIS does not manage users in other roles than those of its snapshots. */
@@ -124,7 +131,7 @@ const readOr = async <Value>(
 export const unreadable = (chosen: Chosen, { kind, message }: Failure): Checked => {
   const fields = chosen.reason === 'snapshot' ? {} : chosen.fields;
   // A write that may not have been done need not be on the platform.
-  if (Object.values(fields).some(({ outcome }) => outcome === 'unknown' || outcome === 'undone'))
+  if (Object.values(fields).some(isInProgress))
     return { ...bare(chosen), judged: notCompared('in progress') };
   const writtenMs = writtenMsOf(fields);
   return {
@@ -137,15 +144,16 @@ export const unreadable = (chosen: Chosen, { kind, message }: Failure): Checked 
 const bare = ({ resource, subject, reason }: Chosen) => ({ resource, subject, reason });
 
 export const writtenMsOf = (fields: Readonly<Record<string, WrittenField>>): number =>
-  Math.max(0, ...Object.values(fields).map(({ claimedMs }) => claimedMs));
+  Math.max(0, ...Object.values(fields).map(({ begunMs }) => begunMs));
 
 const judgedBy = (
   { resource, subject }: Pick<Chosen, 'resource' | 'subject'>,
   { fields, shown }: { fields: Written['fields']; shown: Shown | undefined },
-  { digestsOf, settledMs, attemptMs, nowMs }: Checking,
+  { digestsOf, attemptMs }: Checking,
 ): Judged =>
   judgeEffect({
-    ...{ fields, settledMs, attemptMs, nowMs: nowMs() },
+    fields,
+    attemptMs,
     shown: shown && isRemoved(resource, fields.whole, digestsOf) ? enrolled : shown,
     nothing: nothingOf(subject),
     digestsOf: (field, value) => digestsOf(resource, field, value),
@@ -169,12 +177,12 @@ const checkWritten = async (
   checking: Checking,
 ): Promise<Checked> => {
   if (chosen.reason === 'snapshot') return { ...bare(chosen), judged: notCompared('not shown') };
-  const { fields, claimId } = chosen;
+  const { fields, lockId } = chosen;
   const judged = judgedBy(chosen, { fields, shown }, checking);
   if (judged.class === 'same') return { ...bare(chosen), judged };
   if (judged.class === undefined && judged.why !== 'in progress') return { ...bare(chosen), judged };
   const now = judged.class === undefined ? undefined : await itemNow(chosen.resource, checking);
-  if (judged.class === undefined || now?.claimId !== claimId)
+  if (judged.class === undefined || now?.lockId !== lockId)
     return { ...bare(chosen), judged: notCompared('in progress'), again: chosen };
   const { changedAt } = shown ?? {};
   const messageId = messageIn(fields, judged.writtenMs);
@@ -184,11 +192,16 @@ const checkWritten = async (
 const notCompared = (why: 'in progress' | 'no digest' | 'not shown'): Judged => ({ class: undefined, why });
 
 const messageIn = (fields: Written['fields'], writtenMs: number | undefined): string | undefined =>
-  Object.values(fields).find(({ claimedMs }) => claimedMs === writtenMs)?.messageId;
+  Object.values(fields).find(({ begunMs }) => begunMs === writtenMs)?.messageId;
 
-const itemNow = async (resource: string, { ledger }: Checking): Promise<Item | undefined> => {
+const itemNow = async (
+  resource: string,
+  { ledger }: Checking,
+): Promise<Pick<Written, 'lockId' | 'fields'> | undefined> => {
   const read = await readOr(() => ledger.read(resource));
-  return 'value' in read ? read.value : undefined;
+  return 'value' in read && read.value
+    ? { lockId: read.value.lockId, fields: changesIn(read.value) }
+    : undefined;
 };
 
 /** The ledger no longer has it. */
@@ -201,7 +214,7 @@ export const notComparable = (chosen: Chosen): Checked => ({
 export const chosenNow = async (chosen: Chosen, checking: Checking): Promise<Chosen | undefined> => {
   if (chosen.reason === 'snapshot') return chosen;
   const now = await itemNow(chosen.resource, checking);
-  return now && { ...chosen, claimId: now.claimId, fields: now.fields };
+  return now && { ...chosen, lockId: now.lockId, fields: now.fields };
 };
 
 type Roles = ReadonlyMap<number, readonly number[] | undefined>;
@@ -302,7 +315,7 @@ const byLedger = async (
 
 const isFoundByLedger = (
   { resource, subject }: Told,
-  item: Item | undefined,
+  item: Pick<Written, 'fields'> | undefined,
   { selection }: Checking,
 ): boolean =>
   item !== undefined &&

@@ -40,20 +40,21 @@ export const chooseWrites = async (
     let next = first;
     do {
       const page = await ledgerPage(table, {
-        ...{ kinds: ['grade/', 'enrollment/'], fields: comparedFields },
+        kinds: ['grade/', 'enrollment/'],
+        fields: comparedFields,
         place: { segment, segments, from: next },
         signal: failing.signal,
       });
       let text = '';
-      for (const { resource, claimId, fields } of page.entries) {
+      for (const { resource, lockId, changes: fields } of page.entries) {
         const subject = subjectOf(resource);
-        // A revoked claim leaves no field.
+        // Of a change without effect, no field is left.
         if (subject === undefined || Object.keys(fields).length === 0) continue;
         all.entries += 1;
         const reason = reasonFor({ resource, subject, writtenMs: writtenMsOf(fields) }, selection);
         if (reason === undefined) continue;
         all.selected[reason] += 1;
-        text += chosenLine({ resource, subject, reason, claimId, fields });
+        text += chosenLine({ resource, subject, reason, lockId, fields });
       }
       if (text !== '') yield text;
       keepMemoryBelow(garbageMb);

@@ -1,5 +1,5 @@
 import { haveOneKey } from '../../delivery/ledger/digest.ts';
-import type { Field } from '../../delivery/ledger/table.ts';
+import type { Change } from '../../delivery/ledger/item.ts';
 
 /** The classes of a write, by what the platform shows. */
 export const classes = ['same', 'missing', 'older', 'different', 'changed', 'extra', 'unreadable'] as const;
@@ -31,8 +31,10 @@ export type Shown = {
 /** The fields of a resource that does not exist on the platform: a missing grade has no comment. */
 export type Nothing = Readonly<Record<string, string>>;
 
-/** The compared part of a field's last claim. */
-export type WrittenField = Pick<Field, 'messageId' | 'outcome' | 'claimedMs' | 'digest'>;
+/** The compared part of a field's last change. */
+export type WrittenField = Pick<Change, 'messageId' | 'outcome' | 'begunMs'> & {
+  digest?: string | undefined;
+};
 
 type Compared = {
   fields: Readonly<Record<string, WrittenField>>;
@@ -40,11 +42,8 @@ type Compared = {
   nothing: Nothing;
   /** The digests of a field with this value, one by each known key. */
   digestsOf(field: string, value: string): readonly string[];
-  /** A write is presumed done after this many milliseconds. */
-  settledMs: number;
   /** The longest duration of the attempt that wrote it, in milliseconds. */
   attemptMs: number;
-  nowMs: number;
 };
 
 /** The platform's times have a resolution of one second. */
@@ -62,9 +61,9 @@ export type Judged =
 
 /** Compares the platform's state with the last write, field by field. The result is the class of the worst field. */
 export const judgeEffect = (compared: Compared): Judged => {
-  const { fields, shown, nothing, digestsOf, nowMs, settledMs, attemptMs } = compared;
+  const { fields, shown, nothing, digestsOf, attemptMs } = compared;
   const all = Object.entries(fields);
-  const writtenMs = Math.max(0, ...all.map(([, { claimedMs }]) => claimedMs));
+  const writtenMs = Math.max(0, ...all.map(([, { begunMs }]) => begunMs));
   const wrong: string[] = [];
   let isCompared = false;
   let isHidden = false;
@@ -92,18 +91,13 @@ export const judgeEffect = (compared: Compared): Judged => {
   // If one part is there, the others may still be missing.
   if (wrong.length === 0 && isUnknown) return { class: undefined, why: 'no digest' };
   if (wrong.length === 0) return { class: 'same', fields: [], writtenMs };
-  if (all.some(([, field]) => isInProgress(field, { settledMs, nowMs })))
-    return { class: undefined, why: 'in progress' };
+  if (all.some(([, field]) => isInProgress(field))) return { class: undefined, why: 'in progress' };
   if (shown === undefined) return { class: 'missing', fields: wrong, writtenMs };
   return { class: classOfDifference(shown, { writtenMs, attemptMs }), fields: wrong, writtenMs };
 };
 
-/** Its message may come back to its queue, waits there, or is a letter. */
-const isInProgress = (
-  { outcome, claimedMs }: WrittenField,
-  { settledMs, nowMs }: { settledMs: number; nowMs: number },
-): boolean =>
-  outcome === 'unknown' || outcome === 'undone' || (outcome === 'claimed' && claimedMs + settledMs > nowMs);
+/** It is being sent, or its message waits on its queue or is a letter. */
+export const isInProgress = ({ outcome }: WrittenField): boolean => outcome !== 'done';
 
 /** By when the platform last changed it: before our write, with it, or since. */
 const classOfDifference = (

@@ -23,9 +23,9 @@ const columns = ['turn', 'org_unit_id', 'kind', 'line'];
 export const chosenLine = ({ fields, ...chosen }: Written): string => {
   const { reason, subject } = chosen;
   const compared = Object.fromEntries(
-    Object.entries(fields).map(([name, { messageId, outcome, claimedMs, digest }]) => [
+    Object.entries(fields).map(([name, { messageId, outcome, begunMs, digest }]) => [
       name,
-      { messageId, outcome, claimedMs, digest },
+      { messageId, outcome, begunMs, digest },
     ]),
   );
   const line = JSON.stringify({ ...chosen, fields: compared });

@@ -42,6 +42,8 @@ export type ReconcileServices = Looking &
   Pick<JobServices, 'running'> & {
     crosswalk: Crosswalk;
     resend: Resend;
+    /** By then a write in progress has ended, or its message was delivered again. */
+    settledMs: number;
     limits: JobServices['limits'] & {
       /** A run ends after this time, however far it got. */
       maxRunMs: number;

@@ -8,11 +8,13 @@ import type { Engine } from '../../delivery/durable/engine.ts';
 import type { JobStore } from '../../delivery/durable/store.ts';
 import type { Integration } from '../../delivery/handle/integration.ts';
 import { type Addressed, sendToFunctions } from '../../delivery/handle/send-to-functions.ts';
-import type { Field, LedgerTable } from '../../delivery/ledger/table.ts';
+import { type Change, changesIn } from '../../delivery/ledger/item.ts';
+import type { LedgerTable } from '../../delivery/ledger/table.ts';
 import type { BackoffLimits } from '../../message/backoff.ts';
 import { dispositions, MessageFailure } from '../../message/failure.ts';
-import { bulkAttributes, messageType, placeIn } from '../../message/message.ts';
+import { bulkAttributes, messageType } from '../../message/message.ts';
 import { sisIdsIn, withPlatformIds } from '../../message/sis-ids.ts';
+import { decodeVersion } from '../../message/version.ts';
 import type { Platform, PlatformClient } from '../../platform/client/client.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { getGradeValue } from '../../platform/resources/grades.ts';
@@ -171,24 +173,27 @@ const decide = async (finding: Wanted['finding'], { id, services }: Given): Prom
   // A forgotten item cannot be distinguished from anything else in the snapshot.
   if (item === undefined)
     return { finding, subject, digests: writtenMs === undefined ? undefined : {}, time: undefined };
-  const fields = Object.entries(item.fields);
-  const own = fields.find(([, { version }]) => placeIn(version).id === eventIdOf(id, resource));
+  const changes = changesIn(item);
+  const fields = Object.entries(changes);
+  const own = fields.find(([, { version }]) => decodeVersion(version).eventId === eventIdOf(id, resource));
   // This step was done before, and is repeated.
   if (own !== undefined) return { resource, outcome: 'sent', messageId: own[1].messageId };
-  if (fields.some(([, { claimedMs }]) => claimedMs > (writtenMs ?? 0))) return { resource, outcome: 'newer' };
+  if (fields.some(([, { begunMs }]) => begunMs > (writtenMs ?? 0))) return { resource, outcome: 'newer' };
   const time = timeAfter(fields);
-  if (subject.kind === 'enrollment' && isRemoved(resource, item.fields.whole, services.digestsOf))
+  if (subject.kind === 'enrollment' && isRemoved(resource, changes.whole, services.digestsOf))
     return { finding, subject, digests: {}, time, isRemoval: true };
   const digests = Object.fromEntries(
-    fields.flatMap(([field, { digest }]) => (digest === undefined ? [] : [[field, digest]])),
+    fields.flatMap(([field, change]) =>
+      change.outcome === 'done' && change.digest !== undefined ? [[field, change.digest]] : [],
+    ),
   );
   return { finding, subject, digests, time };
 };
 
 /** Newer than what it repeats, and older than all later changes of the SIS. */
-const timeAfter = (fields: [string, Field][]): string =>
+const timeAfter = (fields: [string, Change][]): string =>
   fields
-    .map(([, { version }]) => placeIn(version).nextTime)
+    .map(([, { version }]) => decodeVersion(version).nextTime)
     .sort()
     .at(-1) ?? '';
 

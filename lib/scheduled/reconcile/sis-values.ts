@@ -8,11 +8,8 @@ import { inParallel } from '../../runtime/aws/parallel.ts';
 import type { SetEngine } from '../../runtime/files/tables/engine.ts';
 import { loadFilledNames } from '../../sources/snapshots/compare/filled-names.ts';
 import { createSets } from '../../sources/snapshots/compare/wanted.ts';
-import {
-  dataOfSnapshot,
-  type SeenFunction,
-  type SnapshotNow,
-} from '../../sources/snapshots/state/snapshots-now.ts';
+import { dataOfSnapshot } from '../../sources/snapshots/state/snapshot-data.ts';
+import type { SeenFunction, SnapshotNow } from '../../sources/snapshots/state/snapshots-now.ts';
 
 export type Saying = {
   sets: SetEngine;

@@ -7,6 +7,7 @@ import { readStack } from '../../operate/stage/stack-outputs.ts';
 import { isNamed, type Target, type TargetOptions, targetFrom } from '../../operate/stage/target.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
 import type { Operator } from '../verbs/operator.ts';
+import { quoted } from '../views/quoted.ts';
 import { text, type View } from '../views/view.ts';
 import { globalOptions, optionOf, roleFor } from './options.ts';
 import { errorSentence } from './print/error-sentence.ts';
@@ -142,9 +143,6 @@ const optionsGiven = (command: Command): string[] => {
 };
 
 const namingDeployment = new Set(['local', 'stack', 'stage', 'deadLetters', 'bucket', 'profile', 'region']);
-
-export const quoted = (text: string): string =>
-  /^[\w./:@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 const targetOptionsOf = (command: Command): TargetOptions => {
   const { local, stack, lease, ...options } = command.optsWithGlobals();

@@ -1,4 +1,5 @@
 import { acceptMove, type ShownName } from '../../operate/reviews/crosswalk/names.ts';
+import { acceptNames } from '../../operate/reviews/crosswalk/passed.ts';
 import { acceptFindings } from '../../operate/reviews/reconcile/accept.ts';
 import type { Chosen } from '../../operate/reviews/reconcile/choose-findings.ts';
 import { type Resent, resendFindings } from '../../operate/reviews/reconcile/resend.ts';
@@ -7,12 +8,20 @@ import {
   type DecisionOptions,
   decideSnapshot,
 } from '../../operate/reviews/snapshots/decide.ts';
+import { type EndedFeed, endFeed, planEnds } from '../../operate/reviews/snapshots/end.ts';
 import { withFiveCounts } from '../../operate/reviews/snapshots/read.ts';
+import type { Integrations } from '../../operate/stage/integrations.ts';
 import { countOf } from '../views/amounts.ts';
 import { chosenView, resendPlanView } from '../views/comparison.ts';
-import { acceptedView, acceptQuestion } from '../views/crosswalk.ts';
+import {
+  acceptedNamesView,
+  acceptedView,
+  acceptQuestion,
+  passedPlanView,
+  touchedView,
+} from '../views/crosswalk.ts';
 import { resentNotes } from '../views/reconcile.ts';
-import { decidedText, snapshotPlanView } from '../views/snapshots.ts';
+import { decidedText, endedFeedView, plannedEndsView, snapshotPlanView } from '../views/snapshots.ts';
 import { text } from '../views/view.ts';
 import type { Operator } from './operator.ts';
 
@@ -39,6 +48,38 @@ export const decide = async (
   if (outcome === 'not agreed') return decided;
   show('Result', [text(decidedText(decided, decision))], { outcome, ...withFiveCounts(snapshot) });
   return decided;
+};
+
+type Ends = {
+  names: readonly string[];
+  integrations: Integrations;
+  reason?: string | undefined;
+  patienceMs: number;
+};
+
+export const end = async (
+  { target, audit, signal, show, ask }: Operator,
+  { names, integrations, reason, patienceMs }: Ends,
+): Promise<EndedFeed[]> => {
+  const plans = await planEnds(target, { names, integrations, signal });
+  show('Plan', plannedEndsView(plans));
+  const messages = plans.reduce((sum, { of }) => sum + of, 0);
+  const act = `End ${countOf(plans.length, 'file')}, and send ${countOf(messages, 'message')}`;
+  if ((await ask({ hint: `Reason: ${reason}`, act })) === undefined) return [];
+  const ended: EndedFeed[] = [];
+  const planned = plans.map(({ feed, ...plan }) => ({ feed: feed.name, against: feed.id, ...plan }));
+  try {
+    for (const plan of plans) {
+      if (signal.aborted || ended.some(({ outcome }) => outcome === 'not reached')) break;
+      const one = await endFeed(target, plan, { reason, audit, signal, patienceMs });
+      ended.push(one);
+      show('Result', endedFeedView(one), { planned, ended });
+    }
+  } finally {
+    const left = plans.slice(ended.length).map(({ feed }) => feed.name);
+    if (left.length > 0 && ended.length > 0) show('Rest', [text(`Not ended: ${left.join(', ')}.`)]);
+  }
+  return ended;
 };
 
 type Findings = { run?: string | undefined; of: readonly string[]; reason: string };
@@ -87,9 +128,27 @@ export const acceptCode = async (
 ): Promise<ShownName | undefined> => {
   const accepted = await acceptMove(target, {
     ...{ ...given, audit },
-    confirm: async (moved) =>
-      (await ask({ text: acceptQuestion(moved), act: 'Accept this move' })) !== undefined,
+    confirm: async (moved, touched) => {
+      show('Plan', touchedView(moved, touched));
+      return (await ask({ text: acceptQuestion(moved), act: 'Accept this move' })) !== undefined;
+    },
   });
   if (accepted) show('Result', acceptedView(accepted), { accepted });
   return accepted;
+};
+
+export const acceptUserNames = async (
+  { target, audit, signal, show, ask }: Operator,
+  given: { names: readonly string[] | 'all'; reason?: string | undefined },
+): ReturnType<typeof acceptNames> => {
+  const acceptedNames = await acceptNames(target, {
+    ...{ ...given, audit, signal },
+    confirm: async (chosen) => {
+      show('Plan', passedPlanView(chosen));
+      const act = `Accept ${countOf(chosen.length, 'user name')}`;
+      return (await ask({ act })) !== undefined;
+    },
+  });
+  if (acceptedNames) show('Result', acceptedNamesView(acceptedNames), { acceptedNames });
+  return acceptedNames;
 };

@@ -1,5 +1,7 @@
 import type { Decided } from '../../operate/reviews/snapshots/decide.ts';
 import type { SnapshotDiff } from '../../operate/reviews/snapshots/diff.ts';
+import type { EndedFeed, PlannedEnd } from '../../operate/reviews/snapshots/end.ts';
+import type { QuietFeed } from '../../operate/reviews/snapshots/feeds.ts';
 import type {
   ProposedSnapshot,
   RefusedRow,
@@ -10,9 +12,10 @@ import type { TroubledImport, WaitingFile } from '../../operate/reviews/snapshot
 import { needsRole } from '../../operate/stage/roles.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import { rowsTold } from '../../sources/snapshots/package/rows.ts';
-import { fileNameOf, isTable } from '../../sources/snapshots/request.ts';
+import { feedOf, fileNameOf, isTable, zipFeed } from '../../sources/snapshots/request.ts';
 import type { Counts, SnapshotRecord } from '../../sources/snapshots/state/record.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
+import { quoted } from './quoted.ts';
 import {
   type Block,
   badge,
@@ -150,9 +153,11 @@ export const openSnapshotText = ({ id, droppedAt, state, why }: SnapshotRecord):
   `Snapshot ${id}, dropped ${ageOf(Date.parse(droppedAt))} ago, ${snapshotState({ state })}${why ? `: ${plain(why)}` : '.'}`;
 
 /** A file that waits for the import of another, as `status` names it. */
-export const waitingFileText = ({ key, versionId, sizeBytes, putAt, behind }: WaitingFile): string => {
+export const waitingFileText = (waiting: WaitingFile): string => {
+  const { key, versionId, sizeBytes, putAt, behind, isEnd } = waiting;
   const file = `${plain(key)}${versionId === undefined ? '' : `, version ${plain(versionId)}`}`;
   const until = behind === undefined ? 'for its turn to be imported' : `behind ${plain(behind)}`;
+  if (isEnd) return `The end of ${plain(feedOf(key))}, begun ${ageOf(Date.parse(putAt))} ago, waits ${until}`;
   return `${file}, ${countOf(sizeBytes, 'byte')}, put ${ageOf(Date.parse(putAt))} ago, waits ${until}`;
 };
 
@@ -173,17 +178,86 @@ const troubles: Record<TroubledImport['is'], [what: string, todo: string]> = {
 };
 
 /** An import that a person must see to. */
-export const troubledImportView = ({ key, versionId, putAt, id, is, why }: TroubledImport): View => {
+export const troubledImportView = (troubled: TroubledImport): View => {
+  const { key, versionId, putAt, id, is, why, isEnd } = troubled;
   const [what, todo] = troubles[is];
   const version = versionId === undefined ? '' : `, version ${plain(versionId)}`;
   const because = why === undefined ? '' : `: ${plain(why)}`;
   return [
     {
       ...{ tone: 'bad', to: id === undefined ? '/snapshots' : `/snapshots/${encodeURIComponent(id)}` },
-      text: `The import of ${plain(key)}${version}, put ${ageOf(Date.parse(putAt))} ago, ${what}${because}`,
+      text: isEnd
+        ? `The end of ${plain(feedOf(key))}, begun ${ageOf(Date.parse(putAt))} ago, ${what}${because}`
+        : `The import of ${plain(key)}${version}, put ${ageOf(Date.parse(putAt))} ago, ${what}${because}`,
     },
-    { tone: 'todo', text: todo },
+    { tone: 'todo', text: isEnd ? `Run \`${endCommand(feedOf(key))}\` again` : todo },
     { command: id === undefined ? 'snapshots list' : `snapshots show ${id}` },
+  ];
+};
+
+const endCommand = (feed: string): string => `snapshots end ${quoted(plain(feed))}`;
+
+const maxFeeds = 3;
+
+/** Files that have not come for long, the first ones, and how to end them. Those of one pattern are ended together. */
+export const quietFeedsView = (feeds: readonly QuietFeed[]): View => {
+  const groups = [...Map.groupBy(feeds, ({ pattern, name }) => pattern ?? name)];
+  const more = groups.length - maxFeeds;
+  return [
+    ...groups.slice(0, maxFeeds).flatMap(([name, each]): View => {
+      const one = each.length === 1;
+      const came = ageOf(Math.min(...each.map(({ droppedAt }) => Date.parse(droppedAt))));
+      const which = one ? plain(each[0]?.name ?? name) : `${countOf(each.length, 'file')} of ${plain(name)}`;
+      const since = each[0]?.pattern === undefined ? 'and others have come since' : 'once, by the settings';
+      const heldBack = each.reduce((sum, feed) => sum + feed.heldBack, 0);
+      const holds =
+        heldBack === 0
+          ? `What ${one ? 'it wants' : 'they want'} is kept`
+          : `${countOf(heldBack, 'enrollment')} that other files have no more ${heldBack === 1 ? 'is' : 'are'} kept`;
+      const command = endCommand(name);
+      return [
+        {
+          ...{ tone: heldBack > 0 ? 'warn' : 'plain', to: '/snapshots' },
+          text: `${which} came ${came} ago, ${since}. ${holds}, until ${one ? 'it comes again or is' : 'they are'} ended by \`${command}\``,
+        },
+      ];
+    }),
+    // False would count as something to do.
+    ...(more > 0
+      ? [text(`And ${numberOf(more)} more. \`snapshots end\` takes several names, and patterns with *.`)]
+      : []),
+  ];
+};
+
+export const plannedEndsView = (plans: readonly PlannedEnd[]): View => [
+  ...plans.flatMap(
+    ({ feed: { name, id, droppedAt }, why, of }): View => [
+      { heading: `End ${plain(name)}`, tone: 'todo' },
+      text('Its last accepted file is ', linkTo(id), `, dropped ${ageOf(Date.parse(droppedAt))} ago.`),
+      {
+        tone: 'plain',
+        text: `${plain(why).replaceAll('; ', '. ')}. ${countOf(of, 'message')} would be sent.`,
+      },
+    ],
+  ),
+  text('A later file of the same name begins anew: everything in it is sent.'),
+];
+
+export const endedFeedView = ({ feed, outcome, snapshot, behind }: EndedFeed): View => {
+  const name = plain(feed);
+  if (outcome === 'ended') return [{ tone: 'good', text: `${name} is ended.` }];
+  if (outcome === 'sending')
+    return [
+      text(`The end of ${name} is approved, and is being sent.`),
+      { command: `snapshots show ${snapshot}` },
+    ];
+  return [
+    {
+      tone: 'warn',
+      text: `${name} is not ended yet: its import waits${behind === undefined ? '' : ` behind ${plain(behind)}`}. Nothing was removed`,
+    },
+    { tone: 'todo', text: 'Once that one is over, approve the end, or reject it: it is in the list then' },
+    { command: 'snapshots list' },
   ];
 };
 
@@ -230,7 +304,7 @@ export const snapshotListView = (
         { empty: `${name}: no snapshot was put into the bucket under snapshots/ yet.` },
       ),
     ),
-    accepted !== undefined && text('The next zip is compared with ', linkTo(accepted), '.'),
+    accepted !== undefined && text(`The next zip (${zipFeed}) is compared with `, linkTo(accepted), '.'),
     ...Object.entries(acceptedTables).map(([file, id]) =>
       text(`The next ${file} is compared with `, linkTo(id), '.'),
     ),

@@ -1,6 +1,7 @@
 import { type FailureKind, needsDecision, needsPerson, undecidedKinds } from '../../message/failure.ts';
 import type { Group } from '../../operate/messages/letters/groups.ts';
 import type { WaitingGroup } from '../../operate/messages/waiting/waiting.ts';
+import type { QuietFeed } from '../../operate/reviews/snapshots/feeds.ts';
 import type { WaitingFile } from '../../operate/reviews/snapshots/unaccepted.ts';
 import type { PaceStatus, QueueStatus, Status } from '../../operate/reviews/status.ts';
 import { type ConnectionReport, minuteOf, skewOf } from '../../operate/stage/connection/check.ts';
@@ -9,11 +10,11 @@ import { type DeployedVersion, versionText } from '../../operate/stage/version.t
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
-import { heldView } from './crosswalk.ts';
+import { heldView, passedNotes } from './crosswalk.ts';
 import { adviceOf, causeText, firstAction, kindTone, remarksOnLetters } from './letters.ts';
 import { isPaused, pausedNotes, resumeForm } from './pause.ts';
 import { lastComparisonNote } from './reconcile.ts';
-import { openSnapshotText, troubledImportView, waitingFileText } from './snapshots.ts';
+import { openSnapshotText, quietFeedsView, troubledImportView, waitingFileText } from './snapshots.ts';
 import { revealCommand } from './verify.ts';
 import {
   type Block,
@@ -168,6 +169,7 @@ export const statusView = (status: Status): View => {
     ),
     section('Pace', ...paceView(pace)),
     section('Queues', ...queuesView(status)),
+    ...quietSection(status.quietFeeds ?? []),
     ...(status.deployed === undefined ? [] : [section('Version', ...versionView(status.deployed))]),
     section(
       waitText(waiting.reduce((sum, { messages }) => sum + messages, 0)),
@@ -177,6 +179,12 @@ export const statusView = (status: Status): View => {
     ),
     lettersSection(status.letters),
   ];
+};
+
+/** What holds something back is a thing to do, and comes first. */
+const quietSection = (feeds: readonly QuietFeed[]): View => {
+  const others = feeds.filter(({ heldBack }) => heldBack === 0);
+  return others.length === 0 ? [] : [section('Files that have not come', ...quietFeedsView(others))];
 };
 
 const versionView = ({ version, commit, is, command }: DeployedVersion): View => {
@@ -372,16 +380,20 @@ const blockedText = (groups: readonly WaitingGroup[]): string => {
 /** What is held, waits for a person or is at work elsewhere. */
 const reviewsView = ({
   held = [],
+  passed = [],
   atWork = [],
   snapshots = [],
   waitingFiles = [],
   troubledImports = [],
+  quietFeeds = [],
   ...status
 }: Pick<Status, Reviewed>): View => {
   const comparison = lastComparisonNote(status.comparison);
   return [
     ...troubledImports.flatMap(troubledImportView),
     ...heldView(held),
+    ...quietFeedsView(quietFeeds.filter(({ heldBack }) => heldBack > 0)),
+    ...passedNotes(passed),
     ...snapshots.flatMap(
       (each): View => [
         {
@@ -418,10 +430,12 @@ const reviewsView = ({
 
 type Reviewed =
   | 'held'
+  | 'passed'
   | 'atWork'
   | 'snapshots'
   | 'waitingFiles'
   | 'troubledImports'
+  | 'quietFeeds'
   | 'comparison'
   | 'comparing';
 

@@ -5,9 +5,6 @@ import { countOf, numberOf } from './amounts.ts';
 import { about, origin, subjectOf, traceLink } from './letters.ts';
 import { type Block, href, part, table, text, type View } from './view.ts';
 
-const outcomeText = ({ outcome, presumed }: Pick<TracedMessage, 'outcome' | 'presumed'>): string =>
-  presumed ? 'sent, and presumed done' : outcomes[outcome];
-
 const outcomes: Record<TracedMessage['outcome'], string> = {
   done: 'done',
   duplicate: 'a duplicate of a message that was done before, so it was not sent',
@@ -40,7 +37,7 @@ const texts: Record<TraceEvent['what'], (event: TraceEvent) => string> = {
     `not sent: a newer message was done before${error ? ` (${error})` : ''}${attemptsText(event)}`,
   claimed: (event) => `${claimText(event)} (ledger: ${event.resource}${fieldsText(event)})`,
   overtaken: (event) =>
-    `another message was sent for ${event.resource}${fieldsText(event)}: ${event.eventId ?? event.message}`,
+    `another message was sent for ${event.resource}${fieldsText(event)}: ${event.eventId ?? event.message ?? 'its outcome is not recorded yet'}`,
   woken: (event) => `woken${deedText(event)}`,
   command: ({ command, done, ...event }) =>
     `${command}${deedText(event)}${done === undefined ? '; it did not finish' : done ? '' : '; nothing was done to this one'}`,
@@ -82,13 +79,11 @@ const deedText = ({ by: who, why, as, original }: Partial<TraceEvent>): string =
     original === undefined ? '' : ` (original: ${original})`,
   ].join('');
 
-const claimText = ({ outcome, presumed }: TraceEvent): string => {
+const claimText = ({ outcome }: TraceEvent): string => {
   if (outcome === 'done') return 'sent, and done';
-  if (outcome === 'undone') return 'sent, without effect';
-  if (outcome === 'unknown') return 'sent; it is not known whether it had its effect';
-  return presumed
-    ? 'sent, and presumed done: the success of a call that may be repeated is not recorded'
-    : 'about to be sent: the attempt may be in progress';
+  return outcome === 'sending'
+    ? 'is being sent, or its function died'
+    : 'sent; it is not known whether it had its effect';
 };
 
 const fieldsText = ({ fields = [] }: TraceEvent): string =>
@@ -179,7 +174,7 @@ const elsewhere = (log: boolean): string =>
 const headOf = (message: TracedMessage): Block => {
   const { ids, function: name = '', eventId, resource } = message;
   const told = [
-    `${message.message}: ${outcomeText(message)}`,
+    `${message.message}: ${outcomes[message.outcome]}`,
     name,
     subjectOf(message),
     resource === undefined ? '' : `resource ${resource}`,

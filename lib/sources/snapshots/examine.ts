@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { crosswalkKinds } from '../../delivery/crosswalk/kinds.ts';
@@ -19,21 +19,23 @@ import { compareMapped } from './compare/mapped.ts';
 import { loadOthers } from './compare/others.ts';
 import { reasonsOfAge, reasonsOfNames } from './compare/reasons.ts';
 import { createSets } from './compare/wanted.ts';
+import { emptyPackage, emptyTable, endingIn, endingText, settingsThen } from './ending.ts';
 import { mappingFor } from './package/mapping-file.ts';
 import { openPackage } from './package/package.ts';
 import { settingsKey, snapshotSettings } from './package/settings-file.ts';
 import { createProgress, type OnProgress, type Progress } from './progress.ts';
 import { writeReport } from './report.ts';
-import { fileNameOf, isTable } from './request.ts';
+import { feedOf, fileNameOf, isTable } from './request.ts';
 import type { SnapshotServices } from './services.ts';
 import { loadState } from './state/accepted.ts';
+import { lastAccepted, lastDroppedMsOf } from './state/accepted-snapshot.ts';
 import { createPackedLines } from './state/packed-lines.ts';
+import { passedKey } from './state/passed-names.ts';
 import {
   type AcceptedSnapshot,
   acceptedKeyOf,
   acceptedSnapshot,
   changesKey,
-  droppedMsOf,
   partsKey,
   recordKey,
   reportKey,
@@ -88,7 +90,10 @@ export const examine = (
   inFolder(async (folder) => {
     const { store } = services;
     const path = join(folder, 'dropped');
-    const sha256 = await store.download(dropped, path).catch(async (error: unknown) => {
+    const last = await lastAccepted(store, dropped.key);
+    if (dropped.isEnd && last === undefined)
+      return { is: 'over', outcome: 'known', message: `No ${feedOf(dropped.key)} is accepted.` };
+    const sha256 = await contentOf(dropped, { last, store, path }).catch(async (error: unknown) => {
       if (!(error instanceof UnusableFile)) throw error;
       return error;
     });
@@ -108,7 +113,6 @@ export const examine = (
       };
     const id = idOf(dropped, sha256);
     await services.onId?.(id);
-    const last = await lastAccepted(store, dropped.key);
     const before = snapshotRecord.safeParse(await store.readJsonIfAny(recordKey(id))).data;
     const done = before && overBefore(before, id);
     if (done) return done;
@@ -137,6 +141,15 @@ export const examine = (
     }
   });
 
+type ToRead = { last: AcceptedSnapshot | undefined; store: ComparisonStore; path: string };
+
+/** The SHA-256 of its content; undefined: it was replaced or deleted since. The end of a feed has what was accepted for its content. */
+const contentOf = async (dropped: Dropped, { last, store, path }: ToRead): Promise<string | undefined> => {
+  if (!dropped.isEnd || last === undefined) return store.download(dropped, path);
+  await writeFile(path, '');
+  return hash('sha256', `end of ${last.id}`);
+};
+
 /** Of a file whose comparison begins. */
 export const newRecord = (
   { key, versionId, droppedMs }: Dropped,
@@ -149,14 +162,6 @@ export const newRecord = (
 
 const end = (store: ComparisonStore, record: SnapshotRecord): Promise<void> =>
   store.writeJson(recordKey(record.id), { ...record, endedAt: new Date().toISOString() });
-
-export const lastAccepted = async (
-  store: ComparisonStore,
-  key: string,
-): Promise<AcceptedSnapshot | undefined> => {
-  const json = await store.readJsonIfAny(acceptedKeyOf(key));
-  return json === undefined ? undefined : acceptedSnapshot.parse(json);
-};
 
 /** A notice may come twice, and a person may ask again. */
 const overBefore = ({ state }: SnapshotRecord, id: string): Examined | undefined =>
@@ -238,20 +243,21 @@ const compareWith = async (
   const { store, integrations } = services;
   const { id } = record;
   const at = (name: string): string => join(folder, name);
+  const settings = await settingsOf(store);
   await using changes = await createPackedLines(at('changes'), services.limits.eventsPerPart);
   const comparison: Comparison = {
     ...{ folder, snapshotId: id, droppedMs: dropped.droppedMs, number: last?.number ?? 0, sets, store },
-    // Ids have no milliseconds.
-    lastDroppedMs: last === undefined ? 0 : droppedMsOf(last.id) + 999,
+    lastDroppedMs: await lastDroppedMsOf(last, store),
     ...{ changes, byKind: {}, rows: {}, acceptedCounts: {}, movedCounts: {}, changedCounts: {} },
-    settings: await settingsOf(store),
+    settings: dropped.isEnd && last && !isTable(dropped.key) ? settingsThen(settings, last) : settings,
     check: eventCheck(integrations, dropped.droppedMs),
     hasBefore: last !== undefined,
     isOf10: last !== undefined && last.contents === undefined,
     acceptedKey: acceptedKeyOf(dropped.key),
     effects: { accepted: 0, ended: 0, changed: 0 },
+    ...{ others: [], heldBack: {} },
     nameMoves: { names: 0, claims: 0, people: 0, orgUnits: 0 },
-    saidMs: undefined,
+    ...{ saidMs: undefined, passedNames: undefined },
     stateBefore: last && stateKey(last.id),
     isTrial: services.isTrial ?? false,
   };
@@ -260,13 +266,12 @@ const compareWith = async (
   await loadState(comparison, { path: at('state-before'), packed });
   await loadKnownNames(crosswalkKinds, comparison);
   await loadOthers(comparison);
-  const outcome = await outcomeOf({ path, key: dropped.key }, { comparison, last, services, progress });
+  const outcome = await outcomeOf({ path, ...dropped }, { comparison, last, services, progress });
   const { counts, byKind, removals, lostColumns, columns, by, unknownRoles } = outcome;
-  const reasons = [
-    ...outcome.reasons,
-    ...(await reasonsOfAge(comparison, last)),
-    ...reasonsOfNames(comparison),
-  ];
+  const ending = dropped.isEnd && (await endingIn(comparison));
+  const reasons = ending
+    ? [endingText(feedOf(dropped.key), ending)]
+    : [...outcome.reasons, ...(await reasonsOfAge(comparison, last)), ...reasonsOfNames(comparison)];
   const putAt = new Date(dropped.droppedMs).toISOString();
   const order = { putAt, sequencer: dropped.sequencer };
   const missing = outcome.isDelta
@@ -285,9 +290,12 @@ const compareWith = async (
     ...saidIn(comparison, last),
     contents: [...(last?.contents ?? []).filter((each) => each !== id), id].slice(-maxContents),
     ...(isWholeExport(outcome, comparison, last) && { isWhole: true as const }),
+    ...heldBackIn(comparison, last),
+    ...(dropped.isEnd && { isEnd: true as const }),
   };
   await writeReport(sets, at('report.csv'));
   const parts = await changes.end();
+  if (comparison.passedNames) await store.writeJson(passedKey, comparison.passedNames);
   // The record last: a reader of the record finds the other objects.
   await store.uploadFile(reportKey(id), at('report.csv'), 'text/csv');
   await store.uploadFile(changesKey(id), at('changes'), 'application/gzip');
@@ -296,12 +304,23 @@ const compareWith = async (
   await store.writeJson(recordKey(id), {
     ...{ ...record, counts, byKind, of: parts.reduce((sum, { lines }) => sum + lines, 0) },
     ...(removals && { removals }),
+    ...(ending && { ending }),
     ...(lostColumns && { lostColumns }),
     ...(Object.keys(comparison.rows).length > 0 && { rows: comparison.rows }),
     ...(unknownRoles.size > 0 && { unknownRoles: [...unknownRoles] }),
     ...(reasons.length > 0 && { why: reasons.join('; ') }),
   } satisfies SnapshotRecord);
   return { is: 'to be sent', id, reasons, parts: parts.length, against: last?.id, accepted };
+};
+
+/** Together with what was held back before, by what is still accepted. */
+const heldBackIn = (
+  { others, heldBack }: Comparison,
+  last: AcceptedSnapshot | undefined,
+): Pick<AcceptedSnapshot, 'heldBack'> => {
+  const counts = others.map(({ id }) => [id, (last?.heldBack?.[id] ?? 0) + (heldBack[id] ?? 0)] as const);
+  const some = counts.filter(([, count]) => count > 0);
+  return some.length === 0 ? {} : { heldBack: Object.fromEntries(some) };
 };
 
 /** Three months of nights. */
@@ -330,15 +349,19 @@ type World = {
 };
 
 const outcomeOf = async (
-  { path, key }: { path: string; key: string },
+  { path, key, isEnd }: Pick<Dropped, 'key' | 'isEnd'> & { path: string },
   { comparison, last, services, progress }: World,
 ): Promise<Outcome> => {
+  const { folder, settings } = comparison;
+  const ended = isEnd ? last : undefined;
   if (isTable(key)) {
-    const { functions } = comparison.settings;
-    const mapping = await mappingFor(key, { ...services, functions });
+    const { functions } = settings;
+    const mapping = ended ? await emptyTable(path, ended) : await mappingFor(key, { ...services, functions });
     return await compareMapped({ path, file: fileNameOf(key), mapping, ...services }, comparison, last);
   }
-  const opened = await openPackage(path, comparison.folder, progress.onRead);
+  const opened = ended
+    ? emptyPackage(folder, ended, settings)
+    : await openPackage(path, folder, progress.onRead);
   return await compareOneRoster(opened, comparison, last).finally(() => opened.close());
 };
 

@@ -3,11 +3,12 @@ import type { Job } from '../../delivery/durable/engine.ts';
 import { jobOf, type Run } from '../../delivery/durable/job.ts';
 import { waitForOlderExecutions } from '../../delivery/durable/older-executions.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
-import { type Examined, examine, idOf, lastAccepted, newRecord, planOf } from './examine.ts';
+import { type Examined, examine, idOf, newRecord, planOf } from './examine.ts';
 import { mostlyRefused, rowsTold } from './package/rows.ts';
 import { type ImportRequest, isSnapshot, requestIn } from './request.ts';
 import { sendStretch, stretchesOf } from './send.ts';
 import type { SnapshotServices } from './services.ts';
+import { acceptSnapshot, lastAccepted } from './state/accepted-snapshot.ts';
 import {
   type AcceptedSnapshot,
   acceptedKeyOf,
@@ -97,10 +98,11 @@ const importFile = async (run: ImportRun, request: ImportRequest): Promise<Impor
   return send(examined, run, key);
 };
 
-const droppedOf = ({ key, versionId, etag, putAt, sequencer }: Unaccepted): Dropped => ({
+const droppedOf = ({ key, versionId, etag, putAt, sequencer, isEnd }: Unaccepted): Dropped => ({
   ...{ key, etag, droppedMs: Date.parse(putAt) },
   ...(versionId !== undefined && { versionId }),
   ...(sequencer !== undefined && { sequencer }),
+  ...(isEnd && { isEnd }),
 });
 
 /** Notes what became of a file that is not sent. */
@@ -121,7 +123,7 @@ const noteOver = async (
 type ToBeSent = Extract<Examined, { is: 'to be sent' }>;
 
 const isApproved = async (
-  { id, reasons }: ToBeSent,
+  { id, reasons, accepted }: ToBeSent,
   { engine, services, step }: ImportRun,
 ): Promise<boolean> => {
   const { store, limits, observe } = services;
@@ -138,7 +140,9 @@ const isApproved = async (
   await step('decided', async () => {
     if (answer?.decision === 'approved') return change(store, id, { callbackId: undefined, decided: answer });
     const is = answer === undefined ? 'undecided' : 'rejected';
-    await noteUnaccepted(store, engine.executionArn, { is });
+    // Nothing is missing if a feed goes on.
+    if (accepted.isEnd) await forgetUnaccepted(store, engine.executionArn);
+    else await noteUnaccepted(store, engine.executionArn, { is });
     const endedAt = new Date().toISOString();
     const over = { state: 'rejected', callbackId: undefined, endedAt } as const;
     if (answer !== undefined) return change(store, id, { ...over, decided: answer });
@@ -208,7 +212,7 @@ const sendAll = async (
     if (pauseSeconds > 0) await engine.wait('until the next invocation', pauseSeconds);
   }
   return step('accept', async () => {
-    await store.writeJson(acceptedKeyOf(key), accepted);
+    await acceptSnapshot(store, key, accepted);
     const { counts, sent, ...told } = await change(store, id, {
       ...{ state: 'accepted', endedAt: new Date().toISOString(), why: undefined },
     });

@@ -10,7 +10,18 @@ export type ImportRequest = {
   versionId?: string | undefined;
   /** Of two notices about one key, the later one's is greater. */
   sequencer?: string | undefined;
+  /** No file was put: a person ends the feed of this key. */
+  isEnd?: true;
 };
+
+/**
+ * A feed is what files of one name are: each is compared with the one before. Tables are named by their files; all zips are one
+ * feed.
+ */
+export const zipFeed = 'oneroster';
+export const feedOf = (key: string): string => (isTable(key) ? fileNameOf(key) : zipFeed);
+export const keyOfFeed = (feed: string): string =>
+  `${snapshotsPrefix}${feed === zipFeed ? `${feed}.zip` : feed}`;
 
 const told = z.object({ key: z.string(), sequencer: z.string().optional() });
 const notice = z.object({
@@ -22,15 +33,20 @@ const event = z.object({
   detail: z.object({ object: told.extend({ 'version-id': z.string().optional() }) }),
 });
 const byHand = z.strictObject({ key: z.string(), versionId: z.string().optional() });
+const end = z.strictObject({ end: z.union([z.literal(zipFeed), z.string().regex(/^[^/]+\.csv$/i)]) });
 
 /** The file of a notice of S3, the same by EventBridge, or a manual request. @throws Error if there is none. */
 export const requestIn = (given: unknown): ImportRequest => {
-  const request = fromNotice(given) ?? fromEvent(given) ?? byHand.safeParse(given).data;
+  const request =
+    fromNotice(given) ?? fromEvent(given) ?? byHand.safeParse(given).data ?? endIn(end.safeParse(given).data);
   if (request?.key.startsWith(snapshotsPrefix)) return request;
   throw new Error(
-    `The event names no file under ${snapshotsPrefix}. Pass {"key": "snapshots/….zip"}, and a versionId for an earlier version`,
+    `The event names no file under ${snapshotsPrefix}. Pass {"key": "snapshots/….zip"}, and a versionId for an earlier version; or {"end": "….csv"} to end a feed`,
   );
 };
+
+const endIn = (given: z.output<typeof end> | undefined): ImportRequest | undefined =>
+  given && { key: keyOfFeed(given.end), isEnd: true };
 
 const fromNotice = (given: unknown): ImportRequest | undefined => {
   const { key, ...object } = notice.safeParse(given).data?.Records[0].s3.object ?? {};

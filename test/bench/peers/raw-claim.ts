@@ -15,36 +15,53 @@ const signer = new SignatureV4({
   sha256: Sha256,
 });
 
-type Claimed = { resource: string; id: string; time: string };
-
-/** One conditional UpdateItem, signed as AWS wants it. */
-export const claim = async ({ resource, id, time }: Claimed): Promise<void> => {
-  const nowMs = Date.now();
+/** Signed as AWS wants it. */
+const call = async (action: string, input: object): Promise<void> => {
   const { headers, body } = await signer.sign(
     new HttpRequest({
       method: 'POST',
       headers: {
         host: endpoint.host,
         'content-type': 'application/x-amz-json-1.0',
-        'x-amz-target': 'DynamoDB_20120810.UpdateItem',
+        'x-amz-target': `DynamoDB_20120810.${action}`,
       },
-      body: JSON.stringify({
-        TableName: process.env.LEDGER_TABLE,
-        Key: { resource: { S: resource } },
-        UpdateExpression: 'SET claimId = :id, leaseMs = :lease, version = :version, expires = :expires',
-        ConditionExpression: 'attribute_not_exists(claimId) OR (leaseMs <= :now AND version < :version)',
-        ExpressionAttributeValues: {
-          ':id': { S: id },
-          ':lease': { N: String(nowMs + 60_000) },
-          ':now': { N: String(nowMs) },
-          ':version': { S: time },
-          ':expires': { N: String(Math.floor(nowMs / 1000) + 3_024_000) },
-        },
-        ReturnValues: 'ALL_OLD',
-      }),
+      body: JSON.stringify({ TableName: process.env.LEDGER_TABLE, ...input }),
     }),
   );
   const answer = await pool.request({ method: 'POST', path: '/', headers, body });
   await answer.body.json();
   if (answer.statusCode >= 300) throw new Error(`answered with ${answer.statusCode}`);
 };
+
+type Claimed = { resource: string; id: string; time: string };
+
+/** One conditional UpdateItem. */
+export const claim = ({ resource, id }: Claimed): Promise<void> => {
+  const nowMs = Date.now();
+  return call('UpdateItem', {
+    Key: { resource: { S: resource } },
+    UpdateExpression: 'SET claimId = :id, leaseMs = :lease, expires = :expires',
+    ConditionExpression: 'attribute_not_exists(claimId) OR leaseMs <= :now',
+    ExpressionAttributeValues: {
+      ':id': { S: id },
+      ':lease': { N: String(nowMs + 60_000) },
+      ':now': { N: String(nowMs) },
+      ':expires': { N: String(Math.floor(nowMs / 1000) + 3_024_000) },
+    },
+    ReturnValues: 'ALL_OLD',
+  });
+};
+
+/** One conditional PutItem. */
+export const settle = ({ resource, id, time }: Claimed): Promise<void> =>
+  call('PutItem', {
+    Item: {
+      resource: { S: resource },
+      claimId: { S: id },
+      leaseMs: { N: '0' },
+      version: { S: time },
+      expires: { N: String(Math.floor(Date.now() / 1000) + 3_024_000) },
+    },
+    ConditionExpression: 'claimId = :id',
+    ExpressionAttributeValues: { ':id': { S: id } },
+  });

@@ -1,10 +1,10 @@
 import type { SQSEvent } from 'aws-lambda';
 import { Pool } from 'undici';
-import { claim } from './raw-claim.ts';
+import { claim, settle } from './raw-claim.ts';
 import { signedPath } from './signing.ts';
 
-// The least that a message can cost: nothing is checked, counted, logged or kept safe. Where there is a table, the write of a
-// claim comes first.
+// The least that a message can cost: nothing is checked, counted, logged or kept safe. Where there is a table, it is written before and
+// after.
 
 type Grade = {
   orgUnitId: number;
@@ -21,8 +21,8 @@ const pool = new Pool(process.env.PLATFORM_URL ?? '');
 const send = async (message: string) => {
   const { id, time, data } = JSON.parse(message);
   const { orgUnitId, gradeObjectId, userId, grade, comments, privateComments }: Grade = data;
-  if (process.env.LEDGER_TABLE)
-    await claim({ resource: `grade/${orgUnitId}/${gradeObjectId}/${userId}`, id, time });
+  const resource = `grade/${orgUnitId}/${gradeObjectId}/${userId}`;
+  if (process.env.LEDGER_TABLE) await claim({ resource, id, time });
   const path = `/svc/api/le/1.82/${orgUnitId}/grades/${gradeObjectId}/values/${userId}`;
   const { statusCode, body } = await pool.request({
     method: 'PUT',
@@ -37,6 +37,7 @@ const send = async (message: string) => {
   });
   await body.text();
   if (statusCode >= 300) throw new Error(`answered with ${statusCode}`);
+  if (process.env.LEDGER_TABLE) await settle({ resource, id, time });
 };
 
 export const handler = async ({ Records }: SQSEvent) => {

@@ -11,14 +11,12 @@ import {
   eventIdIn,
   FileNotice,
   fieldOf,
-  identityOf,
   type Message,
   messageType,
   parseMessage,
-  placeIn,
   platformId,
-  versionOf,
 } from '../../../lib/message/message.ts';
+import { decodeVersion, identityOf, versionOf } from '../../../lib/message/version.ts';
 import { inTopic, noticeOf, onBus, testOfS3 } from '../../envelopes.ts';
 import { runs } from '../../seed.ts';
 
@@ -465,7 +463,7 @@ describe('the place right after a message', () => {
     ['2026-12-31T23:59:59.999999999Z', '2027-01-01T00:00:00.000000000Z'],
   ])('at %s is %s', (time, nextTime) => {
     const before = version({ time, id: '~', sequence: '9' });
-    expect(placeIn(before)).toEqual({ id: '~', nextTime });
+    expect(decodeVersion(before)).toEqual({ eventId: '~', nextTime });
     const next = version({ time: nextTime, id: '!' });
     expect(before < next).toBe(true);
     const later = new Date(Date.parse(time) + 2).toISOString();

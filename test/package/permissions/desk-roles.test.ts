@@ -84,6 +84,7 @@ const lines: Record<Verb, () => string> = {
   resume: () => 'resume grade-push',
   'snapshots approve': () => `snapshots approve ${snapshot} --yes`,
   'snapshots reject': () => `snapshots reject ${snapshot} --yes ${why}`,
+  'snapshots end': () => `snapshots end a.csv --yes ${why}`,
   'reconcile accept': () => `reconcile accept grade/2001/5001/301 --yes ${why}`,
   'reconcile resend': () => `reconcile resend grade/2001/5001/301 --yes ${why}`,
   'crosswalk accept': () => 'crosswalk accept BIO-101 --yes',

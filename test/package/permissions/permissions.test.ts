@@ -30,6 +30,7 @@ import {
   reportKey as runReportKey,
 } from '../../../lib/scheduled/reconcile/record.ts';
 import { run } from '../../../lib/show/cli/cli.ts';
+import { acceptedNamesPrefix, passedKey } from '../../../lib/sources/snapshots/state/passed-names.ts';
 import {
   acceptedKeyOf,
   recordKey,
@@ -365,6 +366,11 @@ const scheduled: Record<string, () => Promise<void>> = {
     const [essay = {}, ...others] = sis.lineItems;
     const changed = { lineItems: [{ ...essay, title: 'Report' }, ...others] };
     const next = { ...sis, ...changed, enrollments: sis.enrollments.slice(1) };
+    // An operator has accepted a name that passed.
+    await putObject(
+      `${acceptedNamesPrefix}one.json`,
+      JSON.stringify({ ...passedNames, by: 'lee', at: 'now' }),
+    );
     const { VersionId: versionId } = await putObject('snapshots/second.zip', await zipOf(entriesOfSis(next)));
     expect(await invoke('snapshot-import', { key: 'snapshots/second.zip', versionId })).toMatchObject({
       outcome: 'accepted',
@@ -587,6 +593,17 @@ const statementsOfPolicy = (role: Role) =>
     .filter(({ id }) => id === policyIds[role])
     .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
 
+/** A user name that passed to another record of the SIS, as the import tells it. */
+const passedName = {
+  name: 'lee.learner',
+  userId: 301,
+  record: 'u-2',
+  sinceMs: 0,
+  enrollments: 1,
+  results: 0,
+};
+const passedNames = { field: 'userName', names: [{ ...passedName, courses: ['BIO-101'] }] };
+
 /** Calls whose refusal a verb survives, and says so: desk-roles.test.ts tries it. */
 const doneWithout: Partial<Record<Verb | 'console', RegExp>> = {
   status: /^secretsmanager:GetSecretValue on .*\/service-/,
@@ -652,8 +669,12 @@ async function operate(): Promise<CallsOfVerbs> {
     await command('pause grade-push', '--reason', 'the platform moves');
     await command('resume grade-push');
     await command('crosswalk show --code BIO-101');
+    await putObject(passedKey, JSON.stringify(passedNames));
+    await putObject(`${acceptedNamesPrefix}none.json`, '{}');
     await command('crosswalk moved');
     await command('crosswalk accept BIO-101 --yes');
+    await command('crosswalk accept lee.learner --yes');
+    await putObject(passedKey, JSON.stringify({ ...passedNames, names: [] }));
     await command('letters groups');
     await decide(command);
     // The platform has no code of these: they are held, which is no success.

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { isTooOld } from '../../../delivery/ledger/rules.ts';
+import { isTooOld } from '../../../delivery/ledger/judge.ts';
 import { jsonIn } from '../../../message/json.ts';
 import { type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';

@@ -1,5 +1,5 @@
 import type { Integration } from '../../../delivery/handle/integration.ts';
-import { isTooOld } from '../../../delivery/ledger/rules.ts';
+import { isTooOld } from '../../../delivery/ledger/judge.ts';
 import { unwrapped } from '../../../message/envelope.ts';
 import type { MessageProblem } from '../../../message/failure.ts';
 import { readMessageJson } from '../../../message/json.ts';

@@ -1,12 +1,17 @@
-import { eventIdIn } from '../../../delivery/ledger/identity.ts';
-import { createLedgerTable, type Item } from '../../../delivery/ledger/table.ts';
+import { type Item, isShortId, type Open, withDeath } from '../../../delivery/ledger/item.ts';
+import { createLedgerTable } from '../../../delivery/ledger/table.ts';
+import { decodeVersion } from '../../../message/version.ts';
 import { type AuditedCommand, readAuditLog } from '../../stage/audit-log.ts';
 import type { Target } from '../../stage/target.ts';
 import type { TraceEvent } from './event.ts';
 
-export type Claim = TraceEvent & { what: 'claimed'; message: string; outcome: string; presumed: boolean };
+/** The message is not known while it is sent, and if its function died. */
+export type Claim = TraceEvent & { what: 'claimed'; outcome: LedgerOutcome };
 
-/** What the ledger knows of these resources: the message that claimed each field last. @throws if it cannot be read. */
+/** Of a change: it was done; its attempt may be in progress; it has no outcome. */
+export type LedgerOutcome = 'done' | 'sending' | 'open';
+
+/** What the ledger knows of these resources: the newest changes of each field. @throws if it cannot be read. */
 export const claimsOf = async (
   { dynamodb, ledgerTable }: Pick<Target, 'dynamodb' | 'ledgerTable'>,
   resources: readonly string[],
@@ -22,22 +27,42 @@ export const claimsOf = async (
   return claims.flat();
 };
 
-/** A message may claim several fields at once. */
-const claimsIn = ({ fields, leaseMs }: Item, resource: string, nowMs: number): Claim[] => {
-  const alike = Map.groupBy(Object.entries(fields), ([, { messageId, outcome, claimedMs }]) =>
-    [messageId, outcome, claimedMs].join(' '),
+type LedgerChange = Pick<Open, 'version' | 'messageId' | 'begunMs'> & {
+  field: string;
+  replays: number | undefined;
+  outcome: LedgerOutcome;
+};
+
+/** A message may change several fields at once. */
+const claimsIn = (item: Item, resource: string, nowMs: number): Claim[] => {
+  const isRunning = item.lock !== undefined && item.busyUntilMs > nowMs;
+  const held = isRunning ? (item.lock?.fields ?? []) : [];
+  const changes = Object.entries(withDeath(item).fields).flatMap(
+    ([field, { done, open }]): LedgerChange[] => {
+      const outcome = held.includes(field) ? 'sending' : 'open';
+      return [
+        ...(done ? [{ ...done, field, replays: undefined, outcome: 'done' as const }] : []),
+        ...(open ? [{ ...open, field, outcome } as const] : []),
+      ];
+    },
+  );
+  const alike = Map.groupBy(changes, ({ version, outcome, begunMs }) =>
+    [version, outcome, begunMs].join(' '),
   );
   return [...alike.values()].flatMap((each): Claim[] => {
     const [first] = each;
     if (first === undefined) return [];
-    const [, { messageId, outcome, claimedMs, replays, version }] = first;
+    const { messageId: message, version, begunMs, replays, outcome } = first;
     return [
       {
-        at: new Date(claimedMs).toISOString(),
-        ...{ what: 'claimed', message: messageId, eventId: eventIdIn(version), resource, replays, outcome },
-        fields: each.map(([field]) => field),
-        // For a repeatable success no outcome is written; while the lease runs, it may be in progress.
-        presumed: outcome === 'claimed' && leaseMs <= nowMs,
+        at: new Date(Math.min(begunMs, nowMs)).toISOString(),
+        what: 'claimed',
+        message: isShortId(message) ? undefined : message,
+        eventId: decodeVersion(version).eventId,
+        resource,
+        replays,
+        outcome,
+        fields: each.map(({ field }) => field),
       },
     ];
   });

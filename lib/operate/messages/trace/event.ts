@@ -38,11 +38,10 @@ export type TraceEvent = {
   why?: string | undefined;
   as?: string | undefined;
   original?: string | undefined;
-  /** Of a claim: the part of the resource, and the outcome in the ledger. `presumed`: the ledger has no outcome and takes it for done. */
+  /** Of a claim: the part of the resource, and the outcome in the ledger. */
   resource?: string | undefined;
   fields?: string[] | undefined;
   outcome?: string | undefined;
-  presumed?: boolean | undefined;
   /** Of a command: as typed. `done`: whether it was done to this message; undefined: the command did not finish. */
   command?: string | undefined;
   done?: boolean | undefined;

@@ -21,14 +21,12 @@ export type TracedMessage = {
   ids: string[];
   outcome: Outcome;
   /** It was sent and has no other outcome, which is how a repeatable success ends. */
-  presumed: boolean;
 } & Partial<Pick<DeskRecord, 'function' | 'eventId' | 'resource' | 'user' | 'orgUnit' | 'thing' | 'named'>>;
 
 export type Trace = {
   id: string;
   /** The outcome of the message with the latest event. */
   outcome: Outcome;
-  presumed: boolean;
   /** In order of time. */
   events: TraceEvent[];
   /** The message with the latest event comes last. */
@@ -123,8 +121,8 @@ export const traceOf = async (
     .map((chain) => messageOf(chain, { events, claims: own, attempts: logged.events }))
     .sort((one, other) => one.lastAt.localeCompare(other.lastAt))
     .map(({ lastAt: _, ...message }) => message);
-  const { outcome = 'unknown', presumed = false } = messages.at(-1) ?? {};
-  return { id, outcome, presumed, events, messages, unread };
+  const { outcome = 'unknown' } = messages.at(-1) ?? {};
+  return { id, outcome, events, messages, unread };
 };
 
 /** Only the beginning of an id, which many share, names more. */
@@ -216,19 +214,17 @@ const endOf = (
   tail: DeskRecord | undefined,
   last: string,
   { attempts, claims }: Evidence,
-): Pick<TracedMessage, 'outcome' | 'presumed'> => {
+): Pick<TracedMessage, 'outcome'> => {
   const isOpen = tail === undefined || ['waiting', 'replayed', 'edited'].includes(tail.state);
-  if (!isOpen) return { outcome: tail.state === 'letter' ? 'parked' : tail.state, presumed: false };
+  if (!isOpen) return { outcome: tail.state === 'letter' ? 'parked' : tail.state };
   const logged = attempts.filter(({ what, message }) => what === 'attempt' && message === last).at(-1);
   if (logged?.outcome !== undefined && Date.parse(logged.at) > (tail?.atMs ?? 0))
-    return { outcome: logged.outcome as Outcome, presumed: false };
+    return { outcome: logged.outcome as Outcome };
   const claim = claims.filter(({ message }) => message === last);
-  if (claim.some(({ outcome }) => outcome === 'done')) return { outcome: 'done', presumed: false };
-  if (tail?.state !== 'waiting' && claim.some(({ presumed }) => presumed))
-    return { outcome: 'done', presumed: true };
-  if (tail === undefined) return { outcome: 'unknown', presumed: false };
+  if (claim.some(({ outcome }) => outcome === 'done')) return { outcome: 'done' };
+  if (tail === undefined) return { outcome: 'unknown' };
   const isStale = tail.state === 'waiting' && nextOf(tail, Date.now()) === 'unknown';
-  return { outcome: isStale ? 'unknown' : (tail.state as Outcome), presumed: false };
+  return { outcome: isStale ? 'unknown' : (tail.state as Outcome) };
 };
 
 /** A letter, or what is known of a message that is no letter any more. @throws NoLetterError if nothing is known. */

@@ -1,14 +1,15 @@
 import type { Integration, IntegrationContext } from '../../../delivery/handle/integration.ts';
 import { fieldsOf, placeInLedger } from '../../../delivery/handle/ledger-entry.ts';
 import { wasDone } from '../../../delivery/handle/verify-attempt.ts';
-import { isSameMessage } from '../../../delivery/ledger/identity.ts';
-import { type Unresolved, unresolvedOf } from '../../../delivery/ledger/rules.ts';
-import type { Item, LedgerTable } from '../../../delivery/ledger/table.ts';
+import { type Item, withDeath } from '../../../delivery/ledger/item.ts';
+import { type Unresolved, unresolvedOf } from '../../../delivery/ledger/judge.ts';
+import type { LedgerTable } from '../../../delivery/ledger/table.ts';
 import { historyAttribute } from '../../../delivery/letters/dead-letter.ts';
 import { historyIn } from '../../../delivery/letters/history.ts';
 import type { LetterRecord } from '../../../delivery/letters/record.ts';
 import type { FailureKind } from '../../../message/failure.ts';
 import { draftOf, type Message } from '../../../message/message.ts';
+import { isSameMessage } from '../../../message/version.ts';
 import { failureOf } from '../../../platform/client/failure-of.ts';
 import { listGradeObjects } from '../../../platform/resources/grade-objects.ts';
 import type { Files } from '../../../runtime/files/files.ts';
@@ -56,12 +57,15 @@ export const lookAgain = async (
   try {
     const message = draftOf(doubt.body, integration, Date.now()).message(doubt.failure?.ids);
     const { resource, fields, version } = placeInLedger(integration, message);
-    const item = await parts.ledger?.read(resource);
-    const state = fields
-      .flatMap((field) => item?.fields[field] ?? [])
+    const read = await parts.ledger?.read(resource);
+    const item = read && withDeath(read);
+    const states = fields.flatMap((field) => item?.fields[field] ?? []);
+    if (states.some(({ done }) => done && isSameMessage(done.version, version)))
+      return { found: 'found', why: 'the ledger knows that it was done' };
+    const open = states
+      .flatMap((state) => state.open ?? [])
       .find((each) => isSameMessage(each.version, version));
-    if (state?.outcome === 'done') return { found: 'found', why: 'the ledger knows that it was done' };
-    const unresolved = item && state ? unresolvedOf(state, item) : toldBy(doubt);
+    const unresolved = item && open ? unresolvedOf(open, item) : unresolvedByLetter(doubt);
     const quietMs = quietFrom(doubt, item, parts.connection);
     // What is absent now may still appear, so the time is taken before the look.
     const isEarly = Date.now() < quietMs;
@@ -79,7 +83,7 @@ export const lookAgain = async (
 };
 
 /** From the letter alone: anything done since the message was first received counts as its effect. */
-const toldBy = ({ failure, attributes }: Doubt): Unresolved => {
+const unresolvedByLetter = ({ failure, attributes }: Doubt): Unresolved => {
   const times = [failure?.firstAt, historyIn(attributes[historyAttribute]?.StringValue)?.firstAt];
   const known = times.flatMap((time) => Date.parse(time ?? '') || []);
   return {
@@ -96,8 +100,7 @@ const quietFrom = (
   { record }: Doubt,
   item: Item | undefined,
   { settings: { LEDGER_GRACE_SECONDS } }: Connection,
-): number =>
-  item === undefined ? record.atMs + LEDGER_GRACE_SECONDS * 1000 : Math.max(item.leaseMs, item.graceEndsMs);
+): number => (item === undefined ? record.atMs + LEDGER_GRACE_SECONDS * 1000 : item.busyUntilMs);
 
 type Asked = { integration: Integration<unknown>; message: Message<unknown> };
 

@@ -21,6 +21,7 @@ import { RefusedError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
 import { reviewBucketOf } from '../bucket.ts';
 import { audited } from '../execution.ts';
+import type { Touched } from './touched.ts';
 
 /** What one source says that a name stands for. */
 export type ShownName = Entry & {
@@ -108,7 +109,8 @@ type Accepting = {
   code: string;
   reason?: string | undefined;
   audit: Audit;
-  confirm(moved: ShownName): Promise<boolean>;
+  /** `touched`: what accepted files want by the code; undefined: it cannot be read. */
+  confirm(moved: ShownName, touched: Touched[] | undefined): Promise<boolean>;
 };
 
 /** Accepts that a code stands for another org unit; undefined: the operator declined. @throws RefusedError if it has not moved. */
@@ -133,7 +135,9 @@ export const acceptMove = async (
     throw new RefusedError(
       `The platform and crosswalk/org-units.csv report different moves of ${code}. Correct one of them.`,
     );
-  if (!(await confirm(moved))) return undefined;
+  // Most commands need no engine.
+  const { touchedBy } = await import('./touched.ts');
+  if (!(await confirm(moved, await touchedBy(target, code)))) return undefined;
   const { ids, was = [] } = moved;
   const entry = { reason, counts: { planned: 1 }, filter: { code, ids, was }, done: 'accepted' };
   await audited(audit, { command: 'crosswalk accept', ...entry }, () =>

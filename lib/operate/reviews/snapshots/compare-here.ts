@@ -13,6 +13,8 @@ import type { Integrations } from '../../stage/integrations.ts';
 type Here = {
   /** A path on this machine. */
   file: string;
+  /** The feed of this file's name is ended: there is no file. */
+  isEnd?: true;
   store: ComparisonStore;
   integrations: Integrations;
   /** Texts that replace those in the bucket, by key. */
@@ -34,6 +36,7 @@ export const keyOf = (file: string): string => `${snapshotsPrefix}${basename(fil
 /** Compares as an import does, and keeps nothing. @throws RefusedError if the file cannot be compared. */
 export const compareHere = async ({
   file,
+  isEnd,
   store,
   integrations,
   texts = new Map(),
@@ -60,7 +63,7 @@ export const compareHere = async ({
     },
   };
   const examined = await examine(
-    { key: keyOf(file), etag: '', droppedMs: Date.now() },
+    { key: keyOf(file), etag: '', droppedMs: Date.now(), ...(isEnd && { isEnd }) },
     {
       services: { store: local, integrations, limits, isTrial: true, ...(onProgress && { onProgress }) },
       startedAt: new Date().toISOString(),

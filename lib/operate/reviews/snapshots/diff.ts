@@ -35,7 +35,7 @@ type Compared = {
   onProgress?: OnProgress;
 };
 
-const storeOf = async (target: Target): Promise<SnapshotStore> =>
+export const storeOf = async (target: Target): Promise<SnapshotStore> =>
   createSnapshotStore({ s3: await target.s3(), bucket: await bucketOf(target) });
 
 /** Whether the bucket has settings. A zip is not imported without the roles that they contain. */

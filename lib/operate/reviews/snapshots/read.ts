@@ -3,7 +3,7 @@ import { createGunzip } from 'node:zlib';
 import { subjectIn } from '../../../delivery/letters/subject.ts';
 import { jsonIn } from '../../../message/json.ts';
 import { unlessError } from '../../../runtime/aws/error.ts';
-import { fileNameOf, isTable, snapshotsPrefix } from '../../../sources/snapshots/request.ts';
+import { zipFeed } from '../../../sources/snapshots/request.ts';
 import {
   acceptedKeyOf,
   type Counts,
@@ -18,6 +18,7 @@ import { RefusedError } from '../../stage/command-errors.ts';
 import { linesIn } from '../../stage/lines.ts';
 import type { Target } from '../../stage/target.ts';
 import { idGiven, type ReviewBucket, reviewBucketOf } from '../bucket.ts';
+import { type QuietFeed, readFeeds, readQuietFeeds } from './feeds.ts';
 import { readUnacceptedFiles, type UnacceptedFiles, type WaitingFile } from './unaccepted.ts';
 
 export type SnapshotList = {
@@ -25,7 +26,7 @@ export type SnapshotList = {
   snapshots: SnapshotRecord[];
   /** The snapshot with which the next zip is compared. */
   accepted: string | undefined;
-  /** By the name of a listed table: the snapshot with which the next one of that name is compared. */
+  /** By the name of a table: the snapshot with which the next one of that name is compared. */
   acceptedTables: Record<string, string>;
   /** How many there are in all. */
   all: number;
@@ -74,32 +75,30 @@ const recordsIn = async (bucket: ReviewBucket, { limit, signal }: Read) => {
 /** @throws if the bucket cannot be read. */
 export const listSnapshots = async (target: Target, given: Read): Promise<SnapshotList> => {
   const bucket = await reviewBucketOf(target);
-  const [{ snapshots, all }, accepted, { waiting }] = await Promise.all([
+  const [{ snapshots, all }, feeds, { waiting }] = await Promise.all([
     recordsIn(bucket, given),
-    acceptedIn(bucket, `${snapshotsPrefix}.zip`),
+    readFeeds(bucket, given.signal),
     readUnacceptedFiles(target, given.signal),
   ]);
-  const tables = [...new Set(snapshots.flatMap(({ key }) => (isTable(key) ? fileNameOf(key) : [])))];
-  const known = await Promise.all(
-    tables.map(async (name) => [name, await acceptedIn(bucket, name)] as const),
-  );
-  const acceptedTables = Object.fromEntries(
-    known.flatMap(([name, id]) => (id === undefined ? [] : [[name, id]])),
-  );
-  return { snapshots, accepted, acceptedTables, all, waiting };
+  const tables = feeds.flatMap(({ name, id }) => (name === zipFeed ? [] : [[name, id]]));
+  const accepted = feeds.find(({ name }) => name === zipFeed)?.id;
+  return { snapshots, accepted, acceptedTables: Object.fromEntries(tables), all, waiting };
 };
 
 /** What operators may have to do about imports. */
 export type OpenSnapshots = UnacceptedFiles & {
   /** Those that wait for a person or are being imported, oldest first. */
   snapshots: SnapshotRecord[];
+  quietFeeds: QuietFeed[];
 };
 
 export const openSnapshots = async (target: Target, signal: AbortSignal): Promise<OpenSnapshots> => {
   // While one waits, later ones are not even compared.
-  const [{ snapshots }, files] = await Promise.all([
-    recordsIn(await reviewBucketOf(target), { limit: 10, signal }),
+  const bucket = await reviewBucketOf(target);
+  const [{ snapshots }, files, quietFeeds] = await Promise.all([
+    recordsIn(bucket, { limit: 10, signal }),
     readUnacceptedFiles(target, signal),
+    readQuietFeeds(bucket, signal),
   ]);
   const open = snapshots.filter(
     ({ id, state, decided }) =>
@@ -108,7 +107,7 @@ export const openSnapshots = async (target: Target, signal: AbortSignal): Promis
         (state === 'waiting-for-approval' && decided === undefined)) &&
       !files.troubled.some((each) => each.id === id),
   );
-  return { ...files, snapshots: open.reverse() };
+  return { ...files, quietFeeds, snapshots: open.reverse() };
 };
 
 /** @param given an id, or its beginning. @throws RefusedError if none or more than one matches. */

@@ -11,13 +11,13 @@ import type { Target } from '../../stage/target.ts';
 import { reviewBucketOf } from '../bucket.ts';
 
 /** A file that was put and is not imported yet, because another is. */
-export type WaitingFile = Pick<Unaccepted, 'key' | 'versionId' | 'sizeBytes' | 'putAt'> & {
+export type WaitingFile = Pick<Unaccepted, 'key' | 'versionId' | 'sizeBytes' | 'putAt' | 'isEnd'> & {
   /** What is being imported, by its snapshot's id, or by its key and when it was put; undefined: unknown. */
   behind?: string;
 };
 
 /** An import that a person must see to, until a later one of the same name is accepted well. */
-export type TroubledImport = Pick<Unaccepted, 'key' | 'versionId' | 'putAt' | 'id'> & {
+export type TroubledImport = Pick<Unaccepted, 'key' | 'versionId' | 'putAt' | 'id' | 'isEnd'> & {
   /** `undecided`: nobody decided in time. `refused`: it is accepted, but most rows of a file were refused. `cut off`: it left no result. */
   is: 'failed' | 'undecided' | 'refused' | 'cut off';
   why?: string | undefined;
@@ -39,8 +39,9 @@ export const readUnacceptedFiles = async (target: Target, signal: AbortSignal): 
   return {
     waiting: open
       .filter((each) => each.is === 'waiting' && isRunning(each))
-      .map(({ key, versionId, sizeBytes, putAt }) => ({
+      .map(({ key, versionId, sizeBytes, putAt, isEnd }) => ({
         ...{ key, ...(versionId !== undefined && { versionId }), sizeBytes, putAt },
+        ...(isEnd && { isEnd }),
         ...(atWork && { behind: nameOf(atWork) }),
       })),
     troubled: troubledOf({ all, isRunning }),
@@ -67,13 +68,16 @@ type Looked = { all: readonly Unaccepted[]; isRunning(entry: Unaccepted): boolea
 /** The last of each name, the latest first. */
 const troubledOf = ({ all, isRunning }: Looked): TroubledImport[] => {
   const troubled = all.flatMap((entry): TroubledImport[] => {
-    const { key, versionId, putAt, id, why } = entry;
+    const { key, versionId, putAt, id, why, isEnd } = entry;
     if (entry.isFollowed) return [];
     const isOpen = entry.is === 'waiting' || entry.is === 'at work';
     const is = isOpen && !isRunning(entry) ? 'cut off' : entry.is;
     if (is !== 'failed' && is !== 'undecided' && is !== 'refused' && is !== 'cut off') return [];
     return [
-      { key, ...(versionId !== undefined && { versionId }), putAt, ...(id !== undefined && { id }), is, why },
+      {
+        ...{ key, ...(versionId !== undefined && { versionId }), putAt, ...(id !== undefined && { id }) },
+        ...{ is, why, ...(isEnd && { isEnd }) },
+      },
     ];
   });
   return troubled

@@ -1,8 +1,9 @@
 import { awaitFill, startFill } from '../../../operate/reviews/crosswalk/fill.ts';
 import { listMoved, showName } from '../../../operate/reviews/crosswalk/names.ts';
+import { listPassed } from '../../../operate/reviews/crosswalk/passed.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
-import { acceptCode } from '../../verbs/reviews.ts';
-import { filledView, movedView, nameView } from '../../views/crosswalk.ts';
+import { acceptCode, acceptUserNames } from '../../verbs/reviews.ts';
+import { filledView, movedView, nameView, passedView } from '../../views/crosswalk.ts';
 import type { CommandContext } from '../command-context.ts';
 
 type Named = { code?: string; userName?: string; orgDefinedId?: string };
@@ -21,19 +22,43 @@ export const show = async ({ target, print, finish }: CommandContext, options: N
   finish(names.length > 0);
 };
 
-export const moved = async ({ target, print, finish }: CommandContext): Promise<void> => {
-  const listed = await listMoved(target);
-  print(listed, () => movedView(listed));
-  finish(listed.moved.length > 0);
+export const moved = async ({ target, signal, print, finish }: CommandContext): Promise<void> => {
+  const [listed, passed] = await Promise.all([listMoved(target), listPassed(target, signal)]);
+  print({ ...listed, passed }, () => [...movedView(listed), ...passedView({ passed })]);
+  finish(listed.moved.length > 0 || (passed?.length ?? 0) > 0);
 };
+
+type Accepting = { all?: boolean; kind?: 'code' | 'user'; reason?: string };
 
 export const accept = async (
   context: CommandContext,
-  code: string,
-  { reason }: { reason?: string },
+  first: string | undefined,
+  more: string[],
+  { all = false, kind, reason }: Accepting,
 ): Promise<void> => {
+  const given = [first ?? [], more].flat();
+  if (all ? given.length > 0 : given.length === 0)
+    throw new UsageError('Which ones? Pass the code of an org unit, user names, or --all.');
   await context.checkAudit();
-  context.finish((await acceptCode(context, { code, reason })) !== undefined);
+  const [name = ''] = given;
+  const isOfUsers = all || given.length > 1 || (await kindOf(context, { name, kind })) === 'user';
+  const accepted = isOfUsers
+    ? await acceptUserNames(context, { names: all ? 'all' : given, reason })
+    : await acceptCode(context, { code: name, reason });
+  context.finish(accepted !== undefined);
+};
+
+const kindOf = async (
+  { target, signal }: CommandContext,
+  { name, kind }: { name: string; kind: Accepting['kind'] },
+): Promise<'code' | 'user'> => {
+  if (kind !== undefined) return kind;
+  const passed = await listPassed(target, signal);
+  if (!passed?.some((each) => each.name === name)) return 'code';
+  const { moved } = await listMoved(target);
+  if (moved.some(({ code }) => code === name))
+    throw new UsageError(`${name} is a code and a user name. Pass --kind code or --kind user.`);
+  return 'user';
 };
 
 const oneMinuteMs = 60_000;

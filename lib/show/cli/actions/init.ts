@@ -7,8 +7,9 @@ import { checkNewStage } from '../../../operate/stage/connection/new-stage.ts';
 import { type Question, questions, type StageAnswers, stageFile } from '../../../operate/stage/init.ts';
 import { writeNewFile } from '../../../operate/stage/new-file.ts';
 import { stagesFolder } from '../../../operate/stage/target.ts';
+import { quoted } from '../../views/quoted.ts';
 import { type Note, text } from '../../views/view.ts';
-import { type CommandContext, quoted } from '../command-context.ts';
+import type { CommandContext } from '../command-context.ts';
 import { optionOf } from '../options.ts';
 import type { Terminal } from '../print/terminal.ts';
 

@@ -1,5 +1,6 @@
 import { listSnapshots, showSnapshot, withFiveCounts } from '../../../operate/reviews/snapshots/read.ts';
-import { decide } from '../../verbs/reviews.ts';
+import { loadIntegrations } from '../../../operate/stage/integrations.ts';
+import { decide, end as endFeeds } from '../../verbs/reviews.ts';
 import { snapshotListView, snapshotView } from '../../views/snapshots.ts';
 import type { CommandContext } from '../command-context.ts';
 
@@ -23,6 +24,19 @@ const deciding =
     const { outcome } = await decide(context, id, { decision, reason });
     context.finish(outcome !== 'not agreed');
   };
+
+const oneMinuteMs = 60_000;
+
+export const end = async (
+  context: CommandContext,
+  names: string[],
+  { reason, wait }: { reason?: string; wait: number },
+): Promise<void> => {
+  await context.checkAudit();
+  const integrations = await loadIntegrations();
+  const ended = await endFeeds(context, { names, integrations, reason, patienceMs: wait * oneMinuteMs });
+  context.finish(ended.length > 0 && ended.every(({ outcome }) => outcome !== 'not reached'));
+};
 
 export const approve = deciding('approved');
 export const reject = deciding('rejected');

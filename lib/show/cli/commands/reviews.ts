@@ -52,6 +52,17 @@ export const addSnapshots = (program: Command, cli: Cli): void => {
     .requiredOption('--reason <text>', 'why, for the audit log and for later readers', reasonText)
     .option('--yes', 'do not ask')
     .action(action(cli, () => import('../actions/snapshots.ts'), 'reject'));
+  snapshots
+    .command('end')
+    .description('ends files that come no more: what only they want is shown, and removed from the platform')
+    .argument(
+      '<name...>',
+      'names of tables, or oneroster for the zips; * stands for any text, as in "backfill-*.csv"',
+    )
+    .option('--reason <text>', 'why, for the audit log', reasonText)
+    .option('--wait <minutes>', 'wait at most n minutes for the imports', wholeNumber(1, 900), 15)
+    .option('--yes', 'do not ask')
+    .action(action(cli, () => import('../actions/snapshots.ts'), 'end'));
 };
 
 export const addReconcile = (program: Command, cli: Cli): void => {
@@ -124,13 +135,22 @@ export const addCrosswalk = (program: Command, cli: Cli): void => {
     .action(action(cli, () => import('../actions/crosswalk.ts'), 'show'));
   crosswalk
     .command('moved')
-    .description('lists codes that have moved to another org unit; messages with them are parked')
+    .description(
+      'lists codes that have moved to another org unit, and user names that passed to another record: what uses them waits',
+    )
     .addHelpText('after', examples.crosswalk)
     .action(action(cli, () => import('../actions/crosswalk.ts'), 'moved'));
   crosswalk
     .command('accept')
-    .description('accepts that a code has moved to another org unit')
-    .argument('<code>', 'code of the org unit')
+    .description(
+      'accepts that a code has moved to another org unit, or that a user name and its account have stayed one person’s',
+    )
+    .argument('[name]', 'code of the org unit, or a user name')
+    .argument('[more...]', 'further user names')
+    .option('--all', 'all user names that passed to another record: you know that each is one person')
+    .addOption(
+      new Option('--kind <kind>', 'what is given, if it is both').choices(['code', 'user']).conflicts('all'),
+    )
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .option('--yes', 'do not ask')
     .addHelpText('after', examples.crosswalk)
@@ -161,6 +181,7 @@ Examples:
   sis-relay snapshots diff enrollments.csv --map mapping.json
   sis-relay snapshots approve 20261123T020000Z-0a1b2c3d --reason "the summer courses end"
   sis-relay snapshots reject 20261123T020000Z-0a1b2c3d --reason "half of the export is missing"
+  sis-relay snapshots end last-term.csv --reason "the term is over"
 
 Begin with diff. While nothing says which roles are which, it looks at the zip and sends nothing: files, columns, roles,
 dates, codes, and which of them the platform knows, if a stage is given. It proposes snapshot-settings.json.
@@ -187,10 +208,13 @@ Examples:
   sis-relay crosswalk show --user-name lena.learner
   sis-relay crosswalk moved
   sis-relay crosswalk accept MATH-101 --reason "copied for the new term"
+  sis-relay crosswalk accept lena.learner --reason "she has a new record, as she studies again"
+  sis-relay crosswalk accept --all --reason "the SIS gave everybody a new record"
   sis-relay crosswalk fill
   sis-relay crosswalk fill --accept-removals --reason "the old courses are gone"
 
 Messages may use these names instead of the platform's ids. The function crosswalk-fill reads them by schedule from
 the platform's lists, and from crosswalk/users.csv and crosswalk/org-units.csv in the bucket. Messages with a code
-that has moved are parked until a person accepts the move.`,
+that has moved are parked until a person accepts the move. Rows of an export whose user name was another record's are
+not used until the crosswalk gives another account, or a person accepts that both records are one person.`,
 };

@@ -1,7 +1,8 @@
 import { awaitFill, startFill } from '../../../operate/reviews/crosswalk/fill.ts';
 import { listHeld, listMoved, showName } from '../../../operate/reviews/crosswalk/names.ts';
+import { listPassed } from '../../../operate/reviews/crosswalk/passed.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
-import { acceptCode } from '../../verbs/reviews.ts';
+import { acceptCode, acceptUserNames } from '../../verbs/reviews.ts';
 import {
   filledView,
   fillForm,
@@ -10,6 +11,7 @@ import {
   movedView,
   nameLabels,
   nameView,
+  passedView,
 } from '../../views/crosswalk.ts';
 import { section, text, type View } from '../../views/view.ts';
 import { addScreen, addVerb, type Desk, formOf, render } from '../desk.ts';
@@ -20,6 +22,10 @@ export const addCrosswalk = (desk: Desk): void => {
   const { app, target, audit, runs } = desk;
   addScreen(desk, ['/crosswalk', 'Crosswalk'], async () => [
     section('Codes that have moved', ...movedView(await listMoved(target))),
+    section(
+      'User names that passed to another record',
+      ...passedView({ passed: await listPassed(target, desk.signal) }),
+    ),
     section('What a name stands for', {
       ...{ action: '/crosswalk', isHarmless: true, buttons: [{ text: 'Show' }] },
       fields: [
@@ -51,6 +57,11 @@ export const addCrosswalk = (desk: Desk): void => {
   addVerb(desk, '/crosswalk-accept', (form) => {
     const code = form.get('code') ?? '';
     const reason = form.get('reason')?.trim() || undefined;
+    const userName = form.get('userName');
+    if (userName !== null || form.get('all') === 'yes') {
+      const names = userName === null ? 'all' : [userName];
+      return runs.begin('Accept user names', (at) => acceptUserNames(at, { names, reason }));
+    }
     return runs.begin('Accept a move', (at) => acceptCode(at, { code, reason }), { about: code });
   });
 

@@ -1,9 +1,9 @@
 import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 import type { PackedLines } from '../state/packed-lines.ts';
+import type { PassedNames } from '../state/passed-names.ts';
 import type { Counts, RowCounts } from '../state/record.ts';
 import type { ComparisonStore } from '../state/store.ts';
-import type { Effects } from './others.ts';
 
 /** A file has everything (`bulk`) or only what changed (`delta`); absent: nothing of it has changed. */
 export type Mode = 'bulk' | 'delta' | 'absent';
@@ -11,7 +11,19 @@ export type Mode = 'bulk' | 'delta' | 'absent';
 /** Why the function would refuse the event; undefined if it would not. */
 export type EventCheck = (functionName: string, body: string) => string | undefined;
 
+/** What a snapshot does to enrollments, by all accepted files. */
+export type Effects = {
+  /** Enrollments that all accepted files want, without what this one changes. */
+  accepted: number;
+  /** Enrollments that end, and those that get another role. */
+  ended: number;
+  changed: number;
+};
+
 export type NameMoves = { names: number; claims: number; people: number; orgUnits: number };
+
+/** An accepted file of another name, by its snapshot. `feed`: by which `snapshots end` names it. */
+export type OtherFile = { id: string; name: string; feed: string; droppedMs: number };
 
 /** Inputs and results of the comparison of one snapshot. */
 export type Comparison = {
@@ -52,6 +64,12 @@ export type Comparison = {
   saidMs: number | undefined;
   /** Names that stand for another thing than when they were accepted, and what was accepted by them. */
   nameMoves: NameMoves;
+  /** The accepted files of other names. */
+  others: readonly OtherFile[];
+  /** By the id of another accepted snapshot: enrollments that this one has no more, and that stay because the other has them. */
+  heldBack: Record<string, number>;
+  /** User names that passed to another record; undefined: it is a table. */
+  passedNames: PassedNames | undefined;
   /** What this snapshot does to enrollments, by all accepted files. */
   effects: Effects;
   /** By kind: how many have another intended value than was accepted. */

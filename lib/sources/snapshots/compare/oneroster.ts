@@ -2,6 +2,7 @@ import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
 import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import { type RecordType, readNames, withName } from '../package/names.ts';
 import type { Package } from '../package/package.ts';
+import { countPassedRows, passedNamesOf } from '../package/passed.ts';
 import { openFile, type Read, type Reading, readAhead } from '../package/reading.ts';
 import { addUserRoles } from '../package/roles.ts';
 import { countClaims, countRows, fateOfProblem, refusedStill, reportRows } from '../package/rows.ts';
@@ -54,6 +55,7 @@ export const compareExport = async (
   comparison.nameMoves = await nameMovesIn(comparison);
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
+  comparison.passedNames = await passedNamesOf(comparison, modes);
   await yieldToStaying(comparison);
   const [hasDoubtful] = (await sets.row<[number]>('SELECT EXISTS (FROM doubtful_names)')) ?? [];
   const forms = formsOf(settings.user.field, Boolean(hasDoubtful));
@@ -657,6 +659,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
     const problem = `the role ${role} has no id in "roles" of snapshot-settings.json: ${rows} rows were refused`;
     await sets.run(`INSERT INTO problems VALUES ('enrollments.csv', NULL, 'role', $1)`, [problem]);
   }
+  await countPassedRows(comparison, 'enrollments');
   await countRows(
     comparison,
     'enrollments.csv',
@@ -766,6 +769,7 @@ const readResults = async (reading: Reading): Promise<void> => {
       SELECT 'results' AS kind_name, '3' AS state_kind, grade_key(org_unit_or_object, user_ref) AS key, org_unit_or_object, user_name, wanted_value, source_row, said_at_ms, source_id_hash, line FROM result_rows WHERE wanted_value IS NOT NULL;
     -- Beside a score that is fully graded, that one counts.
     INSERT INTO held_keys SELECT p.key FROM pending_results p ANTI JOIN claims c ON c.key = p.key WHERE p.key IS NOT NULL`);
+  await countPassedRows(comparison, 'results');
   await countRows(
     comparison,
     'results.csv',

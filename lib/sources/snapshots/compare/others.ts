@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { quotedText } from '../../../runtime/files/tables/engine.ts';
 import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
 import { stateKey } from '../state/record.ts';
-import { type SnapshotNow, snapshotsNow } from '../state/snapshots-now.ts';
+import { snapshotsNow } from '../state/snapshots-now.ts';
 import { viewsOfState } from '../state/state-rows.ts';
-import type { Comparison } from './comparison.ts';
+import type { Comparison, Effects, OtherFile } from './comparison.ts';
 import { statementsIn } from './statements.ts';
 
 const sql = statementsIn('others');
@@ -16,13 +16,14 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
   const places = settings.roleOrder.map((role, place) => [String(settings.roles[role]), String(place)]);
   if (places.length > 0) await sets.add('role_places', places);
   const others = (await snapshotsNow(store)).filter((each) => each.acceptedKey !== acceptedKey);
+  comparison.others = others;
   for (const [at, other] of others.entries()) {
     comparison.lastDroppedMs = Math.max(comparison.lastDroppedMs, other.droppedMs + 999);
     const kinds = [...other.functions].filter(([, name]) => name.startsWith('enrollment-'));
     const path = join(folder, `other-${at}`);
     if (kinds.length === 0 || !(await keepFile(await store.open(stateKey(other.id)), path))) continue;
     await sets.run(viewsOfState('other_state', `FROM read_parquet(${quotedText(path)})`));
-    const name = `${other.name} of ${dayOf(other)}`;
+    const name = sourceOf(other);
     if (other.userField) {
       await sets.run(sql('add_passed_names'), [other.userField]);
       await sets.run(sql('add_claims_of_export'), [name, other.userField]);
@@ -35,7 +36,9 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
   }
 };
 
-const dayOf = ({ droppedMs }: SnapshotNow): string => new Date(droppedMs).toISOString().slice(0, 10);
+/** How reports name it. */
+const sourceOf = ({ name, droppedMs }: OtherFile): string =>
+  `${name} of ${new Date(droppedMs).toISOString().slice(0, 10)}`;
 
 /** Compares what other files have, too, if the rows of this file are as before: it may be by another section that they hold it. */
 export const findShared = async ({ sets }: Comparison): Promise<void> => {
@@ -49,19 +52,25 @@ export const agreeOnRoles = async ({ sets }: Comparison): Promise<void> => {
     await sets.run(sql(name));
 };
 
-export type Effects = {
-  /** Enrollments that all accepted files want, without what this one changes. */
-  accepted: number;
-  /** Enrollments that end, and those that get another role. */
-  ended: number;
-  changed: number;
+const heldBackText = (source: string, { count, feed }: { count: number; feed: string }): string =>
+  `${count} ${count === 1 ? 'enrollment is' : 'enrollments are'} no longer in this file, but not removed: ${source} has ${count === 1 ? 'it' : 'them'}. If that file comes no more, end it by sis-relay snapshots end ${/^[\w.-]+$/.test(feed) ? feed : `"${feed}"`}`;
+
+const reportHeldBack = async ({ sets, others, heldBack }: Comparison, file: string): Promise<void> => {
+  for (const [source, count] of await sets.all<[string, number]>(sql('find_held_back'))) {
+    const other = others.find((each) => sourceOf(each) === source);
+    if (other === undefined) continue;
+    heldBack[other.id] = count;
+    const text = heldBackText(source, { count, feed: other.feed });
+    await sets.run('INSERT INTO problems VALUES ($1, NULL, NULL, $2)', [file, text]);
+  }
 };
 
 /** Decides by all files what this one changes. `file`: its name in reports. */
 export const settleEnrollments = async (
-  { sets }: Comparison,
+  comparison: Comparison,
   { file, column }: { file: string; column: string },
 ): Promise<Effects> => {
+  const { sets } = comparison;
   const [hasOthers] = (await sets.row<[number]>('SELECT EXISTS (FROM other_claims)')) ?? [];
   if (hasOthers) {
     for (const name of [
@@ -72,7 +81,7 @@ export const settleEnrollments = async (
       'forget_roles',
     ])
       await sets.run(sql(name));
-    await sets.run(sql('report_held_back'), [file]);
+    await reportHeldBack(comparison, file);
     for (const name of ['find_roles_of_all_files', 'agree_on_roles']) await sets.run(sql(name));
     await sets.run(sql('report_contradictions'), [file, column]);
     await sets.run(sql('forget_roles'));

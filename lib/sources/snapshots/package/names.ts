@@ -2,6 +2,7 @@ import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import type { FurtherName } from './manifest.ts';
 import type { Package } from './package.ts';
+import { loadSamePeople } from './passed.ts';
 import { openFile, type Reading } from './reading.ts';
 import { addReadRows, countRows, refusedStill } from './rows.ts';
 import { type LinkedRow, linkedRows, type NamePart, namePartsIn, type UserField } from './settings-file.ts';
@@ -75,6 +76,7 @@ export const readNames = async (
     WHEN n.record_type = '${type}' AND n.name = '' THEN $${first}
     WHEN n.record_type = '${type}' AND n.name = ${ambiguous} THEN 'two rows of ${name}.csv have this sourcedId, but different names'`;
   await sets.run(findFormer);
+  await loadSamePeople(comparison);
   await sets.run(findPassed);
   await sets.run(
     `CREATE TABLE names AS

@@ -57,6 +57,8 @@ export const snapshotSettings = z
     maxRemovalsPercent: z.number().min(0).max(100).default(5),
     /** The same for changes of role, grade, title or maximum of existing things. */
     maxChangesPercent: z.number().min(0).max(100).default(20),
+    /** Names of files that come once, such as those of one day; `*` stands for any text. `status` names them as feeds to end. */
+    ended: z.array(z.string().min(1).max(255)).default([]),
   })
   .refine(({ roles, roleOrder }) => roleOrder.every((role) => roles[role] !== undefined), {
     path: ['roleOrder'],
@@ -64,6 +66,21 @@ export const snapshotSettings = z
   });
 
 export type SnapshotSettings = z.output<typeof snapshotSettings>;
+
+/** Whether a name is of a pattern, in which `*` stands for any text. */
+export const isOfPattern = (name: string, pattern: string): boolean => {
+  const [first = '', ...rest] = pattern.split('*');
+  const last = rest.pop();
+  if (last === undefined) return name === pattern;
+  if (!name.startsWith(first) || !name.endsWith(last)) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return at + last.length <= name.length;
+};
 
 /** The other rows whose columns a name may use. */
 export const linkedRows = ['course', 'term', 'school'] as const;

@@ -10,6 +10,9 @@ export const acceptedTablesPrefix = `${recordsPrefix}accepted/`;
 /** The same for what a file is compared with: a table with the last one of its own name, a zip with the last zip. */
 export const acceptedKeyOf = (key: string): string =>
   isTable(key) ? `${acceptedTablesPrefix}${fileNameOf(key)}.json` : acceptedKey;
+/** When a feed was ended last: what was sent then is older than what is sent later. */
+export const lastEndKey = `${recordsPrefix}last-end.json`;
+export const lastEnd = z.object({ id: z.string() });
 /** Rows that were refused: file, line, column, problem. */
 export const reportKey = (id: string): string => `${recordsPrefix}${id}/report.csv`;
 
@@ -40,6 +43,10 @@ export const acceptedSnapshot = z.object({
   contents: z.array(z.string()).optional(),
   /** Each file that was ever accepted is bulk in it, so it states everything. */
   isWhole: z.literal(true).optional(),
+  /** By the id of another accepted snapshot: enrollments that files of this name have no more, and that stay because it has them. */
+  heldBack: z.record(z.string(), z.number()).optional(),
+  /** It ends the feed: once it is sent, nothing of this name is accepted any more. */
+  isEnd: z.literal(true).optional(),
 });
 export type AcceptedSnapshot = z.output<typeof acceptedSnapshot>;
 
@@ -99,6 +106,23 @@ export type RowFate = (typeof rowFates)[number];
 const rowCounts = z.partialRecord(z.enum(rowFates), counted);
 export type RowCounts = z.output<typeof rowCounts>;
 
+/** What the end of a feed does, by all accepted files. */
+const ending = z.object({
+  /** Enrollments that end, as no other file wants them. */
+  enrollments: counted,
+  people: counted,
+  orgUnits: counted,
+  /** Enrollments that stay, as other files want them. */
+  wantedByOthers: counted,
+  /** Enrollments that begin or get another role, by what other files say. */
+  changed: counted,
+  /** Grades, which the platform cannot remove. */
+  grades: counted,
+  /** What else stays, as the mapping gave no message that removes it. */
+  notRemoved: counted,
+});
+export type Ending = z.output<typeof ending>;
+
 /** A person's decision on a waiting snapshot; as JSON it is the result of its callback. */
 export const decision = z.object({
   by: z.string(),
@@ -145,5 +169,7 @@ export const snapshotRecord = z.object({
   /** Since then, events may be on their queues: what is sent no longer changes. */
   sendingAt: z.string().optional(),
   decided: decision.optional(),
+  /** Undefined: it is a file, not the end of a feed. */
+  ending: ending.optional(),
 });
 export type SnapshotRecord = z.output<typeof snapshotRecord>;

@@ -16,6 +16,8 @@ export type Dropped = {
   droppedMs: number;
   /** Of two files that were put in the same second, the later one's is greater. */
   sequencer?: string | undefined;
+  /** No file was put: a person ends the feed of this key. */
+  isEnd?: true;
 };
 
 type Found = Dropped & { sizeBytes: number };
@@ -44,7 +46,8 @@ export const createSnapshotStore = ({ s3, bucket }: { s3: S3Client; bucket: stri
     ...store,
 
     /** The version, or what lies there now. Undefined: it no longer exists. */
-    find: async ({ key, versionId: VersionId }: ImportRequest): Promise<Found | undefined> => {
+    find: async ({ key, versionId: VersionId, isEnd }: ImportRequest): Promise<Found | undefined> => {
+      if (isEnd) return { key, isEnd, etag: '', sizeBytes: 0, droppedMs: Date.now() };
       // A list tells whether there is an object. Of a version, only a deletion of this version would be the answer.
       if (VersionId === undefined && (await store.etagOf(key)) === undefined) return undefined;
       const asked = { Bucket: bucket, Key: key, ...(VersionId !== undefined && { VersionId }) };

@@ -28,6 +28,8 @@ export const unaccepted = z.object({
   putAt: z.string(),
   sequencer: z.string().optional(),
   seenAt: z.string(),
+  /** No file was put: a person ends the feed. */
+  isEnd: z.literal(true).optional(),
   is: z.enum([
     'waiting',
     'at work',
@@ -136,7 +138,10 @@ export const missingBefore = async (
 ): Promise<string[]> => {
   const missing = (await listUnaccepted(store)).filter((entry) => {
     // What is still to be imported comes before what a person only tries.
-    const isLost = entry.is !== 'refused' && !(isTrial && (entry.is === 'waiting' || entry.is === 'at work'));
+    const isLost =
+      !entry.isEnd &&
+      entry.is !== 'refused' &&
+      !(isTrial && (entry.is === 'waiting' || entry.is === 'at work'));
     return isLost && isPutBefore(entry, order) && !isTable(entry.key) && !isOfContent(entry, id);
   });
   return [...new Set(missing.map(nameOf))];

@@ -10,13 +10,14 @@ import type { Services } from '../../../../lib/delivery/handle/services.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { writtenRefusal } from '../../../../lib/delivery/handle/verify-attempt.ts';
 import type { Digest } from '../../../../lib/delivery/ledger/digest.ts';
+import { emptyItem } from '../../../../lib/delivery/ledger/item.ts';
 import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
 import type { LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import { type DeadLetter, nowhere, sqsMessageOf } from '../../../../lib/delivery/letters/dead-letter.ts';
 import type { BackoffLimits } from '../../../../lib/message/backoff.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
-import { identityOf } from '../../../../lib/message/message.ts';
 import type { Priority } from '../../../../lib/message/priority.ts';
+import { identityOf } from '../../../../lib/message/version.ts';
 import type { CallContext } from '../../../../lib/platform/client/client.ts';
 import { acknowledged } from '../../../../lib/platform/client/operation.ts';
 import type { Asked } from '../../../../lib/platform/client/pace/pace.ts';
@@ -34,7 +35,6 @@ const second = 1_000;
 const hour = 3_600 * second;
 const day = 24 * hour;
 const visibilityMs = 720 * second;
-const hiddenMs = visibilityMs + 45 * 60 * second;
 
 const putThing = acknowledged({
   name: 'put-thing',
@@ -78,17 +78,21 @@ beforeEach(() => {
   [story, reports, letters, delays, resources] = [[], [], [], [], []];
 });
 
+/** What is written of the resource: `done`, `open` or, if nothing is left of the attempt, `forgotten`. */
 const table = (more: Partial<LedgerTable> = {}): LedgerTable => ({
-  read: async (resource) => model.read(resource),
-  claim: async (resource, item, options) => {
+  read: () => Promise.reject(new Error('nothing was to be read')),
+  take: async (resource, taking) => {
     resources.push(resource);
-    return model.claim(resource, item, options);
+    return model.take(resource, taking);
   },
-  replace: async (resource, change) => {
-    const { fields, last } = change.next;
-    story.push(`${fields[last]?.outcome ?? 'forgotten'} ${resource.split('/')[1]}`);
-    return model.replace(resource, change);
+  replace: async (resource, expectedLockId, item) => {
+    const states = Object.values(item.fields);
+    const word = states.some(({ open }) => open) ? 'open' : states.length > 0 ? 'done' : 'forgotten';
+    const isReceipt = resource.startsWith('receipt/');
+    if (item.lock === undefined && !isReceipt) story.push(`${word} ${resource.split('/')[1]}`);
+    return model.replace(resource, expectedLockId, item);
   },
+  release: async (resource, taking) => model.release(resource, taking),
   ...more,
 });
 
@@ -165,7 +169,9 @@ const servicesWith = ({
       delay: async (some: typeof delays) => void delays.push(...some),
     },
     ledger: createLedger({
-      ...{ table: its, graceMs: 60 * second, hiddenMs, warn: nothing },
+      table: its,
+      graceMs: 60 * second,
+      warn: nothing,
       nowMs: () => nowMs,
     }),
     digest,
@@ -266,7 +272,7 @@ describe('the turn of a message', () => {
 
   test.each([
     ['comes again', () => received(2, 0), 37.5],
-    ['is large', () => recordOf('a', { extension: 'x'.repeat(128 * 1024) }), 37.5],
+    ['is large, and goes alone', () => recordOf('a', { extension: 'x'.repeat(128 * 1024) }), 75],
     ['is neither', () => received(1, 0), 75],
   ])('leaves half of the time to those that go alone where one %s', async (_, record, seconds) => {
     const asked: number[] = [];
@@ -297,12 +303,6 @@ describe('the turn of a message', () => {
     expect(delays).toEqual([{ messageId: 'sqs a 0', receiptHandle: 'a', seconds: 42 }]);
   });
 
-  test('does not keep it from telling that it has come back: nobody takes it for done meanwhile', async () => {
-    await die([recordOf('a')]);
-    await container(well, { turn: noTurn })(received(2, 120 * second));
-    expect([story, outcomes()]).toEqual([['unknown a'], ['waiting']]);
-  });
-
   test('is for others, and for it alone afterwards, where the function died on it: time is left for that', async () => {
     await die([recordOf('a')]);
     const asked: unknown[] = [];
@@ -311,12 +311,12 @@ describe('the turn of a message', () => {
       return { turn: freeTurn };
     };
     await container(well, { turn, seconds: 120 })(recordOf('b'), received(2, 120 * second));
-    // That it has come back and others were done is written down before its own turn comes.
     expect(asked).toEqual([
       [37.5, 0],
-      [75, 3],
+      [37.5, 0],
+      [75, 2],
     ]);
-    expect(story).toEqual(['unknown a', 'run b', 'done b', 'claimed a', 'run a', 'done a']);
+    expect(story).toEqual(['run b', 'done b', 'run a', 'done a']);
   });
 
   test('is given back where nothing is sent, and where the message died of its own data', async () => {
@@ -332,13 +332,12 @@ describe('the turn of a message', () => {
 });
 
 describe('a message on which the function died', () => {
-  test('is sent again when all others of its batch are written down as done, and each before the next', async () => {
+  test('is sent again when all others of its batch are done, and each after the one before', async () => {
     await die([recordOf('b'), recordOf('d')]);
     await container()(recordOf('a'), recordOf('b'), recordOf('c'), recordOf('d'));
     expect(story).toEqual([
-      // That they have come back is known before anything else happens.
-      ...['unknown b', 'unknown d', 'run a', 'run c', 'done a', 'done c'],
-      ...['claimed b', 'run b', 'done b', 'claimed d', 'run d', 'done d'],
+      ...['run a', 'run c', 'done a', 'done c'],
+      ...['run b', 'done b', 'run d', 'done d'],
     ]);
     expect(outcomes()).toEqual(['done', 'done', 'done', 'done']);
   });
@@ -348,7 +347,7 @@ describe('a message on which the function died', () => {
     const response = await container()(recordOf('a'), recordOf('b'));
     expect(response).toEqual({ batchItemFailures: [] });
     expect(outcomes().sort()).toEqual(['done', 'parked crashed']);
-    expect(story).toEqual(['unknown a', 'run b']);
+    expect(story.toSorted()).toEqual(['done b', 'open a', 'run b']);
     expect(letters.map(({ failure }) => failure?.message)).toEqual([
       'The function died three times while it handled this message',
     ]);
@@ -356,14 +355,13 @@ describe('a message on which the function died', () => {
 });
 
 describe('a message that the ledger holds back', () => {
-  test('waits without a failure until the lease of another attempt is over', async () => {
+  test('waits without a failure while another attempt holds the lock, and asks soon', async () => {
     void container(never)(recordOf('a'));
     await new Promise(setImmediate);
     story = [];
     const response = await container()(recordOf('a'));
     expect(response.batchItemFailures).toHaveLength(1);
-    // An attempt's 40 s and the reserve's 5, from its claim.
-    expect(delays.map(({ seconds }) => seconds)).toEqual([45]);
+    expect(delays.map(({ seconds }) => seconds)).toEqual([2]);
     expect(outcomes()).toEqual(['waiting']);
     expect(reports[0]?.reason).toContain('Another attempt on the same resource');
     expect(story).toEqual([]);
@@ -371,14 +369,13 @@ describe('a message that the ledger holds back', () => {
 
   test.each([
     [1, 0, 5],
-    [60, 25 * hour, visibilityMs / second],
+    [60, 25 * hour, 900],
   ])(
     'waits while the ledger does not answer, and is not sent; after %i receipts and %i ms it is hidden for %i s, and no letter',
     async (receipts, waitedMs, seconds) => {
       const down = () => Promise.reject(Object.assign(new Error('no'), { $metadata: {} }));
       const backoff = { minimumSeconds: 5, maximumSeconds: receipts === 1 ? 5 : 1_800, random: () => 0 };
-      // Whether its claim was written is not known: hidden for longer, it would be taken for done.
-      await container(well, { table: { read: down, claim: down, replace: down }, backoff })(
+      await container(well, { table: table({ take: down, release: down }), backoff })(
         received(receipts, waitedMs),
       );
       expect(outcomes()).toEqual(['waiting unavailable']);
@@ -390,7 +387,7 @@ describe('a message that the ledger holds back', () => {
   test.each([
     ['resource', { resource: () => lost() }],
     ['fields', { fields: () => lost() }],
-    ['effect', { effect: { wanted: () => lost(), shown: async () => undefined } }],
+    ['effect', { effect: { wanted: () => lost() } }],
   ])('not even to be asked, as its integration’s %s throws, is a defect and a letter', async (_, more) => {
     await container(well, more)(received(1, 0));
     expect(outcomes()).toEqual(['parked defect']);
@@ -406,9 +403,9 @@ describe('a message that the ledger holds back', () => {
 
   test('is released where the ledger took so long that the rest of the time is too short', async () => {
     const slow = table({
-      claim: async (resource, item, options) => {
+      take: async (resource, taking) => {
         nowMs += 16 * second;
-        return model.claim(resource, item, options);
+        return model.take(resource, taking);
       },
     });
     await container(well, { table: slow })(recordOf('a'));
@@ -418,27 +415,27 @@ describe('a message that the ledger holds back', () => {
     expect(outcomes()).toEqual(['waiting', 'done']);
   });
 
-  test('whose claim could not be taken back as too little time was left stays as it is, and is no letter', async () => {
+  test('whose lock could not be given back as too little time was left waits, and is no letter', async () => {
     const slow = table({
-      claim: async (resource, item, options) => {
+      take: async (resource, taking) => {
         nowMs += 16 * second;
-        return model.claim(resource, item, options);
+        return model.take(resource, taking);
       },
       replace: async () => Promise.reject(new Error('no')),
     });
     const backoff = { minimumSeconds: 5, maximumSeconds: 1_800, random: () => 0 };
-    await container(well, { table: slow, backoff })(received(60, 25 * hour));
+    await container(well, { table: slow, backoff })(received(200, 25 * hour));
     expect(outcomes()).toEqual(['waiting unavailable']);
-    expect(delays.map(({ seconds }) => seconds)).toEqual([720]);
+    expect(delays.map(({ seconds }) => seconds)).toEqual([900]);
     expect([story, letters]).toEqual([[], []]);
   });
 
-  test('whose ending could not be written is parked when it can be, and is hidden no longer than its queue hides it', async () => {
+  test('whose outcome could not be recorded is parked when it can be', async () => {
     let isDown = true;
     const its = table({
-      replace: async (resource, change) => {
+      replace: async (...change) => {
         if (isDown) throw new Error('no');
-        return table().replace(resource, change);
+        return table().replace(...change);
       },
     });
     const refuse = async () => {
@@ -449,15 +446,14 @@ describe('a message that the ledger holds back', () => {
     const older = { id: 'older', time: '2026-03-01T09:00:00Z' };
     await handle(received(60, 25 * hour));
     expect(outcomes()).toEqual(['waiting rejected']);
-    expect(delays.map(({ seconds }) => seconds)).toEqual([720]);
+    expect(delays.map(({ seconds }) => seconds)).toEqual([900]);
     expect(letters).toEqual([]);
-    // Else, gone from its queue, it would be taken for done, and this one for superseded.
     nowMs += 720 * second;
     await container()(recordOf('a', older));
     isDown = false;
-    await handle(received(61, 25 * hour));
+    await handle(Object.assign(received(61, 25 * hour), { attributes: recordOf('a').attributes }));
     await container()(recordOf('a', older));
-    expect(outcomes()).toEqual(['waiting rejected', 'waiting', 'parked rejected', 'done']);
+    expect(outcomes()).toEqual(['waiting rejected', 'waiting', 'parked rejected', 'waiting']);
   });
 });
 
@@ -469,159 +465,30 @@ test('a message that is older than one whose outcome nobody knows waits, and say
   expect(story).toEqual([]);
 });
 
-describe('a claim of another container, where the platform can be asked', () => {
-  /** What the platform holds, and since when; undefined: it does not answer. */
-  let held: { say: string; changedMs: number } | undefined;
-  let looks: number;
-  const effect: Integration<Data>['effect'] = {
-    wanted: ({ say }) => ({ whole: say }),
-    shown: async () => {
-      looks += 1;
-      if (held === undefined) throw new MessageFailure('unavailable', 'down');
-      return { fields: { whole: held.say }, changedMs: held.changedMs + (clockOffsetMs ?? 0) };
-    },
-  };
-  const graded: Partial<Integration<Data>> = { resource: () => 'try-out/the grade', effect };
-  const set = async (say: string) => {
-    held = { say, changedMs: nowMs };
-  };
-  const newer = { time: '2026-03-01T11:00:00Z' };
-  beforeEach(() => {
-    held = undefined;
-    looks = 0;
-  });
+describe('an older message', () => {
+  const newer = { id: 'newer', time: '2026-03-01T11:00:00Z' };
+  const graded = { resource: () => 'try-out/the grade' };
 
-  test.each([0, 90 * second, -90 * second])(
-    'is seen to be done: the newer one goes on at once, whatever the platform’s clock says (%i ms)',
-    async (offsetMs) => {
-      clockOffsetMs = offsetMs;
-      await container(set, graded)(recordOf('7'));
-      nowMs += 2 * second;
-      await container(set, graded)(recordOf('8', newer));
-      expect(outcomes()).toEqual(['done', 'done']);
-      expect([held?.say, looks, delays]).toEqual(['8', 1, []]);
-      // One write each.
-      expect(story).toEqual(['run 7', 'claimed the grade', 'run 8']);
-    },
-  );
-
-  test('is seen to be done where the platform dates it a second earlier, as its clock is known to a second', async () => {
-    void container(never, graded)(recordOf('7'));
+  test('is superseded within 5 seconds after a newer one was done in another container', async () => {
+    const { promise: answered, resolve } = Promise.withResolvers<void>();
+    const working = container(() => answered, graded)(recordOf('8', newer));
     await new Promise(setImmediate);
-    held = { say: '7', changedMs: nowMs - second };
-    await container(set, graded)(recordOf('8', newer));
-    expect(outcomes()).toEqual(['done']);
+    const waiting = container(well, graded);
+    await waiting(recordOf('7'));
+    resolve();
+    await working;
+    const [delay] = delays;
+    expect(delay?.seconds).toBeLessThan(5);
+    nowMs += (delay?.seconds ?? 0) * second;
+    await waiting(recordOf('7'));
+    expect(outcomes()).toEqual(['waiting', 'done', 'superseded']);
+    expect(story).not.toContain('run 7');
   });
 
-  test.each([
-    ['all of its fields', { grade: '7', comments: '7' }, 'done'],
-    ['one of its fields alone', { grade: '7', comments: '6' }, 'waiting'],
-  ])('of several fields is seen to be done where the platform shows %s', async (_, fields, outcome) => {
-    const several: Partial<Integration<Data>> = {
-      ...{ resource: () => 'try-out/the grade', fields: () => ['grade', 'comments'] },
-      effect: {
-        wanted: ({ say }) => ({ grade: say, comments: say }),
-        shown: async () => ({ fields, changedMs: nowMs }),
-      },
-    };
-    void container(never, several)(recordOf('7'));
-    await new Promise(setImmediate);
-    await container(well, several)(recordOf('8', newer));
-    expect(outcomes()).toEqual([outcome]);
-  });
-
-  test('is seen to be done: the older one is superseded at once', async () => {
-    await container(set, graded)(recordOf('8', newer));
-    await container(set, graded)(recordOf('7'));
+  test('is superseded at once if the newer one was done before it came', async () => {
+    await container(well, graded)(recordOf('8', newer));
+    await container(well, graded)(recordOf('7'));
     expect(outcomes()).toEqual(['done', 'superseded']);
-    expect([held?.say, looks]).toEqual(['8', 1]);
-  });
-
-  test.each<[string, () => void]>([
-    ['shows something else', () => (held = { say: '6', changedMs: nowMs })],
-    ['shows it since before', () => (held = { say: '7', changedMs: nowMs - 1_001 })],
-    ['shows it, and does not tell since when', () => (held = { say: '7', changedMs: Number.NaN })],
-    ['does not answer', () => (held = undefined)],
-  ])('is waited for where the platform %s, and looked at again soon', async (_, hold) => {
-    void container(never, graded)(recordOf('7'));
-    await new Promise(setImmediate);
-    hold();
-    await container(set, graded)(recordOf('8', newer));
-    expect(outcomes()).toEqual(['waiting']);
-    // Instead of 105: its lease, and what the platform is given.
-    expect(delays.map(({ seconds }) => seconds)).toEqual([5]);
-    expect(story).toEqual(['run 7']);
-  });
-
-  test('is not seen where its value stood there a moment before: what is shown may be the one before it', async () => {
-    let answers = 0;
-    const first = container(async (say) => {
-      answers += 1;
-      if (answers > 1) return never();
-      return set(say);
-    }, graded);
-    await first(recordOf('7', { id: 'first' }));
-    nowMs += 500;
-    void first(recordOf('7', { id: 'second', time: '2026-03-01T10:30:00Z' }));
-    await new Promise(setImmediate);
-    await container(set, graded)(recordOf('8', newer));
-    // Else the 7 that is still on its way would come after the 8.
-    expect(outcomes()).toEqual(['done', 'waiting']);
-    expect(held?.say).toBe('7');
-  });
-
-  test('is waited for by a message of an integration that shares the resource, and cannot see what was done', async () => {
-    void container(never, graded)(recordOf('7'));
-    await new Promise(setImmediate);
-    await container(well, { resource: () => 'try-out/the grade' })(recordOf('8', newer));
-    expect(outcomes()).toEqual(['waiting']);
-  });
-
-  test.each([
-    ['is left of the batch', 59.97],
-    ['is left, which is nothing', 61],
-  ])('is looked at for no longer than %s, where the ledger took %d s', async (_, took) => {
-    void container(never, graded)(recordOf('7'));
-    await new Promise(setImmediate);
-    const slow = table({
-      claim: async (resource, item, options) => {
-        const answer = model.claim(resource, item, options);
-        nowMs += took * second;
-        return answer;
-      },
-    });
-    let isEnded = false;
-    const untilEnded: Integration<Data>['effect'] = {
-      wanted: ({ say }) => ({ whole: say }),
-      shown: async () => {
-        const [signal] = signals.slice(-1);
-        await Promise.race([
-          new Promise((resolve) => signal?.addEventListener('abort', resolve)),
-          new Promise((resolve) => setTimeout(resolve, 1_000)),
-        ]);
-        isEnded = signal?.aborted === true;
-        return undefined;
-      },
-    };
-    await container(well, { ...graded, effect: untilEnded, table: slow })(recordOf('8', newer));
-    expect([isEnded, outcomes()]).toEqual([true, ['waiting']]);
-  });
-
-  test('is told by digests of resource, field and value: the same grade of another learner has another', async () => {
-    const digested: (readonly string[])[] = [];
-    const digest: Digest = async (parts) => void digested.push(parts);
-    await container(set, { ...graded, digest })(recordOf('7'));
-    expect(digested).toEqual([['try-out/the grade', 'whole', '7']]);
-  });
-
-  test('is not looked for where nobody is in the way, nor without the ledger’s key', async () => {
-    await container(set, graded)(recordOf('7'));
-    expect(looks).toBe(0);
-    nowMs += 110 * second;
-    await container(set, { ...graded, digest: async () => undefined })(recordOf('8', newer));
-    await container(set, graded)(recordOf('9', { time: '2026-03-01T11:30:00Z' }));
-    expect([outcomes(), looks]).toEqual([['done', 'done', 'waiting'], 0]);
-    expect(delays.map(({ seconds }) => seconds)).toEqual([105]);
   });
 });
 
@@ -651,10 +518,10 @@ describe('the time of an attempt', () => {
     await handle(recordOf('a'), recordOf('b'));
     expect(signals[0]).toBe(signals[1]);
     const slow = table({
-      claim: async (resource, item, options) => {
+      take: async (resource, taking) => {
         if (resource === 'try-out/d') await new Promise(setImmediate);
         nowMs += second;
-        return model.claim(resource, item, options);
+        return model.take(resource, taking);
       },
     });
     await container(well, { table: slow })(recordOf('c'), recordOf('d'));
@@ -674,11 +541,16 @@ describe('the time of an attempt', () => {
     expect(outcomes()).toEqual(['waiting unavailable']);
   });
 
-  test('and a reserve are its lease, from the claim on, however much more the batch has', async () => {
-    void container(never, { seconds: 600 })(recordOf('a'));
-    await new Promise(setImmediate);
-    await container()(recordOf('a'));
-    expect(delays.map(({ seconds }) => seconds)).toEqual([45]);
+  test('a reserve and the grace period are the time of its lock, however much more the batch has', async () => {
+    const locks: number[] = [];
+    const its = table({
+      take: async (resource, taking) => {
+        locks.push(taking.untilMs - nowMs);
+        return model.take(resource, taking);
+      },
+    });
+    await container(well, { seconds: 600, table: its })(recordOf('a'));
+    expect(locks).toEqual([105 * second]);
   });
 });
 
@@ -695,7 +567,7 @@ describe('a message that is older than what the ledger remembers', () => {
     for (const kind of ['rejected', 'outdated'])
       await container()(recordOf('a', { ...old, replays: 1, kind }));
     expect(outcomes()).toEqual(['parked outdated', 'parked outdated', 'done']);
-    expect(story).toEqual(['run a']);
+    expect(story).toEqual(['run a', 'done a']);
   });
 });
 
@@ -721,22 +593,22 @@ describe('a message that must not be sent twice and left no outcome', () => {
       'is for a person to decide',
       'unclear' as const,
       'parked uncertain',
-      [look, 'unknown a'],
+      [look, 'open a'],
       `${since}: something is there that may be its effect`,
     ],
-    ['waits', new MessageFailure('unavailable', 'down'), 'waiting unavailable', [look, 'unknown a'], 'down'],
+    ['waits', new MessageFailure('unavailable', 'down'), 'waiting unavailable', [look, 'open a'], 'down'],
     [
       'is for a person to decide as well',
       new MessageFailure('missing-permission', 'may not read'),
       'parked uncertain',
-      [look, 'unknown a'],
+      [look, 'open a'],
       `${since}: may not read`,
     ],
   ])('%s, where to look for it ends with %s', async (_, found, outcome, happened, reason) => {
     await die([recordOf('a')], { repeatable: false });
     await container(well, looking(found))(recordOf('a'));
     expect(outcomes()).toEqual([outcome]);
-    expect(story).toEqual(['unknown a', 'claimed a', ...happened]);
+    expect(story).toEqual(happened);
     expect(reports[0]?.reason).toBe(reason);
   });
 
@@ -805,7 +677,7 @@ describe('a message that must not be sent twice and left no outcome', () => {
     await container(calls, { repeatable: false })(recordOf('a'));
     mayHaveActed.splice(1, 1);
     await container(calls, { repeatable: false })(recordOf('b'));
-    expect(story).toEqual(['run a', 'unknown a', 'run b', 'forgotten b']);
+    expect(story).toEqual(['run a', 'open a', 'run b', 'forgotten b']);
   });
 
   test.each([
@@ -868,13 +740,16 @@ describe('what was created without an answer, on a resource of which others chan
   test.each([
     ['may be what was changed since: that is for a person', 'Name', 'parked uncertain', ['run a', 'run b']],
     ['is not what was changed since: it is created', 'Points', 'done', ['run a', 'run b', 'run a']],
-  ])('and which nobody has looked for in time %s', async (_, setting, outcome, ran) => {
+  ])('and which is a letter, as no look could tell, %s', async (_, setting, outcome, ran) => {
     await container(unanswered, creating)(recordOf('a'));
-    nowMs += hiddenMs;
+    nowMs += 61 * second;
+    const cannotLook = { ...creating, verify: { subject: () => 'it', look: async () => 'unclear' as const } };
+    await container(well, cannotLook)(recordOf('a'));
+    letters = [];
+    nowMs += 61 * second;
     await container(well, changing(setting))(recordOf('b'));
-    nowMs += 120 * second;
     await container(well, creating)(recordOf('a'));
-    expect(outcomes()).toEqual(['waiting uncertain', 'done', outcome]);
+    expect(outcomes()).toEqual(['waiting uncertain', 'parked uncertain', 'done', outcome]);
     expect(runs()).toEqual(ran);
     if (outcome === 'done') return;
     expect(letters[0]?.failure?.message).toMatch(
@@ -899,26 +774,28 @@ test('a message for whose change the ledger has no room is a letter that says so
     resource: () => 'try-out/shared',
     fields: ({ say }: Data) => [`created/${say}`],
   };
-  const state = {
+  const open = {
     version: 'v',
     messageId: 'm',
-    outcome: 'unknown',
-    once: true,
+    replays: 0,
+    sinceMs: nowMs - hour,
+    begunMs: nowMs - hour,
+    deaths: 0,
+    acceptedMs: 0,
     refusal: 'r'.repeat(600),
-  } as const;
-  const times = { claimedMs: nowMs - hiddenMs, attemptedMs: nowMs - hiddenMs, acceptedMs: 0 };
-  const many = Array.from({ length: 300 }, (_, at) => [
-    `created/${at}`,
-    { ...state, ...times, crashes: 0, replays: 0 },
-  ]);
-  const lock = { claimId: 'c', leaseMs: 0, graceEndsMs: 0, heldMs: 0, last: '', seen: {} };
-  model.claim('try-out/shared', { ...lock, fields: Object.fromEntries(many) }, { mustBeKnown: false });
+    isNonRepeatable: true,
+    isParked: true,
+  };
+  const fields = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`created/${at}`, { open }]));
+  const lock = { id: '000001', holder: 'abcd', replays: 0, version: 'v', fields: [] };
+  model.take('try-out/shared', { lock, untilMs: 0 });
+  model.replace('try-out/shared', lock.id, { ...emptyItem, lockId: lock.id, fields });
   await container(well, shared)(recordOf('a'));
   expect([outcomes(), story.filter((each) => each.startsWith('run'))]).toEqual([['parked uncertain'], []]);
   expect(letters[0]?.failure).toMatchObject({
     message:
       'The ledger has no room for one more change of this resource: it remembers 300 changes, 300 of them without an outcome. Nothing was sent',
-    remedy: expect.stringMatching(/uncertain letters first\. .* If not, replay it/),
+    remedy: expect.stringMatching(/Settle its other uncertain letters\. .* If not, replay it/),
   });
   await container(well, shared)(recordOf('a', { replays: 1, kind: 'uncertain' }));
   await container(well, shared)(recordOf('b'));
@@ -958,7 +835,7 @@ describe('a letter of which nobody knows whether it was done', () => {
 
   describe.each([
     ['is sent back by SQS’ own redrive', redriven, 0],
-    ['was discarded, and whose event the SIS sends again', sentAgain, hiddenMs],
+    ['was discarded, and whose event the SIS sends again', sentAgain, hour],
   ])('and which %s', (_, comeAgain, afterMs) => {
     const toLetter = async (more: Partial<Integration<Data>>) => {
       await container(unanswered, more)(recordOf('a'));
@@ -1010,7 +887,7 @@ describe('a letter of which nobody knows whether it was done', () => {
     await container(well, more)(sentAgain(1));
     expect(outcomes()).toEqual(['waiting uncertain', 'waiting', 'done', 'duplicate']);
     expect([reports[1]?.reason, runs()]).toEqual([
-      'Another copy of this message left no outcome, and may come back. The message waits for that copy',
+      'Another delivery of this event has no outcome yet. The message waits for it',
       2,
     ]);
   });
@@ -1098,10 +975,10 @@ describe('what the platform said when no outcome was left', () => {
   test('is bounded, whatever the platform says, and still tells the status and the call', async () => {
     const texts: string[] = [];
     const its = table({
-      replace: async (resource, change) => {
-        const { refusal } = Object.values(change.next.fields)[0] ?? {};
+      replace: async (resource, expectedLockId, item) => {
+        const { refusal } = Object.values(item.fields)[0]?.open ?? {};
         if (refusal !== undefined) texts.push(refusal);
-        return model.replace(resource, change);
+        return model.replace(resource, expectedLockId, item);
       },
     });
     for (const [at, sign] of ['x', '"', '\u0000', '😀'].entries()) {
@@ -1159,9 +1036,9 @@ describe('a resource', () => {
     const at = (time: string, name: string, id = time) =>
       recordOf(name, { id, time, type: `sis.${name}.v1` });
     await create!(at('2026-03-01T10:00:00Z', 'try-out'));
-    nowMs += hiddenMs;
+    nowMs += hour;
     await remove!(at('2026-03-01T11:00:00Z', 'try-in'));
-    nowMs += hiddenMs;
+    nowMs += hour;
     await create!(at('2026-03-01T10:30:00Z', 'try-out'));
     // The same event of both, at one time: two messages all the same.
     await create!(Object.assign(at('2026-03-01T11:00:00Z', 'try-out'), { messageId: 'x' }));
@@ -1225,7 +1102,7 @@ describe('what becomes of a message in one attempt', () => {
     const { platform } = servicesWith({ turn });
     expect(await attempted(recordOf('a'), well, { services: { platform } })).toEqual({
       ...{ ...read, outcome: 'waiting', seconds: 42, turn: 'pace', turnMs: 9 * second },
-      reason: 'Its turn to call the platform did not come in this invocation. The message comes back for it',
+      reason: 'The rate limiter did not admit the call in this invocation. The message comes back for it',
     });
     expect([story, told]).toEqual([[], [['normal', 9 * second]]]);
   });
@@ -1340,19 +1217,14 @@ describe('what becomes of a message in one attempt', () => {
 
     test.each<[string, number | undefined, number, object]>([
       ['it is what was done before', 0, -1_001, { outcome: 'waiting', seconds: 5, turn: 'stale' }],
-      ['it may be newer', 0, -1_000, { outcome: 'done', claim: expect.anything() }],
+      ['it may be newer', 0, -1_000, { outcome: 'done' }],
       [
         'it is older by the platform’s own clock',
         9_000,
         7_999,
         { outcome: 'waiting', seconds: 5, turn: 'stale' },
       ],
-      [
-        'it is newer by our clock, the only known',
-        undefined,
-        0,
-        { outcome: 'done', claim: expect.anything() },
-      ],
+      ['it is newer by our clock, the only known', undefined, 0, { outcome: 'done' }],
     ])('is what follows where %s', async (_, offsetMs, changedMs, outcome) => {
       const services = servicesWith({});
       const fields = () => ['grade', 'comments'];
@@ -1368,12 +1240,11 @@ describe('what becomes of a message in one attempt', () => {
         services,
         fields: () => ['grade'],
       });
-      const isDone = 'claim' in outcome;
+      const isDone = 'outcome' in outcome && outcome.outcome === 'done';
       const reason =
-        'The platform still shows what was there before the last change, and this message would write that back. It waits until the platform shows the change';
+        'The platform still returns the previous value, and sending now would overwrite the last change. The message waits until the platform shows that change';
       expect(ended).toEqual({ ...read, eventId: 'b', ...outcome, ...(isDone ? {} : { reason }) });
-      // A claim that is given back leaves what stood there before.
-      expect(story).toEqual(['claimed the grade', 'run b', ...(isDone ? [] : ['done the grade'])]);
+      expect(story).toEqual(['run b', 'done the grade']);
     });
   });
 

@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { createDeaths, isLarge, isSuspect } from '../../../../lib/delivery/handle/deaths.ts';
+import { isLarge, isSuspect } from '../../../../lib/delivery/handle/deaths.ts';
 import { handlerOf } from '../../../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import type { Services } from '../../../../lib/delivery/handle/services.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
+import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
+import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import type { DeadLetter } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { readItem } from '../../../../lib/runtime/aws/table-items.ts';
 import type { MessageReport } from '../../../../lib/runtime/telemetry/observe.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
 import { freeTurn, unpaced } from '../../platform/client/pace/unpaced.ts';
@@ -20,7 +21,7 @@ const tables = tablesForTests('ledger');
 const dynamodb = tables.client({}, (action) => calls.push(action));
 /** The calls of DynamoDB. */
 let calls: string[];
-const nowMs = Date.UTC(2026, 10, 24, 12);
+let nowMs = Date.UTC(2026, 10, 24, 12);
 /** What was parsed, and then run, in its order. */
 let story: string[];
 let reports: MessageReport[];
@@ -49,7 +50,7 @@ const container = (deadly: readonly string[] = [], more: Partial<Integration<Dat
       say: z.string().refine((say) => story.push(`read ${say}`) > 0),
       pad: z.string().optional(),
     }) as unknown as z.ZodType<Data>,
-    resource: ({ say }) => `try-out/${say}`,
+    resource: ({ say }) => `try-out/${tests}/${say}`,
     changes: ['try-out'],
     ...{ operations: [], repeatable: true },
     run: async ({ say }) => {
@@ -72,9 +73,11 @@ const container = (deadly: readonly string[] = [], more: Partial<Integration<Dat
       for: () => ({}),
     },
     queues: { park: async (letter: DeadLetter) => void letters.push(letter), delay: async () => {} },
-    deaths: createDeaths({
-      ...{ function: `try-out-${tests}`, table: 'ledger', nowMs: () => nowMs, warn: nothing },
-      dynamodb,
+    ledger: createLedger({
+      table: createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs }),
+      graceMs: 0,
+      warn: nothing,
+      nowMs: () => nowMs,
     }),
     observe: {
       ...{ begin: nothing, warn: nothing, call: nothing, turn: nothing, error: nothing, flush: nothing },
@@ -95,7 +98,7 @@ type Receipt = { attempts?: number; waitedMs?: number; pad?: string };
 
 const recordOf = (say: string, { attempts = 1, waitedMs = 0, pad }: Receipt = {}) =>
   ({
-    messageId: say,
+    messageId: `${say} ${tests}`,
     receiptHandle: say,
     eventSourceARN: 'arn:aws:sqs:eu-west-1:1:try-out',
     body: JSON.stringify({
@@ -124,63 +127,64 @@ const dies = async (deadly: string, handle: ReturnType<typeof container>, record
   const before = deaths();
   void handle(...records);
   await expect.poll(deaths).toBe(before + 1);
+  nowMs += visibilityMs;
 };
 const runs = () => story.filter((each) => each.startsWith('run')).map((each) => each.slice('run '.length));
 const outcomes = () => reports.map(({ outcome, kind }) => [outcome, kind].filter(Boolean).join(' '));
 const large = { pad: 'p'.repeat(200_000) };
 
 describe('a small message', () => {
-  test('costs no call of DynamoDB with its first receipt, nor where it has only waited', async () => {
+  test('costs no call of DynamoDB beside its ledger’s two with its first receipt, nor where it has only waited', async () => {
     await container()(recordOf('a'), recordOf('b', { attempts: 5, waitedMs: 10 * minute }));
-    expect([outcomes(), calls]).toEqual([['done', 'done'], []]);
+    expect(outcomes()).toEqual(['done', 'done']);
+    expect(calls.toSorted()).toEqual(['PutItem', 'PutItem', 'UpdateItem', 'UpdateItem']);
   });
 
-  test('that comes back after all of its queue’s time is counted, as the function may have died of it, and goes with the others', async () => {
+  test('that comes back after all of its queue’s time has a lock of its own, as the function may have died of it', async () => {
     await container()(backAgain('a', 1), backAgain('b', 2));
-    expect([outcomes(), calls.sort()]).toEqual([
-      ['done', 'done'],
-      ['GetItem', 'GetItem', ...Array(4).fill('UpdateItem')],
-    ]);
-    await die('b', backAgain('a', 2), recordOf('b'));
-    await expect.poll(() => runs().filter((each) => each === 'a')).toHaveLength(2);
+    expect(outcomes()).toEqual(['done', 'done']);
+    // Of the receipt and of what it changes, a lock and an outcome.
+    expect(calls.toSorted()).toEqual([...Array(4).fill('PutItem'), ...Array(4).fill('UpdateItem')]);
   });
 });
 
 test('a large message goes after all others with its first receipt, which is counted before it is read', async () => {
   await container()(recordOf('a', large), recordOf('b'));
   expect(story).toEqual(['read b', 'run b', 'read a', 'run a']);
-  expect(calls).toEqual(['GetItem', 'UpdateItem', 'UpdateItem']);
+  expect(calls).toHaveLength(6);
   story = [];
   await die('c', recordOf('c', large), recordOf('d'));
   expect(runs()).toEqual(['d', 'c']);
 });
 
-test('what kills the function again and again is parked unread after three deaths, and its neighbours are done before', async () => {
+test('what kills the function again and again is parked after three deaths, and its neighbours are done before', async () => {
   const all = ['a', 'b', 'c', 'd', 'e'];
-  // Nothing is counted yet: with the others.
   await dieTogether('b', ...all.map((say) => recordOf(say)));
   expect(outcomes()).toEqual([]);
-  story = [];
   const left = new Set(all);
   for (let times = 1; letters.length === 0 && times < 9; times += 1) {
     const before = reports.length;
     const records = [...left].map((say) => backAgain(say, times));
-    if (times === 4) await container(['b'])(...records);
-    else await (times === 1 ? dieTogether : die)('b', ...records);
+    if (times === 3) await container(['b'])(...records);
+    else await die('b', ...records);
     for (const { eventId } of reports.slice(before)) left.delete(eventId ?? '');
-    // The second death is counted. Then each goes by itself, and those behind the deadly one come before it when they come back.
-    const expected = [['a', 'b', 'c', 'd', 'e'], ['b', 'c', 'd', 'e'], ['b'], ['b']][times - 1];
-    expect([...left]).toEqual(expected);
-    if (times < 4) expect(story.filter((each) => each === 'read b')).toHaveLength(times);
-    story = story.filter((each) => each.endsWith(' b'));
+    // Each goes by itself, and those behind the deadly one come before it the next time.
+    expect([...left]).toEqual([['b', 'c', 'd', 'e'], ['b'], []][times - 1]);
   }
-  expect(story).toEqual(Array(3).fill(['read b', 'run b']).flat());
+  expect(runs().filter((each) => each === 'b')).toHaveLength(3);
   expect(letters).toMatchObject([
     {
       body: recordOf('b').body,
       failure: { kind: 'crashed', message: 'The function died three times while it handled this message' },
     },
   ]);
+});
+
+test('what kills the function as it is parsed is parked unread after three counted deaths', async () => {
+  for (let times = 0; times < 3; times += 1) await die('p', backAgain('p', times, large));
+  story = [];
+  await container(['p'])(backAgain('p', 3, large));
+  expect([story, outcomes()]).toEqual([[], ['parked crashed']]);
 });
 
 test('a letter of what was not read holds nothing of it where a message may hold a secret', async () => {
@@ -197,47 +201,16 @@ test('a letter of what was not read holds nothing of it where a message may hold
 });
 
 test('while no death can be counted, what may be deadly waits unread, and all else is done', async () => {
-  await tables.fault({ action: 'GetItem', status: 500, times: 10 });
-  await container()(recordOf('a', large), recordOf('b'));
-  expect([outcomes().sort(), runs()]).toEqual([['done', 'waiting unavailable'], ['b']]);
-});
-
-describe('the receipts of a message', () => {
-  const deathsOf = (name: string, warned: unknown[] = []) =>
-    createDeaths({
-      ...{ function: name, table: 'ledger', nowMs: () => nowMs, dynamodb },
-      warn: (...given) => void warned.push(given),
-    });
-
-  test('that have not ended are its deaths, by function, for longer than SQS keeps it', async () => {
-    const deaths = deathsOf('counted');
-    const found = [await deaths.of('m')];
-    for (const count of ['begins', 'begins', 'ended', 'begins'] as const) {
-      await deaths[count]('m');
-      found.push(await deaths.of('m'));
-    }
-    expect(found).toEqual([undefined, 1, 2, 1, 2]);
-    expect([await deaths.of('n'), await deathsOf('another').of('m')]).toEqual([undefined, undefined]);
-    const item = await readItem({ dynamodb, table: 'ledger', nowMs: () => nowMs }, 'receipt/counted/m');
-    const expires = Date.UTC(2026, 11, 9, 12) / 1_000;
-    expect(item).toEqual({ resource: 'receipt/counted/m', begun: 3, ended: 1, expires });
+  let isDown = false;
+  const one = container([], {
+    run: async ({ say }) => {
+      story.push(`run ${say}`);
+      isDown = true;
+      await tables.fault({ action: 'UpdateItem', status: 500, times: 10 });
+    },
   });
-
-  test('count as deaths, with a warning, where their end cannot be written', async () => {
-    const warned: unknown[] = [];
-    const deaths = deathsOf('unwritten', warned);
-    await deaths.begins('m');
-    await tables.fault({ action: 'UpdateItem', status: 400, type: 'AccessDeniedException' });
-    await deaths.ended('m');
-    expect(await deaths.of('m')).toBe(1);
-    expect(warned).toEqual([
-      [
-        'the end of a receipt could not be recorded; it counts as a death of the function',
-        { messageId: 'm', error: 'AccessDeniedException' },
-      ],
-    ]);
-    await expect(deaths.begins('m')).rejects.toThrow(Error);
-  });
+  await one(recordOf('x', large), recordOf('y'));
+  expect([isDown, outcomes().sort(), runs()]).toEqual([true, ['done', 'waiting unavailable'], ['y']]);
 });
 
 test.each([

@@ -259,8 +259,8 @@ describe('the services of a function', () => {
       digests: { grade: (await digest?.(['grade/1/2/3', 'grade', '8'])) ?? '' },
     };
     expect(entry.digests.grade).toMatch(/^[\w-]{26}$/);
-    const attempt = { leaseMs: 1_000, isolated: false };
-    expect(await ledger?.claim(entry, attempt)).toMatchObject({ kind: 'send' });
+    const attempt = { lockMs: 1_000, isolated: false };
+    expect(await ledger?.take(entry, attempt)).toMatchObject({ kind: 'send' });
     await platform.close();
   });
 

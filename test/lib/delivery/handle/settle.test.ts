@@ -5,6 +5,7 @@ import type { Invocation } from '../../../../lib/delivery/handle/attempt.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import type { Services } from '../../../../lib/delivery/handle/services.ts';
 import { settle } from '../../../../lib/delivery/handle/settle.ts';
+import type { Ledger, Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { platformId } from '../../../../lib/message/message.ts';
 import { unpaced } from '../../platform/client/pace/unpaced.ts';
@@ -22,14 +23,19 @@ beforeEach(() => {
 });
 
 const lost = () => Promise.reject(new MessageFailure('unavailable', 'It is lost', { remedy: 'Wait.' }));
-/** What counts deaths, of which it has counted so many. */
-const counting = (died: number | undefined, more: Partial<Services['deaths']> = {}): Services['deaths'] => ({
-  of: async (id) => {
-    story.push(`of ${id}`);
-    return died;
+/** A ledger with this verdict on receipts, which locks everything else. */
+const ledgerWith = (verdict: object, more: Partial<Ledger> = {}): Ledger => ({
+  graceMs: 0,
+  take: async ({ resource, messageId }) => {
+    const isReceipt = resource.startsWith('receipt/');
+    if (isReceipt) story.push(`takes ${resource}`);
+    const sending = { kind: 'send', fields: [], entry: { messageId, resource } };
+    return (isReceipt ? { ...sending, ...verdict } : sending) as unknown as Verdict;
   },
-  begins: async (id) => void story.push(`begins ${id}`),
-  ended: async (id) => void story.push(`ended ${id}`),
+  settle: async ({ entry: { resource } }, { ending }) => {
+    if (resource.startsWith('receipt/')) story.push(`settles ${resource} ${ending}`);
+    return true;
+  },
   ...more,
 });
 
@@ -119,27 +125,20 @@ const letterOf = (more: object, failure: object) => ({
 });
 
 describe('what may have killed the function', () => {
-  test.each<[string, Given, Services['deaths'], readonly string[]]>([
-    ['is not asked for where nothing counts deaths', { record: large }, undefined, []],
-    ['is no small message with its first receipt', {}, counting(2), []],
-    [
-      'is counted before it is read, and when it has ended',
-      ...([{ record: suspect }, counting(0), ['of m', 'begins m', 'ended m']] as const),
-    ],
-    [
-      'is counted where nothing was counted before',
-      ...([{ record: suspect }, counting(undefined), ['of m', 'begins m', 'ended m']] as const),
-    ],
-    [
-      'is tried by itself, whatever was counted',
-      ...([{ record: suspect, isolated: true }, counting(2), ['begins m', 'ended m']] as const),
-    ],
+  const receipt = 'receipt/try-out/m';
+  const locked = [`takes ${receipt}`, `settles ${receipt} undone`];
+  test.each<[string, Given, Ledger | undefined, readonly string[]]>([
+    ['is not asked for without a ledger', { record: large }, undefined, []],
+    ['is no small message with its first receipt', {}, ledgerWith({ kind: 'isolate' }), []],
+    ['is locked before it is read, and until it has ended', { record: suspect }, ledgerWith({}), locked],
     [
       'is a large message, which is tried by itself',
-      ...([{ record: large, isolated: true }, counting(0), ['begins m', 'ended m']] as const),
+      { record: large, isolated: true },
+      ledgerWith({}),
+      locked,
     ],
-  ])('%s', async (_, given, deaths, counted) => {
-    expect(await settled(given, { deaths })).toEqual(done);
+  ])('%s', async (_, given, ledger, counted) => {
+    expect(await settled(given, { ledger })).toEqual(done);
     const run = given.record === large ? `run ${'x'.repeat(131_072)}` : 'run a';
     const said = [
       { asService: true },
@@ -149,19 +148,40 @@ describe('what may have killed the function', () => {
     expect(story).toEqual([...counted.slice(0, -1), run, ...said, ...counted.slice(-1)]);
   });
 
-  test.each<[string, Partial<SQSRecord>, number, number]>([
-    ['after a death', suspect, 1, 1],
-    ['after two deaths', suspect, 2, 2],
-    ['where it is large', large, 0, 0],
-  ])('is left for later, and nothing is told of it: %s', async (_, record, counted, died) => {
-    const settlement = await settled({ record }, { deaths: counting(counted) });
-    expect(settlement).toEqual({ ...unread, outcome: 'isolate', died });
-    expect(story).toEqual(['of m']);
+  test('is left for later after a death, and nothing is told of it', async () => {
+    const ledger = ledgerWith(
+      {},
+      {
+        take: async ({ resource }) => {
+          story.push(`takes ${resource}`);
+          return { kind: 'isolate', deaths: 2 };
+        },
+      },
+    );
+    expect(await settled({ record: suspect }, { ledger })).toEqual({
+      ...unread,
+      outcome: 'isolate',
+      deaths: 3,
+    });
+    expect(story).toEqual([`takes ${receipt}`]);
   });
 
-  test('is left for later where the ledger says so, and nothing is told of it', async () => {
-    const ledger = { claim: async () => ({ kind: 'isolate' }) } as unknown as NonNullable<Services['ledger']>;
-    expect(await settled({}, { ledger })).toEqual({ ...done, outcome: 'isolate' });
+  test('is left for later if it is large, without a lock', async () => {
+    const settlement = await settled({ record: large }, { ledger: ledgerWith({}) });
+    expect(settlement).toEqual({ ...unread, outcome: 'isolate', deaths: 0 });
+    expect(story).toEqual([]);
+  });
+
+  test('is left for later if the ledger says so of its resource, and nothing is told of it', async () => {
+    const ledger = ledgerWith({}, { take: async () => ({ kind: 'isolate', deaths: 1 }) });
+    expect(await settled({}, { ledger })).toEqual({
+      outcome: 'isolate',
+      deaths: 1,
+      ids: undefined,
+      eventId: 'event-1',
+      calls: [],
+      turnMs: 0,
+    });
     expect(story).toEqual([]);
   });
 
@@ -170,10 +190,10 @@ describe('what may have killed the function', () => {
       ...{ kind: 'crashed', message: 'The function died three times while it handled this message' },
       remedy: 'Find the cause in the function’s log (memory, time, the file named), fix it, then replay.',
     };
-    const settlement = await settled({ record: suspect }, { deaths: counting(3) });
+    const settlement = await settled({ record: suspect }, { ledger: ledgerWith({ kind: 'crashed' }) });
     expect(settlement).toEqual({ ...unread, outcome: 'parked', failure });
     expect(story).toEqual([
-      'of m',
+      `takes ${receipt}`,
       { parks: 'm', body: '', resource: undefined },
       { letter: letterOf({}, { ...failure, attempts: 2, firstAt: '2026-03-01T11:48:00.000Z' }) },
       { asService: true },
@@ -181,17 +201,17 @@ describe('what may have killed the function', () => {
     ]);
   });
 
-  test.each<[string, Partial<Services['deaths']>, string[]]>([
-    ['is not known', { of: lost }, []],
-    ['cannot be counted', { begins: lost }, ['of m']],
-  ])('waits unread while it %s', async (_, more, counted) => {
+  test('waits unread while the ledger cannot be written', async () => {
     const failure = { kind: 'unavailable', message: 'It is lost', remedy: 'Wait.' };
-    const settlement = await settled({ record: suspect }, { deaths: counting(0, more) });
+    const settlement = await settled({ record: suspect }, { ledger: ledgerWith({}, { take: lost }) });
     expect(settlement).toEqual({
       ...unread,
-      ...{ outcome: 'waiting', seconds: 5, reason: 'It is lost', failure },
+      outcome: 'waiting',
+      seconds: 5,
+      reason: 'It is lost',
+      failure,
     });
-    expect(story).toEqual([...counted, { asService: true }, 'told waiting undefined']);
+    expect(story).toEqual([{ asService: true }, 'told waiting undefined']);
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Effect, Integration, IntegrationContext } from '../../../../lib/delivery/handle/integration.ts';
-import { isRivalDone, wasDone, writtenRefusal } from '../../../../lib/delivery/handle/verify-attempt.ts';
-import type { SeenRival, Unresolved } from '../../../../lib/delivery/ledger/ledger.ts';
+import type { Integration, IntegrationContext } from '../../../../lib/delivery/handle/integration.ts';
+import { wasDone, writtenRefusal } from '../../../../lib/delivery/handle/verify-attempt.ts';
+import type { Unresolved } from '../../../../lib/delivery/ledger/judge.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 
@@ -129,31 +129,4 @@ test('a refusal is written as short as it must be, and without half a sign', () 
   expect(refusalOf('x')).toEqual(all('x'.repeat(60)));
   expect(refusalOf('\u0000')).toEqual(all('\u0000'.repeat(10)));
   expect(refusalOf('x😀')).toEqual(all(`${'x😀'.repeat(10)}`));
-});
-
-const rival = { claimedMs: nowMs, digests: { name: 'r/name/new', size: 'r/size/7' } } as unknown as SeenRival;
-const fields = { name: 'new', size: '7', colour: 'red' };
-const shown = (changedMs: number, more = {}): Effect<Data> => ({
-  wanted: () => ({}),
-  shown: async () => ({ fields: { ...fields, ...more }, changedMs }),
-});
-
-test.each<[string, Effect<Data> | undefined, number | undefined, boolean]>([
-  ['all of it is shown', shown(nowMs), undefined, true],
-  ['it was changed a second earlier, which is the clock’s grain', shown(nowMs - 1_000), 0, true],
-  ['it was changed more than a second earlier', shown(nowMs - 1_001), 0, false],
-  ['it was changed later on the platform’s clock, which is ahead', shown(nowMs + 4_000), 5_000, true],
-  ['it was changed earlier on the platform’s clock, which is ahead', shown(nowMs + 3_999), 5_000, false],
-  ['it is not known when it was changed', shown(Number.NaN), 0, false],
-  ['one field has another value', shown(nowMs, { size: '8' }), 0, false],
-  ['one field has no value', shown(nowMs, { size: undefined }), 0, false],
-  ['nothing is there', { wanted: () => ({}), shown: async () => undefined }, 0, false],
-  ['it cannot be read', { wanted: () => ({}), shown: () => Promise.reject(new Error('x')) }, 0, false],
-  ['nothing can be shown', { wanted: () => ({}) }, 0, false],
-  ['nothing is known of its effect', undefined, 0, false],
-])('whether a rival is done, where %s', async (_, effect, clockOffsetMs, expected) => {
-  const context = clock(clockOffsetMs);
-  const digest = async (parts: readonly string[]) => parts.join('/');
-  const claimed = { data: { say: 'a' }, resource: 'r', rival, context, digest };
-  expect(await isRivalDone(effect, claimed)).toBe(expected);
 });

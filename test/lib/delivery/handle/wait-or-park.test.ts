@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import {
-  afterFailure,
   afterUnwrittenLetter,
-  type Failed,
-  noTurn,
-  type Turn,
-  waitForTurn,
+  type Decision,
+  type Deferral,
+  resultOf,
 } from '../../../../lib/delivery/handle/wait-or-park.ts';
 import { dispositions, type FailureKind, MessageFailure } from '../../../../lib/message/failure.ts';
 
@@ -35,11 +33,20 @@ const failureWith = (kind: FailureKind, retryAfterSeconds?: number) => ({
   ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
 });
 
+type Failed = Omit<Extract<Decision, { kind: 'fail' }>, 'kind'>;
+const afterFailure = (failed: Failed, ...given: [Delivery, typeof limits]) =>
+  resultOf({ kind: 'fail', ...failed }, ...given);
+type Turn = { why: Deferral; seconds: number };
+const waitForTurn = (turn: Turn, ...given: [Delivery, typeof limits]) =>
+  resultOf({ kind: 'wait', ...turn }, ...given);
+
 /** As `waiting 20` or `parked throttled`. */
-const fateOf = (failed: Failed, delivery: Delivery): string => {
-  const fate = afterFailure(failed, delivery, limits);
-  return `${fate.outcome} ${fate.outcome === 'waiting' ? fate.seconds : fate.failure.kind}`;
+const wordFor = (result: ReturnType<typeof resultOf>): string => {
+  if (result.outcome === 'waiting') return `waiting ${result.seconds}`;
+  return result.outcome === 'parked' ? `parked ${result.failure.kind}` : result.outcome;
 };
+const fateOf = (failed: Failed, delivery: Delivery): string =>
+  wordFor(afterFailure(failed, delivery, limits));
 
 describe('a failure', () => {
   test.each(Object.keys(dispositions) as FailureKind[])('of kind %s has the fate of its row', (kind) => {
@@ -67,28 +74,10 @@ describe('a failure', () => {
     ['is looked up less often after many receipts', uncertain, deliveryOf(21), 'waiting 900'],
     ['is not looked up after a day', uncertain, deliveryOf(1, day), 'parked uncertain'],
     [
-      'whose claim stands waits, and no longer than its queue hides it',
-      { failure: failureWith('throttled', 5_000), claimed: true },
-      deliveryOf(1),
-      'waiting 720',
-    ],
-    [
-      'whose claim stands waits for less if less is asked for',
-      { ...throttled, claimed: true },
-      deliveryOf(1),
-      'waiting 77',
-    ],
-    [
-      'whose claim stands is never parked',
-      { failure: failureWith('rejected'), claimed: true },
+      'of which no outcome is recorded is never parked',
+      { failure: failureWith('rejected'), isUnrecorded: true },
       deliveryOf(1, 2 * day),
       'waiting 10',
-    ],
-    [
-      'whose claim was ended has the fate of its row',
-      { failure: failureWith('rejected'), claimed: false },
-      deliveryOf(1),
-      'parked rejected',
     ],
   ])('%s', (_, failed, delivery, expected) => {
     expect(fateOf(failed, delivery)).toBe(expected);
@@ -137,10 +126,7 @@ describe('a failure', () => {
 });
 
 describe('a message whose turn has not come', () => {
-  const of = (turn: Turn, delivery: Delivery): string => {
-    const fate = waitForTurn(turn, delivery, limits);
-    return `${fate.outcome} ${fate.outcome === 'waiting' ? fate.seconds : fate.failure.kind}`;
-  };
+  const of = (turn: Turn, delivery: Delivery): string => wordFor(waitForTurn(turn, delivery, limits));
   const noTime: Turn = { why: 'no-time', seconds: 1 };
   const busy: Turn = { why: 'busy', seconds: 105 };
   const newer: Turn = { why: 'newer', seconds: 3_420 };
@@ -148,26 +134,19 @@ describe('a message whose turn has not come', () => {
   test.each<[string, Turn, Delivery, string]>([
     ['comes back at once', noTime, deliveryOf(2), 'waiting 1'],
     ['comes back later after many receipts', noTime, deliveryOf(21), 'waiting 900'],
-    ['waits until a resource is free', busy, deliveryOf(1), 'waiting 105'],
     [
-      'asks again soon where that may end earlier',
-      { ...busy, mayEndEarlier: true },
-      deliveryOf(2),
-      'waiting 20',
-    ],
-    ['asks soon for a copy', { ...busy, why: 'copy' }, deliveryOf(2), 'waiting 20'],
-    ['asks soon for what is to be looked up', { ...busy, why: 'look' }, deliveryOf(2), 'waiting 20'],
-    ['and not later than that', { ...busy, mayEndEarlier: true }, deliveryOf(9), 'waiting 105'],
-    ['asks for a newer message’s outcome now and then', newer, deliveryOf(1), 'waiting 1800'],
-    ['and as soon as it must be known', { ...newer, seconds: 7 }, deliveryOf(1), 'waiting 7'],
-    [
-      'waits beyond the longest backoff for a resource',
-      { ...busy, seconds: 3_000 },
+      'asks soon whether a resource is free: most attempts end within a second',
+      busy,
       deliveryOf(1),
-      'waiting 3000',
+      'waiting 2',
     ],
-    ['still waits after a day, within its first receipts', newer, deliveryOf(20, 2 * day), 'waiting 1800'],
-    ['still waits after many receipts, within a day', newer, deliveryOf(21, day - 1), 'waiting 1800'],
+    ['asks later each time', busy, deliveryOf(4), 'waiting 16'],
+    ['asks no later than the lock ends', busy, deliveryOf(9), 'waiting 105'],
+    ['asks for a copy by backoff', { ...newer, why: 'copy' }, deliveryOf(2), 'waiting 20'],
+    ['asks for what is to be looked up by backoff', { ...newer, why: 'look' }, deliveryOf(2), 'waiting 20'],
+    ['asks for a newer message’s outcome by backoff', newer, deliveryOf(1), 'waiting 10'],
+    ['still waits after a day, within its first receipts', newer, deliveryOf(20, 2 * day), 'waiting 900'],
+    ['still waits after many receipts, within a day', newer, deliveryOf(21, day - 1), 'waiting 900'],
     ['is parked after both', newer, deliveryOf(21, day), 'parked uncertain'],
     ['is parked after both as unavailable', busy, deliveryOf(21, day), 'parked unavailable'],
     ['is parked when it is 13 days old', noTime, deliveryOf(21, 0, 13 * day), 'parked unavailable'],
@@ -190,11 +169,10 @@ describe('a message whose turn has not come', () => {
   ] as const)('says why, and has not failed: %s', (why, reason) => {
     const fate = waitForTurn({ why, seconds: 1 }, deliveryOf(1), limits);
     expect(fate).toEqual({ outcome: 'waiting', seconds: 1, reason, turn: why });
-    expect(noTurn(why).message).toBe(reason);
   });
 
   test('as a letter says what to do', () => {
-    const remedyOf = (why: Turn['why']) => {
+    const remedyOf = (why: Deferral) => {
       const fate = waitForTurn({ why, seconds: 1 }, deliveryOf(21, day), limits);
       return fate.outcome === 'parked' ? fate.failure.remedy : undefined;
     };

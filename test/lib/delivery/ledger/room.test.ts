@@ -7,14 +7,11 @@ import * as gradePush from '../../../../functions/grade-push.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import { entryOf } from '../../../../lib/delivery/handle/ledger-entry.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
-import {
-  createLedger,
-  type Ending,
-  type Entry,
-  type Verdict,
-} from '../../../../lib/delivery/ledger/ledger.ts';
-import { createLedgerTable, type Field, type Item } from '../../../../lib/delivery/ledger/table.ts';
-import { identityOf, type Message, parseMessage, versionOf } from '../../../../lib/message/message.ts';
+import { emptyItem, type Field, type Item } from '../../../../lib/delivery/ledger/item.ts';
+import type { Entry } from '../../../../lib/delivery/ledger/judge.ts';
+import { createLedger, type Ending, type Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
+import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
+import { type Message, parseMessage } from '../../../../lib/message/message.ts';
 import type { Attributes } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
 import { bytesOf } from '../../../local/aws/tables.ts';
@@ -39,7 +36,9 @@ const table = () => createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => 
 /** The ledger as one container has it. */
 const container = () =>
   createLedger({
-    ...{ table: table(), graceMs: 60_000, hiddenMs: hour, warn: () => {} },
+    table: table(),
+    graceMs: 60_000,
+    warn: () => {},
     nowMs: () => nowMs,
   });
 
@@ -68,8 +67,9 @@ const update = (gradeObjectId: number, given: Given) =>
 
 const attempt = async (entry: Entry, ending: Ending = 'done', refusal?: string): Promise<Verdict> => {
   const ledger = container();
-  const verdict = await ledger.claim(entry, { leaseMs: 50_000, isolated: true });
-  if (verdict.kind === 'send') expect(await ledger.end(verdict.claim, ending, refusal)).toBe(true);
+  const verdict = await ledger.take(entry, { lockMs: 110_000, isolated: true });
+  if (verdict.kind === 'send')
+    expect(await ledger.settle(verdict, { ending, refusal, isParked: ending === 'unknown' })).toBe(true);
   nowMs += 120_000;
   return verdict;
 };
@@ -81,35 +81,37 @@ const rawItem = async (): Promise<Attributes> => {
   });
   return Item ?? {};
 };
-const putRaw = (attributes: Record<string, string | number>) =>
-  dynamodb.call('PutItem', {
-    TableName: 'ledger',
-    Item: Object.fromEntries(
-      Object.entries({ resource, claimId: 'c', leaseMs: 0, graceEndsMs: 0, last: 'x', ...attributes })
-        .concat([['expires', Math.floor(start / 1000) + 35 * 24 * 3_600]])
-        .map(([name, value]) => [name, typeof value === 'number' ? { N: `${value}` } : { S: value }]),
-    ),
-  });
+type Creation = { open?: boolean; begunMs?: number; refusal?: string };
 
-const creation = (at: number, more: Partial<Field> = {}): [string, Field] => [
-  `created/${hash('sha256', `${at}`, 'hex').slice(0, 32)}`,
-  {
-    ...{ version: `%2Fsis/${randomUUID()}`, messageId: randomUUID(), outcome: 'done', once: true },
-    ...{ claimedMs: start - (1_300 - at) * (hour / 3), attemptedMs: start - (1_300 - at) * (hour / 3) },
-    ...{ acceptedMs: 0, crashes: 0, replays: 0 },
-    ...more,
-  },
-];
+const creation = (at: number, { open, begunMs, refusal }: Creation = {}): [string, Field] => {
+  const ms = begunMs ?? start - (1_300 - at) * (hour / 3);
+  const change = { version: `%2Fsis/${randomUUID()}`, messageId: randomUUID(), begunMs: ms };
+  const opened = {
+    ...change,
+    refusal,
+    sinceMs: ms,
+    replays: 0,
+    deaths: 0,
+    acceptedMs: 0,
+    isNonRepeatable: true,
+    isParked: true,
+  };
+  const name = `created/${hash('sha256', `${at}`, 'hex').slice(0, 32)}`;
+  return [name, open ? { open: opened } : { done: change }];
+};
+
+/** Puts these fields, whatever stands there. */
+const putFields = async (fields: Item['fields']): Promise<void> => {
+  const [holder, lockId] = ['abcd', '000001'];
+  const lock = { id: lockId, holder, replays: 0, version: '', fields: [] };
+  await table().take(resource, { lock, untilMs: 0 });
+  const { lockId: before = '' } = (await table().read(resource)) ?? {};
+  expect(await table().replace(resource, before, { ...emptyItem, lockId, fields })).toBe(true);
+};
 
 /** As so many creations leave it, 20 minutes after each other. */
-const fill = async (count: number, more: Partial<Field> = {}): Promise<void> => {
-  const empty: Item = {
-    ...{ claimId: 'c', leaseMs: 0, graceEndsMs: 0, heldMs: 0, last: '', fields: {}, seen: {} },
-  };
-  await table().claim(resource, empty, { mustBeKnown: false });
-  const fields = Object.fromEntries(Array.from({ length: count }, (_, at) => creation(at, more)));
-  expect(await table().replace(resource, { expected: empty, next: { ...empty, fields } })).toBe(true);
-};
+const fill = (count: number, more: Creation = {}): Promise<void> =>
+  putFields(Object.fromEntries(Array.from({ length: count }, (_, at) => creation(at, more))));
 
 describe('whatever a message says of itself', () => {
   test('30 creations with sources of 2,000 characters, refused with long words, leave an item of 40 KB at most', async () => {
@@ -164,7 +166,7 @@ describe('whatever a message says of itself', () => {
 describe('an item that is full', () => {
   test.each([
     ['of what was done', {}, 0],
-    ['of what has no outcome', { outcome: 'unknown' as const, claimedMs: start - 2 * hour }, 230],
+    ['of what has no outcome', { open: true, begunMs: start - 2 * hour }, 230],
   ])(
     '%s takes no creation and no change of something else, and says how much it holds',
     async (_, more, open) => {
@@ -178,7 +180,7 @@ describe('an item that is full', () => {
   );
 
   test('is one before it holds what DynamoDB takes, however its claims end', async () => {
-    await fill(180, { outcome: 'unknown', claimedMs: start - 2 * hour, refusal: 'r'.repeat(600) });
+    await fill(180, { open: true, begunMs: start - 2 * hour, refusal: 'r'.repeat(600) });
     let kind = '';
     for (let at = 0; at < 200 && kind !== 'full'; at += 1)
       ({ kind } = await attempt(await create({ id: `${at}`, source: long }), 'unknown', 'r'.repeat(600)));
@@ -189,15 +191,9 @@ describe('an item that is full', () => {
   test('still knows what was done, and takes what it has already', async () => {
     const given = { id: 'known' };
     await attempt(await create(given));
-    const [[field, state]] = Object.entries((await table().read(resource))?.fields ?? {}) as [
-      [string, Field],
-    ];
-    const item = (await table().read(resource)) as Item;
+    const known = (await table().read(resource))?.fields;
     const others = Object.fromEntries(Array.from({ length: 1_300 }, (_, at) => creation(at)));
-    await table().replace(resource, {
-      expected: item,
-      next: { ...item, fields: { ...others, [field]: state } },
-    });
+    await putFields({ ...others, ...known });
     expect((await attempt(await create(given))).kind).toBe('duplicate');
     expect((await attempt(await create({ id: 'one more' }))).kind).toBe('full');
     expect((await attempt(await create(given))).kind).toBe('duplicate');
@@ -216,7 +212,7 @@ describe('an item that is full', () => {
   });
 
   test('makes none of what may still come back', async () => {
-    await fill(1_300, { claimedMs: start - hour + 1 });
+    await fill(1_300, { begunMs: start - hour + 1 });
     expect((await attempt(await create({ id: 'one more', replay: true }))).kind).toBe('full');
   });
 
@@ -224,69 +220,5 @@ describe('an item that is full', () => {
     await fill(1_300);
     nowMs += 20 * 24 * hour;
     expect((await attempt(await create({ id: 'later', time: '2026-12-13T11:00:00Z' }))).kind).toBe('send');
-  });
-});
-
-describe('an item as it was written before names and versions were bounded', () => {
-  const legacy = (message: Message<unknown>, more: object = {}): Record<string, string> => {
-    const field = `created/${identityOf(message)}`;
-    const name = field.length > 512 ? `created/${hash('sha256', field, 'base64url')}` : field;
-    const state = { messageId: 'before', claimedMs: start - hour, outcome: 'done', once: true, ...more };
-    return { [`v_${name}`]: identityOf(message), [`s_${name}`]: JSON.stringify(state) };
-  };
-  const data = () => ({ orgUnitId, name: 'HW', type: 'numeric', maxPoints: 9 });
-
-  test.each([
-    ['a short source', '/sis'],
-    ['one that was written as it is', 'https://sis.example.edu/ä b'],
-    ['a long one', long],
-  ])('knows what was created for %s', async (_, source) => {
-    const given = { id: 'a', source };
-    await putRaw(legacy(messageOf(gradeObjectCreate.integration, data(), given)));
-    expect(await attempt(await create(given))).toEqual({ kind: 'duplicate', of: 'before' });
-    expect((await attempt(await create({ ...given, id: 'b' }))).kind).toBe('send');
-    expect((await attempt(await create(given))).kind).toBe('duplicate');
-    expect((await attempt(await create({ ...given, id: 'b' }))).kind).toBe('duplicate');
-    expect(Object.keys(await rawItem()).filter((name) => name.startsWith('v_'))).toHaveLength(2);
-  });
-
-  test('looks for what was created and left no outcome', async () => {
-    const given = { id: 'a', source: long };
-    const open = { outcome: 'unknown', claimedMs: start - 2 * hour };
-    await putRaw(legacy(messageOf(gradeObjectCreate.integration, data(), given), open));
-    expect(await attempt(await create(given))).toMatchObject({
-      kind: 'send',
-      unresolved: { decided: false },
-    });
-  });
-
-  test('keeps the order of changes by messages of long names, and knows each of them', async () => {
-    const change = { orgUnitId, gradeObjectId: 5001, type: 'numeric', name: 'HW' };
-    const given = { id: 'i'.repeat(256), source: long, sequence: '7'.repeat(250) };
-    const version = versionOf(messageOf(gradeObjectUpdate.integration, change, given), 'grade-object-update');
-    const state = { messageId: 'before', claimedMs: start - 2 * hour, outcome: 'done' };
-    const before = { 'v_object/5001/Name': version, 's_object/5001/Name': JSON.stringify(state) };
-    await putRaw(before);
-    expect((await attempt(await update(5001, given))).kind).toBe('duplicate');
-    expect((await attempt(await update(5001, { ...given, id: 'o', sequence: '6' }))).kind).toBe('superseded');
-    expect((await attempt(await update(5001, { ...given, id: 'o', sequence: '8'.repeat(250) }))).kind).toBe(
-      'send',
-    );
-  });
-
-  test('that has no byte left for one more has room: what is read of it is short', async () => {
-    const given = (at: number) => ({ id: 'a', source: `${at}`.padEnd(2_048, 'ü') });
-    const many = Array.from({ length: 30 }, (_, at) =>
-      legacy(messageOf(gradeObjectCreate.integration, data(), given(at)), {
-        claimedMs: start - at * 24 * hour,
-      }),
-    );
-    const attributes = Object.assign({}, ...many);
-    await putRaw(attributes);
-    const left = 400 * 1024 - bytesOf(await rawItem());
-    await putRaw({ ...attributes, filled: 'f'.repeat(left - 100) });
-    expect((await attempt(await create({ id: 'b' }))).kind).toBe('send');
-    expect(bytesOf(await rawItem())).toBeLessThan(20 * 1024);
-    expect((await attempt(await create(given(29)))).kind).toBe('duplicate');
   });
 });

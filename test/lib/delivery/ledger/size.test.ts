@@ -8,7 +8,7 @@ import type { Integration } from '../../../../lib/delivery/handle/integration.ts
 import { entryOf } from '../../../../lib/delivery/handle/ledger-entry.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { digestBy } from '../../../../lib/delivery/ledger/digest.ts';
-import { rememberedMessages } from '../../../../lib/delivery/ledger/identity.ts';
+import { rememberedMessages } from '../../../../lib/delivery/ledger/item.ts';
 import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import { parseMessage } from '../../../../lib/message/message.ts';
@@ -33,18 +33,25 @@ const by = digestBy('k'.repeat(32));
 
 type Given<Data> = { integration: Integration<Data>; data: object; id?: string; digests?: boolean };
 
-/** The size of the item that the messages leave, one after the other, each once done. */
+const bytesIn = async (resource: string): Promise<number> => {
+  const { Item } = await dynamodb.call('GetItem', {
+    TableName: 'ledger',
+    Key: { resource: { S: resource } },
+  });
+  return bytesOf(Item ?? {});
+};
+
+/** The most that the item has while these messages are done, one after the other. */
 const bytesAfter = async <Data>(...messages: Given<Data>[]): Promise<number> => {
   users += 1;
   const table = createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs });
   const ledger = createLedger({
     table,
     graceMs: 60_000,
-    hiddenMs: 3_600_000,
     warn: () => {},
     nowMs: () => nowMs,
   });
-  let resource = '';
+  let most = 0;
   for (const [at, { integration, data, id = randomUUID(), digests = true }] of messages.entries()) {
     const body = JSON.stringify({
       ...{
@@ -60,16 +67,13 @@ const bytesAfter = async <Data>(...messages: Given<Data>[]): Promise<number> => 
     const record = { messageId: randomUUID(), attributes: {}, messageAttributes: {} } as unknown as SQSRecord;
     const given = { integration, message, record, delivery: deliveryOf(record, nowMs) };
     const entry = await entryOf(given, digests ? async (parts) => by(parts) : undigested);
-    const verdict = await ledger.claim(entry, { leaseMs: 52_000, isolated: false });
-    if (verdict.kind !== 'send') throw new Error(`The message is not sent: ${verdict.kind}`);
-    await ledger.end(verdict.claim, 'done');
-    resource = entry.resource;
+    const taken = await ledger.take(entry, { lockMs: 112_000, isolated: false });
+    if (taken.kind !== 'send') throw new Error(`The message is not sent: ${taken.kind}`);
+    most = Math.max(most, await bytesIn(entry.resource));
+    await ledger.settle(taken, { ending: 'done' });
+    most = Math.max(most, await bytesIn(entry.resource));
   }
-  const { Item } = await dynamodb.call('GetItem', {
-    TableName: 'ledger',
-    Key: { resource: { S: resource } },
-  });
-  return bytesOf(Item ?? {});
+  return most;
 };
 
 const wholeGrade = { integration: gradePush.integration, data: grade };
@@ -85,7 +89,7 @@ describe('an item of the ledger is within one write unit', () => {
   });
 
   test('of a grade that repeats what was sent before, and before that, so that no more messages are remembered', async () => {
-    const messages = Array.from({ length: rememberedMessages }, () => wholeGrade);
+    const messages = Array.from({ length: rememberedMessages + 1 }, () => wholeGrade);
     const bytes = await bytesAfter(...messages);
     expect(bytes).toBeLessThanOrEqual(writeUnit);
     expect(await bytesAfter(...messages, wholeGrade)).toBe(bytes);

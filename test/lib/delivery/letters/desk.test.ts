@@ -252,21 +252,6 @@ describe('records are read', () => {
     expect(writes).toEqual(['BatchGetItem', 'BatchGetItem']);
   });
 
-  test('by whether a message waits or has become a letter, whatever was done to that since', async () => {
-    const [waiting, parked, replayed, done, unknown] = Array.from({ length: 5 }, newMessage) as string[];
-    const desk = notes();
-    desk.heard(waits(waiting!));
-    desk.heard(ended(done!, { isAsked: true }));
-    await desk.write();
-    for (const message of [parked!, replayed!]) await desk.parks(message, letter, { resource: undefined });
-    const about = { message: replayed!, function: 'grade-push', kind: 'rejected' };
-    await endRecord(table(), about, { state: 'replayed', by: 'jane', why: 'mended', as: 'another id' });
-    const all = [waiting!, parked!, replayed!, done!, unknown!];
-    expect(await desk.openOf(all, nowMs + 60_000)).toEqual(new Set([waiting, parked, replayed]));
-    // Its queue would have delivered it again: that it was done could not be recorded.
-    expect(await desk.openOf(all, nowMs + 60_001)).toEqual(new Set([parked, replayed]));
-  });
-
   test('by what they hold, also of messages that have ended', async () => {
     const message = newMessage();
     await note(ended(message, { isAsked: true }));

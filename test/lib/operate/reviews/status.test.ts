@@ -29,6 +29,7 @@ test('each queue with what is visible, in flight and delayed, and the letters by
   });
   expect(queues).toEqual([
     { function: 'grade-push', visible: 2, inFlight: 0, delayed: 1, oldestMs: expect.any(Number) },
+    { function: 'grade-object-create', visible: 0, inFlight: 0, delayed: 0, oldestMs: undefined },
     { function: 'enrollment-create', visible: 0, inFlight: 0, delayed: 0, oldestMs: undefined },
     { function: 'submission-upload', visible: 0, inFlight: 0, delayed: 0, oldestMs: undefined },
   ]);

@@ -32,7 +32,7 @@ const itemAt = (at: number, { orgUnits, nowMs }: Generated): [json: string, byte
     kind === 'grade' ? `grade/${orgUnit}/${orgUnit + 500_000}/${user}` : `enrollment/${orgUnit}/${user}`;
   let json = `{"resource":{"S":"${resource}"},"claimId":{"S":"${bits(12, at + 1)}"},"expires":{"N":"${Math.floor(nowMs / 1_000) + 900_000}"}`;
   for (const [nth, name] of fields[kind].entries())
-    json += `,"s_${name}":{"S":"{\\"messageId\\":\\"${bits(36, at + 3)}\\",\\"claimedMs\\":${claimedMs},\\"digest\\":\\"HPm4${bits(22, at + 4 + nth)}\\"}"}`;
+    json += `,"v_${name}":{"S":"${bits(60, at + 2)}"},"s_${name}":{"S":"{\\"messageId\\":\\"${bits(36, at + 3)}\\",\\"claimedMs\\":${claimedMs},\\"digest\\":\\"HPm4${bits(22, at + 4 + nth)}\\"}"}`;
   return [`${json}}`, bytesOf[kind]];
 };
 

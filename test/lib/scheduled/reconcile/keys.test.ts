@@ -6,8 +6,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDigest } from '../../../../lib/delivery/ledger/digest.ts';
-import type { Field } from '../../../../lib/delivery/ledger/table.ts';
-import { judgeEffect } from '../../../../lib/scheduled/reconcile/classes.ts';
+import { judgeEffect, type WrittenField } from '../../../../lib/scheduled/reconcile/classes.ts';
 import { readDigestMakers } from '../../../../lib/scheduled/reconcile/keys.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { startSecretsManager } from '../../../local/aws/secrets-manager.ts';
@@ -45,19 +44,12 @@ const newContainer = () => createDigest({ client, secret, warn: () => {} });
 /** What reconcile says of a grade with that digest, which the platform shows as `shown`. */
 const verdictOn = async (digest: string | undefined, shown: string) => {
   if (digest === undefined) throw new Error('There is no digest');
-  const field: Field = {
-    ...{ version: '1', messageId: 'm', outcome: 'claimed', claimedMs: writtenMs, attemptedMs: writtenMs },
-    ...{ acceptedMs: 0, crashes: 0, replays: 0, digest },
-  };
+  const field: WrittenField = { messageId: 'm', outcome: 'done', begunMs: writtenMs, digest };
   const digestsOf = await readDigestMakers(client, secret);
   const judged = judgeEffect({
-    ...{
-      fields: { grade: field },
-      nothing: {},
-      settledMs: 0,
-      attemptMs: 50_000,
-      nowMs: writtenMs + 86_400_000,
-    },
+    fields: { grade: field },
+    nothing: {},
+    attemptMs: 50_000,
     shown: { fields: { grade: [shown] }, changedMs: writtenMs },
     digestsOf: (name, value) => digestsOf(resource, name, value),
   });

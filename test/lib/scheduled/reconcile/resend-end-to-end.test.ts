@@ -6,6 +6,7 @@ import { handler as reconcile } from '../../../../functions/reconcile.ts';
 import { handler as importSnapshot } from '../../../../functions/snapshot-import.ts';
 import type { CrosswalkKind } from '../../../../lib/delivery/crosswalk/kinds.ts';
 import { bucketOf, createCrosswalkTable } from '../../../../lib/delivery/crosswalk/table.ts';
+import { lastBegunMs } from '../../../../lib/delivery/ledger/item.ts';
 import { createLedgerTable, type LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import {
@@ -125,7 +126,7 @@ const enrollmentOf = (userId: number) => `enrollment/2001/${userId}`;
 type Finding = DecidedFindings['findings'][number];
 const findingOf = async (resource: string, found: Finding['class']): Promise<Finding> => {
   const { fields = {} } = (await ledger.read(resource)) ?? {};
-  const writtenMs = Math.max(...Object.values(fields).map(({ claimedMs }) => claimedMs));
+  const writtenMs = Math.max(...Object.values(fields).map(lastBegunMs));
   const { gradeValues = [] } = await controls.state('gradeValues');
   const value = gradeValues.find(({ userId }) => resource === gradeOf(Number(userId)));
   return { resource, class: found, writtenMs, ...(value && { changedAt: String(value.lastModified) }) };

@@ -8,9 +8,9 @@ import { durableHandler } from '../../../../lib/delivery/durable/engine.ts';
 import type { JobStore } from '../../../../lib/delivery/durable/store.ts';
 import { removedDigested, roleDigested } from '../../../../lib/delivery/handle/fields/enrollment.ts';
 import { digestBy } from '../../../../lib/delivery/ledger/digest.ts';
-import type { Field, Item } from '../../../../lib/delivery/ledger/table.ts';
+import { type Done, emptyItem, type Field, type Item } from '../../../../lib/delivery/ledger/item.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
-import { versionOf } from '../../../../lib/message/message.ts';
+import { versionOf } from '../../../../lib/message/version.ts';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
 import type { PlatformClient } from '../../../../lib/platform/client/client.ts';
 import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
@@ -174,19 +174,25 @@ const enrolled = (orgUnitCode: string, userName: string) =>
 const written = (
   resource: string,
   values: Record<string, string>,
-  { time = '2026-11-23T02:00:00Z', id = 'e1', ...more }: { time?: string; id?: string } & Partial<Field> = {},
+  { time = '2026-11-23T02:00:00Z', id = 'e1', ...more }: { time?: string; id?: string } & Partial<Done> = {},
 ): void => {
-  const version = versionOf({ id, source: '/sis', time, sequence: '2', data: {} }, 'any');
+  const version = versionOf({ id, source: '/sis', time, sequence: '2' }, 'any');
   const fields = Object.entries(values).map(([field, value]): [string, Field] => [
     field,
     {
-      ...{ version, messageId: 'sqs', outcome: 'claimed', claimedMs: writtenMs, attemptedMs: writtenMs },
-      ...{ acceptedMs: 0, crashes: 0, replays: 0, digest: digest([resource, field, value]), ...more },
+      done: {
+        version,
+        messageId: 'sqs',
+        begunMs: writtenMs,
+        digest: digest([resource, field, value]),
+        ...more,
+      },
     },
   ]);
   const before = ledger.get(resource)?.fields;
   ledger.set(resource, {
-    ...{ claimId: 'c', leaseMs: 0, graceEndsMs: 0, heldMs: 0, last: '', seen: {} },
+    ...emptyItem,
+    lockId: 'c',
     fields: { ...before, ...Object.fromEntries(fields) },
   });
 };
@@ -278,7 +284,7 @@ describe('what was lost', () => {
 
   test('is left alone where it was written again since, where it is not ours, or was decided there', async () => {
     await accept(graded('ada', 17.5));
-    written(adasGrade, { grade: points(17.5) }, { claimedMs: writtenMs + 1 });
+    written(adasGrade, { grade: points(17.5) }, { begunMs: writtenMs + 1 });
     written(bensGrade, { grade: points(3) });
     const { outcomes, events } = await run([
       finding(adasGrade),
@@ -320,7 +326,7 @@ describe('what was lost', () => {
   test('is no removal of whom the SIS has enrolled since', async () => {
     await accept(enrolled('BIO-101', 'ada'), enrolled('BIO-101', 'ben'));
     const earlier = writtenMs - 3_600_000;
-    written('enrollment/2001/301', { whole: removedDigested }, { claimedMs: earlier });
+    written('enrollment/2001/301', { whole: removedDigested }, { begunMs: earlier });
     written('enrollment/2001/302', { whole: removedDigested });
     const { events, outcomes } = await run([
       finding('enrollment/2001/301', { writtenMs: earlier }),
@@ -367,7 +373,7 @@ describe('a step that is repeated', () => {
           writes += 1;
           if (writes > 1) return bucket.store.writeJson(key, value);
           const { id: eventId, time } = JSON.parse(sent[0]?.body ?? '');
-          written(adasGrade, { grade: points(17.5) }, { id: eventId, time, claimedMs: writtenMs + 9 });
+          written(adasGrade, { grade: points(17.5) }, { id: eventId, time, begunMs: writtenMs + 9 });
           return die();
         },
       },

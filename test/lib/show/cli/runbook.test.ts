@@ -14,6 +14,7 @@ import { groupIdOf } from '../../../../lib/operate/reviews/reconcile/groups.ts';
 import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { resendResultKey } from '../../../../lib/scheduled/reconcile/record.ts';
 import { programOf } from '../../../../lib/show/cli/cli.ts';
+import { passedKey } from '../../../../lib/sources/snapshots/state/passed-names.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { brokenBy, type Json } from '../../../package/contract/released.ts';
 import { joined, shapeOf } from '../../../package/contract/shape.ts';
@@ -151,7 +152,7 @@ const messageThatWaits = async () => {
   await expect.poll(waiting).toMatchObject({ status: 0 });
 };
 
-/** A code that has moved, as a fill tells it: each time from elsewhere, as nobody has accepted that yet. */
+/** A code that has moved, as a fill tells it, and a user name that passed: each time from elsewhere, as nobody has accepted that yet. */
 let moves = 0;
 const codeThatMoved = async () => {
   const { description } = office.stack();
@@ -163,7 +164,14 @@ const codeThatMoved = async () => {
   await table.put([{ bucket, entries: new Map([[code, { ids: [...moved.ids], was: [...moved.was] }]]) }]);
   const s3 = new S3Client({ ...localClient(description.s3), forcePathStyle: true });
   const Body = JSON.stringify({ codes: [{ code, ...moved, sinceMs: Date.now() }] });
-  await s3.send(new PutObjectCommand({ Bucket: description.bucket, Key: movedKey('platform'), Body }));
+  const Bucket = description.bucket;
+  await s3.send(new PutObjectCommand({ Bucket, Key: movedKey('platform'), Body }));
+  const passed = {
+    ...{ name: 'lena.learner', userId: firstUser, record: `u-${moves}`, sinceMs: Date.now() },
+    ...{ enrollments: 2, results: 1, courses: [code] },
+  };
+  const names = JSON.stringify({ field: 'userName', names: [passed] });
+  await s3.send(new PutObjectCommand({ Bucket, Key: passedKey, Body: names }));
   s3.destroy();
 };
 

@@ -70,8 +70,8 @@ const firstOf = (groups: Group[], more: Partial<Status> = {}): string[] => {
   const letters = groups.reduce((sum, group) => sum + group.letters, 0);
   const counts = { visible: letters, inFlight: 0, delayed: 0 };
   const [first] = statusView({
-    ...{ queues: [], paused: [], waiting: [], held: [], atWork: [], snapshots: [] },
-    ...{ waitingFiles: [], troubledImports: [] },
+    ...{ queues: [], paused: [], waiting: [], held: [], passed: [], atWork: [], snapshots: [] },
+    ...{ waitingFiles: [], troubledImports: [], quietFeeds: [] },
     ...{ comparison: undefined, comparing: undefined, connection: report({}) },
     pace: { window: 'none', calls: [], sinceMs: 0 },
     deployed: undefined,
@@ -209,10 +209,16 @@ test('what is held, waits for a person or is at work is told with its age and it
     queued: 2,
     counts: { visible: 2, inFlight: 0, delayed: 0 },
   };
-  expect(firstOf([], { snapshots, held, atWork, letters })).toEqual([
+  const passed = [2, 3].map((enrollments) => ({
+    ...{ name: `u${enrollments}`, userId: 301, record: 'u-2', sinceMs: minutesAgo(50), enrollments },
+    ...{ results: 1, courses: ['BIO-1', `ART-${enrollments}`] },
+  }));
+  expect(firstOf([], { snapshots, held, passed, atWork, letters })).toEqual([
     'The crosswalk keeps what it had, for 40 min: crosswalk/users.csv is empty',
     '→ Correct the source: the next fill takes it.',
     'To take it at once: sis-relay crosswalk fill',
+    '2 user names have passed to another record of the SIS, and the crosswalk still gives the former account, for 50 min: 5 enrollments and 2 results in 3 courses wait',
+    'sis-relay crosswalk moved',
     'Snapshot waits, dropped 30 min ago, waits for approval: 6.2 % would be removed',
     'sis-relay snapshots show waits',
     'Snapshot runs, dropped 30 min ago, is being sent.',
@@ -278,6 +284,18 @@ test('an import that failed is said first, whatever else there is to do, with wh
     ...['1 byte', '2 bytes', '3 bytes'].map((size) => `${key}, ${size}, put 5 min ago, waits behind an-id`),
     'And 1 more file waits.',
     'sis-relay snapshots list',
+  ]);
+});
+
+test('files that have not come for long are information, unless they hold something back; those of one pattern are ended together', () => {
+  const droppedAt = new Date(Date.now() - 20 * 86_400_000 - 100).toISOString();
+  const quiet = { name: 'last term.csv', id: 'an-id', droppedAt, heldBack: 0 };
+  expect(firstOf([], { quietFeeds: [quiet] })).toEqual(['✓ Nothing. All is well.']);
+  const once = { ...quiet, pattern: 'backfill-*.csv' };
+  const backfills = ['backfill-1.csv', 'backfill-2.csv'].map((name) => ({ ...once, name, heldBack: 1 }));
+  expect(firstOf([], { quietFeeds: [{ ...quiet, heldBack: 1_200 }, ...backfills] })).toEqual([
+    "last term.csv came 20 d ago, and others have come since. 1,200 enrollments that other files have no more are kept, until it comes again or is ended by `sis-relay snapshots end 'last term.csv'`",
+    "2 files of backfill-*.csv came 20 d ago, once, by the settings. 2 enrollments that other files have no more are kept, until they are ended by `sis-relay snapshots end 'backfill-*.csv'`",
   ]);
 });
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
 import { examine } from '../../../../lib/sources/snapshots/examine.ts';
+import { acceptSnapshot } from '../../../../lib/sources/snapshots/state/accepted-snapshot.ts';
 import {
-  acceptedKeyOf,
   changesKey,
   recordKey,
   reportKey,
@@ -33,21 +33,25 @@ type Drop = {
   droppedMs: number;
   /** A person approves of whatever needs that. */
   isApproved?: boolean;
+  /** No file is put: the feed of this key is ended. */
+  isEnd?: true | undefined;
 };
 
 /** Imports what is dropped: it is accepted, unless a person must look, or the import is over. */
 export const importDropped = async (
   bucket: Bucket,
-  { key, content, droppedMs, isApproved = false }: Drop,
+  { key, content, droppedMs, isApproved = false, isEnd }: Drop,
 ) => {
-  bucket.write(key, content);
+  if (!isEnd) bucket.write(key, content);
   const services = { store: bucket.store, integrations, limits: { eventsPerPart: 100 } };
-  const examined = await examine({ key, etag: '', droppedMs }, { services, startedAt: 'now' });
+  const examined = await examine(
+    { key, etag: '', droppedMs, ...(isEnd && { isEnd }) },
+    { services, startedAt: 'now' },
+  );
   const { id = '' } = examined;
   const record = (): SnapshotRecord => bucket.json(recordKey(id)) as SnapshotRecord;
   if (examined.is === 'over') return { examined, id, record, report: [] as string[], bodies: [] as Body[] };
-  if (isApproved || examined.reasons.length === 0)
-    bucket.write(acceptedKeyOf(key), JSON.stringify(examined.accepted));
+  if (isApproved || examined.reasons.length === 0) await acceptSnapshot(bucket.store, key, examined.accepted);
   const packed = readFileSync(bucket.at(changesKey(id)));
   const events = packed.length === 0 ? [] : `${gunzipSync(packed)}`.split('\n').filter(Boolean);
   const [, ...report] = readFileSync(bucket.at(reportKey(id)), 'utf8')

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { acceptedNamesPrefix, passedKey } from '../../../../lib/sources/snapshots/state/passed-names.ts';
 import { removeTemporaryFolders } from '../../../temporary-folder.ts';
 import { dropMs } from './imports.ts';
 import { newStage } from './oracle/stage.ts';
@@ -259,6 +260,84 @@ describe('a user name passes to another person', () => {
     );
     platform.replay();
     expect(platform.all()).toEqual(['2601 101 110', '2601 102 110', '2602 102 110', '2602/Essay 102 7']);
+  });
+});
+
+describe('a user name passes to another record of the same person', () => {
+  const named = (names: Record<string, string>): Rows =>
+    Object.entries(names).map(([person, username]) => ({ sourcedId: `u-${person}`, username }));
+  const sis = (more: Sis) => ({ classes: classes('BIO', 'ART'), lineItems: lineItems('ART Essay'), ...more });
+  const before = sis({ users: named({ ada: 'smith' }), enrollments: enrollments('BIO ada') });
+  const after = sis({
+    users: named({ ada2: 'smith' }),
+    enrollments: enrollments('BIO ada2', 'ART ada2'),
+    results: results('ART Essay ada2 7'),
+  });
+  const names = [{ name: 'smith', userId: 101, record: 'u-ada2' }];
+  const ofAda = {
+    ...{ ...names[0], former: 'u-ada', sinceMs: dropMs(2) },
+    ...{ enrollments: 2, results: 1, courses: ['ART', 'BIO'] },
+  };
+  const newUniversity = async () => {
+    const stage = newStage();
+    stage.crosswalk.fill('orgUnitCode', { BIO: 2601, ART: 2602 });
+    stage.crosswalk.fill('userName', { smith: 101 });
+    await stage.put('export.zip', await zip(before));
+    await stage.put('export.zip', await zip(after));
+    const accept = (accepted: object[], field = 'userName'): void =>
+      stage.bucket.write(
+        `${acceptedNamesPrefix}one.json`,
+        JSON.stringify({ field, names: accepted, by: 'lee', at: 'now' }),
+      );
+    const open = (): unknown => (stage.bucket.json(passedKey) as { names: unknown }).names;
+    return { ...stage, accept, open };
+  };
+
+  test('which the bucket lists with its rows, since the first night, until an operator accepts it', async () => {
+    const { platform, put, accept, open } = await newUniversity();
+    expect(open()).toEqual([ofAda]);
+    await put('export.zip', await zip(after));
+    expect(open()).toEqual([ofAda]);
+    expect(platform.all()).toEqual(['2601 101 110']);
+    accept(names);
+    await put('export.zip', await zip(after));
+    expect(platform.all()).toEqual(['2601 101 110', '2602 101 110', '2602/Essay 101 7']);
+    expect(open()).toEqual([]);
+    // A later person of this name is somebody else, until that is accepted, too.
+    const later = {
+      ...after,
+      users: named({ bea: 'smith' }),
+      enrollments: enrollments('ART bea'),
+      results: [],
+    };
+    await put('export.zip', await zip(later), { isApproved: true });
+    expect(open()).toMatchObject([{ name: 'smith', userId: 101, record: 'u-bea', former: 'u-ada2' }]);
+  });
+
+  test.each<[string, object, string?]>([
+    ['another account', { userId: 102 }],
+    ['another name', { name: 'smit' }],
+    ['another record', { record: 'u-ada3' }],
+    ['another field of users', {}, 'orgDefinedId'],
+  ])('and an acceptance for %s changes nothing', async (_, other, field) => {
+    const { platform, put, accept, open } = await newUniversity();
+    accept([{ ...names[0], ...other }], field);
+    await put('export.zip', await zip(after));
+    expect(open()).toEqual([ofAda]);
+    expect(platform.all()).toEqual(['2601 101 110']);
+  });
+
+  test('and a delta leaves what it does not name in the list', async () => {
+    const { put, open } = await newUniversity();
+    await put('export.zip', await deltaOf({ enrollments: enrollments('BIO ada2') }));
+    expect(open()).toEqual([ofAda]);
+  });
+
+  test('and nothing is open once the crosswalk gives another account', async () => {
+    const { crosswalk, put, open } = await newUniversity();
+    crosswalk.fill('userName', { smith: 102 });
+    await put('export.zip', await zip(after));
+    expect(open()).toEqual([]);
   });
 });
 

@@ -162,18 +162,16 @@ INSERT INTO replacements
   WHERE is_undecided OR after IS DISTINCT FROM role_after OR after = before;
 
 -- name: send_replacements
--- In: replacements. Out: difference: an unchanged claim whose enrollment changes by another file's is sent.
+-- In: effects. Out: difference: an unchanged claim whose enrollment changes by another file's is sent.
 UPDATE difference SET change = 'updated'
-  WHERE change = 'unchanged' AND key IN (SELECT key FROM replacements WHERE role IS NOT NULL);
+  WHERE change = 'unchanged' AND key IN (
+    SELECT key FROM effects WHERE after <> before OR (before IS NULL AND after IS NOT NULL));
 
--- name: report_held_back
--- In: effects; shared_claims; $1: the name of this file. Out: problems: who still wants what this file no longer has.
-INSERT INTO problems
-  SELECT $1, NULL, NULL, count(DISTINCT e.key) || CASE WHEN count(DISTINCT e.key) = 1 THEN ' enrollment is' ELSE ' enrollments are' END
-    || ' no longer in this file, but not removed: ' || s.source_file || ' has '
-    || CASE WHEN count(DISTINCT e.key) = 1 THEN 'it' ELSE 'them' END || '. If that file comes no more, end it by sis-relay snapshots end'
-  FROM effects e JOIN shared_claims s USING (key)
-  WHERE e.change = 'removed' AND e.is_removed AND s.role <> 'absent' AND coalesce(e.after, '') <> 'absent' GROUP BY s.source_file;
+-- name: find_held_back
+-- In: effects; shared_claims. Out: by the file that still has them, how many enrollments this file no longer has.
+SELECT s.source_file, count(DISTINCT e.key) FROM effects e JOIN shared_claims s USING (key)
+WHERE e.change = 'removed' AND e.is_removed AND s.role <> 'absent' AND coalesce(e.after, '') <> 'absent'
+GROUP BY s.source_file ORDER BY 1;
 
 -- name: find_roles_of_all_files
 -- In: claims; other_claims; repeated_role_claims. Out: role_claims about enrollments that another file has, too. A row of another file that has not

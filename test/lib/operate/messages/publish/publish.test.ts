@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { versionOf } from '../../../../../lib/message/message.ts';
+import { versionOf } from '../../../../../lib/message/version.ts';
 import { publishMessages } from '../../../../../lib/operate/messages/publish/publish.ts';
 import { openMapping } from '../../../../../lib/operate/messages/publish/rows.ts';
 import { openInput } from '../../../../../lib/operate/stage/input.ts';

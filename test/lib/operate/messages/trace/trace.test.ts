@@ -24,29 +24,21 @@ const send = async (data: object, event: object = {}): Promise<string> => {
   await office.ended(id);
   return id;
 };
-/** A claim is presumed done when its attempt can last no longer. */
-const attemptsAreOver = () => time.pass(60_000);
-
 beforeAll(async () => {
   const users = Array.from({ length: 10 }, (_, at) => 800 + at);
   await office.enrol(users);
 });
 
 describe('a message that was done at its first try', () => {
-  test('is known by its resource: it was sent, and is presumed done', async () => {
+  test('is known by its resource: it was sent, and done', async () => {
     const id = await send({ userId: 800 }, { id: 'the-event' });
-    attemptsAreOver();
     expect(await trace('grade/2001/5001/800')).toMatchObject({
       outcome: 'done',
-      presumed: true,
-      events: [{ what: 'claimed', message: id, eventId: 'the-event', outcome: 'claimed', presumed: true }],
-      messages: [{ message: id, outcome: 'done', presumed: true, resource: 'grade/2001/5001/800' }],
+      events: [{ what: 'claimed', message: id, eventId: 'the-event', outcome: 'done' }],
+      messages: [{ message: id, outcome: 'done', resource: 'grade/2001/5001/800' }],
     });
     const { out } = await command('trace grade/2001/5001/800');
-    expect(out).toMatch(/: sent, and presumed done/);
-    expect(out).toMatch(
-      /\d\d UTC {2}sent, and presumed done: the success of a call that may be repeated is not/,
-    );
+    expect(out).toMatch(/\d\d UTC {2}sent, and done/);
   });
 
   test('leaves no record at the desk, and by its id nothing is known: where to look is said', async () => {
@@ -159,7 +151,6 @@ describe('of a resource', () => {
     const refused = await send({ userId: 804 });
     expect((await trace(refused)).outcome).toBe('parked');
     const done = await send({ userId: 804 });
-    attemptsAreOver();
     const found = await trace('grade/2001/5001/804');
     expect(found.outcome).toBe('done');
     expect(found.messages.map(({ message, outcome }) => [message, outcome])).toEqual([
@@ -188,7 +179,6 @@ describe('what cannot be read', () => {
 
   test('of the desk’s table leaves what the ledger tells', async () => {
     await send({ userId: 806 });
-    attemptsAreOver();
     const target = { ...office.target(), deskTable: undefined };
     const found = await traceOf(target, 'grade/2001/5001/806', { log: false, functions: [], signal: never });
     expect(found).toMatchObject({ outcome: 'done', unread: [{ source: 'the desk’s table' }] });

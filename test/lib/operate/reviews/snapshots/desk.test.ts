@@ -52,7 +52,12 @@ describe('the list', () => {
     expect(snapshots).toEqual([newer, older]);
     expect({ accepted, all }).toEqual({ accepted: older.id, all: 3 });
     expect((await listSnapshots(target, { limit: 2, signal: never })).snapshots).toEqual([newer]);
-    expect(await openSnapshots(target, never)).toEqual({ snapshots: [newer], waiting: [], troubled: [] });
+    expect(await openSnapshots(target, never)).toEqual({
+      snapshots: [newer],
+      waiting: [],
+      troubled: [],
+      quietFeeds: [],
+    });
   });
 });
 

@@ -8,6 +8,8 @@ export type Put = {
   content: string | Buffer;
   /** A person approves of whatever needs that; default: nobody decides, and nothing is sent. */
   isApproved?: boolean;
+  /** No file is put: the feed of this name is ended. */
+  isEnd?: true;
 };
 
 export type Imported = {
@@ -43,9 +45,9 @@ export const newStage = (settings: object = {}) => {
   let night = 0;
 
   /** Imports the file; its messages are not handled. */
-  const imported = async (name: string, { content, isApproved = false }: Put): Promise<Imported> => {
+  const imported = async (name: string, { content, isApproved = false, isEnd }: Put): Promise<Imported> => {
     night += 1;
-    const dropped = { key: `snapshots/${name}`, content, droppedMs: dropMs(night), isApproved };
+    const dropped = { key: `snapshots/${name}`, content, droppedMs: dropMs(night), isApproved, isEnd };
     const { examined, report, bodies } = await importDropped(bucket, dropped);
     if (examined.is === 'over')
       return { reasons: [], report, bodies: [], isSent: false, message: examined.message };
@@ -54,13 +56,16 @@ export const newStage = (settings: object = {}) => {
     return { reasons, report, bodies: isSent ? bodies : [], isSent };
   };
 
+  const put = async (name: string, content: Put['content'], more: Omit<Put, 'content'> = {}) => {
+    const done = await imported(name, { content, ...more });
+    platform.take(done.bodies);
+    return done;
+  };
   return {
     ...{ bucket, crosswalk, platform, set, imported },
     /** Imports the file, and handles its messages. */
-    put: async (name: string, content: Put['content'], more: Omit<Put, 'content'> = {}) => {
-      const done = await imported(name, { content, ...more });
-      platform.take(done.bodies);
-      return done;
-    },
+    put,
+    /** A person ends the feed, and approves of what that needs. */
+    end: (name: string) => put(name, '', { isEnd: true, isApproved: true }),
   };
 };

@@ -1,0 +1,130 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { delimiterIn } from '../../runtime/files/tables/delimiter.ts';
+import type { SetEngine } from '../../runtime/files/tables/engine.ts';
+import { readTable } from '../../runtime/files/tables/table.ts';
+import type { Comparison } from './compare/comparison.ts';
+import { fileNames } from './package/manifest.ts';
+import type { SnapshotMapping } from './package/mapping-file.ts';
+import type { Package } from './package/package.ts';
+import { namePartsIn, type SnapshotSettings, userField } from './package/settings-file.ts';
+import type { AcceptedSnapshot, Ending } from './state/record.ts';
+
+/**
+ * The end of a feed is compared like a file without rows: what nobody else wants is removed. It depends only on what was accepted, so
+ * it needs neither the mapping nor the names in the settings, which may be of another feed by now.
+ */
+type Accepted = Pick<AcceptedSnapshot, 'columns' | 'by'>;
+
+/** Writes a table with the accepted columns and no rows, and returns a mapping that identifies the accepted rows. */
+export const emptyTable = async (
+  path: string,
+  { columns, by }: Accepted,
+): Promise<Pick<SnapshotMapping, 'messages' | 'text'>> => {
+  const accepted = JSON.parse(by) as [string, ...string[]][];
+  const keys = new Set(accepted.flatMap(([, ...key]) => key));
+  const known = new Set([...keys].map((column) => column.toLowerCase()));
+  const others = Object.values(columns).flatMap((names) => names.filter((name) => !known.has(name)));
+  await writeFile(path, headerOf([...keys, ...others]));
+  const messages = accepted.map(([name, ...key]) => ({
+    ...{ function: name, key, fields: [], when: [] },
+    // What is sent is the message that was accepted with each row; a row without one is not removed.
+    removed: { function: name, fields: [] },
+  }));
+  return { messages, text: '' };
+};
+
+/** An export with the accepted files, without rows. */
+export const emptyPackage = (
+  folder: string,
+  { columns }: Accepted,
+  { orgUnitCode, user }: SnapshotSettings,
+): Package => {
+  const parts = [orgUnitCode, user.column].flatMap((setting) => namePartsIn(setting) ?? []);
+  const named = parts.flatMap((part) => ('column' in part ? part.column : []));
+  const modes = fileNames.map((name) => [name, columns[name] ? 'bulk' : 'absent'] as const);
+  return {
+    version: undefined,
+    modes: {
+      ...(Object.fromEntries(modes) as Package['modes']),
+      ...{ courses: 'bulk', academicSessions: 'bulk', orgs: 'bulk', roles: 'bulk' },
+    },
+    ...{ names: [], sizeOf: () => 0, close: async () => {} },
+    read: (name, required = []) => {
+      const all = [...(columns[name] ?? []), ...required, ...named];
+      const header = headerOf([...new Map(all.map((each) => [each.toLowerCase(), each])).values()]);
+      const file = `${name}.csv`;
+      return readTable(Readable.from([Buffer.from(header)]), join(folder, file), { file, delimiterIn });
+    },
+  };
+};
+
+/** By the columns that identified classes and users when it was accepted. */
+export const settingsThen = (settings: SnapshotSettings, { by }: Accepted): SnapshotSettings => {
+  const [orgUnitCode = '', field, column = ''] = JSON.parse(by) as string[];
+  return { ...settings, orgUnitCode, user: { field: userField.parse(field), column } };
+};
+
+const headerOf = (columns: readonly string[]): string => {
+  const cells = columns.map((column) => `"${column.replaceAll('"', '""')}"`);
+  const texts = [',', ';', '\t'].map((delimiter) => [delimiter, `${cells.join(delimiter)}\n`] as const);
+  // A name may have a delimiter.
+  const [, text = ''] = texts.find(([delimiter, text]) => delimiterIn(text) === delimiter) ?? texts[0] ?? [];
+  return text;
+};
+
+/** What it ends, once it is compared. */
+export const endingIn = async ({ sets, effects }: Comparison): Promise<Ending> => {
+  const [people, orgUnits, wantedByOthers] = await countsIn(
+    sets,
+    `SELECT count(DISTINCT d.user_name) FILTER (ends), count(DISTINCT d.org_unit_or_object) FILTER (ends), count(*) FILTER (NOT ends) FROM (
+       SELECT key, (after IS NULL AND NOT is_undecided) OR after = 'absent' AS ends FROM effects
+       WHERE change = 'removed' AND is_removed AND role_before IS DISTINCT FROM 'absent') JOIN difference d USING (key)`,
+  );
+  const [grades, notRemoved] = await countsIn(
+    sets,
+    `SELECT count(*) FILTER (is_grade), count(*) FILTER (NOT is_grade) FROM (
+       SELECT d.kind_name IN ('results', 'grade-push') AS is_grade FROM difference d LEFT JOIN effects e USING (key)
+       WHERE d.change = 'removed' AND d.removal IS NULL AND e.is_removed IS NOT TRUE AND e.role_before IS DISTINCT FROM 'absent')`,
+  );
+  const { ended: enrollments, changed } = effects;
+  return { enrollments, people, orgUnits, wantedByOthers, changed, grades, notRemoved };
+};
+
+const countsIn = async (sets: SetEngine, statement: string): Promise<[number, number, number]> => {
+  const [one = 0, other = 0, third = 0] = (await sets.row<number[]>(statement)) ?? [];
+  return [one, other, third];
+};
+
+/** In words, for whoever decides. */
+export const endingText = (feed: string, ending: Ending): string => {
+  const { enrollments, people, orgUnits, wantedByOthers, changed, grades, notRemoved } = ending;
+  const counted = (count: number, one: string, several: string): string =>
+    `${count} ${count === 1 ? one : several}`;
+  const ends =
+    enrollments === 0
+      ? 'no enrollment ends, as it alone wants none'
+      : `${counted(enrollments, 'enrollment ends', 'enrollments end')}, which no other file wants, of ${counted(people, 'person', 'people')} in ${counted(orgUnits, 'org unit', 'org units')}`;
+  return [
+    `${feed} is to be ended by a person's request: ${ends}`,
+    ...(changed > 0
+      ? [
+          `${counted(changed, 'enrollment begins or changes', 'enrollments begin or change')} as other files say`,
+        ]
+      : []),
+    ...(wantedByOthers > 0
+      ? [
+          `${counted(wantedByOthers, 'enrollment stays', 'enrollments stay')}, as other files want ${wantedByOthers === 1 ? 'it' : 'them'}`,
+        ]
+      : []),
+    ...(grades > 0
+      ? [`${counted(grades, 'grade stays', 'grades stay')}, as grades cannot be removed from the platform`]
+      : []),
+    ...(notRemoved > 0
+      ? [
+          `${counted(notRemoved, 'thing stays', 'things stay')} on the platform, as the mapping had no "removed" message for ${notRemoved === 1 ? 'it' : 'them'}`,
+        ]
+      : []),
+  ].join('; ');
+};
