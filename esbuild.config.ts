@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { addLambdaBinding } from './bindings.config.ts';
 import { functionNames as namesOfFunctions } from './lib/operate/stage/function-names.ts';
@@ -13,6 +13,14 @@ const integrationNames = functionNames.filter((name) =>
     readFileSync(join(import.meta.dirname, 'functions', `${name}.ts`), 'utf8'),
   ),
 );
+
+/** The texts of the import's statements, by the names of their files. */
+const sqlTexts = (): Record<string, string> => {
+  const folder = join(import.meta.dirname, 'lib/sources/snapshots/compare/sql');
+  return Object.fromEntries(
+    readdirSync(folder).map((file) => [basename(file, '.sql'), readFileSync(join(folder, file), 'utf8')]),
+  );
+};
 
 /**
  * What a container never uses, left out of every bundle. A name that the code asks for and that is not here is an error of
@@ -47,6 +55,10 @@ const replacements: Record<string, string> = {
     module.exports = require('@duckdb/node-bindings-' + process.platform + '-' + process.arch + '/duckdb.node');`,
   // The SDK tells browsers apart with it.
   bowser: '',
+  // A bundle has no files beside it.
+  './sql-files.ts': `
+    const texts = ${JSON.stringify(sqlTexts())};
+    export const sqlFile = (name) => texts[name];`,
   // One list: as an import of its own, each function would be a chunk, and so would be what each two of them share. Functions ask for
   // integrations alone: the code of a job, and the set engine that some need, is in no other function.
   './function-modules.ts': `

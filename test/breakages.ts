@@ -80,8 +80,8 @@ export const breakages: Breakage[] = [
     title: 'grades of an export whose maximum changes do not say what they are out of',
     seenBy: tests('test/lib/sources/snapshots/nights.test.ts'),
     file: 'lib/sources/snapshots/compare/line-items.ts',
-    code: 'number_text(s.points) AS out_of',
-    by: 'CASE WHEN s.former_points = s.points THEN number_text(s.points) END AS out_of',
+    code: 'number_text(s.max_points) AS out_of',
+    by: 'CASE WHEN s.former_max_points = s.max_points THEN number_text(s.max_points) END AS out_of',
   },
   {
     title: 'the maximum of the grade object is not looked at',
@@ -337,8 +337,8 @@ export const breakages: Breakage[] = [
   },
   {
     title: 'a row that cannot be used holds nobody whom it may mean',
-    file: 'lib/sources/snapshots/compare/wanted.ts',
-    code: 'INSERT INTO held FROM perhaps_meant',
+    file: 'lib/sources/snapshots/compare/sql/difference.sql',
+    code: 'INSERT INTO held_keys FROM missing_but_kept',
     by: 'SELECT 1',
     seenBy: tests('test/lib/sources/snapshots/compare/wanted.test.ts'),
   },

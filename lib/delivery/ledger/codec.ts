@@ -113,8 +113,14 @@ const packed = (version: string): string =>
   version.replace(
     /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{9})/,
     (_, ...[year, month, day, hour, minute, second, fraction]: string[]) =>
-      `${year}${month}${day}${hour}${minute}${second}${fraction?.replace(/0+$/, '')}`,
+      `${year}${month}${day}${hour}${minute}${second}${withoutZeros(fraction)}`,
   );
+
+const withoutZeros = (digits = ''): string => {
+  let length = digits.length;
+  while (digits[length - 1] === '0') length -= 1;
+  return digits.slice(0, length);
+};
 
 const unpacked = (version: string): string =>
   version.replace(

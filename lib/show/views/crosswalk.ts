@@ -85,7 +85,7 @@ const passedTable = (passed: readonly PassedName[], more: (typeof passedColumns)
   table('User names that passed', passed.slice(0, maxPassed), Object.assign({}, passedColumns, ...more)),
   passed.length > maxPassed && {
     tone: 'quiet',
-    text: `The oldest ${maxPassed} of ${numberOf(passed.length)}. --json lists all`,
+    text: `The oldest ${maxPassed} of ${numberOf(passed.length)}`,
   },
 ];
 

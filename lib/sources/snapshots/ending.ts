@@ -78,15 +78,15 @@ const headerOf = (columns: readonly string[]): string => {
 export const endingIn = async ({ sets, effects }: Comparison): Promise<Ending> => {
   const [people, orgUnits, wantedByOthers] = await countsIn(
     sets,
-    `SELECT count(DISTINCT d.b) FILTER (ends), count(DISTINCT d.a) FILTER (ends), count(*) FILTER (NOT ends) FROM (
+    `SELECT count(DISTINCT d.user_name) FILTER (ends), count(DISTINCT d.org_unit_or_object) FILTER (ends), count(*) FILTER (NOT ends) FROM (
        SELECT key, (after IS NULL AND NOT is_undecided) OR after = 'absent' AS ends FROM effects
-       WHERE change = 'removed' AND is_removed AND role_before IS DISTINCT FROM 'absent') JOIN draft d USING (key)`,
+       WHERE change = 'removed' AND is_removed AND role_before IS DISTINCT FROM 'absent') JOIN difference d USING (key)`,
   );
   const [grades, notRemoved] = await countsIn(
     sets,
     `SELECT count(*) FILTER (is_grade), count(*) FILTER (NOT is_grade) FROM (
-       SELECT d.grp IN ('results', 'grade-push') AS is_grade FROM draft d LEFT JOIN effects e USING (key)
-       WHERE d.change = 'removed' AND d.removed IS NULL AND e.is_removed IS NOT TRUE AND e.role_before IS DISTINCT FROM 'absent')`,
+       SELECT d.kind_name IN ('results', 'grade-push') AS is_grade FROM difference d LEFT JOIN effects e USING (key)
+       WHERE d.change = 'removed' AND d.removal IS NULL AND e.is_removed IS NOT TRUE AND e.role_before IS DISTINCT FROM 'absent')`,
   );
   const { ended: enrollments, changed } = effects;
   return { enrollments, people, orgUnits, wantedByOthers, changed, grades, notRemoved };

@@ -5,12 +5,17 @@ const maxReported = 100_000;
 
 /** Writes the table `problems` for people, in the order of the files. Each cell is quoted as `cell` quotes it. */
 export const writeReport = (sets: SetEngine, path: string): Promise<void> => {
-  const cells = { file: 'p.file', line: 'CAST(p.line AS VARCHAR)', column: 'p.col', problem: 'p.problem' };
+  const cells = {
+    file: 'p.file',
+    line: 'CAST(p.line AS VARCHAR)',
+    column: 'p.column_name',
+    problem: 'p.problem',
+  };
   const quoted = Object.entries(cells).map(
     ([name, cell]) =>
       `CASE WHEN regexp_matches(${cell}, '^[=+@\\t\\r-]') THEN '''' ELSE '' END || coalesce(${cell}, '') AS "${name}"`,
   );
-  const order = 'p.file, p.line NULLS LAST, p.col, p.problem';
+  const order = 'p.file, p.line NULLS LAST, p.column_name, p.problem';
   // To sort all of them needs more memory than the comparison, if no row can be used.
   return sets.run(`
     COPY (

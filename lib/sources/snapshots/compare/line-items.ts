@@ -15,58 +15,64 @@ const titleHeldMs = 40 * 24 * 3_600_000;
 const maxLeft = 10;
 
 const columns = {
-  ...{ id: 'sourcedId', title: 'title', class: 'classSourcedId', points: 'resultValueMax', status: 'status' },
+  ...{
+    id: 'sourcedId',
+    title: 'title',
+    class_source_id: 'classSourcedId',
+    max_points: 'resultValueMax',
+    status: 'status',
+  },
 };
 
 /**
- * Line items are grade objects of org units, which the platform knows by their titles. `items_was`: what was accepted. `wanted`: what
- * each line item is to be, beside what it was (`was_…`). `objects_was`: the grade objects that the platform has, also those without a line
+ * Line items are grade objects of org units, which the platform knows by their titles. `items_before`: what was accepted. `wanted`: what
+ * each line item is to be, beside what it was (`was_…`). `objects_before`: the grade objects that the platform has, also those without a line
  * item. A grade object is known by its org unit and title, and keeps its id (`object`) while its line item gets another title, or another
  * line item its title: grades are known by it. No two line items have the same one.
  */
 export const itemsOfState = `
-  CREATE TABLE items_was AS
-    SELECT key AS id, thing_of(f.data.orgUnitId, f.data.orgUnitCode) AS org, f.data.orgUnitCode AS code, f.data.name AS title, nfc_normalize(f.data.name) AS norm, f.data.maxPoints AS points,
-      f.class, f.left, coalesce(f.object, key) AS object, f.formers, f.outOf AS out_of
-    FROM (SELECT key, from_json(data, '{"data": {"orgUnitCode": "VARCHAR", "orgUnitId": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"},
-        "class": "VARCHAR", "left": "JSON", "object": "VARCHAR", "formers": "VARCHAR", "outOf": "VARCHAR"}') AS f FROM state WHERE kind = '1');
+  CREATE TABLE items_before AS
+    SELECT source_id AS id, ref_of(f.data.orgUnitId, f.data.orgUnitCode) AS org_unit_ref, f.data.orgUnitCode AS org_unit_code, f.data.name AS title, nfc_normalize(f.data.name) AS normalized_title, f.data.maxPoints AS max_points,
+      f.class AS class_source_id, f.left AS left_titles, coalesce(f.object, source_id) AS object, f.formers AS former_titles, f.outOf AS out_of
+    FROM (SELECT source_id, from_json(json, '{"data": {"orgUnitCode": "VARCHAR", "orgUnitId": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"},
+        "class": "VARCHAR", "left": "JSON", "object": "VARCHAR", "formers": "VARCHAR", "outOf": "VARCHAR"}') AS f FROM state_line_items);
 `;
 
 const tables = (number: number, droppedMs: number): string => `
   ${itemsOfState}
   -- An org unit that was known by its code alone.
-  UPDATE items_was SET org = thing_of(t.platform_id, code) FROM things_was t
-    WHERE t.letter = 'c' AND t.name = items_was.code AND t.platform_id IS NOT NULL AND id_in_thing(items_was.org) IS NULL;
-  CREATE TABLE objects_was AS
-    SELECT id, object, org, code, title, norm, points, "left" FROM items_was
+  UPDATE items_before SET org_unit_ref = ref_of(t.platform_id, org_unit_code) FROM former_ids t
+    WHERE t.record_type = 'class' AND t.name = items_before.org_unit_code AND t.platform_id IS NOT NULL AND id_in_ref(items_before.org_unit_ref) IS NULL;
+  CREATE TABLE objects_before AS
+    SELECT id, object, org_unit_ref, org_unit_code, title, normalized_title, max_points, left_titles FROM items_before
     UNION ALL
-    SELECT NULL, key, thing_of(coalesce(f.data.orgUnitId, t.platform_id), f.data.orgUnitCode), f.data.orgUnitCode, f.data.name, nfc_normalize(f.data.name), f.data.maxPoints,
+    SELECT NULL, object_id, ref_of(coalesce(f.data.orgUnitId, t.platform_id), f.data.orgUnitCode), f.data.orgUnitCode, f.data.name, nfc_normalize(f.data.name), f.data.maxPoints,
       CASE WHEN list_max(CAST(f.left ->> '$[*].untilMs' AS BIGINT[])) > ${droppedMs} THEN f.left END
-    FROM (SELECT key, from_json(data, '{"data": {"orgUnitCode": "VARCHAR", "orgUnitId": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"}, "left": "JSON"}') AS f
-      FROM state WHERE kind = 'O') LEFT JOIN things_was t ON t.letter = 'c' AND t.name = f.data.orgUnitCode;
-  CREATE TABLE items_read (line BIGINT, id VARCHAR, row VARCHAR, title VARCHAR, class VARCHAR, points DOUBLE, status VARCHAR, org VARCHAR, code VARCHAR, problem VARCHAR[]);
+    FROM (SELECT object_id, from_json(json, '{"data": {"orgUnitCode": "VARCHAR", "orgUnitId": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"}, "left": "JSON"}') AS f
+      FROM state_grade_objects) LEFT JOIN former_ids t ON t.record_type = 'class' AND t.name = f.data.orgUnitCode;
+  CREATE TABLE items_read (line BIGINT, id VARCHAR, source_row VARCHAR, title VARCHAR, class_source_id VARCHAR, max_points DOUBLE, status VARCHAR, org_unit_ref VARCHAR, org_unit_code VARCHAR, problem VARCHAR[]);
   CREATE TABLE titles (id VARCHAR, object VARCHAR, owner VARCHAR, is_taken BOOLEAN, is_double BOOLEAN, is_left BOOLEAN);
   CREATE TABLE circles (id VARCHAR, owner VARCHAR);
-  CREATE TABLE refused_items (id VARCHAR, col VARCHAR, problem VARCHAR);
+  CREATE TABLE refused_items (id VARCHAR, column_name VARCHAR, problem VARCHAR);
   CREATE TABLE clashing (id VARCHAR);
-  CREATE TABLE told (id VARCHAR, lefts VARCHAR, formers VARCHAR, col VARCHAR, problem VARCHAR, body VARCHAR);
+  CREATE TABLE item_changes (id VARCHAR, left_titles VARCHAR, former_titles VARCHAR, column_name VARCHAR, problem VARCHAR, body VARCHAR);
   CREATE MACRO new_object(id) AS id || chr(31) || ${number};
 `;
 
 const readItems = (table: Table, maximum: number | undefined): string => `
   INSERT INTO items_read
-    SELECT r.line, r.id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || r.line END, r.title, r.class, number_in(r.points), r.status, c.thing, c.name, CASE
+    SELECT r.line, r.id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || r.line END, r.title, r.class_source_id, number_in(r.max_points), r.status, c.ref, c.name, CASE
       WHEN NOT is_id(r.id) THEN ['sourcedId', 'is not an id']
       WHEN is_gone(status) THEN NULL
       WHEN status NOT IN ('', 'active') THEN ['status', 'must be active, inactive or tobedeleted']
       WHEN coalesce(title, '') = '' OR has_control(title) THEN ['title', 'must be one line, and not empty']
-      WHEN points = '' THEN ['resultValueMax', 'is empty. To give such line items a maximum, set "resultValueMax": 100 in snapshot-settings.json', 'withoutMaximum']
-      WHEN number_in(points) IS NULL THEN ['resultValueMax', 'must be a number such as 100 or 7.5']
+      WHEN max_points = '' THEN ['resultValueMax', 'is empty. To give such line items a maximum, set "resultValueMax": 100 in snapshot-settings.json', 'withoutMaximum']
+      WHEN number_in(max_points) IS NULL THEN ['resultValueMax', 'must be a number such as 100 or 7.5']
       WHEN c.id IS NULL THEN ['classSourcedId', 'names no row of classes.csv', 'notInPackage']
       WHEN c.problem IS NOT NULL THEN ['classSourcedId', c.problem, c.fate] END
-    FROM (SELECT line, id, title, class, ${maximum === undefined ? 'trimmed(points)' : `coalesce(nullif(trimmed(points), ''), '${maximum}')`} AS points,
+    FROM (SELECT line, id, title, class_source_id, ${maximum === undefined ? 'trimmed(max_points)' : `coalesce(nullif(trimmed(max_points), ''), '${maximum}')`} AS max_points,
         word_in(status) AS status FROM (${rowsOf(table, columns)})) r
-      LEFT JOIN names c ON c.letter = 'c' AND c.id = r.class`;
+      LEFT JOIN names c ON c.record_type = 'class' AND c.id = r.class_source_id`;
 
 const problemOfSame = `['sourcedId', 'another row has the same sourcedId, but differs']`;
 
@@ -74,25 +80,25 @@ const problemOfSame = `['sourcedId', 'another row has the same sourcedId, but di
 const choose = ({ isWhole, isBulk }: { isWhole: boolean; isBulk: boolean }): string => `
   CREATE TABLE items_differ AS
     SELECT id FROM items_read WHERE problem IS NULL GROUP BY id
-    HAVING count(DISTINCT CASE WHEN is_gone(status) THEN '' ELSE concat_ws(chr(31), title, class, points) END) > 1;
+    HAVING count(DISTINCT CASE WHEN is_gone(status) THEN '' ELSE concat_ws(chr(31), title, class_source_id, max_points) END) > 1;
   UPDATE items_read SET problem = ${problemOfSame} WHERE problem IS NULL AND id IN (FROM items_differ);
-  INSERT INTO refused (grp, row, a, b) SELECT '${name}', row, NULL, NULL FROM items_read WHERE problem IS NOT NULL;
+  INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name) SELECT '${name}', source_row, NULL, NULL FROM items_read WHERE problem IS NOT NULL;
   ${reportRows(file, 'items_read')}
-  ${isBulk ? '' : refusedStill(name, { read: 'items_read', a: 'NULL' })}
+  ${isBulk ? '' : refusedStill(name, { read: 'items_read', orgUnitOrObject: 'NULL' })}
   CREATE TABLE wanted AS
-    SELECT w.*, nfc_normalize(w.title) AS norm, b.org AS was_org, b.title AS was_title, b.norm AS was_norm, b.points AS was_points,
-      b.left AS was_left, b.object AS was_object, b.id IS NOT NULL AND b.org = w.org AND b.norm = nfc_normalize(w.title) AS stays
+    SELECT w.*, nfc_normalize(w.title) AS normalized_title, b.org_unit_ref AS was_org_unit_ref, b.title AS was_title, b.normalized_title AS was_normalized_title, b.max_points AS was_max_points,
+      b.left_titles AS was_left_titles, b.object AS was_object, b.id IS NOT NULL AND b.org_unit_ref = w.org_unit_ref AND b.normalized_title = nfc_normalize(w.title) AS stays
     FROM (
-      SELECT id, any_value(title) AS title, any_value(class) AS class, any_value(points) AS points, any_value(org) AS org, any_value(code) AS code, min(line) AS line
+      SELECT id, any_value(title) AS title, any_value(class_source_id) AS class_source_id, any_value(max_points) AS max_points, any_value(org_unit_ref) AS org_unit_ref, any_value(org_unit_code) AS org_unit_code, min(line) AS line
       FROM items_read WHERE problem IS NULL AND NOT is_gone(status) GROUP BY id
       UNION ALL
-      SELECT w.id, w.title, w.class, w.points, CASE WHEN c.problem IS NULL THEN coalesce(c.thing, w.org) ELSE w.org END,
-        CASE WHEN c.problem IS NULL THEN coalesce(c.name, w.code) ELSE w.code END, NULL
-      FROM items_was w LEFT JOIN names c ON c.letter = 'c' AND c.id = w.class
+      SELECT w.id, w.title, w.class_source_id, w.max_points, CASE WHEN c.problem IS NULL THEN coalesce(c.ref, w.org_unit_ref) ELSE w.org_unit_ref END,
+        CASE WHEN c.problem IS NULL THEN coalesce(c.name, w.org_unit_code) ELSE w.org_unit_code END, NULL
+      FROM items_before w LEFT JOIN names c ON c.record_type = 'class' AND c.id = w.class_source_id
       -- One that also has a row that can be used is there already.
       WHERE ${isWhole ? 'w.id IN (SELECT id FROM items_read WHERE problem IS NOT NULL) AND' : ''}
         w.id NOT IN (SELECT id FROM items_read WHERE problem IS NULL)
-    ) w LEFT JOIN items_was b USING (id);
+    ) w LEFT JOIN items_before b USING (id);
 `;
 
 /**
@@ -103,15 +109,15 @@ const choose = ({ isWhole, isBulk }: { isWhole: boolean; isBulk: boolean }): str
  */
 const judgeTitles = (droppedMs: number): string => `
   INSERT INTO titles
-    SELECT w.id, o.object, o.id AS owner, x.id IS NOT NULL AS is_taken, n.rows > 1 AS is_double, l.org IS NOT NULL AS is_left
+    SELECT w.id, o.object, o.id AS owner, x.id IS NOT NULL AS is_taken, n.rows > 1 AS is_double, l.org_unit_ref IS NOT NULL AS is_left
     FROM (SELECT * FROM wanted WHERE NOT stays) w
-      JOIN (SELECT org, norm, count(*) AS rows FROM wanted GROUP BY org, norm) n USING (org, norm)
-      LEFT JOIN objects_was o ON o.org = w.org AND o.norm = w.norm
-      LEFT JOIN wanted x ON x.id = o.id AND x.org = o.org
-      LEFT JOIN (SELECT DISTINCT id AS of, org, nfc_normalize(t ->> 'name') AS norm
-        FROM (SELECT id, org, unnest(CAST("left" AS JSON[])) AS t FROM objects_was WHERE "left" IS NOT NULL)
+      JOIN (SELECT org_unit_ref, normalized_title, count(*) AS rows FROM wanted GROUP BY org_unit_ref, normalized_title) n USING (org_unit_ref, normalized_title)
+      LEFT JOIN objects_before o ON o.org_unit_ref = w.org_unit_ref AND o.normalized_title = w.normalized_title
+      LEFT JOIN wanted x ON x.id = o.id AND x.org_unit_ref = o.org_unit_ref
+      LEFT JOIN (SELECT DISTINCT id AS of, org_unit_ref, nfc_normalize(t ->> 'name') AS normalized_title
+        FROM (SELECT id, org_unit_ref, unnest(CAST(left_titles AS JSON[])) AS t FROM objects_before WHERE left_titles IS NOT NULL)
         WHERE CAST(t ->> 'untilMs' AS BIGINT) > ${droppedMs}) l
-        ON l.org = w.org AND l.norm = w.norm AND l.of IS DISTINCT FROM w.id;
+        ON l.org_unit_ref = w.org_unit_ref AND l.normalized_title = w.normalized_title AND l.of IS DISTINCT FROM w.id;
   INSERT INTO circles SELECT id, owner FROM titles WHERE is_taken AND NOT is_double AND NOT is_left`;
 
 /** A line item that is neither in a circle nor takes something free leads out of it eventually; it is removed. */
@@ -125,7 +131,7 @@ const sameTitle = `'two line items of one org unit have this title'`;
 /** Two line items whose classes were not known to be one org unit. The platform has one grade object of their title. */
 const findClashing = `
   INSERT INTO clashing
-    SELECT id FROM wanted SEMI JOIN (SELECT org, norm FROM wanted WHERE stays GROUP BY org, norm HAVING count(*) > 1) USING (org, norm) WHERE stays`;
+    SELECT id FROM wanted SEMI JOIN (SELECT org_unit_ref, normalized_title FROM wanted WHERE stays GROUP BY org_unit_ref, normalized_title HAVING count(*) > 1) USING (org_unit_ref, normalized_title) WHERE stays`;
 
 const refuseTitles = `
   INSERT INTO refused_items SELECT id, 'title', ${sameTitle} FROM clashing;
@@ -142,25 +148,25 @@ const settle = `
     SELECT id, 'title', 'another line item of the class keeps this title, as its row was refused. Correct that row, or give this one another title'
     FROM staying ANTI JOIN refused_items USING (id);
   CREATE OR REPLACE TABLE taken AS
-    SELECT t.id AS taker, o.* FROM titles t JOIN objects_was o USING (object) ANTI JOIN refused_items r ON r.id = t.id;
+    SELECT t.id AS taker, o.* FROM titles t JOIN objects_before o USING (object) ANTI JOIN refused_items r ON r.id = t.id;
   -- Each as it is to be, with what its grade object was. One without a line item may have been deleted: it is created again, which changes
   -- nothing if it is there.
   CREATE OR REPLACE TABLE settled AS
-    SELECT w.id, w.line, w.class, w.org, w.code, w.title, w.points,
+    SELECT w.id, w.line, w.class_source_id, w.org_unit_ref, w.org_unit_code, w.title, w.max_points,
       CASE WHEN o.object IS NOT NULL THEN o.object WHEN w.was_object IS NULL OR w.was_object IN (SELECT object FROM taken) THEN new_object(w.id)
         ELSE w.was_object END AS object,
-      CASE WHEN o.id IS NULL AND o.left IS NULL AND o.title = w.title AND o.points = w.points THEN NULL WHEN o.object IS NOT NULL THEN o.title
-        WHEN w.was_org = w.org THEN w.was_title END AS former,
-      CASE WHEN o.object IS NOT NULL THEN o.points WHEN w.was_org = w.org THEN w.was_points END AS former_points,
-      CASE WHEN o.object IS NOT NULL THEN o.left WHEN w.was_org = w.org THEN w.was_left END AS lefts, w.was_object IS NOT NULL AS had
+      CASE WHEN o.id IS NULL AND o.left_titles IS NULL AND o.title = w.title AND o.max_points = w.max_points THEN NULL WHEN o.object IS NOT NULL THEN o.title
+        WHEN w.was_org_unit_ref = w.org_unit_ref THEN w.was_title END AS former_title,
+      CASE WHEN o.object IS NOT NULL THEN o.max_points WHEN w.was_org_unit_ref = w.org_unit_ref THEN w.was_max_points END AS former_max_points,
+      CASE WHEN o.object IS NOT NULL THEN o.left_titles WHEN w.was_org_unit_ref = w.org_unit_ref THEN w.was_left_titles END AS left_titles, w.was_object IS NOT NULL AS was_accepted
     FROM wanted w LEFT JOIN taken o ON o.taker = w.id ANTI JOIN refused_items r ON r.id = w.id
     UNION ALL
-    SELECT b.id, NULL, b.class, b.org, b.code, b.title, b.points, b.object, b.title, b.points, b.left, true
-    FROM items_was b SEMI JOIN refused_items r ON r.id = b.id`;
+    SELECT b.id, NULL, b.class_source_id, b.org_unit_ref, b.org_unit_code, b.title, b.max_points, b.object, b.title, b.max_points, b.left_titles, true
+    FROM items_before b SEMI JOIN refused_items r ON r.id = b.id`;
 
 const report = `
-  INSERT INTO problems SELECT '${file}', w.line, r.col, r.problem FROM refused_items r JOIN wanted w USING (id);
-  INSERT INTO refused (grp, row, a, b) SELECT '${name}', CASE WHEN w.line IS NULL THEN chr(31) || id ELSE id END, NULL, NULL FROM refused_items JOIN wanted w USING (id)`;
+  INSERT INTO problems SELECT '${file}', w.line, r.column_name, r.problem FROM refused_items r JOIN wanted w USING (id);
+  INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name) SELECT '${name}', CASE WHEN w.line IS NULL THEN chr(31) || id ELSE id END, NULL, NULL FROM refused_items JOIN wanted w USING (id)`;
 
 /**
  * `items`: what grades state about their grade objects, as that is to be: a grade waits until the platform shows the maximum out of
@@ -168,24 +174,24 @@ const report = `
  * item moved went with it.
  */
 const finish = `
-  CREATE TABLE items (id VARCHAR, object VARCHAR, org VARCHAR, code VARCHAR, title VARCHAR, formers VARCHAR, out_of VARCHAR, clashes BOOLEAN);
+  CREATE TABLE items (id VARCHAR, object VARCHAR, org_unit_ref VARCHAR, org_unit_code VARCHAR, title VARCHAR, former_titles VARCHAR, out_of VARCHAR, clashes BOOLEAN);
   INSERT INTO items
-    SELECT s.id, s.object, s.org, s.code, s.title, t.formers, number_text(s.points) AS out_of, s.id IN (FROM clashing) AS clashes
-    FROM settled s LEFT JOIN told t USING (id);
+    SELECT s.id, s.object, s.org_unit_ref, s.org_unit_code, s.title, t.former_titles, number_text(s.max_points) AS out_of, s.id IN (FROM clashing) AS clashes
+    FROM settled s LEFT JOIN item_changes t USING (id);
   -- Otherwise grades would be joined with the other's, too. A constraint would keep an index in memory.
   SELECT CASE WHEN count(object) <> count(DISTINCT object) THEN error('two line items have one grade object') END FROM items;
-  CREATE MACRO object_json(org, code, title, points) AS
-    '"data":{"orgUnitCode":' || to_json(code) || coalesce(',"orgUnitId":' || id_in_thing(org), '') || ',"name":' || to_json(title)
-      || ',"maxPoints":' || number_text(points) || '}';
+  CREATE MACRO object_json(org_unit_ref, org_unit_code, title, max_points) AS
+    '"data":{"orgUnitCode":' || to_json(org_unit_code) || coalesce(',"orgUnitId":' || id_in_ref(org_unit_ref), '') || ',"name":' || to_json(title)
+      || ',"maxPoints":' || number_text(max_points) || '}';
   CREATE TABLE item_lines AS
-    SELECT s.id, '{' || object_json(s.org, s.code, s.title, s.points) || ',"class":' || to_json(s.class) || ',"object":' || to_json(s.object)
-      || CASE WHEN t.lefts IS NULL THEN '' ELSE ',"left":' || t.lefts END || coalesce(',"outOf":' || i.out_of, '')
-      || coalesce(',"formers":' || to_json(i.formers), '') || '}' AS json
-    FROM settled s LEFT JOIN told t USING (id) JOIN items i USING (id);
+    SELECT s.id, '{' || object_json(s.org_unit_ref, s.org_unit_code, s.title, s.max_points) || ',"class":' || to_json(s.class_source_id) || ',"object":' || to_json(s.object)
+      || CASE WHEN t.left_titles IS NULL THEN '' ELSE ',"left":' || t.left_titles END || coalesce(',"outOf":' || i.out_of, '')
+      || coalesce(',"formers":' || to_json(i.former_titles), '') || '}' AS json
+    FROM settled s LEFT JOIN item_changes t USING (id) JOIN items i USING (id);
   CREATE TABLE object_lines AS
     SELECT CASE WHEN i.object IS NULL THEN o.object ELSE new_object(o.id) END AS object,
-      '{' || object_json(o.org, o.code, o.title, o.points) || coalesce(',"left":' || CAST(o.left AS VARCHAR), '') || '}' AS json
-    FROM objects_was o LEFT JOIN items i USING (object) WHERE i.object IS NULL OR i.org <> o.org;
+      '{' || object_json(o.org_unit_ref, o.org_unit_code, o.title, o.max_points) || coalesce(',"left":' || CAST(o.left_titles AS VARCHAR), '') || '}' AS json
+    FROM objects_before o LEFT JOIN items i USING (object) WHERE i.object IS NULL OR i.org_unit_ref <> o.org_unit_ref;
 `;
 
 /** Sends the changes of line items, and makes the table `items`. */
@@ -199,7 +205,7 @@ export const settleLineItems = async (
   if (table) await sets.run(readItems(table, settings.resultValueMax), [table.path]);
   const [illegible = 0] =
     (await sets.row<[number]>(`
-      SELECT (SELECT count(*) FROM refused WHERE grp = '${name}')
+      SELECT (SELECT count(*) FROM refused_rows WHERE kind_name = '${name}')
         + (SELECT count(*) FROM items_read WHERE problem[1] = 'sourcedId')`)) ?? [];
   const isBulk = mode === 'bulk';
   await sets.run(choose({ isWhole: isBulk && illegible === 0, isBulk }));
@@ -216,10 +222,13 @@ export const settleLineItems = async (
     left = now;
   }
   await sets.run(`${refuseTitles}; ${settle}`);
-  const mayChange = 'former IS NULL OR former <> title OR former_points <> points OR lefts IS NOT NULL';
-  if (await tell(mayChange, comparison)) {
-    await sets.run(`${refuseUnfit}; ${settle}; DELETE FROM told WHERE id IN (SELECT id FROM refused_items)`);
-    await tell('id IN (SELECT id FROM refused_items)', comparison);
+  const mayChange =
+    'former_title IS NULL OR former_title <> title OR former_max_points <> max_points OR left_titles IS NOT NULL';
+  if (await addChanges(mayChange, comparison)) {
+    await sets.run(
+      `${refuseUnfit}; ${settle}; DELETE FROM item_changes WHERE id IN (SELECT id FROM refused_items)`,
+    );
+    await addChanges('id IN (SELECT id FROM refused_items)', comparison);
   }
   await sets.run(report);
   await sets.run(finish);
@@ -231,10 +240,10 @@ export const settleLineItems = async (
 const fatesOfRows = `
   SELECT CASE WHEN r.problem IS NOT NULL THEN coalesce(r.problem[3], 'refused') WHEN is_gone(r.status) THEN fate_of_gone(r.status)
       WHEN t.id IS NOT NULL THEN 'refused' WHEN d.body IS NOT NULL THEN 'sent' ELSE 'unchanged' END AS fate, count(*)
-  FROM items_read r LEFT JOIN refused_items t USING (id) LEFT JOIN told d USING (id) GROUP BY ALL`;
+  FROM items_read r LEFT JOIN refused_items t USING (id) LEFT JOIN item_changes d USING (id) GROUP BY ALL`;
 
 /** What the function would refuse. */
-const refuseUnfit = `INSERT INTO refused_items SELECT id, col, problem FROM told WHERE problem IS NOT NULL`;
+const refuseUnfit = `INSERT INTO refused_items SELECT id, column_name, problem FROM item_changes WHERE problem IS NOT NULL`;
 
 type Changed = [
   id: string,
@@ -247,17 +256,17 @@ type Changed = [
 ];
 
 /**
- * Fills the table `told` with the titles that grade objects have left, and with the events. Returns whether the function would
+ * Fills the table `item_changes` with the titles that grade objects have left, and with the events. Returns whether the function would
  * refuse some.
  */
-const tell = async (which: string, comparison: Comparison): Promise<boolean> => {
+const addChanges = async (which: string, comparison: Comparison): Promise<boolean> => {
   const { sets, check, droppedMs } = comparison;
   const fits = byParts(check);
   let isRefused = false;
-  const statement = `SELECT id, CASE WHEN code IN (SELECT name FROM doubtful_names WHERE field = 'orgUnitCode') THEN code ELSE org END, title, points, former,
-    former_points, CAST(lefts AS VARCHAR) FROM settled WHERE ${which}`;
+  const statement = `SELECT id, CASE WHEN org_unit_code IN (SELECT name FROM doubtful_names WHERE field = 'orgUnitCode') THEN org_unit_code ELSE org_unit_ref END, title, max_points, former_title,
+    former_max_points, CAST(left_titles AS VARCHAR) FROM settled WHERE ${which}`;
   for await (const batch of sets.rows<Changed>(statement)) {
-    const told = batch.map((item) => {
+    const changes = batch.map((item) => {
       const [id] = item;
       const left = leftOf(item, droppedMs);
       const event = changeOf(item, left);
@@ -268,7 +277,7 @@ const tell = async (which: string, comparison: Comparison): Promise<boolean> => 
       isRefused ||= problem !== undefined;
       return [id, ...texts, problem ? columnOf(problem) : null, problem ?? null, body ?? null];
     });
-    await sets.add('told', told);
+    await sets.add('item_changes', changes);
   }
   return isRefused;
 };
@@ -281,7 +290,7 @@ const columnOf = (problem: string): string => {
 const send = async (comparison: Comparison): Promise<void> => {
   const { sets, changes } = comparison;
   const counts = countsOf(comparison, name);
-  const statement = `SELECT body, CAST(had AS INTEGER) FROM told JOIN settled USING (id) WHERE body IS NOT NULL ORDER BY id`;
+  const statement = `SELECT body, CAST(was_accepted AS INTEGER) FROM item_changes JOIN settled USING (id) WHERE body IS NOT NULL ORDER BY id`;
   for await (const batch of sets.rows<[string, number]>(statement)) {
     for (const [, had] of batch) counts[had === 1 ? 'updated' : 'created'] += 1;
     await changes.add(batch.map(([body]) => body));
@@ -305,7 +314,7 @@ const changeOf = (
   [, org, title, maxPoints, former, formerPoints]: Changed,
   left: readonly LeftTitle[],
 ): { function: string; data: object } | undefined => {
-  // As `thing_of` writes it.
+  // As `ref_of` writes it.
   const orgUnit = org.startsWith('\u0002') ? { orgUnitId: Number(org.slice(1)) } : { orgUnitCode: org };
   if (former === null)
     return {
@@ -338,7 +347,7 @@ const count = async (comparison: Comparison): Promise<void> => {
   const { sets, acceptedCounts, changedCounts } = comparison;
   const [was = 0, left = 0, all = 0] =
     (await sets.row<[number, number, number]>(`
-      SELECT (SELECT count(*) FROM items_was), (SELECT count(*) FROM items_was ANTI JOIN settled USING (object) ANTI JOIN settled USING (id)),
+      SELECT (SELECT count(*) FROM items_before), (SELECT count(*) FROM items_before ANTI JOIN settled USING (object) ANTI JOIN settled USING (id)),
         (SELECT count(*) FROM settled)`)) ?? [];
   if (was + all === 0) return;
   const counts = countsOf(comparison, name);

@@ -26,7 +26,7 @@ import { kindOf } from '../state/record.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
 import { type Comparison, type NameMoves, separator } from './comparison.ts';
-import { type EnrollmentForms, settleEnrollments } from './others.ts';
+import { settleEnrollments } from './others.ts';
 import {
   addKinds,
   compareWanted,
@@ -70,26 +70,28 @@ export const compareMapped = async (
   const table = await open(context);
   await addKinds(comparison, mapping.messages.map(kindIn(file)));
   await loadShared(comparison);
-  await sets.run(tables);
+  await sets.run(`${tables} ${enrollmentMacros}`);
+  const removing = mapping.messages.flatMap(({ removed }, at) => (removed ? [kindOf(at)] : []));
+  await sets.run(`SET VARIABLE removing_kinds = string_split($1, ',')`, [removing.join(',')]);
   await loadWanted(context);
   const withoutMessage = await readRows(table, context);
   await sets.run(`${macros} ${name}`);
-  if (comparison.isOf10) await sets.run('UPDATE was SET renamed = false');
+  if (comparison.isOf10) await sets.run('UPDATE accepted SET must_resend = false');
   comparison.nameMoves = await nameMovesIn(comparison);
-  const [latest] = (await sets.row<[number | null]>('SELECT max(at_ms) FROM claims')) ?? [];
+  const [latest] = (await sets.row<[number | null]>('SELECT max(said_at_ms) FROM claims')) ?? [];
   comparison.saidMs = latest ?? undefined;
   await keepEmptied(context);
-  await compareWanted(comparison, formsOf(mapping), enrollmentForms(mapping));
+  await compareWanted(comparison);
   await leaveSame(comparison);
-  comparison.effects = await settleEnrollments(comparison, enrollmentForms(mapping), {
+  comparison.effects = await settleEnrollments(comparison, {
     file,
     column: mapping.messages[0]?.key.join(', ') ?? '',
   });
   await checkRemovals(comparison);
   await countWanted(comparison);
   await countTableRows(comparison, { file, table, withoutMessage });
-  await writeChanges(comparison, formsOf(mapping));
-  await writeState(comparison, { forms: formsOf(mapping), further: [] });
+  await writeChanges(comparison, forms);
+  await writeState(comparison, { forms, further: {} });
   const read = { columns: table.columns, rows: table.rows };
   const hadRows = Object.values(comparison.acceptedCounts).some((count) => count > 0);
   const { reasons, ...columns } = columnsOf([{ ...read, name: file, file, isWhole: true, hadRows }], last);
@@ -114,22 +116,22 @@ const nameMovesIn = async ({ sets }: Comparison): Promise<NameMoves> => {
   const [names = 0, claims = 0, people = 0, orgUnits = 0] =
     (await sets.row<[number, number, number, number]>(`
       WITH moved AS (
-        SELECT w.a, w.b, o.id AS org_unit, u.id AS usr, i.org_unit_id, i.user_id FROM was w JOIN things_then i USING (key)
-          LEFT JOIN stands_for o ON o.token = w.a AND o.id <> i.org_unit_id LEFT JOIN stands_for u ON u.token = w.b AND u.id <> i.user_id
+        SELECT w.org_unit_or_object, w.user_name, o.id AS org_unit_id_now, u.id AS user_id_now, i.org_unit_id, i.user_id FROM accepted w JOIN key_ids_before i USING (key)
+          LEFT JOIN stands_for o ON o.token = w.org_unit_or_object AND o.id <> i.org_unit_id LEFT JOIN stands_for u ON u.token = w.user_name AND u.id <> i.user_id
         WHERE o.id IS NOT NULL OR u.id IS NOT NULL)
-      SELECT count(DISTINCT CASE WHEN org_unit IS NOT NULL THEN a END) + count(DISTINCT CASE WHEN usr IS NOT NULL THEN b END),
-        count(*), count(DISTINCT b), count(DISTINCT a) FROM moved`)) ?? [];
+      SELECT count(DISTINCT CASE WHEN org_unit_id_now IS NOT NULL THEN org_unit_or_object END) + count(DISTINCT CASE WHEN user_id_now IS NOT NULL THEN user_name END),
+        count(*), count(DISTINCT user_name), count(DISTINCT org_unit_or_object) FROM moved`)) ?? [];
   return { names, claims, people, orgUnits };
 };
 
 /** Several messages of the mapping may state what one resource must be; they must agree. */
 const kindIn =
   (file: string) =>
-  ({ function: grp, key, time }: Message, at: number): Kind => ({
+  ({ function: name, key, time }: Message, at: number): Kind => ({
     ...{
-      kind: kindOf(at),
-      grp,
-      function: grp,
+      stateKind: kindOf(at),
+      name,
+      function: name,
       file,
       column: key.join(', '),
       timeColumn: time,
@@ -141,42 +143,37 @@ const kindIn =
     differs: 'another row is about the same thing on the platform, but differs',
   });
 
-const formsOf = ({ messages }: SnapshotMapping): Forms => {
-  const removing = messages.flatMap(({ removed }, at) => (removed ? [`'${kindOf(at)}'`] : []));
-  return {
-    // What the platform keeps is not sent again.
-    joins: `LEFT JOIN told_alone t ON t.key = d.key LEFT JOIN things i ON i.key = d.key
-      LEFT JOIN doubtful_names x ON x.field || '=' || x.name = d.a LEFT JOIN doubtful_names y ON y.field || '=' || y.name = d.b`,
-    sent: `with_ids(coalesce(t.data, d.data), d.a, d.b, CASE WHEN x.name IS NULL THEN i.org_unit_id END, CASE WHEN y.name IS NULL THEN i.user_id END)`,
-    // Without a message for a removal, the platform keeps what was sent.
-    removal:
-      removing.length === 0
-        ? 'NULL::VARCHAR'
-        : `CASE WHEN d.kind IN (${removing.join(', ')}) THEN CAST(d.removed AS JSON) ->> 'function' END`,
-    removalData: `with_ids(CAST(CAST(d.removed AS JSON) -> 'data' AS VARCHAR), d.a, d.b, i.org_unit_id, i.user_id)`,
-    derived: 'NULL AS value',
-    things: `(SELECT any_value(i.org_unit_id) FROM things i WHERE i.key = d.key) AS org_unit_id,
-      (SELECT any_value(i.user_id) FROM things i WHERE i.key = d.key) AS user_id`,
-  };
+const forms: Forms = {
+  // What the platform keeps is not sent again.
+  joins: `LEFT JOIN kept_data t ON t.key = d.key LEFT JOIN key_ids i ON i.key = d.key
+    LEFT JOIN doubtful_names x ON x.field || '=' || x.name = d.org_unit_or_object LEFT JOIN doubtful_names y ON y.field || '=' || y.name = d.user_name`,
+  sent: `with_ids(coalesce(t.data, d.data), d.org_unit_or_object, d.user_name, CASE WHEN x.name IS NULL THEN i.org_unit_id END, CASE WHEN y.name IS NULL THEN i.user_id END)`,
+  removalData: `with_ids(CAST(CAST(d.removal AS JSON) -> 'data' AS VARCHAR), d.org_unit_or_object, d.user_name, i.org_unit_id, i.user_id)`,
+  derived: 'NULL AS wanted_value',
+  ids: `(SELECT any_value(i.org_unit_id) FROM key_ids i WHERE i.key = d.key) AS org_unit_id,
+    (SELECT any_value(i.user_id) FROM key_ids i WHERE i.key = d.key) AS user_id`,
 };
 
-const enrollmentForms = (mapping: SnapshotMapping): EnrollmentForms => ({
-  isOne: `starts_with(d.grp, 'enrollment-')`,
-  thing: `CASE WHEN starts_with(d.grp, 'enrollment-') THEN d.key END`,
-  codeIn: (column) => `d.${column}`,
-  roleIn: (column) => `role_in(d.${column})`,
-  isRemoved: `coalesce(${formsOf(mapping).removal} = 'enrollment-remove', false)`,
-});
+/** Which claims are about enrollments, for the statements over all files. */
+const enrollmentMacros = `
+  CREATE MACRO is_about_enrollment(kind_name) AS starts_with(kind_name, 'enrollment-');
+  CREATE MACRO enrollment_in(kind_name, key) AS CASE WHEN starts_with(kind_name, 'enrollment-') THEN key END;
+  CREATE MACRO org_unit_token(org_unit_or_object) AS org_unit_or_object;
+  CREATE MACRO role_of(wanted_value) AS role_in(wanted_value);
+  -- Without a message for a removal, the platform keeps what was sent.
+  CREATE MACRO removal_function(state_kind, removal) AS
+    CASE WHEN list_contains(getvariable('removing_kinds'), state_kind) THEN CAST(removal AS JSON) ->> 'function' END;
+`;
 
 const tables = `
-  CREATE TABLE made (kind VARCHAR, grp VARCHAR, template VARCHAR, a VARCHAR, b VARCHAR, data VARCHAR, removed VARCHAR,
-    row VARCHAR, at_ms VARCHAR, line VARCHAR);
-  CREATE TABLE made_before AS SELECT *, NULL::VARCHAR AS seen, NULL::VARCHAR AS org_unit_id, NULL::VARCHAR AS user_id FROM made;
-  CREATE TABLE things (key VARCHAR, org_unit_id VARCHAR, user_id VARCHAR);
-  CREATE TABLE things_then (key VARCHAR, org_unit_id VARCHAR, user_id VARCHAR);
-  CREATE TABLE unmade (grp VARCHAR, row VARCHAR, a VARCHAR, b VARCHAR);
-  CREATE TABLE optional (kind VARCHAR, field VARCHAR, col VARCHAR);
-  CREATE TABLE told_alone (key VARCHAR, data VARCHAR);
+  CREATE TABLE mapped_rows (state_kind VARCHAR, kind_name VARCHAR, template VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, data VARCHAR, removal VARCHAR,
+    source_row VARCHAR, said_at_ms VARCHAR, line VARCHAR);
+  CREATE TABLE accepted_rows AS SELECT *, NULL::VARCHAR AS last_snapshot_number, NULL::VARCHAR AS org_unit_id, NULL::VARCHAR AS user_id FROM mapped_rows;
+  CREATE TABLE key_ids (key VARCHAR, org_unit_id VARCHAR, user_id VARCHAR);
+  CREATE TABLE key_ids_before (key VARCHAR, org_unit_id VARCHAR, user_id VARCHAR);
+  CREATE TABLE unmapped_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR);
+  CREATE TABLE optional (state_kind VARCHAR, field VARCHAR, column_name VARCHAR);
+  CREATE TABLE kept_data (key VARCHAR, data VARCHAR);
 `;
 
 const open = async ({ path, file, mapping, comparison }: Context): Promise<Table> => {
@@ -189,18 +186,18 @@ const open = async ({ path, file, mapping, comparison }: Context): Promise<Table
     throw new UnusableSnapshot(
       `${file} has no column ${missing.map(([column, reader]) => `${column} (which ${reader} reads)`).join(', ')}. The first row must name the columns`,
     );
-  await addDamaged(comparison, { file, grp: file, table });
+  await addDamaged(comparison, { file, kindName: file, table });
   for (const name of new Set(mapping.messages.map((each) => each.function)))
     if (name !== file)
       await comparison.sets.run(
-        `INSERT INTO refused (grp, row, a, b, counts) SELECT '${name}', row, NULL, NULL, false FROM refused WHERE grp = $1`,
+        `INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name, counts) SELECT '${name}', source_row, NULL, NULL, false FROM refused_rows WHERE kind_name = $1`,
         [file],
       );
   return table;
 };
 
 /** The parts of the resource's key. */
-type Thing = { template: string; a: string | null; b: string | null };
+type Thing = { template: string; orgUnit: string | null; user: string | null };
 
 const inOneLine = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: no key of a state has them.
@@ -244,16 +241,16 @@ const thingOf = (
       () => places[platformField] ?? inOneLine(`${platformField}=${value}`),
     );
   const { data } = JSON.parse(body) as { data: object };
-  return { template, a: tokenOf(data, 'orgUnitId'), b: tokenOf(data, 'userId') };
+  return { template, orgUnit: tokenOf(data, 'orgUnitId'), user: tokenOf(data, 'userId') };
 };
 
 /** Loads what was accepted. */
 const loadWanted = ({ comparison }: Context): Promise<void> => {
   const { sets, number } = comparison;
-  return sets.run(`INSERT INTO made_before BY NAME
-    SELECT s.kind, k.grp, template, a, b, data, removed, row, CAST(at_ms AS VARCHAR) AS at_ms, CAST(seen AS VARCHAR) AS seen, org_unit_id, user_id
-      FROM state s JOIN kinds k USING (kind);
-    UPDATE made_before SET seen = '${number}' WHERE seen IS NULL`);
+  return sets.run(`INSERT INTO accepted_rows BY NAME
+    SELECT s.* EXCLUDE (key, wanted_value, org_unit_ref, source_id_hash, row_standing) REPLACE (CAST(said_at_ms AS VARCHAR) AS said_at_ms, CAST(last_snapshot_number AS VARCHAR) AS last_snapshot_number), k.kind_name
+      FROM state_wanted s JOIN kinds k USING (state_kind);
+    UPDATE accepted_rows SET last_snapshot_number = '${number}' WHERE last_snapshot_number IS NULL`);
 };
 
 type Sent = { function: string; data: object };
@@ -278,56 +275,56 @@ const unlessRefused = <Result>(
  * from which every intended value differs. A removal yields to a row that is present.
  */
 const name = `
-  CREATE MACRO key_of(template, a, b) AS
-    replace(replace(template, chr(1) || 'o', coalesce(a, '')), chr(1) || 'u', coalesce(b, ''));
+  CREATE MACRO key_of(template, org_unit_or_object, user_name) AS
+    replace(replace(template, chr(1) || 'o', coalesce(org_unit_or_object, '')), chr(1) || 'u', coalesce(user_name, ''));
   CREATE TABLE stands_for AS SELECT field || '=' || name AS token, id FROM known_names;
   INSERT INTO problems
-    SELECT k.file, CAST(m.line AS BIGINT), k.col, 'names a user whose name was another person''s, and the crosswalk still gives that one''s account. The row is used when it gives another'
-    FROM made m JOIN kinds k USING (kind) WHERE m.b IN (FROM passed_names);
-  INSERT INTO unmade SELECT grp, row, a, b FROM made WHERE b IN (FROM passed_names);
-  DELETE FROM made WHERE b IN (FROM passed_names);
-  CREATE TABLE was_now AS
-    SELECT m.*, coalesce(value_of(grp, template, a, b, data), grp || ' null') AS value,
-      coalesce(m.org_unit_id, id_in_token(a), o.id) AS org_unit, coalesce(m.user_id, id_in_token(b), u.id) AS usr,
+    SELECT k.file, CAST(m.line AS BIGINT), k.column_name, 'names a user whose name was another person''s, and the crosswalk still gives that one''s account. The row is used when it gives another'
+    FROM mapped_rows m JOIN kinds k USING (state_kind) WHERE m.user_name IN (FROM passed_names);
+  INSERT INTO unmapped_rows SELECT kind_name, source_row, org_unit_or_object, user_name FROM mapped_rows WHERE user_name IN (FROM passed_names);
+  DELETE FROM mapped_rows WHERE user_name IN (FROM passed_names);
+  CREATE TABLE accepted_claims AS
+    SELECT m.*, coalesce(value_of(kind_name, template, org_unit_or_object, user_name, data), kind_name || ' null') AS wanted_value,
+      coalesce(m.org_unit_id, id_in_token(org_unit_or_object), o.id) AS org_unit_id_now, coalesce(m.user_id, id_in_token(user_name), u.id) AS user_id_now,
       (m.org_unit_id IS NULL AND o.id IS NOT NULL) OR (m.user_id IS NULL AND u.id IS NOT NULL) AS is_learnt
-    FROM made_before m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
-  ALTER TABLE was_now ADD COLUMN key VARCHAR;
-  UPDATE was_now SET key = key_of(template, coalesce(org_unit, a), coalesce(usr, b));
+    FROM accepted_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name;
+  ALTER TABLE accepted_claims ADD COLUMN key VARCHAR;
+  UPDATE accepted_claims SET key = key_of(template, coalesce(org_unit_id_now, org_unit_or_object), coalesce(user_id_now, user_name));
   -- A name that the crosswalk no longer knows stands for what it stood for.
   INSERT INTO stands_for
-    SELECT token, any_value(id) FROM (SELECT a AS token, org_unit AS id FROM was_now UNION SELECT b, usr FROM was_now)
+    SELECT token, any_value(id) FROM (SELECT org_unit_or_object AS token, org_unit_id_now AS id FROM accepted_claims UNION SELECT user_name, user_id_now FROM accepted_claims)
     WHERE id IS NOT NULL AND token NOT IN (SELECT token FROM stands_for) AND id_in_token(token) IS NULL
     GROUP BY token HAVING count(*) = 1;
-  CREATE TABLE made_now AS
-    SELECT m.*, coalesce(id_in_token(a), o.id) AS org_unit, coalesce(id_in_token(b), u.id) AS usr
-    FROM made m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
-  ALTER TABLE made_now ADD COLUMN key VARCHAR;
-  UPDATE made_now SET key = key_of(template, coalesce(org_unit, a), coalesce(usr, b));
-  INSERT INTO things SELECT key, any_value(org_unit), any_value(usr) FROM made_now GROUP BY key;
-  INSERT INTO things_then SELECT key, any_value(org_unit), any_value(usr) FROM was_now GROUP BY key;
-  INSERT INTO things FROM things_then ANTI JOIN things USING (key);
-  CREATE OR REPLACE VIEW meant AS
-    SELECT w.grp, w.key, coalesce(id_in_token(w.a), o.id, w.a) AS a, coalesce(id_in_token(w.b), u.id, w.b) AS b, w.seen
-    FROM was w LEFT JOIN stands_for o ON o.token = w.a LEFT JOIN stands_for u ON u.token = w.b;
-  INSERT INTO was BY NAME
+  CREATE TABLE mapped_claims AS
+    SELECT m.*, coalesce(id_in_token(org_unit_or_object), o.id) AS org_unit_id_now, coalesce(id_in_token(user_name), u.id) AS user_id_now
+    FROM mapped_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name;
+  ALTER TABLE mapped_claims ADD COLUMN key VARCHAR;
+  UPDATE mapped_claims SET key = key_of(template, coalesce(org_unit_id_now, org_unit_or_object), coalesce(user_id_now, user_name));
+  INSERT INTO key_ids SELECT key, any_value(org_unit_id_now), any_value(user_id_now) FROM mapped_claims GROUP BY key;
+  INSERT INTO key_ids_before SELECT key, any_value(org_unit_id_now), any_value(user_id_now) FROM accepted_claims GROUP BY key;
+  INSERT INTO key_ids FROM key_ids_before ANTI JOIN key_ids USING (key);
+  CREATE OR REPLACE VIEW accepted_keys AS
+    SELECT w.kind_name, w.key, coalesce(id_in_token(w.org_unit_or_object), o.id, w.org_unit_or_object) AS org_unit_or_object, coalesce(id_in_token(w.user_name), u.id, w.user_name) AS user_name, w.last_snapshot_number
+    FROM accepted w LEFT JOIN stands_for o ON o.token = w.org_unit_or_object LEFT JOIN stands_for u ON u.token = w.user_name;
+  INSERT INTO accepted BY NAME
     SELECT unnest(w) FROM (
-      SELECT any_value({'grp': grp, 'kind': kind, 'key': key, 'a': a, 'b': b, 'value': value, 'data': data, 'removed': removed,
-          'template': template, 'row': row, 'at_ms': CAST(at_ms AS BIGINT), 'seen': CAST(seen AS BIGINT),
+      SELECT any_value({'kind_name': kind_name, 'state_kind': state_kind, 'key': key, 'org_unit_or_object': org_unit_or_object, 'user_name': user_name, 'wanted_value': wanted_value, 'data': data, 'removal': removal,
+          'template': template, 'source_row': source_row, 'said_at_ms': CAST(said_at_ms AS BIGINT), 'last_snapshot_number': CAST(last_snapshot_number AS BIGINT),
           -- A message that waited until its name was known may have overruled another file.
-          'renamed': is_learnt AND key IN (SELECT thing FROM other_claims)}) AS w
-      FROM was_now GROUP BY key);
-  UPDATE was SET value = grp || ' null', data = NULL WHERE key IN (SELECT key FROM was_now GROUP BY key HAVING min(value) <> max(value));
-  INSERT INTO backs BY NAME SELECT grp, row, key FROM was_now UNION SELECT s.grp, s.row, s.key FROM shared_backs s;
+          'must_resend': is_learnt AND key IN (SELECT enrollment FROM other_claims)}) AS w
+      FROM accepted_claims GROUP BY key);
+  UPDATE accepted SET wanted_value = kind_name || ' null', data = NULL WHERE key IN (SELECT key FROM accepted_claims GROUP BY key HAVING min(wanted_value) <> max(wanted_value));
+  INSERT INTO row_claims BY NAME SELECT kind_name, source_row, key FROM accepted_claims UNION SELECT s.kind_name, s.source_row, s.key FROM shared_row_claims s;
   INSERT INTO claims BY NAME
-    SELECT grp, kind, key, a, b, value_of(grp, template, a, b, data) AS value, data, removed, template, row, CAST(at_ms AS BIGINT) AS at_ms,
+    SELECT kind_name, state_kind, key, org_unit_or_object, user_name, value_of(kind_name, template, org_unit_or_object, user_name, data) AS wanted_value, data, removal, template, source_row, CAST(said_at_ms AS BIGINT) AS said_at_ms,
       CAST(line AS BIGINT) AS line
-    FROM made_now;
-  DELETE FROM claims WHERE grp LIKE '%-remove' AND key IN (SELECT key FROM claims WHERE grp NOT LIKE '%-remove');
-  INSERT INTO refused (grp, row, a, b)
-    SELECT m.grp, m.row, coalesce(id_in_token(m.a), o.id, m.a), coalesce(id_in_token(m.b), u.id, m.b)
-    FROM unmade m LEFT JOIN stands_for o ON o.token = m.a LEFT JOIN stands_for u ON u.token = m.b;
-  DROP TABLE unmade;
-  DROP TABLE made; DROP TABLE made_now; DROP TABLE made_before; DROP TABLE was_now;
+    FROM mapped_claims;
+  DELETE FROM claims WHERE kind_name LIKE '%-remove' AND key IN (SELECT key FROM claims WHERE kind_name NOT LIKE '%-remove');
+  INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
+    SELECT m.kind_name, m.source_row, coalesce(id_in_token(m.org_unit_or_object), o.id, m.org_unit_or_object), coalesce(id_in_token(m.user_name), u.id, m.user_name)
+    FROM unmapped_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name;
+  DROP TABLE unmapped_rows;
+  DROP TABLE mapped_rows; DROP TABLE mapped_claims; DROP TABLE accepted_rows; DROP TABLE accepted_claims;
 `;
 
 /** \`value_of\`: what a row wants, without whom it is about. \`with_ids\`: data with the platform's ids in place of the names of the SIS. */
@@ -335,14 +332,14 @@ const macros = `
   CREATE MACRO named_by(token, place, template) AS
     CASE WHEN contains(template, place) OR contains(template, '/' || split_part(token, '=', 2))
       THEN '{"' || split_part(token, '=', 1) || '":null}' ELSE '{}' END;
-  CREATE MACRO value_of(grp, template, a, b, data) AS grp || ' ' || CAST(json_merge_patch(CAST(data AS JSON),
-    CAST(named_by(coalesce(a, ''), chr(1) || 'o', template) AS JSON), CAST(named_by(coalesce(b, ''), chr(1) || 'u', template) AS JSON)) AS VARCHAR);
+  CREATE MACRO value_of(kind_name, template, org_unit_or_object, user_name, data) AS kind_name || ' ' || CAST(json_merge_patch(CAST(data AS JSON),
+    CAST(named_by(coalesce(org_unit_or_object, ''), chr(1) || 'o', template) AS JSON), CAST(named_by(coalesce(user_name, ''), chr(1) || 'u', template) AS JSON)) AS VARCHAR);
   CREATE MACRO id_for(token, field, id) AS
     CASE WHEN id IS NULL OR token IS NULL OR starts_with(token, field || '=') THEN '{}'
       ELSE '{"' || split_part(token, '=', 1) || '":null,"' || field || '":' || id || '}' END;
-  CREATE MACRO with_ids(data, a, b, org_unit_id, user_id) AS
+  CREATE MACRO with_ids(data, org_unit_or_object, user_name, org_unit_id, user_id) AS
     CASE WHEN org_unit_id IS NULL AND user_id IS NULL THEN data
-      ELSE CAST(json_merge_patch(CAST(data AS JSON), CAST(id_for(a, 'orgUnitId', org_unit_id) AS JSON), CAST(id_for(b, 'userId', user_id) AS JSON)) AS VARCHAR) END;
+      ELSE CAST(json_merge_patch(CAST(data AS JSON), CAST(id_for(org_unit_or_object, 'orgUnitId', org_unit_id) AS JSON), CAST(id_for(user_name, 'userId', user_id) AS JSON)) AS VARCHAR) END;
 `;
 
 /** Returns the number of rows that no message applies to. */
@@ -353,10 +350,10 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
   const names = Object.fromEntries(wanted.map((column, at) => [`w${at}`, column]));
   let withoutMessage = 0;
   for await (const batch of sets.rows<[number, ...(string | null)[]]>(rowsOf(table, names), [table.path])) {
-    const taken: Taken = { made: [], unmade: [], problems: [] };
+    const taken: Taken = { mapped_rows: [], unmapped_rows: [], problems: [] };
     for (const [line, ...cells] of batch) {
       const row = new Map(wanted.map((column, at): [string, Cell] => [column, cellOf(cells[at] ?? null)]));
-      const before = taken.made.length + taken.unmade.length;
+      const before = taken.mapped_rows.length + taken.unmapped_rows.length;
       const problems: Problem[] = [];
       for (const [at, message] of mapping.messages.entries())
         problems.push(...take({ row, line, at, message }, context, taken));
@@ -364,14 +361,14 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
       const told = new Map(problems.map((each) => [`${each.column}${separator}${each.problem}`, each]));
       for (const each of told.values())
         taken.problems.push([context.file, String(line), each.column, problemWithValue(each)]);
-      if (taken.made.length + taken.unmade.length === before) withoutMessage += 1;
+      if (taken.mapped_rows.length + taken.unmapped_rows.length === before) withoutMessage += 1;
     }
     for (const [table, rows] of Object.entries(taken)) if (rows.length > 0) await sets.add(table, rows);
   }
   return withoutMessage;
 };
 
-type Taken = Record<'made' | 'unmade' | 'problems', (string | null)[][]>;
+type Taken = Record<'mapped_rows' | 'unmapped_rows' | 'problems', (string | null)[][]>;
 
 const cellOf = (text: string | null): Cell => ({ text: text ?? '', quoted: text !== null });
 
@@ -414,12 +411,12 @@ const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
     // The part of an unusable row that identifies whom it is about.
     const named = eventsOf(row, naming, at).events?.[0]?.data;
     const whom = (field: 'orgUnitId' | 'userId') => (named ? tokenOf(named, field) : null);
-    taken.unmade.push([message.function, id, whom('orgUnitId'), whom('userId')]);
+    taken.unmapped_rows.push([message.function, id, whom('orgUnitId'), whom('userId')]);
     return 'problems' in thing ? thing.problems : [];
   }
   const [gone] = removal?.events ?? [];
-  taken.made.push([
-    ...[kindOf(at), message.function, thing.template, thing.a, thing.b, JSON.stringify(made.data)],
+  taken.mapped_rows.push([
+    ...[kindOf(at), message.function, thing.template, thing.orgUnit, thing.user, JSON.stringify(made.data)],
     gone ? JSON.stringify({ function: gone.function, data: gone.data } satisfies Sent) : null,
     ...[id, numberText(time?.atMs), String(line)],
   ]);
@@ -482,7 +479,7 @@ const keepEmptied = async ({ mapping, integrations, comparison }: Context): Prom
   await sets.add('optional', optional);
   await sets.run(lastValues);
   const examples = await sets.all<[string, string, string, string]>(
-    'SELECT kind, field, any_value(data), any_value(accepted) FROM last_values GROUP BY kind, field',
+    'SELECT state_kind, field, any_value(data), any_value(accepted_data) FROM last_values GROUP BY state_kind, field',
   );
   for (const [kind, field, ...data] of examples) {
     const name = mapping.messages[Number.parseInt(kind, 36)]?.function ?? '';
@@ -495,7 +492,7 @@ const keepEmptied = async ({ mapping, integrations, comparison }: Context): Prom
       });
     });
     if (now === undefined || before === undefined || isDeepStrictEqual(now, before))
-      await sets.run('DELETE FROM last_values WHERE kind = $1 AND field = $2', [kind, field]);
+      await sets.run('DELETE FROM last_values WHERE state_kind = $1 AND field = $2', [kind, field]);
   }
   await sets.run(keepLastValues);
 };
@@ -503,30 +500,30 @@ const keepEmptied = async ({ mapping, integrations, comparison }: Context): Prom
 /** An update is identified by the first setting that it changes: without that setting, its row is about the same. */
 const lastValues = `
   CREATE TABLE last_values AS
-    SELECT l.*, o.col, CAST(accepted AS JSON) -> ('$."' || field || '"') AS value FROM (
-      SELECT c.key, c.kind, c.line, c.data, w.key AS was_key, w.template AS was_template, w.data AS accepted, unnest(json_keys(w.data)) AS field
-      FROM claims c JOIN was w USING (grp, kind, key) WHERE c.value <> w.value AND w.data IS NOT NULL
+    SELECT l.*, o.column_name, CAST(accepted_data AS JSON) -> ('$."' || field || '"') AS field_value FROM (
+      SELECT c.key, c.state_kind, c.line, c.data, w.key AS accepted_key, w.template AS accepted_template, w.data AS accepted_data, unnest(json_keys(w.data)) AS field
+      FROM claims c JOIN accepted w USING (kind_name, state_kind, key) WHERE c.wanted_value <> w.wanted_value AND w.data IS NOT NULL
       UNION ALL
-      SELECT c.key, c.kind, c.line, c.data, w.key, w.template, w.data, unnest(json_keys(w.data)) AS field
-      FROM (FROM claims ANTI JOIN was USING (key)) c JOIN was w USING (grp, kind, row)
-      WHERE w.data IS NOT NULL AND c.a IS NOT DISTINCT FROM w.a AND c.b IS NOT DISTINCT FROM w.b
+      SELECT c.key, c.state_kind, c.line, c.data, w.key, w.template, w.data, unnest(json_keys(w.data)) AS field
+      FROM (FROM claims ANTI JOIN accepted USING (key)) c JOIN accepted w USING (kind_name, state_kind, source_row)
+      WHERE w.data IS NOT NULL AND c.org_unit_or_object IS NOT DISTINCT FROM w.org_unit_or_object AND c.user_name IS NOT DISTINCT FROM w.user_name
         AND split_part(c.template, '#', 1) = split_part(w.template, '#', 1)) l
-      JOIN optional o USING (kind, field)
+      JOIN optional o USING (state_kind, field)
     WHERE NOT list_contains(json_keys(l.data), field)`;
 
 const keepLastValues = `
-  INSERT INTO told_alone SELECT was_key, any_value(data) FROM last_values GROUP BY was_key;
-  UPDATE claims SET key = was_key, template = was_template, data = left(data, -1) || more || '}',
-      value = value_of(grp, template, a, b, left(data, -1) || more || '}')
-    FROM (SELECT key, line, any_value(was_key) AS was_key, any_value(was_template) AS was_template,
-        string_agg(',' || to_json(field) || ':' || value, '' ORDER BY field) AS more FROM last_values GROUP BY key, line) l
+  INSERT INTO kept_data SELECT accepted_key, any_value(data) FROM last_values GROUP BY accepted_key;
+  UPDATE claims SET key = accepted_key, template = accepted_template, data = left(data, -1) || more || '}',
+      wanted_value = value_of(kind_name, template, org_unit_or_object, user_name, left(data, -1) || more || '}')
+    FROM (SELECT key, line, any_value(accepted_key) AS accepted_key, any_value(accepted_template) AS accepted_template,
+        string_agg(',' || to_json(field) || ':' || field_value, '' ORDER BY field) AS more FROM last_values GROUP BY key, line) l
     WHERE claims.key = l.key AND claims.line = l.line`;
 
 /** A mapping may list its fields in another order than before. */
 const leaveSame = async ({ sets }: Comparison): Promise<void> => {
   await sets.run('CREATE TABLE same (key VARCHAR)');
-  const statement = `SELECT key, coalesce(other, value), before FROM draft
-    WHERE change IN ('updated', 'held') AND coalesce(other, value) <> before`;
+  const statement = `SELECT key, coalesce(withheld_value, wanted_value), accepted_value FROM difference
+    WHERE change IN ('updated', 'held') AND coalesce(withheld_value, wanted_value) <> accepted_value`;
   for await (const batch of sets.rows<[string, string, string]>(statement)) {
     const same = batch.flatMap(([key, ...values]) => {
       const [now, before] = values.map((value) => {
@@ -538,19 +535,19 @@ const leaveSame = async ({ sets }: Comparison): Promise<void> => {
     if (same.length > 0) await sets.add('same', same);
   }
   await sets.run(
-    `UPDATE draft SET change = CASE WHEN change = 'held' THEN 'kept' ELSE 'unchanged' END, other = NULL WHERE key IN (FROM same)`,
+    `UPDATE difference SET change = CASE WHEN change = 'held' THEN 'kept' ELSE 'unchanged' END, withheld_value = NULL WHERE key IN (FROM same)`,
   );
 };
 
 const checkRemovals = async (comparison: Comparison): Promise<void> => {
   const { sets, check } = comparison;
-  const statement = `SELECT key, removed FROM draft WHERE change = 'removed' AND removed IS NOT NULL`;
+  const statement = `SELECT key, removal FROM difference WHERE change = 'removed' AND removal IS NOT NULL`;
   for await (const batch of sets.rows<[string, string]>(statement)) {
     const unfit = batch.flatMap(([key, text]) => {
       const removed = JSON.parse(text) as Sent;
       const problem = check(removed.function, eventOf(comparison, { kind: '', key, ...removed }));
       return problem === undefined ? [] : [[key, null, problem]];
     });
-    if (unfit.length > 0) await sets.add('unfit', unfit);
+    if (unfit.length > 0) await sets.add('unfit_keys', unfit);
   }
 };

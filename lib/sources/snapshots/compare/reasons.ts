@@ -18,8 +18,8 @@ export const reasonsOfAge = async (
   if (untilMs >= last.saidMs) return [];
   const [takesBack] =
     (await sets.row<[number]>(
-      `SELECT EXISTS (FROM draft WHERE told AND change IN ('created', 'updated') AND at_ms <= $1)
-         OR (EXISTS (FROM older) AND EXISTS (FROM draft WHERE change = 'removed' AND at_ms > $2))`,
+      `SELECT EXISTS (FROM difference WHERE is_claimed AND change IN ('created', 'updated') AND said_at_ms <= $1)
+         OR (EXISTS (FROM older_claims) AND EXISTS (FROM difference WHERE change = 'removed' AND said_at_ms > $2))`,
       [last.saidMs, untilMs],
     )) ?? [];
   if (!takesBack) return [];

@@ -10,9 +10,12 @@ import { type LinkedRow, linkedRows, type NamePart, namePartsIn, type UserField 
 /** Represents the name of an id that has two: no name contains it. */
 const ambiguous = 'chr(127)';
 
+/** A record of the SIS that has a name on the platform. */
+export type RecordType = 'class' | 'user';
+
 type Named = {
   name: 'classes' | 'users';
-  letter: 'c' | 'u';
+  type: RecordType;
   /** The column or the template, as in the settings. */
   setting: string;
   key: string;
@@ -20,7 +23,7 @@ type Named = {
 };
 
 /**
- * Fills the tables `names`, `renamed`, `joined` and `things_was`: the names of classes and users, what they stand for on the platform, or
+ * Fills the tables `names`, `renamed`, `merged_names` and `former_ids`: the names of classes and users, what they stand for on the platform, or
  * why they are unknown; former names without a bearer, with the one name that all former bearers have now; former names of users that
  * other users have now; and what former names stood for. `lastField`: the platform's field that named users when the last snapshot was
  * accepted.
@@ -33,31 +36,31 @@ export const readNames = async (
   const { sets, settings } = comparison;
   const { orgUnitCode, user } = settings;
   await sets.run(`
-    INSERT INTO names_was SELECT a, key, value, seen, coalesce(org_unit_id, user_id) FROM state WHERE kind = 'N';
-    CREATE MACRO field_of(letter) AS CASE letter WHEN 'c' THEN 'orgUnitCode' ELSE '${user.field}' END;
-    CREATE MACRO field_was(letter) AS CASE letter WHEN 'c' THEN 'orgUnitCode' ELSE '${lastField}' END`);
+    INSERT INTO names_before SELECT record_type, source_id, name, active, coalesce(org_unit_id, user_id) FROM state_names;
+    CREATE MACRO field_of(record_type) AS CASE record_type WHEN 'class' THEN 'orgUnitCode' ELSE '${user.field}' END;
+    CREATE MACRO field_before(record_type) AS CASE record_type WHEN 'class' THEN 'orgUnitCode' ELSE '${lastField}' END`);
   const classes: Named = {
-    ...{ name: 'classes', letter: 'c', setting: orgUnitCode, parts: namePartsIn(orgUnitCode) ?? [] },
+    ...{ name: 'classes', type: 'class', setting: orgUnitCode, parts: namePartsIn(orgUnitCode) ?? [] },
     key: '"orgUnitCode": "sourcedId"',
   };
   const users: Named = {
-    ...{ name: 'users', letter: 'u', setting: user.column, parts: namePartsIn(user.column) ?? [] },
+    ...{ name: 'users', type: 'user', setting: user.column, parts: namePartsIn(user.column) ?? [] },
     key: `"user": { "field": "${user.field}", "column": "sourcedId" }`,
   };
   const tables: Partial<Record<Named['name'], Table>> = {};
   for (const named of [classes, users]) {
-    const { name, letter } = named;
+    const { name, type } = named;
     const table = await openFile(reading, name);
     await sets.run(
-      `CREATE OR REPLACE TABLE named (line BIGINT, id VARCHAR, name VARCHAR, status VARCHAR, row VARCHAR, col VARCHAR, problem VARCHAR)`,
+      `CREATE OR REPLACE TABLE named (line BIGINT, id VARCHAR, name VARCHAR, status VARCHAR, source_row VARCHAR, column_name VARCHAR, problem VARCHAR)`,
     );
     if (table) await addNamed(table, named, reading);
     if (table) tables[name] = table;
     await sets.run(`
-      INSERT INTO problems SELECT '${name}.csv', line, col, problem FROM named WHERE problem IS NOT NULL;
-      INSERT INTO refused (grp, row, a, b) SELECT '${name}', row, NULL, NULL FROM named WHERE problem IS NOT NULL;
-      INSERT INTO names_now (letter, id, name, active)
-        SELECT '${letter}', id, CASE WHEN min(name) <> max(name) THEN ${ambiguous} ELSE min(name) END,
+      INSERT INTO problems SELECT '${name}.csv', line, column_name, problem FROM named WHERE problem IS NOT NULL;
+      INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name) SELECT '${name}', source_row, NULL, NULL FROM named WHERE problem IS NOT NULL;
+      INSERT INTO names_now (record_type, id, name, active)
+        SELECT '${type}', id, CASE WHEN min(name) <> max(name) THEN ${ambiguous} ELSE min(name) END,
           max(CASE WHEN is_gone(status) THEN 0 ELSE 1 END)
         FROM named WHERE problem IS NULL GROUP BY id;
       ${given.modes[name] === 'bulk' ? '' : asBefore(named)}`);
@@ -69,16 +72,16 @@ export const readNames = async (
            WHEN name = '' THEN 'withoutName' ELSE 'read' END AS fate, count(*) FROM named GROUP BY fate`,
       );
   }
-  const problemOf = ({ letter, name }: Named, first: number): string => `
-    WHEN n.letter = '${letter}' AND n.name = '' THEN $${first}
-    WHEN n.letter = '${letter}' AND n.name = ${ambiguous} THEN 'two rows of ${name}.csv have this sourcedId, but different names'`;
+  const problemOf = ({ type, name }: Named, first: number): string => `
+    WHEN n.record_type = '${type}' AND n.name = '' THEN $${first}
+    WHEN n.record_type = '${type}' AND n.name = ${ambiguous} THEN 'two rows of ${name}.csv have this sourcedId, but different names'`;
   await sets.run(findFormer);
   await loadSamePeople(comparison);
   await sets.run(findPassed);
   await sets.run(
     `CREATE TABLE names AS
-       SELECT n.letter, n.id, n.name, n.active, CASE WHEN p.id IS NULL THEN coalesce(k.id, f.platform_id) ELSE f.platform_id END AS platform_id,
-         thing_of(coalesce(k.id, f.platform_id), n.name) AS thing,
+       SELECT n.record_type, n.id, n.name, n.active, CASE WHEN p.id IS NULL THEN coalesce(k.id, f.platform_id) ELSE f.platform_id END AS platform_id,
+         ref_of(coalesce(k.id, f.platform_id), n.name) AS ref,
          CASE ${problemOf(classes, 1)} ${problemOf(users, 2)}
            WHEN s.name IS NOT NULL THEN 'its row in users.csv has the same ' || $3 || ' as another row'
            WHEN p.id IS NOT NULL THEN ${passedText} END AS problem,
@@ -86,44 +89,44 @@ export const readNames = async (
        FROM names_now n
          -- Sections of one course have the same code.
          LEFT JOIN (
-           SELECT letter, name FROM names_now WHERE letter = 'u' AND active = 1 AND name NOT IN ('', ${ambiguous})
-           GROUP BY letter, name HAVING count(*) > 1) s USING (letter, name)
-         LEFT JOIN passed p ON n.letter = 'u' AND p.id = n.id
-         LEFT JOIN known_names k ON k.field = field_of(n.letter) AND k.name = n.name
-         LEFT JOIN former f ON f.letter = n.letter AND f.id = n.id`,
+           SELECT record_type, name FROM names_now WHERE record_type = 'user' AND active = 1 AND name NOT IN ('', ${ambiguous})
+           GROUP BY record_type, name HAVING count(*) > 1) s USING (record_type, name)
+         LEFT JOIN passed p ON n.record_type = 'user' AND p.id = n.id
+         LEFT JOIN known_names k ON k.field = field_of(n.record_type) AND k.name = n.name
+         LEFT JOIN former f ON f.record_type = n.record_type AND f.id = n.id`,
     [namelessText(classes), namelessText(users), users.setting],
   );
   await sets.run(`
-    CREATE TABLE things_was AS
-      SELECT letter, name, min(platform_id) AS platform_id, bool_or(is_new) AS is_new
-      FROM former WHERE platform_id IS NOT NULL GROUP BY letter, name HAVING count(DISTINCT platform_id) = 1;
+    CREATE TABLE former_ids AS
+      SELECT record_type, name, min(platform_id) AS platform_id, bool_or(is_new) AS is_new
+      FROM former WHERE platform_id IS NOT NULL GROUP BY record_type, name HAVING count(DISTINCT platform_id) = 1;
     CREATE TABLE renamed AS
-      SELECT w.letter, w.name AS old, min(n.name) AS new, max(n.active) AS active FROM names_was w JOIN names n USING (letter, id)
+      SELECT w.record_type, w.name AS old_name, min(n.name) AS new_name, max(n.active) AS active FROM names_before w JOIN names n USING (record_type, id)
       WHERE w.name NOT IN ('', ${ambiguous})
-      GROUP BY w.letter, w.name HAVING bool_and(n.problem IS NULL AND n.name <> w.name) AND min(n.name) = max(n.name);
-    CREATE TABLE joined AS
-      SELECT DISTINCT new AS name FROM renamed WHERE letter = 'u' AND new IN (SELECT name FROM names_was WHERE letter = 'u')`);
+      GROUP BY w.record_type, w.name HAVING bool_and(n.problem IS NULL AND n.name <> w.name) AND min(n.name) = max(n.name);
+    CREATE TABLE merged_names AS
+      SELECT DISTINCT new_name AS name FROM renamed WHERE record_type = 'user' AND new_name IN (SELECT name FROM names_before WHERE record_type = 'user')`);
   return { users: tables.users };
 };
 
 /**
  * What a delta does not name, or names in an unusable way, stays as it was. So does the name of what it deletes by its id alone.
  */
-const asBefore = ({ name, letter }: Named): string => `
-  UPDATE names_now SET name = w.name FROM names_was w
-    WHERE w.letter = '${letter}' AND names_now.letter = w.letter AND names_now.id = w.id AND names_now.name = '' AND names_now.active = 0;
+const asBefore = ({ name, type }: Named): string => `
+  UPDATE names_now SET name = w.name FROM names_before w
+    WHERE w.record_type = '${type}' AND names_now.record_type = w.record_type AND names_now.id = w.id AND names_now.name = '' AND names_now.active = 0;
   INSERT INTO names_now
-    SELECT w.letter, w.id, w.name, w.active FROM names_was w ANTI JOIN (FROM named WHERE problem IS NULL) n USING (id) WHERE w.letter = '${letter}';
+    SELECT w.record_type, w.id, w.name, w.active FROM names_before w ANTI JOIN (FROM named WHERE problem IS NULL) n USING (id) WHERE w.record_type = '${type}';
   ${refusedStill(name, { read: 'named' })}`;
 
 /** The records of before, and what they stood for: what is known of a name now counts only if it is no other record's name now. */
 const findFormer = `
   CREATE TABLE former AS
-    SELECT w.letter, w.id, w.name, w.active, coalesce(w.platform_id, k.id) AS platform_id, w.platform_id IS NULL AND k.id IS NOT NULL AS is_new
-    FROM names_was w
-      LEFT JOIN (SELECT letter, name, min(id) AS lowest, max(id) AS highest FROM names_now GROUP BY letter, name) x
-        ON x.letter = w.letter AND x.name = w.name
-      LEFT JOIN known_names k ON k.field = field_was(w.letter) AND k.name = w.name AND (x.name IS NULL OR (x.lowest = w.id AND x.highest = w.id))`;
+    SELECT w.record_type, w.id, w.name, w.active, coalesce(w.platform_id, k.id) AS platform_id, w.platform_id IS NULL AND k.id IS NOT NULL AS is_new
+    FROM names_before w
+      LEFT JOIN (SELECT record_type, name, min(id) AS lowest, max(id) AS highest FROM names_now GROUP BY record_type, name) x
+        ON x.record_type = w.record_type AND x.name = w.name
+      LEFT JOIN known_names k ON k.field = field_before(w.record_type) AND k.name = w.name AND (x.name IS NULL OR (x.lowest = w.id AND x.highest = w.id))`;
 
 /**
  * Records whose user name was that of another active record, which has it no more, while the crosswalk still gives what that one stood
@@ -132,17 +135,17 @@ const findFormer = `
  */
 const findPassed = `
   CREATE TABLE passed AS
-    SELECT DISTINCT n.id, n.name, k.id AS platform_id FROM names_now n JOIN names_was w ON w.letter = 'u' AND w.name = n.name AND w.id <> n.id AND w.active = 1
-      JOIN known_names k ON k.field = field_of('u') AND k.name = n.name
-      LEFT JOIN names_now f ON f.letter = 'u' AND f.id = w.id AND f.name = n.name AND f.active = 1
-      LEFT JOIN names_was b ON b.letter = 'u' AND b.id = n.id
-    WHERE n.letter = 'u' AND n.active = 1 AND f.id IS NULL AND field_of('u') = field_was('u') AND k.id = coalesce(w.platform_id, k.id)
+    SELECT DISTINCT n.id, n.name, k.id AS platform_id FROM names_now n JOIN names_before w ON w.record_type = 'user' AND w.name = n.name AND w.id <> n.id AND w.active = 1
+      JOIN known_names k ON k.field = field_of('user') AND k.name = n.name
+      LEFT JOIN names_now f ON f.record_type = 'user' AND f.id = w.id AND f.name = n.name AND f.active = 1
+      LEFT JOIN names_before b ON b.record_type = 'user' AND b.id = n.id
+    WHERE n.record_type = 'user' AND n.active = 1 AND f.id IS NULL AND field_of('user') = field_before('user') AND k.id = coalesce(w.platform_id, k.id)
       AND b.name IS DISTINCT FROM n.name AND b.platform_id IS DISTINCT FROM k.id
       AND (n.name, k.id) NOT IN (SELECT (name, id) FROM same_people)
     UNION
-    SELECT s.key, n.name, k.id FROM (FROM state WHERE kind = 'P') s
-      JOIN names_now n ON n.letter = 'u' AND n.id = s.key AND n.name = s.value AND n.active = 1
-      JOIN known_names k ON k.field = field_of('u') AND k.name = n.name AND k.id = s.user_id
+    SELECT s.source_id, n.name, k.id FROM state_passed_names s
+      JOIN names_now n ON n.record_type = 'user' AND n.id = s.source_id AND n.name = s.name AND n.active = 1
+      JOIN known_names k ON k.field = field_of('user') AND k.name = n.name AND k.id = s.user_id
     WHERE (n.name, k.id) NOT IN (SELECT (name, id) FROM same_people)`;
 
 const passedText =
@@ -159,15 +162,20 @@ const namelessText = (named: Named): string =>
     ? `its row in ${named.name}.csv has no ${named.setting}. ${helpOf(named)}`
     : `its row in ${named.name}.csv has no name by ${named.setting}: a part is empty, is not in the package, or has two values. ${helpOf(named)}`;
 
+/** By the record: its file, the columns of a row that identify it, and those of its name and of what that stands for. */
+const joinedNames: Record<RecordType, { file: string; id: string; name: string; of: string }> = {
+  class: { file: 'classes.csv', id: 'class_source_id', name: 'org_unit_or_object', of: 'org_unit' },
+  user: { file: 'users.csv', id: 'user_source_id', name: 'user_name', of: 'user' },
+};
+
 /** Joins the name of the class or user to each row, or the reason why the name is not known. */
-export const withName = (
-  letter: 'c' | 'u',
-  { of, as, file }: { of: string; as: string; file: string },
-): string =>
-  `(SELECT r.*, CASE WHEN n.problem IS NULL THEN n.name END AS ${as}, CASE WHEN n.problem IS NULL THEN n.thing END AS ${as}_thing,
-      CASE WHEN n.id IS NULL THEN 'names no row of ${file}' ELSE n.problem END AS ${as}_problem,
-      CASE WHEN n.id IS NULL THEN 'notInPackage' ELSE n.fate END AS ${as}_fate
-    FROM ${of} r LEFT JOIN names n ON n.letter = '${letter}' AND n.id = r.${letter === 'c' ? 'class' : 'usr'})`;
+export const withName = (type: RecordType, rows: string): string => {
+  const { file, id, name, of } = joinedNames[type];
+  return `(SELECT r.*, CASE WHEN n.problem IS NULL THEN n.name END AS ${name}, CASE WHEN n.problem IS NULL THEN n.ref END AS ${of}_ref,
+      CASE WHEN n.id IS NULL THEN 'names no row of ${file}' ELSE n.problem END AS ${of}_problem,
+      CASE WHEN n.id IS NULL THEN 'notInPackage' ELSE n.fate END AS ${of}_fate
+    FROM ${rows} r LEFT JOIN names n ON n.record_type = '${type}' AND n.id = r.${id})`;
+};
 
 /** By the column names of versions 1.0 to 1.2, and of Microsoft’s School Data Sync. */
 const links: Record<LinkedRow, { file: FurtherName; columns: readonly string[] }> = {
@@ -221,8 +229,8 @@ const addNamed = async (table: Table, named: Named, reading: Reading): Promise<v
 const addLinked = async (table: Table, named: Named, { comparison, given }: Reading): Promise<number[]> => {
   const { name, parts, setting } = named;
   const { sets } = comparison;
-  const told = `${setting} in snapshot-settings.json`;
-  refuseParts(given, { parts, told });
+  const settingName = `${setting} in snapshot-settings.json`;
+  refuseParts(given, { parts, settingName });
   const places: number[] = [];
   for (const row of linkedRows) {
     const wanted = parts.flatMap((part, place) =>
@@ -233,7 +241,7 @@ const addLinked = async (table: Table, named: Named, { comparison, given }: Read
     const link = columns.find((column) => table.at(column) >= 0);
     if (link === undefined)
       throw new UnusableSnapshot(
-        `${name}.csv has no column ${columns[0]}. ${told} needs it to find the ${row}. ${helpOf(named)}`,
+        `${name}.csv has no column ${columns[0]}. ${settingName} needs it to find the ${row}. ${helpOf(named)}`,
       );
     const others = await given.read(file, ['sourcedId']);
     const lacking = wanted.find(({ column }) => others.at(column) < 0);
@@ -267,7 +275,10 @@ const addLinked = async (table: Table, named: Named, { comparison, given }: Read
 };
 
 /** A name needs all rows of the other files: a part that a delta leaves out would look empty. */
-const refuseParts = ({ modes }: Package, { parts, told }: { parts: NamePart[]; told: string }): void => {
+const refuseParts = (
+  { modes }: Package,
+  { parts, settingName }: { parts: NamePart[]; settingName: string },
+): void => {
   const files = linkedRows
     .filter((row) => parts.some((part) => 'of' in part && part.of === row))
     .map((row) => links[row].file)
@@ -276,6 +287,6 @@ const refuseParts = ({ modes }: Package, { parts, told }: { parts: NamePart[]; t
   const all = files.map((file) => `${file}.csv`).join(' and ');
   const here = files.map((file) => `${modes[file] === 'delta' ? 'only a delta of' : 'no'} ${file}.csv`);
   throw new UnusableSnapshot(
-    `${told} needs all rows of ${all}, but the package has ${here.join(' and ')}. Put an export into the bucket that has ${all} as bulk`,
+    `${settingName} needs all rows of ${all}, but the package has ${here.join(' and ')}. Put an export into the bucket that has ${all} as bulk`,
   );
 };

@@ -18,25 +18,33 @@ export const loadSamePeople = async ({ sets, store, settings }: Comparison): Pro
   await sets.add('accepted_names', accepted);
   await sets.run(`
     INSERT INTO same_people
-      SELECT DISTINCT a.name, a.id FROM accepted_names a JOIN names_now n ON n.letter = 'u' AND n.id = a.record AND n.name = a.name`);
+      SELECT DISTINCT a.name, a.id FROM accepted_names a JOIN names_now n ON n.record_type = 'user' AND n.id = a.record AND n.name = a.name`);
 };
 
-/** Counts rows of `enrolled` or `results` that are not used because the name of their user passed, in `passed_rows`. */
-export const countPassedRows = async ({ sets }: Comparison, table: 'enrolled' | 'results'): Promise<void> => {
+/** Counts rows of enrollments or results that are not used because the name of their user passed, in `passed_rows`. */
+export const countPassedRows = async (
+  { sets }: Comparison,
+  kindName: 'enrollments' | 'results',
+): Promise<void> => {
   const [isAny] = (await sets.row<[number]>('SELECT EXISTS (FROM passed)')) ?? [];
   if (!isAny) return;
-  const { course, joins } = {
-    enrolled: { course: 'coalesce(r.a, r.class)', joins: '' },
-    results: {
-      course: 'i.code',
-      joins:
-        'LEFT JOIN (SELECT object, any_value(code) AS code FROM items GROUP BY object) i ON i.object = r.a',
+  const { table, course, joins } = {
+    enrollments: {
+      table: 'enrollment_rows',
+      course: 'coalesce(r.org_unit_or_object, r.class_source_id)',
+      joins: '',
     },
-  }[table];
+    results: {
+      table: 'result_rows',
+      course: 'i.org_unit_code',
+      joins:
+        'LEFT JOIN (SELECT object, any_value(org_unit_code) AS org_unit_code FROM items GROUP BY object) i ON i.object = r.org_unit_or_object',
+    },
+  }[kindName];
   await sets.run(`
     CREATE TABLE IF NOT EXISTS passed_rows (record VARCHAR, source VARCHAR, course VARCHAR, rows BIGINT);
     INSERT INTO passed_rows
-      SELECT r.usr, '${table}', ${course}, count(*) FROM ${table} r ${joins} WHERE r.problem[3] = 'namePassed' GROUP BY ALL`);
+      SELECT r.user_source_id, '${kindName}', ${course}, count(*) FROM ${table} r ${joins} WHERE r.problem[3] = 'namePassed' GROUP BY ALL`);
 };
 
 type Found = [
@@ -60,10 +68,10 @@ export const passedNamesOf = async (
   );
   const found = await sets.all<Found>(`
     SELECT p.name, p.platform_id, p.id,
-      (SELECT min(w.id) FROM names_was w WHERE w.letter = 'u' AND w.name = p.name AND w.id <> p.id AND w.active = 1),
+      (SELECT min(w.id) FROM names_before w WHERE w.record_type = 'user' AND w.name = p.name AND w.id <> p.id AND w.active = 1),
       CAST(coalesce(any_value(r.enrollments), 0) AS INTEGER), CAST(coalesce(any_value(r.results), 0) AS INTEGER), any_value(r.courses)
     FROM passed p LEFT JOIN (
-      SELECT record, sum(rows) FILTER (source = 'enrolled') AS enrollments, sum(rows) FILTER (source = 'results') AS results,
+      SELECT record, sum(rows) FILTER (source = 'enrollments') AS enrollments, sum(rows) FILTER (source = 'results') AS results,
         to_json(list_sort(list(DISTINCT course) FILTER (course IS NOT NULL))) AS courses
       FROM passed_rows GROUP BY record) r ON r.record = p.id
     GROUP BY p.name, p.platform_id, p.id ORDER BY p.name, p.id`);

@@ -55,6 +55,6 @@ export const openFile = async (
   if (table === undefined) return undefined;
   read[name] = { columns: table.columns, rows: table.rows };
   addRows(comparison, `${name}.csv`, { fate: 'refused', count: table.damaged.length });
-  await addDamaged(comparison, { file: `${name}.csv`, grp: name, table });
+  await addDamaged(comparison, { file: `${name}.csv`, kindName: name, table });
   return table;
 };

@@ -4,7 +4,7 @@ import { addReadRows } from './rows.ts';
 
 const roleColumns = {
   ...{
-    usr: 'userSourcedId',
+    user_source_id: 'userSourcedId',
     role: 'role',
     type: 'roleType',
     status: 'status',
@@ -24,23 +24,23 @@ export const addUserRoles = async (
   { users, day }: { users: Table | undefined; day: string },
 ): Promise<void> => {
   const { sets } = comparison;
-  await sets.run('CREATE TABLE user_roles (usr VARCHAR, role VARCHAR)');
+  await sets.run('CREATE TABLE user_roles (user_source_id VARCHAR, role VARCHAR)');
   const [missing = 0] =
-    (await sets.row<[number]>(`SELECT count(*) FROM enrolled_read WHERE role = ''`)) ?? [];
+    (await sets.row<[number]>(`SELECT count(*) FROM enrollments_read WHERE role = ''`)) ?? [];
   if (missing === 0) return;
   if (given.modes.roles !== 'absent') {
     const roles = await given.read('roles', ['userSourcedId', 'role']);
     await addReadRows(comparison, 'roles', roles);
     await sets.run(
       `INSERT INTO user_roles
-         SELECT usr, CASE WHEN count(DISTINCT role) FILTER (is_prime) = 1 THEN min(role) FILTER (is_prime)
+         SELECT user_source_id, CASE WHEN count(DISTINCT role) FILTER (is_prime) = 1 THEN min(role) FILTER (is_prime)
              WHEN count(DISTINCT role) = 1 THEN min(role) END
-         FROM (SELECT usr, trimmed(role) AS role, word_in(type) = 'primary' OR word_in(prime) = 'true' AS is_prime
+         FROM (SELECT user_source_id, trimmed(role) AS role, word_in(type) = 'primary' OR word_in(prime) = 'true' AS is_prime
            FROM (${rowsOf(roles, roleColumns)})
            WHERE NOT is_gone(word_in(status)) AND trimmed(role) <> ''
              AND coalesce(day_of(trimmed(coalesce(begins, starts))), '') <= '${day}'
              AND coalesce(day_of(trimmed(coalesce(ends, stops))), '9') >= '${day}')
-         GROUP BY usr`,
+         GROUP BY user_source_id`,
       [roles.path],
     );
   } else if (users && users.at('role') >= 0)
@@ -50,6 +50,6 @@ export const addUserRoles = async (
       [users.path],
     );
   await sets.run(`
-    UPDATE enrolled_read SET role = u.role FROM user_roles u
-      WHERE enrolled_read.role = '' AND u.usr = enrolled_read.usr AND u.role IS NOT NULL`);
+    UPDATE enrollments_read SET role = u.role FROM user_roles u
+      WHERE enrollments_read.role = '' AND u.user_source_id = enrollments_read.user_source_id AND u.role IS NOT NULL`);
 };

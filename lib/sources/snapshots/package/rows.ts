@@ -19,7 +19,7 @@ export const addReadRows = async (comparison: Comparison, name: FurtherName, tab
   const file = `${name}.csv`;
   addRows(comparison, file, { fate: 'refused', count: table.damaged.length });
   addRows(comparison, file, { fate: 'read', count: table.rows - table.damaged.length });
-  await addDamaged(comparison, { file, grp: name, table });
+  await addDamaged(comparison, { file, kindName: name, table });
 };
 
 /** Counts rows of a file by a statement that gives each fate and its number of rows. */
@@ -32,20 +32,20 @@ export const countRows = async (comparison: Comparison, file: string, statement:
 export const countClaims = async (comparison: Comparison): Promise<void> => {
   const rows = 'coalesce(s.rows, CASE WHEN d.line IS NULL THEN 0 ELSE 1 END)';
   const statement = `
-    SELECT grp, fate, CAST(sum(rows) AS BIGINT) FROM (
-      SELECT d.grp, CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN wants_other(d.other, d.before) THEN 'held' WHEN d.change IN ('created', 'updated') AND (v.key IS NULL OR v.role IS NOT NULL) THEN 'sent'
+    SELECT kind_name, fate, CAST(sum(rows) AS BIGINT) FROM (
+      SELECT d.kind_name, CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN is_withheld(d.withheld_value, d.accepted_value) THEN 'held' WHEN d.change IN ('created', 'updated') AND (v.key IS NULL OR v.role IS NOT NULL) THEN 'sent'
           ELSE 'unchanged' END AS fate, ${rows} AS rows
-        FROM draft d LEFT JOIN several_rows s USING (key) LEFT JOIN (SELECT DISTINCT key FROM older) o USING (key) LEFT JOIN instead v USING (key) WHERE d.told
-      UNION ALL SELECT d.grp, 'refused', ${rows} FROM unfit_lines d LEFT JOIN several_rows s USING (key) WHERE d.told
+        FROM difference d LEFT JOIN claims_per_key s USING (key) LEFT JOIN (SELECT DISTINCT key FROM older_claims) o USING (key) LEFT JOIN replacements v USING (key) WHERE d.is_claimed
+      UNION ALL SELECT d.kind_name, 'refused', ${rows} FROM unfit_claims d LEFT JOIN claims_per_key s USING (key) WHERE d.is_claimed
       -- All claims but these.
-      UNION ALL SELECT d.grp, 'unchanged', ${rows} FROM claims d LEFT JOIN several_rows s USING (key)
-      UNION ALL SELECT d.grp, 'unchanged', -${rows} FROM draft d LEFT JOIN several_rows s USING (key) WHERE d.told
-      UNION ALL SELECT d.grp, 'unchanged', -${rows} FROM unfit_lines d LEFT JOIN several_rows s USING (key) WHERE d.told
-      UNION ALL SELECT grp, 'refused', rows FROM disputed_rows)
-    GROUP BY grp, fate`;
+      UNION ALL SELECT d.kind_name, 'unchanged', ${rows} FROM claims d LEFT JOIN claims_per_key s USING (key)
+      UNION ALL SELECT d.kind_name, 'unchanged', -${rows} FROM difference d LEFT JOIN claims_per_key s USING (key) WHERE d.is_claimed
+      UNION ALL SELECT d.kind_name, 'unchanged', -${rows} FROM unfit_claims d LEFT JOIN claims_per_key s USING (key) WHERE d.is_claimed
+      UNION ALL SELECT kind_name, 'refused', rows FROM disputed_counts)
+    GROUP BY kind_name, fate`;
   // What stays as it was, of a file that the package does not have, is no row of it.
-  for (const [grp, fate, count] of await comparison.sets.all<[FileName, RowFate, number]>(statement))
-    if (count > 0) addRows(comparison, `${grp}.csv`, { fate, count });
+  for (const [kindName, fate, count] of await comparison.sets.all<[FileName, RowFate, number]>(statement))
+    if (count > 0) addRows(comparison, `${kindName}.csv`, { fate, count });
 };
 
 /**
@@ -59,16 +59,16 @@ export const countTableRows = async (
   const statement = `
     SELECT count(*) FILTER (h.line IS NULL), count(h.line)
     FROM (SELECT DISTINCT line FROM problems WHERE line IS NOT NULL)
-      LEFT JOIN (SELECT DISTINCT line FROM draft WHERE told AND wants_other(other, before)) h USING (line)`;
+      LEFT JOIN (SELECT DISTINCT line FROM difference WHERE is_claimed AND is_withheld(withheld_value, accepted_value)) h USING (line)`;
   const [refused = 0, held = 0] = (await comparison.sets.row<[number, number]>(statement)) ?? [];
-  const stays = `value NOT IN ('""', 'null')`;
+  const stays = `field_value NOT IN ('""', 'null')`;
   const [emptied = 0] =
     (await comparison.sets.row<[number]>(`
       SELECT count(DISTINCT line) FROM last_values WHERE ${stays} AND line NOT IN (SELECT line FROM problems WHERE line IS NOT NULL)`)) ??
     [];
   await comparison.sets.run(
     `INSERT INTO problems
-       SELECT $1, line, col, 'is empty without quotation marks, so the platform keeps the value that was sent. To clear it, write "" there'
+       SELECT $1, line, column_name, 'is empty without quotation marks, so the platform keeps the value that was sent. To clear it, write "" there'
        FROM last_values WHERE ${stays}`,
     [file],
   );
@@ -97,21 +97,24 @@ export const reportRows = (file: string, table: string): string => {
 };
 
 /**
- * A refused row that a delta does not name (`read`) stays refused. `a`: its org unit or line item, as it is known now; without it,
+ * A refused row that a delta does not name (`read`) stays refused. `orgUnitOrObject`: its org unit or grade object, as it is known now; without it,
  * the row is that of a class or user itself. A row that was in no file is judged again each time.
  */
-export const refusedStill = (grp: FileName, { read, a }: { read: string; a?: string }): string => `
-  INSERT INTO refused
-    SELECT r.grp, r.row, ${a === undefined ? 'NULL, NULL' : `${a}, coalesce(u.new, r.b)`}, false, false FROM was_refused r
-      ANTI JOIN ${read} e ON e.row = r.row ANTI JOIN refused x ON x.grp = r.grp AND x.row = r.row
-      ${a === undefined ? '' : `LEFT JOIN renamed c ON c.letter = 'c' AND c.old = r.a LEFT JOIN renamed u ON u.letter = 'u' AND u.old = r.b`}
-    WHERE r.grp = '${grp}' AND NOT starts_with(r.row, chr(31))${
+export const refusedStill = (
+  kindName: FileName,
+  { read, orgUnitOrObject }: { read: string; orgUnitOrObject?: string },
+): string => `
+  INSERT INTO refused_rows
+    SELECT r.kind_name, r.source_row, ${orgUnitOrObject === undefined ? 'NULL, NULL' : `${orgUnitOrObject}, coalesce(u.new_name, r.user_name)`}, false, false FROM refused_before r
+      ANTI JOIN ${read} e ON e.source_row = r.source_row ANTI JOIN refused_rows x ON x.kind_name = r.kind_name AND x.source_row = r.source_row
+      ${orgUnitOrObject === undefined ? '' : `LEFT JOIN renamed c ON c.record_type = 'class' AND c.old_name = r.org_unit_or_object LEFT JOIN renamed u ON u.record_type = 'user' AND u.old_name = r.user_name`}
+    WHERE r.kind_name = '${kindName}' AND NOT starts_with(r.source_row, chr(31))${
       // Earlier versions kept the number of a line.
-      a === undefined ? ` AND r.row[1] IN ('=', '#')` : ''
+      orgUnitOrObject === undefined ? ` AND r.source_row[1] IN ('=', '#')` : ''
     };
   INSERT INTO problems
-    SELECT '${grp}.csv', NULL, NULL, 'rows of earlier exports that are refused still: ' || count(*) || '. Each is read again once a bulk file or a delta has it'
-    FROM refused WHERE grp = '${grp}' AND NOT is_here HAVING count(*) > 0;`;
+    SELECT '${kindName}.csv', NULL, NULL, 'rows of earlier exports that are refused still: ' || count(*) || '. Each is read again once a bulk file or a delta has it'
+    FROM refused_rows WHERE kind_name = '${kindName}' AND NOT is_in_file HAVING count(*) > 0;`;
 
 export const fateOfProblem = `coalesce(problem[3], 'refused')`;
 

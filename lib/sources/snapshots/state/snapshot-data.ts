@@ -5,6 +5,7 @@ import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
 import { acceptedData } from '../compare/oneroster.ts';
 import { stateKey } from './record.ts';
 import type { SnapshotNow } from './snapshots-now.ts';
+import { viewsOfState } from './state-rows.ts';
 
 /**
  * A statement that gives kind and data, as JSON, of everything that a snapshot currently states. It excludes what has not begun or
@@ -20,9 +21,7 @@ export const dataOfSnapshot = async (
   const { tables, data, joins } = snapshot.userField
     ? acceptedData(snapshot.userField)
     : { tables: '', data: 'd.data', joins: 'WHERE d.data IS NOT NULL' };
-  // Version 1.0 did not write all columns.
-  await sets.run(`CREATE OR REPLACE VIEW state AS
-    (FROM carried WHERE false) UNION ALL BY NAME FROM read_parquet(${quotedText(path)})`);
+  await sets.run(viewsOfState('state', `FROM read_parquet(${quotedText(path)})`));
   if (tables !== '') await sets.run(tables);
-  return `SELECT d.kind, ${data} AS data FROM state d ${joins}`;
+  return `SELECT d.state_kind AS kind, ${data} AS data FROM state_wanted d ${joins}`;
 };

@@ -76,7 +76,7 @@ export const writeStateOf = (path: string, rows: string, values?: readonly SetVa
     const made = join(folder, 'state');
     await createSets(sets);
     await sets.run(
-      `COPY ((FROM carried LIMIT 0) UNION ALL BY NAME (${rows}))
+      `COPY ((FROM state_columns LIMIT 0) UNION ALL BY NAME (${rows}))
        TO ${quotedText(made)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 40960)`,
       values,
     );

@@ -1,0 +1,36 @@
+-- What claims about one resource agree on.
+
+-- name: find_repeated_keys
+-- In: claims. Out: repeated_keys, the resources that several rows claim.
+CREATE TABLE repeated_keys AS SELECT key FROM claims GROUP BY key HAVING count(*) > 1;
+
+-- name: agree
+-- In: claims; repeated_keys; kinds. Out: claims, one of each resource; problems, held_keys and disputed_counts of claims that contradict each
+-- other, of which none is used; claims_per_key; further_row_claims.
+CREATE TABLE disputed_keys AS
+  SELECT c.key, count(DISTINCT c.source_row) = 1 AS is_one FROM claims c SEMI JOIN repeated_keys USING (key)
+  GROUP BY c.key HAVING min(c.wanted_value) <> max(c.wanted_value);
+INSERT INTO problems
+  SELECT k.file, c.line, k.column_name, CASE WHEN d.is_one THEN k.twice ELSE k.differs END
+  FROM claims c JOIN disputed_keys d USING (key) JOIN kinds k USING (state_kind) WHERE c.line IS NOT NULL;
+INSERT INTO problems
+  SELECT k.file, NULL, k.column_name, 'rows of which this delta does not have all contradict each other about ' || count(DISTINCT c.key)
+    || ' ' || k.kind_name || ', which stay as they were accepted. A bulk file names them'
+  FROM claims c JOIN disputed_keys USING (key) JOIN kinds k USING (state_kind) WHERE c.line IS NULL
+  GROUP BY k.file, k.column_name, k.kind_name;
+INSERT INTO disputed_counts
+  SELECT c.kind_name, count(*) AS rows FROM claims c JOIN disputed_keys USING (key) WHERE c.line IS NOT NULL GROUP BY c.kind_name;
+INSERT INTO held_keys SELECT key FROM disputed_keys;
+INSERT INTO claims_per_key SELECT key, count(c.line) AS rows FROM claims c SEMI JOIN repeated_keys USING (key) GROUP BY key;
+-- Others that claim what was accepted are known again, too.
+INSERT INTO further_row_claims
+  SELECT c.kind_name, c.source_row, c.key, c.source_id_hash
+  FROM claims c SEMI JOIN repeated_keys USING (key) ANTI JOIN disputed_keys USING (key);
+CREATE TABLE agreed_claims AS
+  SELECT unnest(chosen), latest FROM (
+    SELECT arg_min(c, (coalesce(c.line, 0), c.source_id_hash IS NULL, c.source_row)) AS chosen, max(c.said_at_ms) AS latest
+    FROM claims c SEMI JOIN repeated_keys USING (key) ANTI JOIN disputed_keys USING (key) GROUP BY c.key);
+DELETE FROM claims WHERE key IN (SELECT key FROM repeated_keys);
+INSERT INTO claims BY NAME
+  SELECT * EXCLUDE (latest) REPLACE (CASE WHEN kind_name = 'enrollment-remove' THEN said_at_ms ELSE latest END AS said_at_ms)
+  FROM agreed_claims;

@@ -1,0 +1,223 @@
+-- What all accepted files together want of the enrollments that this file is about. An enrollment ends only if no file wants it any
+-- more. A row that ends it counts only against an older row of another file about the same section. If files give it different roles,
+-- the setting "roleOrder" decides if it names all of them; otherwise the file whose row was changed last, if all rows have times;
+-- otherwise both files are reported, and the platform keeps what it has.
+--
+-- A role of 'absent': the enrollment must not exist. The readers of a file say by macros which claims are about enrollments:
+-- is_about_enrollment(kind_name), enrollment_in(kind_name, key), org_unit_token(org_unit_or_object), role_of(wanted_value) and
+-- removal_function(state_kind, removal).
+
+-- name: schema
+-- role_places: the places of roles in "roleOrder".
+CREATE TABLE role_places (role VARCHAR, place BIGINT);
+-- other_kinds: the functions of the other table's rows that are about enrollments.
+CREATE TABLE other_kinds (state_kind VARCHAR, function_name VARCHAR);
+-- other_claims: what the other files want, by enrollment, such as enrollment/2601/301.
+CREATE TABLE other_claims (enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT, source_file VARCHAR);
+-- passed_names: user names that passed to another record in an export of OneRoster, while the crosswalk gives the former one's account.
+CREATE TABLE passed_names (token VARCHAR);
+-- repeated_role_claims: all rows of this file about enrollments that more than one is about, as of several sections of one course.
+CREATE TABLE repeated_role_claims (key VARCHAR, enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT);
+-- replacements: what is sent in place of what this file alone would send. A NULL role: nothing.
+CREATE TABLE replacements (key VARCHAR, role VARCHAR, data VARCHAR);
+CREATE MACRO role_in(wanted_value) AS
+  CASE WHEN starts_with(wanted_value, 'enrollment-create') THEN nullif(regexp_extract(wanted_value, '"roleId":([0-9]+)', 1), '')
+    WHEN starts_with(wanted_value, 'enrollment-remove') THEN 'absent'
+    WHEN regexp_full_match(wanted_value, '[0-9]+') THEN wanted_value END;
+CREATE MACRO id_in_token(token) AS CASE WHEN regexp_matches(token, '^(orgUnitId|userId)=') THEN split_part(token, '=', 2) END;
+CREATE MACRO enrollment_of(org_unit_id, org_unit_token, user_id, user_token) AS
+  'enrollment/' || coalesce(org_unit_id, org_unit_token) || '/' || coalesce(user_id, user_token);
+-- An id or a token in an enrollment, as a member of JSON.
+CREATE MACRO member_of(part, field) AS
+  CASE WHEN regexp_full_match(part, '[0-9]+') THEN '"' || field || '":' || part
+    ELSE '"' || split_part(part, '=', 1) || '":' || to_json(part[length(split_part(part, '=', 1)) + 2:]) END;
+
+-- name: add_passed_names
+-- In: the state of another file; $1: the field that names its users. Out: passed_names.
+INSERT INTO passed_names
+  SELECT k.field || '=' || k.name FROM other_state_passed_names s
+    JOIN known_names k ON k.field = $1 AND k.name = s.name AND k.id = s.user_id;
+
+-- name: add_claims_of_export
+-- In: the state of an export of OneRoster; $1: its name; $2: the field that names its users. Out: other_claims.
+-- Names stand for what they stood for when it was accepted, or else for what they stand for now.
+INSERT INTO other_claims
+  SELECT enrollment_of(coalesce(s.org_unit_id, o.id), 'orgUnitCode=' || s.org_unit_or_object,
+      coalesce(s.user_id, u.id), CAST($2 AS VARCHAR) || '=' || s.user_name),
+    'orgUnitCode=' || s.org_unit_or_object, s.wanted_value, CASE WHEN s.row_standing IS NULL THEN s.said_at_ms END, CAST($1 AS VARCHAR)
+  FROM other_state_wanted s
+    LEFT JOIN known_names o ON o.field = 'orgUnitCode' AND o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
+    LEFT JOIN known_names u ON u.field = CAST($2 AS VARCHAR) AND u.name = s.user_name AND s.user_id IS NULL
+  WHERE is_enrollment(s.state_kind) AND s.row_standing IS DISTINCT FROM 'several';
+
+-- name: add_claims_of_table
+-- In: the state of a table; other_kinds; $1: its name. Out: other_claims.
+INSERT INTO other_claims
+  SELECT enrollment_of(coalesce(s.org_unit_id, id_in_token(s.org_unit_or_object), o.id), s.org_unit_or_object,
+      coalesce(s.user_id, id_in_token(s.user_name), u.id), s.user_name),
+    s.org_unit_or_object, CASE WHEN k.function_name = 'enrollment-create' THEN CAST(s.data AS JSON) ->> 'roleId' ELSE 'absent' END,
+    CASE WHEN s.row_standing IS NULL THEN s.said_at_ms END, CAST($1 AS VARCHAR)
+  FROM other_state_wanted s JOIN other_kinds k USING (state_kind)
+    LEFT JOIN known_names o ON o.field || '=' || o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
+    LEFT JOIN known_names u ON u.field || '=' || u.name = s.user_name AND s.user_id IS NULL
+  WHERE s.row_standing IS DISTINCT FROM 'several';
+
+-- name: add_repeated_claims
+-- In: the state of another file; $1: its name. Out: other_claims, by each of several rows about one enrollment.
+INSERT INTO other_claims
+  SELECT enrollment, org_unit_name, role, said_at_ms, CAST($1 AS VARCHAR) FROM other_state_enrollment_claims;
+
+-- name: find_shared_keys
+-- In: claims; accepted; other_claims. Out: differing_keys, with all that other files have, too.
+INSERT INTO differing_keys
+  SELECT key FROM (
+    SELECT d.key FROM (FROM claims WHERE is_about_enrollment(kind_name)) d
+      SEMI JOIN other_claims o ON o.enrollment = enrollment_in(d.kind_name, d.key)
+    UNION
+    SELECT d.key FROM (FROM accepted WHERE is_about_enrollment(kind_name)) d
+      SEMI JOIN other_claims o ON o.enrollment = enrollment_in(d.kind_name, d.key)) ANTI JOIN differing_keys USING (key);
+
+-- name: agree_on_roles
+-- In: role_claims (side, key, org_unit_name, role, said_at_ms). Out: agreed_roles, the role of each enrollment on each side. 'absent': no
+-- claim stands. NULL: it cannot be decided.
+CREATE TABLE standing_claims AS
+  SELECT *, max(said_at_ms) OVER (PARTITION BY side, key) AS latest FROM (
+    SELECT c.side, c.key, c.role, c.said_at_ms
+    FROM role_claims c LEFT JOIN role_places p USING (role) LEFT JOIN (
+      SELECT side, key, org_unit_name, CASE WHEN count(*) = count(said_at_ms) THEN max(said_at_ms) END AS ended_ms
+      FROM role_claims WHERE role = 'absent' GROUP BY side, key, org_unit_name) e
+      ON e.side = c.side AND e.key = c.key AND e.org_unit_name = c.org_unit_name
+    WHERE c.role <> 'absent' AND (e.ended_ms > c.said_at_ms) IS NOT TRUE
+    -- Of the roles that have a place, the first one.
+    QUALIFY p.place IS NULL OR p.place = min(p.place) OVER (PARTITION BY c.side, c.key));
+CREATE TABLE agreed_roles AS
+  SELECT side, key, CASE WHEN min(role) = max(role) THEN min(role)
+      WHEN count(*) = count(said_at_ms) AND count(DISTINCT CASE WHEN said_at_ms = latest THEN role END) = 1
+        THEN arg_max(role, said_at_ms) END AS role
+  FROM standing_claims GROUP BY side, key
+  UNION ALL SELECT DISTINCT side, key, 'absent' FROM role_claims ANTI JOIN standing_claims USING (side, key);
+DROP TABLE standing_claims;
+
+-- name: forget_roles
+-- In: role_claims and agreed_roles of one question. Out: room for the next.
+DROP TABLE role_claims;
+DROP TABLE agreed_roles;
+
+-- name: find_roles_of_this_file
+-- In: claims; repeated_keys. Out: repeated_role_claims, and the same as role_claims.
+INSERT INTO repeated_role_claims
+  SELECT d.key, enrollment_in(d.kind_name, d.key), org_unit_token(d.org_unit_or_object), role_of(d.wanted_value), d.said_at_ms
+  FROM claims d SEMI JOIN repeated_keys USING (key) WHERE is_about_enrollment(d.kind_name);
+CREATE TABLE role_claims AS SELECT 'now' AS side, key, org_unit_name, role, said_at_ms FROM repeated_role_claims;
+
+-- name: yield_to_agreed_roles
+-- In: agreed_roles. Out: claims. Rows of one file give a user different roles in an org unit: those that yield take the role of the
+-- others. What cannot be decided is left as it is.
+CREATE TABLE winners AS
+  SELECT d.key, any_value(d.wanted_value) AS wanted_value, any_value(d.data) AS data, max(d.said_at_ms) AS said_at_ms
+  FROM claims d JOIN agreed_roles a ON a.key = d.key AND a.role = role_of(d.wanted_value) GROUP BY d.key;
+UPDATE claims SET wanted_value = w.wanted_value, data = w.data, said_at_ms = w.said_at_ms
+  FROM winners w WHERE w.key = claims.key AND claims.wanted_value <> w.wanted_value;
+DROP TABLE winners;
+
+-- name: find_effects
+-- In: difference; other_claims; repeated_role_claims. Out: effects, what this file changes of enrollments, with the role by this file alone and (`before`
+-- and `after`, filled in below) by all files; shared_claims, what other files want of the same; role_claims of both sides.
+CREATE TABLE effects AS
+  SELECT key, enrollment_in(kind_name, key) AS enrollment, org_unit_token(org_unit_or_object) AS org_unit_name,
+    org_unit_token(accepted_org_unit_or_object) AS org_unit_name_before, change, is_resent,
+    CASE WHEN NOT is_resent THEN role_of(accepted_value) END AS role_before,
+    CASE WHEN change <> 'removed' THEN role_of(wanted_value) END AS role_after,
+    said_at_ms, accepted_at_ms, coalesce(removal_function(state_kind, removal) = 'enrollment-remove', false) AS is_removed,
+    NULL::VARCHAR AS before, NULL::VARCHAR AS after, false AS is_undecided
+  FROM difference WHERE change IN ('created', 'updated', 'removed', 'unchanged') AND is_about_enrollment(kind_name);
+UPDATE effects SET before = role_before, after = role_after;
+CREATE TABLE shared_claims AS
+  SELECT e.key, o.org_unit_name, o.role, o.said_at_ms, o.source_file FROM effects e JOIN other_claims o USING (enrollment);
+CREATE TABLE repeated_claims_before AS SELECT key, org_unit_name, role, said_at_ms FROM state_enrollment_claims;
+CREATE TABLE role_claims AS
+  SELECT 'before' AS side, key, org_unit_name, role, said_at_ms FROM shared_claims
+  UNION ALL SELECT 'after', key, org_unit_name, role, said_at_ms FROM shared_claims
+  UNION ALL SELECT 'before', key, org_unit_name_before, role_before, accepted_at_ms
+    FROM effects SEMI JOIN shared_claims USING (key) ANTI JOIN repeated_claims_before USING (key) WHERE role_before IS NOT NULL
+  UNION ALL SELECT 'before', key, r.org_unit_name, r.role, r.said_at_ms
+    FROM repeated_claims_before r JOIN effects e USING (key) SEMI JOIN shared_claims USING (key) WHERE e.role_before IS NOT NULL
+  UNION ALL SELECT 'after', key, org_unit_name, role_after, said_at_ms
+    FROM effects SEMI JOIN shared_claims USING (key) ANTI JOIN repeated_role_claims USING (key) WHERE role_after IS NOT NULL
+  UNION ALL SELECT 'after', key, r.org_unit_name, r.role, r.said_at_ms
+    FROM repeated_role_claims r JOIN effects e USING (key) SEMI JOIN shared_claims USING (key) WHERE e.role_after IS NOT NULL;
+
+-- name: weigh_others
+-- In: effects; agreed_roles. Out: effects with the roles by all files; replacements.
+-- What a message did that waited for its name is unknown.
+UPDATE effects SET before = a.role FROM agreed_roles a WHERE a.key = effects.key AND a.side = 'before' AND NOT is_resent;
+UPDATE effects SET after = a.role, is_undecided = a.role IS NULL FROM agreed_roles a WHERE a.key = effects.key AND a.side = 'after';
+INSERT INTO replacements
+  SELECT key,
+    CASE WHEN is_undecided OR after = before OR (change = 'removed' AND after = 'absent' AND NOT is_removed) THEN NULL ELSE after END,
+    '{' || member_of(split_part(enrollment, '/', 2), 'orgUnitId') || ','
+      || member_of(enrollment[length(split_part(enrollment, '/', 2)) + 13:], 'userId')
+      || CASE WHEN after <> 'absent' THEN ',"roleId":' || after ELSE '' END || '}'
+  FROM effects SEMI JOIN shared_claims USING (key)
+  WHERE is_undecided OR after IS DISTINCT FROM role_after OR after = before;
+
+-- name: send_replacements
+-- In: effects. Out: difference: an unchanged claim whose enrollment changes by another file's is sent.
+UPDATE difference SET change = 'updated'
+  WHERE change = 'unchanged' AND key IN (
+    SELECT key FROM effects WHERE after <> before OR (before IS NULL AND after IS NOT NULL));
+
+-- name: find_held_back
+-- In: effects; shared_claims. Out: by the file that still has them, how many enrollments this file no longer has.
+SELECT s.source_file, count(DISTINCT e.key) FROM effects e JOIN shared_claims s USING (key)
+WHERE e.change = 'removed' AND e.is_removed AND s.role <> 'absent' AND coalesce(e.after, '') <> 'absent'
+GROUP BY s.source_file ORDER BY 1;
+
+-- name: find_roles_of_all_files
+-- In: claims; other_claims; repeated_role_claims. Out: role_claims about enrollments that another file has, too. A row of another file that has not
+-- changed may contradict one of this file every night.
+CREATE TABLE role_claims AS
+  SELECT 'now' AS side, d.key, org_unit_token(d.org_unit_or_object) AS org_unit_name, role_of(d.wanted_value) AS role, d.said_at_ms,
+    d.line, NULL::VARCHAR AS source_file
+  FROM claims d SEMI JOIN (SELECT enrollment FROM other_claims) o ON o.enrollment = enrollment_in(d.kind_name, d.key);
+INSERT INTO role_claims
+  SELECT 'now', d.key, o.org_unit_name, o.role, o.said_at_ms, NULL, o.source_file
+  FROM claims d JOIN other_claims o ON o.enrollment = enrollment_in(d.kind_name, d.key);
+DELETE FROM role_claims WHERE source_file IS NULL AND key IN (SELECT key FROM repeated_role_claims);
+INSERT INTO role_claims
+  SELECT 'now', key, org_unit_name, role, r.said_at_ms, c.line, NULL
+  FROM repeated_role_claims r JOIN (SELECT key, line FROM claims) c USING (key) SEMI JOIN role_claims USING (key);
+
+-- name: report_contradictions
+-- In: role_claims; agreed_roles; $1: the name of this file; $2: its column of roles. Out: problems.
+INSERT INTO problems
+  SELECT $1, c.line, $2, CASE WHEN c.role = 'absent'
+      THEN 'does not end the enrollment, because ' || o.source_file || ' has it, and no older row of this section'
+      ELSE 'gives another role than ' || o.source_file || ', and neither has precedence: the platform keeps what it has. Correct one of them, or set "roleOrder" in snapshot-settings.json' END
+  FROM role_claims c JOIN agreed_roles a ON a.key = c.key
+    JOIN (SELECT key, min(source_file) AS source_file FROM role_claims WHERE source_file IS NOT NULL AND role <> 'absent' GROUP BY key) o
+      ON o.key = c.key
+  WHERE c.line IS NOT NULL AND (a.role IS NULL OR (c.role = 'absent' AND a.role <> 'absent'));
+
+-- name: count_effects
+-- In: effects; accepted; other_claims. Out: how many enrollments all files want, how many end, and how many get another role.
+SELECT
+  (SELECT count(*) FROM (
+    SELECT enrollment FROM other_claims WHERE role <> 'absent'
+    UNION SELECT enrollment_in(kind_name, key) FROM accepted WHERE is_about_enrollment(kind_name) AND role_of(wanted_value) <> 'absent')),
+  count(*) FILTER ((change = 'removed' AND is_removed AND after IS NULL AND NOT is_undecided)
+    OR (after = 'absent' AND before IS DISTINCT FROM 'absent')),
+  count(*) FILTER (before <> after AND after <> 'absent')
+FROM effects;
+
+-- name: count_effects_alone
+-- In: difference; accepted. Out: the same, if there is no other file.
+SELECT
+  (SELECT count(*) FROM accepted WHERE is_about_enrollment(kind_name) AND role_of(wanted_value) <> 'absent'),
+  count(*) FILTER (
+    (change = 'removed' AND coalesce(removal_function(state_kind, removal) = 'enrollment-remove', false)
+      AND role_of(accepted_value) <> 'absent')
+    OR (change <> 'removed' AND role_of(wanted_value) = 'absent' AND role_of(accepted_value) IS DISTINCT FROM 'absent')),
+  count(*) FILTER (change = 'updated' AND NOT is_resent AND role_of(wanted_value) <> 'absent'
+    AND role_of(accepted_value) <> 'absent' AND role_of(accepted_value) <> role_of(wanted_value))
+FROM difference WHERE is_about_enrollment(kind_name) AND change IN ('created', 'updated', 'removed');

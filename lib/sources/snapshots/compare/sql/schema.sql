@@ -1,0 +1,88 @@
+-- What every comparison has. The import is one flow: rows of files become claims (package and the readers), what is wanted is what claims
+-- agree on (claims.sql) over all files (others.sql), the difference is against what was accepted (difference.sql), guards look at the
+-- difference (guards.sql), and the difference becomes messages (messages.sql).
+--
+-- What is compared is what is wanted of each resource on the platform: who has which role in which org unit, or which grade. Each row that
+-- can be used is a claim about one resource (key). So a row that goes takes nothing away that another row claims.
+
+-- name: cell_macros
+-- How all readers of a package read a cell: its text without surrounding white space, with NULL as an empty text; its word; and whether that
+-- is the status of a removed row. Most cells have no such space, and testing for it is faster than trimming.
+CREATE MACRO trimmed(x) AS
+  CASE WHEN ascii(x) BETWEEN 33 AND 126 AND ascii(x[-1]) BETWEEN 33 AND 126 THEN x
+  ELSE trim(coalesce(x, ''), ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(160) || chr(65279)) END;
+CREATE MACRO word_in(x) AS lower(trimmed(x));
+CREATE MACRO is_gone(status) AS status IN ('tobedeleted', 'inactive');
+
+-- name: tables
+-- kinds: the kinds of wanted values. kind_name: by which they are counted. state_kind: the sign of their rows in the state.
+CREATE TABLE kinds (state_kind VARCHAR, kind_name VARCHAR, function_name VARCHAR, file VARCHAR, column_name VARCHAR, time_column VARCHAR,
+  twice VARCHAR, differs VARCHAR, older_problem VARCHAR, has_days VARCHAR);
+-- claims: what the rows of this file want. wanted_value: in a form that can be compared. source_row: by what the row is known again.
+-- source_id_hash: of a result, the sourcedId as a number, as a delta may delete it by that alone. org_unit_or_object, user_name: by what a
+-- row is likely to mean a resource: an org unit or a grade object, and a user.
+CREATE TABLE claims (kind_name VARCHAR, state_kind VARCHAR, key VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, org_unit_ref VARCHAR,
+  wanted_value VARCHAR, data VARCHAR, removal VARCHAR, template VARCHAR, source_row VARCHAR, said_at_ms BIGINT, source_id_hash UBIGINT,
+  line BIGINT);
+-- accepted: what was wanted when the last snapshot was accepted. must_resend: it is sent again, whatever is wanted now.
+CREATE TABLE accepted (kind_name VARCHAR, state_kind VARCHAR, key VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR,
+  org_unit_ref VARCHAR, wanted_value VARCHAR, data VARCHAR, removal VARCHAR, template VARCHAR, source_row VARCHAR, said_at_ms BIGINT,
+  source_id_hash UBIGINT, last_snapshot_number BIGINT, must_resend BOOLEAN);
+-- accepted_keys: the same, with org_unit_or_object and user_name in the form that those of refused_rows have.
+CREATE VIEW accepted_keys AS SELECT kind_name, key, org_unit_or_object, user_name, last_snapshot_number FROM accepted;
+-- row_claims: which row claimed which resource when it was accepted. shared_row_claims: those that the state lists beside what is wanted;
+-- further_row_claims: other rows that claim the same now; kept_row_claims: those whose resource stays as it was; outdated_row_claims: what a
+-- refused row claimed, but cannot mean any more.
+CREATE TABLE row_claims (kind_name VARCHAR, source_row VARCHAR, key VARCHAR, source_id_hash UBIGINT);
+CREATE TABLE shared_row_claims (kind_name VARCHAR, source_row VARCHAR, key VARCHAR, source_id_hash UBIGINT);
+CREATE TABLE further_row_claims (kind_name VARCHAR, source_row VARCHAR, key VARCHAR, source_id_hash UBIGINT);
+CREATE TABLE kept_row_claims (kind_name VARCHAR, source_row VARCHAR, key VARCHAR, source_id_hash UBIGINT);
+CREATE TABLE outdated_row_claims (kind_name VARCHAR, source_row VARCHAR, key VARCHAR);
+-- refused_rows: rows that cannot be used. Such a row may be meant for a resource that no other claims, which then stays as it was: that
+-- which the row claimed before; that of its org unit or grade object and its user; and where one of them is not legible, whatever is missing
+-- since the row is refused (refused_since, the number of the snapshot). One that an earlier snapshot refused, and a delta does not name, is
+-- not in this one (is_in_file): it holds only what no row claims.
+CREATE TABLE refused_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR,
+  counts BOOLEAN DEFAULT true, is_in_file BOOLEAN DEFAULT true);
+CREATE TABLE refused_before (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, refused_since BIGINT);
+-- unusable_rows: the same rows, each once. is_known: it claimed something when it was accepted.
+CREATE TABLE unusable_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, refused_since BIGINT,
+  is_known BOOLEAN, is_in_file BOOLEAN);
+-- pending_results: results that are not fully graded.
+CREATE TABLE pending_results (key VARCHAR, source_row VARCHAR);
+-- held_keys: what stays as it was. missing_but_kept: those of them that no row claims.
+CREATE TABLE held_keys (key VARCHAR);
+CREATE TABLE missing_but_kept (key VARCHAR);
+-- older_claims: what was said before what was accepted. unfit_keys: what the functions would refuse. unfit_claims: their claims.
+CREATE TABLE older_claims (kind_name VARCHAR, key VARCHAR, line BIGINT, file VARCHAR, time_column VARCHAR, older_problem VARCHAR);
+CREATE TABLE unfit_keys (key VARCHAR, column_name VARCHAR, problem VARCHAR);
+CREATE TABLE unfit_claims (kind_name VARCHAR, key VARCHAR, line BIGINT, is_claimed BOOLEAN);
+-- claims_per_key, disputed_counts: numbers of rows, by resource and of rows that contradict each other.
+CREATE TABLE claims_per_key (key VARCHAR, rows BIGINT);
+CREATE TABLE disputed_counts (kind_name VARCHAR, rows BIGINT);
+-- problems: the report.
+CREATE TABLE problems (file VARCHAR, line BIGINT, column_name VARCHAR, problem VARCHAR);
+
+-- name: macros
+-- What a zip wants, by the kind of its rows in a state.
+CREATE MACRO is_enrollment(state_kind) AS state_kind = '2';
+CREATE MACRO is_grade(state_kind) AS state_kind = '3';
+-- An org unit or a user: by the platform's id, if it is known, or else by the name of the SIS. No name has the sign before an id.
+CREATE MACRO ref_of(platform_id, name) AS CASE WHEN platform_id IS NOT NULL THEN chr(2) || platform_id ELSE name END;
+CREATE MACRO id_in_ref(ref) AS CASE WHEN ref[1] = chr(2) THEN ref[2:] END;
+CREATE MACRO has_control(x) AS regexp_matches(x, '[\x00-\x1f\x7f]');
+CREATE MACRO has_control_in_text(x) AS regexp_matches(x, '[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]');
+CREATE MACRO is_id(x) AS coalesce(x, '') <> '' AND length(x) <= 255 AND NOT has_control(x);
+-- A row that has no id that can be used is known again by its cells.
+CREATE MACRO row_without_id(cells) AS '#' || left(sha256(cells), 20);
+-- What a row wants, but what was accepted stays.
+CREATE MACRO is_withheld(withheld_value, accepted_value) AS withheld_value <> accepted_value;
+CREATE MACRO number_in(x) AS
+  CASE WHEN length(x) <= 30 AND regexp_full_match(x, '[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)') THEN TRY_CAST(x AS DOUBLE) END;
+CREATE MACRO number_text(x) AS
+  CASE WHEN abs(x) < 1e15 AND x = trunc(x) THEN CAST(CAST(x AS BIGINT) AS VARCHAR) ELSE CAST(x AS VARCHAR) END;
+CREATE MACRO day_number(ms) AS ms // 86400000;
+CREATE MACRO is_midnight(ms) AS ms % 86400000 = 0;
+CREATE MACRO instant_in(x) AS
+  CASE WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})')
+  THEN epoch_ms(TRY_CAST(CASE WHEN x[17] = ':' THEN x ELSE left(x, 16) || ':00' || x[17:] END AS TIMESTAMPTZ)) END;
