@@ -85,7 +85,7 @@ export type FileFacts = {
 
 /** Macros that the other statements use. No statement contains a cell. */
 const macros = `
-  ${cellMacros}
+  ${cellMacros};
   CREATE MACRO date_form(x) AS CASE
     WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}') THEN 'day'
     WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z|[+-][0-9]{2}:?[0-9]{2})') THEN 'instant'
