@@ -165,7 +165,7 @@ describe('once a cause is gone', () => {
 
   test('the trace tells the wait, who woke it and why, and that it is done', async () => {
     const done = await trace(`${grades[3]} --log`);
-    expect(done).toMatchObject({ outcome: 'done', presumed: false, unread: [] });
+    expect(done).toMatchObject({ outcome: 'done', unread: [] });
     // What the log and the table tell of the end may have the same time.
     expect(done.events.map(({ what }) => what).sort()).toEqual([
       'attempt',
