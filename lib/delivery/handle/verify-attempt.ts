@@ -18,7 +18,7 @@ export const wasDone = async <Data>(
   const { message: first, ...refusal } = readRefusal(unresolved.refusal);
   let why = 'the platform does not show it';
   try {
-    // The effect of an accepted call may be dated earlier than our claim, as the platform's clock may differ: anything that matches
+    // The effect of an accepted call may be dated earlier than our attempt, as the platform's clock may differ: anything that matches
     // is its effect.
     const sinceMs = acceptedUnverified ? 0 : unresolved.sinceMs;
     const found = (await verify?.look?.(data, { ...context, sinceMs })) ?? 'unclear';

@@ -86,14 +86,20 @@ export const subresourceOf = (field: string): string => field.slice(0, Math.max(
 export const digestedName = (field: string): string =>
   `${field.split('/', 1)[0]}/${hash('sha256', field, 'hex').slice(0, 32)}`;
 
+type FirstVersion = { version: string; isRecent: boolean };
+
+/** Whether a newer message has done the field. What was done before something that is open may be older than a recent message. */
+export const isSuperseded = ({ done, open }: Field, { version, isRecent }: FirstVersion): boolean =>
+  done !== undefined && (isLater(done.version, version) || (isRecent && open === undefined));
+
 /**
  * The version of a message by the time that it gave first: it is no newer if it gives another time later. `isRecent`: of what is known
- * of it, nothing stands in a field any more, so all that stands there is newer.
+ * of it, nothing stands in a field any more, as a newer one came, which is open or done.
  */
 export const firstVersion = (
   { fields, recentMessages }: Item,
   { version, field = '' }: { version: string; field: string | undefined },
-): { version: string; isRecent: boolean } => {
+): FirstVersion => {
   for (const { done, open } of Object.values(fields))
     for (const change of [done, open])
       if (change && isSameMessage(change.version, version))
@@ -106,12 +112,13 @@ export const firstVersion = (
 export const withDeath = (item: Item): Item => {
   const { lock, busyUntilMs, fields } = item;
   if (lock === undefined) return item;
-  const { version, isRecent } = firstVersion(item, { version: lock.version, field: lock.fields[0] });
+  const first = firstVersion(item, { version: lock.version, field: lock.fields[0] });
+  const { version } = first;
   const opened = lock.fields.flatMap((name): [string, Field][] => {
     const { done, open } = fields[name] ?? {};
     const { holder: messageId, replays } = lock;
-    const isDone = done && (isSameMessage(done.version, version) || isLater(done.version, version));
-    if (done && (isDone || isRecent)) return [];
+    const isDone = done && isSameMessage(done.version, version);
+    if (isDone || isSuperseded({ done, open }, first)) return [];
     const times = { sinceMs: busyUntilMs, begunMs: busyUntilMs };
     const begun = { ...times, deaths: 0, acceptedMs: 0, isNonRepeatable: false, isParked: false, version };
     const before = open && isSameMessage(open.version, version) ? open : begun;

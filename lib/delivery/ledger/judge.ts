@@ -1,6 +1,6 @@
 import { outdatedAfterDays } from '../../message/retention.ts';
 import { isLater, isSameMessage } from '../../message/version.ts';
-import { type Field, firstVersion, type Item, isSameId, type Open } from './item.ts';
+import { type Field, firstVersion, type Item, isSameId, isSuperseded, type Open } from './item.ts';
 
 /** A message, as the ledger knows it. */
 export type Entry = {
@@ -79,11 +79,11 @@ export type Unresolved = {
 /** What stands in a field, for a message. The first that holds counts. */
 const standings = {
   done: ({ done }, { version }) => done !== undefined && isSameMessage(done.version, version),
-  superseded: ({ done }, facts) => done !== undefined && facts.isNewer(done.version),
+  superseded: (field, { first }) => isSuperseded(field, first),
   own: ({ open }, { version, isOwn }) =>
     open !== undefined && isSameMessage(open.version, version) && isOwn(open),
   copy: ({ open }, { version }) => open !== undefined && isSameMessage(open.version, version),
-  newer: ({ open }, facts) => open !== undefined && facts.isNewer(open.version) && !facts.isOverruled(open),
+  newer: ({ open }, facts) => open !== undefined && facts.isNewer(open) && !facts.isOverruled(open),
   older: ({ done, open }) => done !== undefined || open !== undefined,
   unknown: () => true,
 } satisfies Record<string, (field: Field, facts: FieldFacts) => boolean>;
@@ -92,7 +92,8 @@ export type Standing = keyof typeof standings;
 
 type FieldFacts = {
   version: string;
-  isNewer(version: string): boolean;
+  first: ReturnType<typeof firstVersion>;
+  isNewer(open: Open): boolean;
   isOwn(open: Open): boolean;
   isOverruled(open: Open): boolean;
 };
@@ -181,10 +182,12 @@ const firstRow = (facts: Facts): RowName => {
 
 const factsOf = (input: JudgeInput): Facts => {
   const { item, entry, nowMs } = input;
-  const { version, isRecent } = firstVersion(item, { version: entry.version, field: entry.fields[0] });
+  const first = firstVersion(item, { version: entry.version, field: entry.fields[0] });
+  const { version, isRecent } = first;
   const fieldFacts: FieldFacts = {
     version,
-    isNewer: (other) => isRecent || isLater(other, version),
+    first,
+    isNewer: (open) => isRecent || isLater(open.version, version),
     isOwn: (open) => isReplayOf(open, entry) || isSameId(open.messageId, entry.messageId) || open.isParked,
     isOverruled: ({ begunMs }) => (entry.decidedMs ?? 0) > Math.max(begunMs, item.busyUntilMs - 1),
   };

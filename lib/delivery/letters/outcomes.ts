@@ -40,7 +40,7 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
     const asked = [...open].slice(0, maxAsked);
     if (asked.length === 0) return false;
     const found = await recordsOf(table, asked);
-    // If another message of the same event has the claim, its outcome decides: it may wait, or be a letter.
+    // If another message of the same event was sent, its outcome decides: it may wait, or be a letter.
     const copies = [...found.values()].filter(({ state, as }) => state === 'duplicate' && as !== undefined);
     const originals = await recordsOf(
       table,

@@ -105,14 +105,15 @@ const queuedOf = (names: string[]): string[] =>
 /** The calls of a function that its role does not allow, and what its role allows in vain. */
 function judged(name: string) {
   const statements = statementsOfRole(deployment, name);
-  const calls = [
-    ...deployed.callsOf(name),
-    ...lambdasOwn(`sis-relay-local-${name}`, deployed.stack.description.queues[name]),
-  ];
+  const queue = deployed.stack.description.queues[name];
+  const isQueued = queue !== undefined;
+  const calls = [...deployed.callsOf(name), ...lambdasOwn(`sis-relay-local-${name}`, queue)];
   const used = new Set(calls.flatMap((call) => coverOf(call, statements)));
   return {
     forbidden: calls.filter((call) => coverOf(call, statements).length === 0),
-    inVain: allGrants(statements).filter((grant) => !used.has(grant) && !isForLongJobs(grant)),
+    inVain: allGrants(statements).filter(
+      (grant) => !used.has(grant) && !isForLongJobs(grant) && !(isQueued && isForLastRelease(grant)),
+    ),
   };
 }
 
@@ -202,6 +203,13 @@ describe.runIf(others.length > 0)('a function whose role allows what that of ano
 const isForLongJobs = (grant: string): boolean =>
   /^lambda:GetDurableExecutionState .*-crosswalk-fill:/.test(grant);
 
+/**
+ * CloudFormation changes the roles first, so the functions of 1.0.0, which read the ledger, run for a while with these. Can go with the
+ * first version that does not update from 1.0.0.
+ */
+const isForLastRelease = (grant: string): boolean =>
+  /^dynamodb:GetItem on .*-ledger-by-resource$/.test(grant);
+
 /** What Lambda does in the function's name: it polls the queue, and writes the log. */
 function lambdasOwn(functionName: string, queueUrl: string | undefined): AwsCall[] {
   const at = 'us-east-1:000000000000';
@@ -279,7 +287,7 @@ async function sendEverything(queued: string[], { fromSeconds = 0 } = {}): Promi
     await allEnd(await sendAll(async () => 'nothing that SQS would take as a letter', [each]), 'parked');
   }
 
-  // A container remembers what it did itself: the next one must ask the ledger, and may wait until a lease is over.
+  // The next container knows nothing but what the ledger says.
   await Promise.all(queued.map((name) => deployed.lambda.recycle(name)));
   const known = await sendAll(async (name) => later[name] ?? '');
   await Promise.all(known.map(({ isSeen }) => isSeen()));

@@ -124,6 +124,20 @@ const examples: Record<RowName, Example[]> = {
     ['it is a letter', itemWith({ open: open(3, { isParked: true }) }), {}, 'newer 1800'],
     ['its function died', withDeath(itemWith({}, { lock: lockOf(3) })), {}, 'newer 1800'],
     [
+      'its function died, and what was done was done before both',
+      withDeath(
+        itemWith(
+          { done: done(1), open: open(2) },
+          {
+            lock: lockOf(3),
+            recentMessages: { '': [identityDigest(at(2)), identityDigest(at(1))] },
+          },
+        ),
+      ),
+      {},
+      'newer 1800',
+    ],
+    [
       'of the same time, its function died',
       withDeath(itemWith({}, { lock: { ...lockOf(3), version: shortVersion(at(2, '1')) } })),
       {},
