@@ -442,9 +442,9 @@ const takeSlips = (
     FROM (SELECT ${slipOf('id')} AS slip, any_value(name) AS name FROM (${known}) GROUP BY slip HAVING count(*) = 1) k
     WHERE ${table}.problem IS NOT NULL AND ${table}.${as} IS NULL AND k.slip = ${slipOf(`${table}.${id}`)};`;
 
-/** The row of a record whose name passed to it may mean what the former one had. */
+/** The row of a record whose name passed to it means what the record had by its own former name, or if it is new, what the former bearer had. */
 const takePassed = (table: 'enrollment_rows' | 'result_rows'): string => `
-  UPDATE ${table} SET user_name = n.name FROM names n
+  UPDATE ${table} SET user_name = coalesce(w.name, n.name) FROM names n LEFT JOIN names_before w USING (record_type, id)
     WHERE ${table}.problem[3] = 'namePassed' AND ${table}.user_name IS NULL AND n.record_type = 'user' AND n.id = ${table}.user_source_id;`;
 
 const slipOf = (id: string): string => `lower(trimmed(${id}))`;
