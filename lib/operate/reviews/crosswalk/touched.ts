@@ -38,7 +38,7 @@ export const touchedBy = async (target: Target, code: string): Promise<Touched[]
 const countOf = ({ userField }: SnapshotNow, path: string): string => {
   const state = `read_parquet(${quotedText(path)})`;
   return userField === undefined
-    ? `SELECT count(*), count(DISTINCT b) FROM ${state} WHERE kind NOT IN ('R', 'S') AND a = 'orgUnitCode=' || $1`
+    ? `SELECT count(*), count(DISTINCT b) FROM ${state} WHERE kind NOT IN ('R', 'S', 'A') AND a = 'orgUnitCode=' || $1`
     : `SELECT count(*), count(DISTINCT b) FROM ${state}
        WHERE (kind = '2' AND a = $1) OR (kind = '3' AND a IN (
          SELECT coalesce(CAST(data AS JSON) ->> '$.object', key) FROM ${state}
