@@ -59,6 +59,7 @@ export const compareExport = async (
   await yieldToStaying(comparison);
   const [hasDoubtful] = (await sets.row<[number]>('SELECT EXISTS (FROM doubtful_names)')) ?? [];
   const forms = formsOf(settings.user.field, Boolean(hasDoubtful));
+  await sets.run(meantByThings);
   await compareWanted(comparison);
   comparison.effects = await settleEnrollments(comparison, {
     file: 'enrollments.csv',
@@ -420,6 +421,18 @@ const whoOf = (where: 'class_source_id' | 'item_source_id'): string => {
   const isForeign = `org_unit_or_object IS NULL AND user_name IS NULL AND is_id(${where}) AND is_id(user_source_id)`;
   return `CASE WHEN ${isForeign} THEN '' ELSE org_unit_or_object END, CASE WHEN ${isForeign} THEN '' ELSE user_name END`;
 };
+
+/** An unusable row means what its names stand for, or stood for: two names may stand for one thing. */
+const meantByThings = `
+  CREATE VIEW name_refs AS
+    SELECT record_type, name, ref FROM names WHERE problem IS NULL UNION SELECT record_type, name, ref_of(platform_id, name) FROM former;
+  CREATE OR REPLACE VIEW meant_rows AS
+    SELECT r.* REPLACE (coalesce(o.ref, r.org_unit_or_object) AS org_unit_or_object, coalesce(u.ref, r.user_name) AS user_name) FROM unusable_rows r
+      LEFT JOIN name_refs o ON o.record_type = 'class' AND r.kind_name = 'enrollments' AND o.name = r.org_unit_or_object
+      LEFT JOIN name_refs u ON u.record_type = 'user' AND u.name = r.user_name;
+  CREATE OR REPLACE VIEW accepted_keys AS
+    SELECT kind_name, key, CASE WHEN is_enrollment(state_kind) THEN org_unit_in(key) ELSE org_unit_or_object END AS org_unit_or_object, user_in(key) AS user_name, last_snapshot_number
+    FROM accepted`;
 
 /** A grade object that has passed to another line item has only that one's grades. */
 const passedOn = `
@@ -824,7 +837,9 @@ const furtherRows = `
 const furtherState: Further = {
   comments: `(SELECT *, id_in_ref(user_in(key)) AS user_id FROM comments_kept)`,
   names: `(SELECT id AS source_id, *, CASE WHEN record_type = 'class' THEN platform_id END AS org_unit_id, CASE WHEN record_type = 'user' THEN platform_id END AS user_id
-     FROM names)`,
+     -- A record whose name is in doubt keeps its former one: by that it was sent.
+     FROM (SELECT * REPLACE (CASE WHEN fate = 'namePassed' THEN coalesce((SELECT any_value(w.name) FROM names_before w
+         WHERE w.record_type = names.record_type AND w.id = names.id), name) ELSE name END AS name) FROM names))`,
   passed_names: '(SELECT id AS source_id, name, platform_id AS user_id FROM passed)',
   deletions: 'deletions',
   line_items: '(SELECT id AS source_id, json FROM item_lines)',

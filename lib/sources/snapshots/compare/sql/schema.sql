@@ -28,7 +28,7 @@ CREATE TABLE claims (kind_name VARCHAR, state_kind VARCHAR, key VARCHAR, org_uni
 CREATE TABLE accepted (kind_name VARCHAR, state_kind VARCHAR, key VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR,
   org_unit_ref VARCHAR, wanted_value VARCHAR, data VARCHAR, removal VARCHAR, template VARCHAR, source_row VARCHAR, said_at_ms BIGINT,
   source_id_hash UBIGINT, last_snapshot_number BIGINT, must_resend BOOLEAN);
--- accepted_keys: the same, with org_unit_or_object and user_name in the form that those of refused_rows have.
+-- accepted_keys: the same, with org_unit_or_object and user_name in the form that those of meant_rows have.
 CREATE VIEW accepted_keys AS SELECT kind_name, key, org_unit_or_object, user_name, last_snapshot_number FROM accepted;
 -- row_claims: which row claimed which resource when it was accepted. shared_row_claims: those that the state lists beside what is wanted;
 -- further_row_claims: other rows that claim the same now; kept_row_claims: those whose resource stays as it was; outdated_row_claims: what a
@@ -48,6 +48,8 @@ CREATE TABLE refused_before (kind_name VARCHAR, source_row VARCHAR, org_unit_or_
 -- unusable_rows: the same rows, each once. is_known: it claimed something when it was accepted.
 CREATE TABLE unusable_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, refused_since BIGINT,
   is_known BOOLEAN, is_in_file BOOLEAN);
+-- meant_rows: the same, by what their names stand for.
+CREATE VIEW meant_rows AS FROM unusable_rows;
 -- pending_results: results that are not fully graded.
 CREATE TABLE pending_results (key VARCHAR, source_row VARCHAR);
 -- held_keys: what stays as it was. missing_but_kept: those of them that no row claims.

@@ -28,6 +28,7 @@ type Wanted = {
   ifNamed: ReadonlySet<Value>;
   /** By its claims. */
   claimed: readonly Value[];
+  files: ReadonlySet<FileName>;
   text: string;
 };
 
@@ -62,6 +63,8 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
   const acceptedLines = new Map<string, (readonly Row[])[]>();
   /** What differs and was named when it began to. */
   const stillNamed = new Map<string, { text: string; value: Value }>();
+  /** What the last report of each file names: it stays so until the file comes again. */
+  const namedByFile = new Map<FileName, ReadonlyMap<number, Named[]>>();
   /** By grade object, the line item that has it. */
   const owners = new Map<string, string>();
 
@@ -263,11 +266,12 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       const isReadOtherwise = readOtherwise().union(notFollowed());
       const wanted = new Map([...enrollmentsWanted(before), ...gradesWanted(before)]);
       const named = namedIn(checked);
+      namedByFile.set(checked.exported.name, byUniversity(namedInReport(checked.report)));
       const replayed = byUniversity(checked.replayed.flatMap(({ body }) => namedByMessage(body)));
       const keys = new Set([...wanted.keys(), ...before.keys(), ...platform.keys()]);
       return [...keys].flatMap((key) => {
         const [value, was] = [platform.valueOf(key), before.get(key)];
-        const { allowed, ifNamed, claimed, text } = wanted.get(key) ?? nothingWanted(key, was);
+        const { allowed, ifNamed, claimed, files, text } = wanted.get(key) ?? nothingWanted(key, was);
         const names = namesOf(key, named);
         if (allowed.has(value) || isReadOtherwise.has(key)) {
           if (names.length > 0 && isReadOtherwise.has(key)) stillNamed.set(key, { text, value });
@@ -283,6 +287,10 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         }
         const still = stillNamed.get(key);
         if (still?.text === text && still.value === value) return [];
+        const isByOther = [...files].some(
+          (file) => namesOf(key, namedByFile.get(file) ?? new Map()).length > 0,
+        );
+        if (isByOther && mayBe.has(value)) return [];
         const must = [...allowed].map(shown).join(' or ') || `named, as ${text}`;
         const problem = `${key} is ${shown(value)}, was ${shown(was)}, and must be ${must}`;
         return [{ university: universityOf(personIn(key)), text: problem }];
@@ -317,7 +325,7 @@ const namesOf = (key: string, named: ReadonlyMap<number, Named[]>): Named[] => {
 /** The platform cannot clear a grade. */
 const nothingWanted = (key: string, was: Value): Wanted => ({
   allowed: new Set([key.includes('/') ? was : undefined]),
-  ...{ ifNamed: new Set<Value>(), claimed: [], text: 'nobody wants it' },
+  ...{ ifNamed: new Set<Value>(), claimed: [], files: new Set<FileName>(), text: 'nobody wants it' },
 });
 
 /** Undefined: that is not known of all of them. */
@@ -345,8 +353,10 @@ const enrollmentOf = (claims: readonly Claim[], was: Value): Wanted => {
   const left = roles.filter((each) => !isEnded(each));
   // That a row holds an enrollment which another one ends is named.
   const held = new Set<Value>([was, ...(left.length < roles.length ? roles.map(idOf) : [])]);
-  return { allowed: roleOf(left), ifNamed: held, claimed: roles.map(idOf), text };
+  return { allowed: roleOf(left), ifNamed: held, claimed: roles.map(idOf), files: filesOf(claims), text };
 };
+
+const filesOf = (claims: readonly Claim[]): Set<FileName> => new Set(claims.map(({ file }) => file));
 
 const idOf = ({ role = '' }: Claim): string => String(roleIds[role]);
 
@@ -378,5 +388,5 @@ const gradeOf = (claims: readonly Claim[], { owner, isShared, before }: Graded):
   const allowed = newest.size > 1 ? new Set<Value>() : newest;
   const isSilent = isShared && claims.some(({ item }) => item !== owner);
   const ifNamed = new Set([before, ...newest]);
-  return { allowed: isSilent ? new Set() : allowed, ifNamed, claimed: [], text };
+  return { allowed: isSilent ? new Set() : allowed, ifNamed, claimed: [], files: filesOf(claims), text };
 };
