@@ -18,6 +18,7 @@ import { loadKnownNames } from './compare/filled-names.ts';
 import { compareMapped } from './compare/mapped.ts';
 import { loadOthers } from './compare/others.ts';
 import { reasonsOfAge, reasonsOfNames } from './compare/reasons.ts';
+import { constants } from './compare/statements.ts';
 import { createSets } from './compare/wanted.ts';
 import { emptyPackage, emptyTable, endingIn, endingText, settingsThen } from './ending.ts';
 import { mappingFor } from './package/mapping-file.ts';
@@ -263,6 +264,8 @@ const compareWith = async (
     isTrial: services.isTrial ?? false,
   };
   await createSets(sets);
+  const { droppedMs, number, isOf10 } = comparison;
+  await sets.run(constants({ dropped_ms: droppedMs, snapshot_number: number, is_state_of_10: isOf10 }));
   const packed = last && (await store.open(stateKey(last.id)));
   await loadState(comparison, { path: at('state-before'), packed });
   await loadKnownNames(crosswalkKinds, comparison);

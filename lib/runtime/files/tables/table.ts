@@ -212,11 +212,12 @@ const cellAt = (place: number): string =>
 
 /**
  * A statement that reads rows of a table: `line`, and each column by the name that is given here. The names in the file are no part of
- * it. A cell that is empty without quotation marks is NULL, as is one of a column that the file does not have. `$1` is its path.
+ * it. A cell that is empty without quotation marks is NULL, as is one of a column that the file does not have. `path`: its path, as SQL.
  */
 export const rowsOf = (
   { at, columns, delimiter, hasMarks }: Table,
   names: Readonly<Record<string, string>>,
+  path = '$1',
 ): string => {
   const types = ['line', ...columns].map(
     (_, place) => `'c${place}': '${place === 0 ? 'BIGINT' : 'VARCHAR'}'`,
@@ -226,7 +227,7 @@ export const rowsOf = (
     return `${place < 0 ? 'NULL::VARCHAR' : hasMarks ? cellAt(place + 1) : `c${place + 1}`} AS ${quotedName(name)}`;
   });
   return `SELECT ${['c0 AS line', ...cells].join(', ')}
-    FROM read_csv($1, auto_detect = false, header = false, delim = '${delimiter}', quote = '"', escape = '"',
+    FROM read_csv(${path}, auto_detect = false, header = false, delim = '${delimiter}', quote = '"', escape = '"',
       new_line = '\\n', nullstr = '', allow_quoted_nulls = false, columns = {${types.join(', ')}})`;
 };
 

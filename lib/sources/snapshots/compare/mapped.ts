@@ -20,23 +20,25 @@ import {
 } from '../../mapping/events.ts';
 import { columnsIn } from '../../mapping/mapping.ts';
 import type { SnapshotMapping } from '../package/mapping-file.ts';
-import { countTableRows } from '../package/rows.ts';
+import { addRows } from '../package/rows.ts';
 import { addDamaged, loadShared } from '../state/accepted.ts';
-import { kindOf } from '../state/record.ts';
+import { kindOf, type RowFate } from '../state/record.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
 import { type Comparison, type NameMoves, separator } from './comparison.ts';
 import { settleEnrollments } from './others.ts';
+import { statementsIn } from './statements.ts';
 import {
   addKinds,
   compareWanted,
   countWanted,
   eventOf,
-  type Forms,
   type Kind,
   writeChanges,
   writeState,
 } from './wanted.ts';
+
+const sql = statementsIn('mapped');
 
 type Message = SnapshotMapping['messages'][number];
 type Integrations = ReadonlyMap<string, Integration<unknown>>;
@@ -67,16 +69,14 @@ export const compareMapped = async (
   const context: Context = { ...given, comparison, naming: namingIn(mapping) };
   const by = JSON.stringify(mapping.messages.map(({ function: name, key }) => [name, ...key]));
   if (last !== undefined) checkKeys(by, last.by, file);
-  const table = await open(context);
   await addKinds(comparison, mapping.messages.map(kindIn(file)));
+  const table = await open(context);
   await loadShared(comparison);
-  await sets.run(`${tables} ${enrollmentMacros}`);
   const removing = mapping.messages.flatMap(({ removed }, at) => (removed ? [kindOf(at)] : []));
   await sets.run(`SET VARIABLE removing_kinds = string_split($1, ',')`, [removing.join(',')]);
-  await loadWanted(context);
+  for (const name of ['tables', 'macros']) await sets.run(sql(name));
   const withoutMessage = await readRows(table, context);
-  await sets.run(`${macros} ${name}`);
-  if (comparison.isOf10) await sets.run('UPDATE accepted SET must_resend = false');
+  for (const name of ['refuse_passed', 'name_claims']) await sets.run(sql(name));
   comparison.nameMoves = await nameMovesIn(comparison);
   const [latest] = (await sets.row<[number | null]>('SELECT max(said_at_ms) FROM claims')) ?? [];
   comparison.saidMs = latest ?? undefined;
@@ -89,9 +89,10 @@ export const compareMapped = async (
   });
   await checkRemovals(comparison);
   await countWanted(comparison);
-  await countTableRows(comparison, { file, table, withoutMessage });
-  await writeChanges(comparison, forms);
-  await writeState(comparison, { forms, further: {} });
+  await countRows(comparison, { file, rows: table.rows, withoutMessage });
+  await sets.run(sql('write_data'));
+  await writeChanges(comparison);
+  await writeState(comparison);
   const read = { columns: table.columns, rows: table.rows };
   const hadRows = Object.values(comparison.acceptedCounts).some((count) => count > 0);
   const { reasons, ...columns } = columnsOf([{ ...read, name: file, file, isWhole: true, hadRows }], last);
@@ -114,13 +115,7 @@ const checkKeys = (by: string, before: string, file: string): void => {
 
 const nameMovesIn = async ({ sets }: Comparison): Promise<NameMoves> => {
   const [names = 0, claims = 0, people = 0, orgUnits = 0] =
-    (await sets.row<[number, number, number, number]>(`
-      WITH moved AS (
-        SELECT w.org_unit_or_object, w.user_name, o.id AS org_unit_id_now, u.id AS user_id_now, i.org_unit_id, i.user_id FROM accepted w JOIN key_ids_before i USING (key)
-          LEFT JOIN stands_for o ON o.token = w.org_unit_or_object AND o.id <> i.org_unit_id LEFT JOIN stands_for u ON u.token = w.user_name AND u.id <> i.user_id
-        WHERE o.id IS NOT NULL OR u.id IS NOT NULL)
-      SELECT count(DISTINCT CASE WHEN org_unit_id_now IS NOT NULL THEN org_unit_or_object END) + count(DISTINCT CASE WHEN user_id_now IS NOT NULL THEN user_name END),
-        count(*), count(DISTINCT user_name), count(DISTINCT org_unit_or_object) FROM moved`)) ?? [];
+    (await sets.row<[number, number, number, number]>(sql('count_moves'))) ?? [];
   return { names, claims, people, orgUnits };
 };
 
@@ -143,39 +138,6 @@ const kindIn =
     differs: 'another row is about the same thing on the platform, but differs',
   });
 
-const forms: Forms = {
-  // What the platform keeps is not sent again.
-  joins: `LEFT JOIN kept_data t ON t.key = d.key LEFT JOIN key_ids i ON i.key = d.key
-    LEFT JOIN doubtful_names x ON x.field || '=' || x.name = d.org_unit_or_object LEFT JOIN doubtful_names y ON y.field || '=' || y.name = d.user_name`,
-  sent: `with_ids(coalesce(t.data, d.data), d.org_unit_or_object, d.user_name, CASE WHEN x.name IS NULL THEN i.org_unit_id END, CASE WHEN y.name IS NULL THEN i.user_id END)`,
-  removalData: `with_ids(CAST(CAST(d.removal AS JSON) -> 'data' AS VARCHAR), d.org_unit_or_object, d.user_name, i.org_unit_id, i.user_id)`,
-  derived: 'NULL AS wanted_value',
-  ids: `(SELECT any_value(i.org_unit_id) FROM key_ids i WHERE i.key = d.key) AS org_unit_id,
-    (SELECT any_value(i.user_id) FROM key_ids i WHERE i.key = d.key) AS user_id`,
-};
-
-/** Which claims are about enrollments, for the statements over all files. */
-const enrollmentMacros = `
-  CREATE MACRO is_about_enrollment(kind_name) AS starts_with(kind_name, 'enrollment-');
-  CREATE MACRO enrollment_in(kind_name, key) AS CASE WHEN starts_with(kind_name, 'enrollment-') THEN key END;
-  CREATE MACRO org_unit_token(org_unit_or_object) AS org_unit_or_object;
-  CREATE MACRO role_of(wanted_value) AS role_in(wanted_value);
-  -- Without a message for a removal, the platform keeps what was sent.
-  CREATE MACRO removal_function(state_kind, removal) AS
-    CASE WHEN list_contains(getvariable('removing_kinds'), state_kind) THEN CAST(removal AS JSON) ->> 'function' END;
-`;
-
-const tables = `
-  CREATE TABLE mapped_rows (state_kind VARCHAR, kind_name VARCHAR, template VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, data VARCHAR, removal VARCHAR,
-    source_row VARCHAR, said_at_ms VARCHAR, line VARCHAR);
-  CREATE TABLE accepted_rows AS SELECT *, NULL::VARCHAR AS last_snapshot_number, NULL::VARCHAR AS org_unit_id, NULL::VARCHAR AS user_id FROM mapped_rows;
-  CREATE TABLE key_ids (key VARCHAR, org_unit_id VARCHAR, user_id VARCHAR);
-  CREATE TABLE key_ids_before (key VARCHAR, org_unit_id VARCHAR, user_id VARCHAR);
-  CREATE TABLE unmapped_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR);
-  CREATE TABLE optional (state_kind VARCHAR, field VARCHAR, column_name VARCHAR);
-  CREATE TABLE kept_data (key VARCHAR, data VARCHAR);
-`;
-
 const open = async ({ path, file, mapping, comparison }: Context): Promise<Table> => {
   const table = await readTable(createReadStream(path), join(comparison.folder, 'rows'), {
     file,
@@ -187,12 +149,7 @@ const open = async ({ path, file, mapping, comparison }: Context): Promise<Table
       `${file} has no column ${missing.map(([column, reader]) => `${column} (which ${reader} reads)`).join(', ')}. The first row must name the columns`,
     );
   await addDamaged(comparison, { file, kindName: file, table });
-  for (const name of new Set(mapping.messages.map((each) => each.function)))
-    if (name !== file)
-      await comparison.sets.run(
-        `INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name, counts) SELECT '${name}', source_row, NULL, NULL, false FROM refused_rows WHERE kind_name = $1`,
-        [file],
-      );
+  await comparison.sets.run(sql('add_damaged'), [file]);
   return table;
 };
 
@@ -244,15 +201,6 @@ const thingOf = (
   return { template, orgUnit: tokenOf(data, 'orgUnitId'), user: tokenOf(data, 'userId') };
 };
 
-/** Loads what was accepted. */
-const loadWanted = ({ comparison }: Context): Promise<void> => {
-  const { sets, number } = comparison;
-  return sets.run(`INSERT INTO accepted_rows BY NAME
-    SELECT s.* EXCLUDE (key, wanted_value, org_unit_ref, source_id_hash, row_standing) REPLACE (CAST(said_at_ms AS VARCHAR) AS said_at_ms, CAST(last_snapshot_number AS VARCHAR) AS last_snapshot_number), k.kind_name
-      FROM state_wanted s JOIN kinds k USING (state_kind);
-    UPDATE accepted_rows SET last_snapshot_number = '${number}' WHERE last_snapshot_number IS NULL`);
-};
-
 type Sent = { function: string; data: object };
 
 const numberText = (value: number | undefined): string | null => (value === undefined ? null : String(value));
@@ -268,79 +216,6 @@ const unlessRefused = <Result>(
     return undefined;
   }
 };
-
-/**
- * Names become what they stand for: what was accepted, what it stood for then; a row, what its name stands for now, or if that is
- * unknown, stood for. Of two accepted rows about one thing that differ, it is unknown which one the platform has. Then there is no data,
- * from which every intended value differs. A removal yields to a row that is present.
- */
-const name = `
-  CREATE MACRO key_of(template, org_unit_or_object, user_name) AS
-    replace(replace(template, chr(1) || 'o', coalesce(org_unit_or_object, '')), chr(1) || 'u', coalesce(user_name, ''));
-  CREATE TABLE stands_for AS SELECT field || '=' || name AS token, id FROM known_names;
-  INSERT INTO problems
-    SELECT k.file, CAST(m.line AS BIGINT), k.column_name, 'names a user whose name was another person''s, and the crosswalk still gives that one''s account. The row is used when it gives another'
-    FROM mapped_rows m JOIN kinds k USING (state_kind) WHERE m.user_name IN (FROM passed_names);
-  INSERT INTO unmapped_rows SELECT kind_name, source_row, org_unit_or_object, user_name FROM mapped_rows WHERE user_name IN (FROM passed_names);
-  DELETE FROM mapped_rows WHERE user_name IN (FROM passed_names);
-  CREATE TABLE accepted_claims AS
-    SELECT m.*, coalesce(value_of(kind_name, template, org_unit_or_object, user_name, data), kind_name || ' null') AS wanted_value,
-      coalesce(m.org_unit_id, id_in_token(org_unit_or_object), o.id) AS org_unit_id_now, coalesce(m.user_id, id_in_token(user_name), u.id) AS user_id_now,
-      (m.org_unit_id IS NULL AND o.id IS NOT NULL) OR (m.user_id IS NULL AND u.id IS NOT NULL) AS is_learnt
-    FROM accepted_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name;
-  ALTER TABLE accepted_claims ADD COLUMN key VARCHAR;
-  UPDATE accepted_claims SET key = key_of(template, coalesce(org_unit_id_now, org_unit_or_object), coalesce(user_id_now, user_name));
-  -- A name that the crosswalk no longer knows stands for what it stood for.
-  INSERT INTO stands_for
-    SELECT token, any_value(id) FROM (SELECT org_unit_or_object AS token, org_unit_id_now AS id FROM accepted_claims UNION SELECT user_name, user_id_now FROM accepted_claims)
-    WHERE id IS NOT NULL AND token NOT IN (SELECT token FROM stands_for) AND id_in_token(token) IS NULL
-    GROUP BY token HAVING count(*) = 1;
-  CREATE TABLE mapped_claims AS
-    SELECT m.*, coalesce(id_in_token(org_unit_or_object), o.id) AS org_unit_id_now, coalesce(id_in_token(user_name), u.id) AS user_id_now
-    FROM mapped_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name;
-  ALTER TABLE mapped_claims ADD COLUMN key VARCHAR;
-  UPDATE mapped_claims SET key = key_of(template, coalesce(org_unit_id_now, org_unit_or_object), coalesce(user_id_now, user_name));
-  INSERT INTO key_ids SELECT key, any_value(org_unit_id_now), any_value(user_id_now) FROM mapped_claims GROUP BY key;
-  INSERT INTO key_ids_before SELECT key, any_value(org_unit_id_now), any_value(user_id_now) FROM accepted_claims GROUP BY key;
-  INSERT INTO key_ids FROM key_ids_before ANTI JOIN key_ids USING (key);
-  CREATE OR REPLACE VIEW accepted_keys AS
-    SELECT w.kind_name, w.key, coalesce(id_in_token(w.org_unit_or_object), o.id, w.org_unit_or_object) AS org_unit_or_object, coalesce(id_in_token(w.user_name), u.id, w.user_name) AS user_name, w.last_snapshot_number
-    FROM accepted w LEFT JOIN stands_for o ON o.token = w.org_unit_or_object LEFT JOIN stands_for u ON u.token = w.user_name;
-  INSERT INTO accepted BY NAME
-    SELECT unnest(w) FROM (
-      SELECT any_value({'kind_name': kind_name, 'state_kind': state_kind, 'key': key, 'org_unit_or_object': org_unit_or_object, 'user_name': user_name, 'wanted_value': wanted_value, 'data': data, 'removal': removal,
-          'template': template, 'source_row': source_row, 'said_at_ms': CAST(said_at_ms AS BIGINT), 'last_snapshot_number': CAST(last_snapshot_number AS BIGINT),
-          -- A message that waited until its name was known may have overruled another file.
-          'must_resend': is_learnt AND key IN (SELECT enrollment FROM other_claims)}) AS w
-      FROM accepted_claims GROUP BY key);
-  UPDATE accepted SET wanted_value = kind_name || ' null', data = NULL WHERE key IN (SELECT key FROM accepted_claims GROUP BY key HAVING min(wanted_value) <> max(wanted_value));
-  INSERT INTO row_claims BY NAME SELECT kind_name, source_row, key FROM accepted_claims UNION SELECT s.kind_name, s.source_row, s.key FROM shared_row_claims s;
-  INSERT INTO claims BY NAME
-    SELECT kind_name, state_kind, key, org_unit_or_object, user_name, value_of(kind_name, template, org_unit_or_object, user_name, data) AS wanted_value, data, removal, template, source_row, CAST(said_at_ms AS BIGINT) AS said_at_ms,
-      CAST(line AS BIGINT) AS line
-    FROM mapped_claims;
-  DELETE FROM claims WHERE kind_name LIKE '%-remove' AND key IN (SELECT key FROM claims WHERE kind_name NOT LIKE '%-remove');
-  INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
-    SELECT m.kind_name, m.source_row, coalesce(id_in_token(m.org_unit_or_object), o.id, m.org_unit_or_object), coalesce(id_in_token(m.user_name), u.id, m.user_name)
-    FROM unmapped_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name;
-  DROP TABLE unmapped_rows;
-  DROP TABLE mapped_rows; DROP TABLE mapped_claims; DROP TABLE accepted_rows; DROP TABLE accepted_claims;
-`;
-
-/** \`value_of\`: what a row wants, without whom it is about. \`with_ids\`: data with the platform's ids in place of the names of the SIS. */
-const macros = `
-  CREATE MACRO named_by(token, place, template) AS
-    CASE WHEN contains(template, place) OR contains(template, '/' || split_part(token, '=', 2))
-      THEN '{"' || split_part(token, '=', 1) || '":null}' ELSE '{}' END;
-  CREATE MACRO value_of(kind_name, template, org_unit_or_object, user_name, data) AS kind_name || ' ' || CAST(json_merge_patch(CAST(data AS JSON),
-    CAST(named_by(coalesce(org_unit_or_object, ''), chr(1) || 'o', template) AS JSON), CAST(named_by(coalesce(user_name, ''), chr(1) || 'u', template) AS JSON)) AS VARCHAR);
-  CREATE MACRO id_for(token, field, id) AS
-    CASE WHEN id IS NULL OR token IS NULL OR starts_with(token, field || '=') THEN '{}'
-      ELSE '{"' || split_part(token, '=', 1) || '":null,"' || field || '":' || id || '}' END;
-  CREATE MACRO with_ids(data, org_unit_or_object, user_name, org_unit_id, user_id) AS
-    CASE WHEN org_unit_id IS NULL AND user_id IS NULL THEN data
-      ELSE CAST(json_merge_patch(CAST(data AS JSON), CAST(id_for(org_unit_or_object, 'orgUnitId', org_unit_id) AS JSON), CAST(id_for(user_name, 'userId', user_id) AS JSON)) AS VARCHAR) END;
-`;
 
 /** Returns the number of rows that no message applies to. */
 const readRows = async (table: Table, context: Context): Promise<number> => {
@@ -477,10 +352,8 @@ const keepEmptied = async ({ mapping, integrations, comparison }: Context): Prom
     ),
   );
   await sets.add('optional', optional);
-  await sets.run(lastValues);
-  const examples = await sets.all<[string, string, string, string]>(
-    'SELECT state_kind, field, any_value(data), any_value(accepted_data) FROM last_values GROUP BY state_kind, field',
-  );
+  await sets.run(sql('find_last_values'));
+  const examples = await sets.all<[string, string, string, string]>(sql('list_emptied_fields'));
   for (const [kind, field, ...data] of examples) {
     const name = mapping.messages[Number.parseInt(kind, 36)]?.function ?? '';
     const [now, before] = data.map((text) => {
@@ -494,37 +367,12 @@ const keepEmptied = async ({ mapping, integrations, comparison }: Context): Prom
     if (now === undefined || before === undefined || isDeepStrictEqual(now, before))
       await sets.run('DELETE FROM last_values WHERE state_kind = $1 AND field = $2', [kind, field]);
   }
-  await sets.run(keepLastValues);
+  await sets.run(sql('keep_last_values'));
 };
-
-/** An update is identified by the first setting that it changes: without that setting, its row is about the same. */
-const lastValues = `
-  CREATE TABLE last_values AS
-    SELECT l.*, o.column_name, CAST(accepted_data AS JSON) -> ('$."' || field || '"') AS field_value FROM (
-      SELECT c.key, c.state_kind, c.line, c.data, w.key AS accepted_key, w.template AS accepted_template, w.data AS accepted_data, unnest(json_keys(w.data)) AS field
-      FROM claims c JOIN accepted w USING (kind_name, state_kind, key) WHERE c.wanted_value <> w.wanted_value AND w.data IS NOT NULL
-      UNION ALL
-      SELECT c.key, c.state_kind, c.line, c.data, w.key, w.template, w.data, unnest(json_keys(w.data)) AS field
-      FROM (FROM claims ANTI JOIN accepted USING (key)) c JOIN accepted w USING (kind_name, state_kind, source_row)
-      WHERE w.data IS NOT NULL AND c.org_unit_or_object IS NOT DISTINCT FROM w.org_unit_or_object AND c.user_name IS NOT DISTINCT FROM w.user_name
-        AND split_part(c.template, '#', 1) = split_part(w.template, '#', 1)) l
-      JOIN optional o USING (state_kind, field)
-    WHERE NOT list_contains(json_keys(l.data), field)`;
-
-const keepLastValues = `
-  INSERT INTO kept_data SELECT accepted_key, any_value(data) FROM last_values GROUP BY accepted_key;
-  UPDATE claims SET key = accepted_key, template = accepted_template, data = left(data, -1) || more || '}',
-      wanted_value = value_of(kind_name, template, org_unit_or_object, user_name, left(data, -1) || more || '}')
-    FROM (SELECT key, line, any_value(accepted_key) AS accepted_key, any_value(accepted_template) AS accepted_template,
-        string_agg(',' || to_json(field) || ':' || field_value, '' ORDER BY field) AS more FROM last_values GROUP BY key, line) l
-    WHERE claims.key = l.key AND claims.line = l.line`;
 
 /** A mapping may list its fields in another order than before. */
 const leaveSame = async ({ sets }: Comparison): Promise<void> => {
-  await sets.run('CREATE TABLE same (key VARCHAR)');
-  const statement = `SELECT key, coalesce(withheld_value, wanted_value), accepted_value FROM difference
-    WHERE change IN ('updated', 'held') AND coalesce(withheld_value, wanted_value) <> accepted_value`;
-  for await (const batch of sets.rows<[string, string, string]>(statement)) {
+  for await (const batch of sets.rows<[string, string, string]>(sql('list_other_values'))) {
     const same = batch.flatMap(([key, ...values]) => {
       const [now, before] = values.map((value) => {
         const at = value.indexOf(' ');
@@ -534,15 +382,12 @@ const leaveSame = async ({ sets }: Comparison): Promise<void> => {
     });
     if (same.length > 0) await sets.add('same', same);
   }
-  await sets.run(
-    `UPDATE difference SET change = CASE WHEN change = 'held' THEN 'kept' ELSE 'unchanged' END, withheld_value = NULL WHERE key IN (FROM same)`,
-  );
+  await sets.run(sql('leave_same'));
 };
 
 const checkRemovals = async (comparison: Comparison): Promise<void> => {
   const { sets, check } = comparison;
-  const statement = `SELECT key, removal FROM difference WHERE change = 'removed' AND removal IS NOT NULL`;
-  for await (const batch of sets.rows<[string, string]>(statement)) {
+  for await (const batch of sets.rows<[string, string]>(sql('list_removals'))) {
     const unfit = batch.flatMap(([key, text]) => {
       const removed = JSON.parse(text) as Sent;
       const problem = check(removed.function, eventOf(comparison, { kind: '', key, ...removed }));
@@ -550,4 +395,21 @@ const checkRemovals = async (comparison: Comparison): Promise<void> => {
     });
     if (unfit.length > 0) await sets.add('unfit_keys', unfit);
   }
+};
+
+/** Counts the rows of the table by fate, after the comparison. */
+const countRows = async (
+  comparison: Comparison,
+  { file, rows, withoutMessage }: { file: string; rows: number; withoutMessage: number },
+): Promise<void> => {
+  const { sets } = comparison;
+  const [refused = 0, held = 0, emptied = 0] =
+    (await sets.row<[number, number, number]>(sql('count_rows'))) ?? [];
+  await sets.run(sql('report_emptied'), [file]);
+  comparison.rows[file] = { used: rows - refused - held - emptied - withoutMessage };
+  for (const [fate, count] of Object.entries({ emptied, held, withoutMessage, refused }) as [
+    RowFate,
+    number,
+  ][])
+    addRows(comparison, file, { fate, count });
 };

@@ -1,3 +1,4 @@
+import { quotedText } from '../../../runtime/files/tables/engine.ts';
 import { sqlFile } from './sql-files.ts';
 
 /**
@@ -24,3 +25,15 @@ export const statementsIn = (file: string): ((name: string) => string) => {
     return statement;
   };
 };
+
+/**
+ * A statement that makes macros such as `user_field()`: what statements need of settings and of the snapshot. A variable would be known to
+ * one connection alone.
+ */
+export const constants = (values: Readonly<Record<string, string | number | boolean | undefined>>): string =>
+  Object.entries(values)
+    .map(
+      ([name, value]) =>
+        `CREATE MACRO ${name}() AS ${typeof value === 'string' ? quotedText(value) : (value ?? 'NULL')}`,
+    )
+    .join(';\n');

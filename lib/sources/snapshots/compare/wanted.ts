@@ -63,20 +63,6 @@ export const addKinds = ({ sets }: Comparison, kinds: readonly Kind[]): Promise<
 
 const dayMs = 24 * 3_600_000;
 
-/** How intended values are written: expressions over \`d\`, a row of \`difference\`. */
-export type Forms = {
-  /** Further tables that the expressions need. */
-  joins: string;
-  /** The data of its message, as JSON. */
-  sent: string;
-  /** The data of the message that removes it. */
-  removalData: string;
-  /** What the state need not keep, because it follows from the rest. */
-  derived: string;
-  /** The platform's ids in the key, as columns of the state. */
-  ids: string;
-};
-
 /** Compares what the claims want with what was accepted. */
 export const compareWanted = async (comparison: Comparison): Promise<void> => {
   const { sets, droppedMs, number, lastDroppedMs, hasBefore } = comparison;
@@ -125,7 +111,7 @@ const marginMs = 2 * dayMs;
 export type CheckedValue = {
   kindName: string;
   function: string;
-  /** An expression over `d`, a row of \`difference\`, and the joined tables. */
+  /** An expression over a row of `messages`. */
   value: string;
   column: string;
   data(text: string): object;
@@ -134,11 +120,11 @@ export type CheckedValue = {
 /** Refuses what the functions would refuse. Each value is checked once, however many messages have it. */
 export const refuseValues = async (
   comparison: Comparison,
-  { joins, values }: { joins: string; values: readonly CheckedValue[] },
+  values: readonly CheckedValue[],
 ): Promise<void> => {
   const { sets, check } = comparison;
   const changesOf = ({ kindName }: CheckedValue): string =>
-    `difference d ${joins} WHERE d.kind_name = '${kindName}' AND d.change IN ('created', 'updated')`;
+    `messages WHERE kind_name = '${kindName}' AND change IN ('created', 'updated')`;
   const each = values.map(
     (one, at) => `SELECT DISTINCT ${at} AS place, ${one.value} AS value FROM ${changesOf(one)}`,
   );
@@ -164,7 +150,7 @@ export const refuseValues = async (
     await sets.run('CREATE OR REPLACE TABLE wrong (value VARCHAR, problem VARCHAR)');
     await sets.add('wrong', found);
     await sets.run(
-      `INSERT INTO unfit_keys SELECT d.key, $1, problem FROM (SELECT d.key, ${one.value} AS value FROM ${changesOf(one)}) d JOIN wrong USING (value)`,
+      `INSERT INTO unfit_keys SELECT key, $1, problem FROM (SELECT key, ${one.value} AS value FROM ${changesOf(one)}) JOIN wrong USING (value)`,
       [one.column],
     );
   }
@@ -209,14 +195,15 @@ export const eventOf = ({ snapshotId, droppedMs, number }: Comparison, event: Ne
   });
 
 /** Writes the events, one kind after the other, as sorting them takes longer than making them. */
-export const writeChanges = async (
-  { sets, changes, folder, snapshotId, number, isTrial }: Comparison,
-  { joins, sent, removalData }: Forms,
-): Promise<void> => {
+export const writeChanges = async ({
+  sets,
+  changes,
+  folder,
+  snapshotId,
+  number,
+  isTrial,
+}: Comparison): Promise<void> => {
   const path = join(folder, 'changed.lines');
-  await sets.run(
-    `CREATE VIEW messages AS SELECT d.*, ${sent} AS sent_data, ${removalData} AS removal_data FROM difference d ${joins}`,
-  );
   await sets.run('SET VARIABLE snapshot_id = $1', [snapshotId]);
   // As in `eventOf`.
   await sets.run('SET VARIABLE first_sequence = CAST($1 AS BIGINT)', [2 * number + 1]);
@@ -230,31 +217,23 @@ export const writeChanges = async (
   }
 };
 
-/** What a state has beside what every state has: of each kind of rows a table, a view or a statement in brackets. */
-export type Further = Partial<Record<StateRows, string>>;
-
-/** Writes the state: the part that every comparison has, and `further` rows. */
+/** Writes the state: what every comparison has, and `further` kinds of rows. Of each kind there is a table or view such as `names_to_keep`. */
 export const writeState = async (
   { sets, folder, isTrial }: Comparison,
-  { forms, further }: { forms: Forms; further: Further },
+  further: readonly StateRows[] = [],
 ): Promise<void> => {
   if (isTrial) return;
   const [hasShared] =
     (await sets.row<[number]>('SELECT EXISTS (FROM further_row_claims) OR EXISTS (FROM kept_row_claims)')) ??
     [];
   await sets.run(ofMessages('keep_claims'));
-  const wanted = (rows: string, standing: string): string =>
-    `(SELECT * REPLACE (${forms.derived}), ${forms.ids}, ${standing} AS row_standing FROM ${rows} d)`;
-  const all: (readonly [StateRows, string])[] = [
-    ['wanted', wanted('difference_to_keep', 'standing_of(d.key, d.change)')],
-    ['wanted', wanted('unchanged_to_keep', 'standing_of(d.key, NULL)')],
-    ['enrollment_claims', 'repeated_role_claims'],
-    ['enrollment_claims', 'enrollment_claims_to_keep'],
-    ...(hasShared ? [['row_claims', 'row_claims_to_keep'] as const] : []),
-    ['refused_rows', 'unusable_rows'],
-    ...(Object.entries(further) as [StateRows, string][]),
+  const kinds: StateRows[] = ['wanted', 'enrollment_claims', 'refused_rows', ...further];
+  if (hasShared) kinds.push('row_claims');
+  const rows = [
+    ...kinds.map((kind) => inFormOfState(kind, `${kind}_to_keep`)),
+    inFormOfState('wanted', 'unchanged_to_keep'),
+    inFormOfState('enrollment_claims', 'repeated_role_claims'),
   ];
-  const rows = all.map(([kind, from]) => inFormOfState(kind, from));
   await sets.run(
     `COPY ((FROM state_columns LIMIT 0) UNION ALL BY NAME ${rows.join(' UNION ALL BY NAME ')})
      TO ${quotedText(join(folder, 'state'))} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 40960)`,

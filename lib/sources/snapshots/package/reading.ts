@@ -1,4 +1,5 @@
-import type { Table } from '../../../runtime/files/tables/table.ts';
+import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import type { Comparison, Mode } from '../compare/comparison.ts';
 import { addDamaged, type FileRead } from '../state/accepted.ts';
 import { type FileName, fileNames } from './manifest.ts';
@@ -58,3 +59,11 @@ export const openFile = async (
   await addDamaged(comparison, { file: `${name}.csv`, kindName: name, table });
   return table;
 };
+
+/** Makes the view `file_rows`, or another: the rows of a table, with columns by the names that are given here. */
+export const viewRows = (
+  sets: SetEngine,
+  table: Table,
+  { view = 'file_rows', columns }: { view?: string; columns: Readonly<Record<string, string>> },
+): Promise<void> =>
+  sets.run(`CREATE OR REPLACE VIEW ${view} AS ${rowsOf(table, columns, quotedText(table.path))}`);

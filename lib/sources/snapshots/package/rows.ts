@@ -1,8 +1,11 @@
 import type { Table } from '../../../runtime/files/tables/table.ts';
 import type { Comparison } from '../compare/comparison.ts';
+import { statementsIn } from '../compare/statements.ts';
 import { addDamaged } from '../state/accepted.ts';
 import { type RowCounts, type RowFate, rowFates, type SnapshotRecord } from '../state/record.ts';
 import { type FileName, type FurtherName, fileNames } from './manifest.ts';
+
+const sql = statementsIn('rows');
 
 export const addRows = (
   { rows }: Comparison,
@@ -30,93 +33,55 @@ export const countRows = async (comparison: Comparison, file: string, statement:
 
 /** Counts the rows that claim something by their fate, after the comparison. */
 export const countClaims = async (comparison: Comparison): Promise<void> => {
-  const rows = 'coalesce(s.rows, CASE WHEN d.line IS NULL THEN 0 ELSE 1 END)';
-  const statement = `
-    SELECT kind_name, fate, CAST(sum(rows) AS BIGINT) FROM (
-      SELECT d.kind_name, CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN is_withheld(d.withheld_value, d.accepted_value) THEN 'held' WHEN d.change IN ('created', 'updated') AND (v.key IS NULL OR v.role IS NOT NULL) THEN 'sent'
-          ELSE 'unchanged' END AS fate, ${rows} AS rows
-        FROM difference d LEFT JOIN claims_per_key s USING (key) LEFT JOIN (SELECT DISTINCT key FROM older_claims) o USING (key) LEFT JOIN replacements v USING (key) WHERE d.is_claimed
-      UNION ALL SELECT d.kind_name, 'refused', ${rows} FROM unfit_claims d LEFT JOIN claims_per_key s USING (key) WHERE d.is_claimed
-      -- All claims but these.
-      UNION ALL SELECT d.kind_name, 'unchanged', ${rows} FROM claims d LEFT JOIN claims_per_key s USING (key)
-      UNION ALL SELECT d.kind_name, 'unchanged', -${rows} FROM difference d LEFT JOIN claims_per_key s USING (key) WHERE d.is_claimed
-      UNION ALL SELECT d.kind_name, 'unchanged', -${rows} FROM unfit_claims d LEFT JOIN claims_per_key s USING (key) WHERE d.is_claimed
-      UNION ALL SELECT kind_name, 'refused', rows FROM disputed_counts)
-    GROUP BY kind_name, fate`;
   // What stays as it was, of a file that the package does not have, is no row of it.
-  for (const [kindName, fate, count] of await comparison.sets.all<[FileName, RowFate, number]>(statement))
+  for (const [kindName, fate, count] of await comparison.sets.all<[FileName, RowFate, number]>(
+    sql('count_claims'),
+  ))
     if (count > 0) addRows(comparison, `${kindName}.csv`, { fate, count });
 };
 
-/**
- * Counts the rows of a table by fate, after the comparison. Each unusable row is reported by its line, as is a row with a cell that
- * no longer gives a value.
- */
-export const countTableRows = async (
+/** Reports the unusable ones of `read_rows`, which are those of this file. */
+export const reportRows = ({ sets }: Comparison, name: FileName): Promise<void> =>
+  sets.run(sql('report_rows'), [`${name}.csv`]);
+
+/** Unusable rows of names and line items claim nothing, but may be about anything. */
+export const refuseRows = async (comparison: Comparison, name: FileName): Promise<void> => {
+  await comparison.sets.run(sql('refuse_rows'), [name]);
+  await reportRows(comparison, name);
+};
+
+/** A refused row that a delta does not name stays refused. */
+export const keepRefused = async ({ sets }: Comparison, name: FileName): Promise<void> => {
+  for (const statement of ['keep_refused', 'report_kept']) await sets.run(sql(statement), [name]);
+};
+
+/** Refuses those rows of enrollments or results that cannot be used. Most exports have none; then no statement is planned. */
+export const refuseClaims = async (
   comparison: Comparison,
-  { file, table, withoutMessage }: { file: string; table: Table; withoutMessage: number },
-): Promise<void> => {
-  const statement = `
-    SELECT count(*) FILTER (h.line IS NULL), count(h.line)
-    FROM (SELECT DISTINCT line FROM problems WHERE line IS NOT NULL)
-      LEFT JOIN (SELECT DISTINCT line FROM difference WHERE is_claimed AND is_withheld(withheld_value, accepted_value)) h USING (line)`;
-  const [refused = 0, held = 0] = (await comparison.sets.row<[number, number]>(statement)) ?? [];
-  const stays = `field_value NOT IN ('""', 'null')`;
-  const [emptied = 0] =
-    (await comparison.sets.row<[number]>(`
-      SELECT count(DISTINCT line) FROM last_values WHERE ${stays} AND line NOT IN (SELECT line FROM problems WHERE line IS NOT NULL)`)) ??
-    [];
-  await comparison.sets.run(
-    `INSERT INTO problems
-       SELECT $1, line, column_name, 'is empty without quotation marks, so the platform keeps the value that was sent. To clear it, write "" there'
-       FROM last_values WHERE ${stays}`,
-    [file],
-  );
-  comparison.rows[file] = { used: table.rows - refused - held - emptied - withoutMessage };
-  addRows(comparison, file, { fate: 'emptied', count: emptied });
-  addRows(comparison, file, { fate: 'held', count: held });
-  addRows(comparison, file, { fate: 'withoutMessage', count: withoutMessage });
-  addRows(comparison, file, { fate: 'refused', count: refused });
+  name: FileName,
+  /** Only for a delta. */
+  contradictions: string | undefined,
+): Promise<boolean> => {
+  const { sets } = comparison;
+  const [hasRefused] =
+    (await sets.row<[number]>('SELECT EXISTS (FROM read_rows WHERE problem IS NOT NULL)')) ?? [];
+  if (contradictions === undefined && !hasRefused) return false;
+  await sets.run(sql('take_slips'));
+  await sets.run(sql('take_passed'));
+  if (contradictions !== undefined) await sets.run(contradictions);
+  await sets.run(sql('refuse_claims'), [name]);
+  await reportRows(comparison, name);
+  return true;
 };
 
-/** Fates whose rows all have the same problem, which one setting solves: the report has one line for all of them. */
-const toldOnce: readonly RowFate[] = ['withoutName', 'withoutMaximum', 'withoutRole', 'twoReadings'];
-
-/**
- * Reports the problems of a table's rows: `problem` is a list of the column, the words, and the fate of the row, if that is not
- * `refused`. Rows with an unknown role are reported with the roles.
- */
-export const reportRows = (file: string, table: string): string => {
-  const once = `coalesce(problem[3], '') IN (${toldOnce.map((fate) => `'${fate}'`).join(', ')})`;
-  return `
-    INSERT INTO problems SELECT '${file}', line, problem[1], problem[2] FROM ${table}
-      WHERE problem IS NOT NULL AND NOT ${once} AND coalesce(problem[3], '') <> 'unknownRole';
-    INSERT INTO problems
-      SELECT '${file}', NULL, problem[1], problem[2] || ' (' || count(*) || CASE WHEN count(*) = 1 THEN ' row, in line ' ELSE ' rows, the first in line ' END || min(line) || ')'
-      FROM ${table} WHERE problem IS NOT NULL AND ${once} GROUP BY problem[1], problem[2];`;
+/** Rows that are gone count, too: what a delta deletes was said then. */
+export const noteSaid = async (comparison: Comparison): Promise<void> => {
+  const [latest] =
+    (await comparison.sets.row<[number | null]>(
+      'SELECT max(said_at_ms) FROM read_rows WHERE problem IS NULL',
+    )) ?? [];
+  if (latest != null) comparison.saidMs = Math.max(comparison.saidMs ?? 0, latest);
 };
-
-/**
- * A refused row that a delta does not name (`read`) stays refused. `orgUnitOrObject`: its org unit or grade object, as it is known now; without it,
- * the row is that of a class or user itself. A row that was in no file is judged again each time.
- */
-export const refusedStill = (
-  kindName: FileName,
-  { read, orgUnitOrObject }: { read: string; orgUnitOrObject?: string },
-): string => `
-  INSERT INTO refused_rows
-    SELECT r.kind_name, r.source_row, ${orgUnitOrObject === undefined ? 'NULL, NULL' : `${orgUnitOrObject}, coalesce(u.new_name, r.user_name)`}, false, false FROM refused_before r
-      ANTI JOIN ${read} e ON e.source_row = r.source_row ANTI JOIN refused_rows x ON x.kind_name = r.kind_name AND x.source_row = r.source_row
-      ${orgUnitOrObject === undefined ? '' : `LEFT JOIN renamed c ON c.record_type = 'class' AND c.old_name = r.org_unit_or_object LEFT JOIN renamed u ON u.record_type = 'user' AND u.old_name = r.user_name`}
-    WHERE r.kind_name = '${kindName}' AND NOT starts_with(r.source_row, chr(31))${
-      // Earlier versions kept the number of a line.
-      orgUnitOrObject === undefined ? ` AND r.source_row[1] IN ('=', '#')` : ''
-    };
-  INSERT INTO problems
-    SELECT '${kindName}.csv', NULL, NULL, 'rows of earlier exports that are refused still: ' || count(*) || '. Each is read again once a bulk file or a delta has it'
-    FROM refused_rows WHERE kind_name = '${kindName}' AND NOT is_in_file HAVING count(*) > 0;`;
-
-export const fateOfProblem = `coalesce(problem[3], 'refused')`;
 
 /** Fates of a row of which nothing was used, though its file is meant to be imported. */
 const refusedFates: readonly RowFate[] = [

@@ -18,10 +18,8 @@ export const dataOfSnapshot = async (
 ): Promise<string> => {
   const path = join(folder, `${snapshot.id}-state`);
   await keepFile(await store.open(stateKey(snapshot.id)), path);
-  const { tables, data, joins } = snapshot.userField
-    ? acceptedData(snapshot.userField)
-    : { tables: '', data: 'd.data', joins: 'WHERE d.data IS NOT NULL' };
   await sets.run(viewsOfState('state', `FROM read_parquet(${quotedText(path)})`));
-  if (tables !== '') await sets.run(tables);
-  return `SELECT d.state_kind AS kind, ${data} AS data FROM state_wanted d ${joins}`;
+  return snapshot.userField
+    ? acceptedData(sets, snapshot.userField)
+    : 'SELECT state_kind AS kind, data FROM state_wanted WHERE data IS NOT NULL';
 };

@@ -26,13 +26,22 @@ COPY (
 ) TO (getvariable('events_path')) (FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER false);
 
 -- name: keep_claims
--- In: difference; unchanged_claims; row claims; repeated_role_claims; the state before. Out: what the next state has of claims, by views.
-CREATE VIEW difference_to_keep AS
-  SELECT * REPLACE (CASE WHEN NOT is_claimed THEN last_snapshot_number END AS last_snapshot_number) FROM difference WHERE change <> 'removed';
-CREATE VIEW unchanged_to_keep AS SELECT *, NULL::BIGINT AS last_snapshot_number FROM unchanged_claims;
+-- In: difference; unchanged_claims; row claims; repeated_role_claims; unusable_rows; the state before. Out: what the next state has of claims,
+-- by views. The reader of a file says by macros what follows from the rest, and which of the platform's ids are in a key: key_to_keep(key),
+-- wanted_value_to_keep(wanted_value), org_unit_id_to_keep(claim_key) and user_id_to_keep(claim_key).
 -- Other files are compared with each row by itself; what stays for a row that cannot be used is ended by no other file.
 CREATE MACRO standing_of(claim_key, change) AS
   CASE WHEN claim_key IN (SELECT key FROM repeated_role_claims) THEN 'several' WHEN change IN ('kept', 'held') THEN 'kept' END;
+CREATE VIEW wanted_to_keep AS
+  SELECT d.* REPLACE (key_to_keep(key) AS key, wanted_value_to_keep(wanted_value) AS wanted_value,
+      CASE WHEN NOT is_claimed THEN last_snapshot_number END AS last_snapshot_number),
+    org_unit_id_to_keep(d.key) AS org_unit_id, user_id_to_keep(d.key) AS user_id, standing_of(d.key, d.change) AS row_standing
+  FROM difference d WHERE change <> 'removed';
+CREATE VIEW unchanged_to_keep AS
+  SELECT d.* REPLACE (key_to_keep(key) AS key, wanted_value_to_keep(wanted_value) AS wanted_value), NULL::BIGINT AS last_snapshot_number,
+    org_unit_id_to_keep(d.key) AS org_unit_id, user_id_to_keep(d.key) AS user_id, standing_of(d.key, NULL) AS row_standing
+  FROM unchanged_claims d;
+CREATE VIEW refused_rows_to_keep AS FROM unusable_rows;
 CREATE VIEW enrollment_claims_to_keep AS
   SELECT s.* REPLACE (NULL::BIGINT AS said_at_ms) FROM state_enrollment_claims s
     ANTI JOIN repeated_role_claims USING (key) SEMI JOIN (FROM difference WHERE NOT is_claimed AND change <> 'removed') USING (key);

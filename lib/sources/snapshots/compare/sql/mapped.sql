@@ -1,0 +1,204 @@
+-- A table, whose rows become messages by a mapping. What a row is about, and names, are texts such as `userName=jane` (tokens).
+
+-- name: tables
+-- In: the state; kinds; snapshot_number(). Out: accepted_rows, what was accepted; the tables that are filled below. key_ids: what tokens in keys stand
+-- for. optional: the columns of fields that may have no value. kept_data: the data that were sent, where cells no longer give a value.
+CREATE TABLE mapped_rows (state_kind VARCHAR, kind_name VARCHAR, template VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, data VARCHAR,
+  removal VARCHAR, source_row VARCHAR, said_at_ms VARCHAR, line VARCHAR);
+CREATE TABLE accepted_rows AS
+  SELECT s.* EXCLUDE (key, wanted_value, org_unit_ref, source_id_hash, row_standing)
+      REPLACE (coalesce(last_snapshot_number, snapshot_number()) AS last_snapshot_number), k.kind_name
+  FROM state_wanted s JOIN kinds k USING (state_kind);
+CREATE TABLE unmapped_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR);
+CREATE TABLE optional (state_kind VARCHAR, field VARCHAR, column_name VARCHAR);
+CREATE TABLE kept_data (key VARCHAR, data VARCHAR);
+CREATE TABLE same (key VARCHAR);
+
+-- name: macros
+-- In: the variable removing_kinds; key_ids. Out: which claims are about enrollments, for the statements over all files; what the state need not
+-- keep; value_of: what a row wants, without whom it is about; with_ids: data with the platform's ids in place of the names of the SIS.
+CREATE MACRO is_about_enrollment(kind_name) AS starts_with(kind_name, 'enrollment-');
+CREATE MACRO enrollment_in(kind_name, key) AS CASE WHEN starts_with(kind_name, 'enrollment-') THEN key END;
+CREATE MACRO org_unit_token(org_unit_or_object) AS org_unit_or_object;
+CREATE MACRO role_of(wanted_value) AS role_in(wanted_value);
+-- Without a message for a removal, the platform keeps what was sent.
+CREATE MACRO removal_function(state_kind, removal) AS
+  CASE WHEN list_contains(getvariable('removing_kinds'), state_kind) THEN CAST(removal AS JSON) ->> 'function' END;
+CREATE MACRO named_by(token, place, template) AS
+  CASE WHEN contains(template, place) OR contains(template, '/' || split_part(token, '=', 2))
+    THEN '{"' || split_part(token, '=', 1) || '":null}' ELSE '{}' END;
+CREATE MACRO value_of(kind_name, template, org_unit_or_object, user_name, data) AS
+  kind_name || ' ' || CAST(json_merge_patch(CAST(data AS JSON),
+    CAST(named_by(coalesce(org_unit_or_object, ''), chr(1) || 'o', template) AS JSON),
+    CAST(named_by(coalesce(user_name, ''), chr(1) || 'u', template) AS JSON)) AS VARCHAR);
+CREATE MACRO id_for(token, field, id) AS
+  CASE WHEN id IS NULL OR token IS NULL OR starts_with(token, field || '=') THEN '{}'
+    ELSE '{"' || split_part(token, '=', 1) || '":null,"' || field || '":' || id || '}' END;
+CREATE MACRO with_ids(data, org_unit_or_object, user_name, org_unit_id, user_id) AS
+  CASE WHEN org_unit_id IS NULL AND user_id IS NULL THEN data
+    ELSE CAST(json_merge_patch(CAST(data AS JSON), CAST(id_for(org_unit_or_object, 'orgUnitId', org_unit_id) AS JSON),
+      CAST(id_for(user_name, 'userId', user_id) AS JSON)) AS VARCHAR) END;
+CREATE MACRO key_of(template, org_unit_or_object, user_name) AS
+  replace(replace(template, chr(1) || 'o', coalesce(org_unit_or_object, '')), chr(1) || 'u', coalesce(user_name, ''));
+CREATE MACRO stays(field_value) AS field_value NOT IN ('""', 'null');
+CREATE MACRO key_to_keep(key) AS key;
+CREATE MACRO wanted_value_to_keep(wanted_value) AS NULL::VARCHAR;
+
+-- name: add_damaged
+-- In: refused_rows of the file; kinds; $1: the name of the file. Out: refused_rows. An illegible row may be about each of its kinds.
+INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name, counts)
+  SELECT k.kind_name, r.source_row, NULL, NULL, false
+  FROM refused_rows r, (SELECT DISTINCT kind_name FROM kinds) k WHERE r.kind_name = $1 AND k.kind_name <> $1;
+
+-- name: refuse_passed
+-- In: mapped_rows; passed_names. Out: mapped_rows; unmapped_rows; problems.
+INSERT INTO problems
+  SELECT k.file, CAST(m.line AS BIGINT), k.column_name, 'names a user whose name was another person''s, and the crosswalk still gives '
+    || 'that one''s account. The row is used when it gives another'
+  FROM mapped_rows m JOIN kinds k USING (state_kind) WHERE m.user_name IN (FROM passed_names);
+INSERT INTO unmapped_rows SELECT kind_name, source_row, org_unit_or_object, user_name FROM mapped_rows WHERE user_name IN (FROM passed_names);
+DELETE FROM mapped_rows WHERE user_name IN (FROM passed_names);
+
+-- name: name_claims
+-- In: mapped_rows; unmapped_rows; accepted_rows; known_names; shared_row_claims; other_claims. Out: claims; accepted; row_claims; accepted_keys;
+-- refused_rows; stands_for; key_ids and key_ids_before. Names become what they stand for: what was accepted, what it stood for then; a row,
+-- what its name stands for now, or if that is unknown, stood for. Of two accepted rows about one thing that differ, it is unknown which one
+-- the platform has. Then there is no data, from which every intended value differs. A removal yields to a row that is present.
+CREATE TABLE stands_for AS SELECT field || '=' || name AS token, id FROM known_names;
+CREATE TABLE accepted_claims AS
+  SELECT *, key_of(template, coalesce(org_unit_id_now, org_unit_or_object), coalesce(user_id_now, user_name)) AS key
+  FROM (
+    SELECT m.*, coalesce(value_of(kind_name, template, org_unit_or_object, user_name, data), kind_name || ' null') AS wanted_value,
+      coalesce(m.org_unit_id, id_in_token(org_unit_or_object), o.id) AS org_unit_id_now,
+      coalesce(m.user_id, id_in_token(user_name), u.id) AS user_id_now,
+      (m.org_unit_id IS NULL AND o.id IS NOT NULL) OR (m.user_id IS NULL AND u.id IS NOT NULL) AS is_learnt
+    FROM accepted_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name);
+-- A name that the crosswalk no longer knows stands for what it stood for.
+INSERT INTO stands_for
+  SELECT token, any_value(id)
+  FROM (SELECT org_unit_or_object AS token, org_unit_id_now AS id FROM accepted_claims UNION SELECT user_name, user_id_now FROM accepted_claims)
+  WHERE id IS NOT NULL AND token NOT IN (SELECT token FROM stands_for) AND id_in_token(token) IS NULL
+  GROUP BY token HAVING count(*) = 1;
+CREATE TABLE mapped_claims AS
+  SELECT *, key_of(template, coalesce(org_unit_id_now, org_unit_or_object), coalesce(user_id_now, user_name)) AS key
+  FROM (
+    SELECT m.*, coalesce(id_in_token(org_unit_or_object), o.id) AS org_unit_id_now, coalesce(id_in_token(user_name), u.id) AS user_id_now
+    FROM mapped_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name);
+CREATE TABLE key_ids_before AS
+  SELECT key, any_value(org_unit_id_now) AS org_unit_id, any_value(user_id_now) AS user_id FROM accepted_claims GROUP BY key;
+CREATE TABLE key_ids AS
+  SELECT key, any_value(org_unit_id_now) AS org_unit_id, any_value(user_id_now) AS user_id FROM mapped_claims GROUP BY key;
+INSERT INTO key_ids FROM key_ids_before ANTI JOIN key_ids USING (key);
+CREATE MACRO org_unit_id_to_keep(claim_key) AS (SELECT any_value(i.org_unit_id) FROM key_ids i WHERE i.key = claim_key);
+CREATE MACRO user_id_to_keep(claim_key) AS (SELECT any_value(i.user_id) FROM key_ids i WHERE i.key = claim_key);
+CREATE OR REPLACE VIEW accepted_keys AS
+  SELECT w.kind_name, w.key, coalesce(id_in_token(w.org_unit_or_object), o.id, w.org_unit_or_object) AS org_unit_or_object,
+    coalesce(id_in_token(w.user_name), u.id, w.user_name) AS user_name, w.last_snapshot_number
+  FROM accepted w LEFT JOIN stands_for o ON o.token = w.org_unit_or_object LEFT JOIN stands_for u ON u.token = w.user_name;
+INSERT INTO accepted BY NAME
+  SELECT unnest(w) FROM (
+    SELECT any_value({'kind_name': kind_name, 'state_kind': state_kind, 'key': key, 'org_unit_or_object': org_unit_or_object,
+      'user_name': user_name, 'wanted_value': wanted_value, 'data': data, 'removal': removal, 'template': template, 'source_row': source_row,
+      'said_at_ms': said_at_ms, 'last_snapshot_number': last_snapshot_number,
+      -- A message that waited until its name was known may have overruled another file.
+      'must_resend': is_learnt AND NOT is_state_of_10() AND key IN (SELECT enrollment FROM other_claims)}) AS w
+    FROM accepted_claims GROUP BY key);
+UPDATE accepted SET wanted_value = kind_name || ' null', data = NULL
+  WHERE key IN (SELECT key FROM accepted_claims GROUP BY key HAVING min(wanted_value) <> max(wanted_value));
+INSERT INTO row_claims BY NAME
+  SELECT kind_name, source_row, key FROM accepted_claims UNION SELECT kind_name, source_row, key FROM shared_row_claims;
+INSERT INTO claims BY NAME
+  SELECT kind_name, state_kind, key, org_unit_or_object, user_name, value_of(kind_name, template, org_unit_or_object, user_name, data) AS wanted_value,
+    data, removal, template, source_row, CAST(said_at_ms AS BIGINT) AS said_at_ms, CAST(line AS BIGINT) AS line
+  FROM mapped_claims;
+DELETE FROM claims WHERE kind_name LIKE '%-remove' AND key IN (SELECT key FROM claims WHERE kind_name NOT LIKE '%-remove');
+INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
+  SELECT m.kind_name, m.source_row, coalesce(id_in_token(m.org_unit_or_object), o.id, m.org_unit_or_object),
+    coalesce(id_in_token(m.user_name), u.id, m.user_name)
+  FROM unmapped_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name;
+DROP TABLE unmapped_rows; DROP TABLE mapped_rows; DROP TABLE mapped_claims; DROP TABLE accepted_rows; DROP TABLE accepted_claims;
+
+-- name: count_moves
+-- In: accepted; key_ids_before; stands_for. Out: names that stand for another thing than when they were accepted, and what was accepted by them:
+-- claims, people and org units.
+WITH moved AS (
+  SELECT w.org_unit_or_object, w.user_name, o.id AS org_unit_id_now, u.id AS user_id_now
+  FROM accepted w JOIN key_ids_before i USING (key)
+    LEFT JOIN stands_for o ON o.token = w.org_unit_or_object AND o.id <> i.org_unit_id
+    LEFT JOIN stands_for u ON u.token = w.user_name AND u.id <> i.user_id
+  WHERE o.id IS NOT NULL OR u.id IS NOT NULL)
+SELECT count(DISTINCT CASE WHEN org_unit_id_now IS NOT NULL THEN org_unit_or_object END)
+    + count(DISTINCT CASE WHEN user_id_now IS NOT NULL THEN user_name END),
+  count(*), count(DISTINCT user_name), count(DISTINCT org_unit_or_object)
+FROM moved;
+
+-- name: find_last_values
+-- In: claims; accepted; optional. Out: last_values, of fields to which a row gives no value any more. An update is identified by the first setting that
+-- it changes: without that setting, its row is about the same.
+CREATE TABLE last_values AS
+  SELECT l.*, o.column_name, CAST(accepted_data AS JSON) -> ('$."' || field || '"') AS field_value FROM (
+    SELECT c.key, c.state_kind, c.line, c.data, w.key AS accepted_key, w.template AS accepted_template, w.data AS accepted_data,
+      unnest(json_keys(w.data)) AS field
+    FROM claims c JOIN accepted w USING (kind_name, state_kind, key) WHERE c.wanted_value <> w.wanted_value AND w.data IS NOT NULL
+    UNION ALL
+    SELECT c.key, c.state_kind, c.line, c.data, w.key, w.template, w.data, unnest(json_keys(w.data)) AS field
+    FROM (FROM claims ANTI JOIN accepted USING (key)) c JOIN accepted w USING (kind_name, state_kind, source_row)
+    WHERE w.data IS NOT NULL AND c.org_unit_or_object IS NOT DISTINCT FROM w.org_unit_or_object
+      AND c.user_name IS NOT DISTINCT FROM w.user_name AND split_part(c.template, '#', 1) = split_part(w.template, '#', 1)) l
+    JOIN optional o USING (state_kind, field)
+  WHERE NOT list_contains(json_keys(l.data), field);
+
+-- name: list_emptied_fields
+-- In: last_values. Out: of each field, data without and with it.
+SELECT state_kind, field, any_value(data), any_value(accepted_data) FROM last_values GROUP BY state_kind, field;
+
+-- name: keep_last_values
+-- In: last_values. Out: claims; kept_data.
+INSERT INTO kept_data SELECT accepted_key, any_value(data) FROM last_values GROUP BY accepted_key;
+UPDATE claims SET key = accepted_key, template = accepted_template, data = left(data, -1) || more || '}',
+    wanted_value = value_of(kind_name, template, org_unit_or_object, user_name, left(data, -1) || more || '}')
+  FROM (
+    SELECT key, line, any_value(accepted_key) AS accepted_key, any_value(accepted_template) AS accepted_template,
+      string_agg(',' || to_json(field) || ':' || field_value, '' ORDER BY field) AS more
+    FROM last_values GROUP BY key, line) l
+  WHERE claims.key = l.key AND claims.line = l.line;
+
+-- name: list_other_values
+-- In: difference. Out: values that differ from the accepted ones: perhaps only in the order of their fields.
+SELECT key, coalesce(withheld_value, wanted_value), accepted_value FROM difference
+WHERE change IN ('updated', 'held') AND coalesce(withheld_value, wanted_value) <> accepted_value;
+
+-- name: leave_same
+-- In: same. Out: difference.
+UPDATE difference SET change = CASE WHEN change = 'held' THEN 'kept' ELSE 'unchanged' END, withheld_value = NULL WHERE key IN (FROM same);
+
+-- name: list_removals
+-- In: difference. Out: messages that remove something.
+SELECT key, removal FROM difference WHERE change = 'removed' AND removal IS NOT NULL;
+
+-- name: count_rows
+-- In: problems; difference; last_values. Out: the lines of a table that are refused, held, and emptied. Each unusable row is reported by its line, as
+-- is a row with a cell that no longer gives a value.
+WITH told AS (SELECT DISTINCT line FROM problems WHERE line IS NOT NULL),
+  withheld AS (SELECT DISTINCT line FROM difference WHERE is_claimed AND is_withheld(withheld_value, accepted_value))
+SELECT (SELECT count(*) FROM told ANTI JOIN withheld USING (line)), (SELECT count(*) FROM told SEMI JOIN withheld USING (line)),
+  (SELECT count(DISTINCT line) FROM last_values ANTI JOIN told USING (line) WHERE stays(field_value));
+
+-- name: report_emptied
+-- In: last_values; $1: the name of the file. Out: problems.
+INSERT INTO problems
+  SELECT $1, line, column_name,
+    'is empty without quotation marks, so the platform keeps the value that was sent. To clear it, write "" there'
+  FROM last_values WHERE stays(field_value);
+
+-- name: write_data
+-- In: difference; key_ids; kept_data; doubtful_names. Out: messages. What the platform keeps is not sent again; if a name is doubtful, its message goes
+-- by the name.
+CREATE VIEW messages AS
+  SELECT d.*,
+    with_ids(coalesce(t.data, d.data), d.org_unit_or_object, d.user_name, CASE WHEN x.name IS NULL THEN i.org_unit_id END,
+      CASE WHEN y.name IS NULL THEN i.user_id END) AS sent_data,
+    with_ids(CAST(CAST(d.removal AS JSON) -> 'data' AS VARCHAR), d.org_unit_or_object, d.user_name, i.org_unit_id, i.user_id) AS removal_data
+  FROM difference d LEFT JOIN kept_data t ON t.key = d.key LEFT JOIN key_ids i ON i.key = d.key
+    LEFT JOIN doubtful_names x ON x.field || '=' || x.name = d.org_unit_or_object
+    LEFT JOIN doubtful_names y ON y.field || '=' || y.name = d.user_name;

@@ -1,0 +1,122 @@
+-- The rows of one file of an export, which its reader puts into read_rows: line, source_row, status, and problem, a list of the column, the words,
+-- and the fate of the row, if that is not `refused`. Rows of enrollments and results also have class_or_item_id, user_source_id,
+-- org_unit_or_object, user_name and said_at_ms.
+
+-- name: macros
+-- In: date_order(), which of day and month comes first, or ''; dropped_ms(), when the file was put into the bucket. Out: how cells are read.
+CREATE MACRO fate_of_gone(status) AS CASE WHEN status = 'inactive' THEN 'notActive' ELSE 'deleted' END;
+CREATE MACRO fate_of_problem(problem) AS coalesce(problem[3], 'refused');
+-- Fates whose rows all have the same problem, which one setting solves: the report has one line for all of them.
+CREATE MACRO is_told_once(fate) AS coalesce(fate, '') IN ('withoutName', 'withoutMaximum', 'withoutRole', 'twoReadings');
+CREATE MACRO count_text(rows, first_line) AS
+  ' (' || rows || CASE WHEN rows = 1 THEN ' row, in line ' ELSE ' rows, the first in line ' END || first_line || ')';
+CREATE MACRO problem_of_status(status) AS
+  CASE WHEN status NOT IN ('', 'active') THEN ['status', 'must be active, inactive or tobedeleted'] END;
+-- Testing an id takes longer than joining it, and every known id was tested.
+CREATE MACRO is_known_or_id(is_known, id) AS CASE WHEN is_known THEN true ELSE is_id(id) END;
+CREATE MACRO slip_of(id) AS lower(trimmed(id));
+CREATE MACRO problem_of_slip(column_name) AS
+  [column_name, 'differs from an id of the package by a space or by upper and lower case alone'];
+CREATE MACRO time_of_day() AS '([T ][0-9:.]+ ?([AaPp][Mm])?(Z|[+-][0-9]{2}:?[0-9]{2})?)?';
+CREATE MACRO can_be_two_days(x) AS regexp_full_match(x, '[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}' || time_of_day());
+CREATE MACRO day_in_order(x, parts) AS
+  CAST(TRY_CAST(regexp_replace(x, '^([0-9]+)[./-]([0-9]+)[./-]([0-9]{4}).*$', parts) AS DATE) AS VARCHAR);
+CREATE MACRO day_of(x) AS CASE
+  WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}' || time_of_day())
+    THEN CASE WHEN TRY_CAST(left(x, 10) AS DATE) IS NOT NULL THEN left(x, 10) END
+  WHEN date_order() <> '' AND can_be_two_days(x)
+    THEN day_in_order(x, CASE WHEN date_order() = 'day-month-year' THEN '\3-\2-\1' ELSE '\3-\1-\2' END) END;
+-- The problem of a date that cannot be read, or can be read in two ways.
+CREATE MACRO problem_of_day(column_name, x, otherwise) AS
+  CASE WHEN date_order() = '' AND can_be_two_days(x) THEN [column_name, 'can be two days, as 1/05/2023 can. '
+      || 'Set "dateOrder" to "day-month-year" or "month-day-year" in snapshot-settings.json', 'twoReadings']
+    ELSE [column_name, otherwise] END;
+-- The time of a cell. It may be a day alone, which stands for its beginning. The standard has times in UTC. instant: the result of instant_in;
+-- day: its day; clock: its time of day in other notations. They are columns, because an expression that repeats itself takes long to plan.
+CREATE MACRO clock_in(x) AS
+  regexp_extract(x, '[T ]([0-9]{1,2}):([0-9]{2})(:[0-9]{2}(?:[.][0-9]+)?)? ?([AaPp]?)[Mm]?(Z|[+-][0-9]{2}:?[0-9]{2})?$',
+    ['hour', 'minute', 'second', 'half', 'zone']);
+CREATE MACRO time_of(instant, day, clock) AS
+  coalesce(instant, instant_in(day || 'T' || lpad(CASE WHEN clock['half'] = '' THEN clock['hour']
+      ELSE CAST(TRY_CAST(clock['hour'] AS INTEGER) % 12 + CASE WHEN lower(clock['half']) = 'p' THEN 12 ELSE 0 END AS VARCHAR) END, 2, '0')
+    || ':' || clock['minute'] || coalesce(nullif(clock['second'], ''), ':00') || coalesce(nullif(clock['zone'], ''), 'Z')),
+    epoch_ms(TRY_CAST(day AS TIMESTAMP)));
+-- A time later than the file counts as then.
+CREATE MACRO no_later(ms) AS CASE WHEN ms > dropped_ms() THEN dropped_ms() ELSE ms END;
+CREATE MACRO days_ms(days) AS days * 86400000::BIGINT;
+
+-- name: take_slips
+-- In: read_rows; known_places; user_names. Out: read_rows. An id that differs from a known one only by surrounding spaces or by case is a slip:
+-- the row may mean that one.
+UPDATE read_rows SET org_unit_or_object = k.name,
+    problem = CASE WHEN problem[1] IN ('classSourcedId', 'lineItemSourcedId') AND problem[3] = 'notInPackage' THEN problem_of_slip(problem[1])
+      ELSE problem END
+  FROM (SELECT slip_of(id) AS slip, any_value(name) AS name FROM known_places GROUP BY slip HAVING count(*) = 1) k
+  WHERE read_rows.problem IS NOT NULL AND read_rows.org_unit_or_object IS NULL AND k.slip = slip_of(read_rows.class_or_item_id);
+UPDATE read_rows SET user_name = k.name,
+    problem = CASE WHEN problem[1] IN ('userSourcedId', 'studentSourcedId') AND problem[3] = 'notInPackage' THEN problem_of_slip(problem[1])
+      ELSE problem END
+  FROM (SELECT slip_of(id) AS slip, any_value(user_name) AS name FROM user_names GROUP BY slip HAVING count(*) = 1) k
+  WHERE read_rows.problem IS NOT NULL AND read_rows.user_name IS NULL AND k.slip = slip_of(read_rows.user_source_id);
+
+-- name: take_passed
+-- In: read_rows; names; names_before. Out: read_rows. The row of a record whose name passed to it means what the record had by its own former
+-- name, or if it is new, what the former bearer had.
+UPDATE read_rows SET user_name = coalesce(w.name, n.name) FROM names n LEFT JOIN names_before w USING (record_type, id)
+  WHERE read_rows.problem[3] = 'namePassed' AND read_rows.user_name IS NULL AND n.record_type = 'user' AND n.id = read_rows.user_source_id;
+
+-- name: refuse_claims
+-- In: read_rows; $1: its kind. Out: refused_rows. If neither of two ids is known, a row means no known resource.
+INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
+  SELECT $1, source_row, CASE WHEN is_foreign THEN '' ELSE org_unit_or_object END, CASE WHEN is_foreign THEN '' ELSE user_name END
+  FROM (
+    SELECT *, org_unit_or_object IS NULL AND user_name IS NULL AND is_id(class_or_item_id) AND is_id(user_source_id) AS is_foreign
+    FROM read_rows WHERE problem IS NOT NULL);
+
+-- name: refuse_rows
+-- In: read_rows; $1: its kind. Out: refused_rows, of rows that claim nothing.
+INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
+  SELECT $1, source_row, NULL, NULL FROM read_rows WHERE problem IS NOT NULL;
+
+-- name: report_rows
+-- In: read_rows; $1: the name of the file. Out: problems. Rows with an unknown role are reported with the roles.
+INSERT INTO problems
+  SELECT $1, line, problem[1], problem[2] FROM read_rows
+  WHERE problem IS NOT NULL AND NOT is_told_once(problem[3]) AND fate_of_problem(problem) <> 'unknownRole'
+  UNION ALL SELECT $1, NULL, problem[1], problem[2] || count_text(count(*), min(line)) FROM read_rows
+  WHERE problem IS NOT NULL AND is_told_once(problem[3]) GROUP BY problem[1], problem[2];
+
+-- name: keep_refused
+-- In: refused_before; read_rows, those that a delta names; renamed; $1: the kind. Out: refused_rows, with those that it does not name. A row that
+-- was in no file is judged again each time.
+INSERT INTO refused_rows
+  SELECT r.kind_name, r.source_row, coalesce(c.new_name, r.org_unit_or_object), coalesce(u.new_name, r.user_name), false, false
+  FROM refused_before r
+    ANTI JOIN read_rows e ON e.source_row = r.source_row
+    ANTI JOIN refused_rows x ON x.kind_name = r.kind_name AND x.source_row = r.source_row
+    LEFT JOIN renamed c ON c.record_type = 'class' AND r.kind_name = 'enrollments' AND c.old_name = r.org_unit_or_object
+    LEFT JOIN renamed u ON u.record_type = 'user' AND u.old_name = r.user_name
+  WHERE r.kind_name = $1 AND NOT starts_with(r.source_row, chr(31));
+
+-- name: report_kept
+-- In: refused_rows; $1: the kind. Out: problems.
+INSERT INTO problems
+  SELECT kind_name || '.csv', NULL, NULL,
+    'rows of earlier exports that are refused still: ' || count(*) || '. Each is read again once a bulk file or a delta has it'
+  FROM refused_rows WHERE kind_name = $1 AND NOT is_in_file GROUP BY kind_name;
+
+-- name: count_claims
+-- In: the comparison. Out: by kind and fate, the rows that claim something.
+SELECT kind_name, fate, CAST(sum(times * coalesce(s.rows, CASE WHEN line IS NULL THEN 0 ELSE 1 END)) AS BIGINT)
+FROM (
+  SELECT d.kind_name, d.key, d.line, 1 AS times,
+    CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN is_withheld(d.withheld_value, d.accepted_value) THEN 'held'
+      WHEN d.change IN ('created', 'updated') AND (v.key IS NULL OR v.role IS NOT NULL) THEN 'sent' ELSE 'unchanged' END AS fate
+    FROM difference d LEFT JOIN (SELECT DISTINCT key FROM older_claims) o USING (key) LEFT JOIN replacements v USING (key) WHERE d.is_claimed
+  UNION ALL SELECT kind_name, key, line, 1, 'refused' FROM unfit_claims WHERE is_claimed
+  -- All claims but these.
+  UNION ALL SELECT kind_name, key, line, 1, 'unchanged' FROM claims
+  UNION ALL SELECT kind_name, key, line, -1, 'unchanged' FROM difference WHERE is_claimed
+  UNION ALL SELECT kind_name, key, line, -1, 'unchanged' FROM unfit_claims WHERE is_claimed) LEFT JOIN claims_per_key s USING (key)
+GROUP BY kind_name, fate
+UNION ALL SELECT kind_name, 'refused', rows FROM disputed_counts;
