@@ -88,3 +88,10 @@ export const countsOf = ({ byKind }: Pick<Comparison, 'byKind'>, kind: string): 
   byKind[kind] = counts;
   return counts;
 };
+
+/** `statement`: counts names that stand for another thing than when they were accepted, and what was accepted by them. */
+export const nameMovesBy = async (sets: SetEngine, statement: string): Promise<NameMoves> => {
+  const [names = 0, claims = 0, people = 0, orgUnits = 0] =
+    (await sets.row<[number, number, number, number]>(statement)) ?? [];
+  return { names, claims, people, orgUnits };
+};

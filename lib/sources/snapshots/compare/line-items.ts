@@ -3,7 +3,7 @@ import type { Table } from '../../../runtime/files/tables/table.ts';
 import { viewRows } from '../package/reading.ts';
 import { countRows, keepRefused, refuseRows } from '../package/rows.ts';
 import { type Comparison, countsOf, type EventCheck, type Mode, separator } from './comparison.ts';
-import { statementsIn } from './statements.ts';
+import { hasRows, statementsIn } from './statements.ts';
 import { eventOf } from './wanted.ts';
 
 const sql = statementsIn('line-items');
@@ -42,11 +42,8 @@ export const settleLineItems = async (
 ): Promise<void> => {
   const { sets } = comparison;
   await sets.run(loadItems);
-  await sets.run(sql('tables'));
-  if (table) {
-    await viewRows(sets, table, { columns });
-    await sets.run(sql('read'));
-  }
+  await viewRows(sets, table, { columns });
+  await sets.run(sql('read'));
   const [illegible = 0] =
     (await sets.row<[number]>(`
       SELECT (SELECT count(*) FROM refused_rows WHERE kind_name = '${name}')
@@ -72,7 +69,7 @@ export const settleLineItems = async (
 
 /** Decides which line item gets which grade object, by their titles. */
 const settleTitles = async (sets: SetEngine): Promise<void> => {
-  const [hasTitles] = (await sets.row<[number]>('SELECT EXISTS (FROM wanted WHERE NOT stays)')) ?? [];
+  const hasTitles = await hasRows(sets, 'wanted WHERE NOT stays');
   if (hasTitles) await sets.run(sql('judge_titles'));
   const circles = async (): Promise<number> =>
     (await sets.row<[number]>('SELECT count(*) FROM circles'))?.[0] ?? 0;

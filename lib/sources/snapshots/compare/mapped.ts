@@ -25,18 +25,10 @@ import { addDamaged, loadShared } from '../state/accepted.ts';
 import { kindOf, type RowFate } from '../state/record.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
-import { type Comparison, type NameMoves, separator } from './comparison.ts';
+import { type Comparison, nameMovesBy, separator } from './comparison.ts';
 import { settleEnrollments } from './others.ts';
 import { statementsIn } from './statements.ts';
-import {
-  addKinds,
-  compareWanted,
-  countWanted,
-  eventOf,
-  type Kind,
-  writeChanges,
-  writeState,
-} from './wanted.ts';
+import { compareWanted, countWanted, eventOf, writeChanges, writeState } from './wanted.ts';
 
 const sql = statementsIn('mapped');
 
@@ -69,15 +61,16 @@ export const compareMapped = async (
   const context: Context = { ...given, comparison, naming: namingIn(mapping) };
   const by = JSON.stringify(mapping.messages.map(({ function: name, key }) => [name, ...key]));
   if (last !== undefined) checkKeys(by, last.by, file);
-  await addKinds(comparison, mapping.messages.map(kindIn(file)));
+  for (const [at, { function: name, key, time }] of mapping.messages.entries())
+    await sets.run(sql('add_kind'), [kindOf(at), name, file, key.join(', '), time ?? null]);
   const table = await open(context);
   await loadShared(comparison);
   const removing = mapping.messages.flatMap(({ removed }, at) => (removed ? [kindOf(at)] : []));
   await sets.run(`SET VARIABLE removing_kinds = string_split($1, ',')`, [removing.join(',')]);
   for (const name of ['tables', 'macros']) await sets.run(sql(name));
   const withoutMessage = await readRows(table, context);
-  for (const name of ['refuse_passed', 'name_claims']) await sets.run(sql(name));
-  comparison.nameMoves = await nameMovesIn(comparison);
+  await sets.run(sql('name_claims'));
+  comparison.nameMoves = await nameMovesBy(sets, sql('count_moves'));
   const [latest] = (await sets.row<[number | null]>('SELECT max(said_at_ms) FROM claims')) ?? [];
   comparison.saidMs = latest ?? undefined;
   await keepEmptied(context);
@@ -112,31 +105,6 @@ const checkKeys = (by: string, before: string, file: string): void => {
     `The mapping changed messages[${other}]. Rows of ${file} were accepted with ${name} and the key ${key.join(', ')} there. Put that back, and add new messages at the end. Or give the file another name: then everything is sent again, and nothing is removed`,
   );
 };
-
-const nameMovesIn = async ({ sets }: Comparison): Promise<NameMoves> => {
-  const [names = 0, claims = 0, people = 0, orgUnits = 0] =
-    (await sets.row<[number, number, number, number]>(sql('count_moves'))) ?? [];
-  return { names, claims, people, orgUnits };
-};
-
-/** Several messages of the mapping may state what one resource must be; they must agree. */
-const kindIn =
-  (file: string) =>
-  ({ function: name, key, time }: Message, at: number): Kind => ({
-    ...{
-      stateKind: kindOf(at),
-      name,
-      function: name,
-      file,
-      column: key.join(', '),
-      timeColumn: time,
-      hasDays: false,
-    },
-    older:
-      'is before the time of the accepted row, which stays. To send this one, export it with the time of its change',
-    twice: 'another row has the same key, but differs',
-    differs: 'another row is about the same thing on the platform, but differs',
-  });
 
 const open = async ({ path, file, mapping, comparison }: Context): Promise<Table> => {
   const table = await readTable(createReadStream(path), join(comparison.folder, 'rows'), {

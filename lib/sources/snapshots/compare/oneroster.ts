@@ -8,16 +8,14 @@ import { addUserRoles } from '../package/roles.ts';
 import { countClaims, countRows, keepRefused, noteSaid, refuseClaims } from '../package/rows.ts';
 import { type UserField, userField } from '../package/settings-file.ts';
 import { loadShared } from '../state/accepted.ts';
-import type { Comparison, NameMoves } from './comparison.ts';
+import { type Comparison, nameMovesBy } from './comparison.ts';
 import { loadItems, settleLineItems } from './line-items.ts';
 import { settleEnrollments } from './others.ts';
-import { constants, statementsIn } from './statements.ts';
+import { constants, hasRows, statementsIn } from './statements.ts';
 import {
-  addKinds,
   type CheckedValue,
   compareWanted,
   countWanted,
-  type Kind,
   refuseDoubled,
   refuseValues,
   writeChanges,
@@ -47,7 +45,6 @@ export const compareExport = async (
   const { modes } = given;
   const { field } = settings.user;
   const reading: Reading = { given, comparison, tables: readAhead(given), read: {} };
-  await addKinds(comparison, [enrollments, results]);
   await prepare(comparison, lastField);
   refuseDoubled(await sets.all<[string, number]>(ofAccepted('count_doubled')), comparison);
   await loadShared(comparison);
@@ -55,12 +52,13 @@ export const compareExport = async (
   const items = await openFile(reading, 'lineItems');
   await settleLineItems(items, modes.lineItems, comparison);
   await loadAccepted(comparison);
-  comparison.nameMoves = await nameMovesIn(comparison);
+  await sets.run(ofNames('find_moves'));
+  comparison.nameMoves = await nameMovesBy(sets, ofNames('count_moves'));
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
   comparison.passedNames = await passedNamesOf(comparison, modes);
-  await yieldToStaying(comparison);
-  const [hasDoubtful] = (await sets.row<[number]>('SELECT EXISTS (FROM doubtful_names)')) ?? [];
+  if (await hasRows(sets, 'formers')) await sets.run(ofExport('yield_to_staying'));
+  const hasDoubtful = await hasRows(sets, 'doubtful_names');
   await sets.run(ofExport('mean_things'));
   await compareWanted(comparison);
   comparison.effects = await settleEnrollments(comparison, { file: 'enrollments.csv', column: 'role' });
@@ -83,34 +81,6 @@ export const compareExport = async (
   return { read: reading.read, unknownRoles };
 };
 
-const differentRoles = 'two active rows of one class and user have different roles';
-const differentResults = 'another row has the same line item and student, but differs';
-
-const enrollments: Kind = {
-  ...{ stateKind: '2', name: 'enrollments', function: 'enrollment-create', file: 'enrollments.csv' },
-  ...{
-    column: 'role',
-    timeColumn: 'dateLastModified',
-    hasDays: true,
-    twice: differentRoles,
-    differs: differentRoles,
-  },
-  older:
-    'is before the time of the accepted enrollment, which stays. To send this one, export it with the time of its change',
-};
-const results: Kind = {
-  ...{ stateKind: '3', name: 'results', function: 'grade-push', file: 'results.csv' },
-  ...{
-    column: 'lineItemSourcedId',
-    timeColumn: 'dateLastModified',
-    hasDays: true,
-    twice: differentResults,
-    differs: differentResults,
-  },
-  older:
-    'is before the time of the accepted grade, which stays. To send this one, export it with the time of its change',
-};
-
 /** Makes the macros and tables that the readers share. */
 const prepare = async ({ sets, settings, droppedMs }: Comparison, lastField: UserField): Promise<void> => {
   await sets.run(
@@ -122,7 +92,7 @@ const prepare = async ({ sets, settings, droppedMs }: Comparison, lastField: Use
     }),
   );
   await prepareData(sets, settings.user.field);
-  for (const statement of [ofExport('keys'), ofRows('macros'), ofEnrollments('tables'), ofResults('tables')])
+  for (const statement of [ofExport('kinds'), ofExport('keys'), ofRows('macros'), ofEnrollments('tables')])
     await sets.run(statement);
   const roles = Object.entries(settings.roles).map(([role, id]) => [role, String(id)]);
   await sets.add('roles', roles);
@@ -153,13 +123,13 @@ const checkedValues = (userField: string): CheckedValue[] => {
     grade: { type: 'text', text: 'x' },
   };
   const checked =
-    ({ name: kindName, function: name }: Kind, others: object) =>
+    (kindName: string, name: string, others: object) =>
     (value: string, column: string, dataOf: (text: string) => object): CheckedValue => ({
       ...{ kindName, function: name, value, column },
       data: (text) => ({ ...others, ...dataOf(text) }),
     });
-  const ofEnrollment = checked(enrollments, enrolled);
-  const ofGrade = checked(results, graded);
+  const ofEnrollment = checked('enrollments', 'enrollment-create', enrolled);
+  const ofGrade = checked('results', 'grade-push', graded);
   return [
     ofEnrollment('org_unit_or_object', 'classSourcedId', (text) => ({ orgUnitCode: text })),
     ofEnrollment('user_name', 'userSourcedId', (text) => ({ [userField]: text })),
@@ -172,25 +142,10 @@ const checkedValues = (userField: string): CheckedValue[] => {
 };
 
 const loadAccepted = async ({ sets, hasBefore }: Comparison): Promise<void> => {
-  await sets.run(ofAccepted('load_comments'));
-  if (!hasBefore) return;
   await sets.run(ofAccepted('find_claims'));
-  const [isOther] =
-    (await sets.row<[number]>('SELECT EXISTS (FROM renamed) OR EXISTS (FROM former_ids WHERE is_new)')) ?? [];
+  if (!hasBefore) return;
+  const isOther = (await hasRows(sets, 'renamed')) || (await hasRows(sets, 'former_ids WHERE is_new'));
   await sets.run(ofAccepted(isOther ? 'load_merged_claims' : 'load_claims'));
-};
-
-const nameMovesIn = async ({ sets }: Comparison): Promise<NameMoves> => {
-  await sets.run(ofNames('find_moves'));
-  const [names = 0, claims = 0, people = 0, orgUnits = 0] =
-    (await sets.row<[number, number, number, number]>(ofNames('count_moves'))) ?? [];
-  return { names, claims, people, orgUnits };
-};
-
-const yieldToStaying = async ({ sets }: Comparison): Promise<void> => {
-  await sets.run(ofExport('find_formers'));
-  const [hasFormers] = (await sets.row<[number]>('SELECT EXISTS (FROM formers)')) ?? [];
-  if (hasFormers) await sets.run(ofExport('yield_to_staying'));
 };
 
 const enrollmentColumns = {
@@ -205,29 +160,36 @@ const enrollmentColumns = {
 };
 
 const readEnrollments = async (reading: Reading, users: Table | undefined): Promise<UnknownRoles> => {
-  const { comparison, given } = reading;
-  const { sets } = comparison;
-  const isBulk = given.modes.enrollments === 'bulk';
+  const { sets } = reading.comparison;
   const table = await openFile(reading, 'enrollments');
-  if (table) {
-    await viewRows(sets, table, { columns: enrollmentColumns });
-    await sets.run('SET VARIABLE has_ids = CAST($1 AS BOOLEAN)', [String(table.at('sourcedId') >= 0)]);
-    await sets.run(ofEnrollments('read'));
-  }
+  await viewRows(sets, table, { columns: enrollmentColumns });
+  await sets.run('SET VARIABLE has_ids = CAST($1 AS BOOLEAN)', [String((table?.at('sourcedId') ?? -1) >= 0)]);
+  await sets.run(ofEnrollments('read'));
   await addUserRoles(reading, users);
-  await sets.run(ofEnrollments('judge'));
-  const contradictions =
-    given.modes.enrollments === 'delta' ? ofEnrollments('refuse_contradictions') : undefined;
-  const hasRefused = await refuseClaims(comparison, 'enrollments', contradictions);
-  await sets.run('SET VARIABLE is_bulk = CAST($1 AS BOOLEAN)', [String(isBulk)]);
-  await sets.run(ofEnrollments('claim'));
-  if (!isBulk) await keepRefused(comparison, 'enrollments');
+  const hasRefused = await claim(reading, 'enrollments', ofEnrollments);
   const unknown = hasRefused ? await unknownRolesIn(sets) : new Map<string, number>();
-  await countPassedRows(comparison, 'enrollments');
-  await countRows(comparison, 'enrollments.csv', ofEnrollments('count_fates'));
-  await noteSaid(comparison);
   await sets.run('DROP TABLE read_rows');
   return unknown;
+};
+
+/** Makes claims of the rows that were read. Returns whether it refused some. */
+const claim = async (
+  { comparison, given }: Reading,
+  name: 'enrollments' | 'results',
+  sql: (name: string) => string,
+): Promise<boolean> => {
+  const { sets } = comparison;
+  const mode = given.modes[name];
+  await sets.run(sql('judge'));
+  const contradictions = mode === 'delta' ? sql('refuse_contradictions') : undefined;
+  const hasRefused = await refuseClaims(comparison, name, contradictions);
+  await sets.run('SET VARIABLE is_bulk = CAST($1 AS BOOLEAN)', [String(mode === 'bulk')]);
+  await sets.run(sql('claim'));
+  if (mode !== 'bulk') await keepRefused(comparison, name);
+  await countPassedRows(comparison, name);
+  await countRows(comparison, `${name}.csv`, sql('count_fates'));
+  await noteSaid(comparison);
+  return hasRefused;
 };
 
 const unknownRolesIn = async (sets: SetEngine): Promise<UnknownRoles> => {
@@ -257,25 +219,12 @@ const resultColumns = {
 const readResults = async (reading: Reading): Promise<void> => {
   const { comparison, given } = reading;
   const { sets } = comparison;
-  const isBulk = given.modes.results === 'bulk';
-  const table = await openFile(reading, 'results');
-  if (table) {
-    await viewRows(sets, table, { columns: resultColumns });
-    await sets.run(ofResults('read'));
-  }
-  await sets.run(ofResults('judge'));
-  const contradictions = given.modes.results === 'delta' ? ofResults('refuse_contradictions') : undefined;
-  await refuseClaims(comparison, 'results', contradictions);
-  await sets.run(ofResults('claim'));
-  await countPassedRows(comparison, 'results');
-  await countRows(comparison, 'results.csv', ofResults('count_fates'));
-  await noteSaid(comparison);
-  if (comparison.hasBefore)
-    await sets.run(ofResults(isBulk ? 'remember_rows_of_bulk' : 'remember_rows_of_delta'));
-  if (!isBulk) await keepRefused(comparison, 'results');
-  const [hasRefused] =
-    (await sets.row<[number]>(`SELECT EXISTS (FROM refused_rows WHERE kind_name = 'results')`)) ?? [];
-  if (hasRefused) await sets.run(ofResults('find_outdated'));
-  if (!isBulk) await sets.run(ofResults('claim_still'));
+  const mode = given.modes.results === 'bulk' ? 'bulk' : 'delta';
+  await viewRows(sets, await openFile(reading, 'results'), { columns: resultColumns });
+  await claim(reading, 'results', ofResults);
+  if (comparison.hasBefore) await sets.run(ofResults(`remember_rows_of_${mode}`));
+  if (await hasRows(sets, `refused_rows WHERE kind_name = 'results'`))
+    await sets.run(ofResults('find_outdated'));
+  if (mode === 'delta') await sets.run(ofResults('claim_still'));
   await sets.run('DROP TABLE read_rows');
 };

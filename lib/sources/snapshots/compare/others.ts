@@ -5,7 +5,7 @@ import { stateKey } from '../state/record.ts';
 import { snapshotsNow } from '../state/snapshots-now.ts';
 import { viewsOfState } from '../state/state-rows.ts';
 import type { Comparison, Effects, OtherFile } from './comparison.ts';
-import { statementsIn } from './statements.ts';
+import { hasRows, statementsIn } from './statements.ts';
 
 const sql = statementsIn('others');
 
@@ -42,8 +42,7 @@ const sourceOf = ({ name, droppedMs }: OtherFile): string =>
 
 /** Compares what other files have, too, if the rows of this file are as before: it may be by another section that they hold it. */
 export const findShared = async ({ sets }: Comparison): Promise<void> => {
-  const [hasOthers] = (await sets.row<[number]>('SELECT EXISTS (FROM other_claims)')) ?? [];
-  if (hasOthers) await sets.run(sql('find_shared_keys'));
+  if (await hasRows(sets, 'other_claims')) await sets.run(sql('find_shared_keys'));
 };
 
 /** Rows of one file that give a user different roles in an org unit agree on one, if that can be decided. */
@@ -71,9 +70,8 @@ export const settleEnrollments = async (
   { file, column }: { file: string; column: string },
 ): Promise<Effects> => {
   const { sets } = comparison;
-  const [hasOthers] = (await sets.row<[number]>('SELECT EXISTS (FROM other_claims)')) ?? [];
   // An end counts what it does by `effects`.
-  const isWeighed = hasOthers || comparison.isEnd;
+  const isWeighed = comparison.isEnd || (await hasRows(sets, 'other_claims'));
   if (isWeighed) {
     for (const name of [
       'find_effects',

@@ -1,4 +1,4 @@
-import { quotedText } from '../../../runtime/files/tables/engine.ts';
+import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
 import { sqlFile } from './sql-files.ts';
 
 /**
@@ -37,3 +37,6 @@ export const constants = (values: Readonly<Record<string, string | number | bool
         `CREATE MACRO ${name}() AS ${typeof value === 'string' ? quotedText(value) : (value ?? 'NULL')}`,
     )
     .join(';\n');
+
+export const hasRows = async (sets: SetEngine, from: string): Promise<boolean> =>
+  (await sets.row<[number]>(`SELECT EXISTS (FROM ${from})`))?.[0] === 1;

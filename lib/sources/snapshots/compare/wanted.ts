@@ -7,7 +7,7 @@ import { inFormOfState, type StateRows, stateColumns } from '../state/state-rows
 import { UnusableSnapshot } from '../unusable.ts';
 import { type Comparison, countsOf } from './comparison.ts';
 import { agreeOnRoles, findShared } from './others.ts';
-import { statementsIn } from './statements.ts';
+import { hasRows, statementsIn } from './statements.ts';
 
 const ofSchema = statementsIn('schema');
 const ofClaims = statementsIn('claims');
@@ -23,54 +23,13 @@ export const createSets = async (sets: SetEngine): Promise<void> => {
     await sets.run(statement);
 };
 
-/** A kind of intended values. */
-export type Kind = {
-  /** The sign of its rows in a state. */
-  stateKind: string;
-  /** The name under which it is counted. */
-  name: string;
-  function: string;
-  file: string;
-  /** The column for reports of contradictions: between rows with one key, and between others. */
-  column: string;
-  /** The column of the time of its change; undefined: rows have none. */
-  timeColumn: string | undefined;
-  /** Its times may be days alone, which order nothing within a day. */
-  hasDays: boolean;
-  twice: string;
-  differs: string;
-  /** Why a claim older than what was accepted is refused. */
-  older: string;
-};
-
-const kindFields = [
-  'stateKind',
-  'name',
-  'function',
-  'file',
-  'column',
-  'timeColumn',
-  'twice',
-  'differs',
-  'older',
-] as const;
-
-export const addKinds = ({ sets }: Comparison, kinds: readonly Kind[]): Promise<void> =>
-  sets.add(
-    'kinds',
-    kinds.map((each) => [...kindFields.map((field) => each[field] ?? null), String(each.hasDays)]),
-  );
-
 const dayMs = 24 * 3_600_000;
 
 /** Compares what the claims want with what was accepted. */
 export const compareWanted = async (comparison: Comparison): Promise<void> => {
   const { sets, droppedMs, number, lastDroppedMs, hasBefore } = comparison;
   await sets.run(ofClaims('find_repeated_keys'));
-  const [hasRepeated, hasRefused] =
-    (await sets.row<[number, number]>('SELECT EXISTS (FROM repeated_keys), EXISTS (FROM refused_rows)')) ??
-    [];
-  if (hasRepeated) {
+  if (await hasRows(sets, 'repeated_keys')) {
     await agreeOnRoles(comparison);
     await sets.run(ofClaims('agree'));
   }
@@ -80,7 +39,7 @@ export const compareWanted = async (comparison: Comparison): Promise<void> => {
     await sets.run(ofDifference('find_older_claims'), [lastDroppedMs]);
     await sets.run(ofDifference('hold_by_older_claims'));
   }
-  if (hasRefused) {
+  if (await hasRows(sets, 'refused_rows')) {
     await sets.run(ofDifference('find_unusable_rows'), [number + 1]);
     await sets.run(ofDifference('hold_by_unusable_rows'));
   }
@@ -158,7 +117,7 @@ export const refuseValues = async (
 
 export const countWanted = async (comparison: Comparison): Promise<void> => {
   const { sets, acceptedCounts, movedCounts, changedCounts } = comparison;
-  const [hasUnfit] = (await sets.row<[number]>('SELECT EXISTS (FROM unfit_keys)')) ?? [];
+  const hasUnfit = await hasRows(sets, 'unfit_keys');
   if (hasUnfit) await sets.run(ofGuards('refuse_unfit'));
   const addTo = (counts: Record<string, number>, kindName: string, rows: number): void => {
     counts[kindName] = (counts[kindName] ?? 0) + rows;
@@ -172,7 +131,7 @@ export const countWanted = async (comparison: Comparison): Promise<void> => {
   if (comparison.hasBefore)
     for (const [kindName, rows] of await sets.all<[string, number]>(ofGuards('count_moves')))
       addTo(movedCounts, kindName, rows);
-  const [hasHeld] = (await sets.row<[number]>('SELECT EXISTS (FROM held_keys)')) ?? [];
+  const hasHeld = await hasRows(sets, 'held_keys');
   if (hasHeld) await sets.run(ofGuards('report_held'));
   if (hasHeld || hasUnfit) await sets.run(ofGuards('find_kept_row_claims'));
 };
@@ -223,15 +182,12 @@ export const writeState = async (
   further: readonly StateRows[] = [],
 ): Promise<void> => {
   if (isTrial) return;
-  const [hasShared] =
-    (await sets.row<[number]>('SELECT EXISTS (FROM further_row_claims) OR EXISTS (FROM kept_row_claims)')) ??
-    [];
   await sets.run(ofMessages('keep_claims'));
   const kinds: StateRows[] = ['wanted', 'enrollment_claims', 'refused_rows', ...further];
-  if (hasShared) kinds.push('row_claims');
+  if ((await hasRows(sets, 'further_row_claims')) || (await hasRows(sets, 'kept_row_claims')))
+    kinds.push('row_claims');
   const rows = [
     ...kinds.map((kind) => inFormOfState(kind, `${kind}_to_keep`)),
-    inFormOfState('wanted', 'unchanged_to_keep'),
     inFormOfState('enrollment_claims', 'repeated_role_claims'),
   ];
   await sets.run(

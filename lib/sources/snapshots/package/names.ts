@@ -37,19 +37,19 @@ export const readNames = async (reading: Reading): Promise<{ users: Table | unde
   for (const named of [classes, users]) {
     const { name, type } = named;
     const table = await openFile(reading, name);
-    await sets.run(sql('rows_of_names'));
+    await sets.run(sql('begin'));
+    await sets.run('SET VARIABLE record_type = $1', [type]);
     if (table) await addNamed(table, named, reading);
     if (table) tables[name] = table;
     await refuseRows(comparison, name);
-    await sets.run(sql('add_names'), [type]);
+    await sets.run(sql('add_names'));
     if (given.modes[name] !== 'bulk') {
-      for (const statement of ['keep_name_of_gone', 'keep_names']) await sets.run(sql(statement), [type]);
+      await sets.run(sql('keep_names'));
       await keepRefused(comparison, name);
     }
     if (table) await countRows(comparison, `${name}.csv`, sql('count_fates'));
   }
   await loadAcceptedNames(comparison);
-  await sets.run(sql('find_former'));
   await sets.run(sql('find_passed'));
   await sets.run(sql('find_names'), [namelessText(classes), namelessText(users), users.setting]);
   await sets.run(sql('find_renamed'));
@@ -131,7 +131,6 @@ const addLinked = async (table: Table, named: Named, { comparison, given }: Read
     const lacking = wanted.find(({ column }) => others.at(column) < 0);
     if (lacking) throw new UnusableSnapshot(`${file}.csv has no column ${lacking.column}. ${helpOf(named)}`);
     if (comparison.rows[`${file}.csv`] === undefined) await addReadRows(comparison, file, others);
-    if (places.length === 0) await sets.run(sql('linked_names'));
     await viewRows(sets, table, { view: 'linking_rows', columns: { ids: link } });
     for (const { column, place } of wanted) {
       places.push(place);

@@ -1,5 +1,5 @@
 import type { Comparison, Mode } from '../compare/comparison.ts';
-import { statementsIn } from '../compare/statements.ts';
+import { hasRows, statementsIn } from '../compare/statements.ts';
 import {
   acceptedNamesPrefix,
   type PassedNames,
@@ -19,15 +19,12 @@ export const loadAcceptedNames = async ({ sets, store, settings }: Comparison): 
   if (accepted.length > 0) await sets.add('accepted_names', accepted);
 };
 
-const hasPassed = async ({ sets }: Comparison): Promise<boolean> =>
-  (await sets.row<[number]>('SELECT EXISTS (FROM passed)'))?.[0] === 1;
-
 /** Counts rows of enrollments or results that are not used because the name of their user passed. */
 export const countPassedRows = async (
-  comparison: Comparison,
+  { sets }: Comparison,
   kindName: 'enrollments' | 'results',
 ): Promise<void> => {
-  if (await hasPassed(comparison)) await comparison.sets.run(sql(`count_passed_${kindName}`));
+  if (await hasRows(sets, 'passed')) await sets.run(sql(`count_passed_${kindName}`));
 };
 
 type Found = [
@@ -37,12 +34,11 @@ type Found = [
 
 /** The names of `passed`, with what the last export told of them: since when, and what a delta leaves out. */
 export const passedNamesOf = async (
-  comparison: Comparison,
+  { sets, store, settings, droppedMs }: Comparison,
   modes: Record<'enrollments' | 'results', Mode>,
 ): Promise<PassedNames> => {
-  const { sets, store, settings, droppedMs } = comparison;
   const { field } = settings.user;
-  if (!(await hasPassed(comparison))) return { field, names: [] };
+  if (!(await hasRows(sets, 'passed'))) return { field, names: [] };
   const before = passedIn(await store.readJsonIfAny(passedKey));
   const known = new Map(
     before?.field === field

@@ -60,10 +60,15 @@ export const openFile = async (
   return table;
 };
 
-/** Makes the view `file_rows`, or another: the rows of a table, with columns by the names that are given here. */
+/** Makes the view `file_rows`, or another: the rows of a table, if there is one, with columns by the names that are given here. */
 export const viewRows = (
   sets: SetEngine,
-  table: Table,
+  table: Table | undefined,
   { view = 'file_rows', columns }: { view?: string; columns: Readonly<Record<string, string>> },
-): Promise<void> =>
-  sets.run(`CREATE OR REPLACE VIEW ${view} AS ${rowsOf(table, columns, quotedText(table.path))}`);
+): Promise<void> => {
+  const cells = Object.keys(columns).map((name) => `NULL::VARCHAR AS ${name}`);
+  const rows = table
+    ? rowsOf(table, columns, quotedText(table.path))
+    : `SELECT NULL::BIGINT AS line, ${cells.join(', ')} WHERE false`;
+  return sets.run(`CREATE OR REPLACE VIEW ${view} AS ${rows}`);
+};

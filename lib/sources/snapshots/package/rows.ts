@@ -1,6 +1,6 @@
 import type { Table } from '../../../runtime/files/tables/table.ts';
 import type { Comparison } from '../compare/comparison.ts';
-import { statementsIn } from '../compare/statements.ts';
+import { hasRows, statementsIn } from '../compare/statements.ts';
 import { addDamaged } from '../state/accepted.ts';
 import { type RowCounts, type RowFate, rowFates, type SnapshotRecord } from '../state/record.ts';
 import { type FileName, type FurtherName, fileNames } from './manifest.ts';
@@ -55,19 +55,19 @@ export const keepRefused = async ({ sets }: Comparison, name: FileName): Promise
   for (const statement of ['keep_refused', 'report_kept']) await sets.run(sql(statement), [name]);
 };
 
-/** Refuses those rows of enrollments or results that cannot be used. Most exports have none; then no statement is planned. */
+/**
+ * Refuses those rows of enrollments or results that cannot be used. Most exports have none; then no statement is planned. `contradictions`:
+ * finds further ones of a delta.
+ */
 export const refuseClaims = async (
   comparison: Comparison,
   name: FileName,
-  /** Only for a delta. */
   contradictions: string | undefined,
 ): Promise<boolean> => {
   const { sets } = comparison;
-  const [hasRefused] =
-    (await sets.row<[number]>('SELECT EXISTS (FROM read_rows WHERE problem IS NOT NULL)')) ?? [];
-  if (contradictions === undefined && !hasRefused) return false;
-  await sets.run(sql('take_slips'));
-  await sets.run(sql('take_passed'));
+  if (contradictions === undefined && !(await hasRows(sets, 'read_rows WHERE problem IS NOT NULL')))
+    return false;
+  await sets.run(sql('find_meant'));
   if (contradictions !== undefined) await sets.run(contradictions);
   await sets.run(sql('refuse_claims'), [name]);
   await reportRows(comparison, name);

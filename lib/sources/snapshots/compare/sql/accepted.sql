@@ -8,9 +8,11 @@ SELECT what, count(*) FROM (
   UNION ALL SELECT 'line items' FROM state_line_items GROUP BY source_id HAVING count(*) > 1
   UNION ALL SELECT 'grade objects' FROM state_grade_objects GROUP BY object_id HAVING count(*) > 1) GROUP BY what ORDER BY what;
 
--- name: load_comments
--- In: the state; renamed; former_ids. Out: comments_left. While the grade object exists, the platform keeps the comments of grades that the SIS has
--- removed: wanted_value is the last grade.
+-- name: find_claims
+-- In: the state; renamed; former_ids; merged_names; items; items_before; other_claims; snapshot_number(); is_state_of_10(). Out: accepted_as_named, a
+-- view. data: the data of a grade whose line item is gone. must_resend: it is sent again, as it was sent by a name that stood for nothing, and
+-- has another name now; or because its name is known now, and a message that waited for that may have overruled another file.
+-- comments_left: while the grade object exists, the platform keeps the comments of grades that the SIS has removed: wanted_value is the last grade.
 CREATE TABLE comments_left AS
   SELECT key, any_value(org_unit_or_object) AS org_unit_or_object, any_value(user_name) AS user_name, min(wanted_value) AS wanted_value FROM (
     SELECT d.org_unit_or_object, coalesce(u.new_name, d.user_name) AS user_name,
@@ -18,11 +20,6 @@ CREATE TABLE comments_left AS
     FROM state_comments d LEFT JOIN renamed u ON u.record_type = 'user' AND u.old_name = d.user_name
       LEFT JOIN former_ids p ON p.record_type = 'user' AND p.name = CASE WHEN d.user_id IS NULL THEN d.user_name END)
   GROUP BY key;
-
--- name: find_claims
--- In: the state; renamed; former_ids; merged_names; items; items_before; other_claims; snapshot_number(); is_state_of_10(). Out: accepted_as_named, a
--- view. data: the data of a grade whose line item is gone. must_resend: it is sent again, as it was sent by a name that stood for nothing, and
--- has another name now; or because its name is known now, and a message that waited for that may have overruled another file.
 CREATE MACRO org_unit_then(org_unit_ref, platform_id, item_org_unit_ref) AS
   CASE WHEN id_in_ref(org_unit_ref) IS NULL THEN ref_of(platform_id, coalesce(org_unit_ref, item_org_unit_ref)) ELSE org_unit_ref END;
 CREATE VIEW accepted_as_named AS
@@ -90,9 +87,6 @@ DROP TABLE accepted_claims; DROP TABLE merged;
 -- name: list_messages
 -- In: the state; items_before. Out: what was accepted, as the data of its messages.
 SELECT d.state_kind AS kind,
-  CASE WHEN is_enrollment(d.state_kind)
-      THEN enrollment_data(ref_of(d.org_unit_id, d.org_unit_or_object), ref_of(d.user_id, d.user_name), d.wanted_value)
-    ELSE coalesce(
-      grade_data(i.org_unit_ref, i.title, i.former_titles, i.out_of, ref_of(d.user_id, d.user_name), d.wanted_value, ''),
-      with_user(d.data, ref_of(d.user_id, d.user_name))) END AS data
+  message_data(d.state_kind, ref_of(d.org_unit_id, d.org_unit_or_object), ref_of(d.user_id, d.user_name), d.wanted_value, i.org_unit_ref, i.title,
+    i.former_titles, i.out_of, '', d.data) AS data
 FROM state_wanted d LEFT JOIN items_before i ON i.object = CASE WHEN is_grade(d.state_kind) THEN d.org_unit_or_object END;

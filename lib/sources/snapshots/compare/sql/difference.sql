@@ -17,7 +17,7 @@ INSERT INTO older_claims
     JOIN kinds k ON k.state_kind = c.state_kind
   WHERE split_part(c.source_row, chr(31), 1) = split_part(w.source_row, chr(31), 1) AND c.wanted_value <> w.wanted_value
     AND c.said_at_ms < w.said_at_ms AND c.said_at_ms <= $1
-    AND NOT (k.has_days = 'true' AND is_midnight(c.said_at_ms) AND day_number(c.said_at_ms) = day_number(w.said_at_ms));
+    AND NOT (k.has_days AND is_midnight(c.said_at_ms) AND day_number(c.said_at_ms) = day_number(w.said_at_ms));
 
 -- name: hold_by_older_claims
 -- In: older_claims. Out: held_keys; problems.
@@ -102,7 +102,7 @@ CREATE TABLE difference AS
       ELSE 'unchanged' END AS change,
     was_accepted AND must_resend AND (is_claimed OR is_held) AS is_resent,
     CASE WHEN is_claimed AND said_at_ms BETWEEN $2 AND $1 AND NOT must_resend
-        AND NOT (is_midnight(said_at_ms) AND state_kind IN (SELECT state_kind FROM kinds WHERE has_days = 'true'))
+        AND NOT (is_midnight(said_at_ms) AND state_kind IN (SELECT state_kind FROM kinds WHERE has_days))
       THEN said_at_ms ELSE $1 END AS time_ms
   FROM (
     SELECT coalesce(c.key, w.key) AS key, coalesce(c.kind_name, w.kind_name) AS kind_name,

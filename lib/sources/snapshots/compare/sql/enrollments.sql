@@ -5,8 +5,6 @@
 -- the platform.
 CREATE TABLE roles (role VARCHAR, role_id VARCHAR);
 CREATE TABLE enrollments_before AS SELECT source_id AS id, * EXCLUDE (source_id) FROM state_enrollment_rows;
-CREATE TABLE enrollments_read (line BIGINT, id VARCHAR, class_source_id VARCHAR, user_source_id VARCHAR, role VARCHAR, status VARCHAR,
-  begins VARCHAR, ends VARCHAR, begin_day VARCHAR, end_day VARCHAR, said_at_ms BIGINT);
 CREATE TABLE user_roles (user_source_id VARCHAR, role VARCHAR);
 -- An enrollment holds through its last day.
 CREATE MACRO is_over(ends) AS ends <> '' AND ends < export_day();
@@ -15,9 +13,9 @@ CREATE MACRO is_within(begins, ends) AS
 
 -- name: read
 -- In: file_rows; the variable has_ids: otherwise class, user and role together are the id. Out: enrollments_read.
-INSERT INTO enrollments_read
-  SELECT line, id, class_source_id, user_source_id, role, status, begins, ends, day_of(begins), day_of(ends),
-    no_later(time_of(instant, day, clock))
+CREATE TABLE enrollments_read AS
+  SELECT * EXCLUDE (changed, instant, day, clock), day_of(begins) AS begin_day, day_of(ends) AS end_day, is_id(id) AS has_id,
+    no_later(time_of(instant, day, clock)) AS said_at_ms
   FROM (
     SELECT *, CASE WHEN instant IS NULL THEN day_of(changed) END AS day,
       CASE WHEN changed <> '' AND instant IS NULL THEN clock_in(changed) END AS clock
@@ -60,8 +58,6 @@ UPDATE enrollments_read SET role = u.role FROM user_roles u
 
 -- name: judge
 -- In: enrollments_read; names; roles; user_roles. Out: read_rows; known_places, which unusable rows may mean.
-CREATE VIEW enrollments_with_ids AS SELECT *, is_id(id) AS has_id FROM enrollments_read;
-CREATE VIEW enrollments_of_classes AS FROM with_class_names('enrollments_with_ids');
 CREATE OR REPLACE TABLE read_rows AS
   SELECT r.* EXCLUDE (class_source_id, org_unit_problem, user_problem, org_unit_fate, user_fate, begin_day, end_day, has_id)
       REPLACE (coalesce(begin_day, begins) AS begins, coalesce(end_day, ends) AS ends),
@@ -80,8 +76,8 @@ CREATE OR REPLACE TABLE read_rows AS
           THEN 'is empty, and roles.csv gives the user several'
           ELSE 'is empty, and neither roles.csv nor users.csv gives the user one that holds today' END, 'withoutRole']
       WHEN o.role_id IS NULL THEN ['role', 'has no id in "roles" of snapshot-settings.json', 'unknownRole'] END AS problem
-  FROM with_user_names('enrollments_of_classes') r LEFT JOIN roles o ON o.role = r.role;
-DROP VIEW enrollments_of_classes; DROP VIEW enrollments_with_ids; DROP TABLE enrollments_read;
+  FROM with_names('enrollments_read') r LEFT JOIN roles o ON o.role = r.role;
+DROP TABLE enrollments_read;
 CREATE OR REPLACE VIEW known_places AS SELECT id, org_unit_or_object AS name FROM class_names;
 
 -- name: refuse_contradictions
@@ -114,11 +110,10 @@ CREATE VIEW enrollments_kept AS
   FROM enrollments_before SEMI JOIN (SELECT id FROM read_rows WHERE problem IS NOT NULL) USING (id) WHERE getvariable('is_bulk')
   UNION ALL
   FROM enrollments_before ANTI JOIN (SELECT id FROM read_rows WHERE problem IS NULL) USING (id) WHERE NOT getvariable('is_bulk');
-CREATE VIEW enrollments_kept_of_classes AS FROM with_class_names('enrollments_kept');
 CREATE TABLE enrollments_still AS
   SELECT r.* EXCLUDE (org_unit_problem, user_problem, org_unit_fate, user_fate), o.role_id
-  FROM with_user_names('enrollments_kept_of_classes') r LEFT JOIN roles o ON o.role = r.role;
-DROP VIEW enrollments_kept_of_classes; DROP VIEW enrollments_kept; DROP TABLE enrollments_before;
+  FROM with_names('enrollments_kept') r LEFT JOIN roles o ON o.role = r.role;
+DROP VIEW enrollments_kept; DROP TABLE enrollments_before;
 CREATE MACRO is_unnamed(org_unit_or_object, user_name, role_id) AS org_unit_or_object IS NULL OR user_name IS NULL OR role_id IS NULL;
 CREATE TABLE enrollments_now AS
   SELECT line, id, class_or_item_id AS class_source_id, user_source_id, role, begins, ends, org_unit_or_object, user_name, org_unit_ref, user_ref,

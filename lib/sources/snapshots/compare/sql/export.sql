@@ -14,14 +14,27 @@ CREATE MACRO text_grade(words, comments) AS
   '{"type":"text","text":' || to_json(words) || '}' || chr(31) || coalesce(comments, '');
 CREATE MACRO grade_of(wanted_value) AS split_part(wanted_value, chr(31), 1);
 CREATE MACRO comments_of(wanted_value) AS split_part(wanted_value, chr(31), 2);
-CREATE MACRO enrollment_data(org_unit_ref, user_ref, role_id) AS
-  '{' || org_unit_data(org_unit_ref) || user_data(user_ref) || ',"roleId":' || role_id || '}';
 CREATE MACRO grade_data(org_unit_ref, title, former_titles, out_of, user_ref, wanted_value, without_comments) AS
   '{' || org_unit_data(org_unit_ref) || ',"gradeObjectName":' || to_json(title)
     || CASE WHEN former_titles IS NULL THEN '' ELSE ',"gradeObjectFormerNames":' || former_titles END || user_data(user_ref) || ',"grade":'
     || CASE WHEN out_of IS NOT NULL AND starts_with(wanted_value, '{"type":"numeric"')
       THEN left(grade_of(wanted_value), -1) || ',"outOf":' || out_of || '}' ELSE grade_of(wanted_value) END
     || CASE WHEN comments_of(wanted_value) <> '' THEN ',"comments":' || to_json(comments_of(wanted_value)) ELSE without_comments END || '}';
+-- data: those of a grade whose line item is gone.
+CREATE MACRO message_data(state_kind, org_unit_ref, user_ref, wanted_value, item_org_unit_ref, title, former_titles, out_of, without_comments,
+    data) AS
+  CASE WHEN is_enrollment(state_kind) THEN '{' || org_unit_data(org_unit_ref) || user_data(user_ref) || ',"roleId":' || wanted_value || '}'
+    ELSE coalesce(grade_data(item_org_unit_ref, title, former_titles, out_of, user_ref, wanted_value, without_comments), with_user(data, user_ref))
+  END;
+
+-- name: kinds
+-- Out: kinds.
+INSERT INTO kinds
+  SELECT kind, name, function, name || '.csv', column_name, 'dateLastModified', differs, differs, older_problem(what), true
+  FROM (VALUES
+    ('2', 'enrollments', 'enrollment-create', 'role', 'two active rows of one class and user have different roles', 'enrollment'),
+    ('3', 'results', 'grade-push', 'lineItemSourcedId', 'another row has the same line item and student, but differs', 'grade'))
+    kinds (kind, name, function, column_name, differs, what);
 
 -- name: keys
 -- Out: what keys are made of; which claims are about enrollments, for the statements over all files; what the state need not keep, because it
@@ -47,12 +60,6 @@ CREATE MACRO key_to_keep(key) AS NULL::VARCHAR;
 CREATE MACRO wanted_value_to_keep(wanted_value) AS wanted_value;
 CREATE MACRO org_unit_id_to_keep(claim_key) AS CASE WHEN has_id(claim_key) THEN id_in_ref(org_unit_in(claim_key)) END;
 CREATE MACRO user_id_to_keep(claim_key) AS CASE WHEN has_id(claim_key) THEN id_in_ref(user_in(claim_key)) END;
-
--- name: find_formers
--- In: names. Out: formers. If two records have become one person or class, one is marked as deleted and the other stays.
-CREATE TABLE formers AS
-  SELECT record_type, id FROM names WHERE active = 0 AND problem IS NULL
-    AND (record_type, name) IN (SELECT (record_type, name) FROM names WHERE active = 1);
 
 -- name: yield_to_staying
 -- In: formers; claims; enrollments_now. Out: claims; problems; disputed_counts. If their rows contradict each other, those of the record that stays
@@ -115,12 +122,8 @@ CREATE VIEW addressed AS
 -- name: write_data
 -- In: addressed. Out: messages. A comment that the SIS has removed is cleared.
 CREATE VIEW messages AS
-  SELECT *,
-    CASE WHEN is_enrollment(state_kind) THEN enrollment_data(sent_org_unit, sent_user, wanted_value)
-      ELSE coalesce(
-        grade_data(sent_item_org_unit, title, former_titles, out_of, sent_user, wanted_value,
-          CASE WHEN comments_of(accepted_value) <> '' THEN ',"comments":""' ELSE '' END),
-        with_user(data, sent_user)) END AS sent_data,
+  SELECT *, message_data(state_kind, sent_org_unit, sent_user, wanted_value, sent_item_org_unit, title, former_titles, out_of,
+      CASE WHEN comments_of(accepted_value) <> '' THEN ',"comments":""' ELSE '' END, data) AS sent_data,
     '{' || org_unit_data(org_unit_of(key, org_unit_or_object)) || user_data(user_of(key, user_name)) || '}' AS removal_data
   FROM addressed;
 

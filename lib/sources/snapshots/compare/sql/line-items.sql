@@ -4,17 +4,18 @@
 
 -- name: load_items
 -- In: the state. Out: items_before, the line items as they were accepted.
+CREATE MACRO item_in(json) AS
+  from_json(json, '{"data": {"orgUnitCode": "VARCHAR", "orgUnitId": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"},
+    "class": "VARCHAR", "left": "JSON", "object": "VARCHAR", "formers": "VARCHAR", "outOf": "VARCHAR"}');
 CREATE TABLE items_before AS
   SELECT source_id AS id, ref_of(f.data.orgUnitId, f.data.orgUnitCode) AS org_unit_ref, f.data.orgUnitCode AS org_unit_code,
     f.data.name AS title, nfc_normalize(f.data.name) AS normalized_title, f.data.maxPoints AS max_points,
     f.class AS class_source_id, f.left AS left_titles, f.object AS object, f.formers AS former_titles, f.outOf AS out_of
-  FROM (
-    SELECT source_id, from_json(json, '{"data": {"orgUnitCode": "VARCHAR", "orgUnitId": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"},
-      "class": "VARCHAR", "left": "JSON", "object": "VARCHAR", "formers": "VARCHAR", "outOf": "VARCHAR"}') AS f FROM state_line_items);
+  FROM (SELECT source_id, item_in(json) AS f FROM state_line_items);
 
--- name: tables
--- In: items_before; former_ids; dropped_ms(); snapshot_number(). Out: objects_before, the grade objects that the platform has, also those
--- without a line item; and the tables that are filled below.
+-- name: read
+-- In: items_before; former_ids; file_rows; names; dropped_ms(); snapshot_number(); default_maximum(). Out: read_rows; objects_before, the grade
+-- objects that the platform has, also those without a line item; and the tables that are filled below.
 -- An org unit that was known by its code alone.
 UPDATE items_before SET org_unit_ref = ref_of(t.platform_id, org_unit_code) FROM former_ids t
   WHERE t.record_type = 'class' AND t.name = items_before.org_unit_code AND id_in_ref(items_before.org_unit_ref) IS NULL;
@@ -24,33 +25,26 @@ CREATE TABLE objects_before AS
   SELECT NULL, object_id, ref_of(coalesce(f.data.orgUnitId, t.platform_id), f.data.orgUnitCode), f.data.orgUnitCode,
     f.data.name, nfc_normalize(f.data.name), f.data.maxPoints,
     CASE WHEN list_max(CAST(f.left ->> '$[*].untilMs' AS BIGINT[])) > dropped_ms() THEN f.left END
-  FROM (
-    SELECT object_id, from_json(json, '{"data": {"orgUnitCode": "VARCHAR", "orgUnitId": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"},
-      "left": "JSON"}') AS f FROM state_grade_objects)
+  FROM (SELECT object_id, item_in(json) AS f FROM state_grade_objects)
     LEFT JOIN former_ids t ON t.record_type = 'class' AND t.name = f.data.orgUnitCode;
-CREATE OR REPLACE TABLE read_rows (line BIGINT, id VARCHAR, source_row VARCHAR, title VARCHAR, class_source_id VARCHAR, max_points DOUBLE,
-  status VARCHAR, org_unit_ref VARCHAR, org_unit_code VARCHAR, problem VARCHAR[]);
 -- titles: titles that are new for their line items, the grade object that has each (object), and its line item (owner).
 CREATE TABLE titles (id VARCHAR, object VARCHAR, owner VARCHAR, is_taken BOOLEAN, is_double BOOLEAN, is_left BOOLEAN);
 CREATE TABLE circles (id VARCHAR, owner VARCHAR);
 CREATE TABLE refused_items (id VARCHAR, column_name VARCHAR, problem VARCHAR);
 CREATE TABLE item_changes (id VARCHAR, left_titles VARCHAR, former_titles VARCHAR, column_name VARCHAR, problem VARCHAR, body VARCHAR);
 CREATE MACRO new_object(id) AS id || chr(31) || snapshot_number();
-
--- name: read
--- In: file_rows; names; default_maximum(). Out: read_rows.
-INSERT INTO read_rows
-  SELECT r.line, r.id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || r.line END, r.title, r.class_source_id, number_in(r.max_points), r.status,
-    c.ref, c.name,
+CREATE OR REPLACE TABLE read_rows AS
+  SELECT r.line, r.id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || r.line END AS source_row, r.title, r.class_source_id,
+    number_in(r.max_points) AS max_points, r.status, c.ref AS org_unit_ref, c.name AS org_unit_code,
     CASE WHEN NOT is_id(r.id) THEN ['sourcedId', 'is not an id']
-      WHEN is_gone(status) THEN NULL
-      WHEN problem_of_status(status) IS NOT NULL THEN problem_of_status(status)
-      WHEN coalesce(title, '') = '' OR has_control(title) THEN ['title', 'must be one line, and not empty']
-      WHEN max_points = '' THEN ['resultValueMax',
+      WHEN is_gone(r.status) THEN NULL
+      WHEN problem_of_status(r.status) IS NOT NULL THEN problem_of_status(r.status)
+      WHEN coalesce(r.title, '') = '' OR has_control(r.title) THEN ['title', 'must be one line, and not empty']
+      WHEN r.max_points = '' THEN ['resultValueMax',
         'is empty. To give such line items a maximum, set "resultValueMax": 100 in snapshot-settings.json', 'withoutMaximum']
-      WHEN number_in(max_points) IS NULL THEN ['resultValueMax', 'must be a number such as 100 or 7.5']
+      WHEN number_in(r.max_points) IS NULL THEN ['resultValueMax', 'must be a number such as 100 or 7.5']
       WHEN c.id IS NULL THEN ['classSourcedId', 'names no row of classes.csv', 'notInPackage']
-      WHEN c.problem IS NOT NULL THEN ['classSourcedId', c.problem, c.fate] END
+      WHEN c.problem IS NOT NULL THEN ['classSourcedId', c.problem, c.fate] END AS problem
   FROM (
     SELECT line, id, title, class_source_id, coalesce(nullif(trimmed(max_points), ''), default_maximum(), '') AS max_points,
       word_in(status) AS status
@@ -70,7 +64,7 @@ UPDATE read_rows SET problem = ['sourcedId', 'another row has the same sourcedId
 -- classes were not known to be one org unit. The platform has one grade object of their title.
 CREATE TABLE wanted AS
   SELECT w.*, nfc_normalize(w.title) AS normalized_title, b.org_unit_ref AS was_org_unit_ref, b.title AS was_title,
-    b.normalized_title AS was_normalized_title, b.max_points AS was_max_points, b.left_titles AS was_left_titles, b.object AS was_object,
+    b.max_points AS was_max_points, b.left_titles AS was_left_titles, b.object AS was_object,
     b.id IS NOT NULL AND b.org_unit_ref = w.org_unit_ref AND b.normalized_title = nfc_normalize(w.title) AS stays
   FROM (
     SELECT id, any_value(title) AS title, any_value(class_source_id) AS class_source_id, any_value(max_points) AS max_points,

@@ -1,5 +1,11 @@
 -- A table, whose rows become messages by a mapping. What a row is about, and names, are texts such as `userName=jane` (tokens).
 
+-- name: add_kind
+-- In: a message of the mapping: $1: the sign of its place; $2: its function; $3: the name of the file; $4: the columns of its key; $5: of its
+-- time. Out: kinds. Several messages may state what one resource must be; they must agree.
+INSERT INTO kinds VALUES ($1, $2, $2, $3, $4, $5, 'another row has the same key, but differs',
+  'another row is about the same thing on the platform, but differs', older_problem('row'), false);
+
 -- name: tables
 -- In: the state; kinds; snapshot_number(). Out: accepted_rows, what was accepted; the tables that are filled below. key_ids: what tokens in keys stand
 -- for. optional: the columns of fields that may have no value. kept_data: the data that were sent, where cells no longer give a value.
@@ -50,20 +56,17 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name, 
   SELECT k.kind_name, r.source_row, NULL, NULL, false
   FROM refused_rows r, (SELECT DISTINCT kind_name FROM kinds) k WHERE r.kind_name = $1 AND k.kind_name <> $1;
 
--- name: refuse_passed
--- In: mapped_rows; passed_names. Out: mapped_rows; unmapped_rows; problems.
+-- name: name_claims
+-- In: mapped_rows; unmapped_rows; accepted_rows; known_names; passed_names; shared_row_claims; other_claims. Out: claims; accepted; row_claims; accepted_keys;
+-- refused_rows; problems; stands_for; key_ids and key_ids_before. Names become what they stand for: what was accepted, what it stood for then; a row,
+-- what its name stands for now, or if that is unknown, stood for. Of two accepted rows about one thing that differ, it is unknown which one
+-- the platform has. Then there is no data, from which every intended value differs. A removal yields to a row that is present.
 INSERT INTO problems
   SELECT k.file, CAST(m.line AS BIGINT), k.column_name, 'names a user whose name was another person''s, and the crosswalk still gives '
     || 'that one''s account. The row is used when it gives another'
   FROM mapped_rows m JOIN kinds k USING (state_kind) WHERE m.user_name IN (FROM passed_names);
 INSERT INTO unmapped_rows SELECT kind_name, source_row, org_unit_or_object, user_name FROM mapped_rows WHERE user_name IN (FROM passed_names);
 DELETE FROM mapped_rows WHERE user_name IN (FROM passed_names);
-
--- name: name_claims
--- In: mapped_rows; unmapped_rows; accepted_rows; known_names; shared_row_claims; other_claims. Out: claims; accepted; row_claims; accepted_keys;
--- refused_rows; stands_for; key_ids and key_ids_before. Names become what they stand for: what was accepted, what it stood for then; a row,
--- what its name stands for now, or if that is unknown, stood for. Of two accepted rows about one thing that differ, it is unknown which one
--- the platform has. Then there is no data, from which every intended value differs. A removal yields to a row that is present.
 CREATE TABLE stands_for AS SELECT field || '=' || name AS token, id FROM known_names;
 CREATE TABLE accepted_claims AS
   SELECT *, key_of(template, coalesce(org_unit_id_now, org_unit_or_object), coalesce(user_id_now, user_name)) AS key

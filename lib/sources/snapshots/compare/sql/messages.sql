@@ -33,14 +33,11 @@ COPY (
 CREATE MACRO standing_of(claim_key, change) AS
   CASE WHEN claim_key IN (SELECT key FROM repeated_role_claims) THEN 'several' WHEN change IN ('kept', 'held') THEN 'kept' END;
 CREATE VIEW wanted_to_keep AS
-  SELECT d.* REPLACE (key_to_keep(key) AS key, wanted_value_to_keep(wanted_value) AS wanted_value,
-      CASE WHEN NOT is_claimed THEN last_snapshot_number END AS last_snapshot_number),
+  SELECT d.* REPLACE (key_to_keep(key) AS key, wanted_value_to_keep(wanted_value) AS wanted_value),
     org_unit_id_to_keep(d.key) AS org_unit_id, user_id_to_keep(d.key) AS user_id, standing_of(d.key, d.change) AS row_standing
-  FROM difference d WHERE change <> 'removed';
-CREATE VIEW unchanged_to_keep AS
-  SELECT d.* REPLACE (key_to_keep(key) AS key, wanted_value_to_keep(wanted_value) AS wanted_value), NULL::BIGINT AS last_snapshot_number,
-    org_unit_id_to_keep(d.key) AS org_unit_id, user_id_to_keep(d.key) AS user_id, standing_of(d.key, NULL) AS row_standing
-  FROM unchanged_claims d;
+  FROM (
+    SELECT * REPLACE (CASE WHEN NOT is_claimed THEN last_snapshot_number END AS last_snapshot_number) FROM difference WHERE change <> 'removed'
+    UNION ALL BY NAME FROM unchanged_claims) d;
 CREATE VIEW refused_rows_to_keep AS FROM unusable_rows;
 CREATE VIEW enrollment_claims_to_keep AS
   SELECT s.* REPLACE (NULL::BIGINT AS said_at_ms) FROM state_enrollment_claims s

@@ -23,12 +23,9 @@ CREATE MACRO ids_in(cell, is_list) AS
   CASE WHEN is_list THEN list_filter(string_split(coalesce(cell, ''), ','), lambda each: trimmed(each) <> '')
     ELSE [coalesce(cell, '')] END;
 
--- name: rows_of_names
--- Out: read_rows, which gets the rows of classes or users.
+-- name: begin
+-- Out: read_rows, which gets the rows of classes or users; linked_names, which gets the parts of their names from other files, by place.
 CREATE OR REPLACE TABLE read_rows (line BIGINT, id VARCHAR, name VARCHAR, status VARCHAR, source_row VARCHAR, problem VARCHAR[]);
-
--- name: linked_names
--- Out: linked_names, which gets the parts of names from other files, by their place in the name.
 CREATE OR REPLACE TABLE linked_names (line BIGINT, place BIGINT, value VARCHAR);
 
 -- name: add_linked_names
@@ -44,22 +41,21 @@ INSERT INTO linked_names
   GROUP BY line;
 
 -- name: add_names
--- In: read_rows; $1: 'class' or 'user'. Out: names_now.
+-- In: read_rows; the variable record_type. Out: names_now.
 INSERT INTO names_now
-  SELECT $1, id, CASE WHEN min(name) <> max(name) THEN ambiguous_name() ELSE min(name) END,
+  SELECT getvariable('record_type'), id, CASE WHEN min(name) <> max(name) THEN ambiguous_name() ELSE min(name) END,
     max(CASE WHEN is_gone(status) THEN 0 ELSE 1 END)
   FROM read_rows WHERE problem IS NULL GROUP BY id;
 
--- name: keep_name_of_gone
--- In: names_now; names_before; $1: 'class' or 'user'. Out: names_now. What a delta deletes by its id alone keeps its name.
-UPDATE names_now SET name = w.name FROM names_before w
-  WHERE w.record_type = $1 AND names_now.record_type = w.record_type AND names_now.id = w.id AND names_now.name = '' AND names_now.active = 0;
-
 -- name: keep_names
--- In: read_rows; names_before; $1: 'class' or 'user'. Out: names_now. What a delta does not name, or names in an unusable way, stays as it was.
+-- In: read_rows, of a delta; names_before; the variable record_type. Out: names_now. What a delta does not name, or names in an unusable way, stays
+-- as it was. So does the name of what it deletes by its id alone.
+UPDATE names_now SET name = w.name FROM names_before w
+  WHERE w.record_type = getvariable('record_type') AND names_now.record_type = w.record_type AND names_now.id = w.id
+    AND names_now.name = '' AND names_now.active = 0;
 INSERT INTO names_now
   SELECT w.record_type, w.id, w.name, w.active FROM names_before w ANTI JOIN (FROM read_rows WHERE problem IS NULL) n USING (id)
-  WHERE w.record_type = $1;
+  WHERE w.record_type = getvariable('record_type');
 
 -- name: count_fates
 -- In: read_rows. Out: by fate, the rows of the file.
@@ -67,8 +63,8 @@ SELECT CASE WHEN problem IS NOT NULL THEN 'refused' WHEN is_gone(status) THEN fa
     WHEN name = '' THEN 'withoutName' ELSE 'read' END AS fate, count(*)
 FROM read_rows GROUP BY fate;
 
--- name: find_former
--- In: names_before; names_now; known_names; accepted_names. Out: former: the records of before, and what they stood for: what is known of a name
+-- name: find_passed
+-- In: names_before; names_now; known_names; accepted_names; the state. Out: former: the records of before, and what they stood for: what is known of a name
 -- now counts only if it is no other record's name now. same_people: what operators have accepted of the records that have these names now.
 CREATE TABLE former AS
   SELECT w.record_type, w.id, w.name, w.active, coalesce(w.platform_id, k.id) AS platform_id, w.platform_id IS NULL AND k.id IS NOT NULL AS is_new
@@ -79,9 +75,7 @@ CREATE TABLE former AS
       ON k.field = field_before(w.record_type) AND k.name = w.name AND (x.name IS NULL OR (x.lowest = w.id AND x.highest = w.id));
 CREATE TABLE same_people AS
   SELECT DISTINCT a.name, a.id FROM accepted_names a JOIN names_now n ON n.record_type = 'user' AND n.id = a.record AND n.name = a.name;
-
--- name: find_passed
--- In: names_before; names_now; known_names; same_people; the state. Out: passed: records whose user name was that of another active record, which
+-- passed: records whose user name was that of another active record, which
 -- has it no more, while the crosswalk still gives what that one stood for. Whether they are one person is unknown, so nothing is sent by
 -- this name until the crosswalk gives another id or an operator has accepted that they are.
 CREATE TABLE passed AS
@@ -122,8 +116,8 @@ CREATE TABLE names AS
 
 -- name: find_renamed
 -- In: names; names_before; former. Out: former_ids: what former names stood for. renamed: names that none of their former bearers has, and the one
--- name that all of those have now. merged_names: former names of users that other users have now. with_class_names, with_user_names: rows of
--- a table or view with the names of their class or user, or the reason why these are not known.
+-- name that all of those have now. merged_names: former names of users that other users have now. with_user_names, with_names: rows of
+-- a table or view with the names of their users, or of their users and classes, or the reason why these are not known.
 CREATE TABLE former_ids AS
   SELECT record_type, name, min(platform_id) AS platform_id, bool_or(is_new) AS is_new
   FROM former WHERE platform_id IS NOT NULL GROUP BY record_type, name HAVING count(DISTINCT platform_id) = 1;
@@ -134,20 +128,24 @@ INSERT INTO renamed
 CREATE TABLE merged_names AS
   SELECT DISTINCT new_name AS name FROM renamed
   WHERE record_type = 'user' AND new_name IN (SELECT name FROM names_before WHERE record_type = 'user');
+-- formers: if two records have become one person or class, one is marked as deleted and the other stays.
+CREATE TABLE formers AS
+  SELECT record_type, id FROM names WHERE active = 0 AND problem IS NULL
+    AND (record_type, name) IN (SELECT (record_type, name) FROM names WHERE active = 1);
 CREATE VIEW class_names AS
   SELECT id, CASE WHEN problem IS NULL THEN name END AS org_unit_or_object, CASE WHEN problem IS NULL THEN ref END AS org_unit_ref, problem, fate
   FROM names WHERE record_type = 'class';
 CREATE VIEW user_names AS
   SELECT id, CASE WHEN problem IS NULL THEN name END AS user_name, CASE WHEN problem IS NULL THEN ref END AS user_ref, problem, fate
   FROM names WHERE record_type = 'user';
-CREATE MACRO with_class_names(source) AS TABLE
-  SELECT r.*, n.org_unit_or_object, n.org_unit_ref, CASE WHEN n.id IS NULL THEN 'names no row of classes.csv' ELSE n.problem END AS org_unit_problem,
-    CASE WHEN n.id IS NULL THEN 'notInPackage' ELSE n.fate END AS org_unit_fate
-  FROM query_table(source) r LEFT JOIN class_names n ON n.id = r.class_source_id;
 CREATE MACRO with_user_names(source) AS TABLE
   SELECT r.*, n.user_name, n.user_ref, CASE WHEN n.id IS NULL THEN 'names no row of users.csv' ELSE n.problem END AS user_problem,
     CASE WHEN n.id IS NULL THEN 'notInPackage' ELSE n.fate END AS user_fate
   FROM query_table(source) r LEFT JOIN user_names n ON n.id = r.user_source_id;
+CREATE MACRO with_names(source) AS TABLE
+  SELECT r.*, n.org_unit_or_object, n.org_unit_ref, CASE WHEN n.id IS NULL THEN 'names no row of classes.csv' ELSE n.problem END AS org_unit_problem,
+    CASE WHEN n.id IS NULL THEN 'notInPackage' ELSE n.fate END AS org_unit_fate
+  FROM with_user_names(source) r LEFT JOIN class_names n ON n.id = r.class_source_id;
 
 -- name: count_passed_enrollments
 -- In: read_rows. Out: passed_rows.

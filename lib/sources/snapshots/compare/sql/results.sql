@@ -1,20 +1,14 @@
 -- The rows of results.csv: which of them give a grade, and what a delta does not name.
 
--- name: tables
--- Out: results_read, which gets the rows of the file.
-CREATE TABLE results_read (line BIGINT, source_id_hash UBIGINT, item_source_id VARCHAR, user_source_id VARCHAR, status VARCHAR, graded VARCHAR,
-  score VARCHAR, words VARCHAR, comments VARCHAR, changed VARCHAR);
-
--- name: read
--- In: file_rows. Out: results_read. Reading and joining in one statement needs more memory than there is for 5,000,000 rows.
-INSERT INTO results_read
-  SELECT line, md5_number_lower(nullif(id, '')), coalesce(item_source_id, ''), coalesce(user_source_id, ''), word_in(status), word_in(graded),
-    trimmed(score), coalesce(words, ''), coalesce(comments, ''), trimmed(changed)
-  FROM file_rows;
-
 -- name: judge
--- In: results_read; names; items; dropped_ms(). Out: read_rows; known_places, which unusable rows may mean. Only a score that is fully graded is sent;
+-- In: file_rows; names; items; dropped_ms(). Out: read_rows; known_places, which unusable rows may mean. Only a score that is fully graded is sent;
 -- the others are the values of OneRoster. A time without a zone may be of any place: that it is later than the file is not reported.
+-- Reading and joining in one statement needs more memory than there is for 5,000,000 rows.
+CREATE TABLE results_read AS
+  SELECT line, md5_number_lower(nullif(id, '')) AS source_id_hash, coalesce(item_source_id, '') AS item_source_id,
+    coalesce(user_source_id, '') AS user_source_id, word_in(status) AS status, word_in(graded) AS graded, trimmed(score) AS score,
+    coalesce(words, '') AS words, coalesce(comments, '') AS comments, trimmed(changed) AS changed
+  FROM file_rows;
 CREATE TABLE read_rows AS
   SELECT line, source_id_hash, item_source_id AS class_or_item_id, user_source_id, status, graded, source_row, object AS org_unit_or_object,
     user_name, user_ref, problem, no_later(changed_ms) AS said_at_ms, changed_ms > dropped_ms() + 14 * 3600000 AS is_future,

@@ -45,8 +45,8 @@ CREATE MACRO time_of(instant, day, clock) AS
 CREATE MACRO no_later(ms) AS CASE WHEN ms > dropped_ms() THEN dropped_ms() ELSE ms END;
 CREATE MACRO days_ms(days) AS days * 86400000::BIGINT;
 
--- name: take_slips
--- In: read_rows; known_places; user_names. Out: read_rows. An id that differs from a known one only by surrounding spaces or by case is a slip:
+-- name: find_meant
+-- In: read_rows; known_places; names; names_before. Out: read_rows: what unusable rows may mean. An id that differs from a known one only by surrounding spaces or by case is a slip:
 -- the row may mean that one.
 UPDATE read_rows SET org_unit_or_object = k.name,
     problem = CASE WHEN problem[1] IN ('classSourcedId', 'lineItemSourcedId') AND problem[3] = 'notInPackage' THEN problem_of_slip(problem[1])
@@ -58,10 +58,7 @@ UPDATE read_rows SET user_name = k.name,
       ELSE problem END
   FROM (SELECT slip_of(id) AS slip, any_value(user_name) AS name FROM user_names GROUP BY slip HAVING count(*) = 1) k
   WHERE read_rows.problem IS NOT NULL AND read_rows.user_name IS NULL AND k.slip = slip_of(read_rows.user_source_id);
-
--- name: take_passed
--- In: read_rows; names; names_before. Out: read_rows. The row of a record whose name passed to it means what the record had by its own former
--- name, or if it is new, what the former bearer had.
+-- The row of a record whose name passed to it means what the record had by its own former name, or if it is new, what the former bearer had.
 UPDATE read_rows SET user_name = coalesce(w.name, n.name) FROM names n LEFT JOIN names_before w USING (record_type, id)
   WHERE read_rows.problem[3] = 'namePassed' AND read_rows.user_name IS NULL AND n.record_type = 'user' AND n.id = read_rows.user_source_id;
 

@@ -17,7 +17,9 @@ CREATE MACRO is_gone(status) AS status IN ('tobedeleted', 'inactive');
 -- name: tables
 -- kinds: the kinds of wanted values. kind_name: by which they are counted. state_kind: the sign of their rows in the state.
 CREATE TABLE kinds (state_kind VARCHAR, kind_name VARCHAR, function_name VARCHAR, file VARCHAR, column_name VARCHAR, time_column VARCHAR,
-  twice VARCHAR, differs VARCHAR, older_problem VARCHAR, has_days VARCHAR);
+  twice VARCHAR, differs VARCHAR, older_problem VARCHAR, has_days BOOLEAN);
+CREATE MACRO older_problem(what) AS
+  'is before the time of the accepted ' || what || ', which stays. To send this one, export it with the time of its change';
 -- claims: what the rows of this file want. wanted_value: in a form that can be compared. source_row: by what the row is known again.
 -- source_id_hash: of a result, the sourcedId as a number, as a delta may delete it by that alone. org_unit_or_object, user_name: by what a
 -- row is likely to mean a resource: an org unit or a grade object, and a user.
