@@ -1,7 +1,7 @@
 import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
 import type { Table } from '../../../runtime/files/tables/table.ts';
 import { viewRows } from '../package/reading.ts';
-import { countRows, keepRefused, refuseRows } from '../package/rows.ts';
+import { countRows, refuseRows } from '../package/rows.ts';
 import { type Comparison, countsOf, type EventCheck, type Mode, separator } from './comparison.ts';
 import { hasRows, statementsIn } from './statements.ts';
 import { eventOf } from './wanted.ts';
@@ -23,13 +23,11 @@ const titleHeldMs = 40 * 24 * 3_600_000;
 const maxLeft = 10;
 
 const columns = {
-  ...{
-    id: 'sourcedId',
-    title: 'title',
-    class_source_id: 'classSourcedId',
-    max_points: 'resultValueMax',
-    status: 'status',
-  },
+  id: 'sourcedId',
+  title: 'title',
+  class_source_id: 'classSourcedId',
+  max_points: 'resultValueMax',
+  status: 'status',
 };
 
 const maxCircle = 100;
@@ -41,24 +39,17 @@ export const settleLineItems = async (
   comparison: Comparison,
 ): Promise<void> => {
   const { sets } = comparison;
+  await sets.run('SET VARIABLE is_bulk = CAST($1 AS BOOLEAN)', [String(mode === 'bulk')]);
   await sets.run(loadItems);
   await viewRows(sets, table, { columns });
   await sets.run(sql('read'));
-  const [illegible = 0] =
-    (await sets.row<[number]>(`
-      SELECT (SELECT count(*) FROM refused_rows WHERE kind_name = '${name}')
-        + (SELECT count(*) FROM read_rows WHERE problem[1] = 'sourcedId')`)) ?? [];
-  const isBulk = mode === 'bulk';
   await sets.run(sql('refuse_differing'));
-  await refuseRows(comparison, name);
-  if (!isBulk) await keepRefused(comparison, name);
-  await sets.run('SET VARIABLE is_whole = CAST($1 AS BOOLEAN)', [String(isBulk && illegible === 0)]);
+  await refuseRows(comparison, { name, mode });
   await sets.run(sql('choose'));
   await settleTitles(sets);
   if (await addChanges('list_changed', comparison)) {
     await sets.run(sql('refuse_unfit_items'));
     await sets.run(sql('settle'));
-    await sets.run('DELETE FROM item_changes WHERE id IN (SELECT id FROM refused_items)');
     await addChanges('list_refused', comparison);
   }
   await sets.run(sql('finish'));

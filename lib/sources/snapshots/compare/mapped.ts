@@ -21,7 +21,7 @@ import {
 import { columnsIn } from '../../mapping/mapping.ts';
 import type { SnapshotMapping } from '../package/mapping-file.ts';
 import { addRows } from '../package/rows.ts';
-import { addDamaged, loadShared } from '../state/accepted.ts';
+import { addDamaged } from '../state/accepted.ts';
 import { kindOf, type RowFate } from '../state/record.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
@@ -64,7 +64,6 @@ export const compareMapped = async (
   for (const [at, { function: name, key, time }] of mapping.messages.entries())
     await sets.run(sql('add_kind'), [kindOf(at), name, file, key.join(', '), time ?? null]);
   const table = await open(context);
-  await loadShared(comparison);
   const removing = mapping.messages.flatMap(({ removed }, at) => (removed ? [kindOf(at)] : []));
   await sets.run(`SET VARIABLE removing_kinds = string_split($1, ',')`, [removing.join(',')]);
   for (const name of ['tables', 'macros']) await sets.run(sql(name));

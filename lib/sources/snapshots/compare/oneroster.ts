@@ -5,9 +5,8 @@ import type { Package } from '../package/package.ts';
 import { countPassedRows, passedNamesOf } from '../package/passed.ts';
 import { openFile, type Read, type Reading, readAhead, viewRows } from '../package/reading.ts';
 import { addUserRoles } from '../package/roles.ts';
-import { countClaims, countRows, keepRefused, noteSaid, refuseClaims } from '../package/rows.ts';
+import { countClaims, countRows, noteSaid, refuseClaims } from '../package/rows.ts';
 import { type UserField, userField } from '../package/settings-file.ts';
-import { loadShared } from '../state/accepted.ts';
 import { type Comparison, nameMovesBy } from './comparison.ts';
 import { loadItems, settleLineItems } from './line-items.ts';
 import { settleEnrollments } from './others.ts';
@@ -47,8 +46,7 @@ export const compareExport = async (
   const reading: Reading = { given, comparison, tables: readAhead(given), read: {} };
   await prepare(comparison, lastField);
   refuseDoubled(await sets.all<[string, number]>(ofAccepted('count_doubled')), comparison);
-  await loadShared(comparison);
-  const { users } = await readNames(reading);
+  const users = await readNames(reading);
   const items = await openFile(reading, 'lineItems');
   await settleLineItems(items, modes.lineItems, comparison);
   await loadAccepted(comparison);
@@ -149,14 +147,14 @@ const loadAccepted = async ({ sets, hasBefore }: Comparison): Promise<void> => {
 };
 
 const enrollmentColumns = {
-  ...{
-    id: 'sourcedId',
-    class_source_id: 'classSourcedId',
-    user_source_id: 'userSourcedId',
-    role: 'role',
-    status: 'status',
-  },
-  ...{ begins: 'beginDate', ends: 'endDate', changed: 'dateLastModified' },
+  id: 'sourcedId',
+  class_source_id: 'classSourcedId',
+  user_source_id: 'userSourcedId',
+  role: 'role',
+  status: 'status',
+  begins: 'beginDate',
+  ends: 'endDate',
+  changed: 'dateLastModified',
 };
 
 const readEnrollments = async (reading: Reading, users: Table | undefined): Promise<UnknownRoles> => {
@@ -181,11 +179,10 @@ const claim = async (
   const { sets } = comparison;
   const mode = given.modes[name];
   await sets.run(sql('judge'));
-  const contradictions = mode === 'delta' ? sql('refuse_contradictions') : undefined;
-  const hasRefused = await refuseClaims(comparison, name, contradictions);
+  const contradictions = sql('refuse_contradictions');
+  const hasRefused = await refuseClaims(comparison, { name, mode, contradictions });
   await sets.run('SET VARIABLE is_bulk = CAST($1 AS BOOLEAN)', [String(mode === 'bulk')]);
   await sets.run(sql('claim'));
-  if (mode !== 'bulk') await keepRefused(comparison, name);
   await countPassedRows(comparison, name);
   await countRows(comparison, `${name}.csv`, sql('count_fates'));
   await noteSaid(comparison);
@@ -205,15 +202,15 @@ const unknownRolesIn = async (sets: SetEngine): Promise<UnknownRoles> => {
 };
 
 const resultColumns = {
-  ...{
-    id: 'sourcedId',
-    item_source_id: 'lineItemSourcedId',
-    user_source_id: 'studentSourcedId',
-    status: 'status',
-    graded: 'scoreStatus',
-    score: 'score',
-  },
-  ...{ words: 'textScore', comments: 'comment', changed: 'dateLastModified' },
+  id: 'sourcedId',
+  item_source_id: 'lineItemSourcedId',
+  user_source_id: 'studentSourcedId',
+  status: 'status',
+  graded: 'scoreStatus',
+  score: 'score',
+  words: 'textScore',
+  comments: 'comment',
+  changed: 'dateLastModified',
 };
 
 const readResults = async (reading: Reading): Promise<void> => {

@@ -5,7 +5,7 @@ import type { FurtherName } from './manifest.ts';
 import type { Package } from './package.ts';
 import { loadAcceptedNames } from './passed.ts';
 import { openFile, type Reading, viewRows } from './reading.ts';
-import { addReadRows, countRows, keepRefused, refuseRows } from './rows.ts';
+import { addReadRows, countRows, refuseRows } from './rows.ts';
 import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './settings-file.ts';
 
 const sql = statementsIn('names');
@@ -19,8 +19,8 @@ type Named = {
   parts: NamePart[];
 };
 
-/** Fills the table `names`, and what else `names.sql` makes of it. */
-export const readNames = async (reading: Reading): Promise<{ users: Table | undefined }> => {
+/** Fills the table `names`, and what else `names.sql` makes of it. Returns the table of users. */
+export const readNames = async (reading: Reading): Promise<Table | undefined> => {
   const { comparison, given } = reading;
   const { sets, settings } = comparison;
   const { orgUnitCode, user } = settings;
@@ -33,27 +33,24 @@ export const readNames = async (reading: Reading): Promise<{ users: Table | unde
     ...{ name: 'users', type: 'user', setting: user.column, parts: namePartsIn(user.column) ?? [] },
     key: `"user": { "field": "${user.field}", "column": "sourcedId" }`,
   };
-  const tables: Partial<Record<Named['name'], Table>> = {};
+  let table: Table | undefined;
   for (const named of [classes, users]) {
     const { name, type } = named;
-    const table = await openFile(reading, name);
+    const mode = given.modes[name];
+    table = await openFile(reading, name);
     await sets.run(sql('begin'));
     await sets.run('SET VARIABLE record_type = $1', [type]);
     if (table) await addNamed(table, named, reading);
-    if (table) tables[name] = table;
-    await refuseRows(comparison, name);
+    await refuseRows(comparison, { name, mode });
     await sets.run(sql('add_names'));
-    if (given.modes[name] !== 'bulk') {
-      await sets.run(sql('keep_names'));
-      await keepRefused(comparison, name);
-    }
+    if (mode !== 'bulk') await sets.run(sql('keep_names'));
     if (table) await countRows(comparison, `${name}.csv`, sql('count_fates'));
   }
   await loadAcceptedNames(comparison);
   await sets.run(sql('find_passed'));
   await sets.run(sql('find_names'), [namelessText(classes), namelessText(users), users.setting]);
   await sets.run(sql('find_renamed'));
-  return { users: tables.users };
+  return table;
 };
 
 const helpOf = ({ key }: Named): string => `To use another column, set ${key} in snapshot-settings.json`;

@@ -6,16 +6,16 @@ import { addReadRows } from './rows.ts';
 const sql = statementsIn('enrollments');
 
 const roleColumns = {
-  ...{
-    user_source_id: 'userSourcedId',
-    role: 'role',
-    type: 'roleType',
-    status: 'status',
-    begins: 'beginDate',
-    ends: 'endDate',
-  },
+  user_source_id: 'userSourcedId',
+  role: 'role',
+  type: 'roleType',
+  status: 'status',
+  begins: 'beginDate',
+  ends: 'endDate',
   // Columns of School Data Sync.
-  ...{ prime: 'isPrimary', starts: 'roleStartDate', stops: 'roleEndDate' },
+  prime: 'isPrimary',
+  starts: 'roleStartDate',
+  stops: 'roleEndDate',
 };
 
 /**

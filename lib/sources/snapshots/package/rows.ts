@@ -1,5 +1,5 @@
 import type { Table } from '../../../runtime/files/tables/table.ts';
-import type { Comparison } from '../compare/comparison.ts';
+import type { Comparison, Mode } from '../compare/comparison.ts';
 import { hasRows, statementsIn } from '../compare/statements.ts';
 import { addDamaged } from '../state/accepted.ts';
 import { type RowCounts, type RowFate, rowFates, type SnapshotRecord } from '../state/record.ts';
@@ -40,37 +40,31 @@ export const countClaims = async (comparison: Comparison): Promise<void> => {
     if (count > 0) addRows(comparison, `${kindName}.csv`, { fate, count });
 };
 
-/** Reports the unusable ones of `read_rows`, which are those of this file. */
-export const reportRows = ({ sets }: Comparison, name: FileName): Promise<void> =>
-  sets.run(sql('report_rows'), [`${name}.csv`]);
-
-/** Unusable rows of names and line items claim nothing, but may be about anything. */
-export const refuseRows = async (comparison: Comparison, name: FileName): Promise<void> => {
-  await comparison.sets.run(sql('refuse_rows'), [name]);
-  await reportRows(comparison, name);
-};
-
-/** A refused row that a delta does not name stays refused. */
-export const keepRefused = async ({ sets }: Comparison, name: FileName): Promise<void> => {
-  for (const statement of ['keep_refused', 'report_kept']) await sets.run(sql(statement), [name]);
+/**
+ * Refuses what cannot be used of `read_rows`, the rows of this file. Rows of names and line items claim nothing, but may be about anything. A
+ * refused row that a delta does not name stays refused.
+ */
+export const refuseRows = async (
+  { sets }: Comparison,
+  { name, mode, how = 'refuse_rows' }: { name: FileName; mode: Mode; how?: 'refuse_rows' | 'refuse_claims' },
+): Promise<void> => {
+  const kept = mode === 'bulk' ? [] : ['keep_refused', 'report_kept'];
+  for (const statement of [how, 'report_rows', ...kept]) await sets.run(sql(statement), [name]);
 };
 
 /**
- * Refuses those rows of enrollments or results that cannot be used. Most exports have none; then no statement is planned. `contradictions`:
+ * Refuses rows of enrollments or results. Most exports have no unusable ones; then no statement is planned. `contradictions`: a statement that
  * finds further ones of a delta.
  */
 export const refuseClaims = async (
   comparison: Comparison,
-  name: FileName,
-  contradictions: string | undefined,
+  { name, mode, contradictions }: { name: FileName; mode: Mode; contradictions: string },
 ): Promise<boolean> => {
   const { sets } = comparison;
-  if (contradictions === undefined && !(await hasRows(sets, 'read_rows WHERE problem IS NOT NULL')))
-    return false;
+  if (mode === 'bulk' && !(await hasRows(sets, 'read_rows WHERE problem IS NOT NULL'))) return false;
   await sets.run(sql('find_meant'));
-  if (contradictions !== undefined) await sets.run(contradictions);
-  await sets.run(sql('refuse_claims'), [name]);
-  await reportRows(comparison, name);
+  if (mode === 'delta') await sets.run(contradictions);
+  await refuseRows(comparison, { name, mode, how: 'refuse_claims' });
   return true;
 };
 

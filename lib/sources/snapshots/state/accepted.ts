@@ -5,22 +5,19 @@ import type { Table } from '../../../runtime/files/tables/table.ts';
 import type { Comparison } from '../compare/comparison.ts';
 import { viewsOfState } from './state-rows.ts';
 
-/** Makes the views of the last accepted state. */
+/** Makes the views of the last accepted state, and loads what every state has beside the intended values. */
 export const loadState = async (
   { sets }: Pick<Comparison, 'sets'>,
   { path, packed }: { path: string; packed: AsyncIterable<Uint8Array> | undefined },
 ): Promise<void> => {
   if (packed !== undefined) await pipeline(packed, createWriteStream(path));
-  return sets.run(
+  await sets.run(
     viewsOfState('state', packed === undefined ? undefined : `FROM read_parquet(${quotedText(path)})`),
   );
+  await sets.run(`
+    CREATE TABLE refused_before AS FROM state_refused_rows;
+    CREATE TABLE shared_row_claims AS FROM state_row_claims`);
 };
-
-/** Loads the parts that every state has beside the intended values. */
-export const loadShared = ({ sets }: Comparison): Promise<void> =>
-  sets.run(`
-    INSERT INTO refused_before BY NAME FROM state_refused_rows;
-    INSERT INTO shared_row_claims BY NAME FROM state_row_claims`);
 
 export type FileRead = {
   /** As the file writes them. */

@@ -9,10 +9,11 @@ SELECT what, count(*) FROM (
   UNION ALL SELECT 'grade objects' FROM state_grade_objects GROUP BY object_id HAVING count(*) > 1) GROUP BY what ORDER BY what;
 
 -- name: find_claims
--- In: the state; renamed; former_ids; merged_names; items; items_before; other_claims; snapshot_number(); is_state_of_10(). Out: accepted_as_named, a
--- view. data: the data of a grade whose line item is gone. must_resend: it is sent again, as it was sent by a name that stood for nothing, and
--- has another name now; or because its name is known now, and a message that waited for that may have overruled another file.
--- comments_left: while the grade object exists, the platform keeps the comments of grades that the SIS has removed: wanted_value is the last grade.
+-- In: the state; renamed; former_ids; merged_names; items; items_before; other_claims; snapshot_number(); is_state_of_10(). Out:
+-- accepted_as_named, a view. data: the data of a grade whose line item is gone. must_resend: it is sent again, as it was sent by a name that
+-- stood for nothing, and has another name now; or because its name is known now, and a message that waited for that may have overruled another
+-- file. comments_left: while the grade object exists, the platform keeps the comments of grades that the SIS has removed: wanted_value is the
+-- last grade.
 CREATE TABLE comments_left AS
   SELECT key, any_value(org_unit_or_object) AS org_unit_or_object, any_value(user_name) AS user_name, min(wanted_value) AS wanted_value FROM (
     SELECT d.org_unit_or_object, coalesce(u.new_name, d.user_name) AS user_name,
@@ -56,15 +57,16 @@ CREATE VIEW accepted_as_named AS
       LEFT JOIN items_before i ON i.object = CASE WHEN is_grade(d.state_kind) THEN d.org_unit_or_object END);
 
 -- name: load_claims
--- In: accepted_as_named. Out: accepted; row_claims. Two may be one only if something is known by another name, or was not known: here, nothing is.
+-- In: accepted_as_named. Out: accepted; row_claims. Two may be one only if something is known by another name, or was not known: here, nothing
+-- is.
 INSERT INTO accepted BY NAME SELECT * EXCLUDE (old_key, stays) FROM accepted_as_named;
 DROP TABLE row_claims;
 CREATE VIEW row_claims AS SELECT kind_name, source_row, key, source_id_hash FROM accepted UNION ALL FROM shared_row_claims;
 
 -- name: load_merged_claims
--- In: accepted_as_named. Out: the same. If two users or classes become one, the state on the platform is unknown: the other may have something there
--- that is no longer wanted. So everything of the remaining name (merged_names) is sent again; the newest grade is held, and the role by the
--- remaining name, or else that of the record that stays.
+-- In: accepted_as_named. Out: the same. If two users or classes become one, the state on the platform is unknown: the other may have something
+-- there that is no longer wanted. So everything of the remaining name (merged_names) is sent again; the newest grade is held, and the role by
+-- the remaining name, or else that of the record that stays.
 CREATE TABLE accepted_claims AS FROM accepted_as_named;
 CREATE TABLE merged AS SELECT key FROM accepted_claims GROUP BY key HAVING count(*) > 1;
 INSERT INTO accepted BY NAME SELECT * EXCLUDE (old_key, stays) FROM accepted_claims ANTI JOIN merged USING (key);

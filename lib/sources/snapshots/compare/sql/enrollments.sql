@@ -1,8 +1,8 @@
 -- The rows of enrollments.csv: which of them claim something, and what a delta does not name.
 
 -- name: tables
--- In: the state; export_day(), the day of the export, in UTC. Out: enrollments_before; the tables that are filled below. roles: the ids of roles on
--- the platform.
+-- In: the state; export_day(), the day of the export, in UTC. Out: enrollments_before; the tables that are filled below. roles: the ids of
+-- roles on the platform.
 CREATE TABLE roles (role VARCHAR, role_id VARCHAR);
 CREATE TABLE enrollments_before AS SELECT source_id AS id, * EXCLUDE (source_id) FROM state_enrollment_rows;
 CREATE TABLE user_roles (user_source_id VARCHAR, role VARCHAR);
@@ -81,9 +81,9 @@ DROP TABLE enrollments_read;
 CREATE OR REPLACE VIEW known_places AS SELECT id, org_unit_or_object AS name FROM class_names;
 
 -- name: refuse_contradictions
--- In: read_rows, of a delta; enrollments_before; row_claims; accepted; the state. Out: read_rows. The rows with one id must agree; if several rows
--- were accepted by this id, it is unknown which one is meant. What is said in a delta must be newer than what was accepted: also a deletion,
--- and a row that comes back after a deletion. An export that has all enrollments ends what is known of deletions.
+-- In: read_rows, of a delta; enrollments_before; row_claims; accepted; the state. Out: read_rows. The rows with one id must agree; if several
+-- rows were accepted by this id, it is unknown which one is meant. What is said in a delta must be newer than what was accepted: also a
+-- deletion, and a row that comes back after a deletion. An export that has all enrollments ends what is known of deletions.
 UPDATE read_rows SET problem = ['sourcedId', 'another row has the same sourcedId, but differs']
   WHERE problem IS NULL AND id IN (
     SELECT id FROM read_rows WHERE problem IS NULL GROUP BY id

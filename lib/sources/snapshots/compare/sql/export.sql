@@ -3,7 +3,8 @@
 -- grade object; the key has what that and the user's name stand for.
 
 -- name: data
--- In: user_field(), the platform's field that names users; no_user(), a JSON of all such fields with NULL. Out: how data of messages are written.
+-- In: user_field(), the platform's field that names users; no_user(), a JSON of all such fields with NULL. Out: how data of messages are
+-- written.
 CREATE MACRO org_unit_data(ref) AS coalesce('"orgUnitId":' || id_in_ref(ref), '"orgUnitCode":' || to_json(ref));
 CREATE MACRO user_data(ref) AS coalesce(',"userId":' || id_in_ref(ref), ',"' || user_field() || '":' || to_json(ref));
 CREATE MACRO without_user(data) AS CAST(json_merge_patch(CAST(data AS JSON), CAST(no_user() AS JSON)) AS VARCHAR);
@@ -62,8 +63,8 @@ CREATE MACRO org_unit_id_to_keep(claim_key) AS CASE WHEN has_id(claim_key) THEN 
 CREATE MACRO user_id_to_keep(claim_key) AS CASE WHEN has_id(claim_key) THEN id_in_ref(user_in(claim_key)) END;
 
 -- name: yield_to_staying
--- In: formers; claims; enrollments_now. Out: claims; problems; disputed_counts. If their rows contradict each other, those of the record that stays
--- count.
+-- In: formers; claims; enrollments_now. Out: claims; problems; disputed_counts. If their rows contradict each other, those of the record that
+-- stays count.
 CREATE MACRO is_former(type, source_id) AS source_id IN (SELECT id FROM formers WHERE record_type = type);
 CREATE TABLE of_formers AS
   SELECT c.key, c.source_row, c.wanted_value, c.state_kind, c.kind_name, c.line FROM claims c JOIN (
@@ -82,8 +83,8 @@ INSERT INTO disputed_counts SELECT kind_name, count(*) FROM yielding WHERE line 
 DELETE FROM claims USING yielding y WHERE claims.key = y.key AND claims.source_row = y.source_row;
 
 -- name: mean_things
--- In: unusable_rows; names; former; accepted. Out: meant_rows; accepted_keys. An unusable row means what its names stand for, or stood for: two names
--- may stand for one thing.
+-- In: unusable_rows; names; former; accepted. Out: meant_rows; accepted_keys. An unusable row means what its names stand for, or stood for:
+-- two names may stand for one thing.
 CREATE VIEW name_refs AS
   SELECT record_type, name, ref FROM names WHERE problem IS NULL UNION SELECT record_type, name, ref_of(platform_id, name) FROM former;
 CREATE OR REPLACE VIEW meant_rows AS
@@ -134,8 +135,8 @@ UPDATE difference SET org_unit_ref = i.org_unit_ref FROM items i
     AND difference.org_unit_ref <> i.org_unit_ref;
 
 -- name: keep_export
--- In: the comparison. Out: what the next state has beside claims, by views. A record whose name is in doubt keeps its former one: by that it was
--- sent.
+-- In: the comparison. Out: what the next state has beside claims, by views. A record whose name is in doubt keeps its former one: by that it
+-- was sent.
 CREATE VIEW comments_to_keep AS
   SELECT *, id_in_ref(user_in(key)) AS user_id
   FROM (

@@ -1,6 +1,6 @@
 -- Line items are grade objects of org units, which the platform knows by their titles. A grade object is known by its org unit and title, and
--- keeps its id (object) while its line item gets another title, or another line item its title: grades are known by it. No two line items
--- have the same one.
+-- keeps its id (object) while its line item gets another title, or another line item its title: grades are known by it. No two line items have
+-- the same one.
 
 -- name: load_items
 -- In: the state. Out: items_before, the line items as they were accepted.
@@ -14,9 +14,9 @@ CREATE TABLE items_before AS
   FROM (SELECT source_id, item_in(json) AS f FROM state_line_items);
 
 -- name: read
--- In: items_before; former_ids; file_rows; names; dropped_ms(); snapshot_number(); default_maximum(). Out: read_rows; objects_before, the grade
--- objects that the platform has, also those without a line item; and the tables that are filled below.
--- An org unit that was known by its code alone.
+-- In: items_before; former_ids; file_rows; names; dropped_ms(); snapshot_number(); default_maximum(). Out: read_rows; objects_before, the
+-- grade objects that the platform has, also those without a line item; and the tables that are filled below. An org unit that was known by its
+-- code alone.
 UPDATE items_before SET org_unit_ref = ref_of(t.platform_id, org_unit_code) FROM former_ids t
   WHERE t.record_type = 'class' AND t.name = items_before.org_unit_code AND id_in_ref(items_before.org_unit_ref) IS NULL;
 CREATE TABLE objects_before AS
@@ -52,16 +52,18 @@ CREATE OR REPLACE TABLE read_rows AS
     LEFT JOIN names c ON c.record_type = 'class' AND c.id = r.class_source_id;
 
 -- name: refuse_differing
--- In: read_rows. Out: read_rows.
+-- In: read_rows; refused_rows; the variable is_bulk. Out: read_rows; the variable is_whole: all line items have a row that can be read.
+SET VARIABLE is_whole = getvariable('is_bulk') AND NOT EXISTS (FROM refused_rows WHERE kind_name = 'lineItems')
+  AND NOT EXISTS (FROM read_rows WHERE problem[1] = 'sourcedId');
 UPDATE read_rows SET problem = ['sourcedId', 'another row has the same sourcedId, but differs']
   WHERE problem IS NULL AND id IN (
     SELECT id FROM read_rows WHERE problem IS NULL GROUP BY id
     HAVING count(DISTINCT CASE WHEN is_gone(status) THEN '' ELSE concat_ws(chr(31), title, class_source_id, max_points) END) > 1);
 
 -- name: choose
--- In: read_rows; items_before; names; the variable is_whole: all line items have a row that can be read. Out: wanted, what each line item is to
--- be, beside what it was (was_…): an unreadable one stays as it was, as does one that a delta does not name. clashing: two line items whose
--- classes were not known to be one org unit. The platform has one grade object of their title.
+-- In: read_rows; items_before; names; the variable is_whole. Out: wanted, what each line item is to be, beside what it was (was_…): an
+-- unreadable one stays as it was, as does one that a delta does not name. clashing: two line items whose classes were not known to be one org
+-- unit. The platform has one grade object of their title.
 CREATE TABLE wanted AS
   SELECT w.*, nfc_normalize(w.title) AS normalized_title, b.org_unit_ref AS was_org_unit_ref, b.title AS was_title,
     b.max_points AS was_max_points, b.left_titles AS was_left_titles, b.object AS was_object,
@@ -84,11 +86,10 @@ CREATE TABLE clashing AS
     USING (org_unit_ref, normalized_title) WHERE stays;
 
 -- name: judge_titles
--- In: wanted; objects_before; dropped_ms(). Out: titles; circles.
--- A title that is new for its line item may be that of a grade object which the platform has. Then that is free if no line item has it, if
--- the one that has it goes or moves to another org unit, or if that one takes a free grade object itself: in a circle, all pass on theirs.
--- Grade objects that are passed on stay as they are, and grades go to the others. It is not free if the line item that has it gets another
--- title for it, as nobody knows whether the platform takes that.
+-- In: wanted; objects_before; dropped_ms(). Out: titles; circles. A title that is new for its line item may be that of a grade object which
+-- the platform has. Then that is free if no line item has it, if the one that has it goes or moves to another org unit, or if that one takes a
+-- free grade object itself: in a circle, all pass on theirs. Grade objects that are passed on stay as they are, and grades go to the others.
+-- It is not free if the line item that has it gets another title for it, as nobody knows whether the platform takes that.
 INSERT INTO titles
   SELECT w.id, o.object, o.id AS owner, x.id IS NOT NULL AS is_taken, n.rows > 1 AS is_double, l.org_unit_ref IS NOT NULL AS is_left
   FROM (SELECT * FROM wanted WHERE NOT stays) w
@@ -104,7 +105,8 @@ INSERT INTO titles
 INSERT INTO circles SELECT id, owner FROM titles WHERE is_taken AND NOT is_double AND NOT is_left;
 
 -- name: narrow
--- In: titles; circles. Out: circles. A line item that is neither in a circle nor takes something free leads out of it eventually; it is removed.
+-- In: titles; circles. Out: circles. A line item that is neither in a circle nor takes something free leads out of it eventually; it is
+-- removed.
 DELETE FROM circles WHERE owner NOT IN (
   SELECT id FROM circles UNION ALL SELECT id FROM titles WHERE object IS NOT NULL AND NOT is_taken AND NOT is_double AND NOT is_left);
 
@@ -125,6 +127,7 @@ INSERT INTO refused_items
     SELECT id FROM refused_items UNION SELECT t.id FROM titles t JOIN staying s ON t.owner = s.id)
   SELECT id, 'title', 'another line item of the class keeps this title, as its row was refused. Correct that row, or give this one another title'
   FROM staying ANTI JOIN refused_items USING (id);
+DELETE FROM item_changes WHERE id IN (SELECT id FROM refused_items);
 CREATE OR REPLACE TABLE taken AS
   SELECT t.id AS taker, o.* FROM titles t JOIN objects_before o USING (object) ANTI JOIN refused_items r ON r.id = t.id;
 -- One without a line item may have been deleted: it is created again, which changes nothing if it is there.
@@ -162,9 +165,9 @@ INSERT INTO refused_items SELECT id, column_name, problem FROM item_changes WHER
 
 -- name: finish
 -- In: settled; item_changes; refused_items; clashing; objects_before. Out: problems; refused_rows; items, what grades state about their grade
--- objects, as that is to be: a grade waits until the platform shows the maximum out of which it is. item_lines and object_lines: the same
--- for the state. A grade object without a line item stays on the platform, and is known until a line item takes it. The id of a grade object
--- whose line item moved went with it.
+-- objects, as that is to be: a grade waits until the platform shows the maximum out of which it is. item_lines and object_lines: the same for
+-- the state. A grade object without a line item stays on the platform, and is known until a line item takes it. The id of a grade object whose
+-- line item moved went with it.
 INSERT INTO problems SELECT 'lineItems.csv', w.line, r.column_name, r.problem FROM refused_items r JOIN wanted w USING (id);
 INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
   SELECT 'lineItems', CASE WHEN w.line IS NULL THEN chr(31) || id ELSE id END, NULL, NULL FROM refused_items JOIN wanted w USING (id);

@@ -7,8 +7,9 @@ INSERT INTO kinds VALUES ($1, $2, $2, $3, $4, $5, 'another row has the same key,
   'another row is about the same thing on the platform, but differs', older_problem('row'), false);
 
 -- name: tables
--- In: the state; kinds; snapshot_number(). Out: accepted_rows, what was accepted; the tables that are filled below. key_ids: what tokens in keys stand
--- for. optional: the columns of fields that may have no value. kept_data: the data that were sent, where cells no longer give a value.
+-- In: the state; kinds; snapshot_number(). Out: accepted_rows, what was accepted; the tables that are filled below. key_ids: what tokens in
+-- keys stand for. optional: the columns of fields that may have no value. kept_data: the data that were sent, where cells no longer give a
+-- value.
 CREATE TABLE mapped_rows (state_kind VARCHAR, kind_name VARCHAR, template VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, data VARCHAR,
   removal VARCHAR, source_row VARCHAR, said_at_ms VARCHAR, line VARCHAR);
 CREATE TABLE accepted_rows AS
@@ -21,8 +22,8 @@ CREATE TABLE kept_data (key VARCHAR, data VARCHAR);
 CREATE TABLE same (key VARCHAR);
 
 -- name: macros
--- In: the variable removing_kinds; key_ids. Out: which claims are about enrollments, for the statements over all files; what the state need not
--- keep; value_of: what a row wants, without whom it is about; with_ids: data with the platform's ids in place of the names of the SIS.
+-- In: the variable removing_kinds; key_ids. Out: which claims are about enrollments, for the statements over all files; what the state need
+-- not keep; value_of: what a row wants, without whom it is about; with_ids: data with the platform's ids in place of the names of the SIS.
 CREATE MACRO is_about_enrollment(kind_name) AS starts_with(kind_name, 'enrollment-');
 CREATE MACRO enrollment_in(kind_name, key) AS CASE WHEN starts_with(kind_name, 'enrollment-') THEN key END;
 CREATE MACRO org_unit_token(org_unit_or_object) AS org_unit_or_object;
@@ -57,10 +58,11 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name, 
   FROM refused_rows r, (SELECT DISTINCT kind_name FROM kinds) k WHERE r.kind_name = $1 AND k.kind_name <> $1;
 
 -- name: name_claims
--- In: mapped_rows; unmapped_rows; accepted_rows; known_names; passed_names; shared_row_claims; other_claims. Out: claims; accepted; row_claims; accepted_keys;
--- refused_rows; problems; stands_for; key_ids and key_ids_before. Names become what they stand for: what was accepted, what it stood for then; a row,
--- what its name stands for now, or if that is unknown, stood for. Of two accepted rows about one thing that differ, it is unknown which one
--- the platform has. Then there is no data, from which every intended value differs. A removal yields to a row that is present.
+-- In: mapped_rows; unmapped_rows; accepted_rows; known_names; passed_names; shared_row_claims; other_claims. Out: claims; accepted;
+-- row_claims; accepted_keys; refused_rows; problems; stands_for; key_ids and key_ids_before. Names become what they stand for: what was
+-- accepted, what it stood for then; a row, what its name stands for now, or if that is unknown, stood for. Of two accepted rows about one
+-- thing that differ, it is unknown which one the platform has. Then there is no data, from which every intended value differs. A removal
+-- yields to a row that is present.
 INSERT INTO problems
   SELECT k.file, CAST(m.line AS BIGINT), k.column_name, 'names a user whose name was another person''s, and the crosswalk still gives '
     || 'that one''s account. The row is used when it gives another'
@@ -122,8 +124,8 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
 DROP TABLE unmapped_rows; DROP TABLE mapped_rows; DROP TABLE mapped_claims; DROP TABLE accepted_rows; DROP TABLE accepted_claims;
 
 -- name: count_moves
--- In: accepted; key_ids_before; stands_for. Out: names that stand for another thing than when they were accepted, and what was accepted by them:
--- claims, people and org units.
+-- In: accepted; key_ids_before; stands_for. Out: names that stand for another thing than when they were accepted, and what was accepted by
+-- them: claims, people and org units.
 WITH moved AS (
   SELECT w.org_unit_or_object, w.user_name, o.id AS org_unit_id_now, u.id AS user_id_now
   FROM accepted w JOIN key_ids_before i USING (key)
@@ -136,8 +138,8 @@ SELECT count(DISTINCT CASE WHEN org_unit_id_now IS NOT NULL THEN org_unit_or_obj
 FROM moved;
 
 -- name: find_last_values
--- In: claims; accepted; optional. Out: last_values, of fields to which a row gives no value any more. An update is identified by the first setting that
--- it changes: without that setting, its row is about the same.
+-- In: claims; accepted; optional. Out: last_values, of fields to which a row gives no value any more. An update is identified by the first
+-- setting that it changes: without that setting, its row is about the same.
 CREATE TABLE last_values AS
   SELECT l.*, o.column_name, CAST(accepted_data AS JSON) -> ('$."' || field || '"') AS field_value FROM (
     SELECT c.key, c.state_kind, c.line, c.data, w.key AS accepted_key, w.template AS accepted_template, w.data AS accepted_data,
@@ -180,8 +182,8 @@ UPDATE difference SET change = CASE WHEN change = 'held' THEN 'kept' ELSE 'uncha
 SELECT key, removal FROM difference WHERE change = 'removed' AND removal IS NOT NULL;
 
 -- name: count_rows
--- In: problems; difference; last_values. Out: the lines of a table that are refused, held, and emptied. Each unusable row is reported by its line, as
--- is a row with a cell that no longer gives a value.
+-- In: problems; difference; last_values. Out: the lines of a table that are refused, held, and emptied. Each unusable row is reported by its
+-- line, as is a row with a cell that no longer gives a value.
 WITH told AS (SELECT DISTINCT line FROM problems WHERE line IS NOT NULL),
   withheld AS (SELECT DISTINCT line FROM difference WHERE is_claimed AND is_withheld(withheld_value, accepted_value))
 SELECT (SELECT count(*) FROM told ANTI JOIN withheld USING (line)), (SELECT count(*) FROM told SEMI JOIN withheld USING (line)),
@@ -195,8 +197,8 @@ INSERT INTO problems
   FROM last_values WHERE stays(field_value);
 
 -- name: write_data
--- In: difference; key_ids; kept_data; doubtful_names. Out: messages. What the platform keeps is not sent again; if a name is doubtful, its message goes
--- by the name.
+-- In: difference; key_ids; kept_data; doubtful_names. Out: messages. What the platform keeps is not sent again; if a name is doubtful, its
+-- message goes by the name.
 CREATE VIEW messages AS
   SELECT d.*,
     with_ids(coalesce(t.data, d.data), d.org_unit_or_object, d.user_name, CASE WHEN x.name IS NULL THEN i.org_unit_id END,

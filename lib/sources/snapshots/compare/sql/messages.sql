@@ -5,9 +5,9 @@
 SELECT DISTINCT state_kind FROM difference WHERE change IN ('created', 'updated', 'removed') ORDER BY state_kind;
 
 -- name: write_events
--- In: messages, the difference with the data of its messages; kinds; replacements; the variables state_kind, snapshot_id, first_sequence, is_trial
--- and events_path. Out: a file with one event of this kind in each line; JSON text holds no line break. Its id is that of its kind and key.
--- Removals are older than creations of the same snapshot: two names may be one user.
+-- In: messages, the difference with the data of its messages; kinds; replacements; the variables state_kind, snapshot_id, first_sequence,
+-- is_trial and events_path. Out: a file with one event of this kind in each line; JSON text holds no line break. Its id is that of its kind
+-- and key. Removals are older than creations of the same snapshot: two names may be one user.
 COPY (
   SELECT CASE WHEN getvariable('is_trial') THEN '-' ELSE
       '{"specversion":"1.0","id":"' || getvariable('snapshot_id') || '/' || left(sha256(state_kind || chr(9) || key), 20)
@@ -28,8 +28,8 @@ COPY (
 -- name: keep_claims
 -- In: difference; unchanged_claims; row claims; repeated_role_claims; unusable_rows; the state before. Out: what the next state has of claims,
 -- by views. The reader of a file says by macros what follows from the rest, and which of the platform's ids are in a key: key_to_keep(key),
--- wanted_value_to_keep(wanted_value), org_unit_id_to_keep(claim_key) and user_id_to_keep(claim_key).
--- Other files are compared with each row by itself; what stays for a row that cannot be used is ended by no other file.
+-- wanted_value_to_keep(wanted_value), org_unit_id_to_keep(claim_key) and user_id_to_keep(claim_key). Other files are compared with each row by
+-- itself; what stays for a row that cannot be used is ended by no other file.
 CREATE MACRO standing_of(claim_key, change) AS
   CASE WHEN claim_key IN (SELECT key FROM repeated_role_claims) THEN 'several' WHEN change IN ('kept', 'held') THEN 'kept' END;
 CREATE VIEW wanted_to_keep AS

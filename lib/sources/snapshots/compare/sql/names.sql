@@ -1,8 +1,8 @@
 -- The names of classes and users: what they are now, and what they stood for when they were accepted.
 
 -- name: tables
--- In: the state; user_field() and last_user_field(), the platform's field that names users, now and in the accepted messages. Out: names_before;
--- the tables that are filled below. passed_rows: rows that are not used because the name of their user passed.
+-- In: the state; user_field() and last_user_field(), the platform's field that names users, now and in the accepted messages. Out:
+-- names_before; the tables that are filled below. passed_rows: rows that are not used because the name of their user passed.
 CREATE TABLE names_before AS
   SELECT record_type, source_id AS id, name, active, coalesce(org_unit_id, user_id) AS platform_id FROM state_names;
 CREATE TABLE names_now (record_type VARCHAR, id VARCHAR, name VARCHAR, active BIGINT);
@@ -29,8 +29,8 @@ CREATE OR REPLACE TABLE read_rows (line BIGINT, id VARCHAR, name VARCHAR, status
 CREATE OR REPLACE TABLE linked_names (line BIGINT, place BIGINT, value VARCHAR);
 
 -- name: add_linked_names
--- In: linking_rows, with the ids in a cell of the file; linked_rows, of the other file; $1: the place; $2: whether a cell has several ids. Out:
--- linked_names. Several ids are usable in a name if all have the same value.
+-- In: linking_rows, with the ids in a cell of the file; linked_rows, of the other file; $1: the place; $2: whether a cell has several ids.
+-- Out: linked_names. Several ids are usable in a name if all have the same value.
 INSERT INTO linked_names
   SELECT line, CAST($1 AS BIGINT), CASE WHEN min(value) = max(value) THEN min(value) ELSE '' END
   FROM (
@@ -48,8 +48,8 @@ INSERT INTO names_now
   FROM read_rows WHERE problem IS NULL GROUP BY id;
 
 -- name: keep_names
--- In: read_rows, of a delta; names_before; the variable record_type. Out: names_now. What a delta does not name, or names in an unusable way, stays
--- as it was. So does the name of what it deletes by its id alone.
+-- In: read_rows, of a delta; names_before; the variable record_type. Out: names_now. What a delta does not name, or names in an unusable way,
+-- stays as it was. So does the name of what it deletes by its id alone.
 UPDATE names_now SET name = w.name FROM names_before w
   WHERE w.record_type = getvariable('record_type') AND names_now.record_type = w.record_type AND names_now.id = w.id
     AND names_now.name = '' AND names_now.active = 0;
@@ -64,8 +64,9 @@ SELECT CASE WHEN problem IS NOT NULL THEN 'refused' WHEN is_gone(status) THEN fa
 FROM read_rows GROUP BY fate;
 
 -- name: find_passed
--- In: names_before; names_now; known_names; accepted_names; the state. Out: former: the records of before, and what they stood for: what is known of a name
--- now counts only if it is no other record's name now. same_people: what operators have accepted of the records that have these names now.
+-- In: names_before; names_now; known_names; accepted_names; the state. Out: former: the records of before, and what they stood for: what is
+-- known of a name now counts only if it is no other record's name now. same_people: what operators have accepted of the records that have
+-- these names now.
 CREATE TABLE former AS
   SELECT w.record_type, w.id, w.name, w.active, coalesce(w.platform_id, k.id) AS platform_id, w.platform_id IS NULL AND k.id IS NOT NULL AS is_new
   FROM names_before w
@@ -75,9 +76,9 @@ CREATE TABLE former AS
       ON k.field = field_before(w.record_type) AND k.name = w.name AND (x.name IS NULL OR (x.lowest = w.id AND x.highest = w.id));
 CREATE TABLE same_people AS
   SELECT DISTINCT a.name, a.id FROM accepted_names a JOIN names_now n ON n.record_type = 'user' AND n.id = a.record AND n.name = a.name;
--- passed: records whose user name was that of another active record, which
--- has it no more, while the crosswalk still gives what that one stood for. Whether they are one person is unknown, so nothing is sent by
--- this name until the crosswalk gives another id or an operator has accepted that they are.
+-- passed: records whose user name was that of another active record, which has it no more, while the crosswalk still gives what that one stood
+-- for. Whether they are one person is unknown, so nothing is sent by this name until the crosswalk gives another id or an operator has
+-- accepted that they are.
 CREATE TABLE passed AS
   SELECT DISTINCT n.id, n.name, k.id AS platform_id
   FROM names_now n JOIN names_before w ON w.record_type = 'user' AND w.name = n.name AND w.id <> n.id AND w.active = 1
@@ -94,8 +95,8 @@ CREATE TABLE passed AS
   WHERE (n.name, k.id) NOT IN (SELECT (name, id) FROM same_people);
 
 -- name: find_names
--- In: names_now; passed; known_names; former; $1 and $2: why a class or a user has no name; $3: the setting of users' names. Out: names: what they
--- stand for on the platform, or why they are unknown. Sections of one course have the same code.
+-- In: names_now; passed; known_names; former; $1 and $2: why a class or a user has no name; $3: the setting of users' names. Out: names: what
+-- they stand for on the platform, or why they are unknown. Sections of one course have the same code.
 CREATE TABLE names AS
   SELECT n.record_type, n.id, n.name, n.active, CASE WHEN p.id IS NULL THEN coalesce(k.id, f.platform_id) ELSE f.platform_id END AS platform_id,
     ref_of(coalesce(k.id, f.platform_id), n.name) AS ref,
@@ -115,9 +116,9 @@ CREATE TABLE names AS
     LEFT JOIN former f ON f.record_type = n.record_type AND f.id = n.id;
 
 -- name: find_renamed
--- In: names; names_before; former. Out: former_ids: what former names stood for. renamed: names that none of their former bearers has, and the one
--- name that all of those have now. merged_names: former names of users that other users have now. with_user_names, with_names: rows of
--- a table or view with the names of their users, or of their users and classes, or the reason why these are not known.
+-- In: names; names_before; former. Out: former_ids: what former names stood for. renamed: names that none of their former bearers has, and the
+-- one name that all of those have now. merged_names: former names of users that other users have now. with_user_names, with_names: rows of a
+-- table or view with the names of their users, or of their users and classes, or the reason why these are not known.
 CREATE TABLE former_ids AS
   SELECT record_type, name, min(platform_id) AS platform_id, bool_or(is_new) AS is_new
   FROM former WHERE platform_id IS NOT NULL GROUP BY record_type, name HAVING count(DISTINCT platform_id) = 1;

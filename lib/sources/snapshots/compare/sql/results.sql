@@ -1,8 +1,8 @@
 -- The rows of results.csv: which of them give a grade, and what a delta does not name.
 
 -- name: judge
--- In: file_rows; names; items; dropped_ms(). Out: read_rows; known_places, which unusable rows may mean. Only a score that is fully graded is sent;
--- the others are the values of OneRoster. A time without a zone may be of any place: that it is later than the file is not reported.
+-- In: file_rows; names; items; dropped_ms(). Out: read_rows; known_places, which unusable rows may mean. Only a score that is fully graded is
+-- sent; the others are the values of OneRoster. A time without a zone may be of any place: that it is later than the file is not reported.
 -- Reading and joining in one statement needs more memory than there is for 5,000,000 rows.
 CREATE TABLE results_read AS
   SELECT line, md5_number_lower(nullif(id, '')) AS source_id_hash, coalesce(item_source_id, '') AS item_source_id,
@@ -45,7 +45,8 @@ DROP TABLE results_read;
 CREATE OR REPLACE VIEW known_places AS SELECT id, object AS name FROM items;
 
 -- name: refuse_contradictions
--- In: read_rows, of a delta; row_claims; accepted. Out: read_rows. A delta may delete a result by its sourcedId alone. A file need not give that.
+-- In: read_rows, of a delta; row_claims; accepted. Out: read_rows. A delta may delete a result by its sourcedId alone. A file need not give
+-- that.
 UPDATE read_rows SET source_row = b.source_row FROM row_claims b
   WHERE starts_with(read_rows.source_row, '#') AND is_gone(read_rows.status) AND problem IS NULL AND b.kind_name = 'results'
     AND b.source_id_hash = read_rows.source_id_hash;
@@ -90,17 +91,17 @@ CREATE TABLE results_here AS SELECT hash(source_row) AS hash FROM read_rows WHER
 CREATE TABLE results_deleted AS SELECT source_row FROM read_rows WHERE is_gone(status) AND problem IS NULL;
 
 -- name: find_outdated
--- In: refused_rows; row_claims; accepted; items. Out: outdated_row_claims. A grade object that has passed to another line item has only that one's
--- grades.
+-- In: refused_rows; row_claims; accepted; items. Out: outdated_row_claims. A grade object that has passed to another line item has only that
+-- one's grades.
 INSERT INTO outdated_row_claims
   SELECT DISTINCT r.kind_name, r.source_row, b.key FROM refused_rows r JOIN row_claims b USING (kind_name, source_row) JOIN accepted w USING (key)
     JOIN items i ON i.object = w.org_unit_or_object
   WHERE r.kind_name = 'results' AND i.id <> split_part(r.source_row, chr(31), 1);
 
 -- name: claim_still
--- In: read_rows, of a delta; row_claims; accepted; items; names. Out: claims; held_keys. What a delta does not name stays as it was. A row says what
--- is known of its line item and user as they were accepted last: what it said before may be held for another row. Rows without a claim may
--- be gone since a whole export, and so hold only what no row claims.
+-- In: read_rows, of a delta; row_claims; accepted; items; names. Out: claims; held_keys. What a delta does not name stays as it was. A row
+-- says what is known of its line item and user as they were accepted last: what it said before may be held for another row. Rows without a
+-- claim may be gone since a whole export, and so hold only what no row claims.
 CREATE VIEW last_keys AS
   SELECT k.source_row, grade_key(i.object, ref_of(n.platform_id, coalesce(m.new_name, n.name))) AS key
   FROM (SELECT DISTINCT source_row FROM row_claims WHERE kind_name = 'results') k
@@ -137,8 +138,8 @@ CREATE TABLE gone AS
   SELECT DISTINCT source_row FROM kept_row_claims SEMI JOIN results_deleted USING (source_row) WHERE kind_name = 'results';
 
 -- name: forget_gone
--- In: gone. Out: kept_row_claims; difference. A later delta would take gone results for rows that it does not name, and send what they claimed. Only
--- their line item is kept, which no row has as its id: by that, times can be compared.
+-- In: gone. Out: kept_row_claims; difference. A later delta would take gone results for rows that it does not name, and send what they
+-- claimed. Only their line item is kept, which no row has as its id: by that, times can be compared.
 UPDATE kept_row_claims SET source_row = split_part(g.source_row, chr(31), 1) || chr(31) FROM gone g
   WHERE kept_row_claims.kind_name = 'results' AND kept_row_claims.source_row = g.source_row;
 UPDATE difference SET source_row = split_part(g.source_row, chr(31), 1) || chr(31) FROM gone g

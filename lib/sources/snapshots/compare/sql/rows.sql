@@ -1,5 +1,5 @@
--- The rows of one file of an export, which its reader puts into read_rows: line, source_row, status, and problem, a list of the column, the words,
--- and the fate of the row, if that is not `refused`. Rows of enrollments and results also have class_or_item_id, user_source_id,
+-- The rows of one file of an export, which its reader puts into read_rows: line, source_row, status, and problem, a list of the column, the
+-- words, and the fate of the row, if that is not `refused`. Rows of enrollments and results also have class_or_item_id, user_source_id,
 -- org_unit_or_object, user_name and said_at_ms.
 
 -- name: macros
@@ -46,8 +46,8 @@ CREATE MACRO no_later(ms) AS CASE WHEN ms > dropped_ms() THEN dropped_ms() ELSE 
 CREATE MACRO days_ms(days) AS days * 86400000::BIGINT;
 
 -- name: find_meant
--- In: read_rows; known_places; names; names_before. Out: read_rows: what unusable rows may mean. An id that differs from a known one only by surrounding spaces or by case is a slip:
--- the row may mean that one.
+-- In: read_rows; known_places; names; names_before. Out: read_rows: what unusable rows may mean. An id that differs from a known one only by
+-- surrounding spaces or by case is a slip: the row may mean that one.
 UPDATE read_rows SET org_unit_or_object = k.name,
     problem = CASE WHEN problem[1] IN ('classSourcedId', 'lineItemSourcedId') AND problem[3] = 'notInPackage' THEN problem_of_slip(problem[1])
       ELSE problem END
@@ -76,16 +76,16 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
   SELECT $1, source_row, NULL, NULL FROM read_rows WHERE problem IS NOT NULL;
 
 -- name: report_rows
--- In: read_rows; $1: the name of the file. Out: problems. Rows with an unknown role are reported with the roles.
+-- In: read_rows; $1: its kind. Out: problems. Rows with an unknown role are reported with the roles.
 INSERT INTO problems
-  SELECT $1, line, problem[1], problem[2] FROM read_rows
+  SELECT CAST($1 AS VARCHAR) || '.csv', line, problem[1], problem[2] FROM read_rows
   WHERE problem IS NOT NULL AND NOT is_told_once(problem[3]) AND fate_of_problem(problem) <> 'unknownRole'
-  UNION ALL SELECT $1, NULL, problem[1], problem[2] || count_text(count(*), min(line)) FROM read_rows
+  UNION ALL SELECT CAST($1 AS VARCHAR) || '.csv', NULL, problem[1], problem[2] || count_text(count(*), min(line)) FROM read_rows
   WHERE problem IS NOT NULL AND is_told_once(problem[3]) GROUP BY problem[1], problem[2];
 
 -- name: keep_refused
--- In: refused_before; read_rows, those that a delta names; renamed; $1: the kind. Out: refused_rows, with those that it does not name. A row that
--- was in no file is judged again each time.
+-- In: refused_before; read_rows, those that a delta names; renamed; $1: the kind. Out: refused_rows, with those that it does not name. A row
+-- that was in no file is judged again each time.
 INSERT INTO refused_rows
   SELECT r.kind_name, r.source_row, coalesce(c.new_name, r.org_unit_or_object), coalesce(u.new_name, r.user_name), false, false
   FROM refused_before r

@@ -36,7 +36,6 @@ CREATE VIEW accepted_keys AS SELECT kind_name, key, org_unit_or_object, user_nam
 -- further_row_claims: other rows that claim the same now; kept_row_claims: those whose resource stays as it was; outdated_row_claims: what a
 -- refused row claimed, but cannot mean any more.
 CREATE TABLE row_claims (kind_name VARCHAR, source_row VARCHAR, key VARCHAR, source_id_hash UBIGINT);
-CREATE TABLE shared_row_claims (kind_name VARCHAR, source_row VARCHAR, key VARCHAR, source_id_hash UBIGINT);
 CREATE TABLE further_row_claims (kind_name VARCHAR, source_row VARCHAR, key VARCHAR, source_id_hash UBIGINT);
 CREATE TABLE kept_row_claims (kind_name VARCHAR, source_row VARCHAR, key VARCHAR, source_id_hash UBIGINT);
 CREATE TABLE outdated_row_claims (kind_name VARCHAR, source_row VARCHAR, key VARCHAR);
@@ -46,7 +45,6 @@ CREATE TABLE outdated_row_claims (kind_name VARCHAR, source_row VARCHAR, key VAR
 -- not in this one (is_in_file): it holds only what no row claims.
 CREATE TABLE refused_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR,
   counts BOOLEAN DEFAULT true, is_in_file BOOLEAN DEFAULT true);
-CREATE TABLE refused_before (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, refused_since BIGINT);
 -- unusable_rows: the same rows, each once. is_known: it claimed something when it was accepted.
 CREATE TABLE unusable_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, refused_since BIGINT,
   is_known BOOLEAN, is_in_file BOOLEAN);
