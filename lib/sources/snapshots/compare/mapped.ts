@@ -33,13 +33,11 @@ import { compareWanted, countWanted, eventOf, writeChanges, writeState } from '.
 const sql = statementsIn('mapped');
 
 type Message = SnapshotMapping['messages'][number];
-type Integrations = ReadonlyMap<string, Integration<unknown>>;
-
 type Given = {
   path: string;
   file: string;
   mapping: SnapshotMapping;
-  integrations: Integrations;
+  integrations: ReadonlyMap<string, Integration<unknown>>;
 };
 type Context = Given & {
   comparison: Comparison;
@@ -170,20 +168,6 @@ const thingOf = (
 
 type Sent = { function: string; data: object };
 
-const numberText = (value: number | undefined): string | null => (value === undefined ? null : String(value));
-
-/** Undefined: the function would refuse it, or there is none. */
-const unlessRefused = <Result>(
-  integration: Integration<unknown> | undefined,
-  read: (integration: Integration<unknown>) => Result,
-): Result | undefined => {
-  try {
-    return integration && read(integration);
-  } catch {
-    return undefined;
-  }
-};
-
 /** Returns the number of rows that no message applies to. */
 const readRows = async (table: Table, context: Context): Promise<number> => {
   const { mapping, comparison } = context;
@@ -260,7 +244,7 @@ const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
   taken.mapped_rows.push([
     ...[kindOf(at), message.function, thing.template, thing.orgUnit, thing.user, JSON.stringify(made.data)],
     gone ? JSON.stringify({ function: gone.function, data: gone.data } satisfies Sent) : null,
-    ...[id, numberText(time?.atMs), String(line)],
+    ...[id, time?.atMs?.toString() ?? null, String(line)],
   ]);
   return [];
 };
@@ -324,17 +308,23 @@ const keepEmptied = async ({ mapping, integrations, comparison }: Context): Prom
   for (const [kind, field, ...data] of examples) {
     const name = mapping.messages[Number.parseInt(kind, 36)]?.function ?? '';
     const [now, before] = data.map((text) => {
-      const body = eventOf(ofAnyNight(comparison), { kind, key: '', function: name, data: JSON.parse(text) });
-      // The names by which its message is ordered; none for a field that is ordered with the whole.
-      return unlessRefused(integrations.get(name), (integration) => {
-        const message = draftOf(body, integration, droppedMs).message(standInIds);
-        return integration.fields?.(message.data, message);
-      });
+      const event = { kind, key: '', function: name, data: JSON.parse(text) };
+      return orderedBy(eventOf(ofAnyNight(comparison), event), integrations.get(name), droppedMs);
     });
     if (now === undefined || before === undefined || isDeepStrictEqual(now, before))
       await sets.run('DELETE FROM last_values WHERE state_kind = $1 AND field = $2', [kind, field]);
   }
   await sets.run(sql('keep_last_values'));
+};
+
+/** The names by which a message is ordered; undefined: its function would refuse it, or it is ordered with the whole. */
+const orderedBy = (body: string, integration: Integration<unknown> | undefined, nowMs: number) => {
+  try {
+    const message = integration && draftOf(body, integration, nowMs).message(standInIds);
+    return message && integration.fields?.(message.data, message);
+  } catch {
+    return undefined;
+  }
 };
 
 /** A mapping may list its fields in another order than before. */

@@ -67,9 +67,7 @@ export const compareExport = async (
   await countWanted(comparison);
   await countClaims(comparison);
   await sets.run(ofExport('move_along'));
-  if (comparison.hasBefore)
-    for (const name of [modes.results === 'bulk' ? 'find_gone_of_bulk' : 'find_gone_of_delta', 'forget_gone'])
-      await sets.run(ofResults(name));
+  if (comparison.hasBefore) await sets.run(ofResults('forget_gone'));
   await writeChanges(comparison);
   await sets.run(ofExport('keep_export'));
   await writeState(comparison, [
@@ -216,12 +214,11 @@ const resultColumns = {
 const readResults = async (reading: Reading): Promise<void> => {
   const { comparison, given } = reading;
   const { sets } = comparison;
-  const mode = given.modes.results === 'bulk' ? 'bulk' : 'delta';
   await viewRows(sets, await openFile(reading, 'results'), { columns: resultColumns });
   await claim(reading, 'results', ofResults);
-  if (comparison.hasBefore) await sets.run(ofResults(`remember_rows_of_${mode}`));
+  if (comparison.hasBefore) await sets.run(ofResults('remember_rows'));
   if (await hasRows(sets, `refused_rows WHERE kind_name = 'results'`))
     await sets.run(ofResults('find_outdated'));
-  if (mode === 'delta') await sets.run(ofResults('claim_still'));
+  if (given.modes.results !== 'bulk') await sets.run(ofResults('claim_still'));
   await sets.run('DROP TABLE read_rows');
 };

@@ -24,7 +24,7 @@ export const countPassedRows = async (
   { sets }: Comparison,
   kindName: 'enrollments' | 'results',
 ): Promise<void> => {
-  if (await hasRows(sets, 'passed')) await sets.run(sql(`count_passed_${kindName}`));
+  if (await hasRows(sets, 'passed')) await sets.run(sql('count_passed'), [kindName]);
 };
 
 type Found = [

@@ -78,7 +78,7 @@ CREATE OR REPLACE TABLE read_rows AS
       WHEN o.role_id IS NULL THEN ['role', 'has no id in "roles" of snapshot-settings.json', 'unknownRole'] END AS problem
   FROM with_names('enrollments_read') r LEFT JOIN roles o ON o.role = r.role;
 DROP TABLE enrollments_read;
-CREATE OR REPLACE VIEW known_places AS SELECT id, org_unit_or_object AS name FROM class_names;
+CREATE OR REPLACE VIEW known_places AS SELECT id, org_unit_or_object AS name, org_unit_or_object AS course FROM class_names;
 
 -- name: refuse_contradictions
 -- In: read_rows, of a delta; enrollments_before; row_claims; accepted; the state. Out: read_rows. The rows with one id must agree; if several
@@ -146,6 +146,5 @@ GROUP BY role_name ORDER BY min(place);
 
 -- name: count_fates
 -- In: read_rows. Out: by fate, the rows that claim nothing.
-SELECT CASE WHEN problem IS NOT NULL THEN fate_of_problem(problem) WHEN is_gone(status) THEN fate_of_gone(status) ELSE 'outsideDates' END AS fate,
-  count(*)
+SELECT fate_of_row(problem, status, 'outsideDates') AS fate, count(*)
 FROM read_rows WHERE problem IS NOT NULL OR is_gone(status) OR NOT is_within(begins, ends) GROUP BY fate;

@@ -148,17 +148,10 @@ CREATE MACRO with_names(source) AS TABLE
     CASE WHEN n.id IS NULL THEN 'notInPackage' ELSE n.fate END AS org_unit_fate
   FROM with_user_names(source) r LEFT JOIN class_names n ON n.id = r.class_source_id;
 
--- name: count_passed_enrollments
--- In: read_rows. Out: passed_rows.
+-- name: count_passed
+-- In: read_rows; known_places; $1: the kind. Out: passed_rows.
 INSERT INTO passed_rows
-  SELECT user_source_id, 'enrollments', coalesce(org_unit_or_object, class_or_item_id), count(*) FROM read_rows
-  WHERE problem[3] = 'namePassed' GROUP BY ALL;
-
--- name: count_passed_results
--- In: read_rows; items. Out: passed_rows.
-INSERT INTO passed_rows
-  SELECT r.user_source_id, 'results', i.org_unit_code, count(*) FROM read_rows r
-    LEFT JOIN (SELECT object, any_value(org_unit_code) AS org_unit_code FROM items GROUP BY object) i ON i.object = r.org_unit_or_object
+  SELECT r.user_source_id, $1, p.course, count(*) FROM read_rows r LEFT JOIN known_places p ON p.id = r.class_or_item_id
   WHERE r.problem[3] = 'namePassed' GROUP BY ALL;
 
 -- name: list_passed

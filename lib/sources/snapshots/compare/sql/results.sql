@@ -42,7 +42,7 @@ CREATE TABLE read_rows AS
           is_known_or_id(user_problem IS NULL, r.user_source_id) AS has_user, number_in(score) AS points, instant_in(changed) AS instant
         FROM with_user_names('results_read') r LEFT JOIN items i ON i.id = r.item_source_id AND NOT i.clashes)) r);
 DROP TABLE results_read;
-CREATE OR REPLACE VIEW known_places AS SELECT id, object AS name FROM items;
+CREATE OR REPLACE VIEW known_places AS SELECT id, object AS name, org_unit_code AS course FROM items;
 
 -- name: refuse_contradictions
 -- In: read_rows, of a delta; row_claims; accepted. Out: read_rows. A delta may delete a result by its sourcedId alone. A file need not give
@@ -78,17 +78,14 @@ INSERT INTO held_keys SELECT p.key FROM pending_results p ANTI JOIN claims c ON 
 
 -- name: count_fates
 -- In: read_rows. Out: by fate, the rows that claim nothing.
-SELECT CASE WHEN problem IS NOT NULL THEN fate_of_problem(problem) WHEN is_gone(status) THEN fate_of_gone(status) ELSE 'notGraded' END AS fate,
-  count(*)
+SELECT fate_of_row(problem, status, 'notGraded') AS fate, count(*)
 FROM read_rows WHERE wanted_value IS NULL GROUP BY fate;
 
--- name: remember_rows_of_bulk
--- In: read_rows. Out: results_here, in little memory.
-CREATE TABLE results_here AS SELECT hash(source_row) AS hash FROM read_rows WHERE NOT is_gone(status);
-
--- name: remember_rows_of_delta
--- In: read_rows. Out: results_deleted.
-CREATE TABLE results_deleted AS SELECT source_row FROM read_rows WHERE is_gone(status) AND problem IS NULL;
+-- name: remember_rows
+-- In: read_rows; the variable is_bulk. Out: results_seen, in little memory: results that a whole export has, or that a delta deletes.
+CREATE TABLE results_seen AS
+  SELECT hash(source_row) AS hash FROM read_rows
+  WHERE CASE WHEN getvariable('is_bulk') THEN NOT is_gone(status) ELSE is_gone(status) AND problem IS NULL END;
 
 -- name: find_outdated
 -- In: refused_rows; row_claims; accepted; items. Out: outdated_row_claims. A grade object that has passed to another line item has only that
@@ -126,20 +123,13 @@ INSERT INTO claims BY NAME
 INSERT INTO held_keys
   SELECT s.key FROM results_still s ANTI JOIN claims c ON c.key = s.key WHERE s.org_unit_or_object IS NULL OR s.user_name IS NULL;
 
--- name: find_gone_of_bulk
--- In: kept_row_claims; results_here. Out: gone: results that the SIS has no more, and whose grades stay.
+-- name: forget_gone
+-- In: results_seen; the variable is_bulk. Out: kept_row_claims; difference. A later delta would take results that the SIS has no more, and whose
+-- grades stay (gone), for rows that it does not name, and send what they claimed. Only their line item is kept, which no row has as its id:
+-- by that, times can be compared.
 CREATE TABLE gone AS
   WITH kept AS MATERIALIZED (SELECT DISTINCT source_row, hash(source_row) AS hash FROM kept_row_claims WHERE kind_name = 'results')
-  SELECT source_row FROM kept ANTI JOIN (FROM results_here SEMI JOIN kept USING (hash)) USING (hash);
-
--- name: find_gone_of_delta
--- In: kept_row_claims; results_deleted. Out: the same.
-CREATE TABLE gone AS
-  SELECT DISTINCT source_row FROM kept_row_claims SEMI JOIN results_deleted USING (source_row) WHERE kind_name = 'results';
-
--- name: forget_gone
--- In: gone. Out: kept_row_claims; difference. A later delta would take gone results for rows that it does not name, and send what they
--- claimed. Only their line item is kept, which no row has as its id: by that, times can be compared.
+  SELECT source_row FROM kept WHERE (hash IN (FROM results_seen SEMI JOIN kept USING (hash))) <> getvariable('is_bulk');
 UPDATE kept_row_claims SET source_row = split_part(g.source_row, chr(31), 1) || chr(31) FROM gone g
   WHERE kept_row_claims.kind_name = 'results' AND kept_row_claims.source_row = g.source_row;
 UPDATE difference SET source_row = split_part(g.source_row, chr(31), 1) || chr(31) FROM gone g

@@ -6,6 +6,8 @@
 -- In: date_order(), which of day and month comes first, or ''; dropped_ms(), when the file was put into the bucket. Out: how cells are read.
 CREATE MACRO fate_of_gone(status) AS CASE WHEN status = 'inactive' THEN 'notActive' ELSE 'deleted' END;
 CREATE MACRO fate_of_problem(problem) AS coalesce(problem[3], 'refused');
+CREATE MACRO fate_of_row(problem, status, otherwise) AS
+  CASE WHEN problem IS NOT NULL THEN fate_of_problem(problem) WHEN is_gone(status) THEN fate_of_gone(status) ELSE otherwise END;
 -- Fates whose rows all have the same problem, which one setting solves: the report has one line for all of them.
 CREATE MACRO is_told_once(fate) AS coalesce(fate, '') IN ('withoutName', 'withoutMaximum', 'withoutRole', 'twoReadings');
 CREATE MACRO count_text(rows, first_line) AS
