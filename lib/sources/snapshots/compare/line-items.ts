@@ -47,10 +47,9 @@ export const settleLineItems = async (
   await refuseRows(comparison, { name, mode });
   await sets.run(sql('choose'));
   await settleTitles(sets);
-  if (await addChanges('list_changed', comparison)) {
-    await sets.run(sql('refuse_unfit_items'));
+  if (await addChanges(comparison)) {
     await sets.run(sql('settle'));
-    await addChanges('list_refused', comparison);
+    await addChanges(comparison);
   }
   await sets.run(sql('finish'));
   await send(comparison);
@@ -89,14 +88,11 @@ type Changed = [
  * Fills the table `item_changes` with the titles that grade objects have left, and with the events. Returns whether the function would
  * refuse some.
  */
-const addChanges = async (
-  which: 'list_changed' | 'list_refused',
-  comparison: Comparison,
-): Promise<boolean> => {
+const addChanges = async (comparison: Comparison): Promise<boolean> => {
   const { sets, check, droppedMs } = comparison;
   const fits = byParts(check);
   let isRefused = false;
-  for await (const batch of sets.rows<Changed>(sql(which))) {
+  for await (const batch of sets.rows<Changed>(sql('list_changed'))) {
     const changes = batch.map((item) => {
       const [id] = item;
       const left = leftOf(item, droppedMs);

@@ -56,11 +56,11 @@ export const compareExport = async (
   await readResults(reading);
   comparison.passedNames = await passedNamesOf(comparison, modes);
   if (await hasRows(sets, 'formers')) await sets.run(ofExport('yield_to_staying'));
-  const hasDoubtful = await hasRows(sets, 'doubtful_names');
   await sets.run(ofExport('mean_things'));
   await compareWanted(comparison);
   comparison.effects = await settleEnrollments(comparison, { file: 'enrollments.csv', column: 'role' });
   await sets.run(ofExport('recall_comments'));
+  const hasDoubtful = await hasRows(sets, 'doubtful_names');
   await sets.run(ofExport(hasDoubtful ? 'address_by_doubtful_names' : 'address_by_key'));
   await sets.run(ofExport('write_data'));
   await refuseValues(comparison, checkedValues(field));
@@ -90,8 +90,11 @@ const prepare = async ({ sets, settings, droppedMs }: Comparison, lastField: Use
   await prepareData(sets, settings.user.field);
   for (const statement of [ofExport('kinds'), ofExport('keys'), ofRows('macros'), ofEnrollments('tables')])
     await sets.run(statement);
-  const roles = Object.entries(settings.roles).map(([role, id]) => [role, String(id)]);
-  await sets.add('roles', roles);
+  const roles = Object.entries(settings.roles);
+  await sets.add(
+    'roles',
+    roles.map(([role, id]) => [role, String(id)]),
+  );
 };
 
 const noUser = JSON.stringify(

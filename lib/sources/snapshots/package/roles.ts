@@ -1,5 +1,5 @@
 import type { Table } from '../../../runtime/files/tables/table.ts';
-import { statementsIn } from '../compare/statements.ts';
+import { hasRows, statementsIn } from '../compare/statements.ts';
 import { type Reading, viewRows } from './reading.ts';
 import { addReadRows } from './rows.ts';
 
@@ -26,8 +26,7 @@ export const addUserRoles = async (
   users: Table | undefined,
 ): Promise<void> => {
   const { sets } = comparison;
-  const [missing = 0] = (await sets.row<[number]>(sql('count_without_role'))) ?? [];
-  if (missing === 0) return;
+  if (!(await hasRows(sets, `enrollments_read WHERE role = ''`))) return;
   if (given.modes.roles !== 'absent') {
     const roles = await given.read('roles', ['userSourcedId', 'role']);
     await addReadRows(comparison, 'roles', roles);

@@ -48,8 +48,9 @@ export const refuseRows = async (
   { sets }: Comparison,
   { name, mode, how = 'refuse_rows' }: { name: FileName; mode: Mode; how?: 'refuse_rows' | 'refuse_claims' },
 ): Promise<void> => {
-  const kept = mode === 'bulk' ? [] : ['keep_refused', 'report_kept'];
-  for (const statement of [how, 'report_rows', ...kept]) await sets.run(sql(statement), [name]);
+  await sets.run('SET VARIABLE kind_name = $1', [name]);
+  for (const statement of [how, 'report_rows']) await sets.run(sql(statement));
+  if (mode !== 'bulk') await sets.run(sql('keep_refused'));
 };
 
 /**

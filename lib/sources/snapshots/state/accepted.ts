@@ -11,10 +11,8 @@ export const loadState = async (
   { path, packed }: { path: string; packed: AsyncIterable<Uint8Array> | undefined },
 ): Promise<void> => {
   if (packed !== undefined) await pipeline(packed, createWriteStream(path));
-  await sets.run(
-    viewsOfState('state', packed === undefined ? undefined : `FROM read_parquet(${quotedText(path)})`),
-  );
-  await sets.run(`
+  const source = packed && `FROM read_parquet(${quotedText(path)})`;
+  await sets.run(`${viewsOfState('state', source)}
     CREATE TABLE refused_before AS FROM state_refused_rows;
     CREATE TABLE shared_row_claims AS FROM state_row_claims`);
 };

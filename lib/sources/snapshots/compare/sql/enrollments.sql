@@ -28,10 +28,6 @@ CREATE TABLE enrollments_read AS
           word_in(status) AS status, trimmed(begins) AS begins, trimmed(ends) AS ends, trimmed(changed) AS changed
         FROM file_rows)));
 
--- name: count_without_role
--- In: enrollments_read. Out: their number.
-SELECT count(*) FROM enrollments_read WHERE role = '';
-
 -- name: read_roles
 -- In: file_rows, of roles.csv; export_day(). Out: user_roles, the users that have a role: primary roles first.
 INSERT INTO user_roles
@@ -67,7 +63,7 @@ CREATE OR REPLACE TABLE read_rows AS
       WHEN NOT is_known_or_id(org_unit_problem IS NULL, r.class_source_id) THEN ['classSourcedId', 'is not an id']
       WHEN NOT is_known_or_id(user_problem IS NULL, r.user_source_id) THEN ['userSourcedId', 'is not an id']
       WHEN NOT has_id THEN ['sourcedId', 'is not an id']
-      WHEN problem_of_status(r.status) IS NOT NULL THEN problem_of_status(r.status)
+      WHEN r.status NOT IN ('', 'active') THEN problem_of_status()
       WHEN r.begins <> '' AND r.begin_day IS NULL THEN problem_of_day('beginDate', r.begins, 'must be a day such as 2026-09-01')
       WHEN r.ends <> '' AND r.end_day IS NULL THEN problem_of_day('endDate', r.ends, 'must be a day such as 2026-12-20')
       WHEN org_unit_problem IS NOT NULL THEN ['classSourcedId', org_unit_problem, org_unit_fate]
@@ -104,7 +100,7 @@ UPDATE read_rows SET problem = ['dateLastModified', 'is before the time at which
 
 -- name: claim
 -- In: read_rows; enrollments_before; names; roles; the variable is_bulk. Out: claims; held_keys; enrollments_now, the rows that can be used;
--- enrollments_still: what is not named by a delta stands as it was, and what cannot be read, too; deletions, which stay known for longer than
+-- enrollments_still: what is not named by a delta stands as it was, and what cannot be read, too; deletions_to_keep, which stay known for longer than
 -- a file is put again.
 CREATE VIEW enrollments_kept AS
   FROM enrollments_before SEMI JOIN (SELECT id FROM read_rows WHERE problem IS NOT NULL) USING (id) WHERE getvariable('is_bulk')
@@ -130,12 +126,12 @@ INSERT INTO claims BY NAME
   FROM enrollments_now WHERE is_within(begins, ends);
 DELETE FROM enrollments_now WHERE is_over(ends);
 DELETE FROM enrollments_still WHERE is_over(ends);
-CREATE TABLE deletions AS
+CREATE TABLE deletions_to_keep AS
   SELECT id AS source_id, said_at_ms FROM read_rows
   WHERE NOT getvariable('is_bulk') AND problem IS NULL AND is_gone(status) AND said_at_ms IS NOT NULL
   UNION ALL
   SELECT source_id, said_at_ms FROM state_deletions t ANTI JOIN read_rows e ON e.id = t.source_id AND e.problem IS NULL
-  WHERE NOT getvariable('is_bulk') AND t.said_at_ms > dropped_ms() - days_ms(40);
+  WHERE NOT getvariable('is_bulk') AND t.said_at_ms > dropped_ms() - 40 * 86400000::BIGINT;
 
 -- name: list_unknown_roles
 -- In: read_rows. Out: unknown roles, and their rows. A file may have another role in each of its rows: after 20, they are counted together.

@@ -150,9 +150,6 @@ CREATE VIEW names_to_keep AS
     CASE WHEN record_type = 'class' THEN platform_id END AS org_unit_id, CASE WHEN record_type = 'user' THEN platform_id END AS user_id
   FROM names;
 CREATE VIEW passed_names_to_keep AS SELECT id AS source_id, name, platform_id AS user_id FROM passed;
-CREATE VIEW deletions_to_keep AS FROM deletions;
-CREATE VIEW line_items_to_keep AS SELECT id AS source_id, json FROM item_lines;
-CREATE VIEW grade_objects_to_keep AS SELECT object AS object_id, json FROM object_lines;
 CREATE VIEW enrollment_rows_to_keep AS
   SELECT id AS source_id, * FROM (
     SELECT id, class_source_id, user_source_id, role, begins, ends, said_at_ms FROM enrollments_now

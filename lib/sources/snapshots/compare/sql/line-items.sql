@@ -38,7 +38,7 @@ CREATE OR REPLACE TABLE read_rows AS
     number_in(r.max_points) AS max_points, r.status, c.ref AS org_unit_ref, c.name AS org_unit_code,
     CASE WHEN NOT is_id(r.id) THEN ['sourcedId', 'is not an id']
       WHEN is_gone(r.status) THEN NULL
-      WHEN problem_of_status(r.status) IS NOT NULL THEN problem_of_status(r.status)
+      WHEN r.status NOT IN ('', 'active') THEN problem_of_status()
       WHEN coalesce(r.title, '') = '' OR has_control(r.title) THEN ['title', 'must be one line, and not empty']
       WHEN r.max_points = '' THEN ['resultValueMax',
         'is empty. To give such line items a maximum, set "resultValueMax": 100 in snapshot-settings.json', 'withoutMaximum']
@@ -120,14 +120,16 @@ INSERT INTO refused_items
   FROM titles ANTI JOIN clashing USING (id) WHERE is_double OR is_left OR (is_taken AND id NOT IN (SELECT id FROM circles));
 
 -- name: settle
--- In: wanted; titles; refused_items; doubtful_names. Out: settled, each as it is to be, with what its grade object was; items_to_send, by the
--- names of their messages. A refused line item keeps its grade object, so the line item that was to take that is refused, too.
+-- In: wanted; titles; refused_items; item_changes, if some were made that the function would refuse. Out: settled, each as it is to be, with
+-- what its grade object was; no item_changes, which are made of that. A refused line item keeps its grade object, so the line item that was to
+-- take that is refused, too.
+INSERT INTO refused_items SELECT id, column_name, problem FROM item_changes WHERE problem IS NOT NULL;
+DELETE FROM item_changes;
 INSERT INTO refused_items
   WITH RECURSIVE staying AS (
     SELECT id FROM refused_items UNION SELECT t.id FROM titles t JOIN staying s ON t.owner = s.id)
   SELECT id, 'title', 'another line item of the class keeps this title, as its row was refused. Correct that row, or give this one another title'
   FROM staying ANTI JOIN refused_items USING (id);
-DELETE FROM item_changes WHERE id IN (SELECT id FROM refused_items);
 CREATE OR REPLACE TABLE taken AS
   SELECT t.id AS taker, o.* FROM titles t JOIN objects_before o USING (object) ANTI JOIN refused_items r ON r.id = t.id;
 -- One without a line item may have been deleted: it is created again, which changes nothing if it is there.
@@ -145,27 +147,16 @@ CREATE OR REPLACE TABLE settled AS
   SELECT b.id, NULL, b.class_source_id, b.org_unit_ref, b.org_unit_code, b.title, b.max_points, b.object, b.title, b.max_points, b.left_titles,
     true
   FROM items_before b SEMI JOIN refused_items r ON r.id = b.id;
-CREATE OR REPLACE VIEW items_to_send AS
-  SELECT id, CASE WHEN org_unit_code IN (SELECT name FROM doubtful_names WHERE field = 'orgUnitCode') THEN org_unit_code ELSE org_unit_ref END,
-    title, max_points, former_title, former_max_points, CAST(left_titles AS VARCHAR) AS left_titles
-  FROM settled;
 
 -- name: list_changed
--- In: items_to_send. Out: those that may have changed.
-FROM items_to_send
-WHERE former_title IS NULL OR former_title <> title OR former_max_points <> max_points OR left_titles IS NOT NULL;
-
--- name: list_refused
--- In: items_to_send; refused_items. Out: the refused ones.
-FROM items_to_send SEMI JOIN refused_items USING (id);
-
--- name: refuse_unfit_items
--- In: item_changes. Out: refused_items, with what the function would refuse.
-INSERT INTO refused_items SELECT id, column_name, problem FROM item_changes WHERE problem IS NOT NULL;
+-- In: settled; doubtful_names. Out: what may have changed, by the names of its messages.
+SELECT id, CASE WHEN org_unit_code IN (SELECT name FROM doubtful_names WHERE field = 'orgUnitCode') THEN org_unit_code ELSE org_unit_ref END,
+  title, max_points, former_title, former_max_points, CAST(left_titles AS VARCHAR)
+FROM settled WHERE former_title IS NULL OR former_title <> title OR former_max_points <> max_points OR left_titles IS NOT NULL;
 
 -- name: finish
 -- In: settled; item_changes; refused_items; clashing; objects_before. Out: problems; refused_rows; items, what grades state about their grade
--- objects, as that is to be: a grade waits until the platform shows the maximum out of which it is. item_lines and object_lines: the same for
+-- objects, as that is to be: a grade waits until the platform shows the maximum out of which it is. line_items_to_keep, grade_objects_to_keep: the same for
 -- the state. A grade object without a line item stays on the platform, and is known until a line item takes it. The id of a grade object whose
 -- line item moved went with it.
 INSERT INTO problems SELECT 'lineItems.csv', w.line, r.column_name, r.problem FROM refused_items r JOIN wanted w USING (id);
@@ -180,13 +171,13 @@ SELECT CASE WHEN count(object) <> count(DISTINCT object) THEN error('two line it
 CREATE MACRO object_json(org_unit_ref, org_unit_code, title, max_points) AS
   '"data":{"orgUnitCode":' || to_json(org_unit_code) || coalesce(',"orgUnitId":' || id_in_ref(org_unit_ref), '')
     || ',"name":' || to_json(title) || ',"maxPoints":' || number_text(max_points) || '}';
-CREATE TABLE item_lines AS
-  SELECT s.id, '{' || object_json(s.org_unit_ref, s.org_unit_code, s.title, s.max_points) || ',"class":' || to_json(s.class_source_id)
+CREATE TABLE line_items_to_keep AS
+  SELECT s.id AS source_id, '{' || object_json(s.org_unit_ref, s.org_unit_code, s.title, s.max_points) || ',"class":' || to_json(s.class_source_id)
     || ',"object":' || to_json(s.object) || CASE WHEN t.left_titles IS NULL THEN '' ELSE ',"left":' || t.left_titles END
     || coalesce(',"outOf":' || i.out_of, '') || coalesce(',"formers":' || to_json(i.former_titles), '') || '}' AS json
   FROM settled s LEFT JOIN item_changes t USING (id) JOIN items i USING (id);
-CREATE TABLE object_lines AS
-  SELECT CASE WHEN i.object IS NULL THEN o.object ELSE new_object(o.id) END AS object,
+CREATE TABLE grade_objects_to_keep AS
+  SELECT CASE WHEN i.object IS NULL THEN o.object ELSE new_object(o.id) END AS object_id,
     '{' || object_json(o.org_unit_ref, o.org_unit_code, o.title, o.max_points)
       || coalesce(',"left":' || CAST(o.left_titles AS VARCHAR), '') || '}' AS json
   FROM objects_before o LEFT JOIN items i USING (object) WHERE i.object IS NULL OR i.org_unit_ref <> o.org_unit_ref;
@@ -202,6 +193,6 @@ SELECT (SELECT count(*) FROM items_before),
 
 -- name: count_fates
 -- In: read_rows; refused_items; item_changes. Out: by fate, the rows of the file.
-SELECT CASE WHEN r.problem IS NOT NULL THEN fate_of_problem(r.problem) WHEN is_gone(r.status) THEN fate_of_gone(r.status)
-    WHEN t.id IS NOT NULL THEN 'refused' WHEN d.body IS NOT NULL THEN 'sent' ELSE 'unchanged' END AS fate, count(*)
+SELECT fate_of_row(r.problem, r.status,
+  CASE WHEN t.id IS NOT NULL THEN 'refused' WHEN d.body IS NOT NULL THEN 'sent' ELSE 'unchanged' END) AS fate, count(*)
 FROM read_rows r LEFT JOIN refused_items t USING (id) LEFT JOIN item_changes d USING (id) GROUP BY ALL;

@@ -30,11 +30,10 @@ COPY (
 -- by views. The reader of a file says by macros what follows from the rest, and which of the platform's ids are in a key: key_to_keep(key),
 -- wanted_value_to_keep(wanted_value), org_unit_id_to_keep(claim_key) and user_id_to_keep(claim_key). Other files are compared with each row by
 -- itself; what stays for a row that cannot be used is ended by no other file.
-CREATE MACRO standing_of(claim_key, change) AS
-  CASE WHEN claim_key IN (SELECT key FROM repeated_role_claims) THEN 'several' WHEN change IN ('kept', 'held') THEN 'kept' END;
 CREATE VIEW wanted_to_keep AS
   SELECT d.* REPLACE (key_to_keep(key) AS key, wanted_value_to_keep(wanted_value) AS wanted_value),
-    org_unit_id_to_keep(d.key) AS org_unit_id, user_id_to_keep(d.key) AS user_id, standing_of(d.key, d.change) AS row_standing
+    org_unit_id_to_keep(d.key) AS org_unit_id, user_id_to_keep(d.key) AS user_id,
+    CASE WHEN d.key IN (SELECT key FROM repeated_role_claims) THEN 'several' WHEN d.change IN ('kept', 'held') THEN 'kept' END AS row_standing
   FROM (
     SELECT * REPLACE (CASE WHEN NOT is_claimed THEN last_snapshot_number END AS last_snapshot_number) FROM difference WHERE change <> 'removed'
     UNION ALL BY NAME FROM unchanged_claims) d;

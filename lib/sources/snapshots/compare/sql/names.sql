@@ -59,9 +59,7 @@ INSERT INTO names_now
 
 -- name: count_fates
 -- In: read_rows. Out: by fate, the rows of the file.
-SELECT CASE WHEN problem IS NOT NULL THEN 'refused' WHEN is_gone(status) THEN fate_of_gone(status)
-    WHEN name = '' THEN 'withoutName' ELSE 'read' END AS fate, count(*)
-FROM read_rows GROUP BY fate;
+SELECT fate_of_row(problem, status, CASE WHEN name = '' THEN 'withoutName' ELSE 'read' END) AS fate, count(*) FROM read_rows GROUP BY fate;
 
 -- name: find_passed
 -- In: names_before; names_now; known_names; accepted_names; the state. Out: former: the records of before, and what they stood for: what is

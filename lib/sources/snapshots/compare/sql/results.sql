@@ -22,7 +22,7 @@ CREATE TABLE read_rows AS
         WHEN NOT has_item THEN ['lineItemSourcedId', 'is not an id']
         WHEN NOT has_user THEN ['studentSourcedId', 'is not an id']
         WHEN is_gone(r.status) THEN NULL
-        WHEN problem_of_status(r.status) IS NOT NULL THEN problem_of_status(r.status)
+        WHEN r.status NOT IN ('', 'active') THEN problem_of_status()
         WHEN r.graded NOT IN ('exempt', 'fully graded', 'not submitted', 'partially graded', 'submitted')
           THEN ['scoreStatus', 'must be one of exempt, fully graded, not submitted, partially graded, submitted']
         WHEN r.graded <> 'fully graded' THEN NULL

@@ -12,8 +12,7 @@ CREATE MACRO fate_of_row(problem, status, otherwise) AS
 CREATE MACRO is_told_once(fate) AS coalesce(fate, '') IN ('withoutName', 'withoutMaximum', 'withoutRole', 'twoReadings');
 CREATE MACRO count_text(rows, first_line) AS
   ' (' || rows || CASE WHEN rows = 1 THEN ' row, in line ' ELSE ' rows, the first in line ' END || first_line || ')';
-CREATE MACRO problem_of_status(status) AS
-  CASE WHEN status NOT IN ('', 'active') THEN ['status', 'must be active, inactive or tobedeleted'] END;
+CREATE MACRO problem_of_status() AS ['status', 'must be active, inactive or tobedeleted'];
 -- Testing an id takes longer than joining it, and every known id was tested.
 CREATE MACRO is_known_or_id(is_known, id) AS CASE WHEN is_known THEN true ELSE is_id(id) END;
 CREATE MACRO slip_of(id) AS lower(trimmed(id));
@@ -21,13 +20,12 @@ CREATE MACRO problem_of_slip(column_name) AS
   [column_name, 'differs from an id of the package by a space or by upper and lower case alone'];
 CREATE MACRO time_of_day() AS '([T ][0-9:.]+ ?([AaPp][Mm])?(Z|[+-][0-9]{2}:?[0-9]{2})?)?';
 CREATE MACRO can_be_two_days(x) AS regexp_full_match(x, '[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}' || time_of_day());
-CREATE MACRO day_in_order(x, parts) AS
-  CAST(TRY_CAST(regexp_replace(x, '^([0-9]+)[./-]([0-9]+)[./-]([0-9]{4}).*$', parts) AS DATE) AS VARCHAR);
 CREATE MACRO day_of(x) AS CASE
   WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}' || time_of_day())
     THEN CASE WHEN TRY_CAST(left(x, 10) AS DATE) IS NOT NULL THEN left(x, 10) END
   WHEN date_order() <> '' AND can_be_two_days(x)
-    THEN day_in_order(x, CASE WHEN date_order() = 'day-month-year' THEN '\3-\2-\1' ELSE '\3-\1-\2' END) END;
+    THEN CAST(TRY_CAST(regexp_replace(x, '^([0-9]+)[./-]([0-9]+)[./-]([0-9]{4}).*$',
+      CASE WHEN date_order() = 'day-month-year' THEN '\3-\2-\1' ELSE '\3-\1-\2' END) AS DATE) AS VARCHAR) END;
 -- The problem of a date that cannot be read, or can be read in two ways.
 CREATE MACRO problem_of_day(column_name, x, otherwise) AS
   CASE WHEN date_order() = '' AND can_be_two_days(x) THEN [column_name, 'can be two days, as 1/05/2023 can. '
@@ -45,7 +43,6 @@ CREATE MACRO time_of(instant, day, clock) AS
     epoch_ms(TRY_CAST(day AS TIMESTAMP)));
 -- A time later than the file counts as then.
 CREATE MACRO no_later(ms) AS CASE WHEN ms > dropped_ms() THEN dropped_ms() ELSE ms END;
-CREATE MACRO days_ms(days) AS days * 86400000::BIGINT;
 
 -- name: find_meant
 -- In: read_rows; known_places; names; names_before. Out: read_rows: what unusable rows may mean. An id that differs from a known one only by
@@ -65,28 +62,28 @@ UPDATE read_rows SET user_name = coalesce(w.name, n.name) FROM names n LEFT JOIN
   WHERE read_rows.problem[3] = 'namePassed' AND read_rows.user_name IS NULL AND n.record_type = 'user' AND n.id = read_rows.user_source_id;
 
 -- name: refuse_claims
--- In: read_rows; $1: its kind. Out: refused_rows. If neither of two ids is known, a row means no known resource.
+-- In: read_rows; the variable kind_name. Out: refused_rows. If neither of two ids is known, a row means no known resource.
 INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
-  SELECT $1, source_row, CASE WHEN is_foreign THEN '' ELSE org_unit_or_object END, CASE WHEN is_foreign THEN '' ELSE user_name END
+  SELECT getvariable('kind_name'), source_row, CASE WHEN is_foreign THEN '' ELSE org_unit_or_object END, CASE WHEN is_foreign THEN '' ELSE user_name END
   FROM (
     SELECT *, org_unit_or_object IS NULL AND user_name IS NULL AND is_id(class_or_item_id) AND is_id(user_source_id) AS is_foreign
     FROM read_rows WHERE problem IS NOT NULL);
 
 -- name: refuse_rows
--- In: read_rows; $1: its kind. Out: refused_rows, of rows that claim nothing.
+-- In: read_rows; the variable kind_name. Out: refused_rows, of rows that claim nothing.
 INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
-  SELECT $1, source_row, NULL, NULL FROM read_rows WHERE problem IS NOT NULL;
+  SELECT getvariable('kind_name'), source_row, NULL, NULL FROM read_rows WHERE problem IS NOT NULL;
 
 -- name: report_rows
--- In: read_rows; $1: its kind. Out: problems. Rows with an unknown role are reported with the roles.
+-- In: read_rows; the variable kind_name. Out: problems. Rows with an unknown role are reported with the roles.
 INSERT INTO problems
-  SELECT CAST($1 AS VARCHAR) || '.csv', line, problem[1], problem[2] FROM read_rows
+  SELECT getvariable('kind_name') || '.csv', line, problem[1], problem[2] FROM read_rows
   WHERE problem IS NOT NULL AND NOT is_told_once(problem[3]) AND fate_of_problem(problem) <> 'unknownRole'
-  UNION ALL SELECT CAST($1 AS VARCHAR) || '.csv', NULL, problem[1], problem[2] || count_text(count(*), min(line)) FROM read_rows
+  UNION ALL SELECT getvariable('kind_name') || '.csv', NULL, problem[1], problem[2] || count_text(count(*), min(line)) FROM read_rows
   WHERE problem IS NOT NULL AND is_told_once(problem[3]) GROUP BY problem[1], problem[2];
 
 -- name: keep_refused
--- In: refused_before; read_rows, those that a delta names; renamed; $1: the kind. Out: refused_rows, with those that it does not name. A row
+-- In: refused_before; read_rows, those that a delta names; renamed; the variable kind_name. Out: problems; refused_rows, with those that it does not name. A row
 -- that was in no file is judged again each time.
 INSERT INTO refused_rows
   SELECT r.kind_name, r.source_row, coalesce(c.new_name, r.org_unit_or_object), coalesce(u.new_name, r.user_name), false, false
@@ -95,14 +92,11 @@ INSERT INTO refused_rows
     ANTI JOIN refused_rows x ON x.kind_name = r.kind_name AND x.source_row = r.source_row
     LEFT JOIN renamed c ON c.record_type = 'class' AND r.kind_name = 'enrollments' AND c.old_name = r.org_unit_or_object
     LEFT JOIN renamed u ON u.record_type = 'user' AND u.old_name = r.user_name
-  WHERE r.kind_name = $1 AND NOT starts_with(r.source_row, chr(31));
-
--- name: report_kept
--- In: refused_rows; $1: the kind. Out: problems.
+  WHERE r.kind_name = getvariable('kind_name') AND NOT starts_with(r.source_row, chr(31));
 INSERT INTO problems
   SELECT kind_name || '.csv', NULL, NULL,
     'rows of earlier exports that are refused still: ' || count(*) || '. Each is read again once a bulk file or a delta has it'
-  FROM refused_rows WHERE kind_name = $1 AND NOT is_in_file GROUP BY kind_name;
+  FROM refused_rows WHERE kind_name = getvariable('kind_name') AND NOT is_in_file GROUP BY kind_name;
 
 -- name: count_claims
 -- In: the comparison. Out: by kind and fate, the rows that claim something.
