@@ -412,6 +412,9 @@ const scheduled: Record<string, () => Promise<void>> = {
       outcome: 'accepted',
       message: '0 events were sent. all.csv: 1 used by the mapping.',
     });
+    const ending = invoke('snapshot-import', { end: 'all.csv' });
+    await approveNewest();
+    expect(await ending).toMatchObject({ outcome: 'accepted' });
   },
 
   reconcile: async () => {
@@ -723,6 +726,7 @@ async function operate(): Promise<CallsOfVerbs> {
     }
     for (const said of [discarded, edited])
       await command(`letters import ${/s3:\S+(?:\.jsonl|\/(?=\s))/.exec(said)?.[0]} --yes`);
+    await command('snapshots end oneroster --yes', '--reason', 'the term is over');
     const snapshot = await putSnapshot();
     await command('snapshots list');
     await command(`snapshots show ${snapshot}`);

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { touchedIn } from '../../../../lib/operate/reviews/crosswalk/touched.ts';
 import { acceptedNamesPrefix, passedKey } from '../../../../lib/sources/snapshots/state/passed-names.ts';
 import { removeTemporaryFolders } from '../../../temporary-folder.ts';
 import { dropMs } from './imports.ts';
@@ -342,7 +343,7 @@ describe('a user name passes to another record of the same person', () => {
 });
 
 test('a course is copied to a new org unit: after the move is accepted, and a person has seen how many, all are there', async () => {
-  const { crosswalk, platform, put } = newStage({ maxRemovalsPercent: 5 });
+  const { bucket, crosswalk, platform, put } = newStage({ maxRemovalsPercent: 5 });
   const names = many(30);
   crosswalk.fill('orgUnitCode', { 'MATH-101': 2001, BIO: 2601 });
   crosswalk.fill('userName', { ...manyIds(names), newcomer: 1_999 });
@@ -364,6 +365,9 @@ test('a course is copied to a new org unit: after the move is accepted, and a pe
   const open = await put('export.zip', await zip({ ...sis, ...joined }), { isApproved: true });
   expect(platform.all()).toEqual(before);
   expect(platform.letters().length + open.report.length).toBeGreaterThan(0);
+  expect(await touchedIn(bucket.store, 'MATH-101')).toEqual([
+    { file: 'the export of OneRoster', rows: 61, people: 31 },
+  ]);
   crosswalk.accept('MATH-101');
   crosswalk.fill('orgUnitCode', { 'MATH-101': 2002, BIO: 2601 });
   platform.replay();
