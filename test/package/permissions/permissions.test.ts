@@ -389,7 +389,8 @@ const scheduled: Record<string, () => Promise<void>> = {
       const { data } = JSON.parse(await exampleWithFiles(name));
       return { function: name, key: ['ID'], data: fixed(data) };
     });
-    await putObject('snapshot-settings.json', JSON.stringify({ roles, functions: queued }));
+    const unasked = { maxRemovalsPercent: 100, maxChangesPercent: 100 };
+    await putObject('snapshot-settings.json', JSON.stringify({ roles, functions: queued, ...unasked }));
     // What names one thing in two ways is looked up in what the crosswalk was filled with.
     const bySis = {
       orgUnitCode: { value: 'BIO-101' },
