@@ -374,10 +374,11 @@ const scheduled: Record<string, () => Promise<void>> = {
     const [essay = {}, ...others] = sis.lineItems;
     const changed = { lineItems: [{ ...essay, title: 'Report' }, ...others] };
     const next = { ...sis, ...changed, enrollments: sis.enrollments.slice(1) };
-    // An operator has accepted a name that passed.
+    // An operator has accepted a name that passed, to another record than people here.
+    const names = [{ ...passedName, record: 'u-9' }];
     await putObject(
       `${acceptedNamesPrefix}one.json`,
-      JSON.stringify({ ...passedNames, by: 'lee', at: 'now' }),
+      JSON.stringify({ field: 'userName', names, by: 'lee', at: 'now' }),
     );
     const { VersionId: versionId } = await putObject('snapshots/second.zip', await zipOf(entriesOfSis(next)));
     expect(await invoke('snapshot-import', { key: 'snapshots/second.zip', versionId })).toMatchObject({
