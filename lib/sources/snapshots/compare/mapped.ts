@@ -145,9 +145,8 @@ const kindIn =
 
 const forms: Forms = {
   // What the platform keeps is not sent again.
-  joins: `LEFT JOIN kept_data t ON t.key = d.key LEFT JOIN key_ids i ON i.key = d.key
-    LEFT JOIN doubtful_names x ON x.field || '=' || x.name = d.org_unit_or_object LEFT JOIN doubtful_names y ON y.field || '=' || y.name = d.user_name`,
-  sent: `with_ids(coalesce(t.data, d.data), d.org_unit_or_object, d.user_name, CASE WHEN x.name IS NULL THEN i.org_unit_id END, CASE WHEN y.name IS NULL THEN i.user_id END)`,
+  joins: `LEFT JOIN kept_data t ON t.key = d.key LEFT JOIN key_ids i ON i.key = d.key`,
+  sent: `with_ids(coalesce(t.data, d.data), d.org_unit_or_object, d.user_name, i.org_unit_id, i.user_id)`,
   removalData: `with_ids(CAST(CAST(d.removal AS JSON) -> 'data' AS VARCHAR), d.org_unit_or_object, d.user_name, i.org_unit_id, i.user_id)`,
   derived: 'NULL AS wanted_value',
   ids: `(SELECT any_value(i.org_unit_id) FROM key_ids i WHERE i.key = d.key) AS org_unit_id,
@@ -323,6 +322,14 @@ const name = `
   INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
     SELECT m.kind_name, m.source_row, coalesce(id_in_token(m.org_unit_or_object), o.id, m.org_unit_or_object), coalesce(id_in_token(m.user_name), u.id, m.user_name)
     FROM unmapped_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name;
+  CREATE TABLE doubtful_rows AS
+    SELECT c.key, c.source_row, CASE WHEN x.name IS NULL THEN k.org_unit_id END AS undoubted_org_unit_id, CASE WHEN y.name IS NULL THEN k.user_id END AS undoubted_user_id,
+      key_of(c.template, coalesce(undoubted_org_unit_id, c.org_unit_or_object), coalesce(undoubted_user_id, c.user_name)) AS key_by_name
+    FROM claims c LEFT JOIN key_ids k USING (key)
+      LEFT JOIN doubtful_names x ON x.field || '=' || x.name = c.org_unit_or_object LEFT JOIN doubtful_names y ON y.field || '=' || y.name = c.user_name
+    WHERE (x.name IS NOT NULL OR y.name IS NOT NULL) AND key_by_name <> c.key;
+  INSERT INTO doubtful_claims SELECT key, source_row, key_by_name FROM doubtful_rows;
+  INSERT INTO key_ids SELECT DISTINCT key_by_name, undoubted_org_unit_id, undoubted_user_id FROM doubtful_rows;
   DROP TABLE unmapped_rows;
   DROP TABLE mapped_rows; DROP TABLE mapped_claims; DROP TABLE accepted_rows; DROP TABLE accepted_claims;
 `;

@@ -58,7 +58,8 @@ export const compareExport = async (
   comparison.passedNames = await passedNamesOf(comparison, modes);
   await yieldToStaying(comparison);
   const [hasDoubtful] = (await sets.row<[number]>('SELECT EXISTS (FROM doubtful_names)')) ?? [];
-  const forms = formsOf(settings.user.field, Boolean(hasDoubtful));
+  if (hasDoubtful) await sets.run(findDoubtful(settings.user.field));
+  const forms = formsOf(Boolean(hasDoubtful));
   await sets.run(meantByThings);
   await compareWanted(comparison);
   comparison.effects = await settleEnrollments(comparison, {
@@ -210,10 +211,9 @@ const ofKey: Things = {
   orgUnit: 'CASE WHEN has_id(d.key) THEN org_unit_in(d.key) ELSE d.org_unit_or_object END',
   user: 'CASE WHEN has_id(d.key) THEN user_in(d.key) ELSE d.user_name END',
 };
-/** By the name, if it is doubtful. */
+/** A grade is known by its grade object: the org unit of that is named as it was accepted, unless its name is doubtful. */
 const ofMessage: Things = {
-  orgUnit: `CASE WHEN x.name IS NULL THEN ${ofKey.orgUnit} ELSE d.org_unit_or_object END`,
-  user: `CASE WHEN y.name IS NULL THEN ${ofKey.user} ELSE d.user_name END`,
+  ...ofKey,
   ofItem: 'CASE WHEN x.name IS NULL THEN i.org_unit_ref ELSE i.org_unit_code END',
 };
 const ofState: Things = {
@@ -221,13 +221,17 @@ const ofState: Things = {
   user: 'ref_of(d.user_id, d.user_name)',
 };
 
-const doubtfulNames = (userField: UserField): string => `
-  LEFT JOIN doubtful_names x ON x.field = 'orgUnitCode' AND x.name = CASE WHEN is_grade(d.state_kind) THEN i.org_unit_code ELSE d.org_unit_or_object END
-  LEFT JOIN doubtful_names y ON y.field = '${userField}' AND y.name = d.user_name`;
+const findDoubtful = (userField: UserField): string => `
+  INSERT INTO doubtful_claims
+    SELECT key, source_row, key_of_kind(state_kind, CASE WHEN is_grade(state_kind) OR x.name IS NOT NULL THEN org_unit_or_object ELSE org_unit_in(key) END,
+      CASE WHEN y.name IS NULL THEN user_in(key) ELSE user_name END) AS key_by_name
+    FROM claims LEFT JOIN doubtful_names x ON x.field = 'orgUnitCode' AND is_enrollment(state_kind) AND x.name = org_unit_or_object
+      LEFT JOIN doubtful_names y ON y.field = '${userField}' AND y.name = user_name
+    WHERE (x.name IS NOT NULL OR y.name IS NOT NULL) AND key_by_name <> key`;
 
-const formsOf = (userField: UserField, hasDoubtful: boolean): Forms => ({
+const formsOf = (hasDoubtful: boolean): Forms => ({
   joins: `LEFT JOIN items i ON i.object = CASE WHEN is_grade(d.state_kind) THEN d.org_unit_or_object END
-    ${hasDoubtful ? doubtfulNames(userField) : ''}`,
+    ${hasDoubtful ? `LEFT JOIN doubtful_names x ON x.field = 'orgUnitCode' AND x.name = i.org_unit_code` : ''}`,
   // A comment that the SIS has removed is cleared.
   sent: dataOf(
     `CASE WHEN comments_of(d.accepted_value) <> '' THEN ',"comments":""' ELSE '' END`,

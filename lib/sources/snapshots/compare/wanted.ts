@@ -80,6 +80,8 @@ export type Forms = {
 /** Compares what the claims want with what was accepted. */
 export const compareWanted = async (comparison: Comparison): Promise<void> => {
   const { sets, droppedMs, number, lastDroppedMs, hasBefore } = comparison;
+  const [hasDoubtful] = (await sets.row<[number]>('SELECT EXISTS (FROM doubtful_claims)')) ?? [];
+  if (hasDoubtful) await sets.run(ofClaims('name_doubtful_claims'));
   await sets.run(ofClaims('find_repeated_keys'));
   const [hasRepeated, hasRefused] =
     (await sets.row<[number, number]>('SELECT EXISTS (FROM repeated_keys), EXISTS (FROM refused_rows)')) ??

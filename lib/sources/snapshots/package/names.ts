@@ -25,7 +25,7 @@ type Named = {
 /**
  * Fills the tables `names`, `renamed`, `merged_names` and `former_ids`: the names of classes and users, what they stand for on the platform, or
  * why they are unknown; former names without a bearer, with the one name that all former bearers have now; former names of users that
- * other users have now; and what former names stood for. `lastField`: the platform's field that named users when the last snapshot was
+ * other users have now; and what is known now of former names. `lastField`: the platform's field that named users when the last snapshot was
  * accepted.
  */
 export const readNames = async (
@@ -98,8 +98,8 @@ export const readNames = async (
   );
   await sets.run(`
     CREATE TABLE former_ids AS
-      SELECT record_type, name, min(platform_id) AS platform_id, bool_or(is_new) AS is_new
-      FROM former WHERE platform_id IS NOT NULL GROUP BY record_type, name HAVING count(DISTINCT platform_id) = 1;
+      SELECT record_type, name, min(known_id) AS platform_id, bool_or(known_id IS DISTINCT FROM last_id) AS is_new
+      FROM former WHERE known_id IS NOT NULL GROUP BY record_type, name HAVING count(DISTINCT known_id) = 1;
     CREATE TABLE renamed AS
       SELECT w.record_type, w.name AS old_name, min(n.name) AS new_name, max(n.active) AS active FROM names_before w JOIN names n USING (record_type, id)
       WHERE w.name NOT IN ('', ${ambiguous})
@@ -122,7 +122,7 @@ const asBefore = ({ name, type }: Named): string => `
 /** The records of before, and what they stood for: what is known of a name now counts only if it is no other record's name now. */
 const findFormer = `
   CREATE TABLE former AS
-    SELECT w.record_type, w.id, w.name, w.active, coalesce(w.platform_id, k.id) AS platform_id, w.platform_id IS NULL AND k.id IS NOT NULL AS is_new
+    SELECT w.record_type, w.id, w.name, w.active, coalesce(w.platform_id, k.id) AS platform_id, w.platform_id AS last_id, k.id AS known_id
     FROM names_before w
       LEFT JOIN (SELECT record_type, name, min(id) AS lowest, max(id) AS highest FROM names_now GROUP BY record_type, name) x
         ON x.record_type = w.record_type AND x.name = w.name
