@@ -110,13 +110,15 @@ export const readNames = async (
 };
 
 /**
- * What a delta does not name, or names in an unusable way, stays as it was. So does the name of what it deletes by its id alone.
+ * What a delta does not name, or names in an unusable way, stays as it was. So does the name of what it deletes by its id alone. Of a
+ * record whose name passed, `names_before` has the former one.
  */
 const asBefore = ({ name, type }: Named): string => `
   UPDATE names_now SET name = w.name FROM names_before w
     WHERE w.record_type = '${type}' AND names_now.record_type = w.record_type AND names_now.id = w.id AND names_now.name = '' AND names_now.active = 0;
   INSERT INTO names_now
-    SELECT w.record_type, w.id, w.name, w.active FROM names_before w ANTI JOIN (FROM named WHERE problem IS NULL) n USING (id) WHERE w.record_type = '${type}';
+    SELECT w.record_type, w.id, coalesce(p.name, w.name), w.active FROM names_before w ANTI JOIN (FROM named WHERE problem IS NULL) n USING (id)
+      LEFT JOIN state_passed_names p ON w.record_type = 'user' AND p.source_id = w.id WHERE w.record_type = '${type}';
   ${refusedStill(name, { read: 'named' })}`;
 
 /** The records of before, and what they stood for: what is known of a name now counts only if it is no other record's name now. */
