@@ -26,6 +26,7 @@ import { kindOf } from '../state/record.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
 import { type Comparison, type NameMoves, separator } from './comparison.ts';
+import { loadOtherGrades } from './grades.ts';
 import { settleEnrollments } from './others.ts';
 import {
   addKinds,
@@ -80,6 +81,7 @@ export const compareMapped = async (
   comparison.nameMoves = await nameMovesIn(comparison);
   const [latest] = (await sets.row<[number | null]>('SELECT max(said_at_ms) FROM claims')) ?? [];
   comparison.saidMs = latest ?? undefined;
+  if (mapping.messages.some((each) => each.function === 'grade-push')) await loadOtherGrades(comparison);
   await keepEmptied(context);
   await compareWanted(comparison);
   await leaveSame(comparison);
@@ -167,7 +169,7 @@ const enrollmentMacros = `
 const tables = `
   CREATE TABLE mapped_rows (state_kind VARCHAR, kind_name VARCHAR, template VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, data VARCHAR, removal VARCHAR,
     source_row VARCHAR, said_at_ms VARCHAR, line VARCHAR);
-  CREATE TABLE accepted_rows AS SELECT *, NULL::VARCHAR AS last_snapshot_number, NULL::VARCHAR AS org_unit_id, NULL::VARCHAR AS user_id FROM mapped_rows;
+  CREATE TABLE accepted_rows AS SELECT *, NULL::VARCHAR AS row_standing, NULL::VARCHAR AS last_snapshot_number, NULL::VARCHAR AS org_unit_id, NULL::VARCHAR AS user_id FROM mapped_rows;
   CREATE TABLE key_ids (key VARCHAR, org_unit_id VARCHAR, user_id VARCHAR);
   CREATE TABLE key_ids_before (key VARCHAR, org_unit_id VARCHAR, user_id VARCHAR);
   CREATE TABLE unmapped_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR);
@@ -247,7 +249,7 @@ const thingOf = (
 const loadWanted = ({ comparison }: Context): Promise<void> => {
   const { sets, number } = comparison;
   return sets.run(`INSERT INTO accepted_rows BY NAME
-    SELECT s.* EXCLUDE (key, wanted_value, org_unit_ref, source_id_hash, row_standing) REPLACE (CAST(said_at_ms AS VARCHAR) AS said_at_ms, CAST(last_snapshot_number AS VARCHAR) AS last_snapshot_number), k.kind_name
+    SELECT s.* EXCLUDE (key, wanted_value, org_unit_ref, source_id_hash) REPLACE (CAST(said_at_ms AS VARCHAR) AS said_at_ms, CAST(last_snapshot_number AS VARCHAR) AS last_snapshot_number), k.kind_name
       FROM state_wanted s JOIN kinds k USING (state_kind);
     UPDATE accepted_rows SET last_snapshot_number = '${number}' WHERE last_snapshot_number IS NULL`);
 };
@@ -310,7 +312,7 @@ const name = `
       SELECT any_value({'kind_name': kind_name, 'state_kind': state_kind, 'key': key, 'org_unit_or_object': org_unit_or_object, 'user_name': user_name, 'wanted_value': wanted_value, 'data': data, 'removal': removal,
           'template': template, 'source_row': source_row, 'said_at_ms': CAST(said_at_ms AS BIGINT), 'last_snapshot_number': CAST(last_snapshot_number AS BIGINT),
           -- A message that waited until its name was known may have overruled another file.
-          'must_resend': is_learnt AND key IN (SELECT enrollment FROM other_claims)}) AS w
+          'must_resend': is_learnt AND key IN (SELECT enrollment FROM other_claims), 'was_disputed': row_standing IS NOT DISTINCT FROM 'disputed'}) AS w
       FROM accepted_claims GROUP BY key);
   UPDATE accepted SET wanted_value = kind_name || ' null', data = NULL WHERE key IN (SELECT key FROM accepted_claims GROUP BY key HAVING min(wanted_value) <> max(wanted_value));
   INSERT INTO row_claims BY NAME SELECT kind_name, source_row, key FROM accepted_claims UNION SELECT s.kind_name, s.source_row, s.key FROM shared_row_claims s;
@@ -330,6 +332,10 @@ const name = `
     WHERE (x.name IS NOT NULL OR y.name IS NOT NULL) AND key_by_name <> c.key;
   INSERT INTO doubtful_claims SELECT key, source_row, key_by_name FROM doubtful_rows;
   INSERT INTO key_ids SELECT DISTINCT key_by_name, undoubted_org_unit_id, undoubted_user_id FROM doubtful_rows;
+  CREATE VIEW file_grades AS
+    SELECT c.key, c.state_kind, grade_named(coalesce(k.org_unit_id, c.org_unit_or_object), object_in(CAST(c.data AS JSON)), coalesce(k.user_id, c.user_name)) AS grade,
+      bare_grade_in(CAST(c.data AS JSON) -> 'grade') AS bare_grade, c.said_at_ms, c.line
+    FROM claims c LEFT JOIN key_ids k USING (key) WHERE c.kind_name = 'grade-push';
   DROP TABLE unmapped_rows;
   DROP TABLE mapped_rows; DROP TABLE mapped_claims; DROP TABLE accepted_rows; DROP TABLE accepted_claims;
 `;

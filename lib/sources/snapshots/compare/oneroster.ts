@@ -9,6 +9,7 @@ import { countClaims, countRows, fateOfProblem, refusedStill, reportRows } from 
 import { type SnapshotSettings, type UserField, userField } from '../package/settings-file.ts';
 import { loadShared } from '../state/accepted.ts';
 import type { Comparison, NameMoves } from './comparison.ts';
+import { loadOtherGrades } from './grades.ts';
 import { itemsOfState, settleLineItems } from './line-items.ts';
 import { settleEnrollments } from './others.ts';
 import {
@@ -60,7 +61,8 @@ export const compareExport = async (
   const [hasDoubtful] = (await sets.row<[number]>('SELECT EXISTS (FROM doubtful_names)')) ?? [];
   if (hasDoubtful) await sets.run(findDoubtful(settings.user.field));
   const forms = formsOf(Boolean(hasDoubtful));
-  await sets.run(meantByThings);
+  await sets.run(`${meantByThings}; ${fileGrades(settings.user.field)}`);
+  await loadOtherGrades(comparison);
   await compareWanted(comparison);
   comparison.effects = await settleEnrollments(comparison, {
     file: 'enrollments.csv',
@@ -312,7 +314,7 @@ const wasNow = ({ number, isOf10 }: Loaded): string => `
       c.new_name AS new_org_unit_name, u.new_name AS new_user_name, m.name IS NOT NULL AS is_merged,
       d.wanted_value, d.source_row, d.said_at_ms, d.source_id_hash, coalesce(d.last_snapshot_number, ${number}) AS last_snapshot_number,
       CASE WHEN is_grade(d.state_kind) AND n.object IS NULL THEN without_user(${gradeData(`''`, { user: 'd.user_name' })}) END AS data,
-      (is_grade(d.state_kind) AND n.org_unit_ref <> ${orgUnitWas}) IS TRUE AS has_moved,
+      (is_grade(d.state_kind) AND n.org_unit_ref <> ${orgUnitWas}) IS TRUE AS has_moved, d.row_standing IS NOT DISTINCT FROM 'disputed' AS was_disputed,
       coalesce(c.active, 1) = 1 AND coalesce(u.active, 1) = 1 AS stays, key_of_kind(d.state_kind, d.org_unit_or_object, d.user_name) AS old_key
     FROM (FROM state_wanted WHERE state_kind IN ('2', '3')) d
       LEFT JOIN renamed c ON c.record_type = 'class' AND c.old_name = CASE WHEN is_enrollment(d.state_kind) THEN d.org_unit_or_object END
@@ -341,7 +343,7 @@ const loadRenamed = (loaded: Loaded): string => `
   INSERT INTO accepted BY NAME
     SELECT any_value(kind_name) AS kind_name, key, any_value(state_kind) AS state_kind, any_value(org_unit_or_object) AS org_unit_or_object,
       any_value(user_name) AS user_name, any_value(org_unit_ref) AS org_unit_ref, arg_max(wanted_value, newest) AS wanted_value, arg_max(source_row, newest) AS source_row, arg_max(source_id_hash, newest) AS source_id_hash,
-      max(said_at_ms) AS said_at_ms, max(last_snapshot_number) AS last_snapshot_number, arg_max(data, newest) AS data, bool_or(must_resend) OR min(wanted_value) <> max(wanted_value) AS must_resend
+      max(said_at_ms) AS said_at_ms, max(last_snapshot_number) AS last_snapshot_number, arg_max(data, newest) AS data, bool_or(must_resend) OR min(wanted_value) <> max(wanted_value) AS must_resend, bool_or(was_disputed) AS was_disputed
     FROM (SELECT *, (CASE WHEN is_grade(state_kind) THEN coalesce(said_at_ms, 0) ELSE 0 END, key = old_key, stays, wanted_value) AS newest FROM accepted_claims SEMI JOIN merged USING (key))
     GROUP BY key;
   INSERT INTO row_claims SELECT kind_name, source_row, key, source_id_hash FROM accepted_claims;
@@ -425,6 +427,14 @@ const whoOf = (where: 'class_source_id' | 'item_source_id'): string => {
   const isForeign = `org_unit_or_object IS NULL AND user_name IS NULL AND is_id(${where}) AND is_id(user_source_id)`;
   return `CASE WHEN ${isForeign} THEN '' ELSE org_unit_or_object END, CASE WHEN ${isForeign} THEN '' ELSE user_name END`;
 };
+
+/** For the statements over all files. */
+const fileGrades = (userField: UserField): string => `
+  CREATE VIEW file_grades AS
+    SELECT c.key, c.state_kind, grade_named(coalesce(id_in_ref(i.org_unit_ref), 'orgUnitCode=' || i.org_unit_ref), object_named(i.title),
+        coalesce(id_in_ref(user_in(c.key)), '${userField}=' || user_in(c.key))) AS grade,
+      bare_grade_in(CAST(grade_of(c.wanted_value) AS JSON)) AS bare_grade, c.said_at_ms, c.line
+    FROM claims c JOIN items i ON i.object = c.org_unit_or_object WHERE is_grade(c.state_kind)`;
 
 /** An unusable row means what its names stand for, or stood for: two names may stand for one thing. */
 const meantByThings = `

@@ -574,3 +574,69 @@ describe('a leaver is gone from users.csv and from the crosswalk before her remo
     expect([platform.all(), platform.letters()]).toEqual([['2601 102 110'], []]);
   });
 });
+
+describe('two files give one grade', () => {
+  const data = {
+    ...{ orgUnitCode: 'COURSE', gradeObjectName: 'ITEM', userName: 'LOGIN' },
+    ...{ 'grade.type': { value: 'numeric' }, 'grade.points': 'SCORE' },
+  };
+  const grading = { function: 'grade-push', key: ['COURSE', 'ITEM', 'LOGIN'], data };
+  const scores = (...rows: string[]): string => table(['COURSE', 'ITEM', 'LOGIN', 'SCORE', 'AT'], ...rows);
+  const stage = () => {
+    const one = newStage();
+    one.crosswalk.fill('orgUnitCode', { BIO: 2601 });
+    one.crosswalk.fill('userName', people);
+    one.bucket.write('snapshot-mapping.json', mapping({ ...grading, time: 'AT' }));
+    return one;
+  };
+  const sis = { users: users('ada'), classes: classes('BIO'), lineItems: lineItems('BIO Quiz') };
+  const exported = (score: string, time: string) =>
+    zip({ ...sis, results: results(`BIO Quiz ada ${score} ${time}`) });
+
+  test('the later said counts, whichever file comes last', async () => {
+    const { platform, put } = stage();
+    await put('export.zip', await exported('18', at(3)));
+    const older = await put('lab.csv', scores(`BIO Quiz ada 3 ${at(1)}`));
+    expect(platform.all()).toEqual(['2601/Quiz 101 18']);
+    expect(older.report.join()).toContain('is older than another grade in the export of OneRoster');
+    await put('lab.csv', scores(`BIO Quiz ada 15 ${at(4)}`));
+    expect(platform.all()).toEqual(['2601/Quiz 101 15']);
+    const again = await put(
+      'export.zip',
+      await zip({ ...sis, results: results(`BIO Quiz ada 17 ${at(3)}`) }),
+    );
+    expect(platform.all()).toEqual(['2601/Quiz 101 15']);
+    expect(again.report.join()).toContain('is older than another grade in lab.csv');
+  });
+
+  test('if it is unknown which one is later, both are named each time, and what was there stays until they agree', async () => {
+    const { platform, put } = stage();
+    await put('export.zip', await exported('18', ''));
+    for (const { report } of [
+      await put('lab.csv', scores('BIO Quiz ada 3 ')),
+      await put('lab.csv', scores('BIO Quiz ada 3 ', 'BIO Quiz nobody 4 ')),
+      await put('lab.csv', scores('BIO Quiz ada 4 ')),
+    ])
+      expect(report.join()).toContain('differs from the grade in the export of OneRoster');
+    const other = await put('export.zip', await exported('19', ''));
+    expect(other.report.join()).toContain('differs from the grade in lab.csv');
+    expect(platform.all()).toEqual(['2601/Quiz 101 18']);
+    const agreed = await put('export.zip', await exported('4', ''));
+    expect(agreed.report).toEqual([]);
+    expect(platform.all()).toEqual(['2601/Quiz 101 4']);
+  });
+
+  test('what waited for the other file is sent when that has it no more', async () => {
+    const { platform, put } = stage();
+    await put('other.csv', scores('BIO Quiz ada 18 '));
+    await put('export.zip', await exported('3', ''));
+    await put('other.csv', scores('BIO Quiz ben 18 '), { isApproved: true });
+    expect(platform.all()).not.toContain('2601/Quiz 101 3');
+    const { reasons } = await put(
+      'export.zip',
+      await zip({ ...sis, users: users('ada', 'ben'), results: results('BIO Quiz ada 3 ') }),
+    );
+    expect(reasons).toEqual([]);
+    expect(platform.all()).toContain('2601/Quiz 101 3');
+  });
+});

@@ -32,7 +32,8 @@ CREATE VIEW difference_to_keep AS
 CREATE VIEW unchanged_to_keep AS SELECT *, NULL::BIGINT AS last_snapshot_number FROM unchanged_claims;
 -- Other files are compared with each row by itself; what stays for a row that cannot be used is ended by no other file.
 CREATE MACRO standing_of(claim_key, change) AS
-  CASE WHEN claim_key IN (SELECT key FROM repeated_role_claims) THEN 'several' WHEN change IN ('kept', 'held') THEN 'kept' END;
+  CASE WHEN claim_key IN (SELECT key FROM repeated_role_claims) THEN 'several' WHEN change IN ('kept', 'held') THEN 'kept'
+    WHEN claim_key IN (SELECT key FROM disputed_grades) THEN 'disputed' END;
 CREATE VIEW enrollment_claims_to_keep AS
   SELECT s.* REPLACE (NULL::BIGINT AS said_at_ms) FROM state_enrollment_claims s
     ANTI JOIN repeated_role_claims USING (key) SEMI JOIN (FROM difference WHERE NOT is_claimed AND change <> 'removed') USING (key);
