@@ -293,10 +293,10 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         }
         const still = stillNamed.get(key);
         if (still?.text === text && still.value === value) return [];
-        const isByOther = [...files].some(
-          (file) => namesOf(key, namedByFile.get(file) ?? new Map()).length > 0,
-        );
-        if (isByOther && mayBe.has(value)) return [];
+        const isTold = [...files].map((file) => namesOf(key, namedByFile.get(file) ?? new Map()).length > 0);
+        // A row that is not used holds nothing that another file ends.
+        const mayEnd = isTold.length > 0 && isTold.every(Boolean) && value === undefined;
+        if (isTold.some(Boolean) && (mayBe.has(value) || mayEnd)) return [];
         const must = [...allowed].map(shown).join(' or ') || `named, as ${text}`;
         const problem = `${key} is ${shown(value)}, was ${shown(was)}, and must be ${must}`;
         return [{ university: universityOf(personIn(key)), text: problem }];
