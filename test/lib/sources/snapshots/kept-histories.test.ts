@@ -383,6 +383,31 @@ test('a course is copied to a new org unit: after the move is accepted, and a pe
   expect(platform.keys().filter((key) => key.startsWith('2001 '))).toEqual([]);
 });
 
+test('who registers while the move of a code is open, and leaves before or after it is accepted, is in neither org unit', async () => {
+  const { crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { 'MATH-101': 2001 });
+  crosswalk.fill('userName', people);
+  const sis = { users: users('ada', 'ben', 'cleo'), classes: classes('MATH-101') };
+  const night = async (...names: string[]) =>
+    put(
+      'export.zip',
+      await zip({ ...sis, enrollments: enrollments(...names.map((name) => `MATH-101 ${name}`)) }),
+      {
+        isApproved: true,
+      },
+    );
+  await night('ada');
+  crosswalk.fill('orgUnitCode', { 'MATH-101': 2002 });
+  await night('ada', 'ben', 'cleo');
+  await night('ada', 'cleo');
+  expect(platform.all()).toEqual(['2001 101 110']);
+  crosswalk.accept('MATH-101');
+  crosswalk.fill('orgUnitCode', { 'MATH-101': 2002 });
+  platform.replay();
+  await night('ada');
+  expect(platform.all()).toEqual(['2002 101 110']);
+});
+
 describe('a mapping removes enrollments by a message of its own', () => {
   const columns = ['COURSE', 'LOGIN', 'ROLE', 'STATUS'];
   const names = many(300);
