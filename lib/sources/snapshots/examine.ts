@@ -15,6 +15,7 @@ import { UnusableFile } from '../../runtime/files/tables/unusable-file.ts';
 import { compareOneRoster, type Outcome } from './compare/compare.ts';
 import { type Comparison, type EventCheck, noCounts } from './compare/comparison.ts';
 import { loadKnownNames } from './compare/filled-names.ts';
+import { createGrades } from './compare/grades.ts';
 import { compareMapped } from './compare/mapped.ts';
 import { loadOthers } from './compare/others.ts';
 import { reasonsOfAge, reasonsOfNames } from './compare/reasons.ts';
@@ -270,6 +271,7 @@ const compareWith = async (
   await loadState(comparison, { path: at('state-before'), packed });
   await loadKnownNames(crosswalkKinds, comparison);
   await loadOthers(comparison);
+  await createGrades(comparison);
   const outcome = await outcomeOf({ path, ...dropped }, { comparison, last, services, progress });
   const { counts, byKind, removals, lostColumns, columns, by, unknownRoles } = outcome;
   const ending = dropped.isEnd && (await endingIn(comparison));

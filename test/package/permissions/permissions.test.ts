@@ -374,10 +374,11 @@ const scheduled: Record<string, () => Promise<void>> = {
     const [essay = {}, ...others] = sis.lineItems;
     const changed = { lineItems: [{ ...essay, title: 'Report' }, ...others] };
     const next = { ...sis, ...changed, enrollments: sis.enrollments.slice(1) };
-    // An operator has accepted a name that passed.
+    // An operator has accepted a name that passed, to another record than people here.
+    const names = [{ ...passedName, record: 'u-9' }];
     await putObject(
       `${acceptedNamesPrefix}one.json`,
-      JSON.stringify({ ...passedNames, by: 'lee', at: 'now' }),
+      JSON.stringify({ field: 'userName', names, by: 'lee', at: 'now' }),
     );
     const { VersionId: versionId } = await putObject('snapshots/second.zip', await zipOf(entriesOfSis(next)));
     expect(await invoke('snapshot-import', { key: 'snapshots/second.zip', versionId })).toMatchObject({
@@ -389,7 +390,8 @@ const scheduled: Record<string, () => Promise<void>> = {
       const { data } = JSON.parse(await exampleWithFiles(name));
       return { function: name, key: ['ID'], data: fixed(data) };
     });
-    await putObject('snapshot-settings.json', JSON.stringify({ roles, functions: queued }));
+    const unasked = { maxRemovalsPercent: 100, maxChangesPercent: 100 };
+    await putObject('snapshot-settings.json', JSON.stringify({ roles, functions: queued, ...unasked }));
     // What names one thing in two ways is looked up in what the crosswalk was filled with.
     const bySis = {
       orgUnitCode: { value: 'BIO-101' },
@@ -412,6 +414,9 @@ const scheduled: Record<string, () => Promise<void>> = {
       outcome: 'accepted',
       message: '0 events were sent. all.csv: 1 used by the mapping.',
     });
+    const ending = invoke('snapshot-import', { end: 'all.csv' });
+    await approveNewest();
+    expect(await ending).toMatchObject({ outcome: 'accepted' });
   },
 
   reconcile: async () => {
@@ -723,6 +728,7 @@ async function operate(): Promise<CallsOfVerbs> {
     }
     for (const said of [discarded, edited])
       await command(`letters import ${/s3:\S+(?:\.jsonl|\/(?=\s))/.exec(said)?.[0]} --yes`);
+    await command('snapshots end oneroster --yes', '--reason', 'the term is over');
     const snapshot = await putSnapshot();
     await command('snapshots list');
     await command(`snapshots show ${snapshot}`);

@@ -4,7 +4,8 @@ import { inSets, quotedText } from '../../../runtime/files/tables/engine.ts';
 import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
 import { stateKey } from '../../../sources/snapshots/state/record.ts';
 import { type SnapshotNow, snapshotsNow } from '../../../sources/snapshots/state/snapshots-now.ts';
-import { createSnapshotStore } from '../../../sources/snapshots/state/store.ts';
+import { stateColumns, viewsOfState } from '../../../sources/snapshots/state/state-rows.ts';
+import { type ComparisonStore, createSnapshotStore } from '../../../sources/snapshots/state/store.ts';
 import { bucketOf } from '../../stage/audit-log.ts';
 import type { Target } from '../../stage/target.ts';
 
@@ -17,30 +18,33 @@ export type Touched = { file: string; rows: number; people: number };
  */
 export const touchedBy = async (target: Target, code: string): Promise<Touched[] | undefined> => {
   const store = createSnapshotStore({ s3: await target.s3(), bucket: await bucketOf(target) });
-  return unlessError(/^AccessDenied$/, async () => {
-    const snapshots = await snapshotsNow(store);
-    if (snapshots.length === 0) return [];
-    return inSets(async (sets, folder) => {
-      const touched: Touched[] = [];
-      for (const snapshot of snapshots) {
-        const path = join(folder, snapshot.id);
-        if (!(await keepFile(await store.open(stateKey(snapshot.id)), path))) continue;
-        const [rows = 0, people = 0] =
-          (await sets.row<[number, number]>(countOf(snapshot, path), [code])) ?? [];
-        if (rows > 0) touched.push({ file: snapshot.name, rows, people });
-      }
-      return touched;
-    });
-  });
+  return unlessError(/^AccessDenied$/, () => touchedIn(store, code));
 };
 
-/** `$1`: the code. In a table, `a` names the org unit; in an export, that of an enrollment, and the grade object of a grade. */
-const countOf = ({ userField }: SnapshotNow, path: string): string => {
-  const state = `read_parquet(${quotedText(path)})`;
-  return userField === undefined
-    ? `SELECT count(*), count(DISTINCT b) FROM ${state} WHERE kind NOT IN ('R', 'S', 'A') AND a = 'orgUnitCode=' || $1`
-    : `SELECT count(*), count(DISTINCT b) FROM ${state}
-       WHERE (kind = '2' AND a = $1) OR (kind = '3' AND a IN (
-         SELECT coalesce(CAST(data AS JSON) ->> '$.object', key) FROM ${state}
-         WHERE kind IN ('1', 'O') AND CAST(data AS JSON) ->> '$.data.orgUnitCode' = $1))`;
-};
+export const touchedIn = (
+  store: Pick<ComparisonStore, 'keysUnder' | 'readJsonIfAny' | 'etagOf' | 'open'>,
+  code: string,
+): Promise<Touched[]> =>
+  inSets(async (sets, folder) => {
+    await sets.run(stateColumns);
+    const touched: Touched[] = [];
+    for (const snapshot of await snapshotsNow(store)) {
+      const path = join(folder, snapshot.id);
+      if (!(await keepFile(await store.open(stateKey(snapshot.id)), path))) continue;
+      await sets.run(viewsOfState('state', `FROM read_parquet(${quotedText(path)})`));
+      const [rows = 0, people = 0] = (await sets.row<[number, number]>(countOf(snapshot), [code])) ?? [];
+      if (rows > 0) touched.push({ file: snapshot.name, rows, people });
+    }
+    return touched;
+  });
+
+/** `$1`: the code. A table names the org unit; an export names that of an enrollment, and the grade object of a grade. */
+const countOf = ({ userField, functions }: SnapshotNow): string =>
+  userField === undefined
+    ? `SELECT count(*), count(DISTINCT user_name) FROM state_wanted
+       WHERE state_kind IN (${[...functions.keys()].map(quotedText).join(', ')}) AND org_unit_or_object = 'orgUnitCode=' || $1`
+    : `SELECT count(*), count(DISTINCT user_name) FROM state_wanted
+       WHERE (state_kind = '2' AND org_unit_or_object = $1) OR (state_kind = '3' AND org_unit_or_object IN (
+         SELECT coalesce(CAST(json AS JSON) ->> '$.object', id)
+         FROM (SELECT source_id AS id, json FROM state_line_items UNION ALL SELECT object_id, json FROM state_grade_objects)
+         WHERE CAST(json AS JSON) ->> '$.data.orgUnitCode' = $1))`;

@@ -3,6 +3,7 @@ import type { SnapshotSettings } from '../package/settings-file.ts';
 import type { PackedLines } from '../state/packed-lines.ts';
 import type { PassedNames } from '../state/passed-names.ts';
 import type { Counts, RowCounts } from '../state/record.ts';
+import type { SnapshotNow } from '../state/snapshots-now.ts';
 import type { ComparisonStore } from '../state/store.ts';
 
 /** A file has everything (`bulk`) or only what changed (`delta`); absent: nothing of it has changed. */
@@ -22,8 +23,11 @@ export type Effects = {
 
 export type NameMoves = { names: number; claims: number; people: number; orgUnits: number };
 
-/** An accepted file of another name, by its snapshot. `feed`: by which `snapshots end` names it. */
-export type OtherFile = { id: string; name: string; feed: string; droppedMs: number };
+/** An accepted file of another name, by its snapshot. */
+export type OtherFile = SnapshotNow & {
+  /** Its state; undefined: it has none, or nothing in it is weighed against other files. */
+  statePath?: string;
+};
 
 /** Inputs and results of the comparison of one snapshot. */
 export type Comparison = {

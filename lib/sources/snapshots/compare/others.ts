@@ -15,29 +15,37 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
   await sets.run(sql('schema'));
   const places = settings.roleOrder.map((role, place) => [String(settings.roles[role]), String(place)]);
   if (places.length > 0) await sets.add('role_places', places);
-  const others = (await snapshotsNow(store)).filter((each) => each.acceptedKey !== acceptedKey);
-  comparison.others = others;
-  for (const [at, other] of others.entries()) {
+  comparison.others = (await snapshotsNow(store)).filter((each) => each.acceptedKey !== acceptedKey);
+  for (const [at, other] of comparison.others.entries()) {
     comparison.lastDroppedMs = Math.max(comparison.lastDroppedMs, other.droppedMs + 999);
-    const kinds = [...other.functions].filter(([, name]) => name.startsWith('enrollment-'));
+    if (![...other.functions.values()].some((name) => /^enrollment-|^grade-push$/.test(name))) continue;
     const path = join(folder, `other-${at}`);
-    if (kinds.length === 0 || !(await keepFile(await store.open(stateKey(other.id)), path))) continue;
-    await sets.run(viewsOfState('other_state', `FROM read_parquet(${quotedText(path)})`));
+    if (!(await keepFile(await store.open(stateKey(other.id)), path))) continue;
+    other.statePath = path;
+    await openState(comparison, other);
     const name = sourceOf(other);
     if (other.userField) {
       await sets.run(sql('add_passed_names'), [other.userField]);
       await sets.run(sql('add_claims_of_export'), [name, other.userField]);
-    } else {
-      await sets.run('DELETE FROM other_kinds');
-      await sets.add('other_kinds', kinds);
-      await sets.run(sql('add_claims_of_table'), [name]);
-    }
+    } else await sets.run(sql('add_claims_of_table'), [name]);
     await sets.run(sql('add_repeated_claims'), [name]);
   }
 };
 
+/** Makes the views of another file's state. Answers whether it has one. */
+export const openState = async (
+  { sets }: Comparison,
+  { statePath, functions }: OtherFile,
+): Promise<boolean> => {
+  if (statePath === undefined) return false;
+  await sets.run(viewsOfState('other_state', `FROM read_parquet(${quotedText(statePath)})`));
+  await sets.run('DELETE FROM other_kinds');
+  await sets.add('other_kinds', [...functions]);
+  return true;
+};
+
 /** How reports name it. */
-const sourceOf = ({ name, droppedMs }: OtherFile): string =>
+export const sourceOf = ({ name, droppedMs }: OtherFile): string =>
   `${name} of ${new Date(droppedMs).toISOString().slice(0, 10)}`;
 
 /** Compares what other files have, too, if the rows of this file are as before: it may be by another section that they hold it. */

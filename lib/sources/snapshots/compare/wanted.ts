@@ -6,6 +6,7 @@ import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine
 import { inFormOfState, type StateRows, stateColumns } from '../state/state-rows.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { type Comparison, countsOf } from './comparison.ts';
+import { findDisputed, holdDisputed, weighDisputed } from './grades.ts';
 import { agreeOnRoles, findShared } from './others.ts';
 import { hasRows, statementsIn } from './statements.ts';
 
@@ -28,14 +29,17 @@ const dayMs = 24 * 3_600_000;
 /** Compares what the claims want with what was accepted. */
 export const compareWanted = async (comparison: Comparison): Promise<void> => {
   const { sets, droppedMs, number, lastDroppedMs, hasBefore } = comparison;
+  if (await hasRows(sets, 'doubtful_claims')) await sets.run(ofClaims('name_doubtful_claims'));
   await sets.run(ofClaims('find_repeated_keys'));
   if (await hasRows(sets, 'repeated_keys')) {
     await agreeOnRoles(comparison);
     await sets.run(ofClaims('agree'));
   }
+  const hasDisputed = await findDisputed(comparison);
   if (hasBefore) {
     await sets.run(ofDifference('find_differing_keys'));
     await findShared(comparison);
+    if (hasDisputed) await weighDisputed(comparison);
     await sets.run(ofDifference('find_older_claims'), [lastDroppedMs]);
     await sets.run(ofDifference('hold_by_older_claims'));
   }
@@ -46,6 +50,7 @@ export const compareWanted = async (comparison: Comparison): Promise<void> => {
   const oldestMs = droppedMs + marginMs - outdatedAfterDays * dayMs;
   await sets.run(ofDifference(hasBefore ? 'compare_what_changed' : 'compare_all'));
   await sets.run(ofDifference('compare'), [droppedMs, Math.max(oldestMs, lastDroppedMs + 1)]);
+  if (hasDisputed) await holdDisputed(comparison);
   if (!hasBefore) return;
   refuseDoubled(await sets.all<[string, number]>(ofDifference('count_doubled_keys')), comparison);
   await sets.run(ofDifference('put_removals_first'), [droppedMs]);

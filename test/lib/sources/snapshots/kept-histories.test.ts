@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { touchedIn } from '../../../../lib/operate/reviews/crosswalk/touched.ts';
 import { acceptedNamesPrefix, passedKey } from '../../../../lib/sources/snapshots/state/passed-names.ts';
 import { removeTemporaryFolders } from '../../../temporary-folder.ts';
 import { dropMs } from './imports.ts';
@@ -342,7 +343,7 @@ describe('a user name passes to another record of the same person', () => {
 });
 
 test('a course is copied to a new org unit: after the move is accepted, and a person has seen how many, all are there', async () => {
-  const { crosswalk, platform, put } = newStage({ maxRemovalsPercent: 5 });
+  const { bucket, crosswalk, platform, put } = newStage({ maxRemovalsPercent: 5 });
   const names = many(30);
   crosswalk.fill('orgUnitCode', { 'MATH-101': 2001, BIO: 2601 });
   crosswalk.fill('userName', { ...manyIds(names), newcomer: 1_999 });
@@ -364,6 +365,9 @@ test('a course is copied to a new org unit: after the move is accepted, and a pe
   const open = await put('export.zip', await zip({ ...sis, ...joined }), { isApproved: true });
   expect(platform.all()).toEqual(before);
   expect(platform.letters().length + open.report.length).toBeGreaterThan(0);
+  expect(await touchedIn(bucket.store, 'MATH-101')).toEqual([
+    { file: 'the export of OneRoster', rows: 61, people: 31 },
+  ]);
   crosswalk.accept('MATH-101');
   crosswalk.fill('orgUnitCode', { 'MATH-101': 2002, BIO: 2601 });
   platform.replay();
@@ -377,6 +381,31 @@ test('a course is copied to a new org unit: after the move is accepted, and a pe
   expect(there.filter((each) => each.includes('Quiz')).length).toBe(30);
   // Nobody wants the former ones any more. The platform cannot clear grades.
   expect(platform.keys().filter((key) => key.startsWith('2001 '))).toEqual([]);
+});
+
+test('who registers while the move of a code is open, and leaves before or after it is accepted, is in neither org unit', async () => {
+  const { crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { 'MATH-101': 2001 });
+  crosswalk.fill('userName', people);
+  const sis = { users: users('ada', 'ben', 'cleo'), classes: classes('MATH-101') };
+  const night = async (...names: string[]) =>
+    put(
+      'export.zip',
+      await zip({ ...sis, enrollments: enrollments(...names.map((name) => `MATH-101 ${name}`)) }),
+      {
+        isApproved: true,
+      },
+    );
+  await night('ada');
+  crosswalk.fill('orgUnitCode', { 'MATH-101': 2002 });
+  await night('ada', 'ben', 'cleo');
+  await night('ada', 'cleo');
+  expect(platform.all()).toEqual(['2001 101 110']);
+  crosswalk.accept('MATH-101');
+  crosswalk.fill('orgUnitCode', { 'MATH-101': 2002 });
+  platform.replay();
+  await night('ada');
+  expect(platform.all()).toEqual(['2002 101 110']);
 });
 
 describe('a mapping removes enrollments by a message of its own', () => {
@@ -568,5 +597,71 @@ describe('a leaver is gone from users.csv and from the crosswalk before her remo
     crosswalk.fill('userName', { ben: 102 });
     await put('students.csv', roster('BIO ben S'));
     expect([platform.all(), platform.letters()]).toEqual([['2601 102 110'], []]);
+  });
+});
+
+describe('two files give one grade', () => {
+  const data = {
+    ...{ orgUnitCode: 'COURSE', gradeObjectName: 'ITEM', userName: 'LOGIN' },
+    ...{ 'grade.type': { value: 'numeric' }, 'grade.points': 'SCORE' },
+  };
+  const grading = { function: 'grade-push', key: ['COURSE', 'ITEM', 'LOGIN'], data };
+  const scores = (...rows: string[]): string => table(['COURSE', 'ITEM', 'LOGIN', 'SCORE', 'AT'], ...rows);
+  const stage = () => {
+    const one = newStage();
+    one.crosswalk.fill('orgUnitCode', { BIO: 2601 });
+    one.crosswalk.fill('userName', people);
+    one.bucket.write('snapshot-mapping.json', mapping({ ...grading, time: 'AT' }));
+    return one;
+  };
+  const sis = { users: users('ada'), classes: classes('BIO'), lineItems: lineItems('BIO Quiz') };
+  const exported = (score: string, time: string) =>
+    zip({ ...sis, results: results(`BIO Quiz ada ${score} ${time}`) });
+
+  test('the later said counts, whichever file comes last', async () => {
+    const { platform, put } = stage();
+    await put('export.zip', await exported('18', at(3)));
+    const older = await put('lab.csv', scores(`BIO Quiz ada 3 ${at(1)}`));
+    expect(platform.all()).toEqual(['2601/Quiz 101 18']);
+    expect(older.report.join()).toContain('is older than another grade in the export of OneRoster');
+    await put('lab.csv', scores(`BIO Quiz ada 15 ${at(4)}`));
+    expect(platform.all()).toEqual(['2601/Quiz 101 15']);
+    const again = await put(
+      'export.zip',
+      await zip({ ...sis, results: results(`BIO Quiz ada 17 ${at(3)}`) }),
+    );
+    expect(platform.all()).toEqual(['2601/Quiz 101 15']);
+    expect(again.report.join()).toContain('is older than another grade in lab.csv');
+  });
+
+  test('if it is unknown which one is later, both are named each time, and what was there stays until they agree', async () => {
+    const { platform, put } = stage();
+    await put('export.zip', await exported('18', ''));
+    for (const { report } of [
+      await put('lab.csv', scores('BIO Quiz ada 3 ')),
+      await put('lab.csv', scores('BIO Quiz ada 3 ', 'BIO Quiz nobody 4 ')),
+      await put('lab.csv', scores('BIO Quiz ada 4 ')),
+    ])
+      expect(report.join()).toContain('differs from the grade in the export of OneRoster');
+    const other = await put('export.zip', await exported('19', ''));
+    expect(other.report.join()).toContain('differs from the grade in lab.csv');
+    expect(platform.all()).toEqual(['2601/Quiz 101 18']);
+    const agreed = await put('export.zip', await exported('4', ''));
+    expect(agreed.report).toEqual([]);
+    expect(platform.all()).toEqual(['2601/Quiz 101 4']);
+  });
+
+  test('what waited for the other file is sent when that has it no more', async () => {
+    const { platform, put } = stage();
+    await put('other.csv', scores('BIO Quiz ada 18 '));
+    await put('export.zip', await exported('3', ''));
+    await put('other.csv', scores('BIO Quiz ben 18 '), { isApproved: true });
+    expect(platform.all()).not.toContain('2601/Quiz 101 3');
+    const { reasons } = await put(
+      'export.zip',
+      await zip({ ...sis, users: users('ada', 'ben'), results: results('BIO Quiz ada 3 ') }),
+    );
+    expect(reasons).toEqual([]);
+    expect(platform.all()).toContain('2601/Quiz 101 3');
   });
 });

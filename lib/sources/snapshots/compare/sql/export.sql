@@ -47,8 +47,6 @@ CREATE MACRO key_of_kind(state_kind, org_unit_or_object, user_ref) AS
 CREATE MACRO org_unit_in(key) AS CASE WHEN key[1] = 'e' THEN split_part(key, chr(31), 2) END;
 CREATE MACRO has_id(key) AS contains(key, chr(2));
 CREATE MACRO user_in(key) AS split_part(key, chr(31), -1);
-CREATE MACRO org_unit_of(key, org_unit_or_object) AS CASE WHEN has_id(key) THEN org_unit_in(key) ELSE org_unit_or_object END;
-CREATE MACRO user_of(key, user_name) AS CASE WHEN has_id(key) THEN user_in(key) ELSE user_name END;
 CREATE MACRO is_about_enrollment(kind_name) AS kind_name = 'enrollments';
 CREATE MACRO enrollment_in(kind_name, key) AS
   CASE WHEN kind_name = 'enrollments' THEN enrollment_of(id_in_ref(org_unit_in(key)), 'orgUnitCode=' || org_unit_in(key),
@@ -82,8 +80,18 @@ INSERT INTO problems
 INSERT INTO disputed_counts SELECT kind_name, count(*) FROM yielding WHERE line IS NOT NULL GROUP BY kind_name;
 DELETE FROM claims USING yielding y WHERE claims.key = y.key AND claims.source_row = y.source_row;
 
+-- name: find_doubtful
+-- In: claims; doubtful_names. Out: doubtful_claims. A grade is known by its grade object: the org unit of that is named as it was accepted.
+INSERT INTO doubtful_claims
+  SELECT key, source_row, key_of_kind(state_kind,
+      CASE WHEN is_grade(state_kind) OR x.name IS NOT NULL THEN org_unit_or_object ELSE org_unit_in(key) END,
+      CASE WHEN y.name IS NULL THEN user_in(key) ELSE user_name END) AS key_by_name
+  FROM claims LEFT JOIN doubtful_names x ON x.field = 'orgUnitCode' AND is_enrollment(state_kind) AND x.name = org_unit_or_object
+    LEFT JOIN doubtful_names y ON y.field = user_field() AND y.name = user_name
+  WHERE (x.name IS NOT NULL OR y.name IS NOT NULL) AND key_by_name <> key;
+
 -- name: mean_things
--- In: unusable_rows; names; former; accepted. Out: meant_rows; accepted_keys. An unusable row means what its names stand for, or stood for:
+-- In: unusable_rows; names; former; accepted; claims; items. Out: meant_rows; accepted_keys; file_grades. An unusable row means what its names stand for, or stood for:
 -- two names may stand for one thing.
 CREATE VIEW name_refs AS
   SELECT record_type, name, ref FROM names WHERE problem IS NULL UNION SELECT record_type, name, ref_of(platform_id, name) FROM former;
@@ -96,37 +104,27 @@ CREATE OR REPLACE VIEW accepted_keys AS
   SELECT kind_name, key, CASE WHEN is_enrollment(state_kind) THEN org_unit_in(key) ELSE org_unit_or_object END AS org_unit_or_object,
     user_in(key) AS user_name, last_snapshot_number
   FROM accepted;
+CREATE VIEW file_grades AS
+  SELECT c.key, c.state_kind, grade_named(coalesce(id_in_ref(i.org_unit_ref), 'orgUnitCode=' || i.org_unit_ref), object_named(i.title),
+      coalesce(id_in_ref(user_in(c.key)), user_field() || '=' || user_in(c.key))) AS grade,
+    bare_grade_in(CAST(grade_of(c.wanted_value) AS JSON)) AS bare_grade, c.said_at_ms, c.line
+  FROM claims c JOIN items i ON i.object = c.org_unit_or_object WHERE is_grade(c.state_kind);
 
 -- name: recall_comments
 -- In: comments_left. Out: difference. A grade that comes back knows the comments on the platform, which it may clear.
 UPDATE difference SET accepted_value = l.wanted_value FROM comments_left l WHERE difference.key = l.key AND difference.change = 'created';
 
--- name: address_by_key
--- In: difference; items. Out: addressed, the difference with the names or ids that its messages give.
-CREATE VIEW addressed AS
-  SELECT d.*, i.title, i.former_titles, i.out_of, i.org_unit_ref AS item_org_unit_ref,
-    org_unit_of(d.key, d.org_unit_or_object) AS sent_org_unit, user_of(d.key, d.user_name) AS sent_user, i.org_unit_ref AS sent_item_org_unit
-  FROM difference d LEFT JOIN items i ON i.object = CASE WHEN is_grade(d.state_kind) THEN d.org_unit_or_object END;
-
--- name: address_by_doubtful_names
--- In: difference; items; doubtful_names. Out: the same. If a name is doubtful, its message goes by the name.
-CREATE VIEW addressed AS
-  SELECT d.*, i.title, i.former_titles, i.out_of, i.org_unit_ref AS item_org_unit_ref,
-    CASE WHEN x.name IS NULL THEN org_unit_of(d.key, d.org_unit_or_object) ELSE d.org_unit_or_object END AS sent_org_unit,
-    CASE WHEN y.name IS NULL THEN user_of(d.key, d.user_name) ELSE d.user_name END AS sent_user,
-    CASE WHEN x.name IS NULL THEN i.org_unit_ref ELSE i.org_unit_code END AS sent_item_org_unit
-  FROM difference d LEFT JOIN items i ON i.object = CASE WHEN is_grade(d.state_kind) THEN d.org_unit_or_object END
-    LEFT JOIN doubtful_names x
-      ON x.field = 'orgUnitCode' AND x.name = CASE WHEN is_grade(d.state_kind) THEN i.org_unit_code ELSE d.org_unit_or_object END
-    LEFT JOIN doubtful_names y ON y.field = user_field() AND y.name = d.user_name;
-
 -- name: write_data
--- In: addressed. Out: messages. A comment that the SIS has removed is cleared.
+-- In: difference; items. Out: messages. A comment that the SIS has removed is cleared.
 CREATE VIEW messages AS
-  SELECT *, message_data(state_kind, sent_org_unit, sent_user, wanted_value, sent_item_org_unit, title, former_titles, out_of,
+  SELECT *, message_data(state_kind, sent_org_unit, sent_user, wanted_value, item_sent_org_unit, title, former_titles, out_of,
       CASE WHEN comments_of(accepted_value) <> '' THEN ',"comments":""' ELSE '' END, data) AS sent_data,
-    '{' || org_unit_data(org_unit_of(key, org_unit_or_object)) || user_data(user_of(key, user_name)) || '}' AS removal_data
-  FROM addressed;
+    '{' || org_unit_data(sent_org_unit) || user_data(sent_user) || '}' AS removal_data
+  FROM (
+    SELECT d.*, i.title, i.former_titles, i.out_of, i.org_unit_ref AS item_org_unit_ref, i.sent_org_unit AS item_sent_org_unit,
+      CASE WHEN has_id(d.key) THEN org_unit_in(d.key) ELSE d.org_unit_or_object END AS sent_org_unit,
+      CASE WHEN has_id(d.key) THEN user_in(d.key) ELSE d.user_name END AS sent_user
+    FROM difference d LEFT JOIN items i ON i.object = CASE WHEN is_grade(d.state_kind) THEN d.org_unit_or_object END);
 
 -- name: move_along
 -- In: items. Out: difference. What is sent for a grade that is held is sent to where its line item is now: from there that may move back.

@@ -32,6 +32,9 @@ CREATE TABLE titles (id VARCHAR, object VARCHAR, owner VARCHAR, is_taken BOOLEAN
 CREATE TABLE circles (id VARCHAR, owner VARCHAR);
 CREATE TABLE refused_items (id VARCHAR, column_name VARCHAR, problem VARCHAR);
 CREATE TABLE item_changes (id VARCHAR, left_titles VARCHAR, former_titles VARCHAR, column_name VARCHAR, problem VARCHAR, body VARCHAR);
+-- A doubtful name is sent as it is.
+CREATE MACRO org_unit_to_send(org_unit_code, org_unit_ref) AS
+  CASE WHEN org_unit_code IN (SELECT name FROM doubtful_names WHERE field = 'orgUnitCode') THEN org_unit_code ELSE org_unit_ref END;
 CREATE MACRO new_object(id) AS id || chr(31) || snapshot_number();
 CREATE OR REPLACE TABLE read_rows AS
   SELECT r.line, r.id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || r.line END AS source_row, r.title, r.class_source_id,
@@ -150,8 +153,7 @@ CREATE OR REPLACE TABLE settled AS
 
 -- name: list_changed
 -- In: settled; doubtful_names. Out: what may have changed, by the names of its messages.
-SELECT id, CASE WHEN org_unit_code IN (SELECT name FROM doubtful_names WHERE field = 'orgUnitCode') THEN org_unit_code ELSE org_unit_ref END,
-  title, max_points, former_title, former_max_points, CAST(left_titles AS VARCHAR)
+SELECT id, org_unit_to_send(org_unit_code, org_unit_ref), title, max_points, former_title, former_max_points, CAST(left_titles AS VARCHAR)
 FROM settled WHERE former_title IS NULL OR former_title <> title OR former_max_points <> max_points OR left_titles IS NOT NULL;
 
 -- name: finish
@@ -163,8 +165,8 @@ INSERT INTO problems SELECT 'lineItems.csv', w.line, r.column_name, r.problem FR
 INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
   SELECT 'lineItems', CASE WHEN w.line IS NULL THEN chr(31) || id ELSE id END, NULL, NULL FROM refused_items JOIN wanted w USING (id);
 CREATE TABLE items AS
-  SELECT s.id, s.object, s.org_unit_ref, s.org_unit_code, s.title, t.former_titles, number_text(s.max_points) AS out_of,
-    s.id IN (FROM clashing) AS clashes
+  SELECT s.id, s.object, s.org_unit_ref, s.org_unit_code, org_unit_to_send(s.org_unit_code, s.org_unit_ref) AS sent_org_unit, s.title,
+    t.former_titles, number_text(s.max_points) AS out_of, s.id IN (FROM clashing) AS clashes
   FROM settled s LEFT JOIN item_changes t USING (id);
 -- Otherwise grades would be joined with the other's, too. A constraint would keep an index in memory.
 SELECT CASE WHEN count(object) <> count(DISTINCT object) THEN error('two line items have one grade object') END FROM items;

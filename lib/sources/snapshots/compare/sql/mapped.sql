@@ -13,7 +13,7 @@ INSERT INTO kinds VALUES ($1, $2, $2, $3, $4, $5, 'another row has the same key,
 CREATE TABLE mapped_rows (state_kind VARCHAR, kind_name VARCHAR, template VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, data VARCHAR,
   removal VARCHAR, source_row VARCHAR, said_at_ms VARCHAR, line VARCHAR);
 CREATE TABLE accepted_rows AS
-  SELECT s.* EXCLUDE (key, wanted_value, org_unit_ref, source_id_hash, row_standing)
+  SELECT s.* EXCLUDE (key, wanted_value, org_unit_ref, source_id_hash)
       REPLACE (coalesce(last_snapshot_number, snapshot_number()) AS last_snapshot_number), k.kind_name
   FROM state_wanted s JOIN kinds k USING (state_kind);
 CREATE TABLE unmapped_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR);
@@ -58,8 +58,8 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name, 
   FROM refused_rows r, (SELECT DISTINCT kind_name FROM kinds) k WHERE r.kind_name = $1 AND k.kind_name <> $1;
 
 -- name: name_claims
--- In: mapped_rows; unmapped_rows; accepted_rows; known_names; passed_names; shared_row_claims; other_claims. Out: claims; accepted;
--- row_claims; accepted_keys; refused_rows; problems; stands_for; key_ids and key_ids_before. Names become what they stand for: what was
+-- In: mapped_rows; unmapped_rows; accepted_rows; known_names; doubtful_names; passed_names; shared_row_claims; other_claims. Out: claims; accepted;
+-- row_claims; accepted_keys; refused_rows; problems; stands_for; key_ids and key_ids_before; doubtful_claims; file_grades. Names become what they stand for: what was
 -- accepted, what it stood for then; a row, what its name stands for now, or if that is unknown, stood for. Of two accepted rows about one
 -- thing that differ, it is unknown which one the platform has. Then there is no data, from which every intended value differs. A removal
 -- yields to a row that is present.
@@ -106,7 +106,8 @@ INSERT INTO accepted BY NAME
       'user_name': user_name, 'wanted_value': wanted_value, 'data': data, 'removal': removal, 'template': template, 'source_row': source_row,
       'said_at_ms': said_at_ms, 'last_snapshot_number': last_snapshot_number,
       -- A message that waited until its name was known may have overruled another file.
-      'must_resend': is_learnt AND NOT is_state_of_10() AND key IN (SELECT enrollment FROM other_claims)}) AS w
+      'must_resend': is_learnt AND NOT is_state_of_10() AND key IN (SELECT enrollment FROM other_claims),
+      'was_disputed': row_standing IS NOT DISTINCT FROM 'disputed'}) AS w
     FROM accepted_claims GROUP BY key);
 UPDATE accepted SET wanted_value = kind_name || ' null', data = NULL
   WHERE key IN (SELECT key FROM accepted_claims GROUP BY key HAVING min(wanted_value) <> max(wanted_value));
@@ -121,6 +122,20 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
   SELECT m.kind_name, m.source_row, coalesce(id_in_token(m.org_unit_or_object), o.id, m.org_unit_or_object),
     coalesce(id_in_token(m.user_name), u.id, m.user_name)
   FROM unmapped_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name;
+CREATE TABLE doubtful_rows AS
+  SELECT c.key, c.source_row, CASE WHEN x.name IS NULL THEN k.org_unit_id END AS undoubted_org_unit_id,
+    CASE WHEN y.name IS NULL THEN k.user_id END AS undoubted_user_id,
+    key_of(c.template, coalesce(undoubted_org_unit_id, c.org_unit_or_object), coalesce(undoubted_user_id, c.user_name)) AS key_by_name
+  FROM claims c LEFT JOIN key_ids k USING (key)
+    LEFT JOIN doubtful_names x ON x.field || '=' || x.name = c.org_unit_or_object
+    LEFT JOIN doubtful_names y ON y.field || '=' || y.name = c.user_name
+  WHERE (x.name IS NOT NULL OR y.name IS NOT NULL) AND key_by_name <> c.key;
+INSERT INTO doubtful_claims SELECT key, source_row, key_by_name FROM doubtful_rows;
+INSERT INTO key_ids SELECT DISTINCT key_by_name, undoubted_org_unit_id, undoubted_user_id FROM doubtful_rows;
+CREATE VIEW file_grades AS
+  SELECT c.key, c.state_kind, grade_named(coalesce(k.org_unit_id, c.org_unit_or_object), object_in(CAST(c.data AS JSON)),
+      coalesce(k.user_id, c.user_name)) AS grade, bare_grade_in(CAST(c.data AS JSON) -> 'grade') AS bare_grade, c.said_at_ms, c.line
+  FROM claims c LEFT JOIN key_ids k USING (key) WHERE c.kind_name = 'grade-push';
 DROP TABLE unmapped_rows; DROP TABLE mapped_rows; DROP TABLE mapped_claims; DROP TABLE accepted_rows; DROP TABLE accepted_claims;
 
 -- name: count_moves
@@ -197,13 +212,9 @@ INSERT INTO problems
   FROM last_values WHERE stays(field_value);
 
 -- name: write_data
--- In: difference; key_ids; kept_data; doubtful_names. Out: messages. What the platform keeps is not sent again; if a name is doubtful, its
--- message goes by the name.
+-- In: difference; key_ids; kept_data. Out: messages. What the platform keeps is not sent again.
 CREATE VIEW messages AS
   SELECT d.*,
-    with_ids(coalesce(t.data, d.data), d.org_unit_or_object, d.user_name, CASE WHEN x.name IS NULL THEN i.org_unit_id END,
-      CASE WHEN y.name IS NULL THEN i.user_id END) AS sent_data,
+    with_ids(coalesce(t.data, d.data), d.org_unit_or_object, d.user_name, i.org_unit_id, i.user_id) AS sent_data,
     with_ids(CAST(CAST(d.removal AS JSON) -> 'data' AS VARCHAR), d.org_unit_or_object, d.user_name, i.org_unit_id, i.user_id) AS removal_data
-  FROM difference d LEFT JOIN kept_data t ON t.key = d.key LEFT JOIN key_ids i ON i.key = d.key
-    LEFT JOIN doubtful_names x ON x.field || '=' || x.name = d.org_unit_or_object
-    LEFT JOIN doubtful_names y ON y.field || '=' || y.name = d.user_name;
+  FROM difference d LEFT JOIN kept_data t ON t.key = d.key LEFT JOIN key_ids i ON i.key = d.key;

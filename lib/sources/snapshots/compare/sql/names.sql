@@ -49,12 +49,14 @@ INSERT INTO names_now
 
 -- name: keep_names
 -- In: read_rows, of a delta; names_before; the variable record_type. Out: names_now. What a delta does not name, or names in an unusable way,
--- stays as it was. So does the name of what it deletes by its id alone.
+-- stays as it was. So does the name of what it deletes by its id alone. Of a record whose name passed, names_before has the former one.
 UPDATE names_now SET name = w.name FROM names_before w
   WHERE w.record_type = getvariable('record_type') AND names_now.record_type = w.record_type AND names_now.id = w.id
     AND names_now.name = '' AND names_now.active = 0;
 INSERT INTO names_now
-  SELECT w.record_type, w.id, w.name, w.active FROM names_before w ANTI JOIN (FROM read_rows WHERE problem IS NULL) n USING (id)
+  SELECT w.record_type, w.id, coalesce(p.name, w.name), w.active
+  FROM names_before w ANTI JOIN (FROM read_rows WHERE problem IS NULL) n USING (id)
+    LEFT JOIN state_passed_names p ON w.record_type = 'user' AND p.source_id = w.id
   WHERE w.record_type = getvariable('record_type');
 
 -- name: count_fates
@@ -66,7 +68,7 @@ SELECT fate_of_row(problem, status, CASE WHEN name = '' THEN 'withoutName' ELSE 
 -- known of a name now counts only if it is no other record's name now. same_people: what operators have accepted of the records that have
 -- these names now.
 CREATE TABLE former AS
-  SELECT w.record_type, w.id, w.name, w.active, coalesce(w.platform_id, k.id) AS platform_id, w.platform_id IS NULL AND k.id IS NOT NULL AS is_new
+  SELECT w.record_type, w.id, w.name, w.active, coalesce(w.platform_id, k.id) AS platform_id, w.platform_id AS last_id, k.id AS known_id
   FROM names_before w
     LEFT JOIN (SELECT record_type, name, min(id) AS lowest, max(id) AS highest FROM names_now GROUP BY record_type, name) x
       ON x.record_type = w.record_type AND x.name = w.name
@@ -114,12 +116,12 @@ CREATE TABLE names AS
     LEFT JOIN former f ON f.record_type = n.record_type AND f.id = n.id;
 
 -- name: find_renamed
--- In: names; names_before; former. Out: former_ids: what former names stood for. renamed: names that none of their former bearers has, and the
+-- In: names; names_before; former. Out: former_ids: what is known now of former names. renamed: names that none of their former bearers has, and the
 -- one name that all of those have now. merged_names: former names of users that other users have now. with_user_names, with_names: rows of a
 -- table or view with the names of their users, or of their users and classes, or the reason why these are not known.
 CREATE TABLE former_ids AS
-  SELECT record_type, name, min(platform_id) AS platform_id, bool_or(is_new) AS is_new
-  FROM former WHERE platform_id IS NOT NULL GROUP BY record_type, name HAVING count(DISTINCT platform_id) = 1;
+  SELECT record_type, name, min(known_id) AS platform_id, bool_or(known_id IS DISTINCT FROM last_id) AS is_new
+  FROM former WHERE known_id IS NOT NULL GROUP BY record_type, name HAVING count(DISTINCT known_id) = 1;
 INSERT INTO renamed
   SELECT w.record_type, w.name AS old_name, min(n.name) AS new_name, max(n.active) AS active FROM names_before w JOIN names n USING (record_type, id)
   WHERE w.name NOT IN ('', ambiguous_name())

@@ -60,7 +60,7 @@ INSERT INTO other_claims
   FROM other_state_wanted s JOIN other_kinds k USING (state_kind)
     LEFT JOIN known_names o ON o.field || '=' || o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
     LEFT JOIN known_names u ON u.field || '=' || u.name = s.user_name AND s.user_id IS NULL
-  WHERE s.row_standing IS DISTINCT FROM 'several';
+  WHERE starts_with(k.function_name, 'enrollment-') AND s.row_standing IS DISTINCT FROM 'several';
 
 -- name: add_repeated_claims
 -- In: the state of another file; $1: its name. Out: other_claims, by each of several rows about one enrollment.

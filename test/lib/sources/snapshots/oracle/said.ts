@@ -39,6 +39,8 @@ export type World = {
 };
 
 type Claim = Said & { file: FileName };
+/** A line of a report, and the rows that it may mean. */
+type Told = { rows: readonly Row[]; text: string };
 
 export type Checked = {
   /** What the platform held before. */
@@ -63,8 +65,8 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
   const acceptedLines = new Map<string, (readonly Row[])[]>();
   /** What differs and was named when it began to. */
   const stillNamed = new Map<string, { text: string; value: Value }>();
-  /** What the last report of each file names: it stays so until the file comes again. */
-  const namedByFile = new Map<FileName, ReadonlyMap<number, Named[]>>();
+  /** What the last reports of each file tell: it stays so until the file comes again, and a delta is about its own rows only. */
+  const toldBy = new Map<FileName, Told[]>();
   /** By grade object, the line item that has it. */
   const owners = new Map<string, string>();
 
@@ -165,14 +167,16 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     return [[university, { mayBeGone: true, orgUnits, person, title: gradeObjectName ?? name }]];
   };
 
-  const namedInReport = (report: readonly ReportLine[]): NamedOf[] =>
-    report.flatMap(({ file, line, text }) => {
-      const rows = line === undefined ? [] : (lines.get(file) ?? []).flatMap((all) => all[line - 2] ?? []);
-      const byRows = rows.flatMap((row) =>
-        namedByRow(row).map((each): NamedOf => [row.said.university, each]),
-      );
-      return [...byRows, ...namedByText(text)];
-    });
+  const toldIn = (report: readonly ReportLine[]): Told[] =>
+    report.map(({ file, line, text }) => ({
+      rows: line === undefined ? [] : (lines.get(file) ?? []).flatMap((all) => all[line - 2] ?? []),
+      text,
+    }));
+  const namedBy = (told: readonly Told[]): NamedOf[] =>
+    told.flatMap(({ rows, text }) => [
+      ...rows.flatMap((row) => namedByRow(row).map((each): NamedOf => [row.said.university, each])),
+      ...namedByText(text),
+    ]);
   /** Codes that have moved are listed until an operator has accepted that. */
   const openMoves = (): NamedOf[] =>
     [...universities.values()].flatMap(({ at, places }) =>
@@ -182,7 +186,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     );
   const namedIn = ({ report }: Checked): ReadonlyMap<number, Named[]> =>
     byUniversity([
-      ...namedInReport(report),
+      ...namedBy(toldIn(report)),
       ...platform.letters().flatMap(({ body }) => namedByMessage(body)),
       ...openMoves(),
     ]);
@@ -266,7 +270,9 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       const isReadOtherwise = readOtherwise().union(notFollowed());
       const wanted = new Map([...enrollmentsWanted(before), ...gradesWanted(before)]);
       const named = namedIn(checked);
-      namedByFile.set(checked.exported.name, byUniversity(namedInReport(checked.report)));
+      const { name, isDelta } = checked.exported;
+      toldBy.set(name, [...(isDelta ? (toldBy.get(name) ?? []) : []), ...toldIn(checked.report)]);
+      const namedByFile = new Map([...toldBy].map(([file, told]) => [file, byUniversity(namedBy(told))]));
       const replayed = byUniversity(checked.replayed.flatMap(({ body }) => namedByMessage(body)));
       const keys = new Set([...wanted.keys(), ...before.keys(), ...platform.keys()]);
       return [...keys].flatMap((key) => {
@@ -287,10 +293,10 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         }
         const still = stillNamed.get(key);
         if (still?.text === text && still.value === value) return [];
-        const isByOther = [...files].some(
-          (file) => namesOf(key, namedByFile.get(file) ?? new Map()).length > 0,
-        );
-        if (isByOther && mayBe.has(value)) return [];
+        const isTold = [...files].map((file) => namesOf(key, namedByFile.get(file) ?? new Map()).length > 0);
+        // A row that is not used holds nothing that another file ends.
+        const mayEnd = isTold.length > 0 && isTold.every(Boolean) && value === undefined;
+        if (isTold.some(Boolean) && (mayBe.has(value) || mayEnd)) return [];
         const must = [...allowed].map(shown).join(' or ') || `named, as ${text}`;
         const problem = `${key} is ${shown(value)}, was ${shown(was)}, and must be ${must}`;
         return [{ university: universityOf(personIn(key)), text: problem }];

@@ -1,0 +1,68 @@
+-- What the other accepted files say of the grades of this file. The later said counts, which the messages' own times see to. If a grade
+-- of this file is the older one, or if it is unknown which one is, the platform keeps what it has, and the report names the other file.
+-- Such a grade is disputed: it is weighed again each time, and sent once no other file says otherwise.
+--
+-- A grade is known by its org unit, the name or id of its grade object, and its user, such as grade/2601/name=Quiz/301. The readers of a
+-- file have a view file_grades (key, state_kind, grade, bare_grade, said_at_ms, line) of its claims.
+
+-- name: schema
+CREATE TABLE other_grades (grade VARCHAR, bare_grade VARCHAR, said_at_ms BIGINT, source_file VARCHAR);
+CREATE TABLE disputed_grades (key VARCHAR, state_kind VARCHAR, line BIGINT, is_older BOOLEAN, source_file VARCHAR);
+CREATE MACRO grade_named(org_unit, object, user) AS 'grade/' || org_unit || '/' || object || '/' || user;
+CREATE MACRO object_named(title) AS 'name=' || nfc_normalize(title);
+CREATE MACRO object_in(data) AS coalesce('id=' || (data ->> 'gradeObjectId'), object_named(data ->> 'gradeObjectName'));
+-- A grade without its maximum.
+CREATE MACRO bare_grade_in(json) AS
+  (json ->> 'type') || ' ' || coalesce(number_text(CAST(json ->> 'points' AS DOUBLE)), json ->> 'text', json ->> 'value', json ->> 'pass', '');
+
+-- name: add_grades_of_export
+-- In: the state of an export of OneRoster; $1: its name; $2: the field that names its users. Out: other_grades.
+INSERT INTO other_grades
+  SELECT grade_named(coalesce(id_in_ref(i.org_unit_ref), o.id, 'orgUnitCode=' || i.org_unit_ref), object_named(i.title),
+      coalesce(s.user_id, u.id, CAST($2 AS VARCHAR) || '=' || s.user_name)),
+    bare_grade_in(CAST(split_part(s.wanted_value, chr(31), 1) AS JSON)), s.said_at_ms, CAST($1 AS VARCHAR)
+  FROM other_state_wanted s JOIN (
+      SELECT coalesce(json ->> '$.object', source_id) AS object, json ->> '$.data.name' AS title,
+        ref_of(json ->> '$.data.orgUnitId', json ->> '$.data.orgUnitCode') AS org_unit_ref
+      FROM (SELECT source_id, CAST(json AS JSON) AS json FROM other_state_line_items)) i ON i.object = s.org_unit_or_object
+    LEFT JOIN known_names o ON o.field = 'orgUnitCode' AND o.name = i.org_unit_ref
+    LEFT JOIN known_names u ON u.field = CAST($2 AS VARCHAR) AND u.name = s.user_name AND s.user_id IS NULL
+  WHERE is_grade(s.state_kind);
+
+-- name: add_grades_of_table
+-- In: the state of a table; other_kinds; $1: its name. Out: other_grades.
+INSERT INTO other_grades
+  SELECT grade_named(coalesce(s.org_unit_id, id_in_token(s.org_unit_or_object), o.id, s.org_unit_or_object), object_in(CAST(s.data AS JSON)),
+      coalesce(s.user_id, id_in_token(s.user_name), u.id, s.user_name)),
+    bare_grade_in(CAST(s.data AS JSON) -> 'grade'), s.said_at_ms, CAST($1 AS VARCHAR)
+  FROM other_state_wanted s JOIN other_kinds k USING (state_kind)
+    LEFT JOIN known_names o ON o.field || '=' || o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
+    LEFT JOIN known_names u ON u.field || '=' || u.name = s.user_name AND s.user_id IS NULL
+  WHERE k.function_name = 'grade-push';
+
+-- name: find_disputed
+-- In: file_grades; other_grades. Out: disputed_grades.
+INSERT INTO disputed_grades
+  SELECT g.key, g.state_kind, g.line, g.said_at_ms < o.said_at_ms, o.source_file
+  FROM file_grades g JOIN other_grades o USING (grade)
+  WHERE g.bare_grade <> o.bare_grade AND (g.said_at_ms > o.said_at_ms) IS NOT TRUE
+  QUALIFY row_number() OVER (PARTITION BY g.key ORDER BY o.said_at_ms DESC NULLS FIRST, o.source_file) = 1;
+
+-- name: weigh_disputed
+-- In: disputed_grades; accepted. Out: differing_keys, as an unchanged grade may be disputed now, or no longer.
+INSERT INTO differing_keys
+  SELECT key FROM (SELECT key FROM disputed_grades UNION SELECT key FROM accepted WHERE was_disputed) ANTI JOIN differing_keys USING (key);
+
+-- name: send_undisputed
+-- In: disputed_grades; accepted; $1: when the file was put into the bucket, which is later than what another file said. Out: difference: what
+-- is disputed no longer is sent.
+UPDATE difference SET change = 'updated', time_ms = $1
+  WHERE change = 'unchanged' AND key IN (SELECT key FROM accepted WHERE was_disputed) AND key NOT IN (SELECT key FROM disputed_grades);
+
+-- name: hold_disputed
+-- In: disputed_grades. Out: replacements; problems.
+INSERT INTO replacements SELECT key, NULL, NULL FROM disputed_grades;
+INSERT INTO problems
+  SELECT k.file, d.line, k.column_name, CASE WHEN d.is_older THEN 'is older than another grade in ' || d.source_file || ', which counts'
+    ELSE 'differs from the grade in ' || d.source_file || ', and it is unknown which one is later: the platform keeps what it has. Correct one of them, or give both files the times of their changes' END
+  FROM disputed_grades d JOIN kinds k USING (state_kind) WHERE d.line IS NOT NULL;
