@@ -45,6 +45,15 @@ describe('the code of the functions', () => {
     expect(all).not.toContain('The local stack is of an older version');
   });
 
+  test('holds all statements of the import, which are files beside its code', async () => {
+    const folder = join(root, 'lib/sources/snapshots/compare/sql');
+    for (const file of await readdir(folder)) {
+      const [, ...names] = (await readFile(join(folder, file), 'utf8')).split(/^(?=-- name: )/m);
+      for (const line of names.map((statement) => statement.slice(0, statement.indexOf('\n'))))
+        expect(all).toContain(line);
+    }
+  });
+
   test('looks up no stack, as its environment tells it everything', () => {
     expect(all).not.toContain('DescribeStacks');
   });

@@ -100,8 +100,8 @@ UPDATE read_rows SET problem = ['dateLastModified', 'is before the time at which
 
 -- name: claim
 -- In: read_rows; enrollments_before; names; roles; the variable is_bulk. Out: claims; held_keys; enrollments_now, the rows that can be used;
--- enrollments_still: what is not named by a delta stands as it was, and what cannot be read, too; deletions_to_keep, which stay known for longer than
--- a file is put again.
+-- enrollments_still: what is not named by a delta stands as it was, and what cannot be read, too; deletions_to_keep, which stay known for
+-- longer than a file is put again.
 CREATE VIEW enrollments_kept AS
   FROM enrollments_before SEMI JOIN (SELECT id FROM read_rows WHERE problem IS NOT NULL) USING (id) WHERE getvariable('is_bulk')
   UNION ALL

@@ -91,8 +91,8 @@ INSERT INTO doubtful_claims
   WHERE (x.name IS NOT NULL OR y.name IS NOT NULL) AND key_by_name <> key;
 
 -- name: mean_things
--- In: unusable_rows; names; former; accepted; claims; items. Out: meant_rows; accepted_keys; file_grades. An unusable row means what its names stand for, or stood for:
--- two names may stand for one thing.
+-- In: unusable_rows; names; former; accepted; claims; items. Out: meant_rows; accepted_keys; file_grades. An unusable row means what its names
+-- stand for, or stood for: two names may stand for one thing.
 CREATE VIEW name_refs AS
   SELECT record_type, name, ref FROM names WHERE problem IS NULL UNION SELECT record_type, name, ref_of(platform_id, name) FROM former;
 CREATE OR REPLACE VIEW meant_rows AS

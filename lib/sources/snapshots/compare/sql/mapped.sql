@@ -58,11 +58,11 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name, 
   FROM refused_rows r, (SELECT DISTINCT kind_name FROM kinds) k WHERE r.kind_name = $1 AND k.kind_name <> $1;
 
 -- name: name_claims
--- In: mapped_rows; unmapped_rows; accepted_rows; known_names; doubtful_names; passed_names; shared_row_claims; other_claims. Out: claims; accepted;
--- row_claims; accepted_keys; refused_rows; problems; stands_for; key_ids and key_ids_before; doubtful_claims; file_grades. Names become what they stand for: what was
--- accepted, what it stood for then; a row, what its name stands for now, or if that is unknown, stood for. Of two accepted rows about one
--- thing that differ, it is unknown which one the platform has. Then there is no data, from which every intended value differs. A removal
--- yields to a row that is present.
+-- In: mapped_rows; unmapped_rows; accepted_rows; known_names; doubtful_names; passed_names; shared_row_claims; other_claims. Out: claims;
+-- accepted; row_claims; accepted_keys; refused_rows; problems; stands_for; key_ids and key_ids_before; doubtful_claims; file_grades. Names
+-- become what they stand for: what was accepted, what it stood for then; a row, what its name stands for now, or if that is unknown, stood
+-- for. Of two accepted rows about one thing that differ, it is unknown which one the platform has. Then there is no data, from which every
+-- intended value differs. A removal yields to a row that is present.
 INSERT INTO problems
   SELECT k.file, CAST(m.line AS BIGINT), k.column_name, 'names a user whose name was another person''s, and the crosswalk still gives '
     || 'that one''s account. The row is used when it gives another'

@@ -83,8 +83,8 @@ INSERT INTO problems
   WHERE problem IS NOT NULL AND is_told_once(problem[3]) GROUP BY problem[1], problem[2];
 
 -- name: keep_refused
--- In: refused_before; read_rows, those that a delta names; renamed; the variable kind_name. Out: problems; refused_rows, with those that it does not name. A row
--- that was in no file is judged again each time.
+-- In: refused_before; read_rows, those that a delta names; renamed; the variable kind_name. Out: problems; refused_rows, with those that it
+-- does not name. A row that was in no file is judged again each time.
 INSERT INTO refused_rows
   SELECT r.kind_name, r.source_row, coalesce(c.new_name, r.org_unit_or_object), coalesce(u.new_name, r.user_name), false, false
   FROM refused_before r
