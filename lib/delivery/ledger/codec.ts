@@ -139,7 +139,9 @@ const decodeLock = (id: string, text: string): Lock => {
 /** Those of 1.0.0 are longer. It leaves a lock where it is when it writes a claim of its own. */
 export const lockIdLength = 6;
 
-export const decodeItem = (raw: Attributes, nowMs: number): Item => {
+/** Undefined if it has expired: DynamoDB may take days to remove it. */
+export const decodeItem = (raw: Attributes | undefined, nowMs: number): Item | undefined => {
+  if (raw === undefined || Number(raw.expires?.N) * 1000 < nowMs) return undefined;
   const lockId = raw.claimId?.S ?? '';
   const isOurs = raw.lock?.S !== undefined && lockId.length === lockIdLength;
   return {

@@ -80,7 +80,6 @@ beforeEach(() => {
 
 /** What is written of the resource: `done`, `open` or, if nothing is left of the attempt, `forgotten`. */
 const table = (more: Partial<LedgerTable> = {}): LedgerTable => ({
-  read: () => Promise.reject(new Error('nothing was to be read')),
   take: async (resource, taking) => {
     resources.push(resource);
     return model.take(resource, taking);

@@ -12,7 +12,8 @@ import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import { versionOf } from '../../../../lib/message/version.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { timeouts } from '../../../../lib/runtime/aws/clients.ts';
-import { attribute, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { attribute } from '../../../../lib/runtime/aws/dynamodb.ts';
+import type { QuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { waitLimitMs } from '../../../limits.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
 
@@ -42,7 +43,7 @@ beforeEach(() => {
 });
 
 /** Nothing but a fault that is asked for ends a call, however busy the machine is. */
-const clientWith = (maxAttempts: number, requestMs = waitLimitMs): DynamoDb =>
+const clientWith = (maxAttempts: number, requestMs = waitLimitMs): QuickDynamoDb =>
   tables.client({ maxAttempts, ...timeouts({ connectionMs: waitLimitMs, requestMs }) }, (action) =>
     calls.push(action),
   );
@@ -344,7 +345,7 @@ describe('an item of 1.0.0', () => {
 });
 
 describe('a container whose clock is wrong', () => {
-  const wrong = (ms: number): DynamoDb => ({ ...client, clockDiffersByMs: () => ms });
+  const wrong = (ms: number): QuickDynamoDb => ({ ...client, clockDiffersByMs: () => ms });
 
   test('locks nothing, says why, and leaves the message to others', async () => {
     const locked = take(container(wrong(42_000)), message(1));
@@ -357,7 +358,7 @@ describe('a container whose clock is wrong', () => {
 
   test('gives back what it has locked if only the answer to that shows it', async () => {
     let differs = 0;
-    const late: DynamoDb = {
+    const late: QuickDynamoDb = {
       ...client,
       call: (...given) => client.call(...given).finally(() => (differs = 42_000)),
       clockDiffersByMs: () => differs,

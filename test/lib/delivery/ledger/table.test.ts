@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { emptyItem, type Field, type Item } from '../../../../lib/delivery/ledger/item.ts';
+import { createLedgerReader } from '../../../../lib/delivery/ledger/read.ts';
 import { createLedgerTable, type Taking } from '../../../../lib/delivery/ledger/table.ts';
 import { createTableModel } from '../../../history/table.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
@@ -12,7 +13,8 @@ const day = 24 * 3_600_000;
 
 let nowMs = start;
 const client = tablesForTests(name).client();
-const table = createLedgerTable({ dynamodb: client, table: name, nowMs: () => nowMs });
+const access = { dynamodb: client, table: name, nowMs: () => nowMs };
+const [table, read] = [createLedgerTable(access), createLedgerReader(access)];
 let resources = 0;
 let resource = '';
 
@@ -55,7 +57,7 @@ const raw = async () => {
 const kept = async (item: Item): Promise<Item | undefined> => {
   await table.take(resource, takingOf('first'));
   await table.replace(resource, ' first'.replace(' ', '0'), item);
-  return table.read(resource);
+  return read(resource);
 };
 
 describe('a lock', () => {
@@ -85,9 +87,9 @@ describe('a lock', () => {
   test.each(['a #b :c', 'ü/ä', 'x'.repeat(200)])('takes a field of any name: %s', async (field) => {
     const begun = { field, version: 'v', messageId: 'm', begunMs: start, replays: 0 };
     await table.take(resource, takingOf('1', { begun }));
-    expect(Object.keys((await table.read(resource))?.fields ?? {})).toEqual([field]);
+    expect(Object.keys((await read(resource))?.fields ?? {})).toEqual([field]);
     await table.release(resource, takingOf('1', { begun }));
-    expect((await table.read(resource))?.fields).toEqual({});
+    expect((await read(resource))?.fields).toEqual({});
   });
 });
 
