@@ -187,7 +187,7 @@ export function createWorld(history: History, watch: Watch) {
     },
     ledger: createLedger({
       table: tableOf(actor),
-      graceMs: 60_000,
+      lateEffectMs: 60_000,
       warn: () => {},
       nowMs: stage.nowMs,
     }),

@@ -163,7 +163,7 @@ const stoodForOther = new MessageFailure(
   'The platform does not know the id that an id of the SIS stood for: the message is sent again with the current id',
   {
     remedy:
-      'Do nothing at first: the message is sent again by itself. If this lasts, find out why what it names stands for something else again and again.',
+      'Do nothing at first: the message is sent again by itself. If this lasts, find out why the ids of the SIS that it gives change their meaning again and again.',
   },
 );
 
@@ -215,7 +215,7 @@ const doneWith = ({ notes }: AttemptContext): Decision => ({
 const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Result> => {
   const { invocation, context, resultFor } = task;
   const entry = await entryOf(task, invocation.services.digest);
-  // Before the lock, which would be held while its message waits.
+  // Before the lock, which would last while its message waits.
   const seconds = await context.takeTurn(invocation.turnsUntilMs);
   if (seconds > 0) return resultFor({ kind: 'wait', why: 'pace', seconds });
   let verdict: Verdict;
@@ -232,8 +232,8 @@ const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Resul
 };
 
 /** The lock begins when it is written, which may take as long as AWS is given. */
-const lockMsOf = ({ services: { limits } }: Invocation, { graceMs }: Ledger): number =>
-  limits.attemptTimeoutMs + limits.reserveMs + graceMs;
+const lockMsOf = ({ services: { limits } }: Invocation, { lateEffectMs }: Ledger): number =>
+  limits.attemptTimeoutMs + limits.reserveMs + lateEffectMs;
 
 /** What the ledger decides without a call of the platform. */
 export const unsent = (verdict: Exclude<Verdict, Taken>): Decision => {
@@ -300,10 +300,10 @@ const sent = async <Data>(ledger: Ledger, task: Task<Data>, taken: Taken): Promi
         ending: 'undone',
       };
     const decision = failed(error, task);
-    // What was looked up in vain is not looked up again.
+    // What was looked up without a result is not looked up again.
     const isUnanswered = decision.failure.kind === 'uncertain' && !(error instanceof MessageFailure);
     const lookUpSeconds =
-      isUnanswered && integration.verify ? Math.ceil(ledger.graceMs / 1000) + 1 : undefined;
+      isUnanswered && integration.verify ? Math.ceil(ledger.lateEffectMs / 1000) + 1 : undefined;
     const ending = endingOf(error, task.context.calls);
     return { decision: { ...decision, lookUpSeconds }, ending, refusal: writtenRefusal(decision.failure) };
   }

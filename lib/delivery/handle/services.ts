@@ -151,7 +151,7 @@ const ledgerServicesOf = (
   return {
     ledger: createLedger({
       table: createLedgerTable(access),
-      graceMs: settings.LEDGER_GRACE_SECONDS * 1000,
+      lateEffectMs: settings.LEDGER_GRACE_SECONDS * 1000,
       warn,
       nowMs: Date.now,
     }),

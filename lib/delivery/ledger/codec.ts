@@ -18,7 +18,7 @@ export const stateName = (field: string): string => `s_${field}`;
 const recentName = (at: number, subresource: string): string =>
   subresource === '' ? `i${at}` : `i${at}_${subresource}`;
 const readRecentName = /^i(\d)(?:_(.+))?$/s;
-/** Of 1.0.0: stands for a message that does not exist yet. */
+/** Of 1.0.0: in the place of a message that does not exist yet. */
 const nobody = '-';
 
 /** Of the newest change of a field. Members with a default are written only if they differ from it. */
@@ -172,12 +172,12 @@ const fieldsIn = (raw: Attributes, nowMs: number): Item['fields'] => {
  * A claim of 1.0.0 without an ending counts as done an hour after it was made: 1.0.0 wrote none for a success that may be repeated.
  * Can go with the first version that does not update from 1.0.0.
  */
-const presumedDoneAfterMs = 3_600_000;
+const countsAsDoneAfterMs = 3_600_000;
 
 const fieldOf = (version: string, state: State, nowMs: number): Field => {
   const { messageId, claimedMs, digest, once = false, stands, outcome } = state;
-  const isPresumed = outcome === undefined && !once && nowMs - claimedMs >= presumedDoneAfterMs;
-  if (outcome === 'done' || isPresumed) return { done: { version, messageId, begunMs: claimedMs, digest } };
+  const countsAsDone = outcome === undefined && !once && nowMs - claimedMs >= countsAsDoneAfterMs;
+  if (outcome === 'done' || countsAsDone) return { done: { version, messageId, begunMs: claimedMs, digest } };
   const { version: before = '', messageId: by = '', ...last } = stands ?? { claimedMs: 0, digest: '' };
   const done = stands
     ? { version: before, messageId: by, begunMs: last.claimedMs, digest: last.digest || undefined }

@@ -46,17 +46,17 @@ export type Ledger = {
   /** Never throws. False if the outcome could not be written: then the message must stay on its queue. */
   settle(taken: Taken, settling: Settling): Promise<boolean>;
   /** Time in milliseconds during which the platform may still carry out an unanswered call. */
-  graceMs: number;
+  lateEffectMs: number;
 };
 
 export type LedgerOptions = {
   table: LedgerTable;
-  graceMs: number;
+  lateEffectMs: number;
   warn(text: string, facts: Record<string, string>): void;
   nowMs(): number;
 };
 
-export const createLedger = ({ table, graceMs, warn, nowMs }: LedgerOptions): Ledger => {
+export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions): Ledger => {
   const locks = new ResourceLocks();
 
   /** A lock that is left behind counts as a death. */
@@ -109,7 +109,7 @@ export const createLedger = ({ table, graceMs, warn, nowMs }: LedgerOptions): Le
   };
 
   return {
-    graceMs,
+    lateEffectMs,
     take: async (entry, options) => {
       await locks.lock(entry.resource);
       let verdict: Verdict | undefined;
@@ -122,7 +122,7 @@ export const createLedger = ({ table, graceMs, warn, nowMs }: LedgerOptions): Le
     },
     settle: async (taken, settling) => {
       const { resource } = taken.entry;
-      const item = withoutForgotten(withEnding(taken, settling, { nowMs: nowMs(), graceMs }), nowMs());
+      const item = withoutForgotten(withEnding(taken, settling, { nowMs: nowMs(), lateEffectMs }), nowMs());
       try {
         return await table.replace(resource, taken.lockId, item);
       } catch (error) {
@@ -201,7 +201,7 @@ const deathsOf = (before: Open | undefined, replays: number): number =>
 const withEnding = (
   taken: Taken,
   { ending, refusal, isParked = false }: Settling,
-  { nowMs, graceMs }: { nowMs: number; graceMs: number },
+  { nowMs, lateEffectMs }: { nowMs: number; lateEffectMs: number },
 ): Item => {
   const { item, entry, fields, version, begunMs, before, lockId } = taken;
   // What an earlier attempt sent may still act, however this one ends.
@@ -232,7 +232,7 @@ const withEnding = (
     isParked,
   };
   const opened = withFields(next, fields, ({ done }) => ({ done, open }));
-  return { ...opened, busyUntilMs: nowMs + graceMs, busyField: field };
+  return { ...opened, busyUntilMs: nowMs + lateEffectMs, busyField: field };
 };
 
 /** A person who has looked knows more than the platform's success shows. */

@@ -26,8 +26,8 @@ export type Taking = {
 };
 
 /**
- * Locks are measured by the clocks of the containers. Two clocks that differ from DynamoDB's by this much at most take a third of a
- * grace period from each other.
+ * Locks are measured by the clocks of the containers. Two clocks that differ from DynamoDB's by this much at most take a third of
+ * the time from each other in which an unanswered call may still act.
  */
 const maxClockDifferenceMs = 10_000;
 

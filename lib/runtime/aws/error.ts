@@ -76,7 +76,7 @@ export class ClockDiffersError extends Error {
 
   constructor(ms: number) {
     super(
-      `The clock of this function differs from AWS’ clock by ${Math.round(ms / 1000)} s, so the function claims no messages`,
+      `The clock of this function differs from AWS’ clock by ${Math.round(ms / 1000)} s, so the function handles no messages`,
     );
   }
 }

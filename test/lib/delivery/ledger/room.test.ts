@@ -40,7 +40,7 @@ const read = () => createLedgerReader(access);
 const container = () =>
   createLedger({
     table: table(),
-    graceMs: 60_000,
+    lateEffectMs: 60_000,
     warn: () => {},
     nowMs: () => nowMs,
   });
