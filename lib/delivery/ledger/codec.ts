@@ -11,6 +11,16 @@ import {
 
 // How an item is kept: in the attributes of 1.0.0, so that a deployment can go back to it.
 
+/** The attributes that belong to no field. */
+export const stored = {
+  lockId: 'claimId',
+  busyUntilMs: 'graceEndsMs',
+  /** Of 1.0.0, which must look at the fields until then. Here it marks that something is open. */
+  openUntilMs: 'heldMs',
+  /** Of 1.0.0. */
+  leaseMs: 'leaseMs',
+} as const;
+
 /** Each field has two attributes: its version, and the rest as JSON. */
 export const versionName = (field: string): string => `v_${field}`;
 export const stateName = (field: string): string => `s_${field}`;
@@ -43,10 +53,10 @@ type State = {
 export const encodeItem = (item: Item): Attributes => {
   const [only, ...others] = Object.keys(item.fields);
   const values: Record<string, string | number> = {
-    claimId: item.lockId,
-    graceEndsMs: item.busyUntilMs,
+    [stored.lockId]: item.lockId,
+    [stored.busyUntilMs]: item.busyUntilMs,
     // 1.0.0 reads these.
-    leaseMs: 0,
+    [stored.leaseMs]: 0,
     ...(only !== undefined && others.length === 0 && { last: only }),
     ...(item.lock && { lock: encodeLock(item.lock) }),
     ...(item.busyField !== undefined && { last: item.busyField }),
@@ -58,8 +68,11 @@ export const encodeItem = (item: Item): Attributes => {
     values[versionName(name)] = change.version;
     values[stateName(name)] = JSON.stringify(open ? openState(open, done) : doneState(done, written));
     written.add(change.version);
-    // 1.0.0 must look at the fields until then. Here it marks that something is open.
-    if (open) values.heldMs = Math.max(Number(values.heldMs ?? 0), open.begunMs + 3_600_000);
+    if (open)
+      values[stored.openUntilMs] = Math.max(
+        Number(values[stored.openUntilMs] ?? 0),
+        open.begunMs + 3_600_000,
+      );
   }
   for (const [subresource, digests] of Object.entries(item.recentMessages))
     for (let at = 0; at < rememberedMessages; at += 1)
@@ -141,14 +154,15 @@ export const lockIdLength = 6;
 
 /** Undefined if it has expired: DynamoDB may take days to remove it. */
 export const decodeItem = (raw: Attributes | undefined, nowMs: number): Item | undefined => {
-  if (raw === undefined || Number(raw.expires?.N) * 1000 < nowMs) return undefined;
-  const lockId = raw.claimId?.S ?? '';
+  if (raw === undefined || Number(raw.expires?.N) < Math.floor(nowMs / 1000)) return undefined;
+  const lockId = raw[stored.lockId]?.S ?? '';
+  const busyUntilMs = Number(raw[stored.busyUntilMs]?.N ?? 0);
   const isOurs = raw.lock?.S !== undefined && lockId.length === lockIdLength;
   return {
     lockId,
     lock: isOurs ? decodeLock(lockId, raw.lock?.S ?? '') : undefined,
-    busyUntilMs: Number(raw.graceEndsMs?.N ?? 0),
-    busyField: Number(raw.graceEndsMs?.N ?? 0) > nowMs ? raw.last?.S : undefined,
+    busyUntilMs,
+    busyField: busyUntilMs > nowMs ? raw.last?.S : undefined,
     fields: fieldsIn(raw, nowMs),
     recentMessages: recentIn(raw),
   };

@@ -1,5 +1,5 @@
 import type { Attributes, DynamoDb } from '../../runtime/aws/dynamodb.ts';
-import { decodeItem, stateName, versionName } from './codec.ts';
+import { decodeItem, stateName, stored, versionName } from './codec.ts';
 import { type Change, changesIn, type Item } from './item.ts';
 import { keyOf } from './table.ts';
 
@@ -25,7 +25,7 @@ export type LedgerPage = { entries: Written[]; next: Attributes | undefined };
 /** Segments can be read at the same time. */
 export type Place = { segment: number; segments: number; from?: Attributes | undefined };
 
-const alwaysRead = ['resource', 'expires', 'claimId', 'lock', 'graceEndsMs'];
+const alwaysRead = ['resource', 'expires', stored.lockId, 'lock', stored.busyUntilMs];
 
 /** Kinds of resources, as in `grade/`, and the fields to read. */
 type ScanRequest = {

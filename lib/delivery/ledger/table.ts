@@ -2,7 +2,7 @@ import { memoryDays } from '../../message/retention.ts';
 import { attribute, tellingWhatWasThere, unlessRefused, whatWasThere } from '../../runtime/aws/dynamodb.ts';
 import type { QuickDynamoDb } from '../../runtime/aws/dynamodb-quick.ts';
 import { ClockDiffersError } from '../../runtime/aws/error.ts';
-import { decodeItem, encodeBegun, encodeItem, encodeLock, stateName, versionName } from './codec.ts';
+import { decodeItem, encodeBegun, encodeItem, encodeLock, stateName, stored, versionName } from './codec.ts';
 import { emptyItem, type Item, type Lock } from './item.ts';
 
 /** The ledger's table, as it is written. Each write is conditional and can be sent twice without harm. */
@@ -33,6 +33,8 @@ const maxClockDifferenceMs = 10_000;
 
 type Options = { dynamodb: QuickDynamoDb; table: string; nowMs(): number };
 
+const { lockId, busyUntilMs, openUntilMs, leaseMs } = stored;
+
 export const keyOf = (resource: string) => ({ resource: { S: resource } });
 
 /** The partition key is `resource`, the time to live is `expires`. */
@@ -51,8 +53,8 @@ export const createLedgerTable = ({ dynamodb, table: TableName, nowMs }: Options
       const update = {
         TableName,
         Key: keyOf(resource),
-        UpdateExpression: `SET claimId = :id, graceEndsMs = :until, #lock = :lock, expires = :expires${begun ? ', leaseMs = :until, #version = :version, #state = :state' : ''}`,
-        ConditionExpression: `attribute_not_exists(claimId) OR expires < :now OR (graceEndsMs <= :nowMs AND attribute_not_exists(#lock) AND attribute_not_exists(heldMs)${begun ? ' AND attribute_not_exists(#version)' : ''})`,
+        UpdateExpression: `SET ${lockId} = :id, ${busyUntilMs} = :until, #lock = :lock, expires = :expires${begun ? `, ${leaseMs} = :until, #version = :version, #state = :state` : ''}`,
+        ConditionExpression: `attribute_not_exists(${lockId}) OR expires < :now OR (${busyUntilMs} <= :nowMs AND attribute_not_exists(#lock) AND attribute_not_exists(${openUntilMs})${begun ? ' AND attribute_not_exists(#version)' : ''})`,
         ExpressionAttributeNames: namesOf(begun),
         ExpressionAttributeValues: {
           ':id': attribute(lock.id),
@@ -82,7 +84,7 @@ export const createLedgerTable = ({ dynamodb, table: TableName, nowMs }: Options
         TableName,
         Item: { ...encodeItem(item), ...keyOf(resource), expires: expires() },
         // The second half is for a write that is sent again because its answer was lost.
-        ConditionExpression: 'claimId = :expected OR claimId = :own',
+        ConditionExpression: `${lockId} = :expected OR ${lockId} = :own`,
         ExpressionAttributeValues: {
           ':expected': attribute(expectedLockId),
           ':own': attribute(item.lockId),
@@ -94,8 +96,8 @@ export const createLedgerTable = ({ dynamodb, table: TableName, nowMs }: Options
       const update = {
         TableName,
         Key: keyOf(resource),
-        UpdateExpression: `SET graceEndsMs = :until REMOVE #lock${begun ? ', #version, #state' : ''}`,
-        ConditionExpression: 'claimId = :id',
+        UpdateExpression: `SET ${busyUntilMs} = :until REMOVE #lock${begun ? ', #version, #state' : ''}`,
+        ConditionExpression: `${lockId} = :id`,
         ExpressionAttributeNames: namesOf(begun),
         ExpressionAttributeValues: { ':id': attribute(lock.id), ':until': attribute(0) },
       };
