@@ -182,21 +182,28 @@ const takingOf = (entry: Entry, { begunMs, lockMs }: { begunMs: number; lockMs: 
 };
 
 /**
- * What an earlier attempt left open is this attempt's from now on: its deaths count, and those before a replay do not. What must not
- * be sent twice is open as soon as it begins.
+ * What an earlier attempt left open is this attempt's from now on: its deaths count, and those before a replay do not, which is a new
+ * life.
  */
-const withBegun = ({ item, entry, fields, version, before, begunMs }: Taken): Item => {
-  const { messageId, replays, repeatable } = entry;
-  if (before === undefined && repeatable) return item;
-  const first = { version, sinceMs: begunMs, acceptedMs: 0, isNonRepeatable: !repeatable };
-  const deaths = deathsOf(before, replays);
-  const open = { ...first, ...before, messageId, replays, begunMs, deaths, isParked: false };
-  return withFields(item, fields, ({ done }) => ({ done, open }));
-};
+const openOf = ({ entry: { messageId, replays, repeatable }, version, before, begunMs }: Taken): Open => ({
+  sinceMs: begunMs,
+  acceptedMs: 0,
+  ...before,
+  version,
+  messageId,
+  replays,
+  begunMs,
+  deaths: before && replays <= before.replays ? before.deaths : 0,
+  isNonRepeatable: !repeatable,
+  isParked: false,
+});
 
-/** A replay is a new life. */
-const deathsOf = (before: Open | undefined, replays: number): number =>
-  before && replays <= before.replays ? before.deaths : 0;
+/** What must not be sent twice is open as soon as it begins. */
+const withBegun = (taken: Taken): Item => {
+  const { item, entry, fields, before } = taken;
+  if (before === undefined && entry.repeatable) return item;
+  return withFields(item, fields, ({ done }) => ({ done, open: openOf(taken) }));
+};
 
 const withEnding = (
   taken: Taken,
@@ -209,7 +216,7 @@ const withEnding = (
   const free = { ...item, busyField, lockId };
   if (ending === 'undone')
     return before ? withFields(free, fields, ({ done }) => ({ done, open: { ...before, isParked } })) : free;
-  const { messageId, replays, digests, repeatable } = entry;
+  const { messageId, digests, repeatable } = entry;
   const [field = ''] = fields;
   const overrules = isOverruling(item, fields, version);
   const { recentMessages } = item;
@@ -220,15 +227,9 @@ const withEnding = (
       done: { version, messageId, begunMs, digest: digests[name] },
     }));
   const open: Open = {
-    version,
-    messageId,
-    replays,
-    begunMs,
-    sinceMs: before?.sinceMs ?? begunMs,
-    deaths: deathsOf(before, replays),
+    ...openOf(taken),
     acceptedMs: ending === 'accepted-unverified' ? nowMs : acceptedMsOf(taken),
     refusal: repeatable ? undefined : (refusal ?? before?.refusal),
-    isNonRepeatable: !repeatable,
     isParked,
   };
   const opened = withFields(next, fields, ({ done }) => ({ done, open }));
