@@ -123,23 +123,11 @@ export const encodeLock = ({ holder, replays, fields, version }: Omit<Lock, 'id'
 
 /** The time without what all times have, as in `20260131093000123`: a write is billed by the KiB. */
 const packed = (version: string): string =>
-  version.replace(
-    /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{9})/,
-    (_, ...[year, month, day, hour, minute, second, fraction]: string[]) =>
-      `${year}${month}${day}${hour}${minute}${second}${withoutZeros(fraction)}`,
-  );
-
-const withoutZeros = (digits = ''): string => {
-  let length = digits.length;
-  while (digits[length - 1] === '0') length -= 1;
-  return digits.slice(0, length);
-};
+  version.replace(/^\d{4}-.{24}/, (time) => time.replace(/\D/g, '').replace(/0{1,9}$/, ''));
 
 const unpacked = (version: string): string =>
-  version.replace(
-    /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{0,9})/,
-    (_, ...[year, month, day, hour, minute, second, fraction = '']: string[]) =>
-      `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(9, '0')}`,
+  version.replace(/^\d+/, (digits) =>
+    digits.padEnd(23, '0').replace(/^(.{4})(..)(..)(..)(..)(..)(.{9})$/, '$1-$2-$3T$4:$5:$6.$7'),
   );
 
 const decodeLock = (id: string, text: string): Lock => {

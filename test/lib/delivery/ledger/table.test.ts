@@ -124,6 +124,17 @@ describe('an item', () => {
     expect(await kept(item)).toEqual(item);
   });
 
+  test.each([
+    '2026-01-31T10:00:00.000000000\u000100242\u0001\u{10FFFF}abc',
+    '2026-01-31T10:20:30.100200000\u0001\u0001\u{10FFFF}abc',
+    '2026-01-31T10:20:30.123456789\u00012026\u0001\u{10FFFF}abc',
+    '+010000-01-31T10:00:0.000000000\u0001\u0001\u{10FFFF}abc',
+    '\u{10FFFF}20260131',
+  ])('has the whole version of its lock: %j', async (version) => {
+    const lock = { id: '000002', holder: 'abcd', replays: 0, version, fields: ['whole'] };
+    expect((await kept({ ...emptyItem, lockId: '000002', lock }))?.lock).toEqual(lock);
+  });
+
   test('is kept for longer than a message and its letter can live, and then expires', async () => {
     await kept({ ...emptyItem, lockId: 'before' });
     expect(Number((await raw()).expires?.N) * 1000 - start).toBe(35 * day);
