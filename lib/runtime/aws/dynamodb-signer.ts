@@ -1,4 +1,4 @@
-import { createHash, createHmac, createSecretKey, type Hash, type Hmac, type KeyObject } from 'node:crypto';
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
 import { partition } from '@aws-sdk/core/client';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { doesIdentityRequireRefresh, isIdentityExpired, memoizeIdentityProvider } from '@smithy/core';
@@ -62,20 +62,22 @@ const keyOf = (secret: Secret): KeyObject => {
 
 /** The SDK's own class makes a key of the secret for each HMAC, which is 40 % of a signature. This one keeps them. */
 class Sha256 {
-  readonly #hash: Hash | Hmac;
+  readonly #secret: Secret | undefined;
+  #text: Uint8Array = Buffer.alloc(0);
 
   constructor(secret?: Secret) {
-    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', keyOf(secret));
+    this.#secret = secret;
   }
 
-  update(data: Uint8Array): void {
-    this.#hash.update(data);
+  /** The signer gives all at once, and makes a new one for each text. */
+  update(text: Uint8Array): void {
+    this.#text = text;
   }
 
   async digest(): Promise<Uint8Array> {
-    return this.#hash.digest();
+    if (this.#secret === undefined) return hash('sha256', this.#text, 'buffer');
+    return createHmac('sha256', keyOf(this.#secret)).update(this.#text).digest();
   }
 
-  /** The signer makes a new one for each text. */
   reset(): void {}
 }
