@@ -19,7 +19,7 @@ const all = [...code.values()].join('\n');
 
 const imports = {
   'at once': /^(?:import|export)\b[^"]*"(\.[^"]+)";$/gm,
-  'now and later': /(?:^(?:import|export)\b[^"]*|\bimport\()"(\.[^"]+)"/gm,
+  'now and later': /\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g,
 };
 
 /** The files that a function loads. */
