@@ -408,6 +408,20 @@ test('who registers while the move of a code is open, and leaves before or after
   expect(platform.all()).toEqual(['2002 101 110']);
 });
 
+test('a delta deletes both rows of one enrollment, of which one is older than the other', async () => {
+  const { crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2601 });
+  crosswalk.fill('userName', people);
+  const rows = [`LEC ada student ${at(0)}`, `LAB ada student ${at(1)}`];
+  await put(
+    'export.zip',
+    await zip({ users: users('ada'), classes: classes('LEC', 'LAB'), enrollments: enrollments(...rows) }),
+  );
+  const deleted = enrollments(...rows).map((row) => ({ ...row, status: 'tobedeleted' }));
+  await put('export.zip', await deltaOf({ enrollments: deleted }), { isApproved: true });
+  expect(platform.keys()).toEqual([]);
+});
+
 describe('who leaves one of two rows while its names are unknown stays by the other, once they are known', () => {
   test('of two sections, whose codes the platform did not know', async () => {
     const { crosswalk, platform, put } = newStage();
