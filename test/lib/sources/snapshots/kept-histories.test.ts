@@ -422,6 +422,25 @@ test('a delta deletes both rows of one enrollment, of which one is older than th
   expect(platform.keys()).toEqual([]);
 });
 
+test.each(['bulk', 'delta'])(
+  'of two rows with different roles the newer one is gone: the role of the older one counts again, by a %s export',
+  async (mode) => {
+    const { crosswalk, platform, put } = newStage();
+    crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2601 });
+    crosswalk.fill('userName', people);
+    const [older, newer] = enrollments(`LEC ada student ${at(0)}`, `LAB ada teacher ${at(1)}`);
+    const sis = { users: users('ada', 'ben'), classes: classes('LEC', 'LAB') };
+    // Its latest time is older than that of the one before, so a person is asked.
+    const night = async (...rows: Rows) =>
+      put('export.zip', await zip({ ...sis, enrollments: rows }), { isApproved: true });
+    await night(older ?? {}, newer ?? {});
+    expect(platform.all()).toEqual(['2601 101 109']);
+    if (mode === 'bulk') await night(older ?? {});
+    else await put('export.zip', await deltaOf({ enrollments: [{ ...newer, status: 'tobedeleted' }] }));
+    expect(platform.all()).toEqual(['2601 101 110']);
+  },
+);
+
 describe('who leaves one of two rows while its names are unknown stays by the other, once they are known', () => {
   test('of two sections, whose codes the platform did not know', async () => {
     const { crosswalk, platform, put } = newStage();
