@@ -18,8 +18,8 @@ CREATE TABLE other_claims (enrollment VARCHAR, org_unit_name VARCHAR, role VARCH
 CREATE TABLE passed_names (token VARCHAR);
 -- repeated_role_claims: all rows of this file about enrollments that more than one is about, as of several sections of one course.
 CREATE TABLE repeated_role_claims (key VARCHAR, enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT);
--- replacements: what is sent in place of what this file alone would send. A NULL role: nothing.
-CREATE TABLE replacements (key VARCHAR, role VARCHAR, data VARCHAR);
+-- replacements: what is sent in place of what this file alone would send. A NULL function: nothing.
+CREATE TABLE replacements (key VARCHAR, function_name VARCHAR, data VARCHAR);
 CREATE MACRO role_in(wanted_value) AS
   CASE WHEN starts_with(wanted_value, 'enrollment-create') THEN nullif(regexp_extract(wanted_value, '"roleId":([0-9]+)', 1), '')
     WHEN starts_with(wanted_value, 'enrollment-remove') THEN 'absent'
@@ -154,7 +154,8 @@ UPDATE effects SET before = a.role FROM agreed_roles a WHERE a.key = effects.key
 UPDATE effects SET after = a.role, is_undecided = a.role IS NULL FROM agreed_roles a WHERE a.key = effects.key AND a.side = 'after';
 INSERT INTO replacements
   SELECT key,
-    CASE WHEN is_undecided OR after = before OR (change = 'removed' AND after = 'absent' AND NOT is_removed) THEN NULL ELSE after END,
+    CASE WHEN is_undecided OR after = before OR (change = 'removed' AND after = 'absent' AND NOT is_removed) THEN NULL
+      WHEN after = 'absent' THEN 'enrollment-remove' ELSE 'enrollment-create' END,
     '{' || member_of(split_part(enrollment, '/', 2), 'orgUnitId') || ','
       || member_of(enrollment[length(split_part(enrollment, '/', 2)) + 13:], 'userId')
       || CASE WHEN after <> 'absent' THEN ',"roleId":' || after ELSE '' END || '}'

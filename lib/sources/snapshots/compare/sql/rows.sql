@@ -104,7 +104,7 @@ SELECT kind_name, fate, CAST(sum(times * coalesce(s.rows, CASE WHEN line IS NULL
 FROM (
   SELECT d.kind_name, d.key, d.line, 1 AS times,
     CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN is_withheld(d.withheld_value, d.accepted_value) THEN 'held'
-      WHEN d.change IN ('created', 'updated') AND (v.key IS NULL OR v.role IS NOT NULL) THEN 'sent' ELSE 'unchanged' END AS fate
+      WHEN d.change IN ('created', 'updated') AND (v.key IS NULL OR v.function_name IS NOT NULL) THEN 'sent' ELSE 'unchanged' END AS fate
     FROM difference d LEFT JOIN (SELECT DISTINCT key FROM older_claims) o USING (key) LEFT JOIN replacements v USING (key) WHERE d.is_claimed
   UNION ALL SELECT kind_name, key, line, 1, 'refused' FROM unfit_claims WHERE is_claimed
   -- All claims but these.
