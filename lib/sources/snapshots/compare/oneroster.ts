@@ -8,7 +8,6 @@ import { addUserRoles } from '../package/roles.ts';
 import { countClaims, countRows, noteSaid, refuseClaims } from '../package/rows.ts';
 import { type UserField, userField } from '../package/settings-file.ts';
 import { type Comparison, nameMovesBy } from './comparison.ts';
-import { loadOtherGrades } from './grades.ts';
 import { loadItems, settleLineItems } from './line-items.ts';
 import { settleEnrollments } from './others.ts';
 import { constants, hasRows, statementsIn } from './statements.ts';
@@ -59,7 +58,6 @@ export const compareExport = async (
   if (await hasRows(sets, 'formers')) await sets.run(ofExport('yield_to_staying'));
   if (await hasRows(sets, 'doubtful_names')) await sets.run(ofExport('find_doubtful'));
   await sets.run(ofExport('mean_things'));
-  await loadOtherGrades(comparison);
   await compareWanted(comparison);
   comparison.effects = await settleEnrollments(comparison, { file: 'enrollments.csv', column: 'role' });
   await sets.run(ofExport('recall_comments'));

@@ -664,4 +664,25 @@ describe('two files give one grade', () => {
     expect(reasons).toEqual([]);
     expect(platform.all()).toContain('2601/Quiz 101 3');
   });
+
+  test('a grade object is known by its former title, too, by which the other file still names it', async () => {
+    const { platform, put } = stage();
+    const renamed = (score: string) =>
+      zip({
+        ...sis,
+        lineItems: sis.lineItems.map((row) => ({ ...row, title: 'Test' })),
+        results: results(`BIO Quiz ada ${score} `),
+      });
+    await put('lab.csv', scores('BIO Quiz ada 3 '));
+    // The platform has the grade object only from now on.
+    await put('export.zip', await exported('18', ''));
+    platform.replay();
+    const own = await put('export.zip', await renamed('18'));
+    expect(own.report.join()).toContain('differs from the grade in lab.csv');
+    const other = await put('lab.csv', scores('BIO Quiz ada 4 '));
+    expect(other.report.join()).toContain('differs from the grade in the export of OneRoster');
+    expect(platform.all()).toEqual(['2601/Test 101 3']);
+    await put('export.zip', await renamed('4'));
+    expect(platform.all()).toEqual(['2601/Test 101 4']);
+  });
 });

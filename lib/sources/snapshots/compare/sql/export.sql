@@ -104,11 +104,12 @@ CREATE OR REPLACE VIEW accepted_keys AS
   SELECT kind_name, key, CASE WHEN is_enrollment(state_kind) THEN org_unit_in(key) ELSE org_unit_or_object END AS org_unit_or_object,
     user_in(key) AS user_name, last_snapshot_number
   FROM accepted;
+CREATE VIEW item_names AS SELECT object, org_unit_ref, unnest(objects_named(title, former_titles)) AS object_name FROM items;
 CREATE VIEW file_grades AS
-  SELECT c.key, c.state_kind, grade_named(coalesce(id_in_ref(i.org_unit_ref), 'orgUnitCode=' || i.org_unit_ref), object_named(i.title),
+  SELECT c.key, c.state_kind, grade_named(coalesce(id_in_ref(i.org_unit_ref), 'orgUnitCode=' || i.org_unit_ref), i.object_name,
       coalesce(id_in_ref(user_in(c.key)), user_field() || '=' || user_in(c.key))) AS grade,
     bare_grade_in(CAST(grade_of(c.wanted_value) AS JSON)) AS bare_grade, c.said_at_ms, c.line
-  FROM claims c JOIN items i ON i.object = c.org_unit_or_object WHERE is_grade(c.state_kind);
+  FROM claims c JOIN item_names i ON i.object = c.org_unit_or_object WHERE is_grade(c.state_kind);
 
 -- name: recall_comments
 -- In: comments_left. Out: difference. A grade that comes back knows the comments on the platform, which it may clear.

@@ -2,43 +2,47 @@
 -- of this file is the older one, or if it is unknown which one is, the platform keeps what it has, and the report names the other file.
 -- Such a grade is disputed: it is weighed again each time, and sent once no other file says otherwise.
 --
--- A grade is known by its org unit, the name or id of its grade object, and its user, such as grade/2601/name=Quiz/301. The readers of a
--- file have a view file_grades (key, state_kind, grade, bare_grade, said_at_ms, line) of its claims.
+-- A grade is known by its org unit, the name or id of its grade object, and its user, such as grade/2601/name=Quiz/301: a grade object whose
+-- line item was renamed by its former titles, too, by which another file may still name it. The readers of a file have a view file_grades
+-- (key, state_kind, grade, bare_grade, said_at_ms, line) of its claims, with a row for each name.
 
 -- name: schema
 CREATE TABLE other_grades (grade VARCHAR, bare_grade VARCHAR, said_at_ms BIGINT, source_file VARCHAR);
 CREATE TABLE disputed_grades (key VARCHAR, state_kind VARCHAR, line BIGINT, is_older BOOLEAN, source_file VARCHAR);
 CREATE MACRO grade_named(org_unit, object, user) AS 'grade/' || org_unit || '/' || object || '/' || user;
 CREATE MACRO object_named(title) AS 'name=' || nfc_normalize(title);
+CREATE MACRO objects_named(title, former_titles) AS
+  list_transform(list_prepend(title, coalesce(CAST(CAST(former_titles AS JSON) AS VARCHAR[]), [])), lambda each: object_named(each));
 CREATE MACRO object_in(data) AS coalesce('id=' || (data ->> 'gradeObjectId'), object_named(data ->> 'gradeObjectName'));
 -- A grade without its maximum.
 CREATE MACRO bare_grade_in(json) AS
   (json ->> 'type') || ' ' || coalesce(number_text(CAST(json ->> 'points' AS DOUBLE)), json ->> 'text', json ->> 'value', json ->> 'pass', '');
 
 -- name: add_grades_of_export
--- In: the state of an export of OneRoster; $1: its name; $2: the field that names its users. Out: other_grades.
+-- In: the state of an export of OneRoster; $1: its name; $2: the field that names its users; file_grades. Out: other_grades, those that this
+-- file gives, too.
 INSERT INTO other_grades
-  SELECT grade_named(coalesce(id_in_ref(i.org_unit_ref), o.id, 'orgUnitCode=' || i.org_unit_ref), object_named(i.title),
-      coalesce(s.user_id, u.id, CAST($2 AS VARCHAR) || '=' || s.user_name)),
+  SELECT grade_named(coalesce(id_in_ref(i.org_unit_ref), o.id, 'orgUnitCode=' || i.org_unit_ref), i.object_name,
+      coalesce(s.user_id, u.id, CAST($2 AS VARCHAR) || '=' || s.user_name)) AS grade,
     bare_grade_in(CAST(split_part(s.wanted_value, chr(31), 1) AS JSON)), s.said_at_ms, CAST($1 AS VARCHAR)
   FROM other_state_wanted s JOIN (
-      SELECT coalesce(json ->> '$.object', source_id) AS object, json ->> '$.data.name' AS title,
+      SELECT coalesce(json ->> '$.object', source_id) AS object, unnest(objects_named(json ->> '$.data.name', json ->> '$.formers')) AS object_name,
         ref_of(json ->> '$.data.orgUnitId', json ->> '$.data.orgUnitCode') AS org_unit_ref
       FROM (SELECT source_id, CAST(json AS JSON) AS json FROM other_state_line_items)) i ON i.object = s.org_unit_or_object
     LEFT JOIN known_names o ON o.field = 'orgUnitCode' AND o.name = i.org_unit_ref
     LEFT JOIN known_names u ON u.field = CAST($2 AS VARCHAR) AND u.name = s.user_name AND s.user_id IS NULL
-  WHERE is_grade(s.state_kind);
+  WHERE is_grade(s.state_kind) AND grade IN (SELECT grade FROM file_grades);
 
 -- name: add_grades_of_table
--- In: the state of a table; other_kinds; $1: its name. Out: other_grades.
+-- In: the state of a table; other_kinds; $1: its name; file_grades. Out: the same.
 INSERT INTO other_grades
   SELECT grade_named(coalesce(s.org_unit_id, id_in_token(s.org_unit_or_object), o.id, s.org_unit_or_object), object_in(CAST(s.data AS JSON)),
-      coalesce(s.user_id, id_in_token(s.user_name), u.id, s.user_name)),
+      coalesce(s.user_id, id_in_token(s.user_name), u.id, s.user_name)) AS grade,
     bare_grade_in(CAST(s.data AS JSON) -> 'grade'), s.said_at_ms, CAST($1 AS VARCHAR)
   FROM other_state_wanted s JOIN other_kinds k USING (state_kind)
     LEFT JOIN known_names o ON o.field || '=' || o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
     LEFT JOIN known_names u ON u.field || '=' || u.name = s.user_name AND s.user_id IS NULL
-  WHERE k.function_name = 'grade-push';
+  WHERE k.function_name = 'grade-push' AND grade IN (SELECT grade FROM file_grades);
 
 -- name: find_disputed
 -- In: file_grades; other_grades. Out: disputed_grades.
