@@ -607,11 +607,14 @@ describe('two files give one grade', () => {
   };
   const grading = { function: 'grade-push', key: ['COURSE', 'ITEM', 'LOGIN'], data };
   const scores = (...rows: string[]): string => table(['COURSE', 'ITEM', 'LOGIN', 'SCORE', 'AT'], ...rows);
-  const stage = () => {
+  const stage = (further: object = {}) => {
     const one = newStage();
     one.crosswalk.fill('orgUnitCode', { BIO: 2601 });
     one.crosswalk.fill('userName', people);
-    one.bucket.write('snapshot-mapping.json', mapping({ ...grading, time: 'AT' }));
+    one.bucket.write(
+      'snapshot-mapping.json',
+      mapping({ ...grading, time: 'AT', data: { ...data, ...further } }),
+    );
     return one;
   };
   const sis = { users: users('ada'), classes: classes('BIO'), lineItems: lineItems('BIO Quiz') };
@@ -684,5 +687,45 @@ describe('two files give one grade', () => {
     expect(platform.all()).toEqual(['2601/Test 101 3']);
     await put('export.zip', await renamed('4'));
     expect(platform.all()).toEqual(['2601/Test 101 4']);
+  });
+
+  describe.each(['comments', 'privateComments'])('with %s', (field) => {
+    const commented = (...rows: string[]): string =>
+      table(['COURSE', 'ITEM', 'LOGIN', 'SCORE', 'AT', 'COMMENT'], ...rows);
+    const sent = ({ bodies }: { bodies: { data: Record<string, unknown> }[] }) =>
+      bodies.map(({ data }) => data[field]);
+
+    test('of which the later said count', async () => {
+      const { put } = stage({ [field]: 'COMMENT' });
+      await put('export.zip', await zip({ ...sis, results: [] }));
+      expect(sent(await put('a.csv', commented(`BIO Quiz ada 18 ${at(1)} good`)))).toEqual(['good']);
+      const older = await put('b.csv', commented(`BIO Quiz ada 18 ${at(0)} bad`));
+      expect(older.bodies).toEqual([]);
+      expect(older.report.join()).toContain('is older than another comment in a.csv');
+      expect(sent(await put('b.csv', commented(`BIO Quiz ada 18 ${at(3)} fair`)))).toEqual(['fair']);
+      const other = await put('a.csv', commented(`BIO Quiz ada 18 ${at(2)} well`));
+      expect(other.bodies).toEqual([]);
+      expect(other.report.join()).toContain('is older than another comment in b.csv');
+    });
+
+    test('of which it is unknown which are later: both are named, and what was there stays', async () => {
+      const { put } = stage({ [field]: 'COMMENT' });
+      await put('export.zip', await zip({ ...sis, results: [] }));
+      await put('a.csv', commented('BIO Quiz ada 18  good'));
+      const b = await put('b.csv', commented('BIO Quiz ada 18  bad'));
+      expect(b.bodies).toEqual([]);
+      expect(b.report.join()).toContain('differs from the comment in a.csv');
+      const a = await put('a.csv', commented('BIO Quiz ada 18  well'));
+      expect(a.bodies).toEqual([]);
+      expect(a.report.join()).toContain('differs from the comment in b.csv');
+    });
+  });
+
+  test('a file that gives a grade without a comment does not contradict the comment of another', async () => {
+    const { put } = stage({ comments: 'COMMENT' });
+    await put('export.zip', await exported('18', ''));
+    const row = table(['COURSE', 'ITEM', 'LOGIN', 'SCORE', 'AT', 'COMMENT'], 'BIO Quiz ada 18  good');
+    expect((await put('a.csv', row)).report).toEqual([]);
+    expect((await put('export.zip', await exported('18', at(2)))).report).toEqual([]);
   });
 });

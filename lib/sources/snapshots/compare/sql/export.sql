@@ -108,7 +108,7 @@ CREATE VIEW item_names AS SELECT object, org_unit_ref, unnest(objects_named(titl
 CREATE VIEW file_grades AS
   SELECT c.key, c.state_kind, grade_named(coalesce(id_in_ref(i.org_unit_ref), 'orgUnitCode=' || i.org_unit_ref), i.object_name,
       coalesce(id_in_ref(user_in(c.key)), user_field() || '=' || user_in(c.key))) AS grade,
-    bare_grade_in(CAST(grade_of(c.wanted_value) AS JSON)) AS bare_grade, c.said_at_ms, c.line
+    said_in_value(c.wanted_value) AS said, c.said_at_ms, c.line
   FROM claims c JOIN item_names i ON i.object = c.org_unit_or_object WHERE is_grade(c.state_kind);
 
 -- name: recall_comments

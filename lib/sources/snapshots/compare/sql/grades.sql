@@ -1,22 +1,32 @@
 -- What the other accepted files say of the grades of this file. The later said counts, which the messages' own times see to. If a grade
 -- of this file is the older one, or if it is unknown which one is, the platform keeps what it has, and the report names the other file.
--- Such a grade is disputed: it is weighed again each time, and sent once no other file says otherwise.
+-- Such a grade is disputed: it is weighed again each time, and sent once no other file says otherwise. Comments are weighed, too, if both
+-- files give them.
 --
 -- A grade is known by its org unit, the name or id of its grade object, and its user, such as grade/2601/name=Quiz/301: a grade object whose
 -- line item was renamed by its former titles, too, by which another file may still name it. The readers of a file have a view file_grades
--- (key, state_kind, grade, bare_grade, said_at_ms, line) of its claims, with a row for each name.
+-- (key, state_kind, grade, said, said_at_ms, line) of its claims, with a row for each name.
 
 -- name: schema
-CREATE TABLE other_grades (grade VARCHAR, bare_grade VARCHAR, said_at_ms BIGINT, source_file VARCHAR);
-CREATE TABLE disputed_grades (key VARCHAR, state_kind VARCHAR, line BIGINT, is_older BOOLEAN, source_file VARCHAR);
+-- said: the grade without its maximum, and the comments; NULL: none are given.
+CREATE TYPE said AS STRUCT(grade VARCHAR, comments VARCHAR, private_comments VARCHAR);
+CREATE TABLE other_grades (grade VARCHAR, said said, said_at_ms BIGINT, source_file VARCHAR);
+-- what: what the files say otherwise.
+CREATE TABLE disputed_grades (key VARCHAR, state_kind VARCHAR, line BIGINT, what VARCHAR, is_older BOOLEAN, source_file VARCHAR);
 CREATE MACRO grade_named(org_unit, object, user) AS 'grade/' || org_unit || '/' || object || '/' || user;
 CREATE MACRO object_named(title) AS 'name=' || nfc_normalize(title);
 CREATE MACRO objects_named(title, former_titles) AS
   list_transform(list_prepend(title, coalesce(CAST(CAST(former_titles AS JSON) AS VARCHAR[]), [])), lambda each: object_named(each));
 CREATE MACRO object_in(data) AS coalesce('id=' || (data ->> 'gradeObjectId'), object_named(data ->> 'gradeObjectName'));
--- A grade without its maximum.
 CREATE MACRO bare_grade_in(json) AS
   (json ->> 'type') || ' ' || coalesce(number_text(CAST(json ->> 'points' AS DOUBLE)), json ->> 'text', json ->> 'value', json ->> 'pass', '');
+-- Of an export, which gives no comments by an empty cell; and of a table.
+CREATE MACRO said_in_value(wanted_value) AS
+  CAST(row(bare_grade_in(CAST(split_part(wanted_value, chr(31), 1) AS JSON)), nullif(split_part(wanted_value, chr(31), 2), ''), NULL) AS said);
+CREATE MACRO said_in_data(data) AS
+  CAST(row(bare_grade_in(CAST(data AS JSON) -> 'grade'), CAST(data AS JSON) ->> 'comments', CAST(data AS JSON) ->> 'privateComments') AS said);
+CREATE MACRO contradicts(one, other) AS
+  one.grade <> other.grade OR coalesce(one.comments <> other.comments OR one.private_comments <> other.private_comments, false);
 
 -- name: add_grades_of_export
 -- In: the state of an export of OneRoster; $1: its name; $2: the field that names its users; file_grades. Out: other_grades, those that this
@@ -24,7 +34,7 @@ CREATE MACRO bare_grade_in(json) AS
 INSERT INTO other_grades
   SELECT grade_named(coalesce(id_in_ref(i.org_unit_ref), o.id, 'orgUnitCode=' || i.org_unit_ref), i.object_name,
       coalesce(s.user_id, u.id, CAST($2 AS VARCHAR) || '=' || s.user_name)) AS grade,
-    bare_grade_in(CAST(split_part(s.wanted_value, chr(31), 1) AS JSON)), s.said_at_ms, CAST($1 AS VARCHAR)
+    said_in_value(s.wanted_value), s.said_at_ms, CAST($1 AS VARCHAR)
   FROM other_state_wanted s JOIN (
       SELECT coalesce(json ->> '$.object', source_id) AS object, unnest(objects_named(json ->> '$.data.name', json ->> '$.formers')) AS object_name,
         ref_of(json ->> '$.data.orgUnitId', json ->> '$.data.orgUnitCode') AS org_unit_ref
@@ -38,7 +48,7 @@ INSERT INTO other_grades
 INSERT INTO other_grades
   SELECT grade_named(coalesce(s.org_unit_id, id_in_token(s.org_unit_or_object), o.id, s.org_unit_or_object), object_in(CAST(s.data AS JSON)),
       coalesce(s.user_id, id_in_token(s.user_name), u.id, s.user_name)) AS grade,
-    bare_grade_in(CAST(s.data AS JSON) -> 'grade'), s.said_at_ms, CAST($1 AS VARCHAR)
+    said_in_data(s.data), s.said_at_ms, CAST($1 AS VARCHAR)
   FROM other_state_wanted s JOIN other_kinds k USING (state_kind)
     LEFT JOIN known_names o ON o.field || '=' || o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
     LEFT JOIN known_names u ON u.field || '=' || u.name = s.user_name AND s.user_id IS NULL
@@ -47,9 +57,10 @@ INSERT INTO other_grades
 -- name: find_disputed
 -- In: file_grades; other_grades. Out: disputed_grades.
 INSERT INTO disputed_grades
-  SELECT g.key, g.state_kind, g.line, g.said_at_ms < o.said_at_ms, o.source_file
+  SELECT g.key, g.state_kind, g.line, CASE WHEN g.said.grade <> o.said.grade THEN 'grade' ELSE 'comment' END, g.said_at_ms < o.said_at_ms,
+    o.source_file
   FROM file_grades g JOIN other_grades o USING (grade)
-  WHERE g.bare_grade <> o.bare_grade AND (g.said_at_ms > o.said_at_ms) IS NOT TRUE
+  WHERE contradicts(g.said, o.said) AND (g.said_at_ms > o.said_at_ms) IS NOT TRUE
   QUALIFY row_number() OVER (PARTITION BY g.key ORDER BY o.said_at_ms DESC NULLS FIRST, o.source_file) = 1;
 
 -- name: weigh_disputed
@@ -67,6 +78,6 @@ UPDATE difference SET change = 'updated', time_ms = $1
 -- In: disputed_grades. Out: replacements; problems.
 INSERT INTO replacements SELECT key, NULL, NULL FROM disputed_grades;
 INSERT INTO problems
-  SELECT k.file, d.line, k.column_name, CASE WHEN d.is_older THEN 'is older than another grade in ' || d.source_file || ', which counts'
-    ELSE 'differs from the grade in ' || d.source_file || ', and it is unknown which one is later: the platform keeps what it has. Correct one of them, or give both files the times of their changes' END
+  SELECT k.file, d.line, k.column_name, CASE WHEN d.is_older THEN 'is older than another ' || d.what || ' in ' || d.source_file || ', which counts'
+    ELSE 'differs from the ' || d.what || ' in ' || d.source_file || ', and it is unknown which one is later: the platform keeps what it has. Correct one of them, or give both files the times of their changes' END
   FROM disputed_grades d JOIN kinds k USING (state_kind) WHERE d.line IS NOT NULL;

@@ -134,7 +134,7 @@ INSERT INTO doubtful_claims SELECT key, source_row, key_by_name FROM doubtful_ro
 INSERT INTO key_ids SELECT DISTINCT key_by_name, undoubted_org_unit_id, undoubted_user_id FROM doubtful_rows;
 CREATE VIEW file_grades AS
   SELECT c.key, c.state_kind, grade_named(coalesce(k.org_unit_id, c.org_unit_or_object), object_in(CAST(c.data AS JSON)),
-      coalesce(k.user_id, c.user_name)) AS grade, bare_grade_in(CAST(c.data AS JSON) -> 'grade') AS bare_grade, c.said_at_ms, c.line
+      coalesce(k.user_id, c.user_name)) AS grade, said_in_data(c.data) AS said, c.said_at_ms, c.line
   FROM claims c LEFT JOIN key_ids k USING (key) WHERE c.kind_name = 'grade-push';
 DROP TABLE unmapped_rows; DROP TABLE mapped_rows; DROP TABLE mapped_claims; DROP TABLE accepted_rows; DROP TABLE accepted_claims;
 
