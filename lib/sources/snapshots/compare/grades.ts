@@ -1,3 +1,4 @@
+import { counted } from '../counted.ts';
 import type { Comparison } from './comparison.ts';
 import { openState, sourceOf } from './others.ts';
 import { hasRows, statementsIn } from './statements.ts';
@@ -30,7 +31,14 @@ export const findDisputed = async (comparison: Comparison): Promise<boolean> => 
 
 export const weighDisputed = ({ sets }: Comparison): Promise<void> => sets.run(sql('weigh_disputed'));
 
+const undecidedText = (sources: string, count: number): string =>
+  `${counted(count, 'grade is', 'grades are')} no longer in this file. About ${count === 1 ? 'it' : 'them'}, ${sources} contradict each other, and it is unknown which one is later: the platform keeps what it has. Correct one of them, or give both files the times of their changes`;
+
+/** Holds what is disputed, and replaces what this file no longer has by what the others want. */
 export const holdDisputed = async ({ sets, droppedMs }: Comparison): Promise<void> => {
   await sets.run(sql('send_undisputed'), [droppedMs]);
   await sets.run(sql('hold_disputed'));
+  await sets.run(sql('replace_gone'));
+  for (const [file, sources, count] of await sets.all<[string, string, number]>(sql('count_undecided')))
+    await sets.run('INSERT INTO problems VALUES ($1, NULL, NULL, $2)', [file, undecidedText(sources, count)]);
 };

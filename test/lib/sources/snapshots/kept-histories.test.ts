@@ -659,7 +659,7 @@ describe('two files give one grade', () => {
     await put('other.csv', scores('BIO Quiz ada 18 '));
     await put('export.zip', await exported('3', ''));
     await put('other.csv', scores('BIO Quiz ben 18 '), { isApproved: true });
-    expect(platform.all()).not.toContain('2601/Quiz 101 3');
+    expect(platform.all()).toContain('2601/Quiz 101 3');
     const { reasons } = await put(
       'export.zip',
       await zip({ ...sis, users: users('ada', 'ben'), results: results('BIO Quiz ada 3 ') }),
@@ -727,5 +727,119 @@ describe('two files give one grade', () => {
     const row = table(['COURSE', 'ITEM', 'LOGIN', 'SCORE', 'AT', 'COMMENT'], 'BIO Quiz ada 18  good');
     expect((await put('a.csv', row)).report).toEqual([]);
     expect((await put('export.zip', await exported('18', at(2)))).report).toEqual([]);
+  });
+
+  describe('and the one that counts wants none any more', () => {
+    const lab = scores(`BIO Quiz ada 3 ${at(2)}`, `BIO Quiz ben 3 ${at(2)}`);
+    const withoutAda = scores(`BIO Quiz ben 3 ${at(2)}`);
+    const withoutResults = () => zip(sis);
+    const approved = { isApproved: true };
+
+    test.each(['drops its row', 'is ended'])(
+      'as the table %s: the grade of the export is sent',
+      async (how) => {
+        const { platform, put, end } = stage();
+        await put('export.zip', await exported('18', at(1)));
+        await put('lab.csv', lab);
+        expect(platform.valueOf('2601/Quiz 101')).toBe('3');
+        const gone = how === 'is ended' ? await end('lab.csv') : await put('lab.csv', withoutAda);
+        if (how === 'is ended') {
+          expect(gone.reasons.join()).toContain(
+            '1 grade stays, as grades cannot be removed from the platform',
+          );
+          expect(gone.reasons.join()).toContain('1 grade is set as another file says');
+        } else expect(gone.reasons).toEqual([]);
+        expect(gone.bodies.map(({ data }) => data)).toEqual([
+          {
+            ...{ orgUnitId: 2601, gradeObjectName: 'Quiz', userId: 101 },
+            grade: { type: 'numeric', points: 18, outOf: 20 },
+          },
+        ]);
+        expect(platform.all()).toEqual(['2601/Quiz 101 18', '2601/Quiz 102 3']);
+      },
+    );
+
+    test.each(['drops its row', 'is ended'])(
+      'as the export %s: the grade of the table is sent',
+      async (how) => {
+        const { platform, put, end } = stage({ privateComments: { value: 'kept by the lab' } });
+        await put('lab.csv', scores(`BIO Quiz ada 3 ${at(0)}`));
+        await put('export.zip', await exported('18', at(1)));
+        platform.replay();
+        expect(platform.valueOf('2601/Quiz 101')).toBe('18');
+        const gone =
+          how === 'is ended'
+            ? await end('export.zip')
+            : await put('export.zip', await withoutResults(), approved);
+        expect(gone.bodies.map(({ data }) => data)).toEqual([
+          {
+            ...{ orgUnitId: 2601, gradeObjectName: 'Quiz', userId: 101, privateComments: 'kept by the lab' },
+            grade: { type: 'numeric', points: 3 },
+          },
+        ]);
+        expect(platform.all()).toEqual(['2601/Quiz 101 3']);
+      },
+    );
+
+    test('after its line item was renamed: the grade object is named as it is now', async () => {
+      const { platform, put } = stage();
+      await put('lab.csv', scores(`BIO Quiz ada 3 ${at(0)}`));
+      await put('export.zip', await exported('18', at(1)));
+      const lineItems = sis.lineItems.map((row) => ({ ...row, title: 'Test' }));
+      await put('export.zip', await zip({ ...sis, lineItems }), approved);
+      expect(platform.all()).toEqual(['2601/Test 101 3']);
+    });
+
+    test('the same, if the name of its user is not known yet', async () => {
+      const { platform, put, crosswalk } = stage();
+      crosswalk.fill('userName', {});
+      await put('export.zip', await exported('18', at(1)));
+      await put('lab.csv', scores(`BIO Quiz ada 3 ${at(2)}`));
+      await put('lab.csv', scores(`BIO Quiz ben 3 ${at(2)}`), { isApproved: true });
+      crosswalk.fill('userName', people);
+      platform.replay();
+      expect(platform.valueOf('2601/Quiz 101')).toBe('18');
+    });
+
+    test('with its comment: that of the other file is sent, and is not cleared when the grade comes back', async () => {
+      const { put } = stage({ comments: { value: 'of the lab' } });
+      const commented = (time: string, comment: string) =>
+        zip({ ...sis, results: results(`BIO Quiz ada 18 ${time}`).map((row) => ({ ...row, comment })) });
+      await put('lab.csv', scores(`BIO Quiz ada 18 ${at(0)}`));
+      await put('export.zip', await commented(at(1), 'of the export'));
+      const gone = await put('export.zip', await withoutResults(), approved);
+      expect(gone.bodies.map(({ data }) => data.comments)).toEqual(['of the lab']);
+      const back = await put('export.zip', await commented(at(4), ''));
+      expect(back.bodies.map(({ data }) => data.comments)).toEqual([undefined]);
+    });
+
+    test('what the others want is not sent if it is unknown which of them is later: the report names them', async () => {
+      const { platform, put } = stage();
+      await put('export.zip', await exported('18', ''));
+      await put('a.csv', scores('BIO Quiz ada 3 '));
+      await put('b.csv', scores('BIO Quiz ada 4 '));
+      const gone = await put('export.zip', await withoutResults(), approved);
+      expect(gone.bodies).toEqual([]);
+      expect(gone.report.join()).toMatch(
+        /1 grade is no longer in this file. About it, a.csv of 2026-11-\d\d and b.csv of 2026-11-\d\d contradict each other/,
+      );
+      expect(platform.all()).toEqual(['2601/Quiz 101 18']);
+      const next = await put('a.csv', scores('BIO Quiz ben 3 '));
+      expect(next.report).toEqual([]);
+      expect(platform.valueOf('2601/Quiz 101')).toBe('4');
+    });
+
+    test('the latest of the others counts, and nothing is sent if it is on the platform', async () => {
+      const { platform, put } = stage();
+      await put('export.zip', await exported('18', at(0)));
+      await put('a.csv', scores(`BIO Quiz ada 3 ${at(1)}`));
+      await put('b.csv', scores(`BIO Quiz ada 4 ${at(2)}`));
+      await put('b.csv', scores(`BIO Quiz ben 4 ${at(2)}`));
+      expect(platform.valueOf('2601/Quiz 101')).toBe('3');
+      await put('c.csv', scores(`BIO Quiz ada 3 ${at(4)}`));
+      const gone = await put('c.csv', scores(`BIO Quiz ben 4 ${at(2)}`));
+      expect(gone.bodies.filter(({ data }) => data.userId === 101)).toEqual([]);
+      expect(gone.report).toEqual([]);
+    });
   });
 });
