@@ -843,3 +843,35 @@ describe('two files give one grade', () => {
     });
   });
 });
+
+test('a row that does not end an enrollment, and the row that keeps it, are both named', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601, LAB: 2601 });
+  crosswalk.fill('userName', people);
+  bucket.write('snapshot-mappings/students.json', mapping(enrolling({ time: 'AT' })));
+  bucket.write('snapshot-mappings/drops.json', mapping(removing({ time: 'AT' })));
+  const rows = (...all: string[]): string => table(['COURSE', 'LOGIN', 'ROLE', 'AT'], ...all);
+  await put(
+    'students.csv',
+    rows('BIO ada S', `BIO ben S ${at(1)}`, `BIO cleo S ${at(4)}`, `LAB dan S ${at(1)}`),
+  );
+  const drops = rows('BIO ada S', `BIO ben S ${at(2)}`, `BIO cleo S ${at(2)}`, `BIO dan S ${at(2)}`);
+  const ending = await put('drops.csv', drops);
+  expect(ending.report.map((line) => line.replace(/ of 2026.*/, ''))).toEqual(
+    [2, 4, 5].map(
+      (line) => `"drops.csv","${line}","COURSE, LOGIN","does not end the enrollment: students.csv`,
+    ),
+  );
+  expect(platform.keys()).toEqual(['2601 101', '2601 103', '2601 104']);
+  const keeping = await put(
+    'students.csv',
+    rows('BIO ada S', `BIO ben S ${at(1)}`, `BIO cleo S ${at(4)}`, `LAB dan S ${at(1)}`, 'BIO tess T'),
+  );
+  // Of Cleo, her row is known to be the later one. Dan's is of another section. Ben's row is the older one, which the drop ends.
+  expect(keeping.report).toEqual([
+    expect.stringMatching(
+      /^"students.csv","2","COURSE, LOGIN","keeps the enrollment, which a row of drops.csv of /,
+    ),
+  ]);
+  expect(platform.keys()).toEqual(['2601 101', '2601 103', '2601 104', '2601 109']);
+});

@@ -193,12 +193,22 @@ INSERT INTO role_claims
 -- In: role_claims; agreed_roles; $1: the name of this file; $2: its column of roles. Out: problems.
 INSERT INTO problems
   SELECT $1, c.line, $2, CASE WHEN c.role = 'absent'
-      THEN 'does not end the enrollment, because ' || o.source_file || ' has it, and no older row of this section'
+      THEN 'does not end the enrollment: ' || o.source_file || ' has it. It ends if other files have it no more, or if all their rows about it are of this section and older'
       ELSE 'gives another role than ' || o.source_file || ', and neither has precedence: the platform keeps what it has. Correct one of them, or set "roleOrder" in snapshot-settings.json' END
   FROM role_claims c JOIN agreed_roles a ON a.key = c.key
     JOIN (SELECT key, min(source_file) AS source_file FROM role_claims WHERE source_file IS NOT NULL AND role <> 'absent' GROUP BY key) o
       ON o.key = c.key
   WHERE c.line IS NOT NULL AND (a.role IS NULL OR (c.role = 'absent' AND a.role <> 'absent'));
+
+-- name: report_ends
+-- In: role_claims; $1: the name of this file; $2: its column of roles. Out: problems: rows that another file ends, perhaps before they were said.
+INSERT INTO problems
+  SELECT $1, c.line, $2, 'keeps the enrollment, which a row of ' || min(e.source_file) || ' is to end: neither row is known to be later. '
+    || 'Take one of them out, or give both files the times of their changes'
+  FROM role_claims c JOIN role_claims e ON e.key = c.key AND e.org_unit_name = c.org_unit_name
+  WHERE c.line IS NOT NULL AND c.role <> 'absent' AND e.source_file IS NOT NULL AND e.role = 'absent'
+    AND (c.said_at_ms <> e.said_at_ms) IS NOT TRUE
+  GROUP BY c.line;
 
 -- name: count_effects
 -- In: effects; accepted; other_claims. Out: how many enrollments all files want, how many end, and how many get another role.
