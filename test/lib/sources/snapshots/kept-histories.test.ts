@@ -875,3 +875,22 @@ test('a row that does not end an enrollment, and the row that keeps it, are both
   ]);
   expect(platform.keys()).toEqual(['2601 101', '2601 103', '2601 104', '2601 109']);
 });
+
+test('a result whose line item was refused is told of its line item, not of spaces or cases', async () => {
+  const { crosswalk, put } = newStage();
+  crosswalk.fill('orgUnitCode', {});
+  crosswalk.fill('userName', people);
+  const sis = {
+    users: users('ada'),
+    classes: classes('LEC', 'LAB'),
+    lineItems: lineItems('LEC Quiz', 'LAB Quiz'),
+  };
+  await put('export.zip', await zip({ ...sis, results: results('LEC Quiz ada 18') }));
+  crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2601 });
+  const both = results('LEC Quiz ada 18', 'LAB Quiz ada 1');
+  const { report } = await put('export.zip', await zip({ ...sis, results: both }));
+  const told = report.join('\n');
+  expect(told).toContain('two line items of one org unit have this title');
+  expect(told).toContain('"results.csv","2","lineItemSourcedId","names no line item that can be used"');
+  expect(told).not.toContain('upper and lower case');
+});
