@@ -106,7 +106,7 @@ export const endingText = (feed: string, ending: Ending): string => {
   const ends =
     enrollments === 0
       ? 'no enrollment ends, as it alone wants none'
-      : `${counted(enrollments, 'enrollment ends', 'enrollments end')}, which no other file wants, of ${counted(people, 'person', 'people')} in ${counted(orgUnits, 'org unit', 'org units')}`;
+      : `${counted(enrollments, 'enrollment ends', 'enrollments end')}, which no other file wants, of ${counted(people, 'person', 'people')} in ${counted(orgUnits, 'org unit')}`;
   return [
     `${feed} is to be ended by a person's request: ${ends}`,
     ...(changed > 0

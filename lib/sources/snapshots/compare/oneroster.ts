@@ -51,7 +51,8 @@ export const compareExport = async (
   await settleLineItems(items, modes.lineItems, comparison);
   await loadAccepted(comparison);
   await sets.run(ofNames('find_moves'));
-  comparison.nameMoves = await nameMovesBy(sets, ofNames('count_moves'));
+  if (await hasRows(sets, 'name_moves'))
+    comparison.nameMoves = await nameMovesBy(sets, ofNames('count_moves'));
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
   comparison.passedNames = await passedNamesOf(comparison, modes);

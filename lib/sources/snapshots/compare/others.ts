@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { quotedText } from '../../../runtime/files/tables/engine.ts';
 import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
+import { counted } from '../counted.ts';
 import { stateKey } from '../state/record.ts';
 import { snapshotsNow } from '../state/snapshots-now.ts';
 import { viewsOfState } from '../state/state-rows.ts';
@@ -60,7 +61,7 @@ export const agreeOnRoles = async ({ sets }: Comparison): Promise<void> => {
 };
 
 const heldBackText = (source: string, { count, feed }: { count: number; feed: string }): string =>
-  `${count} ${count === 1 ? 'enrollment is' : 'enrollments are'} no longer in this file, but not removed: ${source} has ${count === 1 ? 'it' : 'them'}. If that file comes no more, end it by sis-relay snapshots end ${/^[\w.-]+$/.test(feed) ? feed : `"${feed}"`}`;
+  `${counted(count, 'enrollment is', 'enrollments are')} no longer in this file, but not removed: ${source} has ${count === 1 ? 'it' : 'them'}. If that file comes no more, end it by sis-relay snapshots end ${/^[\w.-]+$/.test(feed) ? feed : `"${feed}"`}`;
 
 const reportHeldBack = async ({ sets, others, heldBack }: Comparison, file: string): Promise<void> => {
   for (const [source, count] of await sets.all<[string, number]>(sql('find_held_back'))) {

@@ -894,3 +894,59 @@ test('a result whose line item was refused is told of its line item, not of spac
   expect(told).toContain('"results.csv","2","lineItemSourcedId","names no line item that can be used"');
   expect(told).not.toContain('upper and lower case');
 });
+
+describe('the reason about names that moved counts', () => {
+  const sis = { classes: classes('BIO', 'ART'), users: users('ada', 'ada.b', 'ben') };
+
+  test('org units and people by what they stand for', async () => {
+    const { crosswalk, put } = newStage();
+    crosswalk.fill('orgUnitCode', { BIO: 2601, ART: 2602 });
+    crosswalk.fill('userName', people);
+    const rows = {
+      ...{ lineItems: lineItems('BIO Quiz'), enrollments: enrollments('BIO ada', 'ART ben') },
+      results: results('BIO Quiz ada 18'),
+    };
+    await put('export.zip', await zip({ ...sis, ...rows }));
+    crosswalk.fill('orgUnitCode', { BIO: 2602, ART: 2601 });
+    for (const code of ['BIO', 'ART']) crosswalk.accept(code);
+    crosswalk.fill('orgUnitCode', { BIO: 2602, ART: 2601 });
+    const { reasons } = await put(
+      'export.zip',
+      await zip({ ...sis, ...rows, classes: classes('BIO', 'ART', 'X') }),
+    );
+    expect(reasons.join()).toContain(
+      '2 names stand for another org unit or user than when they were accepted: 3 enrollments and grades of 2 users in 2 org units move',
+    );
+  });
+
+  test.each([
+    ['which shares its account with another', ['BIO ada', 'ART ada.b'], ['BIO ada', 'ART ada.b']],
+    ['of which one is deleted', ['BIO ada', 'BIO ada.b', 'ART ada.b'], ['BIO ada', 'ART ada.b']],
+    ['of which one has the same enrollment as another', ['BIO ada', 'BIO ada.b'], ['BIO ada', 'BIO ada.b']],
+  ])('only rows by a name that moved, %s', async (_, first, second) => {
+    const { crosswalk, put } = newStage();
+    crosswalk.fill('orgUnitCode', { BIO: 2601, ART: 2602 });
+    crosswalk.fill('userName', { ...people, 'ada.b': 101 });
+    await put('export.zip', await zip({ ...sis, enrollments: enrollments(...first) }));
+    await put('export.zip', await zip({ ...sis, enrollments: enrollments(...second) }));
+    crosswalk.fill('userName', { ...people, 'ada.b': 105 });
+    const { reasons } = await put(
+      'export.zip',
+      await zip({ ...sis, enrollments: enrollments(...second, 'BIO ben') }),
+    );
+    expect(reasons.join()).toContain(
+      '1 name stands for another org unit or user than when it was accepted: 1 enrollment or grade of 1 user in 1 org unit moves',
+    );
+  });
+
+  test('of a table', async () => {
+    const { bucket, crosswalk, put } = newStage();
+    crosswalk.fill('orgUnitCode', { BIO: 2601 });
+    crosswalk.fill('userName', people);
+    bucket.write('snapshot-mapping.json', mapping(enrolling()));
+    await put('a.csv', roster('BIO ada S', 'BIO ben S'));
+    crosswalk.fill('userName', { ...people, ada: 105 });
+    const { reasons } = await put('a.csv', roster('BIO ada S', 'BIO ben S', 'BIO cleo S'));
+    expect(reasons.join()).toContain(': 1 enrollment or grade of 1 user in 1 org unit moves');
+  });
+});

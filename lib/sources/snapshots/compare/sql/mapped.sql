@@ -140,14 +140,15 @@ DROP TABLE unmapped_rows; DROP TABLE mapped_rows; DROP TABLE mapped_claims; DROP
 -- In: accepted; key_ids_before; stands_for. Out: names that stand for another thing than when they were accepted, and what was accepted by
 -- them: claims, people and org units.
 WITH moved AS (
-  SELECT w.org_unit_or_object, w.user_name, o.id AS org_unit_id_now, u.id AS user_id_now
+  SELECT w.org_unit_or_object, w.user_name, coalesce(i.org_unit_id, w.org_unit_or_object) AS org_unit, coalesce(i.user_id, w.user_name) AS person,
+    o.id AS org_unit_id_now, u.id AS user_id_now
   FROM accepted w JOIN key_ids_before i USING (key)
     LEFT JOIN stands_for o ON o.token = w.org_unit_or_object AND o.id <> i.org_unit_id
     LEFT JOIN stands_for u ON u.token = w.user_name AND u.id <> i.user_id
   WHERE o.id IS NOT NULL OR u.id IS NOT NULL)
 SELECT count(DISTINCT CASE WHEN org_unit_id_now IS NOT NULL THEN org_unit_or_object END)
     + count(DISTINCT CASE WHEN user_id_now IS NOT NULL THEN user_name END),
-  count(*), count(DISTINCT user_name), count(DISTINCT org_unit_or_object)
+  count(*), count(DISTINCT person), count(DISTINCT org_unit)
 FROM moved;
 
 -- name: find_last_values
