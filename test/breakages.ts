@@ -173,8 +173,8 @@ export const breakages: Breakage[] = [
   {
     title: 'what a dead container has sent is thought to be settled with its lease',
     file: 'lib/delivery/handle/attempt.ts',
-    code: 'limits.attemptTimeoutMs + limits.reserveMs + graceMs;',
-    by: 'limits.attemptTimeoutMs + limits.reserveMs + 0 * graceMs;',
+    code: 'limits.attemptTimeoutMs + limits.reserveMs + lateEffectMs;',
+    by: 'limits.attemptTimeoutMs + limits.reserveMs + 0 * lateEffectMs;',
   },
   {
     title: 'an unanswered call is thought to be undone',

@@ -45,9 +45,12 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
   },
   'platform/client': {
     change: [
-      ...['platform-error', 'json-error', 'parse-refusal', 'check-answer', 'receive-answer', 'not-found'],
-    ].map((name) => `lib/platform/client/${name}.ts`),
-    tests: ['test/lib/platform/client/*.test.ts'],
+      ...['platform-error', 'json-error', 'parse-refusal', 'check-answer', 'not-found'].map(
+        (name) => `lib/platform/client/${name}.ts`,
+      ),
+      'lib/runtime/aws/receive-answer.ts',
+    ],
+    tests: ['test/lib/platform/client/*.test.ts', 'test/lib/runtime/aws/*.test.ts'],
   },
   pace: {
     change: ['lib/platform/client/pace/*.ts'],

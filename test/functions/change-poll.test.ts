@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/change-poll.ts';
-import { createDynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
+import { createQuickDynamoDb } from '../../lib/runtime/aws/dynamodb-quick.ts';
 import { createPlace } from '../../lib/sources/changes/position.ts';
 import { refusedKeyOf } from '../../lib/sources/changes/services.ts';
 import { type Moment, startDeadlyProxy } from '../lib/operate/messages/letters/deadly-proxy.ts';
@@ -45,7 +45,7 @@ afterAll(async () => {
 const { put, jsonAt } = filesIn(() => stack);
 const placeOf = (name: string) =>
   createPlace({
-    dynamodb: createDynamoDb(localClient(stack.description.dynamodb)),
+    dynamodb: createQuickDynamoDb(localClient(stack.description.dynamodb)),
     ...{ table: stack.description.table, name, nowMs: Date.now },
   });
 const never = new AbortController().signal;

@@ -5,7 +5,7 @@ import { createFillServices } from '../../lib/delivery/crosswalk/fill/services.t
 import { heldIn, heldKey } from '../../lib/delivery/crosswalk/held.ts';
 import type { CrosswalkKind, CrosswalkSource } from '../../lib/delivery/crosswalk/kinds.ts';
 import { bucketOf, type CrosswalkTable, createCrosswalkTable } from '../../lib/delivery/crosswalk/table.ts';
-import { createDynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
+import { createQuickDynamoDb } from '../../lib/runtime/aws/dynamodb-quick.ts';
 import { crosswalkSettingsFrom } from '../../lib/runtime/aws/settings.ts';
 import { localClient } from '../local/aws/aws.ts';
 import { addCrosswalkTable } from '../local/aws/tables.ts';
@@ -33,7 +33,7 @@ beforeEach(async () => {
   const { dynamodb: url } = stack().description;
   await addCrosswalkTable(url, bucket());
   await stack().s3.send(new CreateBucketCommand({ Bucket: bucket() }));
-  const dynamodb = createDynamoDb(localClient(url));
+  const dynamodb = createQuickDynamoDb(localClient(url));
   table = createCrosswalkTable({ dynamodb, table: bucket(), nowMs: Date.now });
 });
 

@@ -152,7 +152,6 @@ export function createWorld(history: History, watch: Watch) {
     });
     const lost = ['refused', 'cut', 'lost', 'late'] as const;
     return {
-      read: () => Promise.reject(new Error('nothing was to be read')),
       take: (resource, taking) =>
         aws(actor, 'ledger', { apply: () => table.take(resource, taking), ...faulty('late') }),
       replace: (resource, expectedLockId, item) => {
@@ -188,7 +187,7 @@ export function createWorld(history: History, watch: Watch) {
     },
     ledger: createLedger({
       table: tableOf(actor),
-      graceMs: 60_000,
+      lateEffectMs: 60_000,
       warn: () => {},
       nowMs: stage.nowMs,
     }),

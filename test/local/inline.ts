@@ -14,7 +14,8 @@ import { type DeadLetter, type LetterFailure, letterOf } from '../../lib/deliver
 import { parseMessage } from '../../lib/message/message.ts';
 import { messageFor } from '../../lib/operate/messages/replay/send-and-delete.ts';
 import { failureOf } from '../../lib/platform/client/failure-of.ts';
-import { createDynamoDb, type DynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
+import type { DynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
+import { createQuickDynamoDb } from '../../lib/runtime/aws/dynamodb-quick.ts';
 import type { MessageReport } from '../../lib/runtime/telemetry/observe.ts';
 import { localClient } from './aws/aws.ts';
 import { passingTime } from './aws/passing-time.ts';
@@ -126,7 +127,7 @@ export function functionForTests<Data>(
         inThisProcess(description, settings(), { change, onReport, onEnd, asDeployed: true }),
       ...{ visibilitySeconds: 720, containersPerFunction: 1 },
     });
-    dynamodb = createDynamoDb(localClient(stack.description.dynamodb));
+    dynamodb = createQuickDynamoDb(localClient(stack.description.dynamodb));
   });
   afterAll(() => stack.close());
 

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import type { Version } from '../../lib/operate/stage/version.ts';
-import { type Attributes, createDynamoDb } from '../../lib/runtime/aws/dynamodb.ts';
+import type { Attributes } from '../../lib/runtime/aws/dynamodb.ts';
+import { createQuickDynamoDb } from '../../lib/runtime/aws/dynamodb-quick.ts';
 import { localClient } from '../local/aws/aws.ts';
 import { controlsOf, type PlatformState } from '../local/controls.ts';
 import type { Operation } from '../local/lambda/durable-execution.ts';
@@ -52,7 +53,7 @@ const tables = ['table', 'deskTable', 'crosswalkTable'] as const;
 const platformTables = ['orgUnits', 'users', 'enrollments', 'gradeObjects', 'gradeValues', 'folders'];
 const durable = ['snapshot-import', 'course-export', 'crosswalk-fill', 'reconcile'];
 
-const dynamodbOf = ({ description }: Stack) => createDynamoDb(localClient(description.dynamodb));
+const dynamodbOf = ({ description }: Stack) => createQuickDynamoDb(localClient(description.dynamodb));
 
 /** Takes what an idle stage holds. */
 export const takeState = async (

@@ -1,5 +1,6 @@
 import { createPlatformServices, type PlatformSettings } from '../../platform/auth/platform-services.ts';
 import { timeouts } from '../../runtime/aws/clients.ts';
+import { createDynamoDb } from '../../runtime/aws/dynamodb-sdk.ts';
 import { createRunningExecutions } from './older-executions.ts';
 
 /** A part of an upload takes longer than a call of Secrets Manager. */
@@ -10,7 +11,10 @@ export const createJobServices = async (
   name: string,
   { settings, bucket }: { settings: PlatformSettings; bucket: string },
 ) => {
-  const services = createPlatformServices(name, settings, jobClientOptions);
+  const services = createPlatformServices(name, settings, {
+    options: jobClientOptions,
+    dynamodb: createDynamoDb(jobClientOptions),
+  });
   // Loaded with the first event: it would be a third of the function’s cold start.
   const [s3, { createJobStore }, running] = await Promise.all([
     services.s3(),

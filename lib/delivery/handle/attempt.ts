@@ -1,18 +1,17 @@
 import type { SQSRecord } from 'aws-lambda';
 import { MessageFailure } from '../../message/failure.ts';
 import { type Draft, draftOf, FileNotice, type Message } from '../../message/message.ts';
-import type { Priority } from '../../message/priority.ts';
 import type { PlatformIds } from '../../message/sis-ids.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { PlatformError } from '../../platform/client/platform-error.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
-import { lookUpOperations } from '../crosswalk/look-up.ts';
 import type { Ending, Ledger, Taken, Verdict } from '../ledger/ledger.ts';
-import type { Full } from '../ledger/room.ts';
 import { type AttemptContext, createAttemptContext } from './attempt-context.ts';
 import type { Integration } from './integration.ts';
 import { entryOf, fieldsOf } from './ledger-entry.ts';
+import { failures, noRoom } from './reasons.ts';
 import type { Limits, Services } from './services.ts';
+import { SisIdLookUp } from './sis-id-look-up.ts';
 import { type Delivery, priorityOf, wholeOf } from './sqs-delivery.ts';
 import { StaleReadError } from './stale-read.ts';
 import { wasDone, writtenRefusal } from './verify-attempt.ts';
@@ -53,29 +52,25 @@ export const attempt = async <Data>(
   const { services } = invocation;
   const resultFor = (decision: Decision): Result => resultOf(decision, delivery, services.limits);
   if (!hasTime(invocation)) return { ...resultFor(noTime), eventId: undefined, calls: [], turnMs: 0 };
-  const looked: CallReport[] = [];
+  let lookUp: SisIdLookUp<Data> | undefined;
   let draft: Draft<Data> | undefined;
   let ids: PlatformIds | undefined;
   let task: Task<Data> | undefined;
   let result: Result;
   try {
-    if (wholeOf(record, integration.name) !== undefined) throw pointsElsewhere;
+    if (wholeOf(record, integration.name) !== undefined) throw failures.pointsElsewhere;
     draft = draftOf(record.body, integration, delivery.startedMs);
     const priority = priorityOf(record, delivery, integration.priority);
-    const lookUp =
-      draft.sisIds.length > 0
-        ? { services, priority, sentMs: delivery.sentMs, signal: invocation.timeLimit(), looked }
-        : undefined;
-    ids = lookUp && (await idsOf(draft, lookUp));
+    const { sentMs } = delivery;
+    if (draft.sisIds.length > 0)
+      lookUp = new SisIdLookUp(draft, { services, priority, sentMs, signal: invocation.timeLimit() });
+    ids = await lookUp?.ids();
     const message = draft.message(ids);
-    const context = createAttemptContext(
-      { integration, message, priority, sentMs: delivery.sentMs },
-      invocation,
-    );
+    const context = createAttemptContext({ integration, message, priority, sentMs }, invocation);
     task = { integration, message, record, delivery, invocation, context, resultFor };
     result = await (services.ledger ? withLedger(services.ledger, task) : withoutLedger(task));
-    if (lookUp && ids && isNotFound(result) && (await standForOthers(draft, ids, lookUp)))
-      result = resultFor({ kind: 'fail', failure: failureOf(stoodForOther) });
+    if (lookUp && ids && isNotFound(result) && (await lookUp.haveChanged(ids)))
+      result = resultFor(failBy('stoodForOther'));
   } catch (error) {
     result = resultFor(await afterError(error, record, invocation));
   } finally {
@@ -85,7 +80,7 @@ export const attempt = async <Data>(
     ...result,
     ids,
     eventId: draft?.id,
-    calls: [...looked, ...(task?.context.calls ?? [])],
+    calls: [...(lookUp?.calls ?? []), ...(task?.context.calls ?? [])],
     turnMs: task?.context.turnMs() ?? 0,
   };
 };
@@ -107,65 +102,9 @@ const afterError = async (error: unknown, record: SQSRecord, invocation: Invocat
 /** Reading that has begun when the time for files is over gets this much more. */
 const fanOutReserveMs = ({ attemptTimeoutMs }: Limits): number => attemptTimeoutMs / 4;
 
-type LookUp = {
-  services: Services;
-  priority: Priority;
-  sentMs: number;
-  signal: AbortSignal;
-  /** The calls of the platform that this took. */
-  looked: CallReport[];
-};
-
-/** @throws MessageFailure of kind `unknown-id` or `ambiguous-id`, and any error of AWS or the platform. */
-const idsOf = <Data>(
-  { sisIds, orgUnitId }: Draft<Data>,
-  { services, priority, sentMs, signal, looked }: LookUp,
-): Promise<PlatformIds> => {
-  const platform = services.platform.for({
-    actor: undefined,
-    operations: lookUpOperations,
-    priority,
-    signal,
-    onCall: (call) => {
-      looked.push(call);
-      services.observe.call(call);
-    },
-  });
-  return services.crosswalk.platformIds(sisIds, { platform, orgUnitId, sentMs });
-};
-
 /** The platform knows no such user, org unit or grade object. */
 const isNotFound = (result: Result): boolean =>
   result.outcome === 'parked' && result.failure.kind === 'rejected' && result.failure.status === 404;
-
-/** Whether ids of the SIS now stand for others than this container remembers. */
-const standForOthers = async <Data>(
-  draft: Draft<Data>,
-  ids: PlatformIds,
-  lookUp: LookUp,
-): Promise<boolean> => {
-  lookUp.services.crosswalk.forget(draft.sisIds);
-  const now = await idsOf(draft, lookUp).catch(() => ids);
-  return Object.entries(now).some(([field, id]) => ids[field] !== id);
-};
-
-const pointsElsewhere = new MessageFailure(
-  'rejected',
-  'SQS’ own redrive sent this letter back, but its message is in the bucket, so there was nothing to send',
-  {
-    remedy:
-      'Replay it with `sis-relay letters replay` or from the console. They send the message from the bucket. If it was not kept there, have the producer send it again, and discard this letter.',
-  },
-);
-
-const stoodForOther = new MessageFailure(
-  'unknown-id',
-  'The platform does not know the id that an id of the SIS stood for: the message is sent again with the current id',
-  {
-    remedy:
-      'Do nothing at first: the message is sent again by itself. If this lasts, find out why what it names stands for something else again and again.',
-  },
-);
 
 type Task<Data> = Received & {
   integration: Integration<Data>;
@@ -215,7 +154,7 @@ const doneWith = ({ notes }: AttemptContext): Decision => ({
 const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Result> => {
   const { invocation, context, resultFor } = task;
   const entry = await entryOf(task, invocation.services.digest);
-  // Before the lock, which would be held while its message waits.
+  // Before the lock, which would last while its message waits.
   const seconds = await context.takeTurn(invocation.turnsUntilMs);
   if (seconds > 0) return resultFor({ kind: 'wait', why: 'pace', seconds });
   let verdict: Verdict;
@@ -232,54 +171,29 @@ const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Resul
 };
 
 /** The lock begins when it is written, which may take as long as AWS is given. */
-const lockMsOf = ({ services: { limits } }: Invocation, { graceMs }: Ledger): number =>
-  limits.attemptTimeoutMs + limits.reserveMs + graceMs;
+const lockMsOf = ({ services: { limits } }: Invocation, { lateEffectMs }: Ledger): number =>
+  limits.attemptTimeoutMs + limits.reserveMs + lateEffectMs;
 
 /** What the ledger decides without a call of the platform. */
 export const unsent = (verdict: Exclude<Verdict, Taken>): Decision => {
-  switch (verdict.kind) {
-    case 'full':
-      return { kind: 'fail', failure: failureOf(noRoom(verdict)) };
-    case 'crashed':
-      return { kind: 'fail', failure: failureOf(crashed) };
-    case 'outdated':
-      return { kind: 'fail', failure: failureOf(outdated) };
-    default:
-      return verdict;
-  }
+  if (verdict.kind === 'full') return { kind: 'fail', failure: failureOf(noRoom(verdict)) };
+  if (verdict.kind === 'crashed' || verdict.kind === 'outdated') return failBy(verdict.kind);
+  return verdict;
 };
 
-const crashed = new MessageFailure('crashed', 'The function died three times while it handled this message');
-
-const outdated = new MessageFailure(
-  'outdated',
-  'The message is older than the ledger remembers. Something newer may have been done since',
-);
-
-/** Nothing was sent. A replay states that a person has looked, so the ledger may forget. */
-const noRoom = ({ fields, open }: Full): MessageFailure =>
-  new MessageFailure(
-    'uncertain',
-    `The ledger has no room for one more change of this resource: it remembers ${fields} changes, ${open} of them without an outcome. Nothing was sent`,
-    {
-      remedy:
-        'Too many changes of one resource. 1. Find out who sends them. 2. Settle its other uncertain letters. 3. Check on the platform whether this message was done. 4. If it was, discard this letter. If not, replay it, an hour after the last change or later. The replay drops the older half of the history: if the SIS sends one of those changes again, it counts as new.',
-    },
-  );
+const failBy = (name: keyof typeof failures): Extract<Decision, { kind: 'fail' }> => ({
+  kind: 'fail',
+  failure: failureOf(failures[name]),
+});
 
 const send = async <Data>(ledger: Ledger, task: Task<Data>, taken: Taken): Promise<Result> => {
   const { decision, ending, refusal } = await sent(ledger, task, taken);
   const result = task.resultFor(decision);
   const isParked = result.outcome === 'parked';
   if (await ledger.settle(taken, { ending, refusal, isParked })) return result;
-  const failure = decision.kind === 'fail' ? decision.failure : failureOf(unrecorded);
+  const { failure } = decision.kind === 'fail' ? decision : failBy('unrecorded');
   return task.resultFor({ kind: 'fail', failure, isUnrecorded: true });
 };
-
-const unrecorded = new MessageFailure(
-  'unavailable',
-  'The ledger did not record what became of the message. The message comes back',
-);
 
 type Sent = { decision: Decision; ending: Ending; refusal?: string };
 
@@ -300,10 +214,10 @@ const sent = async <Data>(ledger: Ledger, task: Task<Data>, taken: Taken): Promi
         ending: 'undone',
       };
     const decision = failed(error, task);
-    // What was looked up in vain is not looked up again.
+    // What was looked up without a result is not looked up again.
     const isUnanswered = decision.failure.kind === 'uncertain' && !(error instanceof MessageFailure);
     const lookUpSeconds =
-      isUnanswered && integration.verify ? Math.ceil(ledger.graceMs / 1000) + 1 : undefined;
+      isUnanswered && integration.verify ? Math.ceil(ledger.lateEffectMs / 1000) + 1 : undefined;
     const ending = endingOf(error, task.context.calls);
     return { decision: { ...decision, lookUpSeconds }, ending, refusal: writtenRefusal(decision.failure) };
   }

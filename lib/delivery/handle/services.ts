@@ -3,6 +3,7 @@ import { createPlatformServices } from '../../platform/auth/platform-services.ts
 import { createSecretReader, type ReadSecret } from '../../platform/auth/reader.ts';
 import type { PlatformClient } from '../../platform/client/client.ts';
 import { timeouts } from '../../runtime/aws/clients.ts';
+import { createQuickDynamoDb, type QuickDynamoDb } from '../../runtime/aws/dynamodb-quick.ts';
 import { onceFromEnvironment, whileInitialising } from '../../runtime/aws/environment.ts';
 import { type Settings, settingsFrom } from '../../runtime/aws/settings.ts';
 import { sqsClient } from '../../runtime/aws/sqs.ts';
@@ -67,7 +68,10 @@ export type Limits = FileSizeLimits & {
 const clientOptions = { ...timeouts({ connectionMs: 1_000, requestMs: 3_000 }), maxAttempts: 2 };
 
 export const createServices = (functionName: string, settings: Settings): Services => {
-  const services = createPlatformServices(functionName, settings, clientOptions);
+  const services = createPlatformServices(functionName, settings, {
+    options: clientOptions,
+    dynamodb: createQuickDynamoDb(clientOptions),
+  });
   const { observe, secrets, platform, dynamodb, s3, paceUse, limits } = services;
   const { LETTERS_BUCKET: bucket } = settings;
   const sqs = sqsClient(clientOptions);
@@ -131,7 +135,11 @@ export const createServices = (functionName: string, settings: Settings): Servic
 const ledgerServicesOf = (
   functionName: string,
   settings: Settings,
-  { observe: { warn }, ledgerAccess: access, secrets }: ReturnType<typeof createPlatformServices>,
+  {
+    observe: { warn },
+    ledgerAccess: access,
+    secrets,
+  }: ReturnType<typeof createPlatformServices<QuickDynamoDb>>,
 ): Pick<Services, 'ledger' | 'digest' | 'incidents' | 'warm'> => {
   if (access === undefined) {
     warn(
@@ -143,7 +151,7 @@ const ledgerServicesOf = (
   return {
     ledger: createLedger({
       table: createLedgerTable(access),
-      graceMs: settings.LEDGER_GRACE_SECONDS * 1000,
+      lateEffectMs: settings.LEDGER_GRACE_SECONDS * 1000,
       warn,
       nowMs: Date.now,
     }),

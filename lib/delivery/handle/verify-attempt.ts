@@ -34,7 +34,7 @@ export const wasDone = async <Data>(
     const failure = failureOf(error);
     if (dispositions[failure.kind] === 'wait') {
       if (first === undefined) throw error;
-      // After a day of looking in vain, its letter must still hold the platform's answer to the first attempt.
+      // After a day of looking without a result, its letter must still hold the platform's answer to the first attempt.
       const { kind, message, remedy, retryAfterSeconds } = failure;
       throw new MessageFailure(kind, `${message}. An attempt since ${since} left no outcome (${first})`, {
         remedy: `${remedy} Before it is sent again, ${subject} is looked up.`,

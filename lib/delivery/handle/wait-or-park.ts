@@ -7,6 +7,7 @@ import {
   responsible,
 } from '../../message/failure.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
+import { type Deferral, deferrals } from './reasons.ts';
 import type { Limits } from './services.ts';
 import { ageMs, type Delivery, waitedMs } from './sqs-delivery.ts';
 
@@ -57,52 +58,6 @@ export const resultOf = (decision: Decision, delivery: Delivery, limits: Limits)
     }
   }
 };
-
-/** Why a message waits without a failure, and the text of its letter if it waits too long. */
-const deferrals = {
-  'no-time': {
-    kind: 'unavailable',
-    reason: 'Too little time was left in this invocation. The next one handles the message',
-    remedy: undefined,
-  },
-  pace: {
-    kind: 'throttled',
-    reason: 'The rate limiter did not admit the call in this invocation. The message comes back for it',
-    remedy: undefined,
-  },
-  busy: {
-    kind: 'unavailable',
-    reason:
-      'Another attempt on the same resource may still take effect. The message waits until that is over',
-    remedy: undefined,
-  },
-  copy: {
-    kind: 'unavailable',
-    reason: 'Another delivery of this event has no outcome yet. The message waits for it',
-    remedy: undefined,
-  },
-  look: {
-    kind: 'unavailable',
-    reason: 'It must be looked up first whether something was created on the same resource',
-    remedy: undefined,
-  },
-  stale: {
-    kind: 'uncertain',
-    reason:
-      'The platform still returns the previous value, and sending now would overwrite the last change. The message waits until the platform shows that change',
-    remedy:
-      'Compare what the platform holds with what was sent last about this resource. If a restore has set the platform back, send that again (`sis-relay reconcile resend`), or have the message sent with all its fields. Then replay this letter. The replay keeps what the platform then shows.',
-  },
-  newer: {
-    kind: 'uncertain',
-    reason:
-      'A newer message about the same resource has no outcome yet. It supersedes this one only if it is done',
-    remedy:
-      'Find the newer message about the same resource (a letter, or on its queue) and settle it first. Then replay this letter: it is superseded if the newer one was done. If you want this message instead, check what the platform holds, replay this letter and discard the newer one.',
-  },
-} as const;
-
-export type Deferral = keyof typeof deferrals;
 
 /** It is parked only before its queue would delete it. */
 const afterDeferral = (

@@ -11,6 +11,16 @@ import {
 
 // How an item is kept: in the attributes of 1.0.0, so that a deployment can go back to it.
 
+/** The attributes that belong to no field. */
+export const stored = {
+  lockId: 'claimId',
+  busyUntilMs: 'graceEndsMs',
+  /** Of 1.0.0, which must look at the fields until then. Here it marks that something is open. */
+  openUntilMs: 'heldMs',
+  /** Of 1.0.0. */
+  leaseMs: 'leaseMs',
+} as const;
+
 /** Each field has two attributes: its version, and the rest as JSON. */
 export const versionName = (field: string): string => `v_${field}`;
 export const stateName = (field: string): string => `s_${field}`;
@@ -18,7 +28,7 @@ export const stateName = (field: string): string => `s_${field}`;
 const recentName = (at: number, subresource: string): string =>
   subresource === '' ? `i${at}` : `i${at}_${subresource}`;
 const readRecentName = /^i(\d)(?:_(.+))?$/s;
-/** Of 1.0.0: stands for a message that does not exist yet. */
+/** Of 1.0.0: in the place of a message that does not exist yet. */
 const nobody = '-';
 
 /** Of the newest change of a field. Members with a default are written only if they differ from it. */
@@ -43,10 +53,10 @@ type State = {
 export const encodeItem = (item: Item): Attributes => {
   const [only, ...others] = Object.keys(item.fields);
   const values: Record<string, string | number> = {
-    claimId: item.lockId,
-    graceEndsMs: item.busyUntilMs,
+    [stored.lockId]: item.lockId,
+    [stored.busyUntilMs]: item.busyUntilMs,
     // 1.0.0 reads these.
-    leaseMs: 0,
+    [stored.leaseMs]: 0,
     ...(only !== undefined && others.length === 0 && { last: only }),
     ...(item.lock && { lock: encodeLock(item.lock) }),
     ...(item.busyField !== undefined && { last: item.busyField }),
@@ -58,8 +68,11 @@ export const encodeItem = (item: Item): Attributes => {
     values[versionName(name)] = change.version;
     values[stateName(name)] = JSON.stringify(open ? openState(open, done) : doneState(done, written));
     written.add(change.version);
-    // 1.0.0 must look at the fields until then. Here it marks that something is open.
-    if (open) values.heldMs = Math.max(Number(values.heldMs ?? 0), open.begunMs + 3_600_000);
+    if (open)
+      values[stored.openUntilMs] = Math.max(
+        Number(values[stored.openUntilMs] ?? 0),
+        open.begunMs + 3_600_000,
+      );
   }
   for (const [subresource, digests] of Object.entries(item.recentMessages))
     for (let at = 0; at < rememberedMessages; at += 1)
@@ -110,23 +123,11 @@ export const encodeLock = ({ holder, replays, fields, version }: Omit<Lock, 'id'
 
 /** The time without what all times have, as in `20260131093000123`: a write is billed by the KiB. */
 const packed = (version: string): string =>
-  version.replace(
-    /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{9})/,
-    (_, ...[year, month, day, hour, minute, second, fraction]: string[]) =>
-      `${year}${month}${day}${hour}${minute}${second}${withoutZeros(fraction)}`,
-  );
-
-const withoutZeros = (digits = ''): string => {
-  let length = digits.length;
-  while (digits[length - 1] === '0') length -= 1;
-  return digits.slice(0, length);
-};
+  version.replace(/^\d{4}-.{24}/, (time) => time.replace(/\D/g, '').replace(/0{1,9}$/, ''));
 
 const unpacked = (version: string): string =>
-  version.replace(
-    /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{0,9})/,
-    (_, ...[year, month, day, hour, minute, second, fraction = '']: string[]) =>
-      `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(9, '0')}`,
+  version.replace(/^\d+/, (digits) =>
+    digits.padEnd(23, '0').replace(/^(.{4})(..)(..)(..)(..)(..)(.{9})$/, '$1-$2-$3T$4:$5:$6.$7'),
   );
 
 const decodeLock = (id: string, text: string): Lock => {
@@ -139,14 +140,17 @@ const decodeLock = (id: string, text: string): Lock => {
 /** Those of 1.0.0 are longer. It leaves a lock where it is when it writes a claim of its own. */
 export const lockIdLength = 6;
 
-export const decodeItem = (raw: Attributes, nowMs: number): Item => {
-  const lockId = raw.claimId?.S ?? '';
+/** Undefined if it has expired: DynamoDB may take days to remove it. */
+export const decodeItem = (raw: Attributes | undefined, nowMs: number): Item | undefined => {
+  if (raw === undefined || Number(raw.expires?.N) < Math.floor(nowMs / 1000)) return undefined;
+  const lockId = raw[stored.lockId]?.S ?? '';
+  const busyUntilMs = Number(raw[stored.busyUntilMs]?.N ?? 0);
   const isOurs = raw.lock?.S !== undefined && lockId.length === lockIdLength;
   return {
     lockId,
     lock: isOurs ? decodeLock(lockId, raw.lock?.S ?? '') : undefined,
-    busyUntilMs: Number(raw.graceEndsMs?.N ?? 0),
-    busyField: Number(raw.graceEndsMs?.N ?? 0) > nowMs ? raw.last?.S : undefined,
+    busyUntilMs,
+    busyField: busyUntilMs > nowMs ? raw.last?.S : undefined,
     fields: fieldsIn(raw, nowMs),
     recentMessages: recentIn(raw),
   };
@@ -170,12 +174,12 @@ const fieldsIn = (raw: Attributes, nowMs: number): Item['fields'] => {
  * A claim of 1.0.0 without an ending counts as done an hour after it was made: 1.0.0 wrote none for a success that may be repeated.
  * Can go with the first version that does not update from 1.0.0.
  */
-const presumedDoneAfterMs = 3_600_000;
+const countsAsDoneAfterMs = 3_600_000;
 
 const fieldOf = (version: string, state: State, nowMs: number): Field => {
   const { messageId, claimedMs, digest, once = false, stands, outcome } = state;
-  const isPresumed = outcome === undefined && !once && nowMs - claimedMs >= presumedDoneAfterMs;
-  if (outcome === 'done' || isPresumed) return { done: { version, messageId, begunMs: claimedMs, digest } };
+  const countsAsDone = outcome === undefined && !once && nowMs - claimedMs >= countsAsDoneAfterMs;
+  if (outcome === 'done' || countsAsDone) return { done: { version, messageId, begunMs: claimedMs, digest } };
   const { version: before = '', messageId: by = '', ...last } = stands ?? { claimedMs: 0, digest: '' };
   const done = stands
     ? { version: before, messageId: by, begunMs: last.claimedMs, digest: last.digest || undefined }

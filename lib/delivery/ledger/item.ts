@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { memoryDays } from '../../message/retention.ts';
 import { asFirstGiven, identityDigest, isLater, isSameMessage, oldestOf } from '../../message/version.ts';
 
-/** What the ledger knows of one resource. It presumes nothing: who lets a resource go has written what became of it. */
+/** What the ledger knows of one resource. Who lets a resource go has written what became of it. */
 export type Item = {
   /** Unique to the attempt that wrote it last. */
   lockId: string;
@@ -93,8 +93,8 @@ export const isSuperseded = ({ done, open }: Field, { version, isRecent }: First
   done !== undefined && (isLater(done.version, version) || (isRecent && open === undefined));
 
 /**
- * The version of a message by the time that it gave first: it is no newer if it gives another time later. `isRecent`: of what is known
- * of it, nothing stands in a field any more, as a newer one came, which is open or done.
+ * The version of a message by the time that it gave first: it is no newer if it gives another time later. `isRecent`: no field
+ * has it any more, as a newer one came, which is open or done.
  */
 export const firstVersion = (
   { fields, recentMessages }: Item,

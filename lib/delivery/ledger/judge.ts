@@ -76,8 +76,8 @@ export type Unresolved = {
   changedSince: readonly string[];
 };
 
-/** What stands in a field, for a message. The first that holds counts. */
-const standings = {
+/** How a field relates to a message. The first that holds counts. */
+const relations = {
   done: ({ done }, { version }) => done !== undefined && isSameMessage(done.version, version),
   superseded: (field, { first }) => isSuperseded(field, first),
   own: ({ open }, { version, isOwn }) =>
@@ -88,7 +88,7 @@ const standings = {
   unknown: () => true,
 } satisfies Record<string, (field: Field, facts: FieldFacts) => boolean>;
 
-export type Standing = keyof typeof standings;
+export type Relation = keyof typeof relations;
 
 type FieldFacts = {
   version: string;
@@ -100,12 +100,12 @@ type FieldFacts = {
 
 type Facts = JudgeInput & {
   version: string;
-  given: readonly { field: string; state: Field; standing: Standing }[];
+  given: readonly { field: string; state: Field; relation: Relation }[];
   /** By an earlier attempt of the message itself. */
   own: Open | undefined;
   isReplay: boolean;
-  some(...standings: Standing[]): boolean;
-  every(...standings: Standing[]): boolean;
+  some(...relations: Relation[]): boolean;
+  every(...relations: Relation[]): boolean;
   wait(why: WaitReason, untilMs?: number): Judgement;
 };
 
@@ -118,8 +118,8 @@ export const rows = {
   'it was done, or newer messages have done the rest': {
     holds: ({ every }) => every('done', 'superseded'),
     gives: ({ given, entry: { messageId } }) => {
-      const ids = given.flatMap(({ state, standing }) =>
-        standing === 'done' ? [state.done?.messageId] : [],
+      const ids = given.flatMap(({ state, relation }) =>
+        relation === 'done' ? [state.done?.messageId] : [],
       );
       return { kind: 'duplicate', of: ids.find((id) => id !== messageId) };
     },
@@ -193,17 +193,17 @@ const factsOf = (input: JudgeInput): Facts => {
   };
   const given = entry.fields.map((field) => {
     const state = item.fields[field] ?? {};
-    return { field, state, standing: standingOf(state, fieldFacts) };
+    return { field, state, relation: relationOf(state, fieldFacts) };
   });
-  const own = given.find(({ standing }) => standing === 'own')?.state.open;
+  const own = given.find(({ relation }) => relation === 'own')?.state.open;
   return {
     ...input,
     version,
     given,
     own,
     isReplay: own !== undefined && isReplayOf(own, entry),
-    some: (...wanted) => given.some(({ standing }) => wanted.includes(standing)),
-    every: (...wanted) => given.every(({ standing }) => wanted.includes(standing)),
+    some: (...wanted) => given.some(({ relation }) => wanted.includes(relation)),
+    every: (...wanted) => given.every(({ relation }) => wanted.includes(relation)),
     wait: (why, untilMs) => ({
       kind: 'wait',
       why,
@@ -212,9 +212,9 @@ const factsOf = (input: JudgeInput): Facts => {
   };
 };
 
-const standingOf = (state: Field, facts: FieldFacts): Standing => {
-  for (const [standing, holds] of Object.entries(standings))
-    if (holds(state, facts)) return standing as Standing;
+const relationOf = (state: Field, facts: FieldFacts): Relation => {
+  for (const [relation, holds] of Object.entries(relations))
+    if (holds(state, facts)) return relation as Relation;
   return 'unknown';
 };
 
@@ -238,8 +238,8 @@ const repeatsItself = ({ item, entry, version }: Facts): boolean => {
 /** All fields that are not done are sent together: two copies of the message must not send one part each. */
 const sending = ({ given, version, own }: Facts): Sending => ({
   kind: 'send',
-  fields: given.flatMap(({ field, standing }) =>
-    standing === 'done' || standing === 'superseded' ? [] : field,
+  fields: given.flatMap(({ field, relation }) =>
+    relation === 'done' || relation === 'superseded' ? [] : field,
   ),
   version,
   before: own,

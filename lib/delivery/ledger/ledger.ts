@@ -46,17 +46,17 @@ export type Ledger = {
   /** Never throws. False if the outcome could not be written: then the message must stay on its queue. */
   settle(taken: Taken, settling: Settling): Promise<boolean>;
   /** Time in milliseconds during which the platform may still carry out an unanswered call. */
-  graceMs: number;
+  lateEffectMs: number;
 };
 
 export type LedgerOptions = {
   table: LedgerTable;
-  graceMs: number;
+  lateEffectMs: number;
   warn(text: string, facts: Record<string, string>): void;
   nowMs(): number;
 };
 
-export const createLedger = ({ table, graceMs, warn, nowMs }: LedgerOptions): Ledger => {
+export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions): Ledger => {
   const locks = new ResourceLocks();
 
   /** A lock that is left behind counts as a death. */
@@ -109,7 +109,7 @@ export const createLedger = ({ table, graceMs, warn, nowMs }: LedgerOptions): Le
   };
 
   return {
-    graceMs,
+    lateEffectMs,
     take: async (entry, options) => {
       await locks.lock(entry.resource);
       let verdict: Verdict | undefined;
@@ -122,7 +122,7 @@ export const createLedger = ({ table, graceMs, warn, nowMs }: LedgerOptions): Le
     },
     settle: async (taken, settling) => {
       const { resource } = taken.entry;
-      const item = withoutForgotten(withEnding(taken, settling, { nowMs: nowMs(), graceMs }), nowMs());
+      const item = withoutForgotten(withEnding(taken, settling, { nowMs: nowMs(), lateEffectMs }), nowMs());
       try {
         return await table.replace(resource, taken.lockId, item);
       } catch (error) {
@@ -182,26 +182,33 @@ const takingOf = (entry: Entry, { begunMs, lockMs }: { begunMs: number; lockMs: 
 };
 
 /**
- * What an earlier attempt left open is this attempt's from now on: its deaths count, and those before a replay do not. What must not
- * be sent twice is open as soon as it begins.
+ * What an earlier attempt left open is this attempt's from now on: its deaths count, and those before a replay do not, which is a new
+ * life.
  */
-const withBegun = ({ item, entry, fields, version, before, begunMs }: Taken): Item => {
-  const { messageId, replays, repeatable } = entry;
-  if (before === undefined && repeatable) return item;
-  const first = { version, sinceMs: begunMs, acceptedMs: 0, isNonRepeatable: !repeatable };
-  const deaths = deathsOf(before, replays);
-  const open = { ...first, ...before, messageId, replays, begunMs, deaths, isParked: false };
-  return withFields(item, fields, ({ done }) => ({ done, open }));
-};
+const openOf = ({ entry: { messageId, replays, repeatable }, version, before, begunMs }: Taken): Open => ({
+  sinceMs: begunMs,
+  acceptedMs: 0,
+  ...before,
+  version,
+  messageId,
+  replays,
+  begunMs,
+  deaths: before && replays <= before.replays ? before.deaths : 0,
+  isNonRepeatable: !repeatable,
+  isParked: false,
+});
 
-/** A replay is a new life. */
-const deathsOf = (before: Open | undefined, replays: number): number =>
-  before && replays <= before.replays ? before.deaths : 0;
+/** What must not be sent twice is open as soon as it begins. */
+const withBegun = (taken: Taken): Item => {
+  const { item, entry, fields, before } = taken;
+  if (before === undefined && entry.repeatable) return item;
+  return withFields(item, fields, ({ done }) => ({ done, open: openOf(taken) }));
+};
 
 const withEnding = (
   taken: Taken,
   { ending, refusal, isParked = false }: Settling,
-  { nowMs, graceMs }: { nowMs: number; graceMs: number },
+  { nowMs, lateEffectMs }: { nowMs: number; lateEffectMs: number },
 ): Item => {
   const { item, entry, fields, version, begunMs, before, lockId } = taken;
   // What an earlier attempt sent may still act, however this one ends.
@@ -209,7 +216,7 @@ const withEnding = (
   const free = { ...item, busyField, lockId };
   if (ending === 'undone')
     return before ? withFields(free, fields, ({ done }) => ({ done, open: { ...before, isParked } })) : free;
-  const { messageId, replays, digests, repeatable } = entry;
+  const { messageId, digests, repeatable } = entry;
   const [field = ''] = fields;
   const overrules = isOverruling(item, fields, version);
   const { recentMessages } = item;
@@ -220,19 +227,13 @@ const withEnding = (
       done: { version, messageId, begunMs, digest: digests[name] },
     }));
   const open: Open = {
-    version,
-    messageId,
-    replays,
-    begunMs,
-    sinceMs: before?.sinceMs ?? begunMs,
-    deaths: deathsOf(before, replays),
+    ...openOf(taken),
     acceptedMs: ending === 'accepted-unverified' ? nowMs : acceptedMsOf(taken),
     refusal: repeatable ? undefined : (refusal ?? before?.refusal),
-    isNonRepeatable: !repeatable,
     isParked,
   };
   const opened = withFields(next, fields, ({ done }) => ({ done, open }));
-  return { ...opened, busyUntilMs: nowMs + graceMs, busyField: field };
+  return { ...opened, busyUntilMs: nowMs + lateEffectMs, busyField: field };
 };
 
 /** A person who has looked knows more than the platform's success shows. */

@@ -1,19 +1,12 @@
 import { memoryDays } from '../../message/retention.ts';
-import {
-  type Attributes,
-  attribute,
-  type DynamoDb,
-  tellingWhatWasThere,
-  unlessRefused,
-  whatWasThere,
-} from '../../runtime/aws/dynamodb.ts';
+import { attribute, tellingWhatWasThere, unlessRefused, whatWasThere } from '../../runtime/aws/dynamodb.ts';
+import type { QuickDynamoDb } from '../../runtime/aws/dynamodb-quick.ts';
 import { ClockDiffersError } from '../../runtime/aws/error.ts';
-import { decodeItem, encodeBegun, encodeItem, encodeLock, stateName, versionName } from './codec.ts';
+import { decodeItem, encodeBegun, encodeItem, encodeLock, stateName, stored, versionName } from './codec.ts';
 import { emptyItem, type Item, type Lock } from './item.ts';
 
-/** The ledger's table. Each write is conditional and can be sent twice without harm. */
+/** The ledger's table, as it is written. Each write is conditional and can be sent twice without harm. */
 export type LedgerTable = {
-  read(resource: string): Promise<Item | undefined>;
   /**
    * Locks the resource if it is free and nothing of it is open. Returns what stood there; undefined: it expired meanwhile.
    * @throws if our clock differs from DynamoDB's; then the lock may have been written.
@@ -32,18 +25,20 @@ export type Taking = {
   begun?: { field: string; version: string; messageId: string; begunMs: number; replays: number } | undefined;
 };
 
-export type LedgerTableOptions = { dynamodb: DynamoDb; table: string; nowMs(): number };
-
 /**
- * Locks are measured by the clocks of the containers. Two clocks that differ from DynamoDB's by this much at most take a third of a
- * grace period from each other.
+ * Locks are measured by the clocks of the containers. Two clocks that differ from DynamoDB's by this much at most take a third of
+ * the time from each other in which an unanswered call may still act.
  */
 const maxClockDifferenceMs = 10_000;
 
-const keyOf = (resource: string) => ({ resource: { S: resource } });
+type Options = { dynamodb: QuickDynamoDb; table: string; nowMs(): number };
+
+const { lockId, busyUntilMs, openUntilMs, leaseMs } = stored;
+
+export const keyOf = (resource: string) => ({ resource: { S: resource } });
 
 /** The partition key is `resource`, the time to live is `expires`. */
-export const createLedgerTable = ({ dynamodb, table: TableName, nowMs }: LedgerTableOptions): LedgerTable => {
+export const createLedgerTable = ({ dynamodb, table: TableName, nowMs }: Options): LedgerTable => {
   const nowSeconds = () => Math.floor(nowMs() / 1000);
   const expires = () => attribute(nowSeconds() + memoryDays * 24 * 3600);
 
@@ -53,21 +48,13 @@ export const createLedgerTable = ({ dynamodb, table: TableName, nowMs }: LedgerT
     if (differsByMs > maxClockDifferenceMs) throw new ClockDiffersError(differsByMs);
   };
 
-  /** DynamoDB may take days to remove what has expired. */
-  const known = (raw: Attributes | undefined): Item | undefined =>
-    raw === undefined || Number(raw.expires?.N) < nowSeconds() ? undefined : decodeItem(raw, nowMs());
-
   return {
-    read: async (resource) => {
-      const input = { TableName, Key: keyOf(resource), ConsistentRead: true };
-      return known((await dynamodb.call('GetItem', input)).Item);
-    },
     take: async (resource, { lock, untilMs, begun }) => {
       const update = {
         TableName,
         Key: keyOf(resource),
-        UpdateExpression: `SET claimId = :id, graceEndsMs = :until, #lock = :lock, expires = :expires${begun ? ', leaseMs = :until, #version = :version, #state = :state' : ''}`,
-        ConditionExpression: `attribute_not_exists(claimId) OR expires < :now OR (graceEndsMs <= :nowMs AND attribute_not_exists(#lock) AND attribute_not_exists(heldMs)${begun ? ' AND attribute_not_exists(#version)' : ''})`,
+        UpdateExpression: `SET ${lockId} = :id, ${busyUntilMs} = :until, #lock = :lock, expires = :expires${begun ? `, ${leaseMs} = :until, #version = :version, #state = :state` : ''}`,
+        ConditionExpression: `attribute_not_exists(${lockId}) OR expires < :now OR (${busyUntilMs} <= :nowMs AND attribute_not_exists(#lock) AND attribute_not_exists(${openUntilMs})${begun ? ' AND attribute_not_exists(#version)' : ''})`,
         ExpressionAttributeNames: namesOf(begun),
         ExpressionAttributeValues: {
           ':id': attribute(lock.id),
@@ -86,7 +73,7 @@ export const createLedgerTable = ({ dynamodb, table: TableName, nowMs }: LedgerT
       checkClock();
       const { done, before } = await whatWasThere(() => dynamodb.call('UpdateItem', update));
       checkClock();
-      const item = known(before);
+      const item = decodeItem(before, nowMs());
       if (done) return { isTaken: true, item: item ?? emptyItem };
       // A write whose answer was lost is sent again: then the first write is in the way of the second.
       if (item?.lock?.id === lock.id) return { isTaken: true, item: beforeTaking(item, begun?.field) };
@@ -97,7 +84,7 @@ export const createLedgerTable = ({ dynamodb, table: TableName, nowMs }: LedgerT
         TableName,
         Item: { ...encodeItem(item), ...keyOf(resource), expires: expires() },
         // The second half is for a write that is sent again because its answer was lost.
-        ConditionExpression: 'claimId = :expected OR claimId = :own',
+        ConditionExpression: `${lockId} = :expected OR ${lockId} = :own`,
         ExpressionAttributeValues: {
           ':expected': attribute(expectedLockId),
           ':own': attribute(item.lockId),
@@ -109,8 +96,8 @@ export const createLedgerTable = ({ dynamodb, table: TableName, nowMs }: LedgerT
       const update = {
         TableName,
         Key: keyOf(resource),
-        UpdateExpression: `SET graceEndsMs = :until REMOVE #lock${begun ? ', #version, #state' : ''}`,
-        ConditionExpression: 'claimId = :id',
+        UpdateExpression: `SET ${busyUntilMs} = :until REMOVE #lock${begun ? ', #version, #state' : ''}`,
+        ConditionExpression: `${lockId} = :id`,
         ExpressionAttributeNames: namesOf(begun),
         ExpressionAttributeValues: { ':id': attribute(lock.id), ':until': attribute(0) },
       };

@@ -1,5 +1,5 @@
 import { type ClientOptions, lazyAwsClient } from '../../runtime/aws/clients.ts';
-import { createDynamoDb } from '../../runtime/aws/dynamodb.ts';
+import { createDynamoDb } from '../../runtime/aws/dynamodb-sdk.ts';
 import { s3Client } from '../../runtime/aws/s3.ts';
 import { sqsClient } from '../../runtime/aws/sqs.ts';
 

@@ -1,6 +1,6 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { awsClient, type ClientOptions } from '../../runtime/aws/clients.ts';
-import { createDynamoDb } from '../../runtime/aws/dynamodb.ts';
+import type { DynamoDb } from '../../runtime/aws/dynamodb.ts';
 import { s3Client } from '../../runtime/aws/s3.ts';
 import { backoffOf, hasOwnStore, observeOptionsOf, type Settings } from '../../runtime/aws/settings.ts';
 import { createObserve } from '../../runtime/telemetry/observe.ts';
@@ -13,7 +13,11 @@ import { createCredentials } from './cache.ts';
 export type PlatformSettings = Omit<Settings, 'QUEUE_URL' | 'DEAD_LETTER_QUEUE_URL'>;
 
 /** The services of every function that calls the platform, of a queue or a job. `options`: for all its clients of AWS. */
-export const createPlatformServices = (name: string, settings: PlatformSettings, options: ClientOptions) => {
+export const createPlatformServices = <Db extends DynamoDb>(
+  name: string,
+  settings: PlatformSettings,
+  { options, dynamodb }: { options: ClientOptions; dynamodb: Db },
+) => {
   const observe = createObserve(observeOptionsOf(name, settings));
   const secrets = { client: awsClient(SecretsManagerClient, options), prefix: settings.SECRET_PREFIX };
   const credentials = createCredentials({
@@ -22,7 +26,6 @@ export const createPlatformServices = (name: string, settings: PlatformSettings,
     warn: observe.warn,
   });
   const platform = createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials));
-  const dynamodb = createDynamoDb(options);
   const { LEDGER_TABLE: table } = settings;
   const ledgerAccess = table === undefined ? undefined : { dynamodb, table, nowMs: Date.now };
   return {

@@ -1,12 +1,12 @@
 import * as oauth from 'oauth4webapi';
 import * as z from 'zod';
 import { jsonIn } from '../../message/json.ts';
+import { type Answer, isSuccess } from '../../runtime/aws/receive-answer.ts';
 import { redact } from '../../runtime/privacy/request-secrets.ts';
 import { createExchange, wholePayload } from '../client/exchange.ts';
 import { acknowledged } from '../client/operation.ts';
 import { parseRefusal } from '../client/parse-refusal.ts';
 import { PlatformError } from '../client/platform-error.ts';
-import { type Answer, isSuccess } from '../client/receive-answer.ts';
 import { clientAuthentication, TokenError } from './client-authentication.ts';
 import { accessTokenForm, type OAuthCredential } from './oauth.ts';
 

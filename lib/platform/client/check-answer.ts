@@ -1,10 +1,10 @@
 import { readJson } from '../../message/json.ts';
+import { type Answer, isSuccess } from '../../runtime/aws/receive-answer.ts';
 import { shapeOf } from '../../runtime/privacy/json-shape.ts';
 import { likenessToError } from './json-error.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
 import { parseRefusal } from './parse-refusal.ts';
 import { type CallFacts, PlatformError, type RefusedCall } from './platform-error.ts';
-import { type Answer, isSuccess } from './receive-answer.ts';
 import type { CallInput } from './request.ts';
 import { respelled } from './respell.ts';
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Priority } from '../../message/priority.ts';
+import type { Headers } from '../../runtime/aws/receive-answer.ts';
 import { sensitiveValues } from '../../runtime/privacy/request-secrets.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import {
@@ -24,7 +25,6 @@ import {
 import { type Asked, createPace, type Pace, type Turn } from './pace/pace.ts';
 import type { Answered, PacerOptions } from './pace/pacer.ts';
 import { type CallFacts, PlatformError } from './platform-error.ts';
-import type { Headers } from './receive-answer.ts';
 import { type CallInput, requestOf, type Site } from './request.ts';
 
 /** The platform as one actor calls it within one attempt at a message. */

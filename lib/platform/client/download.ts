@@ -1,10 +1,15 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import {
+  type Answer,
+  connectionFailure,
+  maxErrorBytes,
+  readStart,
+} from '../../runtime/aws/receive-answer.ts';
 import { errorCode } from '../../runtime/privacy/log-text.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
 import { isKnownError } from './parse-refusal.ts';
 import { type CallFacts, PlatformError } from './platform-error.ts';
-import { type Answer, connectionFailure, maxErrorBytes, readStart } from './receive-answer.ts';
 
 /** A file that the platform sends. */
 export type Download = {

@@ -1,7 +1,14 @@
-import { Client, type Dispatcher, Pool } from 'undici';
+import { Client, type Dispatcher } from 'undici';
+import { connectionSettings, KeptConnections } from '../../runtime/aws/kept-connections.ts';
+import {
+  type Answer,
+  connectionFailure,
+  type Headers,
+  maxAnswerBytes,
+  receive,
+} from '../../runtime/aws/receive-answer.ts';
 import { errorCode } from '../../runtime/privacy/log-text.ts';
 import { type CallFacts, PlatformError } from './platform-error.ts';
-import { type Answer, connectionFailure, type Headers, maxAnswerBytes, receive } from './receive-answer.ts';
 
 /** A body of known size, whole or as a stream; `complete` is true after the stream was handed over to its end. */
 export type Payload = {
@@ -40,37 +47,13 @@ const keepAliveMs = 4_000;
 
 /** Sends one request and reads its answer, whatever its status. Redirects are answers like any other. */
 export const createExchange = (options: ExchangeOptions) => {
-  const settings = {
-    headersTimeout: options.headersTimeoutMs,
-    bodyTimeout: options.bodyTimeoutMs,
-    keepAliveTimeout: keepAliveMs,
-    // Otherwise a server's own hint may make it ten minutes.
-    keepAliveMaxTimeout: keepAliveMs,
-    // One call per connection: otherwise a lost connection ends all calls on it, and nobody can tell which took effect.
-    allowH2: false,
-    connect: { timeout: options.connectTimeoutMs },
-  };
-  let pool = new Pool(options.baseUrl, settings);
-  let underWay = 0;
-  let idleSinceMs = Date.now();
-
-  /** A frozen function cannot tell a connection that was closed meanwhile from a lost answer: old ones are not used at all. */
-  const pooled = (): Connection => {
-    if (underWay === 0 && Date.now() - idleSinceMs > keepAliveMs) {
-      void pool.destroy();
-      pool = new Pool(options.baseUrl, settings);
-    }
-    underWay += 1;
-    return { dispatcher: pool, release: backToPool };
-  };
-  const backToPool = (): void => {
-    underWay -= 1;
-    idleSinceMs = Date.now();
-  };
+  const settings = { ...options, keepAliveMs };
+  const connections = new KeptConnections(options.baseUrl, settings);
+  const pooled = (): Connection => ({ dispatcher: connections.take(), release: () => connections.release() });
 
   /** A call that must not be sent twice gets a new connection, so that it is never cut off by a stale one. */
   const own = (): Connection => {
-    const dispatcher = new Client(options.baseUrl, settings);
+    const dispatcher = new Client(options.baseUrl, connectionSettings(settings));
     // Not at once: undici may still be processing the answer.
     return { dispatcher, release: () => queueMicrotask(() => void dispatcher.destroy()) };
   };
@@ -113,7 +96,7 @@ export const createExchange = (options: ExchangeOptions) => {
         release();
       }
     },
-    close: () => pool.destroy(),
+    close: () => connections.close(),
   };
 };
 

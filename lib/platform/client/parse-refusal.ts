@@ -1,10 +1,10 @@
 import { jsonIn, readJson } from '../../message/json.ts';
+import { type Answer, isSuccess, maxErrorBytes } from '../../runtime/aws/receive-answer.ts';
 import { redact } from '../../runtime/privacy/request-secrets.ts';
 import { withoutQuery } from '../../runtime/privacy/secrets.ts';
 import { hasTags, piecesOf } from './html.ts';
 import { anchorOf, type ErrorWords, errorWords, likenessToError } from './json-error.ts';
 import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from './platform-error.ts';
-import { type Answer, isSuccess, maxErrorBytes } from './receive-answer.ts';
 
 const maxDetail = 2_000;
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attributes, DynamoDb } from './dynamodb.ts';
-import { chunksOf, inParallel } from './parallel.ts';
+import { groupsOf, inParallel } from './parallel.ts';
 
 type Table = { dynamodb: DynamoDb; table: string };
 
@@ -17,15 +17,14 @@ export const readItems = (
   keys: readonly Attributes[],
   { use, signal, isConsistent = false }: Reading & { use(item: Attributes): void },
 ): Promise<void> =>
-  inParallel(chunksOf(keys, maxKeys), async (Keys) => {
-    let asked: Record<string, object> = { [table]: { Keys, ConsistentRead: isConsistent } };
-    for (let attempt = 1; Object.keys(asked).length > 0; attempt += 1) {
+  inParallel(groupsOf(keys, maxKeys), async (Keys) => {
+    let RequestItems: object = { [table]: { Keys, ConsistentRead: isConsistent } };
+    for (let attempt = 1; Object.keys(RequestItems).length > 0; attempt += 1) {
       if (attempt > maxTries) throw leftUnread();
       if (attempt > 1) await sleep(50 * attempt, undefined, signal && { signal });
-      const input = { RequestItems: asked };
-      const { Responses = {}, UnprocessedKeys = {} } = await dynamodb.call('BatchGetItem', input, { signal });
-      for (const item of Responses[table] ?? []) use(item);
-      asked = UnprocessedKeys;
+      const answer = await dynamodb.call('BatchGetItem', { RequestItems }, { signal });
+      for (const item of answer.Responses?.[table] ?? []) use(item);
+      RequestItems = answer.UnprocessedKeys ?? {};
     }
   });
 
@@ -42,24 +41,10 @@ export const writeItems = (
   requests: Iterable<object> | AsyncIterable<object>,
 ): Promise<void> =>
   inParallel(groupsOf(requests, maxRequests), async (group) => {
-    let left = group;
+    let left: object[] = group;
     for (let attempt = 1; left.length > 0; attempt += 1) {
-      const asked = { RequestItems: { [table]: left } };
-      left = (await dynamodb.call('BatchWriteItem', asked)).UnprocessedItems?.[table] ?? [];
+      const answer = await dynamodb.call('BatchWriteItem', { RequestItems: { [table]: left } });
+      left = answer.UnprocessedItems?.[table] ?? [];
       if (left.length > 0) await sleep(Math.min(5_000, 50 * attempt ** 2));
     }
   });
-
-async function* groupsOf<Item>(
-  items: Iterable<Item> | AsyncIterable<Item>,
-  size: number,
-): AsyncGenerator<Item[]> {
-  let group: Item[] = [];
-  for await (const item of items) {
-    group.push(item);
-    if (group.length < size) continue;
-    yield group;
-    group = [];
-  }
-  if (group.length > 0) yield group;
-}

@@ -76,7 +76,7 @@ export class ClockDiffersError extends Error {
 
   constructor(ms: number) {
     super(
-      `The clock of this function differs from AWS’ clock by ${Math.round(ms / 1000)} s, so the function claims no messages`,
+      `The clock of this function differs from AWS’ clock by ${Math.round(ms / 1000)} s, so the function handles no messages`,
     );
   }
 }
@@ -105,7 +105,12 @@ export const awsTroubleIn = (error: unknown): AwsTrouble | undefined => {
 };
 
 const isOfAws = (error: Error): boolean =>
-  '$metadata' in error || '$retryable' in error || error.name === 'TimeoutError' || isNetworkCode(error);
+  '$metadata' in error ||
+  '$retryable' in error ||
+  error.name === 'TimeoutError' ||
+  // Anything else can be aborted, too.
+  (error.name === 'AbortError' && calls.has(error)) ||
+  isNetworkCode(error);
 
 const isNetworkCode = (error: Error): boolean =>
   'code' in error && typeof error.code === 'string' && /^E[A-Z_]+$/.test(error.code) && 'syscall' in error;

@@ -1,6 +1,6 @@
 import { removedDigested, roleDigested } from '../../delivery/handle/fields/enrollment.ts';
 import { changesIn } from '../../delivery/ledger/item.ts';
-import type { LedgerTable } from '../../delivery/ledger/table.ts';
+import type { ReadResource } from '../../delivery/ledger/read.ts';
 import { dispositions, type Failure } from '../../message/failure.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
@@ -68,7 +68,7 @@ export type Checked = {
 
 export type Checking = {
   platform: Platform;
-  ledger: Pick<LedgerTable, 'read'>;
+  readLedger: ReadResource;
   digestsOf(resource: string, field: string, value: string): readonly string[];
   attemptMs: number;
   nowMs(): number;
@@ -196,9 +196,9 @@ const messageIn = (fields: Written['fields'], writtenMs: number | undefined): st
 
 const itemNow = async (
   resource: string,
-  { ledger }: Checking,
+  { readLedger }: Checking,
 ): Promise<Pick<Written, 'lockId' | 'fields'> | undefined> => {
-  const read = await readOr(() => ledger.read(resource));
+  const read = await readOr(() => readLedger(resource));
   return 'value' in read && read.value
     ? { lockId: read.value.lockId, fields: changesIn(read.value) }
     : undefined;

@@ -1,6 +1,5 @@
 import type { JobStore } from '../../delivery/durable/store.ts';
-import { ledgerPage } from '../../delivery/ledger/scan.ts';
-import type { LedgerTableOptions } from '../../delivery/ledger/table.ts';
+import { type LedgerAccess, ledgerPage } from '../../delivery/ledger/read.ts';
 import type { Attributes } from '../../runtime/aws/dynamodb.ts';
 import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
 import { garbageMb, writtenMsOf } from './check.ts';
@@ -13,7 +12,7 @@ export const segments = 4;
 /** The fields of grades and enrollments that are compared. */
 export const comparedFields = ['grade', 'comments', 'privateComments', 'whole'] as const;
 
-export type Choosing = { store: JobStore; table: LedgerTableOptions };
+export type Choosing = { store: JobStore; table: LedgerAccess };
 
 /** A part of the ledger, and where its next page begins. */
 export type Segment = { segment: number; from?: Attributes };

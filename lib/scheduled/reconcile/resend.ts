@@ -9,7 +9,7 @@ import type { JobStore } from '../../delivery/durable/store.ts';
 import type { Integration } from '../../delivery/handle/integration.ts';
 import { type Addressed, sendToFunctions } from '../../delivery/handle/send-to-functions.ts';
 import { type Change, changesIn } from '../../delivery/ledger/item.ts';
-import type { LedgerTable } from '../../delivery/ledger/table.ts';
+import type { ReadResource } from '../../delivery/ledger/read.ts';
 import type { BackoffLimits } from '../../message/backoff.ts';
 import { dispositions, MessageFailure } from '../../message/failure.ts';
 import { bulkAttributes, messageType } from '../../message/message.ts';
@@ -45,7 +45,7 @@ import { type Saying, takeSaid } from './sis-values.ts';
 export type Resending = {
   /** The bucket that has the runs and the snapshots. */
   store: JobStore;
-  ledger: Pick<LedgerTable, 'read'>;
+  readLedger: ReadResource;
   digestsOf(resource: string, field: string, value: string): readonly string[];
   crosswalk: Pick<Crosswalk, 'platformIds'>;
   platform: PlatformClient;
@@ -169,7 +169,7 @@ const decide = async (finding: Wanted['finding'], { id, services }: Given): Prom
   const subject = subjectOf(resource);
   if (subject === undefined || !resentClasses.includes(finding.class))
     return { resource, outcome: 'not-for-us' };
-  const item = await services.ledger.read(resource);
+  const item = await services.readLedger(resource);
   // A forgotten item cannot be distinguished from anything else in the snapshot.
   if (item === undefined)
     return { finding, subject, digests: writtenMs === undefined ? undefined : {}, time: undefined };

@@ -1,7 +1,7 @@
 import { crosswalkOn } from '../../delivery/crosswalk/look-up.ts';
 import { createJobServices, jobClientOptions } from '../../delivery/durable/services.ts';
 import type { Integration } from '../../delivery/handle/integration.ts';
-import { createLedgerTable } from '../../delivery/ledger/table.ts';
+import { createLedgerReader } from '../../delivery/ledger/read.ts';
 import { once } from '../../runtime/aws/once.ts';
 import { queueUrlOf, type ReconcileSettings } from '../../runtime/aws/settings.ts';
 import { sqsClient } from '../../runtime/aws/sqs.ts';
@@ -20,7 +20,7 @@ export const createReconcileServices = async (
   const table = { dynamodb, table: settings.LEDGER_TABLE, nowMs: Date.now };
   const hourMs = 3_600_000;
   const reading = {
-    ledger: createLedgerTable(table),
+    readLedger: createLedgerReader(table),
     digestsOf: await readDigestMakers(services.secrets.client, settings.LEDGER_KEY_SECRET),
     crosswalk: crosswalkOn(settings.CROSSWALK_TABLE, dynamodb),
   };

@@ -3,7 +3,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { sendToFunctions } from '../../delivery/handle/send-to-functions.ts';
 import { createSecretReader } from '../../platform/auth/reader.ts';
 import { awsClient, timeouts } from '../../runtime/aws/clients.ts';
-import { createDynamoDb } from '../../runtime/aws/dynamodb.ts';
+import { createDynamoDb } from '../../runtime/aws/dynamodb-sdk.ts';
 import { unlessError } from '../../runtime/aws/error.ts';
 import { s3Client } from '../../runtime/aws/s3.ts';
 import { hasOwnStore, observeOptionsOf, type PollSettings, queueUrlOf } from '../../runtime/aws/settings.ts';

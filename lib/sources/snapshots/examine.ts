@@ -17,7 +17,7 @@ import { type Comparison, type EventCheck, noCounts } from './compare/comparison
 import { loadKnownNames } from './compare/filled-names.ts';
 import { createGrades } from './compare/grades.ts';
 import { compareMapped } from './compare/mapped.ts';
-import { loadOthers } from './compare/others.ts';
+import { loadOthers, roleOrderIn } from './compare/others.ts';
 import { reasonsOfAge, reasonsOfNames } from './compare/reasons.ts';
 import { constants } from './compare/statements.ts';
 import { createSets } from './compare/wanted.ts';
@@ -255,6 +255,7 @@ const compareWith = async (
     check: eventCheck(integrations, dropped.droppedMs),
     hasBefore: last !== undefined,
     isOf10: last !== undefined && last.contents === undefined,
+    lastRoleOrder: last?.roleOrder ?? [],
     acceptedKey: acceptedKeyOf(dropped.key),
     effects: { accepted: 0, ended: 0, changed: 0 },
     isEnd: dropped.isEnd ?? false,
@@ -264,9 +265,7 @@ const compareWith = async (
     stateBefore: last && stateKey(last.id),
     isTrial: services.isTrial ?? false,
   };
-  await createSets(sets);
-  const { droppedMs, number, isOf10 } = comparison;
-  await sets.run(constants({ dropped_ms: droppedMs, snapshot_number: number, is_state_of_10: isOf10 }));
+  await prepareSets(comparison);
   const packed = last && (await store.open(stateKey(last.id)));
   await loadState(comparison, { path: at('state-before'), packed });
   await loadKnownNames(crosswalkKinds, comparison);
@@ -293,6 +292,7 @@ const compareWith = async (
     columns,
     by,
     holds: 'tables' as const,
+    roleOrder: roleOrderIn(settings),
     ...saidIn(comparison, last),
     contents: [...(last?.contents ?? []).filter((each) => each !== id), id].slice(-maxContents),
     ...(isWholeExport(outcome, comparison, last) && { isWhole: true as const }),
@@ -317,6 +317,11 @@ const compareWith = async (
     ...(reasons.length > 0 && { why: reasons.join('; ') }),
   } satisfies SnapshotRecord);
   return { is: 'to be sent', id, reasons, parts: parts.length, against: last?.id, accepted };
+};
+
+const prepareSets = async ({ sets, droppedMs, number, isOf10 }: Comparison): Promise<void> => {
+  await createSets(sets);
+  await sets.run(constants({ dropped_ms: droppedMs, snapshot_number: number, is_state_of_10: isOf10 }));
 };
 
 /** Together with what was held back before, by what is still accepted. */

@@ -1,7 +1,7 @@
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { type QueueAttributeName, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { createDynamoDb, type DynamoDb } from '../../../lib/runtime/aws/dynamodb.ts';
+import { createQuickDynamoDb, type QuickDynamoDb } from '../../../lib/runtime/aws/dynamodb-quick.ts';
 import { createQueue, localClient, startQueuesAndFiles } from './aws.ts';
 import { startTables } from './tables.ts';
 
@@ -33,16 +33,19 @@ function serverForTests<Server extends { url: string; close(): Promise<void> }>(
   };
 }
 
-type ClientOptions = NonNullable<Parameters<typeof createDynamoDb>[0]>;
+type ClientOptions = NonNullable<Parameters<typeof createQuickDynamoDb>[0]>;
 
 /** DynamoDB with these tables, as `startTables` makes them. */
 export function tablesForTests(...names: Parameters<typeof startTables>) {
   const { url, fault, clearFaults } = serverForTests(() => startTables(...names));
   /** A client whose calls are heard of. */
-  const client = (options: ClientOptions = {}, onCall: (action: string) => void = () => {}): DynamoDb => {
-    let made: DynamoDb | undefined;
-    const it = (): DynamoDb => {
-      made ??= createDynamoDb({ ...localClient(url()), ...options });
+  const client = (
+    options: ClientOptions = {},
+    onCall: (action: string) => void = () => {},
+  ): QuickDynamoDb => {
+    let made: QuickDynamoDb | undefined;
+    const it = (): QuickDynamoDb => {
+      made ??= createQuickDynamoDb({ ...localClient(url()), ...options });
       return made;
     };
     return {

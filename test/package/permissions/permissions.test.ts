@@ -21,7 +21,7 @@ import { decisionOn } from '../../../lib/operate/reviews/reconcile/choose-findin
 import { isVerb, policyIds, type Role, roleOf, roles, type Verb } from '../../../lib/operate/stage/roles.ts';
 import { readStack } from '../../../lib/operate/stage/stack-outputs.ts';
 import { targetFrom } from '../../../lib/operate/stage/target.ts';
-import { createDynamoDb } from '../../../lib/runtime/aws/dynamodb.ts';
+import { createQuickDynamoDb } from '../../../lib/runtime/aws/dynamodb-quick.ts';
 import {
   type Finding,
   findingsKey,
@@ -451,7 +451,7 @@ const scheduled: Record<string, () => Promise<void>> = {
     const schedule = JSON.parse(await readFile('events/dead-letter-replay.json', 'utf8'));
     // The entry of a letter that is in the queue no longer.
     const { dynamodb, deskTable } = deployed.stack.description;
-    const desk = { dynamodb: createDynamoDb(localClient(dynamodb)), table: deskTable, nowMs: Date.now };
+    const desk = { dynamodb: createQuickDynamoDb(localClient(dynamodb)), table: deskTable, nowMs: Date.now };
     const facts = { function: 'grade-push', kind: 'rejected', atMs: Date.now() - 3_600_000 };
     await writeRecord(desk, 'gone', { state: 'letter', facts });
     await invoke('dead-letter-replay', schedule);

@@ -1,5 +1,5 @@
 import { type Item, isShortId, type Open, withDeath } from '../../../delivery/ledger/item.ts';
-import { createLedgerTable } from '../../../delivery/ledger/table.ts';
+import { createLedgerReader } from '../../../delivery/ledger/read.ts';
 import { decodeVersion } from '../../../message/version.ts';
 import { type AuditedCommand, readAuditLog } from '../../stage/audit-log.ts';
 import type { Target } from '../../stage/target.ts';
@@ -17,10 +17,10 @@ export const claimsOf = async (
   resources: readonly string[],
 ): Promise<Claim[]> => {
   if (ledgerTable === undefined) return [];
-  const table = createLedgerTable({ dynamodb, table: ledgerTable, nowMs: Date.now });
+  const read = createLedgerReader({ dynamodb, table: ledgerTable, nowMs: Date.now });
   const claims = await Promise.all(
     resources.map(async (resource) => {
-      const item = await table.read(resource);
+      const item = await read(resource);
       return item === undefined ? [] : claimsIn(item, resource, Date.now());
     }),
   );

@@ -3,7 +3,7 @@ import { fieldsOf, placeInLedger } from '../../../delivery/handle/ledger-entry.t
 import { wasDone } from '../../../delivery/handle/verify-attempt.ts';
 import { type Item, withDeath } from '../../../delivery/ledger/item.ts';
 import { type Unresolved, unresolvedOf } from '../../../delivery/ledger/judge.ts';
-import type { LedgerTable } from '../../../delivery/ledger/table.ts';
+import type { ReadResource } from '../../../delivery/ledger/read.ts';
 import { historyAttribute } from '../../../delivery/letters/dead-letter.ts';
 import { historyIn } from '../../../delivery/letters/history.ts';
 import type { LetterRecord } from '../../../delivery/letters/record.ts';
@@ -29,7 +29,7 @@ export type LookParts = {
   connection: Connection;
   files: Files;
   /** Undefined: the functions have none. */
-  ledger: LedgerTable | undefined;
+  readLedger: ReadResource | undefined;
   signal: AbortSignal;
 };
 
@@ -57,7 +57,7 @@ export const lookAgain = async (
   try {
     const message = draftOf(doubt.body, integration, Date.now()).message(doubt.failure?.ids);
     const { resource, fields, version } = placeInLedger(integration, message);
-    const read = await parts.ledger?.read(resource);
+    const read = await parts.readLedger?.(resource);
     const item = read && withDeath(read);
     const states = fields.flatMap((field) => item?.fields[field] ?? []);
     if (states.some(({ done }) => done && isSameMessage(done.version, version)))

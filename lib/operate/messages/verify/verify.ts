@@ -1,5 +1,5 @@
 import type { Integration } from '../../../delivery/handle/integration.ts';
-import { createLedgerTable } from '../../../delivery/ledger/table.ts';
+import { createLedgerReader } from '../../../delivery/ledger/read.ts';
 import type { LetterRecord } from '../../../delivery/letters/record.ts';
 import { needsDecision, undecidedKinds } from '../../../message/failure.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
@@ -124,7 +124,8 @@ const lookAtAll = async (
     timeoutMs: settings.FILE_TIMEOUT_MS,
   });
   const { dynamodb, ledgerTable: table } = target;
-  const ledger = table === undefined ? undefined : createLedgerTable({ dynamodb, table, nowMs: Date.now });
+  const readLedger =
+    table === undefined ? undefined : createLedgerReader({ dynamodb, table, nowMs: Date.now });
   let unanswered = 0;
   try {
     await inParallel(doubts, async ([letter, doubt]) => {
@@ -137,7 +138,12 @@ const lookAtAll = async (
         });
         return;
       }
-      const { trouble, ...look } = await lookAgain(integration, doubt, { connection, files, ledger, signal });
+      const { trouble, ...look } = await lookAgain(integration, doubt, {
+        connection,
+        files,
+        readLedger,
+        signal,
+      });
       unanswered = trouble === 'unavailable' ? unanswered + 1 : 0;
       looks.set(letter, look);
       onLooked?.(looks.size, doubts.size + gone.size);

@@ -51,6 +51,8 @@ export type Comparison = {
   hasBefore: boolean;
   /** The accepted state is of version 1.0, which did not keep what names stood for. */
   isOf10: boolean;
+  /** The order of roles by which the last accepted file was weighed. */
+  lastRoleOrder: readonly number[];
   /** Names the object that says which snapshot was accepted last. */
   acceptedKey: string;
   /** Its key; undefined if there is none. */

@@ -23,16 +23,19 @@ export const loadKnownNames = async (kinds: readonly CrosswalkKind[], loading: L
     DROP TABLE all_names; DROP TABLE filled_names`);
 };
 
-/** Fills the table `filled_names` (`field`, `name`, `ids`, `was`) from the crosswalk's last fill of these kinds. */
+/** Fills the table `filled_names` (`field`, `name`, `ids`, `was`) from the crosswalk's last fill of these kinds; `filled_fields`: which were filled. */
 export const loadFilledNames = async (
   kinds: readonly CrosswalkKind[],
   { sets, folder, store }: Loading,
 ): Promise<void> => {
-  await sets.run('CREATE TABLE filled_names (field VARCHAR, name VARCHAR, ids VARCHAR, was VARCHAR)');
+  await sets.run(`
+    CREATE TABLE filled_names (field VARCHAR, name VARCHAR, ids VARCHAR, was VARCHAR);
+    CREATE TABLE filled_fields (field VARCHAR)`);
   for (const kind of kinds)
     for (const source of crosswalkSources) {
       const key = filledKey(kind, source);
       if ((await store.etagOf(key)) === undefined) continue;
+      await sets.run('INSERT INTO filled_fields VALUES ($1)', [kind]);
       await loadFile(await store.open(key), {
         ...{ path: join(folder, `${kind}-${source}.gz`), sets },
         insert: `INSERT INTO filled_names SELECT '${kind}', CAST(json AS JSON) ->> '$', ids, was FROM`,

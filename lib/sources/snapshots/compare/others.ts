@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { quotedText } from '../../../runtime/files/tables/engine.ts';
 import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
 import { counted } from '../counted.ts';
+import type { SnapshotSettings } from '../package/settings-file.ts';
 import { stateKey } from '../state/record.ts';
 import { snapshotsNow } from '../state/snapshots-now.ts';
 import { viewsOfState } from '../state/state-rows.ts';
@@ -10,11 +11,21 @@ import { hasRows, statementsIn } from './statements.ts';
 
 const sql = statementsIn('others');
 
+/** The ids of roles, the first of which counts. */
+export const roleOrderIn = ({ roleOrder, roles }: SnapshotSettings): number[] =>
+  roleOrder.flatMap((role) => roles[role] ?? []);
+
 /** Reads what the other accepted files want of enrollments. */
 export const loadOthers = async (comparison: Comparison): Promise<void> => {
   const { sets, store, folder, acceptedKey, settings } = comparison;
   await sets.run(sql('schema'));
-  const places = settings.roleOrder.map((role, place) => [String(settings.roles[role]), String(place)]);
+  const placesOn = (side: string, order: readonly number[]): string[][] =>
+    order.map((role, place) => [side, String(role), String(place)]);
+  const order = roleOrderIn(settings);
+  const places = [
+    ...placesOn('before', comparison.hasBefore ? comparison.lastRoleOrder : order),
+    ...['after', 'now'].flatMap((side) => placesOn(side, order)),
+  ];
   if (places.length > 0) await sets.add('role_places', places);
   comparison.others = (await snapshotsNow(store)).filter((each) => each.acceptedKey !== acceptedKey);
   for (const [at, other] of comparison.others.entries()) {
@@ -79,6 +90,10 @@ export const settleEnrollments = async (
   { file, column }: { file: string; column: string },
 ): Promise<Effects> => {
   const { sets } = comparison;
+  if (!comparison.isEnd) {
+    await sets.run(sql('find_endings'));
+    if (await hasRows(sets, 'endings')) await sets.run(sql('keep_endings'), [file]);
+  }
   // An end counts what it does by `effects`.
   const isWeighed = comparison.isEnd || (await hasRows(sets, 'other_claims'));
   if (isWeighed) {

@@ -43,6 +43,8 @@ export const acceptedSnapshot = z.object({
   contents: z.array(z.string()).optional(),
   /** Each file that was ever accepted is bulk in it, so it states everything. */
   isWhole: z.literal(true).optional(),
+  /** The ids of roles, by the setting `roleOrder`. */
+  roleOrder: z.array(z.number()).optional(),
   /** By the id of another accepted snapshot: enrollments that files of this name have no more, and that stay because it has them. */
   heldBack: z.record(z.string(), z.number()).optional(),
   /** It ends the feed: once it is sent, nothing of this name is accepted any more. */

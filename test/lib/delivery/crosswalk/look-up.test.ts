@@ -14,7 +14,7 @@ import { letterChange } from '../../../../lib/delivery/letters/letter-facts.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { type SisId, sisIdsIn } from '../../../../lib/message/sis-ids.ts';
 import type { Platform } from '../../../../lib/platform/client/client.ts';
-import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { functionForTests, parked } from '../../../local/inline.ts';
 
@@ -26,7 +26,11 @@ const relay = functionForTests(gradePush, () => ({ WAIT_UNKNOWN_ID_HOURS: '0.000
 
 const tableOf = () => {
   const { dynamodb, crosswalkTable: table } = relay.description();
-  return createCrosswalkTable({ dynamodb: createDynamoDb(localClient(dynamodb)), table, nowMs: Date.now });
+  return createCrosswalkTable({
+    dynamodb: createQuickDynamoDb(localClient(dynamodb)),
+    table,
+    nowMs: Date.now,
+  });
 };
 
 const learn = (kind: CrosswalkKind, name: string, entry: Entry, source: CrosswalkSource = 'platform') =>

@@ -12,7 +12,7 @@ import { writtenRefusal } from '../../../../lib/delivery/handle/verify-attempt.t
 import type { Digest } from '../../../../lib/delivery/ledger/digest.ts';
 import { emptyItem } from '../../../../lib/delivery/ledger/item.ts';
 import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
-import type { LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
+import { createLedgerTable, type LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import { type DeadLetter, nowhere, sqsMessageOf } from '../../../../lib/delivery/letters/dead-letter.ts';
 import type { BackoffLimits } from '../../../../lib/message/backoff.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
@@ -28,6 +28,7 @@ import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.t
 import type { MessageReport } from '../../../../lib/runtime/telemetry/observe.ts';
 import { noticeOf } from '../../../envelopes.ts';
 import { createTableModel } from '../../../history/table.ts';
+import { tablesForTests } from '../../../local/aws/for-tests.ts';
 import { freeTurn, unpaced } from '../../platform/client/pace/unpaced.ts';
 
 type Data = { say: string; orgUnitId?: number; gradeObjectId?: number; userId?: number };
@@ -80,7 +81,6 @@ beforeEach(() => {
 
 /** What is written of the resource: `done`, `open` or, if nothing is left of the attempt, `forgotten`. */
 const table = (more: Partial<LedgerTable> = {}): LedgerTable => ({
-  read: () => Promise.reject(new Error('nothing was to be read')),
   take: async (resource, taking) => {
     resources.push(resource);
     return model.take(resource, taking);
@@ -170,7 +170,7 @@ const servicesWith = ({
     },
     ledger: createLedger({
       table: its,
-      graceMs: 60 * second,
+      lateEffectMs: 60 * second,
       warn: nothing,
       nowMs: () => nowMs,
     }),
@@ -466,16 +466,26 @@ test('a message that is older than one whose outcome nobody knows waits, and say
 });
 
 describe('an older message', () => {
+  const dynamodb = tablesForTests('ledger');
   const newer = { id: 'newer', time: '2026-03-01T11:00:00Z' };
   const graded = { resource: () => 'try-out/the grade' };
 
   test('is superseded within 5 seconds after a newer one was done in another container', async () => {
-    const { promise: answered, resolve } = Promise.withResolvers<void>();
-    const working = container(() => answered, graded)(recordOf('8', newer));
-    await new Promise(setImmediate);
-    const waiting = container(well, graded);
+    // Each with a client, a ledger and locks of its own, over the same table of DynamoDB.
+    const own = () => ({
+      ...graded,
+      table: createLedgerTable({ dynamodb: dynamodb.client(), table: 'ledger', nowMs: () => nowMs }),
+    });
+    const [begun, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const run = () => {
+      begun.resolve();
+      return answered.promise;
+    };
+    const working = container(run, own())(recordOf('8', newer));
+    await begun.promise;
+    const waiting = container(well, own());
     await waiting(recordOf('7'));
-    resolve();
+    answered.resolve();
     await working;
     const [delay] = delays;
     expect(delay?.seconds).toBeLessThan(5);
@@ -1168,7 +1178,7 @@ describe('what becomes of a message in one attempt', () => {
       act(context);
       throw new PlatformError({ operation: putThing, call: 'POST /things', message: 'failed', sent: true });
     };
-    const services = { ledger: ledger && { ...ledger, graceMs: 60_100 } };
+    const services = { ledger: ledger && { ...ledger, lateEffectMs: 60_100 } };
     const more = { services, repeatable: false, verify: { subject: () => 'it' } };
     expect(await attempted(recordOf('a'), run, more)).toEqual({
       ...{ ...read, calls: [acted], outcome: 'waiting', seconds: 62, reason: 'POST /things: failed' },

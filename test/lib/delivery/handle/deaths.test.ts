@@ -75,7 +75,7 @@ const container = (deadly: readonly string[] = [], more: Partial<Integration<Dat
     queues: { park: async (letter: DeadLetter) => void letters.push(letter), delay: async () => {} },
     ledger: createLedger({
       table: createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs }),
-      graceMs: 0,
+      lateEffectMs: 0,
       warn: nothing,
       nowMs: () => nowMs,
     }),

@@ -252,7 +252,7 @@ describe('a batch', () => {
     const story: string[] = [];
     const isReceipt = ({ resource }: Pick<Entry, 'resource'>) => resource.startsWith('receipt/');
     const ledger: Ledger = {
-      graceMs: 0,
+      lateEffectMs: 0,
       take: async (entry, { isolated }) => {
         const deaths = died[entry.messageId] ?? 0;
         if (isReceipt(entry) && deaths > 0 && !isolated) return { kind: 'isolate', deaths };

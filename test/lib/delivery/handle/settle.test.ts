@@ -25,7 +25,7 @@ beforeEach(() => {
 const lost = () => Promise.reject(new MessageFailure('unavailable', 'It is lost', { remedy: 'Wait.' }));
 /** A ledger with this verdict on receipts, which locks everything else. */
 const ledgerWith = (verdict: object, more: Partial<Ledger> = {}): Ledger => ({
-  graceMs: 0,
+  lateEffectMs: 0,
   take: async ({ resource, messageId }) => {
     const isReceipt = resource.startsWith('receipt/');
     if (isReceipt) story.push(`takes ${resource}`);

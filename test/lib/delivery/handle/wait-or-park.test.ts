@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { Deferral } from '../../../../lib/delivery/handle/reasons.ts';
 import type { Delivery } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import {
   afterUnwrittenLetter,
   type Decision,
-  type Deferral,
   resultOf,
 } from '../../../../lib/delivery/handle/wait-or-park.ts';
 import { dispositions, type FailureKind, MessageFailure } from '../../../../lib/message/failure.ts';

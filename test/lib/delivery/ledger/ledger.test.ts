@@ -12,7 +12,8 @@ import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import { versionOf } from '../../../../lib/message/version.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { timeouts } from '../../../../lib/runtime/aws/clients.ts';
-import { attribute, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { attribute } from '../../../../lib/runtime/aws/dynamodb.ts';
+import type { QuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { waitLimitMs } from '../../../limits.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
 
@@ -20,7 +21,7 @@ const start = Date.UTC(2026, 2, 1);
 const second = 1_000;
 const hour = 3_600 * second;
 const day = 24 * hour;
-const graceMs = 60 * second;
+const lateEffectMs = 60 * second;
 /** Of an attempt, its reserve and the grace period. */
 const lockMs = 120 * second;
 
@@ -42,7 +43,7 @@ beforeEach(() => {
 });
 
 /** Nothing but a fault that is asked for ends a call, however busy the machine is. */
-const clientWith = (maxAttempts: number, requestMs = waitLimitMs): DynamoDb =>
+const clientWith = (maxAttempts: number, requestMs = waitLimitMs): QuickDynamoDb =>
   tables.client({ maxAttempts, ...timeouts({ connectionMs: waitLimitMs, requestMs }) }, (action) =>
     calls.push(action),
   );
@@ -52,7 +53,7 @@ const client = clientWith(3);
 const container = (dynamodb = client): Ledger =>
   createLedger({
     table: createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs }),
-    graceMs,
+    lateEffectMs,
     nowMs: () => nowMs,
     warn: (text, facts) => warnings.push({ text, facts }),
   });
@@ -111,7 +112,7 @@ describe('a message that may be sent twice without harm', () => {
     ['was done', 'done', 0, ['superseded', 'duplicate', 'duplicate', 'send']],
     ['had no effect', 'undone', 0, ['send', 'send', 'send', 'send']],
     ['may still act', 'unknown', 0, ['newer 1800', 'send', 'copy 1800', 'busy 60']],
-    ['left no outcome', 'unknown', graceMs, ['newer 1800', 'send', 'copy 1800', 'send']],
+    ['left no outcome', 'unknown', lateEffectMs, ['newer 1800', 'send', 'copy 1800', 'send']],
     ['has killed its function', undefined, lockMs, ['newer 1800', 'isolate', 'copy 1800', 'send']],
   ])('that %s is known to every other container', async (_, ending, ms, expected) => {
     await attempt(message(2), ending);
@@ -133,7 +134,7 @@ describe('a message that may be sent twice without harm', () => {
   test('stays done while a later one is being sent, may act, or has killed its function', async () => {
     await attempt(message(2), 'done');
     await attempt(message(3), 'unknown');
-    pass(graceMs);
+    pass(lateEffectMs);
     await attempt(message(4));
     for (const ms of [0, lockMs]) {
       pass(ms);
@@ -154,7 +155,7 @@ describe('a message that may be sent twice without harm', () => {
     await attempt(message(2), 'done');
     expect(await word(container(), message(2))).toBe('duplicate');
     expect(await word(container(), message(3))).toBe('busy 60');
-    pass(graceMs);
+    pass(lateEffectMs);
     expect(await word(container(), message(3))).toBe('send');
   });
 
@@ -173,7 +174,7 @@ describe('a message that may be sent twice without harm', () => {
   test('of a letter is not waited for by a copy, and by no older one after a person has decided', async () => {
     const ledger = container();
     await ledger.settle(await taken(ledger, message(2)), { ending: 'unknown', isParked: true });
-    pass(graceMs);
+    pass(lateEffectMs);
     expect(await word(container(), message(1))).toBe('newer 1800');
     expect(await word(container(), message(2, copy))).toBe('send');
     const decided = { messageId: 'sqs replay', replays: 1, decidedMs: nowMs };
@@ -188,8 +189,8 @@ describe('a message that must not be sent twice', () => {
     ['was done', 'done', 0, ['duplicate', 'duplicate']],
     ['had no effect', 'undone', 0, ['send', 'send']],
     ['may still act', 'unknown', 0, ['busy 60', 'copy 1800']],
-    ['left no outcome', 'unknown', graceMs, ['look', 'copy 1800']],
-    ['was accepted', 'accepted-unverified', graceMs, ['look', 'copy 1800']],
+    ['left no outcome', 'unknown', lateEffectMs, ['look', 'copy 1800']],
+    ['was accepted', 'accepted-unverified', lateEffectMs, ['look', 'copy 1800']],
     ['has killed its function', undefined, lockMs, ['isolate', 'copy 1800']],
   ])('that %s is known to every other container', async (_, ending, ms, expected) => {
     await attempt(nonRepeatable(), ending);
@@ -217,7 +218,7 @@ describe('a message that must not be sent twice', () => {
   test('beside others of its resource leaves what is known of them', async () => {
     const created = (id: string) => nonRepeatable({ version: `%2Fsis/${id}`, fields: [`created/${id}`] });
     await attempt(created('1'), 'unknown');
-    pass(graceMs);
+    pass(lateEffectMs);
     await attempt(created('2'));
     pass(lockMs);
     expect(await word(container(), created('1'), true)).toBe('look');
@@ -259,9 +260,9 @@ describe('a message that comes again with another time', () => {
 
   test('is not known after a person has put an older one over a newer one', async () => {
     await attempt(message(2), 'unknown');
-    pass(graceMs);
+    pass(lateEffectMs);
     await attempt(message(3), 'unknown');
-    pass(graceMs);
+    pass(lateEffectMs);
     await attempt(message(1, { messageId: 'sqs replay', replays: 1, decidedMs: nowMs }), 'done');
     expect(await word(container(), message(9, { id: '2' }))).toBe('send');
   });
@@ -344,12 +345,12 @@ describe('an item of 1.0.0', () => {
 });
 
 describe('a container whose clock is wrong', () => {
-  const wrong = (ms: number): DynamoDb => ({ ...client, clockDiffersByMs: () => ms });
+  const wrong = (ms: number): QuickDynamoDb => ({ ...client, clockDiffersByMs: () => ms });
 
   test('locks nothing, says why, and leaves the message to others', async () => {
     const locked = take(container(wrong(42_000)), message(1));
     await expect(locked).rejects.toThrow(
-      'The clock of this function differs from AWS’ clock by 42 s, so the function claims no messages',
+      'The clock of this function differs from AWS’ clock by 42 s, so the function handles no messages',
     );
     await expect(locked).rejects.toSatisfy((error) => failureOf(error).kind === 'unavailable');
     expect(await word(container(), message(1, copy))).toBe('send');
@@ -357,7 +358,7 @@ describe('a container whose clock is wrong', () => {
 
   test('gives back what it has locked if only the answer to that shows it', async () => {
     let differs = 0;
-    const late: DynamoDb = {
+    const late: QuickDynamoDb = {
       ...client,
       call: (...given) => client.call(...given).finally(() => (differs = 42_000)),
       clockDiffersByMs: () => differs,
@@ -472,7 +473,7 @@ describe('a ledger that fails', () => {
 
   test('to answer a lock over what is open each time gives it back to that', async () => {
     await attempt(message(1), 'unknown');
-    pass(graceMs);
+    pass(lateEffectMs);
     const before = await raw();
     await fault({ action: 'PutItem', reset: 'after', times: 1 });
     await expect(take(container(clientWith(1)), message(2))).rejects.toThrow();

@@ -10,6 +10,7 @@ import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { emptyItem, type Field, type Item } from '../../../../lib/delivery/ledger/item.ts';
 import type { Entry } from '../../../../lib/delivery/ledger/judge.ts';
 import { createLedger, type Ending, type Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
+import { createLedgerReader } from '../../../../lib/delivery/ledger/read.ts';
 import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import { type Message, parseMessage } from '../../../../lib/message/message.ts';
 import type { Attributes } from '../../../../lib/runtime/aws/dynamodb.ts';
@@ -32,12 +33,14 @@ beforeEach(() => {
   resource = `grade-objects/${orgUnitId}`;
 });
 
-const table = () => createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs });
+const access = { dynamodb, table: 'ledger', nowMs: () => nowMs };
+const table = () => createLedgerTable(access);
+const read = () => createLedgerReader(access);
 /** The ledger as one container has it. */
 const container = () =>
   createLedger({
     table: table(),
-    graceMs: 60_000,
+    lateEffectMs: 60_000,
     warn: () => {},
     nowMs: () => nowMs,
   });
@@ -105,7 +108,7 @@ const putFields = async (fields: Item['fields']): Promise<void> => {
   const [holder, lockId] = ['abcd', '000001'];
   const lock = { id: lockId, holder, replays: 0, version: '', fields: [] };
   await table().take(resource, { lock, untilMs: 0 });
-  const { lockId: before = '' } = (await table().read(resource)) ?? {};
+  const { lockId: before = '' } = (await read()(resource)) ?? {};
   expect(await table().replace(resource, before, { ...emptyItem, lockId, fields })).toBe(true);
 };
 
@@ -175,7 +178,7 @@ describe('an item that is full', () => {
       for (const entry of [await create({ id: 'one more' }), await update(5001, { id: 'u' })])
         expect(await attempt(entry)).toEqual(full);
       expect(bytesOf(await rawItem())).toBeLessThan(1.3 * most);
-      expect(Object.values((await table().read(resource))?.fields ?? {})).toHaveLength(open || 1_300);
+      expect(Object.values((await read()(resource))?.fields ?? {})).toHaveLength(open || 1_300);
     },
   );
 
@@ -191,7 +194,7 @@ describe('an item that is full', () => {
   test('still knows what was done, and takes what it has already', async () => {
     const given = { id: 'known' };
     await attempt(await create(given));
-    const known = (await table().read(resource))?.fields;
+    const known = (await read()(resource))?.fields;
     const others = Object.fromEntries(Array.from({ length: 1_300 }, (_, at) => creation(at)));
     await putFields({ ...others, ...known });
     expect((await attempt(await create(given))).kind).toBe('duplicate');
@@ -204,7 +207,7 @@ describe('an item that is full', () => {
     expect((await attempt(await create({ id: 'one more' }))).kind).toBe('full');
     expect((await attempt(await create({ id: 'one more', replay: true }))).kind).toBe('send');
     expect(bytesOf(await rawItem())).toBeLessThan(0.6 * most);
-    const left = (await table().read(resource))?.fields ?? {};
+    const left = (await read()(resource))?.fields ?? {};
     expect(left[creation(1_299)[0]]).toBeDefined();
     expect(left[creation(1)[0]]).toBeUndefined();
     expect((await attempt(await create({ id: 'another' }))).kind).toBe('send');

@@ -47,7 +47,7 @@ const bytesAfter = async <Data>(...messages: Given<Data>[]): Promise<number> => 
   const table = createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs });
   const ledger = createLedger({
     table,
-    graceMs: 60_000,
+    lateEffectMs: 60_000,
     warn: () => {},
     nowMs: () => nowMs,
   });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { emptyItem, type Field, type Item } from '../../../../lib/delivery/ledger/item.ts';
+import { createLedgerReader } from '../../../../lib/delivery/ledger/read.ts';
 import { createLedgerTable, type Taking } from '../../../../lib/delivery/ledger/table.ts';
 import { createTableModel } from '../../../history/table.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
@@ -12,7 +13,8 @@ const day = 24 * 3_600_000;
 
 let nowMs = start;
 const client = tablesForTests(name).client();
-const table = createLedgerTable({ dynamodb: client, table: name, nowMs: () => nowMs });
+const access = { dynamodb: client, table: name, nowMs: () => nowMs };
+const [table, read] = [createLedgerTable(access), createLedgerReader(access)];
 let resources = 0;
 let resource = '';
 
@@ -55,7 +57,7 @@ const raw = async () => {
 const kept = async (item: Item): Promise<Item | undefined> => {
   await table.take(resource, takingOf('first'));
   await table.replace(resource, ' first'.replace(' ', '0'), item);
-  return table.read(resource);
+  return read(resource);
 };
 
 describe('a lock', () => {
@@ -85,9 +87,9 @@ describe('a lock', () => {
   test.each(['a #b :c', 'ü/ä', 'x'.repeat(200)])('takes a field of any name: %s', async (field) => {
     const begun = { field, version: 'v', messageId: 'm', begunMs: start, replays: 0 };
     await table.take(resource, takingOf('1', { begun }));
-    expect(Object.keys((await table.read(resource))?.fields ?? {})).toEqual([field]);
+    expect(Object.keys((await read(resource))?.fields ?? {})).toEqual([field]);
     await table.release(resource, takingOf('1', { begun }));
-    expect((await table.read(resource))?.fields).toEqual({});
+    expect((await read(resource))?.fields).toEqual({});
   });
 });
 
@@ -120,6 +122,17 @@ describe('an item', () => {
       recentMessages: { '': ['a', 'b'], 'object/5001': ['c'] },
     };
     expect(await kept(item)).toEqual(item);
+  });
+
+  test.each([
+    '2026-01-31T10:00:00.000000000\u000100242\u0001\u{10FFFF}abc',
+    '2026-01-31T10:20:30.100200000\u0001\u0001\u{10FFFF}abc',
+    '2026-01-31T10:20:30.123456789\u00012026\u0001\u{10FFFF}abc',
+    '+010000-01-31T10:00:0.000000000\u0001\u0001\u{10FFFF}abc',
+    '\u{10FFFF}20260131',
+  ])('has the whole version of its lock: %j', async (version) => {
+    const lock = { id: '000002', holder: 'abcd', replays: 0, version, fields: ['whole'] };
+    expect((await kept({ ...emptyItem, lockId: '000002', lock }))?.lock).toEqual(lock);
   });
 
   test('is kept for longer than a message and its letter can live, and then expires', async () => {

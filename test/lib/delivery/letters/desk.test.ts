@@ -195,8 +195,6 @@ describe('a table that fails', () => {
   const failing: Partial<DeskTable> = {
     dynamodb: {
       call: () => Promise.reject(Object.assign(new Error('no'), { name: 'AccessDeniedException' })),
-      warm: () => {},
-      clockDiffersByMs: () => 0,
     },
   };
   test('stops no message, and each that it lacks is warned of', async () => {
@@ -220,8 +218,6 @@ describe('a table that fails', () => {
         new Promise((_resolve, reject) => {
           if (signal?.aborted) reject(signal.reason);
         }),
-      warm: () => {},
-      clockDiffersByMs: () => 0,
     };
     await notes({ dynamodb: silent }).parks(newMessage(), letter, { resource: undefined });
     expect(asked).toHaveBeenCalledExactlyOnceWith(2_000);

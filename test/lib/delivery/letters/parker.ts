@@ -1,7 +1,7 @@
 import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { createQueues } from '../../../../lib/delivery/handle/queues.ts';
 import { createDeskNotes } from '../../../../lib/delivery/letters/notes.ts';
-import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { failureOf } from '../../show/cli/office.ts';
 
@@ -11,7 +11,7 @@ const [server = '', queueUrl = '', queueArn = '', deadLetterQueueUrl = '', table
 const sqs = new SQSClient(localClient(server));
 const queues = createQueues({ sqs: async () => sqs, queueUrl, deadLetterQueueUrl, warn: () => {} });
 const notes = createDeskNotes({
-  ...{ dynamodb: createDynamoDb(localClient(server)), table, nowMs: Date.now },
+  ...{ dynamodb: createQuickDynamoDb(localClient(server)), table, nowMs: Date.now },
   ...{ function: 'grade-push', warn: () => {} },
 });
 

@@ -17,7 +17,7 @@ import {
   type RefusedCall,
   refusalText,
 } from '../../../../lib/platform/client/platform-error.ts';
-import { maxErrorBytes } from '../../../../lib/platform/client/receive-answer.ts';
+import { maxErrorBytes } from '../../../../lib/runtime/aws/receive-answer.ts';
 import { sensitiveValues } from '../../../../lib/runtime/privacy/request-secrets.ts';
 import { clientAt, errorOf, handling, operations } from '../servers.ts';
 

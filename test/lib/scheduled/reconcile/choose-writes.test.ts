@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { JobStore } from '../../../../lib/delivery/durable/store.ts';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
-import { type Attributes, createDynamoDb, type DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import type { Attributes, DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import {
   chooseWrites,
   comparedFields,
@@ -33,7 +34,11 @@ const read = async (
   };
   const store = { uploadLines } as Partial<JobStore> as JobStore;
   const table = {
-    ...{ dynamodb: dynamodbOf(createDynamoDb(localClient(ledger.url))), table: 'ledger', nowMs: Date.now },
+    ...{
+      dynamodb: dynamodbOf(createQuickDynamoDb(localClient(ledger.url))),
+      table: 'ledger',
+      nowMs: Date.now,
+    },
   };
   let entries = 0;
   let steps = 0;

@@ -15,7 +15,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import type { JobStore } from '../../../../lib/delivery/durable/store.ts';
 import type { Platform } from '../../../../lib/platform/client/client.ts';
-import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { chooseWrites, type Segment, segments } from '../../../../lib/scheduled/reconcile/choose-writes.ts';
 import { chooseTold, divide, groupsIn } from '../../../../lib/scheduled/reconcile/divide.ts';
 import {
@@ -68,7 +68,7 @@ const timed = async <Result>(name: string, work: () => Promise<Result>): Promise
   return result;
 };
 
-const table = { dynamodb: createDynamoDb(localClient(url)), table: 'ledger', nowMs: Date.now };
+const table = { dynamodb: createQuickDynamoDb(localClient(url)), table: 'ledger', nowMs: Date.now };
 const counts: Record<Reason, number> = noReasons(() => 0);
 let entries = 0;
 const keys: string[] = [];

@@ -7,8 +7,8 @@ import { handler as importSnapshot } from '../../../../functions/snapshot-import
 import type { CrosswalkKind } from '../../../../lib/delivery/crosswalk/kinds.ts';
 import { bucketOf, createCrosswalkTable } from '../../../../lib/delivery/crosswalk/table.ts';
 import { lastBegunMs } from '../../../../lib/delivery/ledger/item.ts';
-import { createLedgerTable, type LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
-import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { createLedgerReader, type ReadResource } from '../../../../lib/delivery/ledger/read.ts';
+import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import {
   type DecidedFindings,
   type ResendResult,
@@ -32,7 +32,7 @@ const short = {
 const time = passingTime();
 let stack: Stack;
 let controls: Controls;
-let ledger: LedgerTable;
+let readLedger: ReadResource;
 
 beforeAll(async () => {
   stack = await startStack({
@@ -43,8 +43,8 @@ beforeAll(async () => {
   });
   const { description } = stack;
   controls = controlsOf(description);
-  const dynamodb = createDynamoDb(localClient(description.dynamodb));
-  ledger = createLedgerTable({ dynamodb, table: description.table, nowMs: Date.now });
+  const dynamodb = createQuickDynamoDb(localClient(description.dynamodb));
+  readLedger = createLedgerReader({ dynamodb, table: description.table, nowMs: Date.now });
   Object.assign(process.env, settingsOf(description, 'reconcile'), short, {
     ...{ RECONCILE_BUCKET: description.bucket, LOG_LEVEL: 'silent' },
   });
@@ -59,7 +59,7 @@ const [lena, liam, nora] = ['lena.learner', 'liam.learner', 'nora.newcomer'] as 
 const dropSnapshot = async (): Promise<void> => {
   const { dynamodb: url, crosswalkTable: table } = stack.description;
   const crosswalk = createCrosswalkTable({
-    ...{ dynamodb: createDynamoDb(localClient(url)), table, nowMs: Date.now },
+    ...{ dynamodb: createQuickDynamoDb(localClient(url)), table, nowMs: Date.now },
   });
   const names: [CrosswalkKind, string, number][] = [
     ['orgUnitCode', 'BIO-101', 2001],
@@ -125,7 +125,7 @@ const gradeOf = (userId: number) => `grade/2001/5001/${userId}`;
 const enrollmentOf = (userId: number) => `enrollment/2001/${userId}`;
 type Finding = DecidedFindings['findings'][number];
 const findingOf = async (resource: string, found: Finding['class']): Promise<Finding> => {
-  const { fields = {} } = (await ledger.read(resource)) ?? {};
+  const { fields = {} } = (await readLedger(resource)) ?? {};
   const writtenMs = Math.max(...Object.values(fields).map(lastBegunMs));
   const { gradeValues = [] } = await controls.state('gradeValues');
   const value = gradeValues.find(({ userId }) => resource === gradeOf(Number(userId)));

@@ -93,7 +93,7 @@ const old = () => shown.set(301, { Comments: null, LastModified: changedAt });
 
 const services = (): Resending => ({
   store: bucket.store as JobStore,
-  ledger: { read: async (resource) => ledger.get(resource) },
+  readLedger: async (resource) => ledger.get(resource),
   digestsOf: (...parts) => [digest(parts)],
   crosswalk: {
     platformIds: async ([sisId]) => {

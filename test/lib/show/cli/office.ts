@@ -19,7 +19,7 @@ import { createLetterReader } from '../../../../lib/operate/messages/letters/let
 import { listLetter, reindexLetters } from '../../../../lib/operate/messages/letters/reindex.ts';
 import type { Audit } from '../../../../lib/operate/stage/audit.ts';
 import type { Target } from '../../../../lib/operate/stage/target.ts';
-import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { localClient, startQueuesAndFiles } from '../../../local/aws/aws.ts';
 import { addDeskTable, startTables } from '../../../local/aws/tables.ts';
 
@@ -69,7 +69,7 @@ export async function openOffice(
   const prefix = `sis-relay-${randomUUID().slice(0, 8)}-`;
   const deskTable = `${prefix}desk`;
   await addDeskTable(tables, deskTable);
-  const dynamodb = createDynamoDb(localClient(tables));
+  const dynamodb = createQuickDynamoDb(localClient(tables));
   const desk = { dynamodb, table: deskTable, nowMs: Date.now };
   const deadLetters = newQueue(`${prefix}dead-letters`);
   const queues = new Map(functionNames.map((name) => [name, newQueue(`${prefix}${name}`)]));

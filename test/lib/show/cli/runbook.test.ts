@@ -11,7 +11,7 @@ import { otherKinds } from '../../../../lib/message/letter-kinds.ts';
 import { listLetters } from '../../../../lib/operate/messages/letters/list.ts';
 import { reindexLetters } from '../../../../lib/operate/messages/letters/reindex.ts';
 import { groupIdOf } from '../../../../lib/operate/reviews/reconcile/groups.ts';
-import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { resendResultKey } from '../../../../lib/scheduled/reconcile/record.ts';
 import { programOf } from '../../../../lib/show/cli/cli.ts';
 import { passedKey } from '../../../../lib/sources/snapshots/state/passed-names.ts';
@@ -158,7 +158,7 @@ const codeThatMoved = async () => {
   const { description } = office.stack();
   moves += 1;
   const [code, moved] = ['MATH-101', { ids: [2002], was: [3000 + moves] }] as const;
-  const dynamodb = createDynamoDb(localClient(description.dynamodb));
+  const dynamodb = createQuickDynamoDb(localClient(description.dynamodb));
   const table = createCrosswalkTable({ dynamodb, table: description.crosswalkTable, nowMs: Date.now });
   const bucket = bucketOf('orgUnitCode', 'platform', code);
   await table.put([{ bucket, entries: new Map([[code, { ids: [...moved.ids], was: [...moved.was] }]]) }]);

@@ -408,6 +408,93 @@ test('who registers while the move of a code is open, and leaves before or after
   expect(platform.all()).toEqual(['2002 101 110']);
 });
 
+test('a delta deletes both rows of one enrollment, of which one is older than the other', async () => {
+  const { crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2601 });
+  crosswalk.fill('userName', people);
+  const rows = [`LEC ada student ${at(0)}`, `LAB ada student ${at(1)}`];
+  await put(
+    'export.zip',
+    await zip({ users: users('ada'), classes: classes('LEC', 'LAB'), enrollments: enrollments(...rows) }),
+  );
+  const deleted = enrollments(...rows).map((row) => ({ ...row, status: 'tobedeleted' }));
+  await put('export.zip', await deltaOf({ enrollments: deleted }), { isApproved: true });
+  expect(platform.keys()).toEqual([]);
+});
+
+describe('who leaves one of two rows while its names are unknown stays by the other, once they are known', () => {
+  test('of two sections, whose codes the platform did not know', async () => {
+    const { crosswalk, platform, put } = newStage();
+    crosswalk.fill('orgUnitCode', {});
+    crosswalk.fill('userName', people);
+    const both = { users: users('ada', 'ben', 'cleo'), classes: classes('LEC', 'LAB') };
+    const night = async (...rows: string[]) =>
+      put('export.zip', await zip({ ...both, enrollments: enrollments(...rows) }), { isApproved: true });
+    await night('LEC ada', 'LAB ada', 'LAB ben');
+    const { report } = await night('LEC ada');
+    expect(report.join()).toContain('2 enrollments in LAB ended, but the crosswalk does not know');
+    crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2601 });
+    platform.replay();
+    await night('LEC ada', 'LEC cleo');
+    expect(platform.keys()).toEqual(['2601 101', '2601 103']);
+  });
+
+  test('of two tables, which name a user in two ways', async () => {
+    const { bucket, crosswalk, platform, put } = newStage();
+    const { ada: _, ...others } = people;
+    crosswalk.fill('orgUnitCode', { BIO: 2601 });
+    crosswalk.fill('userName', others);
+    crosswalk.fill('orgDefinedId', others);
+    const data = { orgUnitCode: 'COURSE', orgDefinedId: 'LOGIN' };
+    const removed = { function: 'enrollment-remove', data };
+    bucket.write('snapshot-mappings/a.json', mapping(enrolling()));
+    bucket.write(
+      'snapshot-mappings/b.json',
+      mapping(enrolling({ data: { ...data, roleId: { value: 110 } }, removed })),
+    );
+    await put('a.csv', roster('BIO ada S', 'BIO ben S'));
+    await put('b.csv', roster('BIO ada S'));
+    await put('a.csv', roster('BIO ben S'), { isApproved: true });
+    crosswalk.fill('userName', people);
+    crosswalk.fill('orgDefinedId', people);
+    platform.replay();
+    await put('a.csv', roster('BIO ben S', 'BIO cleo S'));
+    expect(platform.keys()).toContain('2601 101');
+  });
+
+  test('of a user whose name has two ids for a while', async () => {
+    const { bucket, crosswalk, platform, put } = newStage();
+    crosswalk.fill('orgUnitCode', { BIO: 2601 });
+    crosswalk.fill('userName', people);
+    bucket.write('snapshot-mapping.json', mapping(enrolling()));
+    await put('a.csv', roster('BIO ada S', 'BIO ben S'));
+    await put('b.csv', roster('BIO ada S'));
+    crosswalk.fill('userName', { ...people, ada: [101, 105] });
+    await put('a.csv', roster('BIO ada T', 'BIO ben S'));
+    await put('a.csv', roster('BIO ben S'), { isApproved: true });
+    crosswalk.fill('userName', people);
+    platform.replay();
+    await put('a.csv', roster('BIO ben S', 'BIO cleo S'));
+    expect(platform.all()).toContain('2601 101 110');
+  });
+});
+
+test('a changed roleOrder reaches what several files want, and what one of them alone wants later', async () => {
+  const { bucket, crosswalk, platform, put, set } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', people);
+  bucket.write('snapshot-mapping.json', mapping(enrolling()));
+  await put('a.csv', roster('BIO ada S'));
+  await put('b.csv', roster('BIO ada T'));
+  expect(platform.all()).toEqual(['2601 101 109']);
+  set({ roleOrder: ['student', 'teacher'] });
+  await put('a.csv', roster('BIO ada S', 'BIO ben S'));
+  expect(platform.all()).toContain('2601 101 110');
+  set({ roleOrder: ['teacher', 'student'] });
+  await put('b.csv', roster('BIO cleo T'), { isApproved: true });
+  expect(platform.all()).toContain('2601 101 110');
+});
+
 describe('a mapping removes enrollments by a message of its own', () => {
   const columns = ['COURSE', 'LOGIN', 'ROLE', 'STATUS'];
   const names = many(300);

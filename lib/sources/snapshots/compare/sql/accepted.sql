@@ -9,10 +9,10 @@ SELECT what, count(*) FROM (
   UNION ALL SELECT 'grade objects' FROM state_grade_objects GROUP BY object_id HAVING count(*) > 1) GROUP BY what ORDER BY what;
 
 -- name: find_claims
--- In: the state; renamed; former_ids; merged_names; items; items_before; other_claims; snapshot_number(); is_state_of_10(). Out:
+-- In: the state; renamed; former_ids; merged_names; items; items_before; snapshot_number(); is_state_of_10(). Out:
 -- accepted_as_named, a view. data: the data of a grade whose line item is gone. must_resend: it is sent again, as it was sent by a name that
--- stood for nothing, and has another name now; or because its name is known now, and a message that waited for that may have overruled another
--- file. comments_left: while the grade object exists, the platform keeps the comments of grades that the SIS has removed: wanted_value is the
+-- stood for nothing, and has another name now; or because its name is known now (is_learnt): the message that waited for that may have
+-- overruled what was sent meanwhile, or was overruled. comments_left: while the grade object exists, the platform keeps the comments of grades that the SIS has removed: wanted_value is the
 -- last grade.
 CREATE TABLE comments_left AS
   SELECT key, any_value(org_unit_or_object) AS org_unit_or_object, any_value(user_name) AS user_name, min(wanted_value) AS wanted_value FROM (
@@ -24,13 +24,13 @@ CREATE TABLE comments_left AS
 CREATE MACRO org_unit_then(org_unit_ref, platform_id, item_org_unit_ref) AS
   CASE WHEN id_in_ref(org_unit_ref) IS NULL THEN ref_of(platform_id, coalesce(org_unit_ref, item_org_unit_ref)) ELSE org_unit_ref END;
 CREATE VIEW accepted_as_named AS
-  SELECT * EXCLUDE (org_unit_id, user_id, new_org_unit_name, new_user_name, is_merged, has_moved, is_learnt),
+  SELECT * EXCLUDE (was_named, org_unit_id, user_id, new_org_unit_name, new_user_name, is_merged, has_moved)
+      REPLACE (is_learnt AND NOT was_named AND is_enrollment(state_kind) AND NOT is_state_of_10() AS is_learnt),
     key_of_kind(state_kind, CASE WHEN is_enrollment(state_kind) THEN ref_of(org_unit_id, org_unit_or_object) ELSE org_unit_or_object END,
       ref_of(user_id, user_name)) AS key,
-    (org_unit_id IS NULL AND new_org_unit_name IS NOT NULL)
-      OR (user_id IS NULL AND (new_user_name IS NOT NULL OR is_merged OR field_of('user') <> field_before('user'))) OR has_moved
-      OR (is_learnt AND NOT is_state_of_10() AND is_enrollment(state_kind) AND enrollment_of(org_unit_id, 'orgUnitCode=' || org_unit_or_object,
-        user_id, field_before('user') || '=' || user_name) IN (SELECT enrollment FROM other_claims)) AS must_resend
+    was_named OR (is_learnt AND is_enrollment(state_kind) AND NOT is_state_of_10()) AS must_resend
+  FROM (SELECT *, (org_unit_id IS NULL AND new_org_unit_name IS NOT NULL)
+      OR (user_id IS NULL AND (new_user_name IS NOT NULL OR is_merged OR field_of('user') <> field_before('user'))) OR has_moved AS was_named
   FROM (
     SELECT CASE WHEN is_enrollment(d.state_kind) THEN 'enrollments' ELSE 'results' END AS kind_name, d.state_kind,
       CASE WHEN is_enrollment(d.state_kind) THEN coalesce(c.new_name, d.org_unit_or_object) ELSE d.org_unit_or_object END AS org_unit_or_object,
@@ -55,7 +55,7 @@ CREATE VIEW accepted_as_named AS
       LEFT JOIN former_ids p ON p.record_type = 'user' AND p.name = CASE WHEN d.user_id IS NULL THEN d.user_name END
       LEFT JOIN former_ids q ON q.record_type = 'class' AND q.name = d.org_unit_ref
       LEFT JOIN items n ON n.object = CASE WHEN is_grade(d.state_kind) THEN d.org_unit_or_object END
-      LEFT JOIN items_before i ON i.object = CASE WHEN is_grade(d.state_kind) THEN d.org_unit_or_object END);
+      LEFT JOIN items_before i ON i.object = CASE WHEN is_grade(d.state_kind) THEN d.org_unit_or_object END));
 
 -- name: load_claims
 -- In: accepted_as_named. Out: accepted; row_claims. Two may be one only if something is known by another name, or was not known: here, nothing
@@ -76,7 +76,7 @@ INSERT INTO accepted BY NAME
     any_value(user_name) AS user_name, any_value(org_unit_ref) AS org_unit_ref, arg_max(wanted_value, newest) AS wanted_value,
     arg_max(source_row, newest) AS source_row, arg_max(source_id_hash, newest) AS source_id_hash, max(said_at_ms) AS said_at_ms,
     max(last_snapshot_number) AS last_snapshot_number, arg_max(data, newest) AS data,
-    bool_or(must_resend) OR min(wanted_value) <> max(wanted_value) AS must_resend, bool_or(was_disputed) AS was_disputed
+    bool_or(must_resend) OR min(wanted_value) <> max(wanted_value) AS must_resend, bool_and(is_learnt OR NOT must_resend) AS is_learnt, bool_or(was_disputed) AS was_disputed
   FROM (
     SELECT *, (CASE WHEN is_grade(state_kind) THEN coalesce(said_at_ms, 0) ELSE 0 END, key = old_key, stays, wanted_value) AS newest
     FROM accepted_claims SEMI JOIN merged USING (key))
@@ -92,4 +92,5 @@ DROP TABLE accepted_claims; DROP TABLE merged;
 SELECT d.state_kind AS kind,
   message_data(d.state_kind, ref_of(d.org_unit_id, d.org_unit_or_object), ref_of(d.user_id, d.user_name), d.wanted_value, i.org_unit_ref, i.title,
     i.former_titles, i.out_of, '', d.data) AS data
-FROM state_wanted d LEFT JOIN items_before i ON i.object = CASE WHEN is_grade(d.state_kind) THEN d.org_unit_or_object END;
+FROM state_wanted d LEFT JOIN items_before i ON i.object = CASE WHEN is_grade(d.state_kind) THEN d.org_unit_or_object END
+WHERE coalesce(d.row_standing, '') NOT IN ('ending', 'disputed');

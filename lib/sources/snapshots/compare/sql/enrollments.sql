@@ -77,9 +77,9 @@ DROP TABLE enrollments_read;
 CREATE OR REPLACE VIEW known_places AS SELECT id, org_unit_or_object AS name, org_unit_or_object AS course FROM class_names;
 
 -- name: refuse_contradictions
--- In: read_rows, of a delta; enrollments_before; row_claims; accepted; the state. Out: read_rows. The rows with one id must agree; if several
--- rows were accepted by this id, it is unknown which one is meant. What is said in a delta must be newer than what was accepted: also a
--- deletion, and a row that comes back after a deletion. An export that has all enrollments ends what is known of deletions.
+-- In: read_rows, of a delta; enrollments_before; the state. Out: read_rows. The rows with one id must agree; if several rows were accepted by
+-- this id, it is unknown which one is meant. What is said in a delta must be newer than what was accepted: also a deletion, and a row that
+-- comes back after a deletion. An export that has all enrollments ends what is known of deletions.
 UPDATE read_rows SET problem = ['sourcedId', 'another row has the same sourcedId, but differs']
   WHERE problem IS NULL AND id IN (
     SELECT id FROM read_rows WHERE problem IS NULL GROUP BY id
@@ -91,9 +91,8 @@ UPDATE read_rows
     SELECT id FROM enrollments_before SEMI JOIN read_rows USING (id) GROUP BY id
     HAVING min(class_source_id) <> max(class_source_id) OR min(user_source_id) <> max(user_source_id));
 UPDATE read_rows SET problem = ['dateLastModified', 'is before the time of the accepted enrollment, which stays']
-  FROM row_claims k JOIN accepted w USING (key)
-  WHERE read_rows.problem IS NULL AND is_gone(read_rows.status) AND k.kind_name = 'enrollments' AND k.source_row = read_rows.source_row
-    AND read_rows.said_at_ms < w.said_at_ms;
+  FROM enrollments_before b
+  WHERE read_rows.problem IS NULL AND is_gone(read_rows.status) AND b.id = read_rows.id AND read_rows.said_at_ms < b.said_at_ms;
 UPDATE read_rows SET problem = ['dateLastModified', 'is before the time at which the enrollment was deleted']
   FROM state_deletions t
   WHERE read_rows.problem IS NULL AND NOT is_gone(read_rows.status) AND t.source_id = read_rows.id AND read_rows.said_at_ms < t.said_at_ms;

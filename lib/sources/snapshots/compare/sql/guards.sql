@@ -9,7 +9,7 @@ INSERT INTO problems
 INSERT INTO unfit_claims SELECT d.kind_name, d.key, d.line, d.is_claimed FROM difference d SEMI JOIN unfit_keys USING (key);
 DELETE FROM difference WHERE key IN (SELECT key FROM unfit_keys);
 INSERT INTO difference BY NAME
-  SELECT w.* EXCLUDE (must_resend, was_disputed), false AS is_claimed, w.wanted_value AS accepted_value, w.said_at_ms AS accepted_at_ms,
+  SELECT w.* EXCLUDE (must_resend, is_learnt, was_disputed), false AS is_claimed, w.wanted_value AS accepted_value, w.said_at_ms AS accepted_at_ms,
     w.org_unit_or_object AS accepted_org_unit_or_object, 'kept' AS change, false AS is_resent
   FROM accepted w SEMI JOIN unfit_keys USING (key);
 
@@ -56,10 +56,11 @@ FROM (
 ) ORDER BY what IN ('refused', 'pending', 'accepted', 'is other'), kind_name;
 
 -- name: count_moves
--- In: difference; unchanged_claims; row_claims. Out: by kind, the moves that the rows themselves show: a row no longer claims what it claimed, or
+-- In: difference; accepted; unchanged_claims; row_claims. Out: by kind, the moves that the rows themselves show: a row no longer claims what it claimed, or
 -- claims something else.
 SELECT kind_name, CAST(sum(rows) AS BIGINT) FROM (
-  SELECT kind_name, count(*) AS rows FROM difference WHERE is_resent GROUP BY kind_name
+  SELECT kind_name, count(*) AS rows FROM difference
+  WHERE is_resent AND key NOT IN (SELECT key FROM accepted WHERE is_learnt) GROUP BY kind_name
   UNION ALL
   SELECT kind_name, count(DISTINCT source_row) FROM (
     SELECT d.kind_name, d.source_row FROM difference d

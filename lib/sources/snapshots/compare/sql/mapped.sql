@@ -51,9 +51,8 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name, 
   FROM refused_rows r, (SELECT DISTINCT kind_name FROM kinds) k WHERE r.kind_name = $1 AND k.kind_name <> $1;
 
 -- name: name_claims
--- In: mapped_rows; unmapped_rows; accepted_rows; known_names; doubtful_names; passed_names; shared_row_claims; other_claims. Out: claims;
--- accepted; row_claims; accepted_keys; refused_rows; problems; stands_for; key_ids and key_ids_before; doubtful_claims; file_grades and
--- gone_grades. Names
+-- In: mapped_rows; unmapped_rows; accepted_rows; known_names; doubtful_names; passed_names; shared_row_claims. Out: claims; accepted;
+-- row_claims; accepted_keys; refused_rows; problems; stands_for; key_ids and key_ids_before; doubtful_claims; file_grades and gone_grades. Names
 -- become what they stand for: what was accepted, what it stood for then; a row, what its name stands for now, or if that is unknown, stood
 -- for. Of two accepted rows about one thing that differ, it is unknown which one the platform has. Then there is no data, from which every
 -- intended value differs. A removal yields to a row that is present.
@@ -99,8 +98,8 @@ INSERT INTO accepted BY NAME
     SELECT any_value({'kind_name': kind_name, 'state_kind': state_kind, 'key': key, 'org_unit_or_object': org_unit_or_object,
       'user_name': user_name, 'wanted_value': wanted_value, 'data': data, 'removal': removal, 'template': template, 'source_row': source_row,
       'said_at_ms': said_at_ms, 'last_snapshot_number': last_snapshot_number,
-      -- A message that waited until its name was known may have overruled another file.
-      'must_resend': is_learnt AND NOT is_state_of_10() AND key IN (SELECT enrollment FROM other_claims),
+      -- A message that waited until its name was known may have overruled what was sent meanwhile, or was overruled.
+      'must_resend': is_learnt AND is_about_enrollment(kind_name) AND NOT is_state_of_10(), 'is_learnt': is_learnt,
       'was_disputed': row_standing IS NOT DISTINCT FROM 'disputed'}) AS w
     FROM accepted_claims GROUP BY key);
 UPDATE accepted SET wanted_value = kind_name || ' null', data = NULL

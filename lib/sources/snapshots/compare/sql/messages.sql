@@ -27,14 +27,15 @@ COPY (
 ) TO (getvariable('events_path')) (FORMAT csv, DELIMITER '\t', QUOTE '', ESCAPE '', HEADER false);
 
 -- name: keep_claims
--- In: difference; unchanged_claims; row claims; repeated_role_claims; disputed_grades; unusable_rows; the state before. Out: what the next
+-- In: difference; unchanged_claims; row claims; repeated_role_claims; disputed_grades; endings; unusable_rows; the state before. Out: what the next
 -- state has of claims, by views. The reader of a file says by macros what follows from the rest, and which of the platform's ids are in a key:
 -- key_to_keep(key), wanted_value_to_keep(wanted_value), org_unit_id_to_keep(claim_key) and user_id_to_keep(claim_key). Other files are
 -- compared with each row by itself; what stays for a row that cannot be used is ended by no other file.
 CREATE VIEW wanted_to_keep AS
   SELECT d.* REPLACE (key_to_keep(key) AS key, wanted_value_to_keep(wanted_value) AS wanted_value),
     org_unit_id_to_keep(d.key) AS org_unit_id, user_id_to_keep(d.key) AS user_id,
-    CASE WHEN d.key IN (SELECT key FROM repeated_role_claims) THEN 'several' WHEN d.change IN ('kept', 'held') THEN 'kept'
+    CASE WHEN d.key IN (SELECT key FROM repeated_role_claims) THEN 'several' WHEN d.key IN (SELECT key FROM endings) THEN 'ending'
+      WHEN d.change IN ('kept', 'held') THEN 'kept'
       WHEN d.key IN (SELECT key FROM disputed_grades) THEN 'disputed' END AS row_standing
   FROM (
     SELECT * REPLACE (CASE WHEN NOT is_claimed THEN last_snapshot_number END AS last_snapshot_number) FROM difference WHERE change <> 'removed'

@@ -8,8 +8,8 @@
 -- removal_function(state_kind, removal).
 
 -- name: schema
--- role_places: the places of roles in "roleOrder".
-CREATE TABLE role_places (role VARCHAR, place BIGINT);
+-- role_places: the places of roles in "roleOrder", by the side of a comparison: it may have been another order before.
+CREATE TABLE role_places (side VARCHAR, role VARCHAR, place BIGINT);
 -- other_kinds: the functions of the other table's rows that are about enrollments.
 CREATE TABLE other_kinds (state_kind VARCHAR, function_name VARCHAR);
 -- other_claims: what the other files want, by enrollment, such as enrollment/2601/301.
@@ -18,6 +18,8 @@ CREATE TABLE other_claims (enrollment VARCHAR, org_unit_name VARCHAR, role VARCH
 CREATE TABLE passed_names (token VARCHAR);
 -- repeated_role_claims: all rows of this file about enrollments that more than one is about, as of several sections of one course.
 CREATE TABLE repeated_role_claims (key VARCHAR, enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT);
+-- endings: enrollments that this file no longer wants, and whose names the crosswalk does not know.
+CREATE TABLE endings (key VARCHAR, org_unit_or_object VARCHAR);
 -- replacements: what is sent in place of what this file alone would send. A NULL function: nothing.
 CREATE TABLE replacements (key VARCHAR, function_name VARCHAR, data VARCHAR);
 CREATE MACRO role_in(wanted_value) AS
@@ -48,7 +50,7 @@ INSERT INTO other_claims
   FROM other_state_wanted s
     LEFT JOIN known_names o ON o.field = 'orgUnitCode' AND o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
     LEFT JOIN known_names u ON u.field = CAST($2 AS VARCHAR) AND u.name = s.user_name AND s.user_id IS NULL
-  WHERE is_enrollment(s.state_kind) AND s.row_standing IS DISTINCT FROM 'several';
+  WHERE is_enrollment(s.state_kind) AND coalesce(s.row_standing, '') NOT IN ('several', 'ending');
 
 -- name: add_claims_of_table
 -- In: the state of a table; other_kinds; $1: its name. Out: other_claims.
@@ -60,7 +62,7 @@ INSERT INTO other_claims
   FROM other_state_wanted s JOIN other_kinds k USING (state_kind)
     LEFT JOIN known_names o ON o.field || '=' || o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
     LEFT JOIN known_names u ON u.field || '=' || u.name = s.user_name AND s.user_id IS NULL
-  WHERE starts_with(k.function_name, 'enrollment-') AND s.row_standing IS DISTINCT FROM 'several';
+  WHERE starts_with(k.function_name, 'enrollment-') AND coalesce(s.row_standing, '') NOT IN ('several', 'ending');
 
 -- name: add_repeated_claims
 -- In: the state of another file; $1: its name. Out: other_claims, by each of several rows about one enrollment.
@@ -83,7 +85,7 @@ INSERT INTO differing_keys
 CREATE TABLE standing_claims AS
   SELECT *, max(said_at_ms) OVER (PARTITION BY side, key) AS latest FROM (
     SELECT c.side, c.key, c.role, c.said_at_ms
-    FROM role_claims c LEFT JOIN role_places p USING (role) LEFT JOIN (
+    FROM role_claims c LEFT JOIN role_places p USING (side, role) LEFT JOIN (
       SELECT side, key, org_unit_name, CASE WHEN count(*) = count(said_at_ms) THEN max(said_at_ms) END AS ended_ms
       FROM role_claims WHERE role = 'absent' GROUP BY side, key, org_unit_name) e
       ON e.side = c.side AND e.key = c.key AND e.org_unit_name = c.org_unit_name
@@ -120,17 +122,35 @@ UPDATE claims SET wanted_value = w.wanted_value, data = w.data, said_at_ms = w.s
   FROM winners w WHERE w.key = claims.key AND claims.wanted_value <> w.wanted_value;
 DROP TABLE winners;
 
+-- name: find_endings
+-- In: difference; filled_fields. Out: endings. Whether another row or file wants the same is unknown, so they stay until their names are known.
+-- If the crosswalk was never filled with names of a field, messages with names are all that can be sent.
+INSERT INTO endings
+  SELECT key, org_unit_or_object FROM difference
+  WHERE change = 'removed' AND is_about_enrollment(kind_name) AND removal_function(state_kind, removal) = 'enrollment-remove'
+    AND list_has_any([split_part(part, '=', 1) FOR part IN string_split(enrollment_in(kind_name, key), '/')],
+      (SELECT list(field) FROM filled_fields));
+
+-- name: keep_endings
+-- In: endings. Out: difference; problems.
+UPDATE difference SET change = 'kept' WHERE key IN (SELECT key FROM endings);
+INSERT INTO problems
+  SELECT $1, NULL, NULL, count(*) || CASE WHEN count(*) = 1 THEN ' enrollment in ' ELSE ' enrollments in ' END || org_unit_or_object
+    || ' ended, but the crosswalk does not know who or what is meant. It is removed by the first file that comes after it knows that'
+  FROM endings GROUP BY org_unit_or_object ORDER BY org_unit_or_object;
+
 -- name: find_effects
--- In: difference; other_claims; repeated_role_claims. Out: effects, what this file changes of enrollments, with the role by this file alone and (`before`
+-- In: difference; accepted; other_claims; repeated_role_claims. Out: effects, what this file changes of enrollments, with the role by this file alone and (`before`
 -- and `after`, filled in below) by all files; shared_claims, what other files want of the same; role_claims of both sides.
 CREATE TABLE effects AS
   SELECT key, enrollment_in(kind_name, key) AS enrollment, org_unit_token(org_unit_or_object) AS org_unit_name,
-    org_unit_token(accepted_org_unit_or_object) AS org_unit_name_before, change, is_resent,
-    CASE WHEN NOT is_resent THEN role_of(accepted_value) END AS role_before,
+    org_unit_token(accepted_org_unit_or_object) AS org_unit_name_before, change, is_uncertain,
+    CASE WHEN NOT is_uncertain THEN role_of(accepted_value) END AS role_before,
     CASE WHEN change <> 'removed' THEN role_of(wanted_value) END AS role_after,
     said_at_ms, accepted_at_ms, coalesce(removal_function(state_kind, removal) = 'enrollment-remove', false) AS is_removed,
     NULL::VARCHAR AS before, NULL::VARCHAR AS after, false AS is_undecided
-  FROM difference WHERE change IN ('created', 'updated', 'removed', 'unchanged') AND is_about_enrollment(kind_name);
+  FROM (SELECT *, key IN (SELECT key FROM accepted WHERE must_resend) AS is_uncertain FROM difference)
+  WHERE change IN ('created', 'updated', 'removed', 'unchanged') AND is_about_enrollment(kind_name);
 UPDATE effects SET before = role_before, after = role_after;
 CREATE TABLE shared_claims AS
   SELECT e.key, o.org_unit_name, o.role, o.said_at_ms, o.source_file FROM effects e JOIN other_claims o USING (enrollment);
@@ -150,7 +170,7 @@ CREATE TABLE role_claims AS
 -- name: weigh_others
 -- In: effects; agreed_roles. Out: effects with the roles by all files; replacements.
 -- What a message did that waited for its name is unknown.
-UPDATE effects SET before = a.role FROM agreed_roles a WHERE a.key = effects.key AND a.side = 'before' AND NOT is_resent;
+UPDATE effects SET before = a.role FROM agreed_roles a WHERE a.key = effects.key AND a.side = 'before' AND NOT is_uncertain;
 UPDATE effects SET after = a.role, is_undecided = a.role IS NULL FROM agreed_roles a WHERE a.key = effects.key AND a.side = 'after';
 INSERT INTO replacements
   SELECT key,

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test, vi } from 'vitest';
 import { bucketOf, createCrosswalkTable } from '../../../../../lib/delivery/crosswalk/table.ts';
-import { createDynamoDb } from '../../../../../lib/runtime/aws/dynamodb.ts';
+import { createQuickDynamoDb } from '../../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { waitLimitMs } from '../../../../limits.ts';
 import { localClient } from '../../../../local/aws/aws.ts';
 import { localOffice } from '../../../show/cli/local-office.ts';
@@ -81,7 +81,7 @@ test('a file under snapshots/ is imported; one that removes too much waits, and 
 test('a zip is looked at while the bucket has no settings, and the crosswalk of the stage is asked', async () => {
   const { s3, description } = { s3: await office.target().s3(), description: office.stack().description };
   await s3.send(new DeleteObjectCommand({ Bucket: description.bucket, Key: 'snapshot-settings.json' }));
-  const dynamodb = createDynamoDb(localClient(description.dynamodb));
+  const dynamodb = createQuickDynamoDb(localClient(description.dynamodb));
   const table = createCrosswalkTable({ dynamodb, table: description.crosswalkTable, nowMs: Date.now });
   const bucket = bucketOf('orgUnitCode', 'platform', 'c-bio');
   await table.put([{ bucket, entries: new Map([['c-bio', { ids: [2001] }]]) }]);

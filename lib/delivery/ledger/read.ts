@@ -1,7 +1,20 @@
-import type { Attributes } from '../../runtime/aws/dynamodb.ts';
-import { decodeItem, stateName, versionName } from './codec.ts';
-import { type Change, changesIn } from './item.ts';
-import type { LedgerTableOptions } from './table.ts';
+import type { Attributes, DynamoDb } from '../../runtime/aws/dynamodb.ts';
+import { decodeItem, stateName, stored, versionName } from './codec.ts';
+import { type Change, changesIn, type Item } from './item.ts';
+import { keyOf } from './table.ts';
+
+// What others than the functions read.
+
+export type LedgerAccess = { dynamodb: DynamoDb; table: string; nowMs(): number };
+
+export type ReadResource = (resource: string) => Promise<Item | undefined>;
+
+export const createLedgerReader =
+  ({ dynamodb, table, nowMs }: LedgerAccess): ReadResource =>
+  async (resource) => {
+    const input = { TableName: table, Key: keyOf(resource), ConsistentRead: true };
+    return decodeItem((await dynamodb.call('GetItem', input)).Item, nowMs());
+  };
 
 /** The last change of each field, and the lock under which the resource was written last. */
 export type Written = { resource: string; lockId: string; changes: Record<string, Change> };
@@ -12,7 +25,7 @@ export type LedgerPage = { entries: Written[]; next: Attributes | undefined };
 /** Segments can be read at the same time. */
 export type Place = { segment: number; segments: number; from?: Attributes | undefined };
 
-const alwaysRead = ['resource', 'expires', 'claimId', 'lock', 'graceEndsMs'];
+const alwaysRead = ['resource', 'expires', stored.lockId, 'lock', stored.busyUntilMs];
 
 /** Kinds of resources, as in `grade/`, and the fields to read. */
 type ScanRequest = {
@@ -27,7 +40,7 @@ type ScanRequest = {
  * @throws if the table cannot be read.
  */
 export const ledgerPage = async (
-  { dynamodb, table, nowMs }: LedgerTableOptions,
+  { dynamodb, table, nowMs }: LedgerAccess,
   { kinds, fields, place, signal }: ScanRequest,
 ): Promise<LedgerPage> => {
   const { segment, segments, from } = place;
@@ -49,9 +62,8 @@ export const ledgerPage = async (
   );
   const entries = Items.flatMap((raw) => {
     const resource = raw.resource?.S;
-    const isOver = Number(raw.expires?.N) * 1000 < nowMs();
-    if (resource === undefined || isOver) return [];
     const item = decodeItem(raw, nowMs());
+    if (resource === undefined || item === undefined) return [];
     return { resource, lockId: item.lockId, changes: changesIn(item) };
   });
   return { entries, next: LastEvaluatedKey };

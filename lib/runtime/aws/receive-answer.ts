@@ -26,9 +26,11 @@ export type Receiver = {
   signal: AbortSignal;
   /** Limit for a success. */
   maximumBytes: number;
+  /** Limit for an error. */
+  maximumErrorBytes?: number;
   /** Called before the first byte is sent. */
-  onStart(): void;
-  onHead: ((status: number, headers: Headers) => void) | undefined;
+  onStart?(): void;
+  onHead?: ((status: number, headers: Headers) => void) | undefined;
   onAnswer(answer: Answer): void;
   onError(error: unknown): void;
 };
@@ -42,10 +44,10 @@ export const receive = (
   request: Dispatcher.DispatchOptions,
   receiver: Receiver,
 ): void => {
-  const { maximumBytes, signal } = receiver;
+  const { maximumBytes, maximumErrorBytes = maxErrorBytes, signal } = receiver;
   let control: Dispatcher.DispatchController | undefined;
   let head: { status: number; headers: Headers } | undefined;
-  let maxBytes = maxErrorBytes;
+  let maxBytes = maximumErrorBytes;
   let bytes = 0;
   let isOver = false;
   const pieces: Buffer[] = [];
@@ -53,7 +55,7 @@ export const receive = (
     if (isOver || !head) return;
     isOver = true;
     signal.removeEventListener('abort', abort);
-    const text = startOf(pieces, how.isTooLong ? maxErrorBytes : maxBytes);
+    const text = startOf(pieces, how.isTooLong ? maximumErrorBytes : maxBytes);
     receiver.onAnswer({ ...head, text, ...how });
   };
   const fail = (error: unknown): void => {
@@ -77,7 +79,7 @@ export const receive = (
     onRequestStart: (controller) => {
       if (signal.aborted) return controller.abort(signal.reason);
       control = controller;
-      receiver.onStart();
+      receiver.onStart?.();
     },
     onResponseStart: (_, status, headers) => {
       // An informational response is not the answer.

@@ -8,7 +8,7 @@ import {
   type Receiver,
   readStart,
   receive,
-} from '../../../../lib/platform/client/receive-answer.ts';
+} from '../../../../lib/runtime/aws/receive-answer.ts';
 
 /** A request whose answer comes as the test says, and what became of it. */
 const asked = ({ signal, ...more }: Partial<Receiver> = {}) => {
