@@ -5,6 +5,7 @@ import { delimiterIn } from '../../runtime/files/tables/delimiter.ts';
 import type { SetEngine } from '../../runtime/files/tables/engine.ts';
 import { readTable } from '../../runtime/files/tables/table.ts';
 import type { Comparison } from './compare/comparison.ts';
+import { counted } from './counted.ts';
 import { fileNames } from './package/manifest.ts';
 import type { SnapshotMapping } from './package/mapping-file.ts';
 import type { Package } from './package/package.ts';
@@ -82,14 +83,15 @@ export const endingIn = async ({ sets, effects }: Comparison): Promise<Ending> =
        SELECT key, (after IS NULL AND NOT is_undecided) OR after = 'absent' AS ends FROM effects
        WHERE change = 'removed' AND is_removed AND role_before IS DISTINCT FROM 'absent') JOIN difference d USING (key)`,
   );
-  const [grades, notRemoved] = await countsIn(
+  const [grades, changedGrades, notRemoved] = await countsIn(
     sets,
-    `SELECT count(*) FILTER (is_grade), count(*) FILTER (NOT is_grade) FROM (
-       SELECT d.kind_name IN ('results', 'grade-push') AS is_grade FROM difference d LEFT JOIN effects e USING (key)
+    `SELECT count(*) FILTER (is_grade AND NOT is_set), count(*) FILTER (is_grade AND is_set), count(*) FILTER (NOT is_grade) FROM (
+       SELECT d.kind_name IN ('results', 'grade-push') AS is_grade, r.function_name IS NOT NULL AS is_set
+       FROM difference d LEFT JOIN effects e USING (key) LEFT JOIN replacements r USING (key)
        WHERE d.change = 'removed' AND d.removal IS NULL AND e.is_removed IS NOT TRUE AND e.role_before IS DISTINCT FROM 'absent')`,
   );
   const { ended: enrollments, changed } = effects;
-  return { enrollments, people, orgUnits, wantedByOthers, changed, grades, notRemoved };
+  return { enrollments, people, orgUnits, wantedByOthers, changed, grades, changedGrades, notRemoved };
 };
 
 const countsIn = async (sets: SetEngine, statement: string): Promise<[number, number, number]> => {
@@ -99,13 +101,12 @@ const countsIn = async (sets: SetEngine, statement: string): Promise<[number, nu
 
 /** In words, for whoever decides. */
 export const endingText = (feed: string, ending: Ending): string => {
-  const { enrollments, people, orgUnits, wantedByOthers, changed, grades, notRemoved } = ending;
-  const counted = (count: number, one: string, several: string): string =>
-    `${count} ${count === 1 ? one : several}`;
+  const { enrollments, people, orgUnits, wantedByOthers, changed, grades, changedGrades, notRemoved } =
+    ending;
   const ends =
     enrollments === 0
       ? 'no enrollment ends, as it alone wants none'
-      : `${counted(enrollments, 'enrollment ends', 'enrollments end')}, which no other file wants, of ${counted(people, 'person', 'people')} in ${counted(orgUnits, 'org unit', 'org units')}`;
+      : `${counted(enrollments, 'enrollment ends', 'enrollments end')}, which no other file wants, of ${counted(people, 'person', 'people')} in ${counted(orgUnits, 'org unit')}`;
   return [
     `${feed} is to be ended by a person's request: ${ends}`,
     ...(changed > 0
@@ -120,6 +121,9 @@ export const endingText = (feed: string, ending: Ending): string => {
       : []),
     ...(grades > 0
       ? [`${counted(grades, 'grade stays', 'grades stay')}, as grades cannot be removed from the platform`]
+      : []),
+    ...(changedGrades > 0
+      ? [`${counted(changedGrades, 'grade is', 'grades are')} set as another file says`]
       : []),
     ...(notRemoved > 0
       ? [

@@ -26,7 +26,6 @@ import { kindOf, type RowFate } from '../state/record.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
 import { type Comparison, nameMovesBy, separator } from './comparison.ts';
-import { loadOtherGrades } from './grades.ts';
 import { settleEnrollments } from './others.ts';
 import { statementsIn } from './statements.ts';
 import { compareWanted, countWanted, eventOf, writeChanges, writeState } from './wanted.ts';
@@ -71,7 +70,6 @@ export const compareMapped = async (
   comparison.nameMoves = await nameMovesBy(sets, sql('count_moves'));
   const [latest] = (await sets.row<[number | null]>('SELECT max(said_at_ms) FROM claims')) ?? [];
   comparison.saidMs = latest ?? undefined;
-  if (mapping.messages.some((each) => each.function === 'grade-push')) await loadOtherGrades(comparison);
   await keepEmptied(context);
   await compareWanted(comparison);
   await leaveSame(comparison);

@@ -8,7 +8,6 @@ import { addUserRoles } from '../package/roles.ts';
 import { countClaims, countRows, noteSaid, refuseClaims } from '../package/rows.ts';
 import { type UserField, userField } from '../package/settings-file.ts';
 import { type Comparison, nameMovesBy } from './comparison.ts';
-import { loadOtherGrades } from './grades.ts';
 import { loadItems, settleLineItems } from './line-items.ts';
 import { settleEnrollments } from './others.ts';
 import { constants, hasRows, statementsIn } from './statements.ts';
@@ -52,14 +51,14 @@ export const compareExport = async (
   await settleLineItems(items, modes.lineItems, comparison);
   await loadAccepted(comparison);
   await sets.run(ofNames('find_moves'));
-  comparison.nameMoves = await nameMovesBy(sets, ofNames('count_moves'));
+  if (await hasRows(sets, 'name_moves'))
+    comparison.nameMoves = await nameMovesBy(sets, ofNames('count_moves'));
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
   comparison.passedNames = await passedNamesOf(comparison, modes);
   if (await hasRows(sets, 'formers')) await sets.run(ofExport('yield_to_staying'));
   if (await hasRows(sets, 'doubtful_names')) await sets.run(ofExport('find_doubtful'));
   await sets.run(ofExport('mean_things'));
-  await loadOtherGrades(comparison);
   await compareWanted(comparison);
   comparison.effects = await settleEnrollments(comparison, { file: 'enrollments.csv', column: 'role' });
   await sets.run(ofExport('recall_comments'));

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { quotedText } from '../../../runtime/files/tables/engine.ts';
 import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
+import { counted } from '../counted.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 import { stateKey } from '../state/record.ts';
 import { snapshotsNow } from '../state/snapshots-now.ts';
@@ -71,7 +72,7 @@ export const agreeOnRoles = async ({ sets }: Comparison): Promise<void> => {
 };
 
 const heldBackText = (source: string, { count, feed }: { count: number; feed: string }): string =>
-  `${count} ${count === 1 ? 'enrollment is' : 'enrollments are'} no longer in this file, but not removed: ${source} has ${count === 1 ? 'it' : 'them'}. If that file comes no more, end it by sis-relay snapshots end ${/^[\w.-]+$/.test(feed) ? feed : `"${feed}"`}`;
+  `${counted(count, 'enrollment is', 'enrollments are')} no longer in this file, but not removed: ${source} has ${count === 1 ? 'it' : 'them'}. If that file comes no more, end it by sis-relay snapshots end ${/^[\w.-]+$/.test(feed) ? feed : `"${feed}"`}`;
 
 const reportHeldBack = async ({ sets, others, heldBack }: Comparison, file: string): Promise<void> => {
   for (const [source, count] of await sets.all<[string, number]>(sql('find_held_back'))) {
@@ -106,7 +107,7 @@ export const settleEnrollments = async (
       await sets.run(sql(name));
     await reportHeldBack(comparison, file);
     for (const name of ['find_roles_of_all_files', 'agree_on_roles']) await sets.run(sql(name));
-    await sets.run(sql('report_contradictions'), [file, column]);
+    for (const name of ['report_contradictions', 'report_ends']) await sets.run(sql(name), [file, column]);
     await sets.run(sql('forget_roles'));
   }
   const [accepted = 0, ended = 0, changed = 0] =

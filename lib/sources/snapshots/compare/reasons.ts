@@ -1,3 +1,4 @@
+import { counted } from '../counted.ts';
 import { type AcceptedSnapshot, contentOf } from '../state/record.ts';
 import type { Comparison } from './comparison.ts';
 
@@ -35,5 +36,5 @@ export const reasonsOfNames = ({ nameMoves: { names, claims, people, orgUnits } 
   names === 0 || claims === 0
     ? []
     : [
-        `${names} ${names === 1 ? 'name stands' : 'names stand'} for another org unit or user than when ${names === 1 ? 'it was' : 'they were'} accepted: ${claims} enrollments and grades of ${people} users in ${orgUnits} org units move`,
+        `${counted(names, 'name stands', 'names stand')} for another org unit or user than when ${names === 1 ? 'it was' : 'they were'} accepted: ${counted(claims, 'enrollment or grade', 'enrollments and grades')} of ${counted(people, 'user')} in ${counted(orgUnits, 'org unit')} ${claims === 1 ? 'moves' : 'move'}`,
       ];

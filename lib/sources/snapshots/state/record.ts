@@ -118,8 +118,9 @@ const ending = z.object({
   wantedByOthers: counted,
   /** Enrollments that begin or get another role, by what other files say. */
   changed: counted,
-  /** Grades, which the platform cannot remove. */
+  /** Grades that stay, as the platform cannot remove them, and those that are set as other files say. */
   grades: counted,
+  changedGrades: counted,
   /** What else stays, as the mapping gave no message that removes it. */
   notRemoved: counted,
 });

@@ -713,11 +713,14 @@ describe('two files give one grade', () => {
   };
   const grading = { function: 'grade-push', key: ['COURSE', 'ITEM', 'LOGIN'], data };
   const scores = (...rows: string[]): string => table(['COURSE', 'ITEM', 'LOGIN', 'SCORE', 'AT'], ...rows);
-  const stage = () => {
+  const stage = (further: object = {}) => {
     const one = newStage();
     one.crosswalk.fill('orgUnitCode', { BIO: 2601 });
     one.crosswalk.fill('userName', people);
-    one.bucket.write('snapshot-mapping.json', mapping({ ...grading, time: 'AT' }));
+    one.bucket.write(
+      'snapshot-mapping.json',
+      mapping({ ...grading, time: 'AT', data: { ...data, ...further } }),
+    );
     return one;
   };
   const sis = { users: users('ada'), classes: classes('BIO'), lineItems: lineItems('BIO Quiz') };
@@ -762,12 +765,294 @@ describe('two files give one grade', () => {
     await put('other.csv', scores('BIO Quiz ada 18 '));
     await put('export.zip', await exported('3', ''));
     await put('other.csv', scores('BIO Quiz ben 18 '), { isApproved: true });
-    expect(platform.all()).not.toContain('2601/Quiz 101 3');
+    expect(platform.all()).toContain('2601/Quiz 101 3');
     const { reasons } = await put(
       'export.zip',
       await zip({ ...sis, users: users('ada', 'ben'), results: results('BIO Quiz ada 3 ') }),
     );
     expect(reasons).toEqual([]);
     expect(platform.all()).toContain('2601/Quiz 101 3');
+  });
+
+  test('a grade object is known by its former title, too, by which the other file still names it', async () => {
+    const { platform, put } = stage();
+    const renamed = (score: string) =>
+      zip({
+        ...sis,
+        lineItems: sis.lineItems.map((row) => ({ ...row, title: 'Test' })),
+        results: results(`BIO Quiz ada ${score} `),
+      });
+    await put('lab.csv', scores('BIO Quiz ada 3 '));
+    // The platform has the grade object only from now on.
+    await put('export.zip', await exported('18', ''));
+    platform.replay();
+    const own = await put('export.zip', await renamed('18'));
+    expect(own.report.join()).toContain('differs from the grade in lab.csv');
+    const other = await put('lab.csv', scores('BIO Quiz ada 4 '));
+    expect(other.report.join()).toContain('differs from the grade in the export of OneRoster');
+    expect(platform.all()).toEqual(['2601/Test 101 3']);
+    await put('export.zip', await renamed('4'));
+    expect(platform.all()).toEqual(['2601/Test 101 4']);
+  });
+
+  describe.each(['comments', 'privateComments'])('with %s', (field) => {
+    const commented = (...rows: string[]): string =>
+      table(['COURSE', 'ITEM', 'LOGIN', 'SCORE', 'AT', 'COMMENT'], ...rows);
+    const sent = ({ bodies }: { bodies: { data: Record<string, unknown> }[] }) =>
+      bodies.map(({ data }) => data[field]);
+
+    test('of which the later said count', async () => {
+      const { put } = stage({ [field]: 'COMMENT' });
+      await put('export.zip', await zip({ ...sis, results: [] }));
+      expect(sent(await put('a.csv', commented(`BIO Quiz ada 18 ${at(1)} good`)))).toEqual(['good']);
+      const older = await put('b.csv', commented(`BIO Quiz ada 18 ${at(0)} bad`));
+      expect(older.bodies).toEqual([]);
+      expect(older.report.join()).toContain('is older than another comment in a.csv');
+      expect(sent(await put('b.csv', commented(`BIO Quiz ada 18 ${at(3)} fair`)))).toEqual(['fair']);
+      const other = await put('a.csv', commented(`BIO Quiz ada 18 ${at(2)} well`));
+      expect(other.bodies).toEqual([]);
+      expect(other.report.join()).toContain('is older than another comment in b.csv');
+    });
+
+    test('of which it is unknown which are later: both are named, and what was there stays', async () => {
+      const { put } = stage({ [field]: 'COMMENT' });
+      await put('export.zip', await zip({ ...sis, results: [] }));
+      await put('a.csv', commented('BIO Quiz ada 18  good'));
+      const b = await put('b.csv', commented('BIO Quiz ada 18  bad'));
+      expect(b.bodies).toEqual([]);
+      expect(b.report.join()).toContain('differs from the comment in a.csv');
+      const a = await put('a.csv', commented('BIO Quiz ada 18  well'));
+      expect(a.bodies).toEqual([]);
+      expect(a.report.join()).toContain('differs from the comment in b.csv');
+    });
+  });
+
+  test('a file that gives a grade without a comment does not contradict the comment of another', async () => {
+    const { put } = stage({ comments: 'COMMENT' });
+    await put('export.zip', await exported('18', ''));
+    const row = table(['COURSE', 'ITEM', 'LOGIN', 'SCORE', 'AT', 'COMMENT'], 'BIO Quiz ada 18  good');
+    expect((await put('a.csv', row)).report).toEqual([]);
+    expect((await put('export.zip', await exported('18', at(2)))).report).toEqual([]);
+  });
+
+  describe('and the one that counts wants none any more', () => {
+    const lab = scores(`BIO Quiz ada 3 ${at(2)}`, `BIO Quiz ben 3 ${at(2)}`);
+    const withoutAda = scores(`BIO Quiz ben 3 ${at(2)}`);
+    const withoutResults = () => zip(sis);
+    const approved = { isApproved: true };
+
+    test.each(['drops its row', 'is ended'])(
+      'as the table %s: the grade of the export is sent',
+      async (how) => {
+        const { platform, put, end } = stage();
+        await put('export.zip', await exported('18', at(1)));
+        await put('lab.csv', lab);
+        expect(platform.valueOf('2601/Quiz 101')).toBe('3');
+        const gone = how === 'is ended' ? await end('lab.csv') : await put('lab.csv', withoutAda);
+        if (how === 'is ended') {
+          expect(gone.reasons.join()).toContain(
+            '1 grade stays, as grades cannot be removed from the platform',
+          );
+          expect(gone.reasons.join()).toContain('1 grade is set as another file says');
+        } else expect(gone.reasons).toEqual([]);
+        expect(gone.bodies.map(({ data }) => data)).toEqual([
+          {
+            ...{ orgUnitId: 2601, gradeObjectName: 'Quiz', userId: 101 },
+            grade: { type: 'numeric', points: 18, outOf: 20 },
+          },
+        ]);
+        expect(platform.all()).toEqual(['2601/Quiz 101 18', '2601/Quiz 102 3']);
+      },
+    );
+
+    test.each(['drops its row', 'is ended'])(
+      'as the export %s: the grade of the table is sent',
+      async (how) => {
+        const { platform, put, end } = stage({ privateComments: { value: 'kept by the lab' } });
+        await put('lab.csv', scores(`BIO Quiz ada 3 ${at(0)}`));
+        await put('export.zip', await exported('18', at(1)));
+        platform.replay();
+        expect(platform.valueOf('2601/Quiz 101')).toBe('18');
+        const gone =
+          how === 'is ended'
+            ? await end('export.zip')
+            : await put('export.zip', await withoutResults(), approved);
+        expect(gone.bodies.map(({ data }) => data)).toEqual([
+          {
+            ...{ orgUnitId: 2601, gradeObjectName: 'Quiz', userId: 101, privateComments: 'kept by the lab' },
+            grade: { type: 'numeric', points: 3 },
+          },
+        ]);
+        expect(platform.all()).toEqual(['2601/Quiz 101 3']);
+      },
+    );
+
+    test('after its line item was renamed: the grade object is named as it is now', async () => {
+      const { platform, put } = stage();
+      await put('lab.csv', scores(`BIO Quiz ada 3 ${at(0)}`));
+      await put('export.zip', await exported('18', at(1)));
+      const lineItems = sis.lineItems.map((row) => ({ ...row, title: 'Test' }));
+      await put('export.zip', await zip({ ...sis, lineItems }), approved);
+      expect(platform.all()).toEqual(['2601/Test 101 3']);
+    });
+
+    test('the same, if the name of its user is not known yet', async () => {
+      const { platform, put, crosswalk } = stage();
+      crosswalk.fill('userName', {});
+      await put('export.zip', await exported('18', at(1)));
+      await put('lab.csv', scores(`BIO Quiz ada 3 ${at(2)}`));
+      await put('lab.csv', scores(`BIO Quiz ben 3 ${at(2)}`), { isApproved: true });
+      crosswalk.fill('userName', people);
+      platform.replay();
+      expect(platform.valueOf('2601/Quiz 101')).toBe('18');
+    });
+
+    test('with its comment: that of the other file is sent, and is not cleared when the grade comes back', async () => {
+      const { put } = stage({ comments: { value: 'of the lab' } });
+      const commented = (time: string, comment: string) =>
+        zip({ ...sis, results: results(`BIO Quiz ada 18 ${time}`).map((row) => ({ ...row, comment })) });
+      await put('lab.csv', scores(`BIO Quiz ada 18 ${at(0)}`));
+      await put('export.zip', await commented(at(1), 'of the export'));
+      const gone = await put('export.zip', await withoutResults(), approved);
+      expect(gone.bodies.map(({ data }) => data.comments)).toEqual(['of the lab']);
+      const back = await put('export.zip', await commented(at(4), ''));
+      expect(back.bodies.map(({ data }) => data.comments)).toEqual([undefined]);
+    });
+
+    test('what the others want is not sent if it is unknown which of them is later: the report names them', async () => {
+      const { platform, put } = stage();
+      await put('export.zip', await exported('18', ''));
+      await put('a.csv', scores('BIO Quiz ada 3 '));
+      await put('b.csv', scores('BIO Quiz ada 4 '));
+      const gone = await put('export.zip', await withoutResults(), approved);
+      expect(gone.bodies).toEqual([]);
+      expect(gone.report.join()).toMatch(
+        /1 grade is no longer in this file. About it, a.csv of 2026-11-\d\d and b.csv of 2026-11-\d\d contradict each other/,
+      );
+      expect(platform.all()).toEqual(['2601/Quiz 101 18']);
+      const next = await put('a.csv', scores('BIO Quiz ben 3 '));
+      expect(next.report).toEqual([]);
+      expect(platform.valueOf('2601/Quiz 101')).toBe('4');
+    });
+
+    test('the latest of the others counts, and nothing is sent if it is on the platform', async () => {
+      const { platform, put } = stage();
+      await put('export.zip', await exported('18', at(0)));
+      await put('a.csv', scores(`BIO Quiz ada 3 ${at(1)}`));
+      await put('b.csv', scores(`BIO Quiz ada 4 ${at(2)}`));
+      await put('b.csv', scores(`BIO Quiz ben 4 ${at(2)}`));
+      expect(platform.valueOf('2601/Quiz 101')).toBe('3');
+      await put('c.csv', scores(`BIO Quiz ada 3 ${at(4)}`));
+      const gone = await put('c.csv', scores(`BIO Quiz ben 4 ${at(2)}`));
+      expect(gone.bodies.filter(({ data }) => data.userId === 101)).toEqual([]);
+      expect(gone.report).toEqual([]);
+    });
+  });
+});
+
+test('a row that does not end an enrollment, and the row that keeps it, are both named', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601, LAB: 2601 });
+  crosswalk.fill('userName', people);
+  bucket.write('snapshot-mappings/students.json', mapping(enrolling({ time: 'AT' })));
+  bucket.write('snapshot-mappings/drops.json', mapping(removing({ time: 'AT' })));
+  const rows = (...all: string[]): string => table(['COURSE', 'LOGIN', 'ROLE', 'AT'], ...all);
+  await put(
+    'students.csv',
+    rows('BIO ada S', `BIO ben S ${at(1)}`, `BIO cleo S ${at(4)}`, `LAB dan S ${at(1)}`),
+  );
+  const drops = rows('BIO ada S', `BIO ben S ${at(2)}`, `BIO cleo S ${at(2)}`, `BIO dan S ${at(2)}`);
+  const ending = await put('drops.csv', drops);
+  expect(ending.report.map((line) => line.replace(/ of 2026.*/, ''))).toEqual(
+    [2, 4, 5].map(
+      (line) => `"drops.csv","${line}","COURSE, LOGIN","does not end the enrollment: students.csv`,
+    ),
+  );
+  expect(platform.keys()).toEqual(['2601 101', '2601 103', '2601 104']);
+  const keeping = await put(
+    'students.csv',
+    rows('BIO ada S', `BIO ben S ${at(1)}`, `BIO cleo S ${at(4)}`, `LAB dan S ${at(1)}`, 'BIO tess T'),
+  );
+  // Of Cleo, her row is known to be the later one. Dan's is of another section. Ben's row is the older one, which the drop ends.
+  expect(keeping.report).toEqual([
+    expect.stringMatching(
+      /^"students.csv","2","COURSE, LOGIN","keeps the enrollment, which a row of drops.csv of /,
+    ),
+  ]);
+  expect(platform.keys()).toEqual(['2601 101', '2601 103', '2601 104', '2601 109']);
+});
+
+test('a result whose line item was refused is told of its line item, not of spaces or cases', async () => {
+  const { crosswalk, put } = newStage();
+  crosswalk.fill('orgUnitCode', {});
+  crosswalk.fill('userName', people);
+  const sis = {
+    users: users('ada'),
+    classes: classes('LEC', 'LAB'),
+    lineItems: lineItems('LEC Quiz', 'LAB Quiz'),
+  };
+  await put('export.zip', await zip({ ...sis, results: results('LEC Quiz ada 18') }));
+  crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2601 });
+  const both = results('LEC Quiz ada 18', 'LAB Quiz ada 1');
+  const { report } = await put('export.zip', await zip({ ...sis, results: both }));
+  const told = report.join('\n');
+  expect(told).toContain('two line items of one org unit have this title');
+  expect(told).toContain('"results.csv","2","lineItemSourcedId","names no line item that can be used"');
+  expect(told).not.toContain('upper and lower case');
+});
+
+describe('the reason about names that moved counts', () => {
+  const sis = { classes: classes('BIO', 'ART'), users: users('ada', 'ada.b', 'ben') };
+
+  test('org units and people by what they stand for', async () => {
+    const { crosswalk, put } = newStage();
+    crosswalk.fill('orgUnitCode', { BIO: 2601, ART: 2602 });
+    crosswalk.fill('userName', people);
+    const rows = {
+      ...{ lineItems: lineItems('BIO Quiz'), enrollments: enrollments('BIO ada', 'ART ben') },
+      results: results('BIO Quiz ada 18'),
+    };
+    await put('export.zip', await zip({ ...sis, ...rows }));
+    crosswalk.fill('orgUnitCode', { BIO: 2602, ART: 2601 });
+    for (const code of ['BIO', 'ART']) crosswalk.accept(code);
+    crosswalk.fill('orgUnitCode', { BIO: 2602, ART: 2601 });
+    const { reasons } = await put(
+      'export.zip',
+      await zip({ ...sis, ...rows, classes: classes('BIO', 'ART', 'X') }),
+    );
+    expect(reasons.join()).toContain(
+      '2 names stand for another org unit or user than when they were accepted: 3 enrollments and grades of 2 users in 2 org units move',
+    );
+  });
+
+  test.each([
+    ['which shares its account with another', ['BIO ada', 'ART ada.b'], ['BIO ada', 'ART ada.b']],
+    ['of which one is deleted', ['BIO ada', 'BIO ada.b', 'ART ada.b'], ['BIO ada', 'ART ada.b']],
+    ['of which one has the same enrollment as another', ['BIO ada', 'BIO ada.b'], ['BIO ada', 'BIO ada.b']],
+  ])('only rows by a name that moved, %s', async (_, first, second) => {
+    const { crosswalk, put } = newStage();
+    crosswalk.fill('orgUnitCode', { BIO: 2601, ART: 2602 });
+    crosswalk.fill('userName', { ...people, 'ada.b': 101 });
+    await put('export.zip', await zip({ ...sis, enrollments: enrollments(...first) }));
+    await put('export.zip', await zip({ ...sis, enrollments: enrollments(...second) }));
+    crosswalk.fill('userName', { ...people, 'ada.b': 105 });
+    const { reasons } = await put(
+      'export.zip',
+      await zip({ ...sis, enrollments: enrollments(...second, 'BIO ben') }),
+    );
+    expect(reasons.join()).toContain(
+      '1 name stands for another org unit or user than when it was accepted: 1 enrollment or grade of 1 user in 1 org unit moves',
+    );
+  });
+
+  test('of a table', async () => {
+    const { bucket, crosswalk, put } = newStage();
+    crosswalk.fill('orgUnitCode', { BIO: 2601 });
+    crosswalk.fill('userName', people);
+    bucket.write('snapshot-mapping.json', mapping(enrolling()));
+    await put('a.csv', roster('BIO ada S', 'BIO ben S'));
+    crosswalk.fill('userName', { ...people, ada: 105 });
+    const { reasons } = await put('a.csv', roster('BIO ada S', 'BIO ben S', 'BIO cleo S'));
+    expect(reasons.join()).toContain(': 1 enrollment or grade of 1 user in 1 org unit moves');
   });
 });

@@ -18,8 +18,7 @@ CREATE MACRO comments_of(wanted_value) AS split_part(wanted_value, chr(31), 2);
 CREATE MACRO grade_data(org_unit_ref, title, former_titles, out_of, user_ref, wanted_value, without_comments) AS
   '{' || org_unit_data(org_unit_ref) || ',"gradeObjectName":' || to_json(title)
     || CASE WHEN former_titles IS NULL THEN '' ELSE ',"gradeObjectFormerNames":' || former_titles END || user_data(user_ref) || ',"grade":'
-    || CASE WHEN out_of IS NOT NULL AND starts_with(wanted_value, '{"type":"numeric"')
-      THEN left(grade_of(wanted_value), -1) || ',"outOf":' || out_of || '}' ELSE grade_of(wanted_value) END
+    || grade_out_of(grade_of(wanted_value), out_of)
     || CASE WHEN comments_of(wanted_value) <> '' THEN ',"comments":' || to_json(comments_of(wanted_value)) ELSE without_comments END || '}';
 -- data: those of a grade whose line item is gone.
 CREATE MACRO message_data(state_kind, org_unit_ref, user_ref, wanted_value, item_org_unit_ref, title, former_titles, out_of, without_comments,
@@ -91,8 +90,8 @@ INSERT INTO doubtful_claims
   WHERE (x.name IS NOT NULL OR y.name IS NOT NULL) AND key_by_name <> key;
 
 -- name: mean_things
--- In: unusable_rows; names; former; accepted; claims; items. Out: meant_rows; accepted_keys; file_grades. An unusable row means what its names
--- stand for, or stood for: two names may stand for one thing.
+-- In: unusable_rows; names; former; accepted; claims; items; items_before. Out: meant_rows; accepted_keys; file_grades and gone_grades. An
+-- unusable row means what its names stand for, or stood for: two names may stand for one thing.
 CREATE VIEW name_refs AS
   SELECT record_type, name, ref FROM names WHERE problem IS NULL UNION SELECT record_type, name, ref_of(platform_id, name) FROM former;
 CREATE OR REPLACE VIEW meant_rows AS
@@ -104,11 +103,22 @@ CREATE OR REPLACE VIEW accepted_keys AS
   SELECT kind_name, key, CASE WHEN is_enrollment(state_kind) THEN org_unit_in(key) ELSE org_unit_or_object END AS org_unit_or_object,
     user_in(key) AS user_name, last_snapshot_number
   FROM accepted;
+CREATE VIEW all_items AS
+  SELECT object, org_unit_ref, title, former_titles, true AS is_now FROM items
+  UNION ALL SELECT object, org_unit_ref, title, former_titles, false FROM items_before ANTI JOIN items USING (object, org_unit_ref);
+CREATE VIEW item_names AS SELECT *, unnest(objects_named(title, former_titles)) AS object_name FROM all_items;
 CREATE VIEW file_grades AS
-  SELECT c.key, c.state_kind, grade_named(coalesce(id_in_ref(i.org_unit_ref), 'orgUnitCode=' || i.org_unit_ref), object_named(i.title),
+  SELECT c.key, c.state_kind, grade_named(coalesce(id_in_ref(i.org_unit_ref), 'orgUnitCode=' || i.org_unit_ref), i.object_name,
       coalesce(id_in_ref(user_in(c.key)), user_field() || '=' || user_in(c.key))) AS grade,
-    bare_grade_in(CAST(grade_of(c.wanted_value) AS JSON)) AS bare_grade, c.said_at_ms, c.line
-  FROM claims c JOIN items i ON i.object = c.org_unit_or_object WHERE is_grade(c.state_kind);
+    said_in_value(c.wanted_value) AS said, c.said_at_ms, c.line
+  FROM claims c JOIN item_names i ON i.object = c.org_unit_or_object AND i.is_now WHERE is_grade(c.state_kind);
+CREATE VIEW gone_grades AS
+  SELECT w.key, grade_named(coalesce(id_in_ref(w.org_unit_ref), 'orgUnitCode=' || w.org_unit_ref), i.object_name,
+      coalesce(id_in_ref(user_in(w.key)), user_field() || '=' || user_in(w.key))) AS grade,
+    said_in_value(w.wanted_value) AS said, '{' || named_object(i.title, i.former_titles) || '}' AS object
+  FROM (FROM accepted ANTI JOIN claims USING (key)) w
+    JOIN item_names i ON i.object = w.org_unit_or_object AND i.org_unit_ref = w.org_unit_ref
+  WHERE is_grade(w.state_kind);
 
 -- name: recall_comments
 -- In: comments_left. Out: difference. A grade that comes back knows the comments on the platform, which it may clear.
@@ -140,6 +150,7 @@ CREATE VIEW comments_to_keep AS
   FROM (
     SELECT key, org_unit_or_object, user_name, wanted_value FROM difference
     WHERE change = 'removed' AND is_grade(state_kind) AND comments_of(wanted_value) <> ''
+      AND key NOT IN (SELECT key FROM replacements WHERE function_name IS NOT NULL AND (data ->> '$.comments') IS NOT NULL)
     UNION ALL FROM comments_left ANTI JOIN difference USING (key))
   SEMI JOIN items ON items.object = org_unit_or_object;
 CREATE VIEW names_to_keep AS

@@ -36,8 +36,8 @@ INSERT INTO kept_row_claims
 FROM (
   SELECT what, kind_name, count(*) AS rows FROM (
     SELECT d.kind_name, CASE WHEN v.key IS NULL THEN d.change
-        WHEN v.role IS NULL THEN CASE WHEN d.change <> 'removed' THEN 'unchanged' END
-        WHEN v.role = 'absent' THEN 'removed' ELSE 'updated' END AS what
+        WHEN v.function_name IS NULL THEN CASE WHEN d.change <> 'removed' THEN 'unchanged' END
+        WHEN v.function_name = 'enrollment-remove' THEN 'removed' ELSE 'updated' END AS what
     FROM difference d LEFT JOIN replacements v USING (key)
     WHERE d.change <> 'kept' OR key NOT IN (SELECT key FROM pending_results WHERE key IS NOT NULL))
   WHERE what IS NOT NULL GROUP BY kind_name, what

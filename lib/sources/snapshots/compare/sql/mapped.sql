@@ -23,7 +23,7 @@ CREATE TABLE same (key VARCHAR);
 
 -- name: macros
 -- In: the variable removing_kinds; key_ids. Out: which claims are about enrollments, for the statements over all files; what the state need
--- not keep; value_of: what a row wants, without whom it is about; with_ids: data with the platform's ids in place of the names of the SIS.
+-- not keep; value_of: what a row wants, without whom it is about.
 CREATE MACRO is_about_enrollment(kind_name) AS starts_with(kind_name, 'enrollment-');
 CREATE MACRO enrollment_in(kind_name, key) AS CASE WHEN starts_with(kind_name, 'enrollment-') THEN key END;
 CREATE MACRO org_unit_token(org_unit_or_object) AS org_unit_or_object;
@@ -38,13 +38,6 @@ CREATE MACRO value_of(kind_name, template, org_unit_or_object, user_name, data) 
   kind_name || ' ' || CAST(json_merge_patch(CAST(data AS JSON),
     CAST(named_by(coalesce(org_unit_or_object, ''), chr(1) || 'o', template) AS JSON),
     CAST(named_by(coalesce(user_name, ''), chr(1) || 'u', template) AS JSON)) AS VARCHAR);
-CREATE MACRO id_for(token, field, id) AS
-  CASE WHEN id IS NULL OR token IS NULL OR starts_with(token, field || '=') THEN '{}'
-    ELSE '{"' || split_part(token, '=', 1) || '":null,"' || field || '":' || id || '}' END;
-CREATE MACRO with_ids(data, org_unit_or_object, user_name, org_unit_id, user_id) AS
-  CASE WHEN org_unit_id IS NULL AND user_id IS NULL THEN data
-    ELSE CAST(json_merge_patch(CAST(data AS JSON), CAST(id_for(org_unit_or_object, 'orgUnitId', org_unit_id) AS JSON),
-      CAST(id_for(user_name, 'userId', user_id) AS JSON)) AS VARCHAR) END;
 CREATE MACRO key_of(template, org_unit_or_object, user_name) AS
   replace(replace(template, chr(1) || 'o', coalesce(org_unit_or_object, '')), chr(1) || 'u', coalesce(user_name, ''));
 CREATE MACRO stays(field_value) AS field_value NOT IN ('""', 'null');
@@ -58,8 +51,8 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name, 
   FROM refused_rows r, (SELECT DISTINCT kind_name FROM kinds) k WHERE r.kind_name = $1 AND k.kind_name <> $1;
 
 -- name: name_claims
--- In: mapped_rows; unmapped_rows; accepted_rows; known_names; doubtful_names; passed_names; shared_row_claims. Out: claims;
--- accepted; row_claims; accepted_keys; refused_rows; problems; stands_for; key_ids and key_ids_before; doubtful_claims; file_grades. Names
+-- In: mapped_rows; unmapped_rows; accepted_rows; known_names; doubtful_names; passed_names; shared_row_claims. Out: claims; accepted;
+-- row_claims; accepted_keys; refused_rows; problems; stands_for; key_ids and key_ids_before; doubtful_claims; file_grades and gone_grades. Names
 -- become what they stand for: what was accepted, what it stood for then; a row, what its name stands for now, or if that is unknown, stood
 -- for. Of two accepted rows about one thing that differ, it is unknown which one the platform has. Then there is no data, from which every
 -- intended value differs. A removal yields to a row that is present.
@@ -134,22 +127,27 @@ INSERT INTO doubtful_claims SELECT key, source_row, key_by_name FROM doubtful_ro
 INSERT INTO key_ids SELECT DISTINCT key_by_name, undoubted_org_unit_id, undoubted_user_id FROM doubtful_rows;
 CREATE VIEW file_grades AS
   SELECT c.key, c.state_kind, grade_named(coalesce(k.org_unit_id, c.org_unit_or_object), object_in(CAST(c.data AS JSON)),
-      coalesce(k.user_id, c.user_name)) AS grade, bare_grade_in(CAST(c.data AS JSON) -> 'grade') AS bare_grade, c.said_at_ms, c.line
+      coalesce(k.user_id, c.user_name)) AS grade, said_in_data(c.data) AS said, c.said_at_ms, c.line
   FROM claims c LEFT JOIN key_ids k USING (key) WHERE c.kind_name = 'grade-push';
+CREATE VIEW gone_grades AS
+  SELECT w.key, grade_named(coalesce(k.org_unit_id, w.org_unit_or_object), object_in(CAST(w.data AS JSON)), coalesce(k.user_id, w.user_name)) AS grade,
+    said_in_data(w.data) AS said, NULL::VARCHAR AS object
+  FROM (FROM accepted ANTI JOIN claims USING (key)) w LEFT JOIN key_ids k USING (key) WHERE w.kind_name = 'grade-push';
 DROP TABLE unmapped_rows; DROP TABLE mapped_rows; DROP TABLE mapped_claims; DROP TABLE accepted_rows; DROP TABLE accepted_claims;
 
 -- name: count_moves
 -- In: accepted; key_ids_before; stands_for. Out: names that stand for another thing than when they were accepted, and what was accepted by
 -- them: claims, people and org units.
 WITH moved AS (
-  SELECT w.org_unit_or_object, w.user_name, o.id AS org_unit_id_now, u.id AS user_id_now
+  SELECT w.org_unit_or_object, w.user_name, coalesce(i.org_unit_id, w.org_unit_or_object) AS org_unit, coalesce(i.user_id, w.user_name) AS person,
+    o.id AS org_unit_id_now, u.id AS user_id_now
   FROM accepted w JOIN key_ids_before i USING (key)
     LEFT JOIN stands_for o ON o.token = w.org_unit_or_object AND o.id <> i.org_unit_id
     LEFT JOIN stands_for u ON u.token = w.user_name AND u.id <> i.user_id
   WHERE o.id IS NOT NULL OR u.id IS NOT NULL)
 SELECT count(DISTINCT CASE WHEN org_unit_id_now IS NOT NULL THEN org_unit_or_object END)
     + count(DISTINCT CASE WHEN user_id_now IS NOT NULL THEN user_name END),
-  count(*), count(DISTINCT user_name), count(DISTINCT org_unit_or_object)
+  count(*), count(DISTINCT person), count(DISTINCT org_unit)
 FROM moved;
 
 -- name: find_last_values

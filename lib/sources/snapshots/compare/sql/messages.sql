@@ -16,8 +16,9 @@ COPY (
       || '","sequence":"' || CASE WHEN is_first THEN getvariable('first_sequence') ELSE getvariable('first_sequence') + 1 END
       || '","data":' || data || '}' END
   FROM (
-    SELECT m.state_kind, m.key, m.change = 'removed' AND coalesce(v.role, 'absent') = 'absent' AS is_first, m.time_ms,
-      CASE WHEN v.role = 'absent' THEN 'enrollment-remove' WHEN v.role IS NOT NULL THEN 'enrollment-create' WHEN v.key IS NOT NULL THEN NULL
+    SELECT m.state_kind, m.key, m.change = 'removed' AND coalesce(v.function_name, 'enrollment-remove') = 'enrollment-remove' AS is_first,
+      m.time_ms,
+      CASE WHEN v.key IS NOT NULL THEN v.function_name
         WHEN m.change = 'removed' THEN removal_function(m.state_kind, m.removal) ELSE k.function_name END AS function_name,
       CASE WHEN v.key IS NOT NULL THEN v.data WHEN m.change = 'removed' THEN m.removal_data ELSE m.sent_data END AS data
     FROM messages m JOIN kinds k USING (state_kind) LEFT JOIN replacements v ON v.key = m.key

@@ -176,12 +176,19 @@ INSERT INTO problems
   FROM name_moves;
 
 -- name: count_moves
--- In: name_moves; accepted. Out: the names, and what was accepted by them: claims, people and org units.
-WITH moved AS (
-  FROM accepted w WHERE EXISTS (FROM name_moves) AND (
-    id_in_ref(user_in(w.key)) IN (SELECT former_id FROM name_moves WHERE record_type = 'user')
-    OR id_in_ref(CASE WHEN is_enrollment(w.state_kind) THEN org_unit_in(w.key) ELSE w.org_unit_ref END)
-      IN (SELECT former_id FROM name_moves WHERE record_type = 'class')))
-SELECT (SELECT count(*) FROM name_moves), count(*), count(DISTINCT user_name),
-  count(DISTINCT CASE WHEN is_enrollment(state_kind) THEN org_unit_or_object ELSE org_unit_ref END)
-FROM moved;
+-- In: name_moves; accepted; row_claims; enrollments_before; items_before. Out: the names, and what rows of their records claim by them: claims,
+-- people and org units. Another row may claim what is the same on the platform by another name.
+WITH rows_before AS (
+    SELECT b.key, e.class_source_id, e.user_source_id FROM row_claims b JOIN enrollments_before e ON e.id = b.source_row
+    WHERE b.kind_name = 'enrollments'
+    UNION ALL
+    SELECT b.key, i.class_source_id, split_part(b.source_row, chr(31), 2)
+    FROM row_claims b JOIN items_before i ON i.id = split_part(b.source_row, chr(31), 1) WHERE b.kind_name = 'results'),
+  claims_before AS (
+    SELECT key, user_in(key) AS user_ref, CASE WHEN is_enrollment(state_kind) THEN org_unit_in(key) ELSE org_unit_ref END AS org_unit_ref
+    FROM accepted)
+SELECT (SELECT count(*) FROM name_moves), count(DISTINCT w.key), count(DISTINCT w.user_ref), count(DISTINCT w.org_unit_ref)
+FROM claims_before w JOIN rows_before r USING (key)
+  LEFT JOIN name_moves c ON c.record_type = 'class' AND c.id = r.class_source_id AND c.former_id = id_in_ref(w.org_unit_ref)
+  LEFT JOIN name_moves u ON u.record_type = 'user' AND u.id = r.user_source_id AND u.former_id = id_in_ref(w.user_ref)
+WHERE c.id IS NOT NULL OR u.id IS NOT NULL;

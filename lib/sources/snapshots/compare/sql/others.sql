@@ -20,8 +20,8 @@ CREATE TABLE passed_names (token VARCHAR);
 CREATE TABLE repeated_role_claims (key VARCHAR, enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT);
 -- endings: enrollments that this file no longer wants, and whose names the crosswalk does not know.
 CREATE TABLE endings (key VARCHAR, org_unit_or_object VARCHAR);
--- replacements: what is sent in place of what this file alone would send. A NULL role: nothing.
-CREATE TABLE replacements (key VARCHAR, role VARCHAR, data VARCHAR);
+-- replacements: what is sent in place of what this file alone would send. A NULL function: nothing.
+CREATE TABLE replacements (key VARCHAR, function_name VARCHAR, data VARCHAR);
 CREATE MACRO role_in(wanted_value) AS
   CASE WHEN starts_with(wanted_value, 'enrollment-create') THEN nullif(regexp_extract(wanted_value, '"roleId":([0-9]+)', 1), '')
     WHEN starts_with(wanted_value, 'enrollment-remove') THEN 'absent'
@@ -174,7 +174,8 @@ UPDATE effects SET before = a.role FROM agreed_roles a WHERE a.key = effects.key
 UPDATE effects SET after = a.role, is_undecided = a.role IS NULL FROM agreed_roles a WHERE a.key = effects.key AND a.side = 'after';
 INSERT INTO replacements
   SELECT key,
-    CASE WHEN is_undecided OR after = before OR (change = 'removed' AND after = 'absent' AND NOT is_removed) THEN NULL ELSE after END,
+    CASE WHEN is_undecided OR after = before OR (change = 'removed' AND after = 'absent' AND NOT is_removed) THEN NULL
+      WHEN after = 'absent' THEN 'enrollment-remove' ELSE 'enrollment-create' END,
     '{' || member_of(split_part(enrollment, '/', 2), 'orgUnitId') || ','
       || member_of(enrollment[length(split_part(enrollment, '/', 2)) + 13:], 'userId')
       || CASE WHEN after <> 'absent' THEN ',"roleId":' || after ELSE '' END || '}'
@@ -212,12 +213,22 @@ INSERT INTO role_claims
 -- In: role_claims; agreed_roles; $1: the name of this file; $2: its column of roles. Out: problems.
 INSERT INTO problems
   SELECT $1, c.line, $2, CASE WHEN c.role = 'absent'
-      THEN 'does not end the enrollment, because ' || o.source_file || ' has it, and no older row of this section'
+      THEN 'does not end the enrollment: ' || o.source_file || ' has it. It ends if other files have it no more, or if all their rows about it are of this section and older'
       ELSE 'gives another role than ' || o.source_file || ', and neither has precedence: the platform keeps what it has. Correct one of them, or set "roleOrder" in snapshot-settings.json' END
   FROM role_claims c JOIN agreed_roles a ON a.key = c.key
     JOIN (SELECT key, min(source_file) AS source_file FROM role_claims WHERE source_file IS NOT NULL AND role <> 'absent' GROUP BY key) o
       ON o.key = c.key
   WHERE c.line IS NOT NULL AND (a.role IS NULL OR (c.role = 'absent' AND a.role <> 'absent'));
+
+-- name: report_ends
+-- In: role_claims; $1: the name of this file; $2: its column of roles. Out: problems: rows that another file ends, perhaps before they were said.
+INSERT INTO problems
+  SELECT $1, c.line, $2, 'keeps the enrollment, which a row of ' || min(e.source_file) || ' is to end: neither row is known to be later. '
+    || 'Take one of them out, or give both files the times of their changes'
+  FROM role_claims c JOIN role_claims e ON e.key = c.key AND e.org_unit_name = c.org_unit_name
+  WHERE c.line IS NOT NULL AND c.role <> 'absent' AND e.source_file IS NOT NULL AND e.role = 'absent'
+    AND (c.said_at_ms <> e.said_at_ms) IS NOT TRUE
+  GROUP BY c.line;
 
 -- name: count_effects
 -- In: effects; accepted; other_claims. Out: how many enrollments all files want, how many end, and how many get another role.

@@ -46,11 +46,12 @@ CREATE MACRO no_later(ms) AS CASE WHEN ms > dropped_ms() THEN dropped_ms() ELSE 
 
 -- name: find_meant
 -- In: read_rows; known_places; names; names_before. Out: read_rows: what unusable rows may mean. An id that differs from a known one only by
--- surrounding spaces or by case is a slip: the row may mean that one.
+-- surrounding spaces or by case is a slip: the row may mean that one. A known line item may be one that cannot be used.
 UPDATE read_rows SET org_unit_or_object = k.name,
-    problem = CASE WHEN problem[1] IN ('classSourcedId', 'lineItemSourcedId') AND problem[3] = 'notInPackage' THEN problem_of_slip(problem[1])
+    problem = CASE WHEN problem[1] IN ('classSourcedId', 'lineItemSourcedId') AND problem[3] = 'notInPackage' AND k.id <> class_or_item_id
+        THEN problem_of_slip(problem[1])
       ELSE problem END
-  FROM (SELECT slip_of(id) AS slip, any_value(name) AS name FROM known_places GROUP BY slip HAVING count(*) = 1) k
+  FROM (SELECT slip_of(id) AS slip, any_value(id) AS id, any_value(name) AS name FROM known_places GROUP BY slip HAVING count(*) = 1) k
   WHERE read_rows.problem IS NOT NULL AND read_rows.org_unit_or_object IS NULL AND k.slip = slip_of(read_rows.class_or_item_id);
 UPDATE read_rows SET user_name = k.name,
     problem = CASE WHEN problem[1] IN ('userSourcedId', 'studentSourcedId') AND problem[3] = 'notInPackage' THEN problem_of_slip(problem[1])
@@ -104,7 +105,7 @@ SELECT kind_name, fate, CAST(sum(times * coalesce(s.rows, CASE WHEN line IS NULL
 FROM (
   SELECT d.kind_name, d.key, d.line, 1 AS times,
     CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN is_withheld(d.withheld_value, d.accepted_value) THEN 'held'
-      WHEN d.change IN ('created', 'updated') AND (v.key IS NULL OR v.role IS NOT NULL) THEN 'sent' ELSE 'unchanged' END AS fate
+      WHEN d.change IN ('created', 'updated') AND (v.key IS NULL OR v.function_name IS NOT NULL) THEN 'sent' ELSE 'unchanged' END AS fate
     FROM difference d LEFT JOIN (SELECT DISTINCT key FROM older_claims) o USING (key) LEFT JOIN replacements v USING (key) WHERE d.is_claimed
   UNION ALL SELECT kind_name, key, line, 1, 'refused' FROM unfit_claims WHERE is_claimed
   -- All claims but these.

@@ -80,6 +80,17 @@ CREATE MACRO id_in_ref(ref) AS CASE WHEN ref[1] = chr(2) THEN ref[2:] END;
 CREATE MACRO has_control(x) AS regexp_matches(x, '[\x00-\x1f\x7f]');
 CREATE MACRO has_control_in_text(x) AS regexp_matches(x, '[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]');
 CREATE MACRO is_id(x) AS coalesce(x, '') <> '' AND length(x) <= 255 AND NOT has_control(x);
+-- Data of a table's message with the platform's ids in place of the names of the SIS, which are texts such as `userName=jane`.
+CREATE MACRO id_for(token, field, id) AS
+  CASE WHEN id IS NULL OR token IS NULL OR starts_with(token, field || '=') THEN '{}'
+    ELSE '{"' || split_part(token, '=', 1) || '":null,"' || field || '":' || id || '}' END;
+CREATE MACRO with_ids(data, org_unit_or_object, user_name, org_unit_id, user_id) AS
+  CASE WHEN org_unit_id IS NULL AND user_id IS NULL THEN data
+    ELSE CAST(json_merge_patch(CAST(data AS JSON), CAST(id_for(org_unit_or_object, 'orgUnitId', org_unit_id) AS JSON),
+      CAST(id_for(user_name, 'userId', user_id) AS JSON)) AS VARCHAR) END;
+-- A grade out of the maximum of its line item.
+CREATE MACRO grade_out_of(grade, out_of) AS
+  CASE WHEN out_of IS NOT NULL AND starts_with(grade, '{"type":"numeric"') THEN left(grade, -1) || ',"outOf":' || out_of || '}' ELSE grade END;
 -- A row that has no id that can be used is known again by its cells.
 CREATE MACRO row_without_id(cells) AS '#' || left(sha256(cells), 20);
 -- What a row wants, but what was accepted stays.
