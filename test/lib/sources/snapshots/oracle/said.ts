@@ -284,9 +284,9 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
           else stillNamed.delete(key);
           return [];
         }
-        // What is named stays as it was, or as other rows say. Of what was replayed, nobody knows which was the last.
+        // Of what was replayed, nobody knows which was the last.
         const isOpen = allowed.size > 0 || namesOf(key, replayed).length > 0;
-        const mayBe = new Set([was, ...ifNamed, ...(isOpen ? claimed : [])]);
+        const mayBe = new Set([...heldOf(key, before), ...ifNamed, ...(isOpen ? claimed : [])]);
         if (names.length > 0 && (mayBe.has(value) || (value === undefined && names.some(isWaiting)))) {
           stillNamed.set(key, { text, value });
           return [];
@@ -294,9 +294,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         const still = stillNamed.get(key);
         if (still?.text === text && still.value === value) return [];
         const isTold = [...files].map((file) => namesOf(key, namedByFile.get(file) ?? new Map()).length > 0);
-        // A row that is not used holds nothing that another file ends.
-        const mayEnd = isTold.length > 0 && isTold.every(Boolean) && value === undefined;
-        if (isTold.some(Boolean) && (mayBe.has(value) || mayEnd)) return [];
+        if (isTold.some(Boolean) && (mayBe.has(value) || mayEnd(isTold, value))) return [];
         const must = [...allowed].map(shown).join(' or ') || `named, as ${text}`;
         const problem = `${key} is ${shown(value)}, was ${shown(was)}, and must be ${must}`;
         return [{ university: universityOf(personIn(key)), text: problem }];
@@ -307,6 +305,16 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
 
 const shown = (value: Value): string => value ?? 'not there';
 const isWaiting = ({ mayBeGone }: Named): boolean => mayBeGone === true;
+/** What is named stays as it was; a grade that stays goes along with its line item to another org unit. */
+const heldOf = (key: string, before: Checked['before']): Value[] => [
+  before.get(key),
+  ...[...before].flatMap(([other, value]) => (isSameGrade(other, key) ? value : [])),
+];
+/** A row that is not used holds nothing that another file ends. */
+const mayEnd = (isTold: readonly boolean[], value: Value): boolean =>
+  isTold.every(Boolean) && value === undefined;
+const isSameGrade = (one: string, other: string): boolean =>
+  one.includes('/') && one.slice(one.indexOf('/')) === other.slice(other.indexOf('/'));
 const personIn = (key: string): number => Number(key.slice(key.lastIndexOf(' ') + 1));
 
 type NamedOf = [university: number, named: Named];
