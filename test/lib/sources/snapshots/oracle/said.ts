@@ -55,7 +55,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
   /** By file, its CSV files' rows by their ids. */
   const files = new Map<FileName, Map<string, Map<string, Row>>>();
   /**
-   * Where the codes of a file were when it was accepted, and which logins the crosswalk did not know: what a name stands for now takes
+   * Where the codes of a file were when it was accepted, and which codes and logins the crosswalk did not know: what a name stands for now takes
    * along what a file says with the next one of its name.
    */
   const unknownThen = new Map<FileName, Set<string>>();
@@ -65,6 +65,8 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
   const acceptedLines = new Map<string, (readonly Row[])[]>();
   /** What differs and was named when it began to. */
   const stillNamed = new Map<string, { text: string; value: Value }>();
+  /** What the platform holds since a table was read by a name that is somebody else's now: nobody else knows of it. */
+  const lastReadOtherwise = new Map<string, string>();
   /** What the last reports of each file tell: it stays so until the file comes again, and a delta is about its own rows only. */
   const toldBy = new Map<FileName, Told[]>();
   /** By grade object, the line item that has it. */
@@ -138,7 +140,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
   const namedByRow = ({ said, cells }: Row): Named[] => {
     const { university, code, person, title } = said;
     const orgUnits = code === undefined ? undefined : placesOf(university, code);
-    const login = crosswalk.idOf('userName', cells.LOGIN ?? cells.username ?? '');
+    const login = crosswalk.idOf('userName', cells.username ?? loginOf('export.zip', { cells }));
     return [
       { orgUnits, person, title },
       ...(login !== undefined && login !== person ? [{ orgUnits, person: login, title }] : []),
@@ -210,12 +212,14 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     return keys;
   };
 
-  const loginOf = (name: FileName, { cells }: Row): string => {
+  const loginOf = (name: FileName, { cells }: Pick<Row, 'cells'>): string => {
     const id = cells.userSourcedId ?? cells.studentSourcedId;
     const user = id === undefined ? undefined : files.get(name)?.get('users.csv')?.get(id);
     return cells.LOGIN ?? user?.cells.username ?? '';
   };
-  /** What a file says of codes that have moved since it was accepted, and of logins that were not known. */
+  const isLearntOf = (file: FileName, kind: 'userName' | 'orgUnitCode', name = ''): boolean =>
+    (unknownThen.get(file)?.has(name) ?? false) && crosswalk.idOf(kind, name) !== undefined;
+  /** What a file says of codes that have moved since it was accepted, and of names that were not known. */
   const notFollowed = (): Set<string> => {
     const keys = new Set<string>();
     for (const [name, byFile] of files)
@@ -224,8 +228,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
           const { said } = row;
           const [then, now] = [placesThen.get(name)?.get(said.code ?? ''), placeOf(said)];
           const login = loginOf(name, row);
-          const isLearnt =
-            unknownThen.get(name)?.has(login) && crosswalk.idOf('userName', login) !== undefined;
+          const isLearnt = isLearntOf(name, 'userName', login) || isLearntOf(name, 'orgUnitCode', said.code);
           if (said.code === undefined || (then === now && !isLearnt)) continue;
           const title = said.title === undefined ? '' : `/${said.title}`;
           for (const place of [then, now]) keys.add(`${place}${title} ${said.person}`);
@@ -249,10 +252,14 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       files.set(name, now);
       const all = [...now.values()].flatMap((each) => [...each.values()]);
       const said = all.map((row) => row.said);
-      const unknown = all.map((row) => loginOf(name, row));
+      const logins = all.map((row) => loginOf(name, row));
+      const codes = said.map(({ code = '' }) => code);
       unknownThen.set(
         name,
-        new Set(unknown.filter((login) => crosswalk.idOf('userName', login) === undefined)),
+        new Set([
+          ...logins.filter((login) => crosswalk.idOf('userName', login) === undefined),
+          ...codes.filter((code) => crosswalk.idOf('orgUnitCode', code) === undefined),
+        ]),
       );
       placesThen.set(name, new Map(said.map((each) => [each.code ?? '', placeOf(each)])));
     },
@@ -275,26 +282,43 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       const namedByFile = new Map([...toldBy].map(([file, told]) => [file, byUniversity(namedBy(told))]));
       const replayed = byUniversity(checked.replayed.flatMap(({ body }) => namedByMessage(body)));
       const keys = new Set([...wanted.keys(), ...before.keys(), ...platform.keys()]);
-      return [...keys].flatMap((key) => {
-        const [value, was] = [platform.valueOf(key), before.get(key)];
-        const { allowed, ifNamed, claimed, files, text } = wanted.get(key) ?? nothingWanted(key, was);
+      /** Remembers what was named, and answers whether the difference is told. */
+      const isTold = (
+        key: string,
+        value: Value,
+        { allowed, ifNamed, claimed, files, text }: Wanted,
+      ): boolean => {
         const names = namesOf(key, named);
-        if (allowed.has(value) || isReadOtherwise.has(key)) {
-          if (names.length > 0 && isReadOtherwise.has(key)) stillNamed.set(key, { text, value });
-          else stillNamed.delete(key);
-          return [];
-        }
         // Of what was replayed, nobody knows which was the last.
         const isOpen = allowed.size > 0 || namesOf(key, replayed).length > 0;
         const mayBe = new Set([...heldOf(key, before), ...ifNamed, ...(isOpen ? claimed : [])]);
         if (names.length > 0 && (mayBe.has(value) || (value === undefined && names.some(isWaiting)))) {
           stillNamed.set(key, { text, value });
-          return [];
+          return true;
         }
         const still = stillNamed.get(key);
-        if (still?.text === text && still.value === value) return [];
-        const isTold = [...files].map((file) => namesOf(key, namedByFile.get(file) ?? new Map()).length > 0);
-        if (isTold.some(Boolean) && (mayBe.has(value) || mayEnd(isTold, value))) return [];
+        const byFiles = [...files].map((file) => namesOf(key, namedByFile.get(file) ?? new Map()).length > 0);
+        return (
+          lastReadOtherwise.get(key) === (value ?? '') ||
+          (still?.text === text && still.value === value) ||
+          (byFiles.some(Boolean) && (mayBe.has(value) || mayEnd(byFiles, value)))
+        );
+      };
+      const rememberAllowed = (key: string, value: Value, text: string): void => {
+        const isOtherwise = isReadOtherwise.has(key);
+        if (isOtherwise && namesOf(key, named).length > 0) stillNamed.set(key, { text, value });
+        else stillNamed.delete(key);
+        if (isOtherwise) lastReadOtherwise.set(key, value ?? '');
+      };
+      return [...keys].flatMap((key) => {
+        const [value, was] = [platform.valueOf(key), before.get(key)];
+        const each = wanted.get(key) ?? nothingWanted(key, was);
+        const { allowed, text } = each;
+        if (allowed.has(value) || isReadOtherwise.has(key)) {
+          rememberAllowed(key, value, text);
+          return [];
+        }
+        if (isTold(key, value, each)) return [];
         const must = [...allowed].map(shown).join(' or ') || `named, as ${text}`;
         const problem = `${key} is ${shown(value)}, was ${shown(was)}, and must be ${must}`;
         return [{ university: universityOf(personIn(key)), text: problem }];
@@ -311,8 +335,8 @@ const heldOf = (key: string, before: Checked['before']): Value[] => [
   ...[...before].flatMap(([other, value]) => (isSameGrade(other, key) ? value : [])),
 ];
 /** A row that is not used holds nothing that another file ends. */
-const mayEnd = (isTold: readonly boolean[], value: Value): boolean =>
-  isTold.every(Boolean) && value === undefined;
+const mayEnd = (byFiles: readonly boolean[], value: Value): boolean =>
+  byFiles.every(Boolean) && value === undefined;
 const isSameGrade = (one: string, other: string): boolean =>
   one.includes('/') && one.slice(one.indexOf('/')) === other.slice(other.indexOf('/'));
 const personIn = (key: string): number => Number(key.slice(key.lastIndexOf(' ') + 1));
