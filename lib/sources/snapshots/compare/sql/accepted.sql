@@ -67,14 +67,15 @@ CREATE VIEW row_claims AS SELECT kind_name, source_row, key, source_id_hash FROM
 -- name: load_merged_claims
 -- In: accepted_as_named. Out: the same. If two users or classes become one, the state on the platform is unknown: the other may have something
 -- there that is no longer wanted. So everything of the remaining name (merged_names) is sent again; the newest grade is held, and the role by
--- the remaining name, or else that of the record that stays.
+-- the remaining name, or else that of the record that stays. No row is older than a role of which that is unknown.
 CREATE TABLE accepted_claims AS FROM accepted_as_named;
 CREATE TABLE merged AS SELECT key FROM accepted_claims GROUP BY key HAVING count(*) > 1;
 INSERT INTO accepted BY NAME SELECT * EXCLUDE (old_key, stays) FROM accepted_claims ANTI JOIN merged USING (key);
 INSERT INTO accepted BY NAME
   SELECT any_value(kind_name) AS kind_name, key, any_value(state_kind) AS state_kind, any_value(org_unit_or_object) AS org_unit_or_object,
     any_value(user_name) AS user_name, any_value(org_unit_ref) AS org_unit_ref, arg_max(wanted_value, newest) AS wanted_value,
-    arg_max(source_row, newest) AS source_row, arg_max(source_id_hash, newest) AS source_id_hash, max(said_at_ms) AS said_at_ms,
+    arg_max(source_row, newest) AS source_row, arg_max(source_id_hash, newest) AS source_id_hash,
+    CASE WHEN is_grade(any_value(state_kind)) OR min(wanted_value) = max(wanted_value) THEN max(said_at_ms) END AS said_at_ms,
     max(last_snapshot_number) AS last_snapshot_number, arg_max(data, newest) AS data,
     bool_or(must_resend) OR min(wanted_value) <> max(wanted_value) AS must_resend, bool_and(is_learnt OR NOT must_resend) AS is_learnt, bool_or(was_disputed) AS was_disputed
   FROM (
