@@ -147,9 +147,9 @@ const meetTraffic = async (stage: Stage, told: Told) => {
 
 /** The import that the version before began. */
 const approve = async (stage: Stage, { versions }: Told): Promise<void> => {
-  const id = await snapshotIs(stage, versions, 'waiting-for-approval');
+  const id = await snapshotIs(stage, `night-${versions}`, 'waiting-for-approval');
   await stage.typed('snapshots', 'approve', id, '--reason', 'the courses end', '--yes');
-  await snapshotIs(stage, versions, 'accepted');
+  await snapshotIs(stage, `night-${versions}`, 'accepted');
 };
 
 type Grade = { userId: number; pointsNumerator: number; writes: number };

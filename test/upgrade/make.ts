@@ -76,20 +76,21 @@ export const makeState = async ({ resources, idsInARow = false }: MakeOptions): 
   }
 };
 
-/** Its names are unknown when it is put, so what is sent for it has names, as 1.0.0 always sent. */
+/** Its names are unknown when it is put first, so what is sent for it has names, as 1.0.0 always sent. */
 const enrollByExport = async (stage: Stage): Promise<void> => {
   await stage.controls.seed({ users: students });
   await stage.put(
     'snapshot-settings.json',
     JSON.stringify({ roles: { student: 110 }, user: { field: 'userName', column: 'username' } }),
   );
-  await drop(stage, 0, 'accepted');
+  await drop(stage, 0, 'accepted', 'by-names');
   await stage.put(
     'crosswalk/users.csv',
     ['userName,userId', ...students.map(({ userName, userId }) => `${userName},${userId}`), ''].join('\n'),
   );
   const filled = await stage.invoke('crosswalk-fill', {});
   if (!filled?.ok) throw new Error(`crosswalk-fill: ${JSON.stringify(filled)}`);
+  await drop(stage, 0, 'accepted');
 };
 
 const problem = (anchor: string, title: string, detail: string) => ({

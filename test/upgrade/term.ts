@@ -65,16 +65,21 @@ const exportOf = (night: number): Promise<Buffer> => {
 };
 
 /** Drops an export, and waits until its import is in this state. */
-export const drop = async (stage: Stage, night: number, state: string): Promise<void> => {
-  const key = `snapshots/night-${night}.zip`;
+export const drop = async (
+  stage: Stage,
+  night: number,
+  state: string,
+  name = `night-${night}`,
+): Promise<void> => {
+  const key = `snapshots/${name}.zip`;
   await stage.put(key, await exportOf(night));
   stage.invoke('snapshot-import', { key })?.catch(({ message }) => stage.troubles.push(message));
-  await snapshotIs(stage, night, state);
+  await snapshotIs(stage, name, state);
 };
 
-export const snapshotIs = (stage: Stage, night: number, state: string): Promise<string> =>
-  stage.until(`the import of night ${night}, ${state}`, async () => {
-    const found = (await stage.snapshots()).find(({ key }) => key.endsWith(`night-${night}.zip`));
+export const snapshotIs = (stage: Stage, name: string, state: string): Promise<string> =>
+  stage.until(`the import of ${name}, ${state}`, async () => {
+    const found = (await stage.snapshots()).find(({ key }) => key.endsWith(`/${name}.zip`));
     if (found?.state === 'failed') throw new Error(`The import failed: ${JSON.stringify(found)}`);
     return found?.state === state ? found.id : undefined;
   });

@@ -10,7 +10,7 @@ CREATE MACRO item_in(json) AS
 CREATE TABLE items_before AS
   SELECT source_id AS id, ref_of(f.data.orgUnitId, f.data.orgUnitCode) AS org_unit_ref, f.data.orgUnitCode AS org_unit_code,
     f.data.name AS title, nfc_normalize(f.data.name) AS normalized_title, f.data.maxPoints AS max_points,
-    f.class AS class_source_id, f.left AS left_titles, f.object AS object, f.formers AS former_titles, f.outOf AS out_of
+    f.class AS class_source_id, f.left AS left_titles, coalesce(f.object, source_id) AS object, f.formers AS former_titles, f.outOf AS out_of
   FROM (SELECT source_id, item_in(json) AS f FROM state_line_items);
 
 -- name: read
