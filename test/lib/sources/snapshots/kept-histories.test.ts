@@ -514,6 +514,27 @@ test('a changed roleOrder reaches what several files want, and what one of them 
   expect(platform.all()).toContain('2601 101 110');
 });
 
+test('two rows about one enrollment agree on its role while the code of their section moves', async () => {
+  const { crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { LECTURE: 2601, LAB: 2601 });
+  crosswalk.fill('userName', people);
+  const named = { users: users('ada', 'ben'), classes: classes('LECTURE', 'LAB') };
+  const rows = enrollments(
+    `LECTURE ada teacher ${at(0)}`,
+    `LAB ada student ${at(0.5)}`,
+    `LAB ada teacher ${at(0.25)}`,
+  ).map((row, place) => ({ ...row, sourcedId: `e-${place}` }));
+  await put('export.zip', await zip({ ...named, enrollments: rows }));
+  crosswalk.fill('orgUnitCode', { LECTURE: 2601, LAB: 2602 });
+  await put('export.zip', await zip({ ...named, enrollments: rows }));
+  crosswalk.accept('LAB');
+  crosswalk.fill('orgUnitCode', { LECTURE: 2601, LAB: 2602 });
+  platform.replay();
+  const delta = { ...named, enrollments: enrollments('LECTURE ben') };
+  await put('export.zip', await deltaOf(delta), { isApproved: true });
+  expect(platform.valueOf('2602 101')).toBe('109');
+});
+
 describe('a mapping removes enrollments by a message of its own', () => {
   const columns = ['COURSE', 'LOGIN', 'ROLE', 'STATUS'];
   const names = many(300);

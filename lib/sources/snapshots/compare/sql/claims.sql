@@ -2,11 +2,12 @@
 
 -- name: name_doubtful_claims
 -- In: claims; accepted; doubtful_claims. Out: claims; held_keys. What was accepted stays as it was. Anything else by a doubtful name is of that name
--- alone: its message waits until the name is known, and nobody knows where it will arrive.
+-- alone: its message waits until the name is known, and nobody knows where it will arrive. All rows of the same by this name go along, as
+-- they are to agree.
 CREATE TABLE claims_by_name AS
   SELECT d.*, w.key IS NOT NULL AS was_accepted
   FROM doubtful_claims d JOIN claims c USING (key, source_row) LEFT JOIN accepted w USING (key)
-  WHERE c.wanted_value IS DISTINCT FROM w.wanted_value;
+  QUALIFY bool_or(c.wanted_value IS DISTINCT FROM w.wanted_value) OVER (PARTITION BY d.key, d.key_by_name);
 UPDATE claims SET key = n.key_by_name FROM claims_by_name n WHERE n.key = claims.key AND n.source_row = claims.source_row;
 INSERT INTO held_keys SELECT key FROM (SELECT DISTINCT key FROM claims_by_name WHERE was_accepted) ANTI JOIN claims USING (key);
 DROP TABLE claims_by_name;
