@@ -136,7 +136,7 @@ INSERT INTO endings
 UPDATE difference SET change = 'kept' WHERE key IN (SELECT key FROM endings);
 INSERT INTO problems
   SELECT $1, NULL, NULL, count(*) || CASE WHEN count(*) = 1 THEN ' enrollment in ' ELSE ' enrollments in ' END || org_unit_or_object
-    || ' ended, but the crosswalk does not know who or what is meant. It is removed by the first file that comes after it knows that'
+    || ' ended, but the crosswalk does not know who or what is meant. The next file of this name removes it, once the crosswalk knows'
   FROM endings GROUP BY org_unit_or_object ORDER BY org_unit_or_object;
 
 -- name: find_effects

@@ -69,6 +69,8 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
   const lastReadOtherwise = new Map<string, string>();
   /** What the last reports of each file tell: it stays so until the file comes again, and a delta is about its own rows only. */
   const toldBy = new Map<FileName, Told[]>();
+  /** By what is held, the files that ever claimed it: the report of one that claims it no more may tell why it stays. */
+  const everClaimedBy = new Map<string, Set<FileName>>();
   /** By grade object, the line item that has it. */
   const owners = new Map<string, string>();
 
@@ -276,6 +278,8 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       const { before } = checked;
       const isReadOtherwise = readOtherwise().union(notFollowed());
       const wanted = new Map([...enrollmentsWanted(before), ...gradesWanted(before)]);
+      for (const [key, { files: claimedBy }] of wanted)
+        everClaimedBy.set(key, claimedBy.union(everClaimedBy.get(key) ?? new Set()));
       const named = namedIn(checked);
       const { name, isDelta } = checked.exported;
       toldBy.set(name, [...(isDelta ? (toldBy.get(name) ?? []) : []), ...toldIn(checked.report)]);
@@ -312,7 +316,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       };
       return [...keys].flatMap((key) => {
         const [value, was] = [platform.valueOf(key), before.get(key)];
-        const each = wanted.get(key) ?? nothingWanted(key, was);
+        const each = wanted.get(key) ?? nothingWanted(key, was, everClaimedBy.get(key));
         const { allowed, text } = each;
         if (allowed.has(value) || isReadOtherwise.has(key)) {
           rememberAllowed(key, value, text);
@@ -361,9 +365,9 @@ const namesOf = (key: string, named: ReadonlyMap<number, Named[]>): Named[] => {
 };
 
 /** The platform cannot clear a grade. */
-const nothingWanted = (key: string, was: Value): Wanted => ({
+const nothingWanted = (key: string, was: Value, files = new Set<FileName>()): Wanted => ({
   allowed: new Set([key.includes('/') ? was : undefined]),
-  ...{ ifNamed: new Set<Value>(), claimed: [], files: new Set<FileName>(), text: 'nobody wants it' },
+  ...{ ifNamed: new Set<Value>(), claimed: [], files, text: 'nobody wants it' },
 });
 
 /** Undefined: that is not known of all of them. */
