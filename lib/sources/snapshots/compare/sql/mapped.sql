@@ -93,16 +93,15 @@ CREATE OR REPLACE VIEW accepted_keys AS
   SELECT w.kind_name, w.key, coalesce(id_in_token(w.org_unit_or_object), o.id, w.org_unit_or_object) AS org_unit_or_object,
     coalesce(id_in_token(w.user_name), u.id, w.user_name) AS user_name, w.last_snapshot_number
   FROM accepted w LEFT JOIN stands_for o ON o.token = w.org_unit_or_object LEFT JOIN stands_for u ON u.token = w.user_name;
+-- A message that waited until its name was known may have overruled what was sent meanwhile, or was overruled.
 INSERT INTO accepted BY NAME
-  SELECT unnest(w) FROM (
+  SELECT unnest(w), is_learnt AND is_about_enrollment(w.kind_name) AND NOT is_state_of_10() AS must_resend, is_learnt, was_disputed FROM (
     SELECT any_value({'kind_name': kind_name, 'state_kind': state_kind, 'key': key, 'org_unit_or_object': org_unit_or_object,
-      'user_name': user_name, 'wanted_value': wanted_value, 'data': data, 'removal': removal, 'template': template, 'source_row': source_row,
-      'said_at_ms': said_at_ms, 'last_snapshot_number': last_snapshot_number,
-      -- A message that waited until its name was known may have overruled what was sent meanwhile, or was overruled.
-      'must_resend': is_learnt AND is_about_enrollment(kind_name) AND NOT is_state_of_10(), 'is_learnt': is_learnt,
-      'was_disputed': row_standing IS NOT DISTINCT FROM 'disputed'}) AS w
+        'user_name': user_name, 'wanted_value': wanted_value, 'data': data, 'removal': removal, 'template': template, 'source_row': source_row,
+        'said_at_ms': said_at_ms, 'last_snapshot_number': last_snapshot_number}) AS w,
+      bool_or(is_learnt) AS is_learnt, bool_or(row_standing IS NOT DISTINCT FROM 'disputed') AS was_disputed
     FROM accepted_claims GROUP BY key);
-UPDATE accepted SET wanted_value = kind_name || ' null', data = NULL
+UPDATE accepted SET wanted_value = kind_name || ' null', data = NULL, must_resend = false
   WHERE key IN (SELECT key FROM accepted_claims GROUP BY key HAVING min(wanted_value) <> max(wanted_value));
 INSERT INTO row_claims BY NAME
   SELECT kind_name, source_row, key FROM accepted_claims UNION SELECT kind_name, source_row, key FROM shared_row_claims;

@@ -17,6 +17,8 @@ export type ReportLine = { file: string; line: number | undefined; text: string 
 type Named = {
   /** It is in a message that waits: what the message is to replace may be gone. */
   mayBeGone?: boolean;
+  /** A row that contradicts another, so neither is used: the platform keeps what it has. Any other row that is named is as if it were not there. */
+  isContradiction?: boolean;
   orgUnits?: readonly number[] | undefined;
   person?: number | undefined;
   title?: string | undefined;
@@ -26,8 +28,7 @@ type Named = {
 type Wanted = {
   allowed: ReadonlySet<Value>;
   ifNamed: ReadonlySet<Value>;
-  /** By its claims. */
-  claimed: readonly Value[];
+  claimed: readonly { file: FileName; value: Value }[];
   files: ReadonlySet<FileName>;
   text: string;
 };
@@ -178,7 +179,11 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     }));
   const namedBy = (told: readonly Told[]): NamedOf[] =>
     told.flatMap(({ rows, text }) => [
-      ...rows.flatMap((row) => namedByRow(row).map((each): NamedOf => [row.said.university, each])),
+      ...rows.flatMap((row) =>
+        namedByRow(row).map(
+          (each): NamedOf => [row.said.university, { ...each, isContradiction: contradiction.test(text) }],
+        ),
+      ),
       ...namedByText(text),
     ]);
   /** Codes that have moved are listed until an operator has accepted that. */
@@ -295,14 +300,23 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         const names = namesOf(key, named);
         // Of what was replayed, nobody knows which was the last.
         const isOpen = allowed.size > 0 || namesOf(key, replayed).length > 0;
-        const mayBe = new Set([...heldOf(key, before), ...ifNamed, ...(isOpen ? claimed : [])]);
+        const values = claimed.map((each) => each.value);
+        const mayBe = new Set([...heldOf(key, before), ...ifNamed, ...(isOpen ? values : [])]);
         if (names.length > 0 && (mayBe.has(value) || (value === undefined && names.some(isWaiting)))) {
           stillNamed.set(key, { text, value });
           return true;
         }
         const still = stillNamed.get(key);
-        const byFiles = [...files].map((file) => namesOf(key, namedByFile.get(file) ?? new Map()).length > 0);
+        const namesBy = (file: FileName): Named[] => namesOf(key, namedByFile.get(file) ?? new Map());
+        const byFiles = [...files].map((file) => namesBy(file).length > 0);
+        /** All that says otherwise is named as not used. */
+        const isOfTheRest =
+          values.includes(value) &&
+          claimed.every(
+            (each) => each.value === value || namesBy(each.file).some((one) => !one.isContradiction),
+          );
         return (
+          isOfTheRest ||
           lastReadOtherwise.get(key) === (value ?? '') ||
           (still?.text === text && still.value === value) ||
           (byFiles.some(Boolean) && (mayBe.has(value) || mayEnd(byFiles, value)))
@@ -331,6 +345,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
   };
 };
 
+const contradiction = /keeps what it has|but differs/;
 const shown = (value: Value): string => value ?? 'not there';
 const isWaiting = ({ mayBeGone }: Named): boolean => mayBeGone === true;
 /** What is named stays as it was; a grade that stays goes along with its line item to another org unit. */
@@ -395,7 +410,8 @@ const enrollmentOf = (claims: readonly Claim[], was: Value): Wanted => {
   const left = roles.filter((each) => !isEnded(each));
   // That a row holds an enrollment which another one ends is named.
   const held = new Set<Value>([was, ...(left.length < roles.length ? roles.map(idOf) : [])]);
-  return { allowed: roleOf(left), ifNamed: held, claimed: roles.map(idOf), files: filesOf(claims), text };
+  const claimed = roles.map((each) => ({ file: each.file, value: idOf(each) }));
+  return { allowed: roleOf(left), ifNamed: held, claimed, files: filesOf(claims), text };
 };
 
 const filesOf = (claims: readonly Claim[]): Set<FileName> => new Set(claims.map(({ file }) => file));

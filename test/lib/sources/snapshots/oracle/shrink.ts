@@ -2,23 +2,26 @@ import type { Found, History } from './history.ts';
 
 type Live = (history: History) => Promise<Found[]>;
 
-/** The history of one of its universities alone, until that night. */
-const of = ({ seed, nights, universities }: History, { university, night }: Found): History => ({
+const until = ({ seed, nights, universities }: History, { night }: Found): History => ({
   seed,
   nights: nights.slice(0, night),
-  universities: universities
-    .filter(({ at }) => university < 0 || at === university)
-    .map((each) => ({ ...each, changes: each.changes.slice(0, night) })),
+  universities: universities.map((each) => ({ ...each, changes: each.changes.slice(0, night) })),
+});
+
+const withoutOthers = (history: History, { university }: Found): History => ({
+  ...history,
+  universities: history.universities.filter(({ at }) => university < 0 || at === university),
 });
 
 const without = <Item>(items: readonly Item[], at: number): Item[] =>
   items.filter((_, index) => index !== at);
 
-/** All histories with one change, file or university less. The first file of a calm night stays: names change only with it. */
+/** All histories with half of the universities, a quarter and so on less, or one change or file less. The first file of a calm night stays: names change only with it. */
 function* smaller(history: History): Generator<History> {
   const { nights, universities } = history;
-  if (universities.length > 1)
-    for (const at of universities.keys()) yield { ...history, universities: without(universities, at) };
+  for (let size = Math.floor(universities.length / 2); size > 0; size = Math.floor(size / 2))
+    for (let from = 0; from < universities.length; from += size)
+      yield { ...history, universities: universities.toSpliced(from, size) };
   for (let night = nights.length - 1; night > 0; night -= 1)
     if (universities.every(({ changes }) => changes[night]?.length === 0))
       yield {
@@ -44,13 +47,14 @@ export const shrunk = async (
   history: History,
   { found, live, attempts }: { found: Found; live: Live; attempts: number },
 ): Promise<{ history: History; found: Found }> => {
-  let best = { history, found };
+  let best = { history: until(history, found), found };
   const isSmaller = async (each: History): Promise<boolean> => {
     const [first] = await live(each);
-    if (first !== undefined) best = { history: of(each, first), found: first };
+    if (first !== undefined) best = { history: until(each, first), found: first };
     return first !== undefined;
   };
-  if (!(await isSmaller(of(history, found)))) return best;
+  // Another one may matter: because of it, a file waited.
+  await isSmaller(withoutOthers(best.history, found));
   for (let left = attempts; left > 0; ) {
     let isFound = false;
     for (const each of smaller(best.history)) {
