@@ -89,9 +89,15 @@ export const refuseValues = async (
   const { sets, check } = comparison;
   const changesOf = ({ kindName }: CheckedValue): string =>
     `messages WHERE kind_name = '${kindName}' AND change IN ('created', 'updated')`;
-  const each = values.map(
-    (one, at) => `SELECT DISTINCT ${at} AS place, ${one.value} AS value FROM ${changesOf(one)}`,
-  );
+  // All values of one kind are found in one pass.
+  const each = [...Map.groupBy(values.entries(), ([, { kindName }]) => kindName).values()].map((ofKind) => {
+    const [[, first]] = ofKind as [[number, CheckedValue]];
+    const names = ofKind.map(([at]) => `value_${at}`);
+    const place = ofKind.map(([at]) => `WHEN GROUPING(value_${at}) = 0 THEN ${at}`);
+    return `SELECT CASE ${place.join(' ')} END AS place, coalesce(${names.join(', ')}) AS value
+      FROM (SELECT ${ofKind.map(([at, { value }]) => `${value} AS value_${at}`).join(', ')} FROM ${changesOf(first)})
+      GROUP BY GROUPING SETS (${names.map((name) => `(${name})`).join(', ')})`;
+  });
   // The engine stalls if many rows of such a union are streamed.
   await sets.run(`CREATE TABLE checked AS ${each.join(' UNION ALL ')}`);
   const wrong = new Map<CheckedValue, string[][]>();
@@ -197,6 +203,6 @@ export const writeState = async (
   ];
   await sets.run(
     `COPY ((FROM state_columns LIMIT 0) UNION ALL BY NAME ${rows.join(' UNION ALL BY NAME ')})
-     TO ${quotedText(join(folder, 'state'))} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 40960)`,
+     TO ${quotedText(join(folder, 'state'))} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 40960, STRING_DICTIONARY_PAGE_SIZE_LIMIT 20000)`,
   );
 };

@@ -16,14 +16,14 @@ CREATE MACRO text_grade(words, comments) AS
 CREATE MACRO grade_of(wanted_value) AS split_part(wanted_value, chr(31), 1);
 CREATE MACRO comments_of(wanted_value) AS split_part(wanted_value, chr(31), 2);
 CREATE MACRO grade_data(org_unit_ref, title, former_titles, out_of, user_ref, wanted_value, without_comments) AS
-  '{' || org_unit_data(org_unit_ref) || ',"gradeObjectName":' || to_json(title)
-    || CASE WHEN former_titles IS NULL THEN '' ELSE ',"gradeObjectFormerNames":' || former_titles END || user_data(user_ref) || ',"grade":'
-    || grade_out_of(grade_of(wanted_value), out_of)
-    || CASE WHEN comments_of(wanted_value) <> '' THEN ',"comments":' || to_json(comments_of(wanted_value)) ELSE without_comments END || '}';
+  CASE WHEN title IS NOT NULL THEN concat(
+    '{', org_unit_data(org_unit_ref), ',"gradeObjectName":', to_json(title), ',"gradeObjectFormerNames":' || former_titles, user_data(user_ref),
+    ',"grade":', grade_out_of(grade_of(wanted_value), out_of),
+    CASE WHEN comments_of(wanted_value) <> '' THEN ',"comments":' || to_json(comments_of(wanted_value)) ELSE without_comments END, '}') END;
 -- data: those of a grade whose line item is gone.
 CREATE MACRO message_data(state_kind, org_unit_ref, user_ref, wanted_value, item_org_unit_ref, title, former_titles, out_of, without_comments,
     data) AS
-  CASE WHEN is_enrollment(state_kind) THEN '{' || org_unit_data(org_unit_ref) || user_data(user_ref) || ',"roleId":' || wanted_value || '}'
+  CASE WHEN is_enrollment(state_kind) THEN concat('{', org_unit_data(org_unit_ref), user_data(user_ref), ',"roleId":', wanted_value, '}')
     ELSE coalesce(grade_data(item_org_unit_ref, title, former_titles, out_of, user_ref, wanted_value, without_comments), with_user(data, user_ref))
   END;
 
@@ -129,7 +129,7 @@ UPDATE difference SET accepted_value = l.wanted_value FROM comments_left l WHERE
 CREATE VIEW messages AS
   SELECT *, message_data(state_kind, sent_org_unit, sent_user, wanted_value, item_sent_org_unit, title, former_titles, out_of,
       CASE WHEN comments_of(accepted_value) <> '' THEN ',"comments":""' ELSE '' END, data) AS sent_data,
-    '{' || org_unit_data(sent_org_unit) || user_data(sent_user) || '}' AS removal_data
+    CASE WHEN change = 'removed' THEN '{' || org_unit_data(sent_org_unit) || user_data(sent_user) || '}' END AS removal_data
   FROM (
     SELECT d.*, i.title, i.former_titles, i.out_of, i.org_unit_ref AS item_org_unit_ref, i.sent_org_unit AS item_sent_org_unit,
       CASE WHEN has_id(d.key) THEN org_unit_in(d.key) ELSE d.org_unit_or_object END AS sent_org_unit,

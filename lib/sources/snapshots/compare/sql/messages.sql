@@ -10,11 +10,11 @@ SELECT DISTINCT state_kind FROM difference WHERE change IN ('created', 'updated'
 -- and key. Removals are older than creations of the same snapshot: two names may be one user.
 COPY (
   SELECT CASE WHEN getvariable('is_trial') THEN '-' ELSE
-      '{"specversion":"1.0","id":"' || getvariable('snapshot_id') || '/' || left(sha256(state_kind || chr(9) || key), 20)
-      || '","source":"/sis-relay/snapshots","type":"sis.' || function_name
-      || '.v1","time":"' || strftime(make_timestamp(time_ms * 1000), '%Y-%m-%dT%H:%M:%S.%gZ')
-      || '","sequence":"' || CASE WHEN is_first THEN getvariable('first_sequence') ELSE getvariable('first_sequence') + 1 END
-      || '","data":' || data || '}' END
+      concat('{"specversion":"1.0","id":"', getvariable('snapshot_id'), '/', left(sha256(state_kind || chr(9) || key), 20),
+        '","source":"/sis-relay/snapshots","type":"sis.', function_name,
+        '.v1","time":"', strftime(make_timestamp(time_ms * 1000), '%Y-%m-%dT%H:%M:%S.%gZ'),
+        '","sequence":"', CASE WHEN is_first THEN getvariable('first_sequence') ELSE getvariable('first_sequence') + 1 END,
+        '","data":', data, '}') END
   FROM (
     SELECT m.state_kind, m.key, m.change = 'removed' AND coalesce(v.function_name, 'enrollment-remove') = 'enrollment-remove' AS is_first,
       m.time_ms,

@@ -5,7 +5,7 @@
 -- sent; the others are the values of OneRoster. A time without a zone may be of any place: that it is later than the file is not reported.
 -- Reading and joining in one statement needs more memory than there is for 5,000,000 rows.
 CREATE TABLE results_read AS
-  SELECT line, md5_number_lower(nullif(id, '')) AS source_id_hash, coalesce(item_source_id, '') AS item_source_id,
+  SELECT line, hash_of_id(nullif(id, '')) AS source_id_hash, coalesce(item_source_id, '') AS item_source_id,
     coalesce(user_source_id, '') AS user_source_id, word_in(status) AS status, word_in(graded) AS graded, trimmed(score) AS score,
     coalesce(words, '') AS words, coalesce(comments, '') AS comments, trimmed(changed) AS changed
   FROM file_rows;

@@ -20,7 +20,9 @@ CREATE MACRO problem_of_slip(column_name) AS
   [column_name, 'differs from an id of the package by a space or by upper and lower case alone'];
 CREATE MACRO time_of_day() AS '([T ][0-9:.]+ ?([AaPp][Mm])?(Z|[+-][0-9]{2}:?[0-9]{2})?)?';
 CREATE MACRO can_be_two_days(x) AS regexp_full_match(x, '[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}' || time_of_day());
+-- Casting a day to and fro is faster than matching it.
 CREATE MACRO day_of(x) AS CASE
+  WHEN strlen(x) = 10 AND CAST(TRY_CAST(x AS DATE) AS VARCHAR) = x THEN x
   WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}' || time_of_day())
     THEN CASE WHEN TRY_CAST(left(x, 10) AS DATE) IS NOT NULL THEN left(x, 10) END
   WHEN date_order() <> '' AND can_be_two_days(x)

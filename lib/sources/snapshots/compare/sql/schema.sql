@@ -7,10 +7,11 @@
 
 -- name: cell_macros
 -- How all readers of a package read a cell: its text without surrounding white space, with NULL as an empty text; its word; and whether that
--- is the status of a removed row. Most cells have no such space, and testing for it is faster than trimming.
+-- is the status of a removed row. Most cells are empty or have no such space, and testing for that is faster than trimming.
 CREATE MACRO trimmed(x) AS
-  CASE WHEN ascii(x) BETWEEN 33 AND 126 AND ascii(x[-1]) BETWEEN 33 AND 126 THEN x
-  ELSE trim(coalesce(x, ''), ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(160) || chr(65279)) END;
+  CASE WHEN coalesce(x, '') = '' THEN ''
+    WHEN ascii(x) BETWEEN 33 AND 126 AND ascii(x[-1]) BETWEEN 33 AND 126 THEN x
+    ELSE trim(x, ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(160) || chr(65279)) END;
 CREATE MACRO word_in(x) AS lower(trimmed(x));
 CREATE MACRO is_gone(status) AS status IN ('tobedeleted', 'inactive');
 
@@ -95,6 +96,8 @@ CREATE MACRO grade_out_of(grade, out_of) AS
 CREATE MACRO row_without_id(cells) AS '#' || left(sha256(cells), 20);
 -- What a row wants, but what was accepted stays.
 CREATE MACRO is_withheld(withheld_value, accepted_value) AS withheld_value <> accepted_value;
+-- As md5_number_lower, in a quarter of its time.
+CREATE MACRO hash_of_id(id) AS CAST(md5_number(id) >> 64 AS UBIGINT);
 CREATE MACRO number_in(x) AS
   CASE WHEN length(x) <= 30 AND regexp_full_match(x, '[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)') THEN TRY_CAST(x AS DOUBLE) END;
 CREATE MACRO number_text(x) AS
@@ -102,5 +105,7 @@ CREATE MACRO number_text(x) AS
 CREATE MACRO day_number(ms) AS ms // 86400000;
 CREATE MACRO is_midnight(ms) AS ms % 86400000 = 0;
 CREATE MACRO instant_in(x) AS
-  CASE WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})')
-  THEN epoch_ms(TRY_CAST(CASE WHEN x[17] = ':' THEN x ELSE left(x, 16) || ':00' || x[17:] END AS TIMESTAMPTZ)) END;
+  CASE WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:?[0-9]{2})')
+      THEN epoch_ms(TRY_CAST(x AS TIMESTAMPTZ))
+    WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:?[0-9]{2})')
+      THEN epoch_ms(TRY_CAST(left(x, 16) || ':00' || x[17:] AS TIMESTAMPTZ)) END;
