@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { outdatedAfterDays } from '../../../message/retention.ts';
 import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
@@ -173,17 +172,16 @@ export const writeChanges = async ({
   number,
   isTrial,
 }: Comparison): Promise<void> => {
-  const path = join(folder, 'changed.lines');
   await sets.run('SET VARIABLE snapshot_id = $1', [snapshotId]);
   // As in `eventOf`.
   await sets.run('SET VARIABLE first_sequence = CAST($1 AS BIGINT)', [2 * number + 1]);
   await sets.run('SET VARIABLE is_trial = CAST($1 AS BOOLEAN)', [String(isTrial)]);
-  await sets.run('SET VARIABLE events_path = $1', [path]);
   for (const [kind] of await sets.all<[string]>(ofMessages('list_kinds'))) {
+    const path = join(folder, `changed-${kind}.lines`);
     await sets.run('SET VARIABLE state_kind = $1', [kind]);
+    await sets.run('SET VARIABLE events_path = $1', [path]);
     await sets.run(ofMessages('write_events'));
-    await changes.addFile(path);
-    await rm(path);
+    changes.addFile(path);
   }
 };
 

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { collectGarbage } from '../../../runtime/files/tables/garbage.ts';
@@ -43,21 +43,29 @@ export const createPackedLines = async (path: string, linesPerPart = 5_000) => {
     }
     if (from < bytes.length) pieces.push(bytes.subarray(from));
   };
+  let adding: Promise<unknown> = Promise.resolve();
   return {
     add: async (added: readonly string[]) => {
+      await adding;
       if (added.length > 0) await take(Buffer.from(`${added.join('\n')}\n`));
     },
-    addFile: async (added: string) => {
-      for await (const piece of createReadStream(added, { highWaterMark: pieceBytes })) await take(piece);
+    /** Adds the lines of a file, and removes it, while the caller goes on. `end` reports a failure. */
+    addFile: (added: string): void => {
+      adding = adding.then(async () => {
+        for await (const piece of createReadStream(added, { highWaterMark: pieceBytes })) await take(piece);
+        await rm(added);
+      });
+      adding.catch(() => undefined);
     },
     /** The parts that were written; together they are one gzip file. */
     end: async () => {
+      await adding;
       if (lines > 0) await pack();
       await writeLast();
       await file.close();
       return parts;
     },
     // Closing a closed file is allowed.
-    [Symbol.asyncDispose]: () => file.close(),
+    [Symbol.asyncDispose]: () => adding.catch(() => undefined).then(() => file.close()),
   };
 };
