@@ -21,5 +21,5 @@ export const dataOfSnapshot = async (
   await sets.run(viewsOfState('state', `FROM read_parquet(${quotedText(path)})`));
   return snapshot.userField
     ? acceptedData(sets, snapshot.userField)
-    : `SELECT state_kind AS kind, data FROM state_wanted WHERE data IS NOT NULL AND coalesce(row_standing, '') NOT IN ('ending', 'disputed')`;
+    : 'SELECT state_kind AS kind, data FROM state_wanted WHERE data IS NOT NULL AND NOT is_unsent(row_standing)';
 };

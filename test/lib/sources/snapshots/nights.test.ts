@@ -1300,7 +1300,7 @@ test('no two line items have one grade object, no two grade objects one title, a
 test('how many are missing, but are not removed as refused rows may be about them, is told', () => {
   const told = (night: number) => nightly(night).report.filter((line) => line.includes(',"",""'));
   const missing = (name: string, count: number) =>
-    `"${name}.csv","","","${count} ${name} are missing, but are not removed, because refused rows may be about them"`;
+    `"${name}.csv","","","missing ${name} that stay, because refused rows may be about them: ${count}"`;
   const still = (name: string, count: number) =>
     `"${name}.csv","","","rows of earlier exports that are refused still: ${count}. Each is read again once a bulk file or a delta has it"`;
   const expected = (enrollments: [number, number], items: number, results: [number, number]) => [
@@ -1314,11 +1314,7 @@ test('how many are missing, but are not removed as refused rows may be about the
   ]);
   expect(nightly(5).record.byKind).toMatchObject({ users: { refused: 1 }, classes: { refused: 1 } });
   // Of one, another row was accepted than the refused one, of three the row has another id, and one was claimed beside the refused row.
-  expect(told(3)).toEqual(
-    ['enrollments.csv","","","5 enrollments', 'results.csv","","","4 results'].map(
-      (each) => `"${each} are missing, but are not removed, because refused rows may be about them"`,
-    ),
-  );
+  expect(told(3)).toEqual([missing('enrollments', 5), missing('results', 4)]);
 });
 
 test('rows that are not used for others are counted by themselves, with the next step', () => {

@@ -94,4 +94,4 @@ SELECT d.state_kind AS kind,
   message_data(d.state_kind, ref_of(d.org_unit_id, d.org_unit_or_object), ref_of(d.user_id, d.user_name), d.wanted_value, i.org_unit_ref, i.title,
     i.former_titles, i.out_of, '', d.data) AS data
 FROM state_wanted d LEFT JOIN items_before i ON i.object = CASE WHEN is_grade(d.state_kind) THEN d.org_unit_or_object END
-WHERE coalesce(d.row_standing, '') NOT IN ('ending', 'disputed');
+WHERE NOT is_unsent(d.row_standing);

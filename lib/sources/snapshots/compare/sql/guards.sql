@@ -21,7 +21,7 @@ INSERT INTO problems
   WHERE d.is_claimed AND is_withheld(d.withheld_value, d.accepted_value) AND d.line IS NOT NULL;
 INSERT INTO problems
   SELECT any_value(k.file), NULL, NULL,
-    count(*) || ' ' || d.kind_name || ' are missing, but are not removed, because refused rows may be about them'
+    'missing ' || d.kind_name || ' that stay, because refused rows may be about them: ' || count(*)
   FROM difference d JOIN kinds k USING (state_kind) SEMI JOIN missing_but_kept USING (key) GROUP BY d.kind_name;
 
 -- name: find_kept_row_claims

@@ -50,7 +50,7 @@ INSERT INTO other_claims
   FROM other_state_wanted s
     LEFT JOIN known_names o ON o.field = 'orgUnitCode' AND o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
     LEFT JOIN known_names u ON u.field = CAST($2 AS VARCHAR) AND u.name = s.user_name AND s.user_id IS NULL
-  WHERE is_enrollment(s.state_kind) AND coalesce(s.row_standing, '') NOT IN ('several', 'ending');
+  WHERE is_enrollment(s.state_kind) AND NOT is_not_weighed(s.row_standing);
 
 -- name: add_claims_of_table
 -- In: the state of a table; other_kinds; $1: its name. Out: other_claims.
@@ -62,7 +62,7 @@ INSERT INTO other_claims
   FROM other_state_wanted s JOIN other_kinds k USING (state_kind)
     LEFT JOIN known_names o ON o.field || '=' || o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
     LEFT JOIN known_names u ON u.field || '=' || u.name = s.user_name AND s.user_id IS NULL
-  WHERE starts_with(k.function_name, 'enrollment-') AND coalesce(s.row_standing, '') NOT IN ('several', 'ending');
+  WHERE starts_with(k.function_name, 'enrollment-') AND NOT is_not_weighed(s.row_standing);
 
 -- name: add_repeated_claims
 -- In: the state of another file; $1: its name. Out: other_claims, by each of several rows about one enrollment.
@@ -135,8 +135,8 @@ INSERT INTO endings
 -- In: endings. Out: difference; problems.
 UPDATE difference SET change = 'kept' WHERE key IN (SELECT key FROM endings);
 INSERT INTO problems
-  SELECT $1, NULL, NULL, count(*) || CASE WHEN count(*) = 1 THEN ' enrollment in ' ELSE ' enrollments in ' END || org_unit_or_object
-    || ' ended, but the crosswalk does not know who or what is meant. The next file of this name removes it, once the crosswalk knows'
+  SELECT $1, NULL, NULL, 'enrollments in ' || org_unit_or_object || ' that ended, but stay, as the crosswalk does not know who or what is meant: '
+    || count(*) || '. The next file of this name removes them, once the crosswalk knows'
   FROM endings GROUP BY org_unit_or_object ORDER BY org_unit_or_object;
 
 -- name: find_effects

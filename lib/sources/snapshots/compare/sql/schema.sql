@@ -75,6 +75,9 @@ CREATE TABLE problems (file VARCHAR, line BIGINT, column_name VARCHAR, problem V
 -- What a zip wants, by the kind of its rows in a state.
 CREATE MACRO is_enrollment(state_kind) AS state_kind = '2';
 CREATE MACRO is_grade(state_kind) AS state_kind = '3';
+-- What the row_standing of a state means: nothing was sent for the row; other files do not weigh it, or weigh each of its rows by itself.
+CREATE MACRO is_unsent(row_standing) AS coalesce(row_standing, '') IN ('ending', 'disputed');
+CREATE MACRO is_not_weighed(row_standing) AS coalesce(row_standing, '') IN ('ending', 'several');
 -- An org unit or a user: by the platform's id, if it is known, or else by the name of the SIS. No name has the sign before an id.
 CREATE MACRO ref_of(platform_id, name) AS CASE WHEN platform_id IS NOT NULL THEN chr(2) || platform_id ELSE name END;
 CREATE MACRO id_in_ref(ref) AS CASE WHEN ref[1] = chr(2) THEN ref[2:] END;

@@ -242,7 +242,7 @@ describe('a row that cannot be used', () => {
       '"enrollments.csv","4","COURSE, LOGIN","another row has the same key, but differs"',
       '"enrollments.csv","7","LOGIN","must be one line, and not empty"',
       '"enrollments.csv","9","ROLE","is missing: must be a positive whole number (data.roleId)"',
-      '"enrollments.csv","","","1 enrollment-create are missing, but are not removed, because refused rows may be about them"',
+      '"enrollments.csv","","","missing enrollment-create that stay, because refused rows may be about them: 1"',
     ]);
     expect(record?.counts).toEqual({ created: 0, updated: 0, removed: 0, unchanged: 4, refused: 5 });
     expect(next.sent).toEqual(['enrollment-remove BIO dan']);
@@ -254,7 +254,7 @@ describe('a row that cannot be used', () => {
     expect(sent).toEqual(['enrollment-create BIO ada 109']);
     expect(report).toEqual([
       '"enrollments.csv","3","","has 2 cells, but the header has 4"',
-      '"enrollments.csv","","","1 enrollment-create are missing, but are not removed, because refused rows may be about them"',
+      '"enrollments.csv","","","missing enrollment-create that stay, because refused rows may be about them: 1"',
     ]);
     expect(record?.byKind['enrollments.csv']).toMatchObject({ refused: 1 });
     expect(record?.rows).toEqual({ 'enrollments.csv': { used: 2, refused: 1 } });
