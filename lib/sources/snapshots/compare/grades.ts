@@ -1,6 +1,6 @@
 import { counted } from '../counted.ts';
 import type { Comparison } from './comparison.ts';
-import { openState, sourceOf } from './others.ts';
+import { hasGrades, openState, sourceOf } from './others.ts';
 import { hasRows, statementsIn } from './statements.ts';
 
 const sql = statementsIn('grades');
@@ -12,8 +12,7 @@ export const createGrades = ({ sets }: Comparison): Promise<void> => sets.run(sq
 const loadOthers = async (comparison: Comparison): Promise<void> => {
   const { sets, others } = comparison;
   for (const other of others) {
-    const hasGrades = [...other.functions.values()].includes('grade-push');
-    if (!hasGrades || !(await openState(comparison, other))) continue;
+    if (!hasGrades(other) || !(await openState(comparison, other))) continue;
     if (other.userField) await sets.run(sql('add_grades_of_export'), [sourceOf(other), other.userField]);
     else await sets.run(sql('add_grades_of_table'), [sourceOf(other)]);
   }

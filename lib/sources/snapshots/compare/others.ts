@@ -30,10 +30,11 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
   comparison.others = (await snapshotsNow(store)).filter((each) => each.acceptedKey !== acceptedKey);
   for (const [at, other] of comparison.others.entries()) {
     comparison.lastDroppedMs = Math.max(comparison.lastDroppedMs, other.droppedMs + 999);
-    if (![...other.functions.values()].some((name) => /^enrollment-|^grade-push$/.test(name))) continue;
+    if (!hasEnrollments(other) && !hasGrades(other)) continue;
     const path = join(folder, `other-${at}`);
     if (!(await keepFile(await store.open(stateKey(other.id)), path))) continue;
     other.statePath = path;
+    if (!hasEnrollments(other)) continue;
     await openState(comparison, other);
     const name = sourceOf(other);
     if (other.userField) {
@@ -43,6 +44,11 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
     await sets.run(sql('add_repeated_claims'), [name]);
   }
 };
+
+const hasEnrollments = ({ functions }: OtherFile): boolean =>
+  [...functions.values()].some((name) => name.startsWith('enrollment-'));
+export const hasGrades = ({ functions }: OtherFile): boolean =>
+  [...functions.values()].includes('grade-push');
 
 /** Makes the views of another file's state. Answers whether it has one. */
 export const openState = async (

@@ -8,8 +8,8 @@ CREATE TABLE differing_keys AS
   WHERE c.key IS NULL OR w.key IS NULL OR w.must_resend OR c.wanted_value <> w.wanted_value;
 
 -- name: find_older_claims
--- In: claims; accepted; state_enrollment_claims, the accepted rows of enrollments that several rows were about; differing_keys; $1: when the last accepted file was put into the bucket; a later time comes from a wrong clock. Out:
--- older_claims. A row's id begins with what the resource was to the SIS: a grade object may belong to another line item now, whose grades
+-- In: claims; accepted; state_enrollment_claims, the accepted rows of enrollments that several rows were about; differing_keys; $1: when the
+-- last accepted file was put into the bucket; a later time comes from a wrong clock. Out: older_claims. A row's id begins with what the resource was to the SIS: a grade object may belong to another line item now, whose grades
 -- have other times, and a user may have another record. A time at midnight may be a day alone, which orders nothing within it.
 INSERT INTO older_claims
   SELECT c.kind_name, c.key, c.line, k.file, k.time_column, k.older_problem

@@ -140,8 +140,9 @@ INSERT INTO problems
   FROM endings GROUP BY org_unit_or_object ORDER BY org_unit_or_object;
 
 -- name: find_effects
--- In: difference; accepted; other_claims; repeated_role_claims. Out: effects, what this file changes of enrollments, with the role by this file alone and (`before`
--- and `after`, filled in below) by all files; shared_claims, what other files want of the same; role_claims of both sides.
+-- In: difference; accepted; other_claims; repeated_role_claims. Out: effects, what this file changes of enrollments, with the role by this
+-- file alone and (`before` and `after`, filled in below) by all files; shared_claims, what other files want of the same; role_claims of both
+-- sides.
 CREATE TABLE effects AS
   SELECT key, enrollment_in(kind_name, key) AS enrollment, org_unit_token(org_unit_or_object) AS org_unit_name,
     org_unit_token(accepted_org_unit_or_object) AS org_unit_name_before, change, is_uncertain,
