@@ -537,6 +537,26 @@ test('two rows about one enrollment agree on its role while the code of their se
   expect(platform.valueOf('2602 101')).toBe('109');
 });
 
+test('a row that withdraws from one section ends its role there, though another row gives the other section', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { LECTURE: 2601, LAB: 2601 });
+  crosswalk.fill('userName', people);
+  const messages = [
+    enrolling({ when: { STATUS: ['active'] }, time: 'AT' }),
+    removing({ when: { STATUS: ['withdrawn'] }, time: 'AT' }),
+  ];
+  bucket.write('snapshot-mapping.json', mapping(...messages));
+  const named = { users: users('ada', 'ben'), classes: classes('LECTURE', 'LAB') };
+  const teacher = enrollments(`LAB ada teacher ${at(0)}`);
+  await put('export.zip', await zip({ ...named, enrollments: teacher }));
+  const columns = ['COURSE', 'LOGIN', 'ROLE', 'STATUS', 'AT'];
+  const rows = [`LAB ada S withdrawn ${at(1)}`, `LECTURE ada S active ${at(0)}`];
+  await put('a.csv', table(columns, ...rows));
+  expect(platform.all()).toEqual(['2601 101 110']);
+  await put('export.zip', await zip({ ...named, enrollments: [...teacher, ...enrollments('LECTURE ben')] }));
+  expect(platform.valueOf('2601 101')).toBe('110');
+});
+
 describe('a mapping removes enrollments by a message of its own', () => {
   const columns = ['COURSE', 'LOGIN', 'ROLE', 'STATUS'];
   const names = many(300);

@@ -13,8 +13,8 @@ INSERT INTO held_keys SELECT key FROM (SELECT DISTINCT key FROM claims_by_name W
 DROP TABLE claims_by_name;
 
 -- name: find_repeated_keys
--- In: claims. Out: repeated_keys, the resources that several rows claim.
-CREATE TABLE repeated_keys AS SELECT key FROM claims GROUP BY key HAVING count(*) > 1;
+-- In: claims; yielded_removals. Out: repeated_keys, the resources that several rows claim.
+CREATE TABLE repeated_keys AS SELECT key FROM claims GROUP BY key HAVING count(*) > 1 UNION SELECT key FROM yielded_removals;
 
 -- name: agree
 -- In: claims; repeated_keys; kinds. Out: claims, one of each resource; problems, held_keys and disputed_counts of claims that contradict each

@@ -18,6 +18,8 @@ CREATE TABLE other_claims (enrollment VARCHAR, org_unit_name VARCHAR, role VARCH
 CREATE TABLE passed_names (token VARCHAR);
 -- repeated_role_claims: all rows of this file about enrollments that more than one is about, as of several sections of one course.
 CREATE TABLE repeated_role_claims (key VARCHAR, enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT);
+-- yielded_removals: rows of this file that end the enrollment of one section, while another row gives that of another one in the org unit.
+CREATE TABLE yielded_removals (kind_name VARCHAR, key VARCHAR, org_unit_or_object VARCHAR, said_at_ms BIGINT);
 -- endings: enrollments that this file no longer wants, and whose names the crosswalk does not know.
 CREATE TABLE endings (key VARCHAR, org_unit_or_object VARCHAR);
 -- replacements: what is sent in place of what this file alone would send. A NULL function: nothing.
@@ -106,10 +108,11 @@ DROP TABLE role_claims;
 DROP TABLE agreed_roles;
 
 -- name: find_roles_of_this_file
--- In: claims; repeated_keys. Out: repeated_role_claims, and the same as role_claims.
+-- In: claims; repeated_keys; yielded_removals. Out: repeated_role_claims, and the same as role_claims.
 INSERT INTO repeated_role_claims
   SELECT d.key, enrollment_in(d.kind_name, d.key), org_unit_token(d.org_unit_or_object), role_of(d.wanted_value), d.said_at_ms
-  FROM claims d SEMI JOIN repeated_keys USING (key) WHERE is_about_enrollment(d.kind_name);
+  FROM claims d SEMI JOIN repeated_keys USING (key) WHERE is_about_enrollment(d.kind_name)
+  UNION ALL SELECT key, enrollment_in(kind_name, key), org_unit_token(org_unit_or_object), 'absent', said_at_ms FROM yielded_removals;
 CREATE TABLE role_claims AS SELECT 'now' AS side, key, org_unit_name, role, said_at_ms FROM repeated_role_claims;
 
 -- name: yield_to_agreed_roles
