@@ -123,7 +123,13 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     for (const [object, of] of items) {
       const [first, ...others] = of;
       if (first !== undefined && others.length === 0) owners.set(object, first);
-      else if (!of.has(owners.get(object) ?? '')) owners.delete(object);
+      else if (!of.has(owners.get(object) ?? '')) {
+        // It had the grade object before its course moved.
+        const title = object.slice(object.indexOf('/'));
+        const [, owner] = [...owners].find(([other, item]) => other.endsWith(title) && of.has(item)) ?? [];
+        if (owner === undefined) owners.delete(object);
+        else owners.set(object, owner);
+      }
     }
     const claims = new Map<string, Claim[]>();
     for (const claim of rowsOf('results.csv')) {
