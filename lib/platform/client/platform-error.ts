@@ -1,4 +1,4 @@
-import { readAs } from '../../runtime/privacy/escapes.ts';
+import { decoded } from '../../runtime/privacy/escapes.ts';
 import type { Operation } from './operation.ts';
 
 /** An answer that is not the declared success of its operation, parsed from any of the platform's forms. */
@@ -141,4 +141,4 @@ const isAboutAuthentication = (refused: RefusedCall): boolean =>
 
 /** All that a refusal says, without escapes: platforms put parts of it into the title. */
 export const refusalText = ({ title = '', detail = '' }: RefusedCall): string =>
-  readAs(`${title}\n${detail}`);
+  decoded(`${title}\n${detail}`);

@@ -1,86 +1,56 @@
 import { hidden } from '../../message/hidden.ts';
-import { createRead, type Read, readAs, undone } from './escapes.ts';
+import { decoded } from './escapes.ts';
 import { hiddenIn } from './shown-message.ts';
-import { plainSign, tokens, type Vocabulary, vocabularyOf } from './vocabulary.ts';
 
 /**
- * The platform's own words without those that come from the message, whole or cut off, in every spelling that `Vocabulary`
- * knows. Names that appear only in the platform's answer cannot be masked.
+ * The platform's own words without the words and numbers of the message: as they are, in any case, or with the escapes of HTML, URLs and
+ * JSON. A text that has one of them with escapes is shown without escapes. Not found are names that appear only in the platform's answer,
+ * and words in other spellings or encodings, or cut off.
  */
 export const maskedText = (text: string, body: string): string => {
-  const { read, from, to } = inPlainSigns(undone(text));
-  const secret = vocabularyIn(body);
-  const found = [...wordsIn(read, secret), ...encodedIn(read, secret)].sort(
-    (one, other) => one.at - other.at,
-  );
-  let rest = '';
-  let done = 0;
-  for (const { at, length } of found) {
-    const begin = from(at);
-    if (begin >= done) rest += text.slice(done, begin) + hidden;
-    done = Math.max(done, to(at + length - 1));
-  }
-  return rest + text.slice(done);
+  const secrets = secretsIn(body);
+  const plain = decoded(text);
+  const shown = withoutSecrets(plain, secrets);
+  return shown === plain ? withoutSecrets(text, secrets) : shown;
 };
 
-/** The same text in plain characters; each keeps the place of the one that it stands for. */
-const inPlainSigns = (given: Read): Read => {
-  const { add, end } = createRead();
-  let done = 0;
-  for (const { 0: sign, index } of given.read.matchAll(/[^\0-\x7f]/gu)) {
-    add(given.read.slice(done, index));
-    add(plainSign(sign), sign.length);
-    done = index + sign.length;
-  }
-  add(given.read.slice(done));
-  const { read, from, to } = end();
-  return { read, from: (at) => given.from(from(at)), to: (at) => given.to(to(at) - 1) };
-};
+/** A number or a word. An accent may be a sign of its own. */
+const tokens = /(?<![\p{L}\p{M}])\p{N}+(?:[.,]\p{N}+)?|[\p{L}\p{M}\p{N}]+/gu;
 
-type Place = { at: number; length: number };
+/** These scripts have no spaces between words: two characters in a row may be a name. */
+const unspaced = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]{2}/u;
 
-const wordsIn = (read: string, secret: Vocabulary): Place[] =>
-  [...read.matchAll(tokens)].flatMap(({ 0: token, index: at }) =>
-    secret.has(token) || isEndOf(read, { token, at }, secret) ? [{ at, length: token.length }] : [],
-  );
+const pairsOf = (token: string): string[] =>
+  unspaced.test(token) ? [...token].flatMap((sign, at, all) => (at > 0 ? `${all[at - 1]}${sign}` : [])) : [];
 
-const isEndOf = (read: string, { token, at }: { token: string; at: number }, secret: Vocabulary): boolean =>
-  (read.startsWith('...', at + token.length) && secret.hasStart(token)) ||
-  (read.startsWith('...', at - 3) && secret.hasEnd(token));
+/** A word of two letters counts only if it may be a name: `Li`, but not `is`. */
+const isLong = (word: string): boolean =>
+  word.length >= 3 || /^(?:\p{Lu}\p{L}|\p{Lo}{2}|\p{N}+)$/u.test(word);
 
-/** May be base64 or hexadecimal digits, and is no ordinary word. */
-const encoded = /(?<![\w+/-])(?![A-Z]?[a-z]+(?![\w+/-])|[A-Z]+(?![\w+/-])|\d+(?![\w+/-]))[\w+/-]{4,}={0,2}/g;
+/** `8.5` is `8.50` and `8,5`. */
+const bare = (token: string): string =>
+  /^\p{N}/u.test(token) && Number.isFinite(Number(token.replace(',', '.')))
+    ? String(Number(token.replace(',', '.')))
+    : token.normalize().toLowerCase();
 
-/** Bytes as pairs of hexadecimal digits, with a separator between them. */
-const spaced = /(?<!\w)(?:[\da-fA-F]{2}[ :,-]){2,}[\da-fA-F]{2}(?!\w)/g;
-
-const encodedIn = (read: string, secret: Vocabulary): Place[] =>
-  [...read.matchAll(encoded), ...read.matchAll(spaced)].flatMap(({ 0: run, index: at }) =>
-    decodingsOf(run).some((text) => tellsOf(text, secret)) ? [{ at, length: run.length }] : [],
-  );
-
-/**
- * A word in base64 may begin at any of four places, and so may the rest of one that is cut off. Hexadecimal digits may begin after `0x`, or
- * in the middle of a byte.
- */
-const decodingsOf = (run: string): string[] => {
-  const digits = run.replace(/[ :,-]/g, '');
-  const inHex = [0, 1, 2].map((before) => Buffer.from(digits.slice(before), 'hex').toString());
-  return [...[0, 1, 2, 3].map((before) => Buffer.from(run.slice(before), 'base64').toString()), ...inHex];
-};
-
-/** Random bytes hold short words by chance. So a word must be longer, unless the whole text is ASCII, or nothing but the word. */
-const tellsOf = (text: string, secret: Vocabulary): boolean => {
-  const least = /^[\x20-\x7e]{8,}$/.test(text) ? 3 : 4;
-  return [...readAs(text).matchAll(tokens)].some(
-    ([token]) => (token.length >= least || token === text) && /\p{L}/u.test(token) && secret.has(token),
-  );
-};
+const withoutSecrets = (text: string, secrets: ReadonlySet<string>): string =>
+  text
+    .normalize()
+    .replace(tokens, (token) =>
+      secrets.has(bare(token)) || pairsOf(token).some((pair) => secrets.has(pair)) ? hidden : token,
+    );
 
 /** The words of one letter are needed several times in a row. */
-let last: { body: string; words: Vocabulary } | undefined;
+let last: { body: string; secrets: ReadonlySet<string> } | undefined;
 
-const vocabularyIn = (body: string): Vocabulary => {
-  if (last?.body !== body) last = { body, words: vocabularyOf(hiddenIn(body)) };
-  return last.words;
+const secretsIn = (body: string): ReadonlySet<string> => {
+  if (last?.body === body) return last.secrets;
+  const secrets = new Set<string>();
+  for (const text of hiddenIn(body))
+    for (const [token] of decoded(text).normalize().matchAll(tokens)) {
+      if (isLong(token)) secrets.add(bare(token));
+      for (const pair of pairsOf(token)) secrets.add(pair);
+    }
+  last = { body, secrets };
+  return secrets;
 };

@@ -1,4 +1,4 @@
-import { readAs, undone } from './escapes.ts';
+import { decoded } from './escapes.ts';
 import { withoutSecrets } from './secrets.ts';
 
 /** What a request is authenticated with: no error may repeat it, in any spelling. An error page shows the address it was asked for. */
@@ -39,7 +39,7 @@ const maxRead = 4_000;
 
 /** Only the letters and digits of a word: encodings change the rest. */
 const bareOf = (word: string): string =>
-  readAs(word)
+  decoded(word)
     .replace(/[^a-z\d]/gi, '')
     .toLowerCase();
 
@@ -66,16 +66,15 @@ const piecesOf = (words: readonly string[]): Pieces => {
 };
 
 /**
- * Removes these words from a text, and every longer piece of them: cut off, in capitals, with line breaks, escaped or encoded
- * in any way, alone or within something else.
+ * Removes these words from a text, and every longer piece of them: cut off, in capitals, with line breaks, escaped or encoded, alone or
+ * within something else. What is left of such a text is without escapes.
  */
 export const withoutEchoes = (text: string, words: readonly string[]): string => {
   if (words.length === 0) return text;
-  const read = text.slice(0, maxRead);
-  const signs = undone(read);
-  const places = [...signs.read.matchAll(/[a-z\d]/gi)].map(({ index }) => index);
+  const read = decoded(text.slice(0, maxRead));
+  const places = [...read.matchAll(/[a-z\d]/gi)].map(({ index }) => index);
   const bare = places
-    .map((place) => signs.read[place])
+    .map((place) => read[place])
     .join('')
     .toLowerCase();
   const { all, long } = piecesOf(words);
@@ -85,13 +84,14 @@ export const withoutEchoes = (text: string, words: readonly string[]): string =>
   for (const word of long)
     for (let at = bare.indexOf(word); at >= 0; at = bare.indexOf(word, at + 1))
       echoes.fill(1, at, at + word.length);
+  if (!echoes.includes(1)) return text.slice(0, maxRead);
   let rest = '';
   let from = 0;
   for (let at = echoes.indexOf(1); at >= 0; ) {
     const next = echoes.indexOf(0, at);
     const end = next < 0 ? echoes.length : next;
-    rest += `${read.slice(from, signs.from(places[at] ?? 0))}…`;
-    from = signs.to(places[end - 1] ?? 0);
+    rest += `${read.slice(from, places[at])}…`;
+    from = (places[end - 1] ?? 0) + 1;
     at = echoes.indexOf(1, end);
   }
   return rest + read.slice(from);
