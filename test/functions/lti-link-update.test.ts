@@ -159,7 +159,7 @@ describe('the key and the secret of a link', () => {
     expect([letters.length, requests]).toEqual([1, []]);
     const [letter] = letters;
     expect(JSON.parse(letter?.body ?? '')).toEqual({
-      withheld: expect.stringContaining('not JSON'),
+      withheld: expect.stringContaining('no event'),
       ...{ bytes: body.length, id: JSON.parse(event).id },
     });
     expect(letter?.failure).toMatchObject({

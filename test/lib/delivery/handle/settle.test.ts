@@ -276,7 +276,7 @@ describe('a letter', () => {
       undefined,
       {
         letter: {
-          body: '{"withheld":"The message may hold a secret, and is not JSON","bytes":30,"id":"event-1"}',
+          body: '{"withheld":"The message may hold a secret, and is no event in which it can be found","bytes":30,"id":"event-1"}',
         },
         failure: {
           ...{ kind: 'invalid', message: 'The message is not valid: the body is not JSON' },
