@@ -77,9 +77,7 @@ describe('a regular expression takes time in proportion to its text', () => {
   });
 
   const makers: Record<string, () => unknown> = {
-    'lib/runtime/privacy/escapes.ts': anew('lib/runtime/privacy/escapes.ts'),
     'lib/runtime/privacy/secrets.ts': anew('lib/runtime/privacy/secrets.ts'),
-    'lib/runtime/privacy/vocabulary.ts': anew('lib/runtime/privacy/vocabulary.ts'),
     'lib/runtime/privacy/letter-body.ts': () => withoutFields('no JSON', ['key', 'plainSecret']),
     'lib/platform/client/request.ts': anew('lib/platform/client/request.ts'),
   };
