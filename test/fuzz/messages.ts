@@ -87,7 +87,7 @@ const checkMessage = async (made: Body, seed: number): Promise<string> => {
   const letter = checkLetter(made, { invalid, seed });
   // Not what was taken from it, nor what stands where a message says what it is.
   const plain = plainTexts(letter.body);
-  const names = made.names.filter((name) => letter.body.includes(name) && !plain.includes(name));
+  const names = made.names.filter((name) => isWordIn(letter.body, name) && !plain.includes(name));
   const read = await checkReading(names, letter);
   // Each of these takes as long as all else together.
   if (seed % 10 === 0) checkVerbs({ ...made, names }, { ...letter, read });
@@ -95,6 +95,10 @@ const checkMessage = async (made: Body, seed: number): Promise<string> => {
     ? 'valid'
     : `invalid: ${invalid.replace(/^[^ ]*: |[;,(].*/gs, '').slice(0, 40)}`;
 };
+
+/** Only whole words of a message are hidden in what the platform says. */
+const isWordIn = (text: string, name: string): boolean =>
+  new RegExp(`(?<![\\p{L}\\p{M}\\p{N}])${name}(?![\\p{L}\\p{M}\\p{N}])`, 'u').test(text);
 
 /** What may be shown of a message to anybody. */
 const plainTexts = (body: string): string => {

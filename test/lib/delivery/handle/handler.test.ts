@@ -367,7 +367,7 @@ test.each([
   const isKept = told === 'Do this.';
   expect(letter?.body.includes('hunter2')).toBe(isKept);
   expect(letter?.body === body).toBe(isKept);
-  expect(letter?.failure.remedy).toContain(told);
+  expect(letter?.failure?.remedy).toContain(told);
 });
 
 test.each([
