@@ -69,12 +69,13 @@ const formerProblemOf = (names: unknown): string | undefined => {
   return names.map(problemOf).find((problem) => problem !== undefined);
 };
 
-const maxLength = 256;
+/** In characters of JavaScript. */
+export const maxSisIdLength = 256;
 
 /** Matched exactly: a space, or half of a character, would make it another id. */
 const problemOf = (value: unknown): string | undefined => {
   if (typeof value !== 'string') return 'must be text';
-  if (value.length > maxLength) return `must be at most ${maxLength} characters`;
+  if (value.length > maxSisIdLength) return `must be at most ${maxSisIdLength} characters`;
   if (!/^\S(.*\S)?$/u.test(value)) return 'must be one line, without a space at its beginning or end';
   return value.isWellFormed() ? undefined : 'must be well-formed Unicode';
 };
@@ -96,14 +97,14 @@ export const withPlatformIds = (
 const textFor = (platformField: string): JsonSchema => ({
   type: 'string',
   minLength: 1,
-  maxLength,
+  maxLength: maxSisIdLength,
   description: `Instead of ${platformField}: the name that the SIS and the platform share.`,
 });
 
 const formerNames = {
   type: 'array',
   maxItems: maxFormerNames,
-  items: { type: 'string', minLength: 1, maxLength },
+  items: { type: 'string', minLength: 1, maxLength: maxSisIdLength },
   description: 'With gradeObjectName: its former names, in case the platform still has one of them.',
 };
 

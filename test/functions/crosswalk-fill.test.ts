@@ -1,5 +1,7 @@
+import { gzipSync } from 'node:zlib';
 import { CreateBucketCommand, DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { compareListed, writeBuckets } from '../../lib/delivery/crosswalk/fill/compare.ts';
 import { type FillAnswer, fillJob } from '../../lib/delivery/crosswalk/fill/fill.ts';
 import { createFillServices } from '../../lib/delivery/crosswalk/fill/services.ts';
 import { heldIn, heldKey } from '../../lib/delivery/crosswalk/held.ts';
@@ -428,6 +430,24 @@ describe('classlists', () => {
     expect(await entryOf('userName', 'file', 'lena.learner')).toEqual({ ids: [301] });
   });
 
+  test('guard the first file of users: one that slipped by a row waits for a person', async () => {
+    const ids = [303, 304, 305];
+    await controls().seed({ users: ids.map((userId) => ({ userId, userName: `user-${userId}` })) });
+    await controls().seed({
+      enrollments: ids.map((userId) => ({ orgUnitId: 2001, userId, roleId: 110 })),
+    });
+    await fill({ classlists: true });
+    await users('userId,userName\n304,user-303\n305,user-304\n303,user-305\n');
+    expect(await fill()).toMatchObject({
+      outcome: 'held',
+      message: expect.stringContaining('3 would stand for other ids'),
+    });
+    expect(await userOf('user-303')).toEqual({ ids: [303] });
+    expect(await entryOf('userName', 'file', 'user-303')).toBeUndefined();
+    expect(await fill({ acceptRemovals: true })).toMatchObject({ outcome: 'filled' });
+    expect(await entryOf('userName', 'file', 'user-303')).toEqual({ ids: [304] });
+  });
+
   test('none of which can be read fail the fill', async () => {
     await controls().fault({ status: 403 }, { path: 'classlist', times: 100 });
     await expect(fill(await eventOf(name))).rejects.toThrow('No classlist could be read');
@@ -465,6 +485,104 @@ describe('a fill that is ended while it writes', () => {
       expect([idsOf(`NEW-${at}`), idsOf(`MANY-${at}`)]).toEqual([undefined, { ids: [7000 + at] }]);
     }
     expect(await textAt(pending)).toContain('false');
+  });
+});
+
+describe('what is listed must not stop the fills', () => {
+  const bucketOfAll = 'userName/file/abcd';
+  const next = 'crosswalk-state/filled/userName-file.next.gz';
+  const pending = 'crosswalk-state/filled/userName-file.json';
+  const lines = (names: readonly string[], rest: (at: number) => string) =>
+    gzipSync(names.map((each, at) => `abcd\t${JSON.stringify(each)}\t${rest(at)}\n`).join(''));
+  const many = (count: number, length: number) =>
+    Array.from({ length: count }, (_, at) => String(at).padStart(length, 'x'));
+  const bytesOf = async (of: string) => {
+    const client = createQuickDynamoDb(localClient(stack().description.dynamodb));
+    const Key = { bucket: { S: of } };
+    const { Item } = await client.call('GetItem', { TableName: bucket(), Key });
+    return Buffer.byteLength(Item?.names?.S ?? '');
+  };
+
+  test('a placeholder of 60,000 users is ambiguous, by five of their ids and the number of the others', async () => {
+    const rows = Array.from({ length: 60_000 }, (_, at) => `${at + 1},n/a\n`);
+    await users(`userId,orgDefinedId\n${rows.join('')}70000,S-1\n`);
+    expect(await fill()).toMatchObject({ outcome: 'filled' });
+    expect(await entryOf('orgDefinedId', 'file', 'n/a')).toEqual({ ids: [1, 2, 3, 4, 5], more: 59_995 });
+    expect(await entryOf('orgDefinedId', 'file', 'S-1')).toEqual({ ids: [70_000] });
+    await users(`userId,orgDefinedId\n70000,S-1\n${rows.join('')}`);
+    expect(of(await fill(), 'orgDefinedId', 'file')).toMatchObject({ outcome: 'same' });
+  });
+
+  test('names that no message may have are left out and told', async () => {
+    const code = 'c'.repeat(257);
+    await controls().seed({
+      orgUnits: [
+        { orgUnitId: 7100, code },
+        { orgUnitId: 7101, code: code.slice(1) },
+      ],
+    });
+    await users(`userId,userName\n1,${code}\n2,${code.slice(1)}\n`);
+    await fill();
+    expect([await codeOf(code), await userOf(code)]).toEqual([undefined, undefined]);
+    expect([await codeOf(code.slice(1)), await userOf(code.slice(1))]).toEqual([
+      { ids: [7101] },
+      { ids: [2] },
+    ]);
+    expect(await report()).toContain('users.csv,2,userName,is too long');
+    expect(logged().join('\n')).toMatch(/names of more than 256 characters are left out.*"count":1/);
+  });
+
+  test('a bucket takes what fits into an item, first the names that it had, and the others are told', async () => {
+    await put(
+      'crosswalk-state/filled/userName-file.gz',
+      lines(['x9'], () => '7\t'),
+    );
+    await put(
+      'parts',
+      lines([...many(2_000, 250), 'x9'], (at) => String(at + 1)),
+    );
+    const services = await servicesBy(settings());
+    const [filled] = await compareListed(
+      [{ kind: 'userName', source: 'file', parts: ['parts'], isWhole: true }],
+      { ...services, acceptRemovals: true },
+    );
+    const { crowded = 0, names = 0 } = filled ?? {};
+    expect([crowded > 1_000, names + crowded]).toEqual([true, 2_001]);
+    const of = { kind: 'userName', source: 'file' } as const;
+    await writeBuckets(of, { from: '', untilMs: Date.now() + 60_000 }, services);
+    expect((await table.namesIn([bucketOfAll])).get(bucketOfAll)?.get('x9')).toEqual({ ids: [2_001] });
+    expect(await bytesOf(bucketOfAll)).toBeLessThan(200_001);
+  });
+
+  test('a comparison of an earlier version that DynamoDB does not take is replaced by that of the right file', async () => {
+    await put(
+      next,
+      lines(many(2_000, 500), (at) => `${at + 1}\t`),
+    );
+    await put(pending, JSON.stringify({ isPending: true }));
+    await users('userId,userName\n1,lena\n');
+    expect(await fill()).toMatchObject({ outcome: 'filled' });
+    expect(await userOf('lena')).toEqual({ ids: [1] });
+    expect(await jsonAt(pending)).toEqual({ isPending: false });
+  });
+
+  test('names that AWS refuses in the midst of a fill are told, hold up no others, and are written whole by the next one', async () => {
+    await users('userId,userName\n1,lena\n2,liam\n');
+    await controls().awsFault('dynamodb', {
+      ...{ action: 'BatchWriteItem', times: 1, type: 'ValidationException', status: 400 },
+    });
+    const answer = await fill();
+    expect(answer).toMatchObject({
+      outcome: 'held',
+      message: expect.stringContaining('AWS refuses to store the names (userName, file)'),
+    });
+    expect(await codeOf('BIO-101')).toEqual({ ids: [2001] });
+    // As if it had been written halfway.
+    await table.put([{ bucket: bucketOfAll, entries: new Map([['half', { ids: [3] }]]) }]);
+    expect(await fill()).toMatchObject({ outcome: 'filled' });
+    expect([await userOf('lena'), await userOf('liam')]).toEqual([{ ids: [1] }, { ids: [2] }]);
+    expect((await table.namesIn([bucketOfAll])).size).toBe(0);
+    expect(await heldNames()).toEqual([]);
   });
 });
 

@@ -12,6 +12,7 @@ import {
   type CrosswalkTable,
   createCrosswalkTable,
   isAccepted,
+  maxIds,
 } from './table.ts';
 import { detailOf, noCrosswalk, unknownGradeObject, unknownName } from './unknown-id.ts';
 
@@ -25,6 +26,11 @@ type Asked = {
   /** When the message was sent. What was looked up before then is not used: names pass to others. */
   sentMs: number;
 };
+
+/** What a name stands for: not all of many ids are known, but their number. */
+type Meaning = { ids: readonly number[]; count: number };
+
+const meaningOfAll = (ids: readonly number[]): Meaning => ({ ids, count: ids.length });
 
 type Options = {
   /** Undefined if none is configured: then only names of grade objects can be looked up. */
@@ -56,7 +62,7 @@ export const crosswalkOn = (table: string | undefined, dynamodb: DynamoDb): Cros
 
 export const createCrosswalk = ({ table, nowMs }: Options) => {
   const gradeObjects = createGradeObjectLists(nowMs);
-  const kept = new Map<string, { ids: readonly number[]; readMs: number }>();
+  const kept = new Map<string, { meaning: Meaning; readMs: number }>();
   // One request for all messages of a batch that ask at the same time.
   const buckets = new DataLoader(
     async (names: readonly string[]) => {
@@ -66,7 +72,7 @@ export const createCrosswalk = ({ table, nowMs }: Options) => {
     { cache: false, maxBatchSize: 100 },
   );
 
-  const readIds = async (kind: CrosswalkKind, sisId: SisId): Promise<readonly number[]> => {
+  const readMeaning = async (kind: CrosswalkKind, sisId: SisId): Promise<Meaning> => {
     const { value } = sisId;
     const read = await buckets.loadMany(crosswalkSources.map((source) => bucketOf(kind, source, value)));
     const entries = read.flatMap((names) => {
@@ -74,28 +80,30 @@ export const createCrosswalk = ({ table, nowMs }: Options) => {
       return names?.get(value) ?? [];
     });
     const ids = [...new Set(entries.flatMap((entry) => entry.ids))];
+    // Both sources may mean the same ones.
+    const count = Math.max(ids.length, ...entries.map((entry) => entry.ids.length + (entry.more ?? 0)));
     const moves = entries.filter(({ was = [] }) => was.length > 0);
-    if (moves.length === 0 || ids.length !== 1) return ids;
+    if (moves.length === 0 || ids.length !== 1) return { ids, count };
     const accepted = (await buckets.load(acceptedBucketOf(value)))?.get(value);
     const open = moves.find((move) => !isAccepted(move, accepted));
-    if (open === undefined) return ids;
+    if (open === undefined) return { ids, count };
     const was = open.was ?? [];
     throw moved(sisId, was, ids);
   };
 
-  const idsOf = async (sisId: SisId, sentMs: number): Promise<readonly number[]> => {
+  const meaningOf = async (sisId: SisId, sentMs: number): Promise<Meaning> => {
     const kind = kindOf[sisId.field];
-    if (kind === undefined || table === undefined) return [];
+    if (kind === undefined || table === undefined) return meaningOfAll([]);
     const name = `${kind}/${sisId.value}`;
     const known = kept.get(name);
     const readMs = nowMs();
-    if (known !== undefined && known.readMs >= Math.max(sentMs, readMs - keptMs)) return known.ids;
-    const ids = await readIds(kind, sisId);
+    if (known !== undefined && known.readMs >= Math.max(sentMs, readMs - keptMs)) return known.meaning;
+    const meaning = await readMeaning(kind, sisId);
     kept.delete(name);
-    if (ids.length > 0) kept.set(name, { ids, readMs });
+    if (meaning.count > 0) kept.set(name, { meaning, readMs });
     const [first] = kept.keys();
     if (kept.size > maxNames && first !== undefined) kept.delete(first);
-    return ids;
+    return meaning;
   };
 
   const unknown = async (sisId: SisId): Promise<MessageFailure> => {
@@ -110,9 +118,10 @@ export const createCrosswalk = ({ table, nowMs }: Options) => {
     platformIds: async (sisIds: readonly SisId[], asked: Asked): Promise<PlatformIds> => {
       const ids: Record<string, number> = {};
       const byTable = sisIds.filter(({ field }) => field !== 'gradeObjectName');
-      const found = await Promise.all(byTable.map((sisId) => idsOf(sisId, asked.sentMs)));
+      const found = await Promise.all(byTable.map((sisId) => meaningOf(sisId, asked.sentMs)));
       for (const [at, sisId] of byTable.entries())
-        ids[sisId.platformField] = onlyOne(sisId, found[at] ?? []) ?? raise(await unknown(sisId));
+        ids[sisId.platformField] =
+          onlyOne(sisId, found[at] ?? meaningOfAll([])) ?? raise(await unknown(sisId));
       for (const sisId of sisIds) {
         const within = ids.orgUnitId ?? asked.orgUnitId;
         if (sisId.field !== 'gradeObjectName' || within === undefined) continue;
@@ -142,7 +151,10 @@ const gradeObjectIdIn = async (
   const idsIn = (all: readonly GradeObject[]): number[] =>
     all.filter((each) => names.some((name) => isNamed(each, name))).map(({ Id }) => Id);
   const all = await lists.of(orgUnitId, asked, (listed) => idsIn(listed).length === 1);
-  return onlyOne(sisId, idsIn(all)) ?? raise(unknownGradeObject(sisId, { orgUnitId, listed: all.length }));
+  return (
+    onlyOne(sisId, meaningOfAll(idsIn(all))) ??
+    raise(unknownGradeObject(sisId, { orgUnitId, listed: all.length }))
+  );
 };
 
 const raise = (error: Error): never => {
@@ -150,12 +162,12 @@ const raise = (error: Error): never => {
 };
 
 /** Undefined if there is none. @throws MessageFailure of kind `ambiguous-id`. */
-const onlyOne = (sisId: SisId, ids: readonly number[]): number | undefined => {
-  const [id, second] = ids;
+const onlyOne = (sisId: SisId, meaning: Meaning): number | undefined => {
+  const [id, second] = meaning.ids;
   if (second === undefined) return id;
   throw new MessageFailure(
     'ambiguous-id',
-    `data.${sisId.field}${sisId.formerly ? ' or one of its former names' : ''} stands for ${listed(ids)} on the platform`,
+    `data.${sisId.field}${sisId.formerly ? ' or one of its former names' : ''} stands for ${listed(meaning)} on the platform`,
     { detail: detailOf(sisId) },
   );
 };
@@ -163,7 +175,7 @@ const onlyOne = (sisId: SisId, ids: readonly number[]): number | undefined => {
 const moved = (sisId: SisId, was: readonly number[], ids: readonly number[]): MessageFailure =>
   new MessageFailure(
     'ambiguous-id',
-    `data.${sisId.field} stood for ${listed(was)}, and now stands for ${listed(ids)}`,
+    `data.${sisId.field} stood for ${listed(meaningOfAll(was))}, and now stands for ${listed(meaningOfAll(ids))}`,
     {
       detail: detailOf(sisId),
       remedy:
@@ -171,8 +183,8 @@ const moved = (sisId: SisId, was: readonly number[], ids: readonly number[]): Me
     },
   );
 
-const listed = (ids: readonly number[]): string => {
-  const shown = ids.slice(0, 5);
-  const last = ids.length > shown.length ? `${ids.length - shown.length} more` : shown.pop();
+const listed = ({ ids, count }: Meaning): string => {
+  const shown = ids.slice(0, maxIds);
+  const last = count > shown.length ? `${count - shown.length} more` : shown.pop();
   return shown.length === 0 ? `${last}` : `${shown.join(', ')} and ${last}`;
 };

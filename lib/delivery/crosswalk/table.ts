@@ -5,11 +5,16 @@ import { readItems, writeItems } from '../../runtime/aws/dynamodb-batches.ts';
 import type { CrosswalkKind, CrosswalkSource } from './kinds.ts';
 
 export type Entry = {
-  /** The platform's ids, in ascending order; with two or more the name is ambiguous. */
+  /** The platform's ids, in ascending order; with two or more the name is ambiguous. At most `maxIds` of them are kept. */
   ids: number[];
+  /** How many further ids it has. */
+  more?: number;
   /** The ids it stood for before, if no operator has accepted the move. */
   was?: number[];
 };
+
+/** Two decide that a name is ambiguous, and a person is shown five: a placeholder such as `n/a` may have thousands. */
+export const maxIds = 5;
 
 /** By name, for one bucket. */
 export type Entries = ReadonlyMap<string, Entry>;
@@ -154,3 +159,11 @@ function* entriesInObject(text: string): Generator<[string, Entry]> {
 
 /** Parses `2001,2002`. */
 export const idsIn = (text: string): number[] => (text === '' ? [] : text.split(',').map(Number));
+
+/** Parses `1,2,3,4,5,+59995`, of which the last is the number of further ids, and the whole list that 1.0.0 wrote. */
+export const meaningIn = (text: string): Pick<Entry, 'ids' | 'more'> => {
+  const [listed = '', told] = text.split(',+');
+  const ids = idsIn(listed);
+  const more = Number(told ?? 0) + Math.max(0, ids.length - maxIds);
+  return { ids: ids.slice(0, maxIds), ...(more > 0 && { more }) };
+};

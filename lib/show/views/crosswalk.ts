@@ -8,7 +8,8 @@ import { type Block, type Cell, type Form, part, table, text, type View } from '
 
 const sourceText = { platform: 'the platform', file: 'the file in crosswalk/' } as const;
 
-const idsText = (ids: readonly number[]): string => ids.join(' and ');
+const idsText = (ids: readonly number[], more = 0): string =>
+  [...ids, ...(more > 0 ? [`${numberOf(more)} more`] : [])].join(' and ');
 
 type Asked = { kind: keyof typeof nameLabels; name: string };
 
@@ -31,8 +32,8 @@ export const nameView = (shown: readonly ShownName[], { kind, name }: Asked): Vi
       ]
     : shown.map((each) => text(nameText(each)));
 
-const nameText = ({ name, source, ids, was, accepted, writtenMs, filled }: ShownName): string => {
-  const stands = `${name} stands for ${idsText(ids)}, according to ${sourceText[source]}`;
+const nameText = ({ name, source, ids, more = 0, was, accepted, writtenMs, filled }: ShownName): string => {
+  const stands = `${name} stands for ${idsText(ids, more)}, according to ${sourceText[source]}`;
   const changed = writtenMs === undefined ? '' : `, unchanged for ${ageOf(writtenMs)} or longer`;
   const checked = filled === undefined ? '' : `, checked ${ageOf(filled.filledMs)} ago`;
   const ambiguous = ids.length > 1 ? ' It is ambiguous: messages with it are parked.' : '';

@@ -1,10 +1,20 @@
 import { join } from 'node:path';
+import { maxSisIdLength } from '../../../message/sis-ids.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { readTable, rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import { UnusableFile } from '../../../runtime/files/tables/unusable-file.ts';
 import type { CrosswalkKind } from '../kinds.ts';
-import { compare, type Filled, type Filling, type Listing, noNames, type Sets, withSets } from './compare.ts';
-import { maxNameLength, userKinds } from './listings.ts';
+import {
+  compare,
+  crowdedText,
+  type Filled,
+  type Filling,
+  type Listing,
+  noNames,
+  type Sets,
+  withSets,
+} from './compare.ts';
+import { userKinds } from './listings.ts';
 
 /** The university's files, with their columns for the id and for names. Name columns have the names of the kinds. */
 export const crosswalkFiles = [
@@ -48,12 +58,7 @@ export const compareFiles = (given: Reading): Promise<{ files: FileRead[]; fills
       const etag = etags[file.key];
       const read = etag === undefined ? undefined : await readFile(file, etag, { ...given, ...at });
       if (read) files.push(read);
-      if (read?.problem !== undefined) continue;
-      for (const kind of file.names) {
-        const rows = read ? namesOf(kind) : noNames;
-        const listing: Listing = { kind, source: 'file', rows, isWhole: read?.isWhole ?? true };
-        fills.push(await compare(listing, at, given));
-      }
+      if (read?.problem === undefined) fills.push(...(await compareFile(file, read, { ...given, ...at })));
     }
     if (areUsable({ files, fills }) && etags[crosswalkFiles[0].key] !== undefined)
       fills.push(...(await replaceClasslists(at, given)));
@@ -62,6 +67,22 @@ export const compareFiles = (given: Reading): Promise<{ files: FileRead[]; fills
     await store.uploadFile(reportKey, report, 'text/csv');
     return { files, fills };
   });
+
+/** `read`: undefined if the file does not exist. */
+const compareFile = async (
+  { key, names }: CrosswalkFile,
+  read: FileRead | undefined,
+  given: Reading & Sets,
+): Promise<Filled[]> => {
+  const fills: Filled[] = [];
+  for (const kind of names) {
+    const rows = read ? namesOf(kind) : noNames;
+    const listing: Listing = { kind, source: 'file', rows, isWhole: read?.isWhole ?? true };
+    fills.push(await compare(listing, given, given));
+    if (read) await given.sets.run(crowdedRows(kind), [key]);
+  }
+  return fills;
+};
 
 /** The names of users from classlists are no longer updated. */
 const replaceClasslists = async (at: Sets, given: Filling): Promise<Filled[]> => {
@@ -73,7 +94,7 @@ const replaceClasslists = async (at: Sets, given: Filling): Promise<Filled[]> =>
   return fills;
 };
 
-export const isHeld = ({ outcome }: Filled): boolean => outcome === 'held';
+export const isHeld = ({ outcome }: Filled): boolean => outcome === 'held' || outcome === 'refused';
 
 /** Whether all names of the files are in effect. */
 export const areUsable = ({ files, fills }: { files: FileRead[]; fills: Filled[] }): boolean =>
@@ -83,7 +104,7 @@ const schema = `
   CREATE TABLE problems (file VARCHAR, line VARCHAR, "column" VARCHAR, problem VARCHAR);
   CREATE MACRO id_in(x) AS
     CASE WHEN regexp_full_match(x, '[1-9][0-9]{0,15}') AND TRY_CAST(x AS BIGINT) <= ${Number.MAX_SAFE_INTEGER} THEN TRY_CAST(x AS BIGINT) END;
-  CREATE MACRO is_name(x) AS length(x) <= ${maxNameLength} AND NOT regexp_matches(x, '[\\x00-\\x1f\\x7f]')`;
+  CREATE MACRO is_name(x) AS length(x) <= ${maxSisIdLength} AND NOT regexp_matches(x, '[\\x00-\\x1f\\x7f]')`;
 
 /** The rows of a file as they are written. A cell without text is NULL. */
 const rowsIn = ({ id, names }: CrosswalkFile, table: Table): string => `
@@ -101,6 +122,12 @@ const badRows = ({ id, names }: CrosswalkFile): string => `
 /** A row with a bad id still has its names, so that they stay as they were. */
 const namesOf = (kind: CrosswalkKind): string =>
   `SELECT left(sha256(${kind}), 4) AS shard, CAST(to_json(${kind}) AS VARCHAR) AS name, id FROM rows WHERE is_name(${kind})`;
+
+/** `$1`: the file. */
+const crowdedRows = (kind: CrosswalkKind): string => `
+  INSERT INTO problems
+    SELECT $1, line, '${kind}', '${crowdedText}'
+    FROM rows WHERE CAST(to_json(${kind}) AS VARCHAR) IN (FROM crowded)`;
 
 const writeReport = `
   COPY (FROM problems ORDER BY file, CAST(line AS BIGINT), "column") TO $1 (FORMAT csv, HEADER)`;

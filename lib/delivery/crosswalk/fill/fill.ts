@@ -12,7 +12,15 @@ import { workThrough } from '../../durable/work-list.ts';
 import { type HeldNames, heldIn, heldKey } from '../held.ts';
 import { type CrosswalkSource, crosswalkSources } from '../kinds.ts';
 import { filledFolder, type MovedCodes, movedIn, movedKey } from '../moved.ts';
-import { compareListed, type Filled, type Filling, type Of, unwritten, writeBuckets } from './compare.ts';
+import {
+  compareListed,
+  type Filled,
+  type Filling,
+  type Of,
+  unwritten,
+  type Written,
+  writeBuckets,
+} from './compare.ts';
 import { areUsable, compareFiles, crosswalkFiles, type FileRead, isHeld, reportKey } from './files.ts';
 import {
   classlistList,
@@ -20,6 +28,7 @@ import {
   listOrgUnitCodes,
   type OrgUnitsListed,
   userKinds,
+  warnOfLong,
 } from './listings.ts';
 
 /** A fill always includes org units and files. */
@@ -84,7 +93,7 @@ export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest,
 const fillAll = async (run: Run): Promise<FillAnswer> => {
   const { services, step } = run;
   const looked = await step('look at the files', () => lookAtFiles(services));
-  for (const of of looked.unwritten) await write(run, of, 'finish');
+  for (const of of looked.unwritten) if (of.isPending) await write(run, of, 'finish');
   const { files, fills } = looked.isChanged ? await fillFromFiles(run, looked) : noFiles();
   const hasUsers = looked.etags[crosswalkFiles[0].key] !== undefined;
   const wantsCourses = !hasUsers && (await areClasslistsDue(run));
@@ -100,7 +109,7 @@ type FilesLooked = {
   /** Existing files, by key. */
   etags: Record<string, string>;
   isChanged: boolean;
-  unwritten: Of[];
+  unwritten: Awaited<ReturnType<typeof unwritten>>;
 };
 
 type FromFiles = Pick<FillAnswer, 'files' | 'fills'>;
@@ -141,8 +150,9 @@ const lookAtFiles = async ({ store }: FillServices): Promise<FilesLooked> => {
   const isSame = crosswalkFiles.every(({ key }) => etags[key] === before.etags[key]);
   // A further comparison completes an accepted move.
   const moved = movedIn(await store.readJsonIfAny(movedKey('file')));
-  const isChanged = !isSame || moved.codes.length > 0;
-  return { etags, isChanged, unwritten: await unwritten(store) };
+  const left = await unwritten(store);
+  const isChanged = !isSame || moved.codes.length > 0 || left.some(({ source }) => source === 'file');
+  return { etags, isChanged, unwritten: left };
 };
 
 type AllListed = { parts: string[]; courses: number[] };
@@ -178,12 +188,13 @@ const fillFromClasslists = async (run: Run, courses: number[]): Promise<Filled[]
   const { services, folder, step } = run;
   const startedMs = await step('begin with the classlists', async () => Date.now());
   const list = classlistList(folder, services);
-  const { keys, failed, hidden } = await workThrough(courses, list, { run, startedMs });
+  const { keys, failed, hidden, tooLong } = await workThrough(courses, list, { run, startedMs });
   await step('the classlists', async () => {
     const { observe, store } = services;
     if (failed < courses.length) await store.writeJson(classlistsKey, { readMs: Date.now() });
     if (failed > 0) observe.warn('classlists could not be read, so no user is removed', { count: failed });
     if (hidden > 0) observe.info('names in classlists are hidden by privacy settings', { count: hidden });
+    warnOfLong(tooLong, services);
     observe.flush();
   });
   if (failed === courses.length && failed > 0) throw new Error('No classlist could be read');
@@ -209,20 +220,26 @@ const fill = async (
 };
 
 const writeAll = async (run: Run, name: string, fills: Filled[]): Promise<void> => {
-  for (const each of fills) if (each.outcome === 'changed') await write(run, each);
+  for (const each of fills)
+    if (each.outcome === 'changed' && !(await write(run, each))) each.outcome = 'refused';
   await run.step(`note the ${name}`, async () => {
     for (const { kind, source, names } of fills.filter((each) => !isHeld(each)))
       await run.services.table.noteFill(`${kind}/${source}`, { filledMs: Date.now(), names });
   });
 };
 
-/** In steps; each continues where the one before stopped. */
-const write = async (run: Run, of: Of, verb = 'write'): Promise<void> => {
-  await inSteps<string, string | undefined>(run, {
+/** In steps; each continues where the one before stopped. False: AWS refuses it. */
+const write = async (run: Run, of: Of, verb = 'write'): Promise<boolean> => {
+  let isRefused = false;
+  await inSteps<string, Written>(run, {
     ...{ name: `${verb} ${of.kind}/${of.source}`, from: '' },
     work: (from, { timeMs }) => writeBuckets(of, { from, untilMs: Date.now() + timeMs }, run.services),
-    next: (following) => following,
+    next: (written) => {
+      isRefused = written.isRefused === true;
+      return written.following;
+    },
   });
+  return !isRefused;
 };
 
 /**
@@ -249,11 +266,18 @@ const checkedIn = ({
       checked.set(`${kind}/file`, problem && `${key} ${problem}. Its names stay as they were`);
   }
   for (const each of fills)
-    checked.set(`${each.kind}/${each.source}`, isHeld(each) ? heldText(each) : undefined);
+    checked.set(`${each.kind}/${each.source}`, isHeld(each) ? heldText(each) : crowdedIn(each));
   return checked;
 };
 
-const heldText = ({ kind, source, removed, reassigned, names }: Filled): string => {
+const crowdedIn = ({ kind, source, crowded }: Filled): string | undefined =>
+  crowded === 0
+    ? undefined
+    : `${crowded} names (${kind}, ${source}) are left out, as their buckets are full: they are far longer than usual, or made to collide. ${source === 'file' ? `${reportKey} lists their rows` : 'Shorten them on the platform'}`;
+
+const heldText = ({ kind, source, outcome, removed, reassigned, names }: Filled): string => {
+  if (outcome === 'refused')
+    return `AWS refuses to store the names (${kind}, ${source}), and they may be partly stored. The next fill compares and stores them again. If that fails, too, report it with the log of crosswalk-fill`;
   const changes = [
     ...(removed > 0 ? [`${removed} would be removed`] : []),
     ...(reassigned > 0 ? [`${reassigned} would stand for other ids`] : []),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { dispositions } from '../../../message/failure.ts';
+import { maxSisIdLength } from '../../../message/sis-ids.ts';
 import type { Platform } from '../../../platform/client/client.ts';
 import { failureOf } from '../../../platform/client/failure-of.ts';
 import { undefinedIfNotFound } from '../../../platform/client/not-found.ts';
@@ -25,9 +26,6 @@ export type Listening = Pick<JobServices, 'platform' | 'store' | 'observe' | 'pa
 export const garbageMb = 40;
 /** Number of org units that one step lists: a lost step is soon repeated. */
 const maxOrgUnits = 20_000;
-/** No name of an SIS is longer; a longer one would fill its bucket. */
-export const maxNameLength = 500;
-
 type Asked = {
   /** Key of the object that receives the lines. */
   key: string;
@@ -51,6 +49,7 @@ export const listOrgUnitCodes = (
 ): Promise<OrgUnitsListed> =>
   inFolder(async (folder) => {
     const listed: OrgUnitsListed = { orgUnits: 0, withoutCode: 0, courses: [] };
+    let tooLong = 0;
     const file = createLineFile(join(folder, 'org-units'));
     let following: CallInput | undefined = from;
     const endsMs = Date.now() + timeMs;
@@ -58,6 +57,7 @@ export const listOrgUnitCodes = (
     const platform = bulkPlatform(services, { operations: fillOperations, signal });
     try {
       for await (const page of listOrgUnitPages(platform, from)) {
+        tooLong += page.items.filter(({ Code }) => isTooLong(Code)).length;
         for (const { Identifier, Code, Type } of page.items) {
           listed.orgUnits += 1;
           const id = Number(Identifier);
@@ -76,6 +76,7 @@ export const listOrgUnitCodes = (
       file.close();
       await services.paceUse.write();
     }
+    warnOfLong(tooLong, services);
     await services.store.uploadCompressed(key, file.path);
     return following === undefined ? listed : { ...listed, following };
   });
@@ -90,6 +91,7 @@ export type ClasslistsListed = {
   failed: number;
   /** Number of names that privacy hides. */
   hidden: number;
+  tooLong: number;
 };
 
 /** Lists the users of courses: each step writes one object for each kind of name. */
@@ -99,11 +101,12 @@ export const classlistList = (
 ): WorkList<number, ClasslistsListed> => ({
   what: 'the reading of classlists',
   nameOf: (first, last) => `classlists ${first} to ${last}`,
-  noSum: () => ({ keys: { userName: [], orgDefinedId: [] }, failed: 0, hidden: 0 }),
-  add: (sum, { keys, failed, hidden }) => {
+  noSum: () => ({ keys: { userName: [], orgDefinedId: [] }, failed: 0, hidden: 0, tooLong: 0 }),
+  add: (sum, { keys, failed, hidden, tooLong }) => {
     for (const kind of userKinds) sum.keys[kind].push(...keys[kind]);
     sum.failed += failed;
     sum.hidden += hidden;
+    sum.tooLong += tooLong;
   },
   inStep: ({ sum, signal }, work) =>
     inFolder(async (temporary) => {
@@ -163,11 +166,22 @@ const addClasslist = async (orgUnitId: number, { platform, files, sum }: Adding)
       ['orgDefinedId', OrgDefinedId],
     ] as const)
       if (isName(name)) files[kind].add(listedLine(name, id));
+      else if (isTooLong(name)) sum.tooLong += 1;
       else sum.hidden += 1;
   }
 };
 
 const isName = (name: string | null | undefined): name is string =>
-  typeof name === 'string' && name !== '' && name.length <= maxNameLength;
+  typeof name === 'string' && name !== '' && !isTooLong(name);
+
+/** No message may have such a name, and it would fill its bucket. */
+const isTooLong = (name: string | null | undefined): boolean => (name?.length ?? 0) > maxSisIdLength;
+
+export const warnOfLong = (count: number, { observe }: Pick<Listening, 'observe'>): void => {
+  if (count > 0)
+    observe.warn(`names of more than ${maxSisIdLength} characters are left out: no message may have one`, {
+      count,
+    });
+};
 
 const isId = (id: number): boolean => Number.isSafeInteger(id) && id > 0;
