@@ -36,7 +36,10 @@ export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result =
   if (text === '') throw flaw('carries nothing');
   const read = readJson(text);
   if ('flaw' in read && read.flaw === 'not JSON') throw refusal(asked, answer);
-  if ('flaw' in read) throw read.flaw === 'cut off' ? cutOff(asked) : flaw('is nested too deep');
+  if ('flaw' in read)
+    throw read.flaw === 'cut off'
+      ? cutOff(asked)
+      : flaw(read.flaw === 'too deep' ? 'is nested too deep' : read.problem);
   const { json: value } = read;
   const likeness = likenessToError(value);
   if (likeness === 'certain' || isWords(value)) throw refusal(asked, answer);

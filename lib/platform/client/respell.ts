@@ -1,11 +1,11 @@
 import type * as z from 'zod';
+import { elementOf } from './list-of.ts';
 
 /** The part of a zod schema that is read here. */
 type Schema = {
   def: {
     type: string;
     shape?: Record<string, Schema>;
-    element?: Schema;
     innerType?: Schema;
     options?: Schema[];
   };
@@ -20,13 +20,14 @@ export const respelled = (schema: z.ZodType, value: unknown): unknown =>
 
 const respell = (schema: Schema, value: unknown): unknown => {
   const { def } = schema;
+  const element = elementOf(schema);
+  if (element && Array.isArray(value)) return respellEach(element as unknown as Schema, value);
   // A schema that transforms its input handles other spellings itself.
   if (def.type === 'pipe') return value;
   if (def.innerType) return value === null ? null : respell(def.innerType, value);
   if (def.type === 'number') return typeof value === 'string' ? numberIn(value) : value;
   if (def.type === 'string') return Number.isSafeInteger(value) ? String(value) : value;
   if (def.type === 'boolean') return typeof value === 'string' ? flagIn(value) : value;
-  if (def.type === 'array' && def.element && Array.isArray(value)) return respellEach(def.element, value);
   if (def.type === 'union') return respellAsOne(def.options ?? [], value);
   if (def.type === 'object' && typeof value === 'object' && value !== null && !Array.isArray(value))
     return respellFields(def.shape ?? {}, value as Record<string, unknown>);

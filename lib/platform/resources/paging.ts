@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Platform } from '../client/client.ts';
+import { listOf } from '../client/list-of.ts';
 import type { Operation } from '../client/operation.ts';
 import { PlatformError } from '../client/platform-error.ts';
 import { type CallInput, withoutSignatures } from '../client/request.ts';
@@ -13,7 +14,7 @@ export type Page<Item> = { items: Item[]; bookmark?: string | undefined; next?: 
 
 /** The answer of an operation that lists: `{PagingInfo,Items}`, `{Objects,Next}`, or a bare array. */
 export const pageOf = <Item>(item: z.ZodType<Item>): z.ZodType<Page<Item>> => {
-  const items = z.array(item);
+  const items = listOf(item);
   return z.preprocess(
     (answer) => pageIn(answer, items),
     z.object({

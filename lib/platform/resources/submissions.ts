@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Platform } from '../client/client.ts';
+import { listOf } from '../client/list-of.ts';
 import { filePart, jsonPart, multipart, type UploadedFile } from '../client/multipart.ts';
 import { acknowledged, reading } from '../client/operation.ts';
 import { PlatformError } from '../client/platform-error.ts';
@@ -17,7 +18,7 @@ export const postMySubmission = acknowledged({
 const submission = z.looseObject({
   // Without a date, a submission may be an older one.
   SubmissionDate: z.iso.datetime({ offset: true }).nullable(),
-  Files: z.array(z.looseObject({ FileName: z.string(), Size: z.number() })).nullable(),
+  Files: listOf(z.looseObject({ FileName: z.string(), Size: z.number() })).nullable(),
 });
 
 export const getMySubmissions = reading({
@@ -25,7 +26,7 @@ export const getMySubmissions = reading({
   call: 'GET /le/{orgUnitId}/dropbox/folders/{folderId}/submissions/mysubmissions/',
   scope: 'dropbox:folders:read',
   // Some versions group them by submitter.
-  answer: z.array(z.union([z.looseObject({ Submissions: z.array(submission) }), submission])),
+  answer: listOf(z.union([z.looseObject({ Submissions: listOf(submission) }), submission])),
 });
 
 /**

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import type { Platform } from '../client/client.ts';
+import { listOf } from '../client/list-of.ts';
 import { acknowledged, reading } from '../client/operation.ts';
 import { itemsOf, pageOf } from './paging.ts';
 
-const attribute = z.looseObject({ AttributeId: z.string(), Value: z.array(z.string()) });
+const attribute = z.looseObject({ AttributeId: z.string(), Value: listOf(z.string()) });
 
 export type UserAttribute = Pick<z.infer<typeof attribute>, 'AttributeId' | 'Value'>;
 
@@ -11,7 +12,7 @@ export const getUserAttributes = reading({
   name: 'read-user-attributes',
   call: 'GET /lp/attributes/users/{userId}',
   scope: 'attributes:users:read',
-  answer: z.looseObject({ Attributes: z.array(attribute) }),
+  answer: z.looseObject({ Attributes: listOf(attribute) }),
 });
 
 export const readUserAttributes = async (platform: Platform, userId: number) =>

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Platform } from '../client/client.ts';
+import { listOf } from '../client/list-of.ts';
 import { reading } from '../client/operation.ts';
 
 export const getVersions = reading({
@@ -7,11 +8,11 @@ export const getVersions = reading({
   call: 'GET /versions/',
   scope: undefined,
   anonymous: true,
-  answer: z.array(
+  answer: listOf(
     z.looseObject({
       ProductCode: z.string(),
       LatestVersion: z.string(),
-      SupportedVersions: z.array(z.string()),
+      SupportedVersions: listOf(z.string()),
     }),
   ),
 });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { readJson } from '../../message/json.ts';
+import { itemsIn, readJson } from '../../message/json.ts';
 import { failure } from './ask.ts';
 
 export type Notice = z.infer<typeof noticeSchema>;
@@ -21,11 +21,12 @@ export const noticesIn = (
   text: string,
   { after, limit }: { after: string | undefined; limit: number },
 ): Notice[] => {
+  const count = itemsIn(text);
+  if (count > limit * 10)
+    throw failure(`The page of changes has ${count} notices, but at most ${limit} were requested`);
   const read = readJson(text);
   if ('problem' in read) throw failure(`The page of changes ${read.problem}`);
   if (!Array.isArray(read.json)) throw failure('The page of changes is not a list of notices');
-  if (read.json.length > limit * 10)
-    throw failure(`The page of changes has ${read.json.length} notices, but at most ${limit} were requested`);
   const seen = new Set(after === undefined ? [] : [after]);
   let last = after;
   return read.json.map((each: unknown, at) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { problemOf, readJson, tooDeep } from '../../../lib/message/json.ts';
+import { itemsIn, problemOf, readJson, tooDeep } from '../../../lib/message/json.ts';
 
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
@@ -20,6 +20,25 @@ test.each([
   ['{"a":'.repeat(20_000), { flaw: 'too deep', problem: tooDeep }],
 ])('JSON is read, or what is wrong with it is told: %.40s', (text, read) => {
   expect(readJson(text)).toEqual(read);
+});
+
+test('JSON with more values than any list of the platform is not parsed', () => {
+  const list = (count: number) => `[${'{},'.repeat(count - 1)}{}]`;
+  expect(readJson(list(900_000))).toHaveProperty('json');
+  expect(readJson(list(1_100_000))).toEqual({
+    flaw: 'too many',
+    problem: 'has more than 2,000,000 values',
+  });
+});
+
+test.each([
+  ['[]', 1],
+  ['[1,2,3]', 3],
+  [' [{"a":[1,2],"b":3},"x,y",[4,5]] ', 3],
+  ['[1,2', 2],
+  ['"a,b"', 1],
+])('the items of a list are counted before it is parsed: %s', (text, count) => {
+  expect(itemsIn(text)).toBe(count);
 });
 
 test('JSON of 64 levels is read', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { listOf } from '../../../../lib/platform/client/list-of.ts';
 import { respelled } from '../../../../lib/platform/client/respell.ts';
 import { identifier, pageOf } from '../../../../lib/platform/resources/paging.ts';
 
@@ -10,7 +11,7 @@ const link = z.looseObject({
   Points: z.number().nullish(),
   IsOpen: z.boolean().optional(),
   Type: z.looseObject({ Id: z.number() }).optional(),
-  Files: z.array(z.looseObject({ Size: z.number() })).nullish(),
+  Files: listOf(z.looseObject({ Size: z.number() })).nullish(),
 });
 
 describe('a success that is written otherwise', () => {
@@ -61,7 +62,7 @@ describe('a success that is written otherwise', () => {
   });
 
   test('may be one of two shapes', () => {
-    const either = z.union([z.looseObject({ Submissions: z.array(link) }), link]);
+    const either = z.union([z.looseObject({ Submissions: listOf(link) }), link]);
     expect(respelled(either, { submissions: [{ id: '1', name: '' }] })).toEqual({
       Submissions: [{ Id: 1, Name: '' }],
     });

@@ -196,6 +196,11 @@ describe('the last id stays, and why is told, where', () => {
       json(Array.from({ length: 31 }, (_, at) => registration(at + 11))),
       /has 31 notices, but at most 3 were requested/,
     ],
+    [
+      'a page is counted before anything is parsed',
+      (_, response) => void response.end(`[${'{},'.repeat(300_000)}`),
+      /has 300001 notices, but at most 3 were requested/,
+    ],
   ];
   test.each(cases)('%s', async (_, answer, problem) => {
     changes.has([]);
