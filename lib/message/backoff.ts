@@ -1,6 +1,8 @@
 export type BackoffLimits = {
   minimumSeconds: number;
   maximumSeconds: number;
+  /** No wait is longer, whatever the platform asks for; default: what a queue can hide a message for. */
+  longestSeconds?: number;
   /** From 0 to 1. */
   random?: () => number;
 };
@@ -17,12 +19,17 @@ export const patientReceipts = 20;
 /** How long a message waits, in whole seconds: as the platform asks, otherwise longer with each receipt, with jitter. */
 export const waitSeconds = (
   message: { receiveCount: number; retryAfterSeconds?: number | undefined },
-  { minimumSeconds, maximumSeconds, random = Math.random }: BackoffLimits,
+  {
+    minimumSeconds,
+    maximumSeconds,
+    longestSeconds = longestVisibilitySeconds,
+    random = Math.random,
+  }: BackoffLimits,
 ): number => {
   const ceiling = Math.min(maximumSeconds, minimumSeconds * 2 ** message.receiveCount);
   // Equal jitter: never before half the time, so that the receipts of a day stay countable, and no two messages in step.
   const backoff = Math.max(minimumSeconds, Math.round(ceiling / 2 + (random() * ceiling) / 2));
-  return Math.min(longestVisibilitySeconds, waitAsked(message, backoff));
+  return Math.min(longestSeconds, waitAsked(message, backoff));
 };
 
 const waitAsked = (

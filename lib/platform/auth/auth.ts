@@ -27,8 +27,18 @@ export type Credentials = {
   refuse(actor: Actor, version: string): RefusedCredential | undefined;
 };
 
+/**
+ * A clock is corrected by so much at most. A signature is for a method and a path, whatever the content: whoever can answer for the
+ * platform would get signatures of any later time.
+ */
+const maxSkewSeconds = 86_400;
+
 /** Creates the Auth of one call. All calls of a container share the correction of the clock. */
-export const createAuthenticator = (credentials: Credentials, nowMs: () => number = Date.now) => {
+export const createAuthenticator = (
+  credentials: Credentials,
+  nowMs: () => number = Date.now,
+  warn: (text: string, facts: Record<string, number>) => void = () => {},
+) => {
   let skewSeconds = 0;
   return (actor: Actor): Auth => {
     let usedSkewSeconds = 0;
@@ -45,7 +55,13 @@ export const createAuthenticator = (credentials: Credentials, nowMs: () => numbe
       },
       correctAfter: (refused) => {
         if (isTimestampOutOfRange(refused)) {
-          skewSeconds = clockSkewIn(refused, nowMs()) ?? skewSeconds;
+          const told = clockSkewIn(refused, nowMs()) ?? skewSeconds;
+          if (Math.abs(told) <= maxSkewSeconds) skewSeconds = told;
+          else
+            warn(
+              'the platform’s clock differs from ours by more than a day, so nothing is signed for its time: have its clock checked',
+              { seconds: told },
+            );
           return skewSeconds !== usedSkewSeconds;
         }
         if (!isInvalidToken(refused)) return false;

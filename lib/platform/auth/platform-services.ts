@@ -25,7 +25,8 @@ export const createPlatformServices = <Db extends DynamoDb>(
     timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
     warn: observe.warn,
   });
-  const platform = createPlatformClient(platformOptionsOf(settings), createAuthenticator(credentials));
+  const authenticator = createAuthenticator(credentials, Date.now, observe.warn);
+  const platform = createPlatformClient(platformOptionsOf(settings), authenticator);
   const { LEDGER_TABLE: table } = settings;
   const ledgerAccess = table === undefined ? undefined : { dynamodb, table, nowMs: Date.now };
   return {

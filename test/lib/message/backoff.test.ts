@@ -44,6 +44,11 @@ describe('a Retry-After', () => {
       expect(waitSeconds({ receiveCount, retryAfterSeconds }, at(most))).toBe(seconds);
   });
 
+  test('is not longer than its limits allow', () => {
+    const hour = { ...at(most), longestSeconds: 3_600 };
+    expect(waitSeconds({ receiveCount: 1, retryAfterSeconds: 315_360_000 }, hour)).toBe(3_600);
+  });
+
   test('that is short no longer counts after 20 receipts, and one that is long still does', () => {
     expect(waitSeconds({ receiveCount: 21, retryAfterSeconds: 1 }, at(least))).toBe(900);
     expect(waitSeconds({ receiveCount: 21, retryAfterSeconds: 7_200 }, at(most))).toBe(7_200);

@@ -23,6 +23,9 @@ import { createTokenStore } from './store.ts';
 /** `waiting`: a later run continues; `correct`, `authorize` and `failed`: only a person can. */
 export type RefreshOutcome = 'none' | 'fresh' | 'refreshed' | 'waiting' | 'correct' | 'authorize' | 'failed';
 
+/** The token server is asked again after this time, whatever it asks for. */
+const maxQuietSeconds = 3_600;
+
 /** `quietUntilMs`: the secret need not be read again before, while it has this version. */
 export type Refreshed = { outcome: RefreshOutcome; version: string; quietUntilMs: number };
 
@@ -112,7 +115,7 @@ export const createTokenRefresh = (options: TokenRefreshOptions) => {
   ): Promise<RefreshOutcome> => {
     const { credential } = secret;
     if (error.quietSeconds !== undefined)
-      quietUntilMs.set(credential.tokenUrl, nowMs() + error.quietSeconds * 1_000);
+      quietUntilMs.set(credential.tokenUrl, nowMs() + Math.min(maxQuietSeconds, error.quietSeconds) * 1_000);
     const facts = { secret: name, reason: error.message };
     if (error.cure === 'authorize') {
       if (attempt > 0)

@@ -47,6 +47,10 @@ const usualWindowMs = 60_000;
 const unlimited = Number.POSITIVE_INFINITY;
 /** The headers of a longer call are of no use: it is unknown when within the call they were made. */
 const maxCallMs = 20_000;
+/** So many answers in a row, sent after a window was told, end it if they tell an earlier end: one may be of another server. */
+const contradictions = 2;
+/** One answer may raise the cost of a call to this multiple at most, and the first one to this many credits. */
+const [maxCostFactor, maxFirstCost] = [2, 1_000];
 /** Delay between single calls while the platform is down: the least and the most. */
 const [leastBrakeMs, maxBrakeMs] = [100, 5_000];
 
@@ -69,6 +73,10 @@ type Window = Omit<Budget, 'cost'> & {
   lengthMs: number;
   /** When the platform reported what remains. */
   toldMs: number;
+  /** When it first reported this window. */
+  heardMs: number;
+  /** Number of later answers in a row that report an earlier end. */
+  contradicted: number;
   /** The rate at which all clients together spend the budget, in credits a second. */
   speed: number;
   /** From the first call that was sent after the last change. */
@@ -132,12 +140,23 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     for (const lane of lanes.values()) lane.credits = -random() * cost;
   };
 
+  /** Later answers that report an earlier end show that the window was reported wrongly: nothing that followed from it holds. */
+  const endIfContradicted = (sentMs: number, endsMs: number): void => {
+    if (window === undefined || sentMs <= window.heardMs || endsMs >= window.endsMs) return;
+    window.contradicted += 1;
+    if (window.contradicted < contradictions) return;
+    window = undefined;
+    lanes.clear();
+    if (!isRefused) closedUntilMs = -unlimited;
+  };
+
   /** The window that an answer reports; undefined if it is an older one. */
   const windowOf = ({ sentMs, remaining = 0, resetSeconds = 0 }: Answered, nowMs: number) => {
     const toldMs = (sentMs + nowMs) / 2;
     const lastsMs = (resetSeconds + missingSeconds) * 1_000;
     const endsMs = toldMs + lastsMs;
     const toleranceMs = 1_500 + (nowMs - sentMs) / 2;
+    endIfContradicted(sentMs, endsMs + toleranceMs);
     if (window === undefined || endsMs > window.endsMs + toleranceMs) {
       const { budget: last = 0, speed = 0 } = window ?? {};
       // Between the ends of two windows lie one or more of them.
@@ -146,9 +165,10 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
       // Others may have spent some already: the budget stays as it was, unless that is impossible.
       const isHalved = lastsMs > 0.8 * lengthMs && remaining < 0.7 * last;
       const budget = isHalved ? remaining : Math.max(remaining, 0.98 * last);
-      return { budget, lengthMs, endsMs, remaining, toldMs, speed };
+      return { budget, lengthMs, endsMs, remaining, toldMs, speed, heardMs: nowMs, contradicted: 0 };
     }
     if (endsMs < window.endsMs - toleranceMs) return undefined;
+    window.contradicted = 0;
     window.endsMs += (endsMs - window.endsMs) / 8;
     const isNewer = remaining < window.remaining || sentMs > window.toldMs;
     return isNewer ? Object.assign(window, { remaining, toldMs }) : window;
@@ -290,7 +310,10 @@ export const createPacer = ({ callsPerMinute, containers = 1, random = Math.rand
     },
     learn: (answer: Answered, nowMs: number): void => {
       const { status, remaining, resetSeconds } = answer;
-      if (answer.cost !== undefined) cost += (answer.cost - cost) * (isHeard ? 1 / 8 : 1);
+      if (answer.cost !== undefined)
+        cost = isHeard
+          ? cost + (Math.min(answer.cost, maxCostFactor * cost) - cost) / 8
+          : Math.min(answer.cost, maxFirstCost);
       isHeard = true;
       if (resetSeconds === 0) missingSeconds = 1;
       feel(answer, nowMs);

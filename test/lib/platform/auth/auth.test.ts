@@ -112,7 +112,7 @@ describe('the path of a call with its query', () => {
 });
 
 describe('the clock', () => {
-  test.each([100, -20 * 365 * 86_400])(
+  test.each([100, -86_400])(
     'of the platform is taken over when it is %i seconds off, for every call after it',
     async (skew) => {
       const authenticate = createAuthenticator(fixedCredentials, clockAt(startSeconds));
@@ -124,6 +124,17 @@ describe('the clock', () => {
       expect((await authenticate('42').authenticate(request)).query.x_t).toBe(platformSeconds);
     },
   );
+
+  test.each([90, -20 * 365])('that is %i days off is not taken over, which is told', async (days) => {
+    const warned: unknown[] = [];
+    const auth = createAuthenticator(fixedCredentials, clockAt(startSeconds), (...told) => {
+      warned.push(told);
+    })(undefined);
+    await auth.authenticate(request);
+    expect(auth.correctAfter(outOfRange(startSeconds + days * 86_400))).toBe(false);
+    expect((await auth.authenticate(request)).query.x_t).toBe(String(startSeconds));
+    expect(warned).toEqual([[expect.stringContaining('by more than a day'), { seconds: days * 86_400 }]]);
+  });
 
   test('follows one that was taken over and is off again', async () => {
     const authenticate = createAuthenticator(fixedCredentials, clockAt(startSeconds));

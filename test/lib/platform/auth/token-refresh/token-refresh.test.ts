@@ -227,6 +227,16 @@ describe('a request without tokens', () => {
     expect(await run()).toEqual({ ...nothing, refreshed: 4 });
   });
 
+  test('that the server was busy for, for ten years as it says, lasts an hour', async () => {
+    const world = await tokenWorld();
+    await world.create(service, await world.byRefreshToken());
+    await world.tokenFault({ status: 429, headers: { 'Retry-After': '315360000' } });
+    const { run } = world.container();
+    expect(await run()).toEqual({ ...nothing, waiting: 1 });
+    world.clock.nowMs += 61 * minuteMs;
+    expect(await run()).toEqual({ ...nothing, refreshed: 1 });
+  });
+
   test('because the client is refused says what to correct, and heals when that is done', async () => {
     const world = await tokenWorld();
     const secret = await world.byRefreshToken();

@@ -638,3 +638,41 @@ describe('a clock that is set back', () => {
     expect([go(51_000), go(51_000, 'bulk')]).toEqual(Array(2).fill([Number.POSITIVE_INFINITY, 0]));
   });
 });
+
+describe('what the platform says once', () => {
+  test('of an hour without budget holds no longer than until two later answers contradict it', () => {
+    const { tell, take, budget } = pacerWith();
+    tell(0, 50_000, 60);
+    tell(1_000, 0, 3_600);
+    expect(take(1_001)).toBeGreaterThan(10_000);
+    tell(130_000, 49_900, 50);
+    expect(budget()?.endsMs).toBeGreaterThan(3_000_000);
+    tell(131_000, 49_800, 49);
+    expect(budget()).toMatchObject({ remaining: 49_800, endsMs: 180_000 });
+    expect(take(131_001)).toBeLessThan(1_000);
+  });
+
+  test('is not contradicted by one answer of another server, or by those that were sent before', () => {
+    const { tell, budget } = pacerWith();
+    tell(0, 50_000, 60);
+    tell(1_000, 49_000, 30);
+    tell(2_000, 48_000, 58);
+    tell(3_000, 47_000, 30);
+    expect(budget()).toMatchObject({ remaining: 48_000, endsMs: 60_000 });
+    tell(59_000, 100, 1);
+    tell(60_500, 50_000, 60);
+    for (const _ of [1, 2, 3]) tell(60_600, 0, 0.1, { sentMs: 59_900 });
+    expect(budget()?.endsMs).toBeGreaterThan(120_000);
+  });
+
+  test('of the cost of a call raises it a little', () => {
+    const { answer, tell, budget } = pacerWith();
+    answer(0, { cost: 1_000_000 });
+    tell(1, 50_000, 60);
+    expect(budget()?.cost).toBeLessThanOrEqual(1_000);
+    const other = pacerWith();
+    other.tell(0, 50_000, 60);
+    other.tell(1, 50_000, 60, { cost: 1_000_000 });
+    expect(other.budget()?.cost).toBe(11.25);
+  });
+});
