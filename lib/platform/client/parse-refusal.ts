@@ -103,16 +103,22 @@ const singleSpaced = (text: string): string => text.replace(/\s+/g, ' ').trim();
  * counts only if something follows it: at the end of a text that is cut off, it may be half a name.
  */
 const missingIn = (text: string): Pick<RefusedCall, 'missing' | 'required'> => {
-  const named = (pattern: RegExp): string | undefined =>
-    pattern.exec(text)?.[1]?.replace(/(?<![.:])[.:]+$/, '');
   if (/insufficient scope|no scopes? defined/i.test(text))
     return {
       missing: 'scope',
-      required: named(/required:\s*([\w.:*-]+(?:[ ,]+[\w.*-]+:[\w.:*-]+)*)(?=[^\w.:*…-])/i),
+      // Each piece is searched at its beginning alone: the word may be repeated.
+      required: text
+        .split(/required:/i)
+        .slice(1)
+        .map((piece) => nameIn(/^\s*([\w.:*-]+(?:[ ,]+[\w.*-]+:[\w.:*-]+)*)(?=[^\w.:*…-])/, piece))
+        .find((name) => name !== undefined),
     };
-  const permission = named(/securityVariableName:\s*([\w.-]+)(?=[^\w.…-])/i);
+  const permission = nameIn(/securityVariableName:\s*([\w.-]+)(?=[^\w.…-])/i, text);
   return permission ? { missing: 'permission', required: permission } : {};
 };
+
+const nameIn = (pattern: RegExp, text: string): string | undefined =>
+  pattern.exec(text)?.[1]?.replace(/(?<![.:])[.:]+$/, '');
 
 /** Only the type itself: its parameters, or a text that is too long for a type, may repeat the request. */
 export const typeIn = (contentType: string): string | undefined =>

@@ -184,7 +184,7 @@ export const groupTable = (caption: string, groups: readonly PlannedGroup[], emp
 type Acted = { kind: string; error: string; letters?: number };
 
 /** The field of a message that an error names first. */
-const fieldIn = (error: string): string => /\bdata\.[\w.-]*\w(?=[:[])/.exec(error)?.[0] ?? '<field>';
+const fieldIn = (error: string): string => /(?<![\w.-])data\.[\w.-]*\w(?=[:[])/.exec(error)?.[0] ?? '<field>';
 
 /** A body that cannot be read has no fields to set, and an editor opens one letter at a time. */
 const correction = ({ error, letters }: { error: string; letters: number }, these: string): Block => {

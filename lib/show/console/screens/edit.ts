@@ -185,7 +185,7 @@ const valuesOf = (message: unknown): ((path: string) => string) => {
 /** What these errors say of a field, or of what holds it. */
 const problemsIn = (errors: readonly string[]): ((path: string) => string | undefined) => {
   const problems = errors.flatMap((error) =>
-    [...error.matchAll(/\bdata\.([\w.[\]-]+): ([^;]+)/g)].map(([, field = '', problem]) => ({
+    [...error.matchAll(/(?<![\w.[\]-])data\.([\w.[\]-]+): ([^;]+)/g)].map(([, field = '', problem]) => ({
       ...{ field: field.replace(/\[(\d+)\]/g, '.$1'), problem },
     })),
   );
