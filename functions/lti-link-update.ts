@@ -53,7 +53,7 @@ const sent = (flags: Record<string, boolean>): Pick<LtiLink, `Send${string}`> =>
 export const integration: Integration<z.infer<typeof data>> = {
   name: 'lti-link-update',
   data,
-  forbidden: ['key', 'secret', 'plainSecret', 'sharedSecret', 'consumerKey'],
+  forbidden: ['key', 'secret', 'plainSecret', 'sharedSecret', 'consumerKey', 'password', 'token'],
   resource: ({ linkId }) => `lti-link/${linkId}`,
   changes: ['lti-link'],
   secrets: 'lti-links',

@@ -11,8 +11,8 @@ export const tooDeep = `is nested deeper than ${maxLevels} levels`;
  * values as SQS carries, zod would make 1 GB of problems.
  */
 const maxValues = 10_000;
-/** Elements of one list, fields of one object. */
-const maxWidth = 1_000;
+/** Elements of one list, fields of one object, in a message. */
+export const maxWidth = 1_000;
 
 export const tooMany = `has more than ${maxValues.toLocaleString('en-US')} values`;
 /**

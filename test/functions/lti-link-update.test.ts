@@ -126,6 +126,8 @@ describe('the key and the secret of a link', () => {
     ['plainSecret', 'as the platform calls it', (body) => withField(body, 'PlainSecret')],
     ['plainSecret', 'beside what is right', (body) => withField(body, 'plainSecret')],
     ['key', 'beside what is right', (body) => withField(body, 'key')],
+    ['password', 'beside what is right', (body) => withField(body, 'password')],
+    ['token', 'beside what is right', (body) => withField(body, 'token')],
   ])(
     'is not for messages: %s, %s, is refused, and its letter tells to rotate it and is without what it holds',
     async (field, _, change) => {

@@ -74,13 +74,21 @@ const messageOf = (error: PlatformError, refused: RefusedCall): string => {
     : `The platform answered ${error.call} with ${sentAs}, and its content says ${told}`;
 };
 
-/** Any word may follow “required”; the name of a scope has three parts, and that of a permission its own label. */
-const wantedBy = ({ missing, required = '' }: RefusedCall): string => {
-  const isName = missing === 'scope' ? scopes.test(required) : required !== '';
-  return isName ? `: it requires ${required}` : '';
+/** Any word may follow “required”, also a name that the message gave: only a scope's form, and a permission's own label, are told. */
+const wantedBy = (refused: RefusedCall): string => {
+  const wanted = wantedIn(refused);
+  return wanted === undefined ? '' : `: it requires ${wanted}`;
 };
 
-const scopes = /^[\w.*-]+(?::[\w.*-]+){2}(?:[ ,]+[\w.*-]+(?::[\w.*-]+){2})*$/;
+const wantedIn = ({ missing, required = '' }: RefusedCall): string | undefined => {
+  const form = missing === 'scope' ? scopes : permission;
+  return form.test(required) ? required : undefined;
+};
+
+/** As in `grades:gradevalues:write`, one or more. */
+const scopes =
+  /^(?:[a-z_-]{1,30}|\*)(?::(?:[a-z_-]{1,30}|\*)){2}(?:[ ,]+(?:[a-z_-]{1,30}|\*)(?::(?:[a-z_-]{1,30}|\*)){2}){0,9}$/;
+const permission = /^[A-Za-z][\w.-]{0,59}$/;
 
 const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind => {
   const { status } = refused;
@@ -119,7 +127,8 @@ const silence = (error: PlatformError): Failure => {
 
 const remedyFor = (kind: FailureKind, error: PlatformError, refused: RefusedCall): string => {
   const { name, scope } = error.operation;
-  const { required, type } = refused;
+  const { type } = refused;
+  const required = wantedIn(refused);
   switch (kind) {
     case 'missing-scope':
       return `Grant the scope ${required ?? scope ?? 'that this call needs'} to the client registered for sis-relay, then replay.`;

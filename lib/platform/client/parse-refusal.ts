@@ -120,9 +120,21 @@ const missingIn = (text: string): Pick<RefusedCall, 'missing' | 'required'> => {
 const nameIn = (pattern: RegExp, text: string): string | undefined =>
   pattern.exec(text)?.[1]?.replace(/(?<![.:])[.:]+$/, '');
 
-/** Only the type itself: its parameters, or a text that is too long for a type, may repeat the request. */
-export const typeIn = (contentType: string): string | undefined =>
-  /^[a-z]{1,15}(?![\w.+-])(?:\/[\w.+-]{1,30}(?![\w.+-]))?/i.exec(contentType)?.[0];
+/** The names of content types. Any other text in one, such as its parameters, may repeat the request. */
+export const typeIn = (contentType: string): string | undefined => {
+  const [, type = '', subtype = ''] =
+    /^([a-z]{1,15})(?![\w.+-])(?:\/([\w.+-]{1,30})(?![\w.+-]))?/i.exec(contentType) ?? [];
+  if (!types.has(type.toLowerCase())) return contentType === '' ? undefined : 'an unknown content type';
+  return subtypes.has(subtype.toLowerCase()) ? `${type}/${subtype}` : type;
+};
+
+const types = new Set('application audio font image message model multipart text video'.split(' '));
+const subtypes = new Set(
+  (
+    'html plain csv css javascript xml json problem+json problem+xml xhtml+xml soap+xml vnd.api+json octet-stream pdf zip gzip ' +
+    'x-www-form-urlencoded form-data mixed png jpeg gif webp svg+xml x-ndjson event-stream'
+  ).split(' '),
+);
 
 /** Words that decide about the failure's kind: they are kept, wherever they stand in a long page. */
 const tellingWords =

@@ -6,6 +6,12 @@ const text = (value: unknown): string | undefined =>
 const number = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) ? Math.round(value * 10) / 10 : undefined;
 
+/** Hexadecimal, with digits and letters: any other text in its place may name a person, and only the letter has it. */
+const requestId = (value: unknown): string | undefined =>
+  typeof value === 'string' && /^(?=\D*\d)(?=[\d-]*[a-f])(?:-?[\da-f]){8,64}$/i.test(value)
+    ? value
+    : undefined;
+
 /** What every line has, besides its facts. */
 type About = {
   level: string;
@@ -44,7 +50,7 @@ export const logLine = (about: About, given: Record<string, unknown>) => ({
   waitSeconds: number(given.waitSeconds),
   ageSeconds: number(given.ageSeconds),
   waitedSeconds: number(given.waitedSeconds),
-  requestId: text(given.requestId),
+  requestId: requestId(given.requestId),
   // Of warnings and errors:
   code: text(given.code),
   count: number(given.count),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Integration } from '../../delivery/handle/integration.ts';
+import { maxWidth } from '../../message/json.ts';
 import { withBothForms } from '../../message/sis-ids.ts';
 
 type JsonSchema = {
@@ -8,6 +9,7 @@ type JsonSchema = {
   enum?: unknown[];
   properties?: Record<string, JsonSchema>;
   items?: JsonSchema;
+  maxItems?: number;
   additionalProperties?: JsonSchema | boolean;
   anyOf?: JsonSchema[];
   oneOf?: JsonSchema[];
@@ -18,6 +20,8 @@ export type Column = {
   types: Set<string>;
   /** The allowed values beside null; empty: any of its types. */
   choices: string[];
+  /** How many elements each list on its way may have: an index beyond that makes a list of as many. */
+  lengths: number[];
 };
 
 /** The columns that a function's table may have, such as `grade.points`, `files.0.uri`, or `send.*` for any name. */
@@ -27,19 +31,28 @@ export type Columns = Map<string, Column>;
 export const columnsOf = ({ data }: Pick<Integration<unknown>, 'data'>): Columns => {
   const columns: Columns = new Map();
   const open = new Set<string>();
-  const collect = (schema: JsonSchema, path: string): void => {
-    for (const each of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) collect(each, path);
-    for (const [name, each] of innerOf(schema)) collect(each, path === '' ? name : `${path}.${name}`);
+  const collect = (schema: JsonSchema, path: string, lengths: number[]): void => {
+    for (const each of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) collect(each, path, lengths);
+    for (const [name, each, length] of innerOf(schema))
+      collect(
+        each,
+        path === '' ? name : `${path}.${name}`,
+        length === undefined ? lengths : [...lengths, length],
+      );
     for (const type of [schema.type ?? []].flat()) {
       if (type === 'object' || type === 'array') continue;
       const { types, choices } = columns.get(path) ?? { types: new Set(), choices: [] };
       const own = choicesOf(schema, type);
       if (own === undefined) open.add(path);
-      columns.set(path, { types: types.add(type), choices: [...new Set([...choices, ...(own ?? [])])] });
+      columns.set(path, {
+        types: types.add(type),
+        choices: [...new Set([...choices, ...(own ?? [])])],
+        lengths,
+      });
     }
   };
   const schema = z.toJSONSchema(data, { io: 'input', unrepresentable: 'any' });
-  collect(withBothForms(schema) as JsonSchema, '');
+  collect(withBothForms(schema) as JsonSchema, '', []);
   // In one case of a union a field may have any value, and in another only some.
   return new Map(
     [...columns].map(([path, column]) => [path, open.has(path) ? { ...column, choices: [] } : column]),
@@ -47,9 +60,14 @@ export const columnsOf = ({ data }: Pick<Integration<unknown>, 'data'>): Columns
 };
 
 /** The members of an object or a list; `*`: fields whose names the platform defines. */
-const innerOf = ({ properties = {}, items, additionalProperties: others }: JsonSchema) => [
+const innerOf = ({
+  properties = {},
+  items,
+  maxItems = maxWidth,
+  additionalProperties: others,
+}: JsonSchema): (readonly [name: string, schema: JsonSchema, length?: number])[] => [
   ...Object.entries(properties),
-  ...(items ? [['0', items] as const] : []),
+  ...(items ? [['0', items, maxItems] as const] : []),
   ...(typeof others === 'object' ? [['*', others] as const] : []),
 ];
 
@@ -67,8 +85,11 @@ const envelopeColumns = ['id', 'time', 'source', 'sequence'];
 export const unknownColumns = (header: string[], columns: Columns): string[] =>
   header.filter((name) => columnOf(name, columns) === undefined && !envelopeColumns.includes(name));
 
-export const columnOf = (name: string, columns: Columns): Column | undefined =>
-  columns.get(inFirst(name)) ?? columns.get(inFirst(name).replace(/(?<![^.])[^.]+$/, '*'));
+export const columnOf = (name: string, columns: Columns): Column | undefined => {
+  const column = columns.get(inFirst(name)) ?? columns.get(inFirst(name).replace(/(?<![^.])[^.]+$/, '*'));
+  const indexes = name.match(/(?<=\.)\d+(?=\.|$)/g) ?? [];
+  return indexes.every((index, at) => Number(index) < (column?.lengths[at] ?? 0)) ? column : undefined;
+};
 
 /** `files.3.uri` is of the same kind as `files.0.uri`. */
 const inFirst = (name: string): string => name.replace(/\.\d+(?=\.|$)/g, '.0');

@@ -17,12 +17,12 @@ export type Made = {
   columns: ReadonlyMap<string, string>;
 };
 
-/** `value`: the one that a mapping's `values` lack. It comes from the SIS' file, so no log may contain it. */
+/** `value`: the one that a mapping's `values` lack. It comes from the SIS' file: no log or report may contain it. */
 export type Problem = { column: string; problem: string; value?: string };
 
 const maxValue = 40;
 
-/** The problem with its value, for whoever sent the file. */
+/** The problem with its value, for a person who has the file at hand. */
 export const problemWithValue = ({ problem, value }: Problem): string =>
   value === undefined
     ? problem

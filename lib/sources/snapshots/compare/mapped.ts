@@ -10,14 +10,7 @@ import { problemsIn } from '../../../platform/client/failure-of.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { readTable, rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import type { Cell } from '../../mapping/columns.ts';
-import {
-  eventsOf,
-  type Made,
-  type Problem,
-  problemsByColumn,
-  problemWithValue,
-  removalsOf,
-} from '../../mapping/events.ts';
+import { eventsOf, type Made, type Problem, problemsByColumn, removalsOf } from '../../mapping/events.ts';
 import { columnsIn } from '../../mapping/mapping.ts';
 import type { SnapshotMapping } from '../package/mapping-file.ts';
 import { addRows } from '../package/rows.ts';
@@ -186,7 +179,7 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
       // Several messages may read the same column.
       const told = new Map(problems.map((each) => [`${each.column}${separator}${each.problem}`, each]));
       for (const each of told.values())
-        taken.problems.push([context.file, String(line), each.column, problemWithValue(each)]);
+        taken.problems.push([context.file, String(line), each.column, each.problem]);
       if (taken.mapped_rows.length + taken.unmapped_rows.length === before) withoutMessage += 1;
     }
     for (const [table, rows] of Object.entries(taken)) if (rows.length > 0) await sets.add(table, rows);

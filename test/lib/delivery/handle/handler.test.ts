@@ -639,7 +639,7 @@ describe('the line of a message', () => {
           status: 429,
           type: 'too-many',
           title: 'Too Many Requests',
-          requestId: 'r-1',
+          requestId: '0f6c1a52',
           retryAfterSeconds: 9,
         }),
       ),
@@ -652,7 +652,7 @@ describe('the line of a message', () => {
         kind: 'throttled',
         reason: 'The platform answered PUT /svc/api/le/1.82/things/1 with 429 Too Many Requests',
         status: 429,
-        requestId: 'r-1',
+        requestId: '0f6c1a52',
         waitSeconds: delays[0]?.seconds,
       },
     ]);
@@ -880,7 +880,7 @@ describe('through SQS', () => {
     };
     await send(body, { ...carried, replays: { DataType: 'Number', StringValue: '2' } });
     const refused = { status: 400, type: 'json-binding-error', title: 'JSON Binding Error', detail: 'no' };
-    const { records } = await poll(throwing(refusedBy({ ...refused, requestId: 'r-1' })));
+    const { records } = await poll(throwing(refusedBy({ ...refused, requestId: '0f6c1a52' })));
     const { ApproximateFirstReceiveTimestamp } = records[0]!.attributes;
     expect(await parked()).toEqual([
       {
@@ -895,7 +895,7 @@ describe('through SQS', () => {
           message: 'The platform answered PUT /svc/api/le/1.82/things/1 with 400 JSON Binding Error',
           remedy: expect.stringContaining('replay'),
           operation: 'PUT /svc/api/le/1.82/things/1',
-          requestId: 'r-1',
+          requestId: '0f6c1a52',
           function: 'try-out',
           attempts: 1,
           firstAt: new Date(Number(ApproximateFirstReceiveTimestamp)).toISOString(),

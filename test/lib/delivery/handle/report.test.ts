@@ -44,7 +44,7 @@ const callOf = (name: string, status: number, durationMs: number): CallReport =>
 const calls = [callOf('one', 200, 10.4), callOf('none', 200, 1), callOf('two', 204, 19.3)];
 const failure: Failure = {
   ...{ kind: 'rejected', message: 'There is no ‹jane.pdf›', remedy: 'Look for ‹jane.pdf›.' },
-  ...{ operation: 'GET /three', status: 404, requestId: 'r-1' },
+  ...{ operation: 'GET /three', status: 404, requestId: '0f6c1a52' },
 };
 const since = { durationMs: 600, ageSeconds: 90, waitedSeconds: 60 };
 
@@ -71,7 +71,7 @@ test('what is parked is told with its failure, and with no name of a file in it'
   expect(toldOf(settlement, { asService: false, replays: 1 })).toEqual({
     told: {
       ...{ outcome: 'parked', messageId: 'm', eventId: 'event-1', reason: 'There is no a file' },
-      ...{ kind: 'rejected', operation: 'GET /three', status: 404, requestId: 'r-1' },
+      ...{ kind: 'rejected', operation: 'GET /three', status: 404, requestId: '0f6c1a52' },
       ...{ attempts: 1, replays: 1, requests: 3, platformMs: 31, ...since },
     },
     heard: [

@@ -313,7 +313,7 @@ describe('a success', () => {
 });
 
 describe('a clock that is off', () => {
-  test.each([400, -10_000 * 86_400])('by %i seconds heals in one call, and stays healed', async (skew) => {
+  test.each([400, -80_000])('by %i seconds heals in one call, and stays healed', async (skew) => {
     const { url, requests } = await answering((request) => {
       const seconds = Math.floor(Date.now() / 1000) + skew;
       if (isSigned(request, seconds)) return { body: '{"Id":1}' };
@@ -328,9 +328,9 @@ describe('a clock that is off', () => {
   });
 
   test('that cannot be healed costs two requests a call at most', async () => {
-    let seconds = 1_000_000_000;
+    let seconds = Math.floor(Date.now() / 1_000) - 50_000;
     const { url, requests } = await answering(() => {
-      seconds += 1_000_000;
+      seconds += 1_000;
       return { status: 403, headers: page, body: `Timestamp out of range\r\n${seconds}` };
     });
     const { platform } = clientAt(url);
@@ -621,9 +621,9 @@ describe('how an answer is checked', () => {
     const wide = { ...operations.read, answer: z.looseObject(fields) };
     const flaw = flawOf(wide, {}, { text: '{}' });
     expect(flaw === 'done' ? '' : flaw.refused?.detail).toHaveLength(2_000);
-    expect(flawOf(set, {}, { text: '{"x":1}', headers: typed('a/json') })).toMatchObject({
+    expect(flawOf(set, {}, { text: '{"x":1}', headers: typed('text/json') })).toMatchObject({
       refused: {
-        ...{ form: 'shape', contentType: 'a/json' },
+        ...{ form: 'shape', contentType: 'text/json' },
         detail: 'came: { x: number }; expected: nothing, or what was asked for',
       },
     });
@@ -638,7 +638,7 @@ describe('how an answer is checked', () => {
   test('is unexpected only where its words are no error', () => {
     expect(flawOf(set, {}, { status: 404, text: 'x' })).toMatchObject({ unexpected: false });
     expect(flawOf(operations.read, {}, { text: '"x"' })).toMatchObject({ unexpected: true });
-    const list = { text: '[{"message":"x"},{"code":404}]', headers: typed('a/json') };
+    const list = { text: '[{"message":"x"},{"code":404}]', headers: typed('text/json') };
     expect(flawOf(set, {}, list)).toMatchObject({ unexpected: false });
   });
 

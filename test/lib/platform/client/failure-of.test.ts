@@ -110,6 +110,8 @@ describe('what a failure tells', () => {
   test.each([
     [scope('a:b:c,d:e:*'), '403 Not Authorized: it requires a:b:c,d:e:*'],
     [scope('everything'), '403 Not Authorized'],
+    [scope('jane.doe:born:1990-01-01'), '403 Not Authorized'],
+    [scope('Jane:Doe:x'), '403 Not Authorized'],
     [permission('Grading'), '403 Forbidden: it requires Grading'],
     [problem('forbidden', 'Forbidden'), '403 Forbidden'],
     ['{"title":"FORBIDDEN","detail":"x"}', '400 Forbidden'],

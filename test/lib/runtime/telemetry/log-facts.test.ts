@@ -26,4 +26,16 @@ describe('a line', () => {
   test('keeps a zero and an empty text', () => {
     expect(logLine(about, { replays: 0, reason: '' })).toEqual({ ...head, replays: 0, reason: '' });
   });
+
+  test.each([
+    ['0f6c1a52', true],
+    ['7F3C2A10-5b9e-4d0a-9c71-0c2f9a6b1e55', true],
+    ['jane.doe', false],
+    ['12345678', false],
+    ['facade', false],
+    ['0f6c1a52 jane', false],
+    ['r-1', false],
+  ])('tells a request id only if it has the form of one: %s', (requestId, isTold) => {
+    expect(logLine(about, { requestId })).toEqual({ ...head, ...(isTold && { requestId }) });
+  });
 });

@@ -21,7 +21,7 @@ const report: MessageReport = {
   requests: 2,
   ageSeconds: 1.2,
   waitedSeconds: 0.7,
-  requestId: 'r-1',
+  requestId: '0f6c1a52',
 };
 
 const observing = (level: ObserveOptions['level'] = 'info') => {
@@ -86,7 +86,7 @@ describe('a log line', () => {
         waitSeconds: 30,
         ageSeconds: 1.2,
         waitedSeconds: 0.7,
-        requestId: 'r-1',
+        requestId: '0f6c1a52',
       },
     ]);
   });

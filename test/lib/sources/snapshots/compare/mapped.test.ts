@@ -237,7 +237,7 @@ describe('a row that cannot be used', () => {
     // As the key of one cannot be read, nobody knows whether dan is missing.
     expect(sent).toEqual([]);
     expect(report).toEqual([
-      '"enrollments.csv","2","ROLE","has the value ""X"", which the mapping does not name. Add it to messages[0].data.roleId.values, or give a default there"',
+      '"enrollments.csv","2","ROLE","has a value that the mapping does not name. Add it to messages[0].data.roleId.values, or give a default there"',
       '"enrollments.csv","3","COURSE, LOGIN","another row has the same key, but differs"',
       '"enrollments.csv","4","COURSE, LOGIN","another row has the same key, but differs"',
       '"enrollments.csv","7","LOGIN","must be one line, and not empty"',
