@@ -205,6 +205,45 @@ describe('somebody moves from one file to another', () => {
   );
 });
 
+describe('a file that comes for the first time changes the roles of all people that another one has: nobody is changed unasked', () => {
+  const names = many(40);
+  const stage = () => {
+    const { crosswalk, ...others } = newStage({ maxRemovalsPercent: 5, maxChangesPercent: 5 });
+    crosswalk.fill('orgUnitCode', { BIO: 2601 });
+    crosswalk.fill('userName', manyIds(names));
+    others.bucket.write('snapshot-mappings/students.json', mapping(enrolling()));
+    others.bucket.write('snapshot-mappings/copy.json', mapping(enrolling()));
+    return others;
+  };
+  const rosterAs = (role: string): string => roster(...names.map((name) => `BIO ${name} ${role}`));
+  const exportAs = (role: string): Promise<Buffer> =>
+    zip({
+      users: users(...names),
+      classes: classes('BIO'),
+      enrollments: enrollments(...names.map((name) => `BIO ${name} ${role}`)),
+    });
+
+  test.each([
+    ['an export, by an export under a new name', 'export.zip', 'export-2.zip'],
+    ['an export, by a table', 'export.zip', 'copy.csv'],
+    ['a table, by a table', 'students.csv', 'copy.csv'],
+  ])('of %s', async (_, first, second) => {
+    const { platform, put } = stage();
+    const fileOf = (name: string, isTeacher: boolean) =>
+      name.endsWith('zip')
+        ? exportAs(isTeacher ? 'teacher' : 'student')
+        : Promise.resolve(rosterAs(isTeacher ? 'T' : 'S'));
+    await put(first, await fileOf(first, false));
+    const before = platform.all();
+    expect(before.length).toBe(40);
+    const { reasons, isSent } = await put(second, await fileOf(second, true));
+    expect([isSent, platform.all()]).toEqual([false, before]);
+    expect(reasons.join()).toMatch(/\b40 of 40\b/);
+    await put(second, await fileOf(second, true), { isApproved: true });
+    expect(platform.all()).not.toEqual(before);
+  });
+});
+
 describe('a user name passes to another person', () => {
   const sis = (more: Sis) => ({ classes: classes('BIO', 'ART'), lineItems: lineItems('ART Essay'), ...more });
   const named = (names: Record<string, string>): Rows =>
