@@ -129,6 +129,15 @@ describe('a message that gives the SIS’ ids', () => {
     expect(failure.requests).toEqual([]);
   });
 
+  test.each([
+    ['as the fill keeps them', { ids: [1, 2, 3, 4, 5], more: 59_995 }],
+    ['as 1.0.0 kept them', { ids: Array.from({ length: 60_000 }, (_, at) => at + 1) }],
+  ])('tells five of many, and the number of the others, %s', async (_, entry) => {
+    await learn('orgDefinedId', 'n/a', entry);
+    const data = { orgUnitId: 2001, gradeObjectId: 5001, orgDefinedId: 'n/a', grade: numeric };
+    expect(parked(await relay.deliver(data)).message).toContain('stands for 1, 2, 3, 4, 5 and 59995 more');
+  });
+
   test('is sent nowhere by a code that has moved, before somebody has accepted that', async () => {
     await learn('orgUnitCode', 'BIO-101', { ids: [2002], was: [2001] });
     const enroll = () =>
