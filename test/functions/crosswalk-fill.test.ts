@@ -7,6 +7,7 @@ import { createFillServices } from '../../lib/delivery/crosswalk/fill/services.t
 import { heldIn, heldKey } from '../../lib/delivery/crosswalk/held.ts';
 import type { CrosswalkKind, CrosswalkSource } from '../../lib/delivery/crosswalk/kinds.ts';
 import { bucketOf, type CrosswalkTable, createCrosswalkTable } from '../../lib/delivery/crosswalk/table.ts';
+import { waitSeconds } from '../../lib/message/backoff.ts';
 import { createQuickDynamoDb } from '../../lib/runtime/aws/dynamodb-quick.ts';
 import { crosswalkSettingsFrom } from '../../lib/runtime/aws/settings.ts';
 import { localClient } from '../local/aws/aws.ts';
@@ -584,6 +585,11 @@ describe('what is listed must not stop the fills', () => {
     expect((await table.namesIn([bucketOfAll])).size).toBe(0);
     expect(await heldNames()).toEqual([]);
   });
+});
+
+test('a platform that asks for ten years makes no job wait for more than an hour', async () => {
+  const { limits } = await servicesBy(settings());
+  expect(waitSeconds({ receiveCount: 1, retryAfterSeconds: 315_360_000 }, limits.backoff)).toBe(3_600);
 });
 
 describe('one fill at a time', () => {

@@ -31,7 +31,7 @@ export type Credentials = {
  * A clock is corrected by so much at most. A signature is for a method and a path, whatever the content: whoever can answer for the
  * platform would get signatures of any later time.
  */
-const maxSkewSeconds = 86_400;
+export const maxSkewSeconds = 86_400;
 
 /** Creates the Auth of one call. All calls of a container share the correction of the clock. */
 export const createAuthenticator = (

@@ -1,5 +1,5 @@
 import { dispositions, type Failure } from '../../../message/failure.ts';
-import type { Credential } from '../../../platform/auth/auth.ts';
+import { type Credential, maxSkewSeconds } from '../../../platform/auth/auth.ts';
 import { remedyOfRefusal } from '../../../platform/auth/cache.ts';
 import { failureOf } from '../../../platform/client/failure-of.ts';
 import { getWhoAmI, whoAmI } from '../../../platform/resources/users.ts';
@@ -188,7 +188,9 @@ const problemsOf = (
           {
             what: `The platform's clock is ${skewOf(clockSkewSeconds)} ours`,
             remedy:
-              'Do nothing here: the functions adjust to the platform’s clock. Tell the people who run the platform.',
+              Math.abs(clockSkewSeconds) > maxSkewSeconds
+                ? 'Have the people who run the platform correct it: the functions sign for no time that is more than a day from ours.'
+                : 'Do nothing here: the functions adjust to the platform’s clock. Tell the people who run the platform.',
           },
         ]
       : []),

@@ -141,6 +141,15 @@ describe('the connection', () => {
     expect(problems).toMatchObject([{ what: expect.stringContaining('s ahead of ours') }]);
   });
 
+  test('does not follow a clock that is off by more than a day, and says who must correct it', async () => {
+    await office.controls().clock(2 * 86_400);
+    const { credentialAccepted, problems } = await check();
+    expect(credentialAccepted).not.toBe(true);
+    expect(problems).toContainEqual(
+      expect.objectContaining({ remedy: expect.stringContaining('more than a day from ours') }),
+    );
+  });
+
   test('names a version that the platform does not have, and the setting to change', async () => {
     const { versions, problems } = await check({ PLATFORM_LE_VERSION: '1.11' });
     expect(versions).toContainEqual({ component: 'le', version: '1.11', supported: false });
