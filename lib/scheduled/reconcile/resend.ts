@@ -264,7 +264,7 @@ const searchSnapshots = async (
     if (sent === undefined) {
       const { writtenMs = 0 } = found.finding;
       if (found.isRemoval && droppedMs > writtenMs) found.isEnrolledSince = true;
-      found.names ??= namesIn(event.data);
+      found.names ??= { ...event.names, ...namesIn(event.data) };
       return;
     }
     const time = found.time ?? new Date(droppedMs).toISOString();
@@ -294,11 +294,26 @@ const searchSnapshots = async (
 };
 
 /** What a snapshot contains about a wanted org unit and user. */
-type Found = { droppedMs: number; function: string; orgUnitId: number; userId: number; data: object };
-type FoundRow = [droppedMs: number, fn: string, orgUnitId: number, userId: number, data: string];
+type Found = {
+  droppedMs: number;
+  function: string;
+  orgUnitId: number;
+  userId: number;
+  data: object;
+  /** What the crosswalk gives for the ids: data have names only where it did not know them. */
+  names: Names;
+};
+type FoundRow = [
+  droppedMs: number,
+  fn: string,
+  orgUnitId: number,
+  userId: number,
+  data: string,
+  names: string,
+];
 
-const foundIn = ([droppedMs, fn, orgUnitId, userId, data]: FoundRow): Found => ({
-  ...{ droppedMs, function: fn, orgUnitId, userId, data: JSON.parse(data) },
+const foundIn = ([droppedMs, fn, orgUnitId, userId, data, names]: FoundRow): Found => ({
+  ...{ droppedMs, function: fn, orgUnitId, userId, data: JSON.parse(data), names: JSON.parse(names) },
 });
 
 const tables = `
@@ -309,6 +324,15 @@ const tables = `
 const addFound = `
   INSERT INTO found SELECT $1, fn, org_unit_id, user_id, data FROM said SEMI JOIN wanted USING (fn, org_unit_id, user_id)`;
 
+const listFound = `
+  WITH names_of_users AS (
+    SELECT id, min(name) FILTER (field = 'userName') AS user_name, min(name) FILTER (field = 'orgDefinedId') AS org_defined_id
+    FROM stands_for WHERE field <> 'orgUnitCode' GROUP BY id)
+  SELECT f.*, to_json({'orgUnitCode': coalesce(o.name, ''), 'userName': coalesce(u.user_name, ''), 'orgDefinedId': coalesce(u.org_defined_id, '')})
+  FROM found f LEFT JOIN (SELECT id, min(name) AS name FROM stands_for WHERE field = 'orgUnitCode' GROUP BY id) o ON o.id = f.org_unit_id
+    LEFT JOIN names_of_users u ON u.id = f.user_id
+  ORDER BY dropped_ms DESC`;
+
 const functionOf = { enrollment: 'enrollment-create', grade: 'grade-push' } as const;
 
 /** The newest snapshot comes first. */
@@ -317,6 +341,8 @@ async function* findSaid(
   saying: Saying & { store: JobStore },
 ): AsyncGenerator<Found[]> {
   const { sets, store } = saying;
+  const snapshots = await snapshotsNow(store);
+  if (snapshots.length === 0) return;
   const subjects = wanted.map(({ subject }) => subject);
   await sets.run(tables);
   await sets.add(
@@ -324,14 +350,13 @@ async function* findSaid(
     subjects.map(({ kind, orgUnitId, userId }) => [functionOf[kind], String(orgUnitId), String(userId)]),
   );
   const functions = [...new Set(subjects.map(({ kind }) => functionOf[kind]))];
-  await takeSaid(saying, await snapshotsNow(store), { functions, insert: addFound });
-  for await (const rows of sets.rows<FoundRow>('FROM found ORDER BY dropped_ms DESC'))
-    yield rows.map(foundIn);
+  await takeSaid(saying, snapshots, { functions, insert: addFound });
+  for await (const rows of sets.rows<FoundRow>(listFound)) yield rows.map(foundIn);
 }
 
 /** The data with the platform's ids. Data with the id 0 (none) are skipped. */
 const withIds = async (
-  { orgUnitId, userId, data }: Omit<Found, 'droppedMs'>,
+  { orgUnitId, userId, data }: Pick<Found, 'orgUnitId' | 'userId' | 'data'>,
   { platform, services: { crosswalk } }: { platform: Platform; services: Resending },
 ): Promise<object> => {
   const { sisIds } = sisIdsIn(data);
