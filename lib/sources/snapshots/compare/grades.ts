@@ -25,7 +25,7 @@ export const findDisputed = async (comparison: Comparison): Promise<boolean> => 
   await loadOthers(comparison);
   const hasOthers = await hasRows(sets, 'other_grades');
   if (hasOthers) await sets.run(sql('find_disputed'));
-  return hasOthers || (await hasRows(sets, 'accepted WHERE was_disputed'));
+  return hasOthers || (await hasRows(sets, `accepted WHERE row_standing = 'disputed'`));
 };
 
 export const weighDisputed = ({ sets }: Comparison): Promise<void> => sets.run(sql('weigh_disputed'));

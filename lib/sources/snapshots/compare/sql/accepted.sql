@@ -45,7 +45,7 @@ CREATE VIEW accepted_as_named AS
         grade_data(i.org_unit_ref, i.title, i.former_titles, i.out_of, d.user_name, d.wanted_value, ''), with_user(d.data, d.user_name)))
       END AS data,
       (is_grade(d.state_kind) AND n.org_unit_ref <> org_unit_then(d.org_unit_ref, q.platform_id, i.org_unit_ref)) IS TRUE AS has_moved,
-      d.row_standing IS NOT DISTINCT FROM 'disputed' AS was_disputed,
+      d.row_standing,
       coalesce(c.active, 1) = 1 AND coalesce(u.active, 1) = 1 AS stays, key_of_kind(d.state_kind, d.org_unit_or_object, d.user_name) AS old_key
     FROM (FROM state_wanted WHERE state_kind IN ('2', '3')) d
       LEFT JOIN renamed c ON c.record_type = 'class' AND c.old_name = CASE WHEN is_enrollment(d.state_kind) THEN d.org_unit_or_object END
@@ -77,7 +77,7 @@ INSERT INTO accepted BY NAME
     arg_max(source_row, newest) AS source_row, arg_max(source_id_hash, newest) AS source_id_hash,
     CASE WHEN is_grade(any_value(state_kind)) OR min(wanted_value) = max(wanted_value) THEN max(said_at_ms) END AS said_at_ms,
     max(last_snapshot_number) AS last_snapshot_number, arg_max(data, newest) AS data,
-    bool_or(must_resend) OR min(wanted_value) <> max(wanted_value) AS must_resend, bool_and(is_learnt OR NOT must_resend) AS is_learnt, bool_or(was_disputed) AS was_disputed
+    bool_or(must_resend) OR min(wanted_value) <> max(wanted_value) AS must_resend, bool_and(is_learnt OR NOT must_resend) AS is_learnt, CASE WHEN bool_or(row_standing = 'disputed') THEN 'disputed' ELSE max(row_standing) END AS row_standing
   FROM (
     SELECT *, (CASE WHEN is_grade(state_kind) THEN coalesce(said_at_ms, 0) ELSE 0 END, key = old_key, stays, wanted_value) AS newest
     FROM accepted_claims SEMI JOIN merged USING (key))

@@ -122,7 +122,7 @@ CREATE TABLE difference AS
       CASE WHEN is_as_before THEN w.source_id_hash ELSE c.source_id_hash END AS source_id_hash,
       c.key IS NOT NULL AS is_claimed, w.key IS NOT NULL AS was_accepted, h.key IS NOT NULL AS is_held,
       coalesce(w.must_resend, false) AS must_resend,
-      w.wanted_value AS accepted_value, w.said_at_ms AS accepted_at_ms,
+      w.wanted_value AS accepted_value, w.said_at_ms AS accepted_at_ms, w.row_standing AS accepted_standing,
       w.org_unit_or_object AS accepted_org_unit_or_object, w.last_snapshot_number, c.line,
       CASE WHEN w.key IS NOT NULL AND h.key IS NOT NULL AND o.key IS NULL THEN c.wanted_value END AS withheld_value
     FROM compared_claims c FULL JOIN compared_accepted w ON c.key = w.key

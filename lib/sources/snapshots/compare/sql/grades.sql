@@ -78,13 +78,13 @@ INSERT INTO disputed_grades
 -- name: weigh_disputed
 -- In: disputed_grades; accepted. Out: differing_keys, as an unchanged grade may be disputed now, or no longer.
 INSERT INTO differing_keys
-  SELECT key FROM (SELECT key FROM disputed_grades UNION SELECT key FROM accepted WHERE was_disputed) ANTI JOIN differing_keys USING (key);
+  SELECT key FROM (SELECT key FROM disputed_grades UNION SELECT key FROM accepted WHERE row_standing = 'disputed') ANTI JOIN differing_keys USING (key);
 
 -- name: send_undisputed
 -- In: disputed_grades; accepted; $1: when the file was put into the bucket, which is later than what another file said. Out: difference: what
 -- is disputed no longer is sent.
 UPDATE difference SET change = 'updated', time_ms = $1
-  WHERE change = 'unchanged' AND key IN (SELECT key FROM accepted WHERE was_disputed) AND key NOT IN (SELECT key FROM disputed_grades);
+  WHERE change = 'unchanged' AND key IN (SELECT key FROM accepted WHERE row_standing = 'disputed') AND key NOT IN (SELECT key FROM disputed_grades);
 
 -- name: hold_disputed
 -- In: disputed_grades. Out: replacements; problems.

@@ -9,7 +9,7 @@ INSERT INTO problems
 INSERT INTO unfit_claims SELECT d.kind_name, d.key, d.line, d.is_claimed FROM difference d SEMI JOIN unfit_keys USING (key);
 DELETE FROM difference WHERE key IN (SELECT key FROM unfit_keys);
 INSERT INTO difference BY NAME
-  SELECT w.* EXCLUDE (must_resend, is_learnt, was_disputed), false AS is_claimed, w.wanted_value AS accepted_value, w.said_at_ms AS accepted_at_ms,
+  SELECT w.* EXCLUDE (must_resend, is_learnt, row_standing), false AS is_claimed, w.wanted_value AS accepted_value, w.said_at_ms AS accepted_at_ms,
     w.org_unit_or_object AS accepted_org_unit_or_object, 'kept' AS change, false AS is_resent
   FROM accepted w SEMI JOIN unfit_keys USING (key);
 

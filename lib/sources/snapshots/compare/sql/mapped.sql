@@ -95,11 +95,11 @@ CREATE OR REPLACE VIEW accepted_keys AS
   FROM accepted w LEFT JOIN stands_for o ON o.token = w.org_unit_or_object LEFT JOIN stands_for u ON u.token = w.user_name;
 -- A message that waited until its name was known may have overruled what was sent meanwhile, or was overruled.
 INSERT INTO accepted BY NAME
-  SELECT unnest(w), is_learnt AND is_about_enrollment(w.kind_name) AND NOT is_state_of_10() AS must_resend, is_learnt, was_disputed FROM (
+  SELECT unnest(w), is_learnt AND is_about_enrollment(w.kind_name) AND NOT is_state_of_10() AS must_resend, is_learnt, row_standing FROM (
     SELECT any_value({'kind_name': kind_name, 'state_kind': state_kind, 'key': key, 'org_unit_or_object': org_unit_or_object,
         'user_name': user_name, 'wanted_value': wanted_value, 'data': data, 'removal': removal, 'template': template, 'source_row': source_row,
         'said_at_ms': said_at_ms, 'last_snapshot_number': last_snapshot_number}) AS w,
-      bool_or(is_learnt) AS is_learnt, bool_or(row_standing IS NOT DISTINCT FROM 'disputed') AS was_disputed
+      bool_or(is_learnt) AS is_learnt, CASE WHEN bool_or(row_standing = 'disputed') THEN 'disputed' ELSE max(row_standing) END AS row_standing
     FROM accepted_claims GROUP BY key);
 UPDATE accepted SET wanted_value = kind_name || ' null', data = NULL, must_resend = false
   WHERE key IN (SELECT key FROM accepted_claims GROUP BY key HAVING min(wanted_value) <> max(wanted_value));

@@ -151,7 +151,8 @@ CREATE TABLE effects AS
     org_unit_token(accepted_org_unit_or_object) AS org_unit_name_before, change, is_uncertain,
     CASE WHEN NOT is_uncertain THEN role_of(accepted_value) END AS role_before,
     CASE WHEN change <> 'removed' THEN role_of(wanted_value) END AS role_after,
-    said_at_ms, accepted_at_ms, coalesce(removal_function(state_kind, removal) = 'enrollment-remove', false) AS is_removed,
+    -- As other files read it.
+    said_at_ms, CASE WHEN accepted_standing IS NULL THEN accepted_at_ms END AS accepted_at_ms, coalesce(removal_function(state_kind, removal) = 'enrollment-remove', false) AS is_removed,
     NULL::VARCHAR AS before, NULL::VARCHAR AS after, false AS is_undecided
   FROM (SELECT *, key IN (SELECT key FROM accepted WHERE must_resend) AS is_uncertain FROM difference)
   WHERE change IN ('created', 'updated', 'removed', 'unchanged') AND is_about_enrollment(kind_name);

@@ -27,13 +27,11 @@ CREATE MACRO older_problem(what) AS
 CREATE TABLE claims (kind_name VARCHAR, state_kind VARCHAR, key VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, org_unit_ref VARCHAR,
   wanted_value VARCHAR, data VARCHAR, removal VARCHAR, template VARCHAR, source_row VARCHAR, said_at_ms BIGINT, source_id_hash UBIGINT,
   line BIGINT);
--- accepted: what was wanted when the last snapshot was accepted. must_resend: it is sent again, whatever is wanted now. is_learnt: for
--- no other reason than that its name is known since, which moves nothing. was_disputed: another
--- file said otherwise, so it was not sent.
+-- accepted: what was wanted when the last snapshot was accepted. must_resend: it is sent again, whatever is wanted now. is_learnt: for no other
+-- reason than that its name is known since, which moves nothing. row_standing: as the state has it.
 CREATE TABLE accepted (kind_name VARCHAR, state_kind VARCHAR, key VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR,
   org_unit_ref VARCHAR, wanted_value VARCHAR, data VARCHAR, removal VARCHAR, template VARCHAR, source_row VARCHAR, said_at_ms BIGINT,
-  source_id_hash UBIGINT, last_snapshot_number BIGINT, must_resend BOOLEAN, is_learnt BOOLEAN DEFAULT false,
-  was_disputed BOOLEAN DEFAULT false);
+  source_id_hash UBIGINT, last_snapshot_number BIGINT, must_resend BOOLEAN, is_learnt BOOLEAN DEFAULT false, row_standing VARCHAR);
 -- accepted_keys: the same, with org_unit_or_object and user_name in the form that those of meant_rows have.
 CREATE VIEW accepted_keys AS SELECT kind_name, key, org_unit_or_object, user_name, last_snapshot_number FROM accepted;
 -- doubtful_claims: claims by a name that the crosswalk gives two ids, or whose move no operator has accepted, with the key by that name.
