@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { bundle } from './esbuild.config.ts';
+import { readStack } from './lib/operate/stage/stack-outputs.ts';
 import { itemsOf } from './lib/operate/stage/template/cloudformation.ts';
-import { addressProblem, stageProblem } from './lib/operate/stage/template/parameters.ts';
+import { lostSettings, settingsOutput } from './lib/operate/stage/template/deployed-settings.ts';
+import { addressProblem, fileOf, stageProblem } from './lib/operate/stage/template/parameters.ts';
 import {
   type Custom,
   createTemplate,
@@ -9,6 +12,7 @@ import {
   setHandlersAndRoles,
 } from './lib/operate/stage/template/template.ts';
 import { ownVersion } from './lib/operate/stage/version.ts';
+import type { ClientOptions } from './lib/runtime/aws/clients.ts';
 import {
   exportSettingsFrom,
   pollSettingsFrom,
@@ -38,8 +42,16 @@ type Serverless = {
     };
   };
   pluginManager: { plugins: object[] };
+  /** serverless.yml, with what its variables stand for. */
+  configurationInput: { params: Record<string, Record<string, unknown>> };
+  getProvider(name: 'aws'): {
+    naming: { getStackName(): string };
+    getRegion(): string;
+    getAwsSdkV3CredentialsProvider(): NonNullable<ClientOptions['credentials']>;
+  };
   classes: { Error: new (text: string) => Error };
 };
+type Options = { function?: string; stage?: string; 'accept-settings'?: boolean };
 type Utils = { writeText(text: string): void };
 type Zipper = { zipFiles(files: string[], zipFileName: string, prefix: string): Promise<string> };
 /** Addresses of what the stack makes are known to CloudFormation alone. */
@@ -47,6 +59,7 @@ type Environment = Record<string, unknown>;
 type Template = {
   // biome-ignore lint/suspicious/noExplicitAny: each type of resource has properties of its own.
   Resources: Record<string, { Type: string; Properties: any }>;
+  Outputs?: Record<string, { Value: unknown }>;
 };
 
 /**
@@ -55,8 +68,18 @@ type Template = {
  */
 export default class Packaging {
   readonly hooks: Record<string, () => Promise<void> | void>;
+  readonly commands = {
+    deploy: {
+      options: {
+        'accept-settings': {
+          usage: 'Deploys although settings of the last deployment would be lost',
+          type: 'boolean',
+        },
+      },
+    },
+  };
 
-  constructor(serverless: Serverless, options: { function?: string; stage?: string }, { writeText }: Utils) {
+  constructor(serverless: Serverless, options: Options, { writeText }: Utils) {
     const { service, processedInput } = serverless;
     const problem = stageProblem(options.stage ?? service.provider.stage);
     if (problem !== undefined) throw new serverless.classes.Error(problem);
@@ -65,6 +88,9 @@ export default class Packaging {
       'before:package:initialize': () => withoutStack(serverless, () => prepare(serverless)),
       'before:package:createDeploymentArtifacts': () => bundled(serverless, Object.keys(service.functions)),
       'before:package:function:package': () => bundled(serverless, [options.function ?? '']),
+      // Before anything is uploaded; what `--package` deploys was packaged elsewhere.
+      'before:aws:deploy:deploy:createStack': () =>
+        withoutStack(serverless, () => checkDeployedSettings(serverless, options)),
       // Its role stays the stack's. osls would look for a name, which CloudFormation gives, and then for a role of that name.
       'before:deploy:function:deploy': () => {
         const [stanza, remote] = [
@@ -90,9 +116,48 @@ const maxContainers = (stanzas: Stanza[]): number =>
     ])
     .reduce((sum, each) => sum + each, 0);
 
+/** @throws Error naming the settings of the last deployment that this one has not. */
+const checkDeployedSettings = async (serverless: Serverless, options: Options): Promise<void> => {
+  const { service, configurationInput } = serverless;
+  const aws = serverless.getProvider('aws');
+  const credentials = aws.getAwsSdkV3CredentialsProvider();
+  const stack = await readStack(aws.naming.getStackName(), { region: aws.getRegion(), credentials });
+  // Before the first deployment there is none.
+  if (stack.why !== undefined && !stack.isMissing) throw new Error(stack.why);
+  const { stage } = service.custom.options;
+  const { compiledCloudFormationTemplate: template } = service.provider;
+  const { params } = configurationInput;
+  const lost = lostSettings(
+    stack.outputs[settingsOutput] ?? '',
+    `${template.Outputs?.[settingsOutput]?.Value ?? ''}`,
+    {
+      ...params.default,
+      ...params[stage],
+    },
+  );
+  if (lost.length === 0 || options['accept-settings']) return;
+  throw new Error(
+    `The stage ${stage} was deployed with settings that this deployment would set back to their defaults: ${lost.join(', ')}. ` +
+      `Write them into ${fileOf(stage, process.env.SIS_RELAY_STAGES)}, or name the folder of the stage's file in SIS_RELAY_STAGES. ` +
+      'To deploy without them, pass --accept-settings',
+  );
+};
+
+/** Whoever packages a protected stage without its file sets it back to the defaults. */
+const checkStageFile = ({ provider, custom }: Serverless['service']): void => {
+  const { stage } = custom.options;
+  const file = fileOf(stage, process.env.SIS_RELAY_STAGES);
+  if (provider.deletionProtection && !existsSync(file))
+    throw new Error(
+      `The stage ${stage} is protected, and there is no ${file}. ` +
+        `Run npx sis-relay init --stage ${stage}, or name the folder of its file in SIS_RELAY_STAGES`,
+    );
+};
+
 /** Checks the settings, and makes the template. */
 const prepare = async (serverless: Serverless): Promise<void> => {
   const { custom, functions, provider, resources } = serverless.service;
+  checkStageFile(serverless.service);
   const seconds = Number(provider.environment.QUEUE_VISIBILITY_SECONDS);
   const given = { ...custom.options, queueVisibilitySeconds: seconds };
   // osls keeps this very object in other places too.
@@ -156,7 +221,7 @@ const checkSettings = ({ service, processedInput }: Serverless): void => {
   ].filter((each) => each !== undefined);
   if (problems.length > 0)
     throw new Error(
-      `Correct these settings in stages/${provider.stage}.yml, or pass them with --param: ${problems.join('; ')}`,
+      `Correct these settings in ${fileOf(custom.options.stage, process.env.SIS_RELAY_STAGES)}, or pass them with --param: ${problems.join('; ')}`,
     );
 };
 

@@ -62,12 +62,26 @@ test('the workflow deploys nothing before it is switched on, by no key, and keep
     first?.trim(),
   );
   expect(jobs).toEqual(["if: vars.DEPLOY == 'true' && github.ref == 'refs/heads/main'", 'needs: test']);
-  expect(workflow).not.toMatch(/secrets\.|access-key/);
+  // But for one that reads the settings.
+  expect(workflow.replace(/ssh-key: \$\{\{ secrets\.STAGES_KEY \}\}/, '')).not.toMatch(
+    /secrets\.|access-key/,
+  );
   expect(workflow).toContain('.serverless/maps');
   // What somebody types is no part of a command.
-  expect(/npx serverless deploy .*\n.*/.exec(workflow)?.[0]).not.toContain('${{');
-  const asked = [...workflow.matchAll(/\bvars\.(\w+)/g)].map(([, name = '']) => name);
+  expect(/npx serverless deploy .*/.exec(workflow)?.[0]).not.toContain('${{');
+  const asked = [...workflow.matchAll(/\b(?:vars|secrets)\.(\w+)/g)].map(([, name = '']) => name);
   expect([...new Set(asked)].filter((name) => !guide.includes(name))).toEqual([]);
+});
+
+test('the workflow gives a stage the settings of its file alone', async () => {
+  const workflow = await readFile(join(root, '.github/workflows/deploy.yml'), 'utf8');
+  const [, deploys = ''] = workflow.split(/^ {2}deploy:$/m);
+  const [, path] = /SIS_RELAY_STAGES: \$\{\{ github\.workspace \}\}\/(\w+)/.exec(deploys) ?? [];
+  const step = deploys.split(/^ {6}- /m).find((each) => each.includes('vars.STAGES_REPOSITORY')) ?? '';
+  expect(step).toContain(`path: ${path}\n`);
+  expect(step).toContain('persist-credentials: false');
+  expect(deploys.indexOf(step)).toBeGreaterThan(deploys.indexOf('npm ci'));
+  expect(deploys).not.toContain('--param');
 });
 
 test('the workflow runs tests without an identity, and deploys each stage by a role of its own', async () => {

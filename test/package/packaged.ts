@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
@@ -24,26 +24,25 @@ export type Packaged = {
   output: string;
 };
 
-/** What a stage that people depend on is given, with all that can be switched on. */
-export const ofProd = [
-  '--stage=prod',
-  '--param=platformUrl=https://platform.university.edu',
-  '--param=alarmEmail=operations@university.edu',
-  '--param=tracing=Active',
-  '--param=kmsKeyArn=arn:aws:kms:us-east-1:000000000000:key/0f6c1a52-58e1-4a0c-9d55-6a3d0b7e21c4',
-  '--param=subnetIds=subnet-0a1b2c3d,subnet-4e5f6a7b',
-  '--param=securityGroupIds=sg-0a1b2c3d',
-  '--param=producerTopics=arn:aws:sns:us-east-1:000000000000:sis,arn:aws:sns:us-east-1:000000000000:grades',
-  '--param=producerRules=arn:aws:events:us-east-1:000000000000:rule/sis',
-  '--param=producerAccounts=111111111111,222222222222',
-  '--param=changesUrl=https://sis.university.edu/changes',
-  '--param=changesSecret=changes',
-];
+/** The file of a stage that people depend on, with all that can be switched on. */
+const fileOfProd = `
+platformUrl: https://platform.university.edu
+alarmEmail: operations@university.edu
+tracing: Active
+kmsKeyArn: arn:aws:kms:us-east-1:000000000000:key/0f6c1a52-58e1-4a0c-9d55-6a3d0b7e21c4
+subnetIds: subnet-0a1b2c3d,subnet-4e5f6a7b
+securityGroupIds: sg-0a1b2c3d
+producerTopics: arn:aws:sns:us-east-1:000000000000:sis,arn:aws:sns:us-east-1:000000000000:grades
+producerRules: arn:aws:events:us-east-1:000000000000:rule/sis
+producerAccounts: '111111111111,222222222222'
+changesUrl: https://sis.university.edu/changes
+changesSecret: changes
+`;
 
 /** `prod` is deployed, which ends when it is packaged, as there are no credentials. */
 const commands = {
   local: ['package', '--stage', 'local'],
-  prod: ['deploy', ...ofProd],
+  prod: ['deploy', '--stage', 'prod'],
 };
 
 const outputFile = 'output.txt';
@@ -114,6 +113,8 @@ export async function copyProject(project: string): Promise<string> {
   await lambdaBinding();
   for (const name of sources) await cp(join(root, name), join(project, name), { recursive: true });
   await symlink(join(root, 'node_modules'), join(project, 'node_modules'), 'junction');
+  await mkdir(join(project, 'stages'), { recursive: true });
+  await writeFile(join(project, 'stages/prod.yml'), fileOfProd);
   return project;
 }
 

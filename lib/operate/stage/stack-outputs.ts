@@ -4,9 +4,9 @@ import { safeText } from '../../runtime/privacy/log-text.ts';
 /** The outputs or tags of a CloudFormation stack, by name. */
 export type StackOutputs = Record<string, string | undefined>;
 
-export type Stack = { outputs: StackOutputs; tags: StackOutputs; why?: string };
+export type Stack = { outputs: StackOutputs; tags: StackOutputs; why?: string; isMissing?: boolean };
 
-/** Reads a stack. `why`: the reason if it cannot be read. */
+/** Reads a stack. `why`: the reason if it cannot be read; `isMissing`: because there is none. */
 export type ReadStack = (name: string, options: ClientOptions) => Promise<Stack>;
 
 /** Only the command uses it, so that no function's bundle holds the client. */
@@ -30,7 +30,7 @@ export const readStack: ReadStack = async (name, options) => {
     const why = isMissing
       ? `there is no stack ${name} in this account and region (check --stage, --region and --profile)`
       : `the stack ${name} cannot be read (${safeText('code' in error ? `${error.code}` : error.name)})`;
-    return { outputs: {}, tags: {}, why };
+    return { outputs: {}, tags: {}, why, isMissing };
   } finally {
     client.destroy();
   }

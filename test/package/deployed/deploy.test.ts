@@ -8,7 +8,7 @@ import { ownVersion } from '../../../lib/operate/stage/version.ts';
 import { sectionOf } from '../../documents.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import type { Template } from '../cloudformation.ts';
-import { copyProject, ofProd, packageProject, serverless } from '../packaged.ts';
+import { copyProject, packageProject, serverless } from '../packaged.ts';
 import { packagedProject } from '../packages.ts';
 import { startEmptyAccount } from './empty-account.ts';
 import { unzip } from './zip.ts';
@@ -45,7 +45,7 @@ beforeAll(async () => {
   const [ready, prod] = await Promise.all([
     packagedProject(),
     packagedProject('prod'),
-    serverless(project, ['deploy', ...ofProd], account.environment),
+    serverless(project, ['deploy', '--stage', 'prod'], account.environment),
   ]);
   packaged = await zipsOf(ready.folder);
   refusal = prod.output;
@@ -119,7 +119,7 @@ describe('a deployment', () => {
   test('of one function brings what its source is now, whatever the others are', async () => {
     await appendFile(join(project, 'functions/grade-push.ts'), "\nexport const added = 'what was added';\n");
     await appendFile(join(project, 'functions/enrollment-create.ts'), '\nhalf a line of (\n');
-    const options = ['deploy', 'function', '--function', 'grade-push', ...ofProd];
+    const options = ['deploy', 'function', '--function', 'grade-push', '--stage', 'prod'];
     const output = await serverless(project, options, account.environment);
     expect(output).toContain('Function configuration updated');
     const { 'sis-relay-prod-grade-push': zip = '', ...others } = account.updatedFunctions;

@@ -21,10 +21,12 @@ export async function startEmptyAccount() {
   let isProtected = false;
   const tags: Record<string, string> = {};
   let resources: Template['Resources'] | undefined;
+  let outputs: Template['Outputs'] = {};
 
-  const answerOf: Record<string, (form: URLSearchParams) => string | undefined> = {
+  type Answer = string | undefined;
+  const answerOf: Record<string, (form: URLSearchParams) => Answer | Promise<Answer>> = {
     GetCallerIdentity: () => '<Account>000000000000</Account><Arn>arn:aws:iam::000000000000:user/local</Arn>',
-    DescribeStacks: () => stack && described(stack, event, isProtected),
+    DescribeStacks: () => stack && described(stack, event, { isProtected, outputs }),
     CreateChangeSet: (form) => {
       stack = form.get('StackName') ?? '';
       event = `${form.get('ChangeSetType')}_COMPLETE`;
@@ -33,7 +35,13 @@ export async function startEmptyAccount() {
       return `<StackId>${stack}</StackId>`;
     },
     DescribeChangeSet: () => `<StackId>${stack}</StackId><Status>CREATE_COMPLETE</Status>`,
-    ExecuteChangeSet: () => '',
+    ExecuteChangeSet: async () => {
+      const template: Template = JSON.parse(
+        `${(await uploads())['compiled-cloudformation-template.json'] ?? '{}'}`,
+      );
+      outputs = template.Outputs;
+      return '';
+    },
     DeleteChangeSet: () => '',
     ValidateTemplate: () => '',
     DescribeStackEvents: () => `<StackEvents><member>${eventOf(stack ?? '', event)}</member></StackEvents>`,
@@ -65,7 +73,7 @@ export async function startEmptyAccount() {
     }
     const form = await formOf(request);
     const action = form.get('Action') ?? `${method} ${url}`;
-    const answer = answerOf[action]?.(form);
+    const answer = await answerOf[action]?.(form);
     response.writeHead(answer === undefined ? 400 : 200, { 'content-type': 'text/xml' });
     return response.end(
       answer === undefined
@@ -109,6 +117,7 @@ export async function startEmptyAccount() {
     },
     /** Of the stack. */
     tags,
+    output: (name: string) => outputs?.[name]?.Value,
     /** The zips that functions were given beside a deployment, in Base64. */
     updatedFunctions,
     /** What was uploaded, by the name of its file. */
@@ -123,8 +132,17 @@ export async function startEmptyAccount() {
 
 const formOf = async (request: IncomingMessage) => new URLSearchParams(await text(request));
 
-const described = (name: string, status: string, isProtected: boolean) =>
-  `<Stacks><member><StackName>${name}</StackName><StackId>${name}</StackId><StackStatus>${status}</StackStatus><EnableTerminationProtection>${isProtected}</EnableTerminationProtection></member></Stacks>`;
+type Stack = { isProtected: boolean; outputs: Template['Outputs'] };
+
+/** With those outputs that are a text already. */
+const described = (name: string, status: string, { isProtected, outputs = {} }: Stack) => {
+  const members = Object.entries(outputs).flatMap(([key, { Value }]) =>
+    typeof Value === 'string'
+      ? [`<member><OutputKey>${key}</OutputKey><OutputValue>${Value}</OutputValue></member>`]
+      : [],
+  );
+  return `<Stacks><member><StackName>${name}</StackName><StackId>${name}</StackId><StackStatus>${status}</StackStatus><EnableTerminationProtection>${isProtected}</EnableTerminationProtection><Outputs>${members.join('')}</Outputs></member></Stacks>`;
+};
 
 const eventOf = (name: string, status: string) =>
   `<EventId>${status}</EventId><StackName>${name}</StackName><LogicalResourceId>${name}</LogicalResourceId><ResourceType>AWS::CloudFormation::Stack</ResourceType><ResourceStatus>${status}</ResourceStatus>`;

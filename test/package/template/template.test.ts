@@ -116,7 +116,7 @@ test('functions that are off have no resource, right or alarm, and the others al
   tags: ['long'],
 }, async () => {
   const project = temporaryFolder();
-  await mkdir(join(project, 'stages'));
+  await mkdir(join(project, 'stages'), { recursive: true });
   const off = ['submission-upload', 'crosswalk-fill', 'snapshot-import', 'change-poll', 'token-refresh'];
   await writeFile(join(project, 'stages/local.yml'), `off: ${off}\n`);
   const { template } = await packageProject(project, { code: false });

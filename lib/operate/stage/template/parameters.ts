@@ -9,6 +9,7 @@ import {
 import { functionNames } from '../function-names.ts';
 import { unknownName } from '../nearest.ts';
 import { itemsOf } from './cloudformation.ts';
+import { recordOf } from './deployed-settings.ts';
 
 type Value = string | number | boolean;
 type Parameters = Record<string, Value>;
@@ -26,8 +27,8 @@ type Given = {
 };
 
 /**
- * The parameters of the stage that is packaged: the defaults, and what its own file sets. `resolve` reads what a variable of osls
- * stands for.
+ * The parameters of the stage that is packaged: the defaults, and what its own file sets. `settings` is the record of those that differ
+ * from the defaults. `resolve` reads what a variable of osls stands for.
  * @throws Error naming a setting that does not exist, or has a wrong value, and the remedy.
  */
 export const parametersOf = async (
@@ -37,7 +38,7 @@ export const parametersOf = async (
   const all = await resolve('file(lib/operate/stage/template/parameters.yml)');
   const { default: defaults = {}, ...others } = all as Record<string, Parameters>;
   const stage = String(await resolve('sls:stage'));
-  const file = `${folder ?? 'stages'}/${stage}.yml`;
+  const file = fileOf(stage, folder);
   const empty = new Error(
     `${file} has no setting. Write one in each line, as in platformUrl: https://platform.university.edu, or delete the file`,
   );
@@ -51,16 +52,32 @@ export const parametersOf = async (
     throw new Error(
       `There is no ${file}. Run npx sis-relay init --stage ${stage} --stages ${folder}, or unset SIS_RELAY_STAGES`,
     );
+  const options = optionsOf(given);
   const problems = [
     ...problemsIn(own ?? {}, defaults).map((problem) => `${file}: ${problem}`),
-    ...given.flatMap((each) => {
-      const [name = '', ...rest] = each.split('=');
-      return nameProblem(name, defaults) ?? formProblem(name, rest.join('=')) ?? [];
-    }),
+    ...Object.entries(options).flatMap(
+      ([name, value]) => nameProblem(name, defaults) ?? formProblem(name, value) ?? [],
+    ),
   ];
   if (problems.length > 0) throw new Error(problems.join('\n'));
-  return { default: defaults, [stage]: { ...others[stage], ...(own as Parameters | null) } };
+  const usual = { ...defaults, ...others[stage] };
+  const set = { ...others[stage], ...(own as Parameters | null) };
+  const settings = recordOf({ ...usual, ...set, ...options }, usual);
+  return { default: { ...defaults, settings }, [stage]: set };
 };
+
+/** Where a stage has its settings. */
+export const fileOf = (stage: string, folder: string | undefined): string =>
+  `${folder ?? 'stages'}/${stage}.yml`;
+
+/** What `--param` gives, by its name. */
+const optionsOf = (given: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    given.map((each) => {
+      const [name = '', ...rest] = each.split('=');
+      return [name, rest.join('=')];
+    }),
+  );
 
 const problemsIn = (own: unknown, defaults: Parameters): string[] => {
   if (typeof own !== 'object' || own === null || Array.isArray(own))

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { lostSettings } from '../../../../lib/operate/stage/template/deployed-settings.ts';
 import { parametersOf } from '../../../../lib/operate/stage/template/parameters.ts';
 
 const file = 'lib/operate/stage/template/parameters.yml';
@@ -73,6 +74,32 @@ test('all wrong values are named at once, each with what it must be, those of op
   expect(refused).toContain('lpVersion: must be a version such as 1.49 (it is 1.x)');
   expect(refused).toContain('off: There is no function grade-psh: did you mean grade-push?');
   expect(refused).not.toMatch(/undefined|false/);
+});
+
+const settingsOf = async (own: unknown, given: string[] = []) =>
+  `${(await packaged(own, { given })).default?.settings}`;
+const ofNow = { ...yaml.default, ...yaml.prod };
+
+test('settings that a deployment would set back to their defaults are named', async () => {
+  const deployed = await settingsOf({ callsPerMinute: 5000, logLevel: 'warn', protected: true }, [
+    'readers=sis-readers',
+  ]);
+  expect(deployed).toMatch(/^callsPerMinute=\w{8} logLevel=\w{8} readers=\w{8}$/);
+  expect(lostSettings(deployed, await settingsOf(null), ofNow)).toEqual([
+    'callsPerMinute',
+    'logLevel',
+    'readers',
+  ]);
+  const others = { callsPerMinute: 6000, logLevel: 'warn', readers: 'sis-others' };
+  expect(lostSettings(deployed, await settingsOf(others), ofNow)).toEqual([]);
+  expect(lostSettings('none', await settingsOf(others), ofNow)).toEqual([]);
+});
+
+test('a setting is not lost if it has become the default, or is no more', async () => {
+  const deployed = await settingsOf({ callsPerMinute: 5000, logLevel: 'warn' });
+  const { callsPerMinute, ...without } = ofNow;
+  const now = { ...without, logLevel: 'warn' };
+  expect(lostSettings(deployed, await settingsOf(null), now)).toEqual([]);
 });
 
 test('what a variable stands for is not judged', async () => {
