@@ -86,6 +86,7 @@ export default class Packaging {
     setHandlersAndRoles(service.functions);
     this.hooks = {
       'before:package:initialize': () => withoutStack(serverless, () => prepare(serverless)),
+      'after:package:compileEvents': () => leavePaused(service),
       'before:package:createDeploymentArtifacts': () => bundled(serverless, Object.keys(service.functions)),
       'before:package:function:package': () => bundled(serverless, [options.function ?? '']),
       // Before anything is uploaded; what `--package` deploys was packaged elsewhere.
@@ -154,6 +155,12 @@ const checkStageFile = ({ provider, custom }: Serverless['service']): void => {
     );
 };
 
+/** A function that an operator has paused stays so: what a template does not say of a mapping, no deployment changes. */
+const leavePaused = ({ provider }: Serverless['service']): void => {
+  for (const { Type, Properties } of Object.values(provider.compiledCloudFormationTemplate.Resources))
+    if (Type === 'AWS::Lambda::EventSourceMapping' && Properties.Enabled) delete Properties.Enabled;
+};
+
 /** Checks the settings, and makes the template. */
 const prepare = async (serverless: Serverless): Promise<void> => {
   const { custom, functions, provider, resources } = serverless.service;
@@ -165,9 +172,11 @@ const prepare = async (serverless: Serverless): Promise<void> => {
   const [subnetIds, securityGroupIds] = [given.subnetIds, given.securityGroupIds].map(itemsOf);
   if (subnetIds?.length) provider.vpc = { subnetIds, securityGroupIds };
   provider.environment.PACE_CONTAINERS = maxContainers(Object.values(functions));
-  // So that `sis-relay status` can compare it with itself.
+  // So that `sis-relay status` can compare it with itself. A tag is passed on to every resource, so that a new commit in a tag would
+  // update all of them.
   const { version, commit } = ownVersion();
-  Object.assign(provider.stackTags, { version, ...(commit && { commit }) });
+  Object.assign(provider.stackTags, { version });
+  if (commit !== undefined) Object.assign(resources.Outputs, { Commit: { Value: commit } });
   checkSettings(serverless);
 };
 

@@ -180,8 +180,11 @@ const targetOnAws = (options: TargetOptions) => {
     deployed:
       stack && (!hasOwnStore(settings) || settings.AWS_ENDPOINT_URL_CLOUDFORMATION !== undefined)
         ? async () => {
-            const { tags, why } = await stack();
-            return why === undefined ? { version: tags.version, commit: tags.commit } : undefined;
+            const { outputs, tags, why } = await stack();
+            // Version 1.0.0 wrote its commit into a tag.
+            return why === undefined
+              ? { version: tags.version, commit: outputs.Commit ?? tags.commit }
+              : undefined;
           }
         : undefined,
     functionLog: { client: clientOptions },

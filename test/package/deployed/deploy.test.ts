@@ -4,7 +4,6 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lambdaBinding } from '../../../bindings.config.ts';
 import { functionNames } from '../../../esbuild.config.ts';
-import { ownVersion } from '../../../lib/operate/stage/version.ts';
 import { sectionOf } from '../../documents.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import type { Template } from '../cloudformation.ts';
@@ -56,11 +55,6 @@ afterAll(() => account?.close());
 describe('a deployment', () => {
   test('lacks nothing but credentials where there are none', () => {
     expect(refusal).toContain('AWS provider credentials not found');
-  });
-
-  test('writes its version and commit on the stack', () => {
-    const { version } = ownVersion();
-    expect(account.tags).toMatchObject({ service: 'sis-relay', stage: 'prod', version });
   });
 
   test.each(zips)(

@@ -2,6 +2,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ownVersion } from '../../../lib/operate/stage/version.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { packageProject, serverless } from '../packaged.ts';
 import { startEmptyAccount } from './empty-account.ts';
@@ -14,10 +15,18 @@ let whole: string;
 const deploying = (...more: string[]) =>
   serverless(project, ['deploy', '--stage', 'prod', ...more], account.environment);
 
+/** As `git archive` writes it into the sources. */
+const becomeCommit = async (commit: string) => {
+  const source = join(project, 'lib/operate/stage/version.ts');
+  const text = await readFile(source, 'utf8');
+  await writeFile(source, text.replace(/(?<=const archived = ').*(?=')/, commit));
+};
+
 beforeAll(async () => {
   account = await startEmptyAccount();
   await packageProject(project, { stage: 'prod', code: false });
   whole = await readFile(file, 'utf8');
+  await becomeCommit('e3105916b17258b4bb3f5e366645670ff152fc80');
   await deploying();
 });
 afterAll(() => account?.close());
@@ -34,6 +43,16 @@ test('a deployment that would lose settings of the one before is refused by thei
   await writeFile(file, whole);
   expect(await deploying()).toContain('deployed');
   expect(account.output('Settings')).toContain('kmsKeyArn');
+});
+
+test('a deployment of another commit changes no tag, by which it would update every resource', async () => {
+  const before = { ...account.tags };
+  expect(account.output('Commit')).toBe('e3105916b1');
+  await becomeCommit('0123456789abcdef0123456789abcdef01234567');
+  await deploying();
+  expect(account.output('Commit')).toBe('0123456789');
+  expect(account.tags).toEqual(before);
+  expect(before).toMatchObject({ service: 'sis-relay', stage: 'prod', version: ownVersion().version });
 });
 
 test('a protected stage is not packaged without its file', async () => {

@@ -192,6 +192,9 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('a mapping that drops what it does not know', (of) => {
       of('GradeDashpushEventSourceMappingSQSGradepushQueue').FilterCriteria = { Filters: [] };
     }),
+    mistake('a mapping that each update resumes', (of) => {
+      of('GradeDashpushEventSourceMappingSQSGradepushQueue').Enabled = true;
+    }),
   ],
   'of what all share, a function reaches its own part alone': [
     mistake('the names of all files', (of) => {

@@ -563,7 +563,8 @@ export const rules: Record<string, Rule> = {
       .filter(
         ({ mapping, queue, lambda }) =>
           queue.QueueName !== lambda.FunctionName ||
-          mapping.Enabled === false ||
+          // Also not `true`: an update of the mapping would resume what is paused.
+          mapping.Enabled !== undefined ||
           mapping.FilterCriteria !== undefined ||
           queue.DelaySeconds > 0 ||
           mapping.BatchSize > (opensFiles(deployment, lambda) ? 2 : 50) ||

@@ -153,6 +153,14 @@ describe('the stack of a stage', () => {
     expect(warned).toEqual([]);
   });
 
+  test('that was deployed by this version has its commit among its outputs', async () => {
+    const now = await startStackServer({ 'sis-relay-prod': { Commit: '0123456789' } }, { version: '1.2.4' });
+    setEnvironment({ AWS_ENDPOINT_URL_CLOUDFORMATION: now.url });
+    const deployed = await opened({ stage: 'prod' }).target.deployed?.();
+    expect(deployed).toEqual({ version: '1.2.4', commit: '0123456789' });
+    await now.close();
+  });
+
   test('that was deployed before versions were written down states none, and one that is not there is unknown', async () => {
     const early = await startStackServer({ 'sis-relay-prod': {} });
     setEnvironment({ AWS_ENDPOINT_URL_CLOUDFORMATION: early.url });
