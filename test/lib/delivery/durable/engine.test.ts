@@ -243,4 +243,22 @@ describe('a turn', () => {
     expect(result).toEqual({ ok: true, payload: 'its turn' });
     expect(asked).toEqual([functionArn, functionArn, functionArn]);
   });
+
+  test('fails soon if the execution that asks is not listed itself', async () => {
+    let asked = 0;
+    const { result } = await run(async (engine) => {
+      const running = async () => {
+        asked += 1;
+        return ['arn:of-another'];
+      };
+      await waitForOlderExecutions(engine, { running, backoff });
+    });
+    expect(result).toMatchObject({
+      ok: false,
+      error: {
+        errorMessage: expect.stringMatching(/^Lambda does not list the execution arn:.*nothing was begun/),
+      },
+    });
+    expect(asked).toBe(3);
+  });
 });
