@@ -4,12 +4,17 @@ import { jsonIn } from '../../message/json.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
 import { actorIn } from './actor.ts';
 import { RefusedError } from './command-errors.ts';
+import { mayRole, type Role } from './roles.ts';
 import type { Target } from './target.ts';
+
+/**
+ * What IAM lets a person write: the key of an entry ends with a role that its writer has. So the key decides what the entry is, whatever
+ * its line says.
+ */
+const keyForm = /-([0-9a-f]{8})-(begin|end)(?:-\d{4})?-(operator|lead)\.json$/;
 
 /** A line of the audit log, as audit.ts writes it. */
 const entrySchema = z.object({
-  audit: z.enum(['begin', 'end']),
-  id: z.string(),
   at: z.iso.datetime(),
   who: z.string(),
   caller: z.string().optional(),
@@ -48,23 +53,57 @@ type ReadOptions = {
 /** Maximum number of objects to read: the newest. */
 const maxObjects = 5_000;
 
-/** What operators did since then, newest first. Lines that are no entries are omitted. @throws if the audit log cannot be read. */
+export type AuditLog = {
+  commands: AuditedCommand[];
+  isWhole: boolean;
+  /** The keys of entries about what their writers' role may not do: they are forged, and left out. */
+  forged: string[];
+};
+
+/** What operators did since then, newest first. What is no entry is omitted. @throws if the audit log cannot be read. */
 export const readAuditLog = async (
   target: Target,
   { sinceMs, signal, isWanted = () => true }: ReadOptions,
-): Promise<{ commands: AuditedCommand[]; isWhole: boolean }> => {
+): Promise<AuditLog> => {
   const bucket = await bucketOf(target);
   const client = await target.s3();
-  const keys: string[] = [];
+  const entries: EntryObject[] = [];
   const first = dayOf(sinceMs).replaceAll('-', '/');
-  for await (const { Key } of objectsSince({ client, bucket }, 'audit', first, signal)) keys.push(Key);
-  const commands = await commandsIn({ client, bucket }, keys.slice(-maxObjects), { signal, isWanted });
-  const inTime = [...commands.values()].filter(({ at, endedAt = at }) => Date.parse(endedAt) >= sinceMs);
+  for await (const object of objectsSince({ client, bucket }, 'audit', first, signal))
+    entries.push(...entryObject(object));
+  // Not by the days in their keys, which their writers choose.
+  entries.sort((one, other) => one.putMs - other.putMs);
+  const newest = entries.slice(-maxObjects);
+  const { commands, forged } = await commandsIn({ client, bucket }, newest, { signal, isWanted });
   return {
-    commands: inTime.sort((one, other) => Date.parse(other.at) - Date.parse(one.at)),
-    isWhole: keys.length <= maxObjects,
+    commands: commands
+      .filter(({ at, endedAt = at }) => Date.parse(endedAt) >= sinceMs)
+      .sort((one, other) => Date.parse(other.at) - Date.parse(one.at)),
+    isWhole: entries.length <= maxObjects,
+    forged,
   };
 };
+
+export const forgedText = ([first = '', ...others]: readonly string[]): string =>
+  `${others.length + 1} of its entries are about what the role of their writer may not do, and are left out, such as ${first}: an administrator finds in CloudTrail who put them`;
+
+type EntryObject = { key: string; id: string; isEnd: boolean; role: Role; putMs: number };
+
+/** None, if its key is not that of an entry. */
+const entryObject = ({
+  Key,
+  LastModified,
+}: {
+  Key: string;
+  LastModified?: Date | undefined;
+}): EntryObject[] => {
+  const [found, id = '', moment, role] = keyForm.exec(Key) ?? [];
+  if (found === undefined) return [];
+  return [{ key: Key, id, isEnd: moment === 'end', role: role as Role, putMs: Number(LastModified) }];
+};
+
+/** A role alone cannot end, or add to, what another one has begun. */
+const commandOf = ({ role, id }: EntryObject): string => `${role} ${id}`;
 
 /** A command that began before has ended, or was cut off. */
 const longestMs = 12 * 3_600_000;
@@ -78,31 +117,35 @@ export const openCommands = async (target: Target, signal: AbortSignal): Promise
   const bucket = await bucketOf(target);
   const client = await target.s3();
   const sinceMs = Date.now() - longestMs;
-  const begun = new Map<string, string>();
+  const begun = new Map<string, EntryObject>();
   const day = dayOf(sinceMs).replaceAll('-', '/');
-  for await (const { Key, LastModified } of objectsSince({ client, bucket }, 'audit', day, signal)) {
-    const [, id = '', moment] = /-([0-9a-f]{8})-(begin|end)(?:-[a-z]+)?\.json$/.exec(Key) ?? [];
-    if (moment === 'end') begun.delete(id);
-    else if (moment === 'begin' && Number(LastModified) >= sinceMs) begun.set(id, Key);
-  }
-  const keys = [...begun.values()].slice(-maxOpen);
-  const commands = await commandsIn({ client, bucket }, keys, { signal, isWanted: () => false });
-  return [...commands.values()].sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
+  for await (const object of objectsSince({ client, bucket }, 'audit', day, signal))
+    for (const entry of entryObject(object)) {
+      if (entry.isEnd) begun.delete(commandOf(entry));
+      else if (entry.putMs >= sinceMs) begun.set(commandOf(entry), entry);
+    }
+  const newest = [...begun.values()].slice(-maxOpen);
+  const { commands } = await commandsIn({ client, bucket }, newest, { signal, isWanted: () => false });
+  return commands.sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
 };
 
 const commandsIn = async (
   { client, bucket }: { client: S3Client; bucket: string },
-  keys: readonly string[],
+  entries: readonly EntryObject[],
   { signal, isWanted }: Pick<Required<ReadOptions>, 'signal' | 'isWanted'>,
-): Promise<Map<string, AuditedCommand>> => {
+): Promise<Pick<AuditLog, 'commands' | 'forged'>> => {
   const { GetObjectCommand } = await import('@aws-sdk/client-s3');
   const commands = new Map<string, AuditedCommand>();
-  await inParallel(keys, async (Key) => {
-    const get = new GetObjectCommand({ Bucket: bucket, Key });
+  const forged: string[] = [];
+  await inParallel(entries, async (entry) => {
+    const get = new GetObjectCommand({ Bucket: bucket, Key: entry.key });
     const { Body } = await client.send(get, { abortSignal: signal });
-    note(commands, (await Body?.transformToString()) ?? '', isWanted);
+    const line = entrySchema.safeParse(jsonIn((await Body?.transformToString()) ?? ''));
+    if (!line.success) return;
+    if (mayRole(entry.role, line.data.command)) note(commands, entry, { ...line.data, isWanted });
+    else forged.push(entry.key);
   });
-  return commands;
+  return { commands: [...commands.values()], forged: forged.sort() };
 };
 
 /** The bucket of the audit log and of archives. @throws RefusedError if it is not known. */
@@ -130,22 +173,19 @@ export async function* objectsSince(
     for (const object of Contents) if (object.Key !== undefined) yield { ...object, Key: object.Key };
 }
 
-const note = (
-  commands: Map<string, AuditedCommand>,
-  line: string,
-  isWanted: (letter: string) => boolean,
-): void => {
-  const parsed = entrySchema.safeParse(jsonIn(line));
-  if (!parsed.success) return;
-  const { audit, id, at, who: said, caller, command, reason: why, filter, counts, letters } = parsed.data;
+type Line = z.infer<typeof entrySchema> & Pick<Required<ReadOptions>, 'isWanted'>;
+
+const note = (commands: Map<string, AuditedCommand>, object: EntryObject, line: Line): void => {
+  const { who: said, caller, command, reason: why, filter, counts, letters, isWanted } = line;
   const actor = actorIn(said, caller);
   const who = actor.startsWith(said) ? actor : `${actor} (as ${said})`;
-  const isEnd = audit === 'end';
-  const entry = commands.get(id) ?? {
+  const at = timeOf(object, line.at);
+  const { id, isEnd } = object;
+  const entry = commands.get(commandOf(object)) ?? {
     ...{ id, command, who, why, at, endedAt: undefined, filter, counts: {} },
     ...{ meant: new Set<string>(), did: new Set<string>() },
   };
-  commands.set(id, entry);
+  commands.set(commandOf(object), entry);
   // Entries come in any order, and further parts of an entry have only its letters.
   entry.why ??= why;
   entry.filter ??= filter;
@@ -153,4 +193,10 @@ const note = (
   if (at < entry.at) entry.at = at;
   if (isEnd && at > (entry.endedAt ?? '')) entry.endedAt = at;
   for (const letter of letters) if (isWanted(letter)) (isEnd ? entry.did : entry.meant).add(letter);
+};
+
+/** S3 tells when an object was put, in whole seconds: a line can only tell it more exactly. */
+const timeOf = ({ putMs }: EntryObject, said: string): string => {
+  const isExact = Math.abs(Date.parse(said) - putMs) < 2_000;
+  return new Date(isExact ? said : putMs).toISOString();
 };

@@ -50,6 +50,10 @@ export type Verb = keyof typeof roleOf;
 
 export const isVerb = (words: string): words is Verb => Object.hasOwn(roleOf, words);
 
+/** Whether a role suffices. A command that is not known here, as of a later version, needs the highest. */
+export const mayRole = (role: Role, command: string): boolean =>
+  roles.indexOf(role) >= roles.indexOf(isVerb(command) ? roleOf[command] : 'lead');
+
 /** Says what a person lacks. CloudFormation adds an ending to the policy's name. */
 export const needsRole = (role: Role, prefix = 'sis-relay-<stage>-'): string =>
   `This needs the role ${role} (policy ${prefix}${policyIds[role]}-…).`;

@@ -73,10 +73,10 @@ export const commandsOn = async (
   target: Target,
   ids: ReadonlySet<string>,
   { sinceMs, signal }: { sinceMs: number; signal: AbortSignal },
-): Promise<{ events: TraceEvent[]; isWhole: boolean }> => {
+): Promise<{ events: TraceEvent[]; isWhole: boolean; forged: string[] }> => {
   const isWanted = (letter: string) => namedBy(letter, ids).length > 0;
-  const { commands, isWhole } = await readAuditLog(target, { sinceMs, signal, isWanted });
-  return { events: commands.flatMap((command) => eventsOf(command, ids)), isWhole };
+  const { commands, ...log } = await readAuditLog(target, { sinceMs, signal, isWanted });
+  return { events: commands.flatMap((command) => eventsOf(command, ids)), ...log };
 };
 
 /** `letters show` records the id as it was typed. */

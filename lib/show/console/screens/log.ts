@@ -1,7 +1,8 @@
 import { type Archive, listArchives } from '../../../operate/messages/archive/archives.ts';
 import { objectInput } from '../../../operate/messages/archive/import.ts';
-import { type AuditedCommand, readAuditLog } from '../../../operate/stage/audit-log.ts';
+import { type AuditedCommand, forgedText, readAuditLog } from '../../../operate/stage/audit-log.ts';
 import { RefusedError } from '../../../operate/stage/command-errors.ts';
+import { mayRole } from '../../../operate/stage/roles.ts';
 import { numberOf } from '../../views/amounts.ts';
 import { traceLink } from '../../views/letters.ts';
 import { timeText } from '../../views/trace.ts';
@@ -25,7 +26,10 @@ export const addLog = (desk: Desk): void => {
       const addressOf = (number: number): string => href('/log', { days, [name]: number });
       return { shown: paged.shown, pager: pager(paged, addressOf) };
     };
-    const byId = new Map(log.commands.map((command) => [command.id, command]));
+    // A lead's command may have an operator's id.
+    const byId = new Map(
+      log.commands.flatMap((each) => (mayRole('operator', each.command) ? [[each.id, each]] : [])),
+    );
     const told = archives.map((each) => ({ ...each, by: byId.get(each.command ?? '') }));
     const commands = page('commands', log.commands);
     const discarded = page(
@@ -47,6 +51,7 @@ export const addLog = (desk: Desk): void => {
           tone: 'warn',
           text: 'The log is too long to be read completely. These are its newest days.',
         },
+        log.forged.length > 0 && { tone: 'bad', text: `The audit log: ${forgedText(log.forged)}.` },
         commandTable(commands.shown),
         ...commands.pager,
       ),

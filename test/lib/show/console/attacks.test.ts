@@ -671,7 +671,8 @@ describe('script in what others write', () => {
       ...{ filter: evils('audit', 'filter'), counts: { [evil('count')]: 1 } },
       letters: [evil('auditLetter'), 'ended-message', id],
     };
-    await put(`audit/${now.slice(0, 10).replaceAll('-', '/')}/x-begin.json`, JSON.stringify(line));
+    const key = `audit/${now.slice(0, 10).replaceAll('-', '/')}/${now.slice(11, 23)}-0badc0de-begin-lead.json`;
+    await put(key, JSON.stringify(line));
     await put(`${archived}/${evil('key')}.jsonl`, JSON.stringify({ letter: evil('archived') }));
     await put(`${archived}-good.jsonl`, `${JSON.stringify({ [evil('lineField')]: 1 })}\n${evil('line')}\n`);
 
