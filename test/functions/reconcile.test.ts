@@ -431,6 +431,15 @@ test('what a run has found is told, and why it failed, even if that is later', a
   });
 });
 
+test('a run of an id that was there is refused, and its report stays', async () => {
+  await grades(grade(301, 7));
+  const id = '20261123T020000Z-00000003';
+  await compare(stage, { whole: true, id });
+  const before = await jsonAt(reportKey(id));
+  await expect(compare(stage, { id })).rejects.toThrow(`There is a comparison ${id} already`);
+  expect(await jsonAt(reportKey(id))).toEqual(before);
+});
+
 test('what the platform refuses or fails to answer alone is told as unreadable, with its cause, and the rest is looked at', async () => {
   await controls().seed({ users: [10_001, 10_002].map((userId) => ({ userId })) });
   await grades(...[301, 303, 10_001, 10_002].map((userId) => grade(userId, 7)));

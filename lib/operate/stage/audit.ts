@@ -62,18 +62,18 @@ export const createAudit = (target: Target, onRecorded: (recorded: Recorded) => 
     };
     const folder = `audit/${at.slice(0, 10).replaceAll('-', '/')}`;
     const begin = `${folder}/${at.slice(11, 23)}-${id}-${moment}`;
-    const put = (line: object, part = '') =>
+    const putPart = (line: object, part = '') =>
       putAs(target, roleOf[entry.command], { key: begin + part, line, isNew: true });
     const parts = Math.max(1, Math.ceil((letters?.length ?? 0) / maxIds));
     const idsIn = (part: number) => letters?.slice((part - 1) * maxIds, part * maxIds);
     // The first part is written last: if it exists, the others do.
     for (let part = parts; part > 1; part -= 1)
-      await put(
+      await putPart(
         { ...head, command: entry.command, part, parts, letters: idsIn(part) },
         `-${String(part).padStart(4, '0')}`,
       );
     const first = { ...head, ...entry, ...(parts > 1 ? { part: 1, parts } : {}) };
-    await put({ ...first, letters: idsIn(1) });
+    await putPart({ ...first, letters: idsIn(1) });
     const logged = (letters?.length ?? 0) <= maxIdsLogged ? letters : undefined;
     const line = printableJson({ ...first, letters: logged });
     onRecorded({ moment, id, who: actorIn(target.who, caller), command: entry.command, line });
@@ -114,7 +114,7 @@ const putAs = async (
   { key, line, isNew = false }: { key: string; line: object; isNew?: boolean },
 ): Promise<void> => {
   try {
-    await archive(target, `${key}-${role}.json`, `${printableJson(line)}\n`, { isNew });
+    await put(target, `${key}-${role}.json`, `${printableJson(line)}\n`, { isNew });
   } catch (error) {
     if (errorName(error) !== 'AccessDenied') throw error;
     throw new RefusedError(
@@ -124,12 +124,16 @@ const putAs = async (
   }
 };
 
+/** Keeps what a letter was. The bucket refuses whatever would overwrite it. Returns its address. */
+export const archive = (target: Target, key: string, body: string): Promise<string> =>
+  put(target, key, body, { isNew: true });
+
 /** Writes an object into the bucket; returns its address. `isNew`: refuses if the object exists. */
-export const archive = async (
+const put = async (
   target: Target,
   key: string,
   body: string,
-  { isNew = false } = {},
+  { isNew }: { isNew: boolean },
 ): Promise<string> => {
   const bucket = await target.bucket();
   if (bucket === undefined)

@@ -76,11 +76,25 @@ export const reconcileJob = (
       if (request.resend !== undefined) return services.resend(request.resend, engine);
       const run: Run = { ...jobRun, request };
       await waitForOlderExecutions(engine, { running, backoff: limits.backoff });
+      await refuseKnown(run);
       const begun = await engine.step('begin', { work: () => begin(run), backoff: limits.backoff });
       jobRun.failed = (error) => tellFailure(run, begun, error);
       return compareAll(run, begun);
     },
   });
+
+/** In a step of its own: `begin` may be repeated, and would take its own report for one of before. @throws Error if the run was there. */
+const refuseKnown = async ({ request: { id }, services, step }: Run): Promise<void> => {
+  if (id === undefined) return;
+  const isKnown = await step(
+    'is it new',
+    async () => (await services.store.readJsonIfAny(reportKey(id))) !== undefined,
+  );
+  if (isKnown)
+    throw new Error(
+      `There is a comparison ${id} already: its report would be overwritten. Pass another id, or none`,
+    );
+};
 
 const tellFailure = async (run: Run, begun: Begun, error: unknown): Promise<void> => {
   const { observe, store } = run.services;

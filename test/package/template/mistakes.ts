@@ -115,6 +115,9 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
   ],
   'what is overwritten stays in the audit log, and nobody takes it out; elsewhere it is gone': [
     mistake('an audit log that can be rewritten', (of) => delete of('Files').VersioningConfiguration),
+    mistake('originals that operators can write over', (of) => {
+      of('FilesPolicy').PolicyDocument.Statement[1].Resource.pop();
+    }),
     mistake('an import that deletes from the audit log', (of) => {
       statement(of('snapshotimportRole'), 's3:DeleteObject').Resource = filesUnder('audit/*');
     }),

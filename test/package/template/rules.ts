@@ -256,14 +256,17 @@ export const rules: Record<string, Rule> = {
       );
     const expired = lifecycle.filter(({ ExpirationInDays }) => ExpirationInDays !== undefined);
     const policies = deployment.ofType('AWS::S3::BucketPolicy');
-    const isOnce = policies
+    const once = policies
       .flatMap(({ PolicyDocument }) => PolicyDocument.Statement as Properties[])
-      .some(
-        ({ Effect, Principal, Action, Resource, Condition }) =>
+      .filter(
+        ({ Effect, Principal, Action, Condition }) =>
           [Effect, Principal, Action].join() === 'Deny,*,s3:PutObject' &&
-          String(Resource).endsWith('/audit/2*') &&
           /^\{"Null":\{"s3:if-none-match":"?true"?\}\}$/.test(JSON.stringify(Condition)),
-      );
+      )
+      .flatMap(({ Resource }) => [Resource].flat() as string[]);
+    const overwritten = ['audit/2*', 'edited/*', 'discarded/*'].filter(
+      (keys) => !once.includes(`${deployment.arnOf('Files')}/${keys}`),
+    );
     const takes = (action: string) =>
       /^s3:(Delete|(Put|Bypass)(Bucket(Versioning|Policy)|LifecycleConfiguration|Governance))/.test(action);
     // Elsewhere, a function may delete what it alone keeps.
@@ -276,7 +279,7 @@ export const rules: Record<string, Rule> = {
     return [
       ...(files?.VersioningConfiguration?.Status === 'Enabled' ? [] : ['the bucket keeps no versions']),
       ...(ends('audit/') ? ['the audit log forgets what was overwritten'] : []),
-      ...(isOnce ? [] : ['an entry of the audit log can be written over']),
+      ...overwritten.map((keys) => `${keys} can be written over`),
       ...expired.filter(({ Prefix }) => !ends(Prefix)).map(({ Id }) => `${Id} stay as older versions`),
       ...allStatements(deployment).flatMap(({ id, statement }) =>
         statement.effect === 'Allow' && !isOwn(statement)

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { discardLetters } from '../../../../lib/operate/messages/archive/discard.ts';
 import { exportLetters } from '../../../../lib/operate/messages/archive/export.ts';
 import { replayLetters } from '../../../../lib/operate/messages/replay/replay.ts';
-import { createAudit } from '../../../../lib/operate/stage/audit.ts';
+import { archive, createAudit } from '../../../../lib/operate/stage/audit.ts';
 import { readAuditLog } from '../../../../lib/operate/stage/audit-log.ts';
 import { readCaller } from '../../../../lib/operate/stage/caller.ts';
 import { localClient } from '../../../local/aws/aws.ts';
@@ -62,13 +62,15 @@ test('an entry says whose credentials acted, beside the name that was given, and
   );
   const { end } = await createAudit(target, () => {}).begin({ command: 'letters discard' });
   await end({ discarded: 1 });
+  // What a letter was is not written over either.
+  await archive(target, 'discarded/once.jsonl', 'a letter');
   const [command] = (await readAuditLog(target, { sinceMs: Date.now() - 60_000, signal: never })).commands;
   expect(command).toMatchObject({
     who: 'assumed-role/Operators/lena@university.edu (as somebody else)',
     counts: { discarded: 1 },
   });
   // The local S3 does not look at it; the bucket's policy asks for it.
-  expect(conditions).toEqual(['*', '*']);
+  expect(conditions).toEqual(['*', '*', '*']);
 });
 
 test('AWS tells whose credentials act', async () => {
