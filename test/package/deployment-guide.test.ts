@@ -56,6 +56,13 @@ test('workflows name the actions of others by their commits', () => {
   expect(used.filter((action) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action))).toEqual([]);
 });
 
+test('no workflow takes packages from a cache that other jobs may fill', () => {
+  const caches = globSync('.github/workflows/*.yml', { cwd: root }).filter((file) =>
+    /cache/.test(documentOf(file)),
+  );
+  expect(caches).toEqual([]);
+});
+
 test('the workflow deploys nothing before it is switched on, by no key, and keeps the source maps', async () => {
   const workflow = await readFile(join(root, '.github/workflows/deploy.yml'), 'utf8');
   const jobs = [...workflow.replace(/^.*^jobs:$/ms, '').matchAll(/^ {2}\w+:\n(.*)$/gm)].map(([, first]) =>
