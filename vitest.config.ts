@@ -38,6 +38,7 @@ const stages = [
   'contract/released',
   'costs/cost',
   'deployed/aws-runtime',
+  'permissions/deploy-role',
   'permissions/desk-roles',
   'permissions/permissions',
   'permissions/roles',

@@ -36,6 +36,7 @@ producerTopics: arn:aws:sns:us-east-1:000000000000:sis,arn:aws:sns:us-east-1:000
 producerRules: arn:aws:events:us-east-1:000000000000:rule/sis
 producerAccounts: '111111111111,222222222222'
 changesUrl: https://sis.university.edu/changes
+permissionsBoundary: arn:aws:iam::000000000000:policy/boundary-sis-relay-prod
 changesSecret: changes
 `;
 

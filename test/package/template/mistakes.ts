@@ -122,12 +122,14 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       statement(of('snapshotimportRole'), 's3:DeleteObject').Resource = filesUnder('audit/*');
     }),
   ],
-  'traces, a key, a VPC and protection are there for prod, which asks for them, and cost others nothing': [
-    mistake('traces that nobody asked for', (of) => {
-      of('GradeDashpushLambdaFunction').TracingConfig = { Mode: 'Active' };
-    }),
-    mistakeInProd('a function beside the VPC', (of) => delete of('GradeDashpushLambdaFunction').VpcConfig),
-  ],
+  'traces, a key, a VPC, a boundary and protection are there for prod, which asks for them, and cost others nothing':
+    [
+      mistake('traces that nobody asked for', (of) => {
+        of('GradeDashpushLambdaFunction').TracingConfig = { Mode: 'Active' };
+      }),
+      mistakeInProd('a role without its boundary', (of) => delete of('SchedulerRole').PermissionsBoundary),
+      mistakeInProd('a function beside the VPC', (of) => delete of('GradeDashpushLambdaFunction').VpcConfig),
+    ],
   'every function runs on Node 24 for arm64, with settings that it understands, and a log that has an end': [
     mistake('a setting that nobody reads', (of) => {
       of('GradeDashpushLambdaFunction').Environment.Variables.PLATFORM_ADDRESS = 'https://example.edu';

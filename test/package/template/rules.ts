@@ -289,53 +289,60 @@ export const rules: Record<string, Rule> = {
     ];
   },
 
-  'traces, a key, a VPC and protection are there for prod, which asks for them, and cost others nothing': (
-    deployment,
-  ) => {
-    const wanted = isProd(deployment);
-    const key = keyOf(deployment);
-    const differs = (isOn: boolean) => isOn !== wanted;
-    const functions = deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
-      const statements = roleStatements(deployment, roleOf(deployment, each).id);
-      const may = (actions: string[], resource: string) =>
-        actions.some((action) => allows(statements, action, resource)) &&
-        (!wanted || actions.every((action) => allows(statements, action, resource)));
-      const { SubnetIds = [], SecurityGroupIds = [] } = each.VpcConfig ?? {};
-      const problems = {
-        'its traces': differs(each.TracingConfig?.Mode === 'Active') || differs(may(tracing, '*')),
-        'its network':
-          differs(SubnetIds.length > 1 && SecurityGroupIds.length > 0 && !SubnetIds.includes('')) ||
-          (!wanted && each.VpcConfig !== undefined) ||
-          differs(may(networking, '*')),
-        'the key': differs(may(usingKey, key ?? '*')),
-      };
-      return Object.entries(problems).flatMap(([what, holds]) => (holds ? [`${nameOf(each)}: ${what}`] : []));
-    });
-    const people = deployment.ofType('AWS::IAM::ManagedPolicy').filter(({ id, PolicyDocument }) =>
-      // Who writes nothing needs no new data key.
-      usingKey
-        .filter((action) => id !== policyIds.reader || action === 'kms:Decrypt')
-        .some((action) => differs(allows(statementsOf(PolicyDocument), action, key ?? '*'))),
-    );
-    const stored = [
-      ...deployment.ofType('AWS::SQS::Queue').map(({ id, KmsMasterKeyId }) => [id, KmsMasterKeyId]),
-      ...deployment
-        .ofType('AWS::DynamoDB::Table')
-        .map(({ id, SSESpecification }) => [id, SSESpecification?.KMSMasterKeyId]),
-      ['Files', key],
-    ];
-    return [
-      ...functions,
-      ...people.map(({ id }) => `${id}: the key`),
-      ...deployment
-        .ofType('AWS::DynamoDB::Table')
-        .filter(({ id, DeletionProtectionEnabled }) => id === 'Ledger' && differs(DeletionProtectionEnabled))
-        .map(() => 'the ledger: its protection'),
-      ...stored
-        .filter(([, used]) => used !== key || differs(used !== undefined))
-        .map(([id]) => `${id}: its key`),
-    ];
-  },
+  'traces, a key, a VPC, a boundary and protection are there for prod, which asks for them, and cost others nothing':
+    (deployment) => {
+      const wanted = isProd(deployment);
+      const key = keyOf(deployment);
+      const differs = (isOn: boolean) => isOn !== wanted;
+      const functions = deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
+        const statements = roleStatements(deployment, roleOf(deployment, each).id);
+        const may = (actions: string[], resource: string) =>
+          actions.some((action) => allows(statements, action, resource)) &&
+          (!wanted || actions.every((action) => allows(statements, action, resource)));
+        const { SubnetIds = [], SecurityGroupIds = [] } = each.VpcConfig ?? {};
+        const problems = {
+          'its traces': differs(each.TracingConfig?.Mode === 'Active') || differs(may(tracing, '*')),
+          'its network':
+            differs(SubnetIds.length > 1 && SecurityGroupIds.length > 0 && !SubnetIds.includes('')) ||
+            (!wanted && each.VpcConfig !== undefined) ||
+            differs(may(networking, '*')),
+          'the key': differs(may(usingKey, key ?? '*')),
+        };
+        return Object.entries(problems).flatMap(([what, holds]) =>
+          holds ? [`${nameOf(each)}: ${what}`] : [],
+        );
+      });
+      const unbounded = deployment
+        .ofType('AWS::IAM::Role')
+        .filter(({ PermissionsBoundary = '' }) => differs(PermissionsBoundary.includes(':policy/')));
+      const people = deployment.ofType('AWS::IAM::ManagedPolicy').filter(({ id, PolicyDocument }) =>
+        // Who writes nothing needs no new data key.
+        usingKey
+          .filter((action) => id !== policyIds.reader || action === 'kms:Decrypt')
+          .some((action) => differs(allows(statementsOf(PolicyDocument), action, key ?? '*'))),
+      );
+      const stored = [
+        ...deployment.ofType('AWS::SQS::Queue').map(({ id, KmsMasterKeyId }) => [id, KmsMasterKeyId]),
+        ...deployment
+          .ofType('AWS::DynamoDB::Table')
+          .map(({ id, SSESpecification }) => [id, SSESpecification?.KMSMasterKeyId]),
+        ['Files', key],
+      ];
+      return [
+        ...functions,
+        ...unbounded.map(({ id }) => `${id}: its boundary`),
+        ...people.map(({ id }) => `${id}: the key`),
+        ...deployment
+          .ofType('AWS::DynamoDB::Table')
+          .filter(
+            ({ id, DeletionProtectionEnabled }) => id === 'Ledger' && differs(DeletionProtectionEnabled),
+          )
+          .map(() => 'the ledger: its protection'),
+        ...stored
+          .filter(([, used]) => used !== key || differs(used !== undefined))
+          .map(([id]) => `${id}: its key`),
+      ];
+    },
 
   'every function runs on Node 24 for arm64, with settings that it understands, and a log that has an end': (
     deployment,

@@ -15,6 +15,8 @@ export type Options = {
   readers: string;
   operators: string;
   leads: string;
+  /** The ARN of the policy that bounds all roles. */
+  permissionsBoundary: string;
   eventNotices: boolean;
   queueVisibilitySeconds: number;
 };

