@@ -205,6 +205,11 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     mistake('the names of all files', (of) => {
       delete statement(of('reconcileRole'), 's3:ListBucket').Condition;
     }),
+    mistake('changes that are sent as letters', (of) => {
+      statement(of('changepollRole'), 'sqs:SendMessage').Resource.push({
+        'Fn::GetAtt': ['DeadLetters', 'Arn'],
+      });
+    }),
     mistake('messages of all functions', (of) => {
       const [letters] = statement(of('gradepushRole'), 's3:PutObject').Resource;
       letters['Fn::Sub'] = letters['Fn::Sub'].replace('grade-push/*', '*');

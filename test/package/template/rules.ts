@@ -600,7 +600,12 @@ export const rules: Record<string, Rule> = {
       const patterns = statements.flatMap(({ actions, resources }) =>
         actions.some((action) => /^secretsmanager:(Get|Put)/.test(action)) ? resources : [],
       );
+      const isFed = mappings(deployment).some(({ lambda }) => lambda.id === each.id);
+      const letters = deployment.arnOf('DeadLetters');
+      // Of another stage, or of a function that there is no more.
+      const others = [...(isFed ? [] : [letters]), letters.replace('dead-letters', 'no-function')];
       return [
+        ...others.filter((queue) => allows(statements, 'sqs:SendMessage', queue)),
         ...foreign.filter((key) =>
           ['s3:GetObject', 's3:PutObject'].some((action) => allows(statements, action, `${files}/${key}`)),
         ),
