@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { bundle } from './esbuild.config.ts';
+import { checkAccount } from './lib/operate/stage/connection/account.ts';
 import { readStack } from './lib/operate/stage/stack-outputs.ts';
 import { itemsOf } from './lib/operate/stage/template/cloudformation.ts';
 import { lostSettings, settingsOutput } from './lib/operate/stage/template/deployed-settings.ts';
@@ -91,7 +92,7 @@ export default class Packaging {
       'before:package:function:package': () => bundled(serverless, [options.function ?? '']),
       // Before anything is uploaded; what `--package` deploys was packaged elsewhere.
       'before:aws:deploy:deploy:createStack': () =>
-        withoutStack(serverless, () => checkDeployedSettings(serverless, options)),
+        withoutStack(serverless, () => checkDeployment(serverless, options)),
       // Its role stays the stack's. osls would look for a name, which CloudFormation gives, and then for a role of that name.
       'before:deploy:function:deploy': () => {
         const [stanza, remote] = [
@@ -117,14 +118,15 @@ const maxContainers = (stanzas: Stanza[]): number =>
     ])
     .reduce((sum, each) => sum + each, 0);
 
-/** @throws Error naming the settings of the last deployment that this one has not. */
-const checkDeployedSettings = async (serverless: Serverless, options: Options): Promise<void> => {
+/** @throws Error if the account has no room for a new stage, or naming the settings of the last deployment that this one has not. */
+const checkDeployment = async (serverless: Serverless, options: Options): Promise<void> => {
   const { service, configurationInput } = serverless;
   const aws = serverless.getProvider('aws');
-  const credentials = aws.getAwsSdkV3CredentialsProvider();
-  const stack = await readStack(aws.naming.getStackName(), { region: aws.getRegion(), credentials });
-  // Before the first deployment there is none.
-  if (stack.why !== undefined && !stack.isMissing) throw new Error(stack.why);
+  const clientOptions = { region: aws.getRegion(), credentials: aws.getAwsSdkV3CredentialsProvider() };
+  const stack = await readStack(aws.naming.getStackName(), clientOptions);
+  const { Resources } = service.provider.compiledCloudFormationTemplate;
+  if (stack.isMissing) return checkRoom(clientOptions, Resources);
+  if (stack.why !== undefined) throw new Error(stack.why);
   const { stage } = service.custom.options;
   const { compiledCloudFormationTemplate: template } = service.provider;
   const { params } = configurationInput;
@@ -142,6 +144,15 @@ const checkDeployedSettings = async (serverless: Serverless, options: Options): 
       `Write them into ${fileOf(stage, process.env.SIS_RELAY_STAGES)}, or name the folder of the stage's file in SIS_RELAY_STAGES. ` +
       'To deploy without them, pass --accept-settings',
   );
+};
+
+const checkRoom = async (lambdaOptions: ClientOptions, resources: Template['Resources']): Promise<void> => {
+  const reserved = Object.values(resources).reduce(
+    (sum, { Properties }) => sum + (Properties?.ReservedConcurrentExecutions ?? 0),
+    0,
+  );
+  const { problem } = await checkAccount({ lambdaOptions }, reserved);
+  if (problem !== undefined) throw new Error(`${problem.what}. ${problem.remedy}`);
 };
 
 /** Whoever packages a protected stage without its file sets it back to the defaults. */

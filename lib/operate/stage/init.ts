@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { platformUrl, usualVersions, version } from '../../runtime/aws/settings.ts';
 import { functionNames } from './function-names.ts';
+import { regionProblem } from './regions.ts';
 import { addressProblem, offProblem, rolesProblem, stageProblem } from './template/parameters.ts';
 
 /** What a new stage is asked. The names, but for that of the stage, are settings of template/parameters.yml. */
@@ -20,8 +21,6 @@ const problemBy =
   (answer: string): string | undefined =>
     schema.safeParse(answer).error?.issues[0]?.message;
 
-const regions = /^[a-z]{2}(-[a-z]+)+-\d$/;
-
 const rolesOf = <Name extends string>(name: Name, what: string) => ({
   ...{ name, usual: '', problem: rolesProblem },
   text: `IAM roles of the people who ${what}, by name, separated by commas`,
@@ -38,7 +37,7 @@ export const questions = [
   {
     name: 'region',
     text: 'AWS region, as in eu-west-1',
-    problem: (answer) => (regions.test(answer) ? undefined : 'must be a region such as eu-west-1'),
+    problem: regionProblem,
   },
   {
     name: 'platformUrl',

@@ -3,7 +3,7 @@ import { RefusedError } from './command-errors.ts';
 import type { Target } from './target.ts';
 
 /** Separate from the other clients: no function may change a function, so no bundle holds this one. */
-export const lambdaOf = async ({ lambdaOptions }: Target) => {
+export const lambdaOf = async ({ lambdaOptions }: Pick<Target, 'lambdaOptions'>) => {
   if (lambdaOptions === undefined)
     throw new RefusedError(
       'The local stack is of an older version. Stop it, and start `npm run local` again.',

@@ -79,6 +79,8 @@ export async function startDurableExecutions({
   pause = (ms, signal) => sleep(ms, undefined, { signal }),
 }: Options = {}) {
   const known = new Map<string, Known>();
+  /** As in an account whose limit was raised from what a new one has. */
+  const accountLimit = { ConcurrentExecutions: 1_000, UnreservedConcurrentExecutions: 1_000 };
   const mappings = createEventSourceMappings();
   let observer = onCheckpoint;
   let functions: ((name: string, event: unknown, execution?: string) => Promise<InvokeResult>) | undefined;
@@ -97,7 +99,7 @@ export async function startDurableExecutions({
 
   async function answer(request: IncomingMessage, response: ServerResponse) {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://lambda');
-    const [, , kind, about = '', verb = ''] = pathname.split('/').map(decodeURIComponent);
+    const [, , kind = '', about = '', verb = ''] = pathname.split('/').map(decodeURIComponent);
     const send = (body: object, status = 200) => {
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(JSON.stringify(body, inSeconds));
@@ -108,7 +110,8 @@ export async function startDurableExecutions({
       return send(mappings.list(searchParams.get('FunctionName')));
     if (kind === 'event-source-mappings')
       return send(mappings.update(about, JSON.parse(await text(request))), 202);
-    if (kind === 'functions') return send(listed(verb, about, searchParams));
+    const told = listed({ kind, verb }, about, searchParams);
+    if (told !== undefined) return send(told);
     if (kind === 'durable-execution-callbacks') {
       answerCallback(about, { verb: verb as CallbackAnswer['verb'], body: await text(request) });
       return send({});
@@ -140,7 +143,9 @@ export async function startDurableExecutions({
     return reading.unnamed === 'all versions';
   };
 
-  function listed(verb: string, about: string, asked: URLSearchParams) {
+  function listed({ kind, verb }: { kind: string; verb: string }, about: string, asked: URLSearchParams) {
+    if (kind === 'account-settings') return { AccountLimit: accountLimit };
+    if (kind !== 'functions') return undefined;
     if (verb === 'versions') return versionsOf(about);
     if (verb !== 'durable-executions') throw new Refusal(`${verb} of functions is not known here`);
     const [statuses, named] = [asked.getAll('Statuses'), asked.get('DurableExecutionName')];
@@ -221,6 +226,12 @@ export async function startDurableExecutions({
     url,
 
     mappings,
+
+    /** What the account may run at once. */
+    limitAccount: (containers: number): void => {
+      accountLimit.ConcurrentExecutions = containers;
+      accountLimit.UnreservedConcurrentExecutions = containers;
+    },
 
     /** For a function in this process: the same without HTTP, which takes most of the time of a job that does little. */
     client: {

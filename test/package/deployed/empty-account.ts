@@ -22,6 +22,7 @@ export async function startEmptyAccount() {
   const tags: Record<string, string> = {};
   let resources: Template['Resources'] | undefined;
   let outputs: Template['Outputs'] = {};
+  let containers = 1_000;
 
   type Answer = string | undefined;
   const answerOf: Record<string, (form: URLSearchParams) => Answer | Promise<Answer>> = {
@@ -61,6 +62,11 @@ export async function startEmptyAccount() {
 
   const server = createServer(async (request, response) => {
     const { method, url = '' } = request;
+    if (/\/account-settings\/?$/.test(url)) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const AccountLimit = { ConcurrentExecutions: containers, UnreservedConcurrentExecutions: containers };
+      return response.end(JSON.stringify({ AccountLimit }));
+    }
     const [, name, update] = /^\/2015-03-31\/functions\/([^/]+)(\/code)?/.exec(url) ?? [];
     if (name !== undefined) {
       if (update && method === 'PUT') updatedFunctions[name] = JSON.parse(await text(request)).ZipFile;
@@ -98,6 +104,10 @@ export async function startEmptyAccount() {
       AWS_ENDPOINT_URL: url,
       AWS_ENDPOINT_URL_S3: files.url,
       SLS_AWS_MONITORING_FREQUENCY: '50',
+    },
+    /** What Lambda runs at once. */
+    limit: (most: number): void => {
+      containers = most;
     },
     /** Does what the AWS CLI would, given as its words. */
     aws: async ([service, action = '', ...options]: string[]) => {

@@ -11,6 +11,7 @@ const project = temporaryFolder();
 const file = join(project, 'stages/prod.yml');
 let account: Awaited<ReturnType<typeof startEmptyAccount>>;
 let whole: string;
+let small: string;
 
 const deploying = (...more: string[]) =>
   serverless(project, ['deploy', '--stage', 'prod', ...more], account.environment);
@@ -27,15 +28,23 @@ beforeAll(async () => {
   await packageProject(project, { stage: 'prod', code: false });
   whole = await readFile(file, 'utf8');
   await becomeCommit('e3105916b17258b4bb3f5e366645670ff152fc80');
+  account.limit(50);
+  small = await deploying().catch(({ message }) => message);
+  account.limit(1_000);
   await deploying();
 });
 afterAll(() => account?.close());
+
+test('a first deployment into an account that has no room for it is refused before anything is made', () => {
+  expect(small).toContain('Lambda runs at most 50 containers at once in this account and region');
+  expect(small).toContain('a stage needs 110, as it reserves 10');
+});
 
 test('a deployment that would lose settings of the one before is refused by their names, until they are accepted', async () => {
   const kept = whole.split('\n').filter((line) => /^(platformUrl|alarmEmail):/.test(line));
   await writeFile(file, kept.join('\n'));
   await expect(deploying()).rejects.toThrow(
-    /deployed with settings that this deployment would set back to their defaults: changesSecret, changesUrl, kmsKeyArn, producerAccounts, .*, tracing\. /,
+    /deployed with settings that this deployment would set back to their defaults: changesSecret, changesUrl, kmsKeyArn, .*, subnetIds, tracing\. /,
   );
   expect(account.output('Settings')).toContain('kmsKeyArn');
   expect(await deploying('--accept-settings')).toContain('deployed');

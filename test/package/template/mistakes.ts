@@ -140,6 +140,11 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
       delete of('CourseDashexportLambdaFunction').DurableConfig;
     }),
   ],
+  'functions reserve together what an account is asked for': [
+    mistake('one that reserves more', (of) => {
+      of('GradeDashpushLambdaFunction').ReservedConcurrentExecutions = 5;
+    }),
+  ],
   'what a schedule starts is not tried again by Lambda, and refreshes and replays run one at a time': [
     mistake('two replays at once', (of) => {
       delete of('DeadDashletterDashreplayLambdaFunction').ReservedConcurrentExecutions;

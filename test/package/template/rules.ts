@@ -3,6 +3,7 @@ import { longestExecutionDays } from '../../../lib/delivery/durable/executions.t
 import { waitSeconds } from '../../../lib/message/backoff.ts';
 import { dispositions, type FailureKind, needsPerson, responsible } from '../../../lib/message/failure.ts';
 import { maxMessageBytes } from '../../../lib/message/sqs-limits.ts';
+import { reservedContainers } from '../../../lib/operate/stage/connection/account.ts';
 import { policyIds } from '../../../lib/operate/stage/roles.ts';
 import { once } from '../../../lib/runtime/aws/once.ts';
 import {
@@ -366,6 +367,14 @@ export const rules: Record<string, Rule> = {
           ...(logs.includes(`/aws/lambda/${FunctionName}`) ? [] : [`${FunctionName}: its log`]),
         ];
       });
+  },
+
+  'functions reserve together what an account is asked for': (deployment) => {
+    const reserved = deployment
+      .ofType('AWS::Lambda::Function')
+      .reduce((sum, { ReservedConcurrentExecutions = 0 }) => sum + ReservedConcurrentExecutions, 0);
+    // Fewer, if some are off.
+    return reserved <= reservedContainers ? [] : [`${reserved} containers`];
   },
 
   'what a schedule starts is not tried again by Lambda, and refreshes and replays run one at a time': (

@@ -2,14 +2,15 @@ import { createSecretVersions } from '../../../platform/auth/versions.ts';
 import { unlessError } from '../../../runtime/aws/error.ts';
 import type { StageAnswers } from '../init.ts';
 import { type TargetOptions, targetFrom } from '../target.ts';
+import { type AccountReport, checkAccount } from './account.ts';
 import { type ConnectionReport, checkConnection } from './check.ts';
 import { withConnection } from './connection.ts';
 
 /** `untried`: why the service's credential was not tried. */
-export type NewStageReport = ConnectionReport & { untried?: string };
+export type NewStageReport = ConnectionReport & { untried?: string; account: AccountReport };
 
 /**
- * Asks the platform and the secret: nothing else of the stage need exist yet.
+ * Asks the platform, the secret and the account's limits: nothing else of the stage need exist yet.
  * @throws Error of AWS if the caller's own credentials are missing or not accepted.
  */
 export const checkNewStage = async (
@@ -28,10 +29,11 @@ export const checkNewStage = async (
   };
   const secrets = createSecretVersions(await target.secretsManager());
   const read = await unlessError(/^AccessDenied/, async () => ({ found: await secrets.current(secret) }));
-  const report = await withConnection(target, (connection) =>
+  const checked = await withConnection(target, (connection) =>
     checkConnection(connection, { mayLackSecret: true }),
   );
-  if (report === undefined) return undefined;
+  if (checked === undefined) return undefined;
+  const report = { ...checked, account: await checkAccount(target) };
   const problems = report.problems
     // It is created after the stage's file.
     .filter(({ what }) => read?.found !== undefined || !what.includes(secret))

@@ -32,16 +32,21 @@ export const init = async (
   }
   const report = check ? await checkNewStage(answers as StageAnswers, targetOptions) : undefined;
   const isFit =
-    report === undefined || (report.reachable && report.versions.every((each) => each.supported !== false));
+    report === undefined ||
+    (report.reachable &&
+      report.account.problem === undefined &&
+      report.versions.every((each) => each.supported !== false));
   if (isFit) {
     await mkdir(folder, { recursive: true });
     await writeNewFile(file, stageFile(answers as StageAnswers));
   }
-  const problems = report?.problems ?? [];
+  const { problem, untried } = report?.account ?? {};
+  const problems = [...(report?.problems ?? []), ...(problem ? [problem] : [])];
   print({ ...(isFit && { file }), settings: answers, problems }, () => [
     ...problems.map(({ what, remedy }): Note => ({ tone: 'bad', text: `${what}. ${remedy}` })),
     report?.credentialAccepted && good('The platform accepts the service’s credential.'),
     report?.untried !== undefined && { tone: 'todo', text: report.untried },
+    untried !== undefined && { tone: 'todo', text: untried },
     isFit ? good(`${file} is written.`) : { tone: 'bad', text: 'Nothing was written.' },
     isFit && text('Next:'),
     // Never wrapped, so that its commands can be copied.

@@ -72,6 +72,11 @@ test('init changes no file that is there', async () => {
 
 test.each([
   ['a missing option is named where nobody can be asked', '--region eu-west-1', '--platform-url is missing'],
+  [
+    'a region without durable functions is refused',
+    '--region us-west-1',
+    'us-west-1 is not known to have Lambda’s durable functions',
+  ],
   ['the name of the local stack is refused', '--stage local', '--stage: local is the stack on this machine'],
   ['a file is no folder of stages', `--stages ${import.meta.filename}`, 'is a file. Name a folder.'],
   [
@@ -129,6 +134,15 @@ test('init --check asks the platform, and writes nothing that it refuses', async
   expect(old.status).toBe(1);
   expect(old.out.replace(/\s+/g, ' ')).toContain(
     'The platform does not list version 1.1 of lp. Set lpVersion of the stage to one that it lists.',
+  );
+  expect(existsSync(join(stages, 'prod.yml'))).toBe(false);
+  const { executions } = office.stack();
+  executions.limitAccount(50);
+  const small = await init('prod', '--lp-version 1.49 --le-version 1.82');
+  executions.limitAccount(1_000);
+  expect(small.status).toBe(1);
+  expect(small.out.replace(/\s+/g, ' ')).toMatch(
+    /✗ Lambda runs at most 50 containers at once .* a stage needs 110, .*Service Quotas.*✗ Nothing was written\./,
   );
   expect(existsSync(join(stages, 'prod.yml'))).toBe(false);
   const fit = await init('prod', '--lp-version 1.49 --le-version 1.82');
