@@ -48,7 +48,7 @@ type Serverless = {
   getProvider(name: 'aws'): {
     naming: { getStackName(): string };
     getRegion(): string;
-    getAwsSdkV3CredentialsProvider(): NonNullable<ClientOptions['credentials']>;
+    getAwsSdkV3CredentialsProvider(): Extract<ClientOptions['credentials'], () => unknown>;
   };
   classes: { Error: new (text: string) => Error };
 };
@@ -122,7 +122,10 @@ const maxContainers = (stanzas: Stanza[]): number =>
 const checkDeployment = async (serverless: Serverless, options: Options): Promise<void> => {
   const { service, configurationInput } = serverless;
   const aws = serverless.getProvider('aws');
-  const clientOptions = { region: aws.getRegion(), credentials: aws.getAwsSdkV3CredentialsProvider() };
+  const credentials = aws.getAwsSdkV3CredentialsProvider();
+  // Where there are none, osls says how to give them.
+  await credentials();
+  const clientOptions = { region: aws.getRegion(), credentials };
   const stack = await readStack(aws.naming.getStackName(), clientOptions);
   const { Resources } = service.provider.compiledCloudFormationTemplate;
   if (stack.isMissing) return checkRoom(clientOptions, Resources);
