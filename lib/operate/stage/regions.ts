@@ -1,7 +1,6 @@
 /**
- * Regions in which Lambda has durable functions, without which four functions cannot be created. From AWS' announcements of December 2025
- * and April 2026; later ones are missing, as AWS has no list that a program could ask. Add a region here once AWS' page of capabilities by
- * region has it.
+ * Regions in which Lambda is known to have durable functions, without which four functions cannot be created. AWS has no list that a program
+ * could ask, and began with these: others have them by now. Add a region here once AWS' page of capabilities by region has it.
  */
 const withDurableFunctions = [
   ...['us-east-1', 'us-east-2', 'us-west-2', 'ca-central-1'],
