@@ -52,8 +52,8 @@ export const breakages: Breakage[] = [
     title: 'nobody is asked about a code that has moved',
     seenBy: lookUp,
     file: 'lib/delivery/crosswalk/look-up.ts',
-    code: 'if (open === undefined) return ids;',
-    by: 'if (open === undefined || ids.length > 0) return ids;',
+    code: 'if (open === undefined) return { ids, count };',
+    by: 'if (open === undefined || ids.length > 0) return { ids, count };',
   },
   {
     title: 'what an id of the SIS stood for is kept though the platform does not know it',
@@ -345,7 +345,7 @@ export const breakages: Breakage[] = [
   {
     title: 'a code of the SIS is another one with each list that has it',
     file: 'lib/delivery/crosswalk/fill/compare.ts',
-    code: 'await download([otherState], other, store)',
+    code: "await download([keysOf({ kind, source: source === 'file' ? 'platform' : 'file' }).state], other, store)",
     by: 'await download([], other, store)',
     seenBy: tests('test/functions/crosswalk-fill.test.ts'),
   },
