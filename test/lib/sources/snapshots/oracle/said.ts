@@ -297,6 +297,8 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       const namedByFile = new Map([...toldBy].map(([file, told]) => [file, byUniversity(namedBy(told))]));
       const replayed = byUniversity(checked.replayed.flatMap(({ body }) => namedByMessage(body)));
       const keys = new Set([...wanted.keys(), ...before.keys(), ...platform.keys()]);
+      /** A report tells how many stay that no row wants, and not which. */
+      let staying = stayingIn(checked.report);
       /** Remembers what was named, and answers whether the difference is told. */
       const isTold = (
         key: string,
@@ -343,6 +345,11 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
           return [];
         }
         if (isTold(key, value, each)) return [];
+        if (!wanted.has(key) && value === was && staying > 0) {
+          staying -= 1;
+          stillNamed.set(key, { text, value });
+          return [];
+        }
         const must = [...allowed].map(shown).join(' or ') || `named, as ${text}`;
         const problem = `${key} is ${shown(value)}, was ${shown(was)}, and must be ${must}`;
         return [{ university: universityOf(personIn(key)), text: problem }];
@@ -351,6 +358,13 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
   };
 };
 
+const stayingIn = (report: readonly ReportLine[]): number =>
+  report.reduce(
+    (sum, { text }) =>
+      sum +
+      Number(/missing [\w-]+ that stay, because refused rows may be about them: (\d+)/.exec(text)?.[1] ?? 0),
+    0,
+  );
 const contradiction = /keeps what it has|but differs/;
 const shown = (value: Value): string => value ?? 'not there';
 const isWaiting = ({ mayBeGone }: Named): boolean => mayBeGone === true;
