@@ -596,6 +596,23 @@ test('a row that withdraws from one section ends its role there, though another 
   expect(platform.valueOf('2601 101')).toBe('110');
 });
 
+test('a role that stayed for a row that could not be used gives way to that of another file once the row is gone', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', people);
+  const roleId = { from: 'ROLE', values: { S: 110, A: 111 } };
+  bucket.write('snapshot-mapping.json', mapping(enrolling({ data: { ...who, roleId }, time: 'AT' })));
+  const named = { users: users('ada', 'ben'), classes: classes('BIO') };
+  const exported = (...rows: string[]) => zip({ ...named, enrollments: enrollments('BIO ben', ...rows) });
+  await put('export.zip', await exported(`BIO ada teacher ${at(0)}`));
+  await put('export.zip', await exported(`BIO ada dean ${at(0)}`));
+  const { report } = await put('a.csv', table(['COURSE', 'LOGIN', 'ROLE', 'AT'], `BIO ada A ${at(1)}`));
+  expect(report.join('\n')).toContain('neither has precedence');
+  expect(platform.valueOf('2601 101')).toBe('109');
+  await put('export.zip', await exported());
+  expect(platform.valueOf('2601 101')).toBe('111');
+});
+
 describe('a mapping removes enrollments by a message of its own', () => {
   const columns = ['COURSE', 'LOGIN', 'ROLE', 'STATUS'];
   const names = many(300);
