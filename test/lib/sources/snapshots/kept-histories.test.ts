@@ -613,6 +613,25 @@ test('a role that stayed for a row that could not be used gives way to that of a
   expect(platform.valueOf('2601 101')).toBe('111');
 });
 
+test('no new grade goes to the former org unit of a line item whose title another one has in the new one', async () => {
+  const { crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { LECTURE: 2601, LAB: 2601 });
+  crosswalk.fill('userName', people);
+  const named = { users: users('ada', 'ben'), classes: classes('LECTURE', 'LAB') };
+  const items = { lineItems: lineItems('LECTURE Quiz'), results: results('LECTURE Quiz ada 18') };
+  await put('export.zip', await zip({ ...named, ...items }));
+  crosswalk.fill('orgUnitCode', { LECTURE: 2602, LAB: 2602 });
+  for (const code of ['LECTURE', 'LAB']) crosswalk.accept(code);
+  crosswalk.fill('orgUnitCode', { LECTURE: 2602, LAB: 2602 });
+  const both = lineItems('LECTURE Quiz', 'LAB Quiz');
+  const graded = results('LECTURE Quiz ada 18', 'LECTURE Quiz ben 7');
+  const next = await zip({ ...named, lineItems: both, results: graded });
+  const { report } = await put('export.zip', next, { isApproved: true });
+  expect(report.join('\n')).toContain('two line items of one org unit have this title');
+  expect(platform.valueOf('2601/Quiz 102')).toBeUndefined();
+  expect(platform.valueOf('2601/Quiz 101')).toBe('18');
+});
+
 describe('a mapping removes enrollments by a message of its own', () => {
   const columns = ['COURSE', 'LOGIN', 'ROLE', 'STATUS'];
   const names = many(300);

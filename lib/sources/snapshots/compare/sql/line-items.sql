@@ -166,8 +166,10 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
   SELECT 'lineItems', CASE WHEN w.line IS NULL THEN chr(31) || id ELSE id END, NULL, NULL FROM refused_items JOIN wanted w USING (id);
 CREATE TABLE items AS
   SELECT s.id, s.object, s.org_unit_ref, s.org_unit_code, org_unit_to_send(s.org_unit_code, s.org_unit_ref) AS sent_org_unit, s.title,
-    t.former_titles, number_text(s.max_points) AS out_of, s.id IN (FROM clashing) AS clashes
-  FROM settled s LEFT JOIN item_changes t USING (id);
+    t.former_titles, number_text(s.max_points) AS out_of,
+    -- Of a refused one that has moved to another org unit, nobody knows where its new grades belong.
+    s.id IN (FROM clashing) OR coalesce(w.org_unit_ref <> s.org_unit_ref, false) AS is_in_doubt
+  FROM settled s LEFT JOIN item_changes t USING (id) LEFT JOIN (FROM wanted SEMI JOIN refused_items USING (id)) w ON w.id = s.id;
 -- Otherwise grades would be joined with the other's, too. A constraint would keep an index in memory.
 SELECT CASE WHEN count(object) <> count(DISTINCT object) THEN error('two line items have one grade object') END FROM items;
 CREATE MACRO object_json(org_unit_ref, org_unit_code, title, max_points) AS

@@ -40,7 +40,7 @@ CREATE TABLE read_rows AS
       FROM (
         SELECT r.*, i.object, is_known_or_id(i.id IS NOT NULL, r.item_source_id) AS has_item,
           is_known_or_id(user_problem IS NULL, r.user_source_id) AS has_user, number_in(score) AS points, instant_in(changed) AS instant
-        FROM with_user_names('results_read') r LEFT JOIN items i ON i.id = r.item_source_id AND NOT i.clashes)) r);
+        FROM with_user_names('results_read') r LEFT JOIN items i ON i.id = r.item_source_id AND NOT i.is_in_doubt)) r);
 DROP TABLE results_read;
 CREATE OR REPLACE VIEW known_places AS SELECT id, object AS name, org_unit_code AS course FROM items;
 
@@ -115,7 +115,7 @@ CREATE VIEW results_kept AS
   QUALIFY k.key = o.key OR NOT coalesce(bool_or(k.key = o.key) OVER (PARTITION BY k.source_row), false);
 CREATE TABLE results_still AS
   SELECT r.*, i.object AS org_unit_or_object
-  FROM with_user_names('results_kept') r LEFT JOIN items i ON i.id = r.item_source_id AND NOT i.clashes;
+  FROM with_user_names('results_kept') r LEFT JOIN items i ON i.id = r.item_source_id AND NOT i.is_in_doubt;
 INSERT INTO claims BY NAME
   SELECT 'results' AS kind_name, '3' AS state_kind, grade_key(org_unit_or_object, user_ref) AS key, org_unit_or_object, user_name, wanted_value,
     source_row, said_at_ms, source_id_hash
