@@ -168,7 +168,7 @@ CREATE TABLE items AS
   SELECT s.id, s.object, s.org_unit_ref, s.org_unit_code, org_unit_to_send(s.org_unit_code, s.org_unit_ref) AS sent_org_unit, s.title,
     t.former_titles, number_text(s.max_points) AS out_of,
     -- Of a refused one that has moved to another org unit, nobody knows where its new grades belong.
-    s.id IN (FROM clashing) OR coalesce(w.org_unit_ref <> s.org_unit_ref, false) AS is_in_doubt
+    s.id IN (FROM clashing) OR coalesce(id_in_ref(w.org_unit_ref) <> id_in_ref(s.org_unit_ref), false) AS is_in_doubt
   FROM settled s LEFT JOIN item_changes t USING (id) LEFT JOIN (FROM wanted SEMI JOIN refused_items USING (id)) w ON w.id = s.id;
 -- Otherwise grades would be joined with the other's, too. A constraint would keep an index in memory.
 SELECT CASE WHEN count(object) <> count(DISTINCT object) THEN error('two line items have one grade object') END FROM items;
