@@ -40,7 +40,7 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
     if (other.userField) {
       await sets.run(sql('add_passed_names'), [other.userField]);
       await sets.run(sql('add_claims_of_export'), [name, other.userField]);
-    } else await sets.run(sql('add_claims_of_table'), [name]);
+    } else await sets.run(sql('add_claims_of_table'), [name, settings.user.field]);
     await sets.run(sql('add_repeated_claims'), [name]);
   }
 };

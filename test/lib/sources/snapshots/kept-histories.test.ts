@@ -632,6 +632,24 @@ test('no new grade goes to the former org unit of a line item whose title anothe
   expect(platform.valueOf('2601/Quiz 101')).toBe('18');
 });
 
+test('who gets a new user name stays enrolled by a table that has it already, though the crosswalk has not', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', people);
+  bucket.write('snapshot-mapping.json', mapping(enrolling()));
+  const named = (...names: string[]) => ({
+    classes: classes('BIO'),
+    users: users('ada', 'ben').map((user, place) => ({ ...user, username: names[place] ?? '' })),
+  });
+  const both = enrollments('BIO ada', 'BIO ben');
+  await put('export.zip', await zip({ ...named('ada', 'ben'), enrollments: both }));
+  await put('a.csv', roster('BIO ada S'));
+  await put('export.zip', await zip({ ...named('ada2', 'ben'), enrollments: both }));
+  await put('a.csv', roster('BIO ada2 S'));
+  await put('export.zip', await zip({ ...named('ada2', 'ben'), enrollments: enrollments('BIO ben') }));
+  expect(platform.valueOf('2601 101')).toBe('110');
+});
+
 describe('a mapping removes enrollments by a message of its own', () => {
   const columns = ['COURSE', 'LOGIN', 'ROLE', 'STATUS'];
   const names = many(300);

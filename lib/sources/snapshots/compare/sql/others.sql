@@ -55,15 +55,22 @@ INSERT INTO other_claims
   WHERE is_enrollment(s.state_kind) AND NOT is_not_weighed(s.row_standing);
 
 -- name: add_claims_of_table
--- In: the state of a table; other_kinds; $1: its name. Out: other_claims.
+-- In: the state of a table; other_kinds; the state of this file; $1: the other's name; $2: the field that names the users of this file. Out:
+-- other_claims. A name that the crosswalk does not know stands for what this file's record of that name stood for: the SIS gave it a new one.
 INSERT INTO other_claims
-  SELECT enrollment_of(coalesce(s.org_unit_id, id_in_token(s.org_unit_or_object), o.id), s.org_unit_or_object,
-      coalesce(s.user_id, id_in_token(s.user_name), u.id), s.user_name),
+  WITH names_here AS (
+    SELECT CASE record_type WHEN 'class' THEN 'orgUnitCode' ELSE CAST($2 AS VARCHAR) END || '=' || name AS token,
+      any_value(coalesce(org_unit_id, user_id)) AS id
+    FROM state_names WHERE coalesce(org_unit_id, user_id) IS NOT NULL
+    GROUP BY token HAVING count(DISTINCT coalesce(org_unit_id, user_id)) = 1)
+  SELECT enrollment_of(coalesce(s.org_unit_id, id_in_token(s.org_unit_or_object), o.id, p.id), s.org_unit_or_object,
+      coalesce(s.user_id, id_in_token(s.user_name), u.id, v.id), s.user_name),
     s.org_unit_or_object, CASE WHEN k.function_name = 'enrollment-create' THEN CAST(s.data AS JSON) ->> 'roleId' ELSE 'absent' END,
     CASE WHEN s.row_standing IS NULL THEN s.said_at_ms END, CAST($1 AS VARCHAR)
   FROM other_state_wanted s JOIN other_kinds k USING (state_kind)
     LEFT JOIN known_names o ON o.field || '=' || o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
     LEFT JOIN known_names u ON u.field || '=' || u.name = s.user_name AND s.user_id IS NULL
+    LEFT JOIN names_here p ON p.token = s.org_unit_or_object LEFT JOIN names_here v ON v.token = s.user_name
   WHERE starts_with(k.function_name, 'enrollment-') AND NOT is_not_weighed(s.row_standing);
 
 -- name: add_repeated_claims
