@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
  *     2026-01-31T09:30:00.000000000 ␁ 00242 ␁ 4711 ␁ /sis/grades ␁ grade-push
  *
  * A message that must not be sent twice is ordered with no other: its version is its identity, as in `%2Fsis%2Fgrades/4711`. A long
- * identity is replaced by U+0002, `#` and its digest, which has no order.
+ * identity is replaced by U+0002, `#` and its digest, which has no order. In what was done, they replace the source and the type alone.
  */
 type Versioned = { id: string; source: string; time: string; sequence: string | undefined };
 
@@ -76,7 +76,7 @@ export const decodeVersion = (version: string): { eventId: string | undefined; n
 };
 
 const eventIdOf = (identity: string, isOrdered: boolean): string | undefined => {
-  if (digestIn(identity) !== undefined) return undefined;
+  if (digestAt(identity) !== undefined) return undefined;
   if (isOrdered) return identity.split(separator, 1)[0];
   try {
     return decodeURIComponent(identity.split('/').at(-1) ?? '') || undefined;
@@ -112,10 +112,24 @@ export const identityDigest = (version: string): string => {
   return (digestIn(identity) ?? digestOf(identity)).slice(0, 8);
 };
 
-/** What stands in the place of an identity. */
-const digestIn = (identity: string): string | undefined => {
-  const marker = [digested, shortened].find((each) => identity.startsWith(each));
-  return marker && identity.slice(marker.length);
+/** What stands in the place of an identity, or of what follows its id. */
+const digestIn = (identity: string): string | undefined =>
+  digestAt(identity.slice(identity.lastIndexOf(separator) + 1));
+
+const digestAt = (text: string): string | undefined => {
+  const marker = [digested, shortened].find((each) => text.startsWith(each));
+  return marker && text.slice(marker.length);
+};
+
+/**
+ * An ordered version with the same order by time, sequence and id, however long its source is: a digest of the identity stands in the
+ * place of source and type.
+ */
+export const withoutSource = (version: string): string => {
+  const { order, identity } = partsOf(version);
+  if (order === '' || digestIn(identity) !== undefined) return version;
+  const id = identity.slice(0, identity.indexOf(separator) + 1);
+  return `${order}${id}${digested}${identityDigest(version)}`;
 };
 
 /** A version of at most 112 bytes, and usually 60, with the same order by time and sequence. */

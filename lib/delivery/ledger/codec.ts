@@ -1,3 +1,4 @@
+import { withoutSource } from '../../message/version.ts';
 import { type Attributes, attribute } from '../../runtime/aws/dynamodb.ts';
 import {
   type Done,
@@ -21,7 +22,10 @@ export const stored = {
   leaseMs: 'leaseMs',
 } as const;
 
-/** Each field has two attributes: its version, and the rest as JSON. */
+/**
+ * Each field has two attributes: its version, and the rest as JSON. What was done has a version without its source, as a write is billed
+ * by the KiB: 1.0.0 recognizes such a message by what is remembered. What is open has the whole version, by which 1.0.0 tries it again.
+ */
 export const versionName = (field: string): string => `v_${field}`;
 export const stateName = (field: string): string => `s_${field}`;
 /** Each remembered message has an attribute. */
@@ -63,11 +67,13 @@ export const encodeItem = (item: Item): Attributes => {
   };
   const written = new Set<string>();
   for (const [name, { done, open }] of Object.entries(item.fields)) {
-    const change = open ?? done;
-    if (change === undefined) continue;
-    values[versionName(name)] = change.version;
-    values[stateName(name)] = JSON.stringify(open ? openState(open, done) : doneState(done, written));
-    written.add(change.version);
+    const version = open?.version ?? (done && withoutSource(done.version));
+    if (version === undefined) continue;
+    values[versionName(name)] = version;
+    values[stateName(name)] = JSON.stringify(
+      open ? openState(open, done) : doneState(done, written.has(version)),
+    );
+    written.add(version);
     if (open)
       values[stored.openUntilMs] = Math.max(
         Number(values[stored.openUntilMs] ?? 0),
@@ -80,8 +86,8 @@ export const encodeItem = (item: Item): Attributes => {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, attribute(value)]));
 };
 
-const doneState = (done: Done | undefined, written: ReadonlySet<string>): State => ({
-  messageId: done === undefined || written.has(done.version) ? '' : done.messageId,
+const doneState = (done: Done | undefined, isWritten: boolean): State => ({
+  messageId: done === undefined || isWritten ? '' : done.messageId,
   outcome: 'done',
   claimedMs: done?.begunMs ?? 0,
   digest: done?.digest,

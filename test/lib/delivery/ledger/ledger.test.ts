@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { rememberedMessages } from '../../../../lib/delivery/ledger/item.ts';
 import type { Entry } from '../../../../lib/delivery/ledger/judge.ts';
@@ -121,6 +122,47 @@ describe('a message that may be sent twice without harm', () => {
     const words: string[] = [];
     for (const other of others) words.push(await word(container(), other));
     expect(words).toEqual(expected);
+  });
+
+  test.each(['/sis', `https://sis.example.edu/${'x'.repeat(100)}`])(
+    'is known by its id and its source, also as 1.0.0 has written it: %s',
+    async (source) => {
+      const time = new Date(start - day).toISOString();
+      const by = (given: object = {}) =>
+        versionOf({ id: '1', source, time, sequence: undefined, ...given }, 'try-out');
+      const at = (given: object) => message(0, { version: by(given) });
+      await attempt(at({}), 'done');
+      const { v_whole: now } = await raw();
+      for (const kept of [now, attribute(by())]) {
+        await client.call('PutItem', {
+          TableName: 'ledger',
+          Item: { ...(await raw()), v_whole: kept ?? {} },
+        });
+        expect(await word(container(), at({}))).toBe('duplicate');
+        expect(await word(container(), at({ time: new Date(start).toISOString() }))).toBe('duplicate');
+        expect(await word(container(), at({ id: '0' }))).toBe('superseded');
+        expect(await word(container(), at({ id: '2' }))).toBe('send');
+        expect(await word(container(), at({ source: `${source}/2`, sequence: '1' }))).toBe('send');
+      }
+    },
+  );
+
+  test('is known to 1.0.0 by what is remembered if it was done, and by its whole version if it is open', async () => {
+    const [source, time] = [
+      `https://sis.example.edu/${'x'.repeat(100)}`,
+      new Date(start - day).toISOString(),
+    ];
+    const version = versionOf({ id: '1', source, time, sequence: undefined }, 'try-out');
+    await attempt(message(0, { version }), 'unknown');
+    expect((await raw()).v_whole?.S).toBe(version);
+    pass(lateEffectMs);
+    await attempt(message(0, { version }), 'done');
+    const identity = `1\u0001${source}\u0001try-out`;
+    const { v_whole: kept, i0: remembered } = await raw();
+    expect(remembered?.S).toBe(hash('sha256', identity, 'base64url').slice(0, 8));
+    // What 1.0.0 finds no later than the message itself, it sends again.
+    expect(kept?.S).toMatch(new RegExp(`^${time.slice(0, -1)}0{6}\u0001\u00011\u0001`));
+    expect(kept?.S?.length).toBeLessThan(60);
   });
 
   test('supersedes an older one as soon as it was done in another container', async () => {

@@ -31,7 +31,15 @@ const enrollment = { orgUnitId, roleId: 1_234_567_890 };
 const undigested = async () => undefined;
 const by = digestBy('k'.repeat(32));
 
-type Given<Data> = { integration: Integration<Data>; data: object; id?: string; digests?: boolean };
+const shortSource = 'https://sis.example.edu/outbox';
+
+type Given<Data> = {
+  integration: Integration<Data>;
+  data: object;
+  id?: string;
+  source?: string;
+  digests?: boolean;
+};
 
 const bytesIn = async (resource: string): Promise<number> => {
   const { Item } = await dynamodb.call('GetItem', {
@@ -52,12 +60,13 @@ const bytesAfter = async <Data>(...messages: Given<Data>[]): Promise<number> => 
     nowMs: () => nowMs,
   });
   let most = 0;
-  for (const [at, { integration, data, id = randomUUID(), digests = true }] of messages.entries()) {
+  for (const [at, given] of messages.entries()) {
+    const { integration, data, id = randomUUID(), source = shortSource, digests = true } = given;
     const body = JSON.stringify({
       ...{
         specversion: '1.0',
         id,
-        source: 'https://sis.example.edu/outbox',
+        source,
         sequence: `${20_261_123_000_000 + at}`,
       },
       ...{ type: `sis.${integration.name}.v1`, time: `2026-11-23T11:59:59.00${at}Z` },
@@ -65,8 +74,8 @@ const bytesAfter = async <Data>(...messages: Given<Data>[]): Promise<number> => 
     });
     const message = parseMessage(body, integration, nowMs);
     const record = { messageId: randomUUID(), attributes: {}, messageAttributes: {} } as unknown as SQSRecord;
-    const given = { integration, message, record, delivery: deliveryOf(record, nowMs) };
-    const entry = await entryOf(given, digests ? async (parts) => by(parts) : undigested);
+    const received = { integration, message, record, delivery: deliveryOf(record, nowMs) };
+    const entry = await entryOf(received, digests ? async (parts) => by(parts) : undigested);
     const taken = await ledger.take(entry, { lockMs: 112_000, isolated: false });
     if (taken.kind !== 'send') throw new Error(`The message is not sent: ${taken.kind}`);
     most = Math.max(most, await bytesIn(entry.resource));
@@ -94,6 +103,23 @@ describe('an item of the ledger is within one write unit', () => {
     expect(bytes).toBeLessThanOrEqual(writeUnit);
     expect(await bytesAfter(...messages, wholeGrade)).toBe(bytes);
   });
+
+  test.each([shortSource.length, 72, 2_048])(
+    'of grades by a source of %i characters, whose comments earlier messages gave',
+    async (length) => {
+      const source = shortSource.padEnd(length, '/outbox');
+      const given = [grade, { ...grade, privateComments: undefined }];
+      const messages = Array.from({ length: rememberedMessages + 1 }, (_, at) => ({
+        ...wholeGrade,
+        source,
+        data: given[at] ?? { ...given[1], comments: undefined },
+      }));
+      expect(await bytesAfter(...messages)).toBeLessThanOrEqual(writeUnit);
+      expect(
+        await bytesAfter(...Array.from(messages, (each) => ({ ...each, data: grade }))),
+      ).toBeLessThanOrEqual(writeUnit);
+    },
+  );
 
   test.each([
     ['created', enrollmentCreate.integration, enrollment],
