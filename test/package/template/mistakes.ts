@@ -154,6 +154,7 @@ const perRule: Record<string, Omit<Mistake, 'rule'>[]> = {
     [
       mistake('letters that lie there unheard', (_, { Resources }) => delete Resources.LettersAny),
       mistake('a queue that nobody watches', (of) => of('QueueOldest1').Metrics.pop()),
+      mistake('a queue that hands out nothing, unheard', (of) => of('InFlight1').Metrics.pop()),
       mistake('an alarm that tells nobody', (of) => (of('LettersAny').AlarmActions = [])),
       mistake('an outage of the platform that nobody is told of', (of) => {
         delete of('ConnectionFails').AlarmActions;

@@ -466,8 +466,10 @@ export const rules: Record<string, Rule> = {
         ...durableFunctions(deployment).flatMap(({ FunctionName }) =>
           ['Failed', 'TimedOut'].map((end) => `AWS/Lambda DurableExecution${end} ${FunctionName}`),
         ),
-        ...sourceQueues(deployment).map(
-          ({ QueueName }) => `AWS/SQS ApproximateAgeOfOldestMessage ${QueueName}`,
+        ...sourceQueues(deployment).flatMap(({ QueueName }) =>
+          ['ApproximateAgeOfOldestMessage', 'ApproximateNumberOfMessagesNotVisible'].map(
+            (metric) => `AWS/SQS ${metric} ${QueueName}`,
+          ),
         ),
         `AWS/SQS ApproximateNumberOfMessagesVisible ${prefixOf(deployment)}dead-letters`,
         ...Object.values(responsible).flatMap((who) =>
@@ -854,6 +856,7 @@ const awsSeries = [
   seriesOf('AWS/Lambda', 'DurableExecutionFailed', ['FunctionName']),
   seriesOf('AWS/Lambda', 'DurableExecutionTimedOut', ['FunctionName']),
   seriesOf('AWS/SQS', 'ApproximateAgeOfOldestMessage', ['QueueName']),
+  seriesOf('AWS/SQS', 'ApproximateNumberOfMessagesNotVisible', ['QueueName']),
   seriesOf('AWS/SQS', 'ApproximateNumberOfMessagesVisible', ['QueueName']),
 ];
 
