@@ -30,6 +30,7 @@ platformUrl: https://platform.university.edu
 alarmEmail: operations@university.edu
 tracing: Active
 kmsKeyArn: arn:aws:kms:us-east-1:000000000000:key/0f6c1a52-58e1-4a0c-9d55-6a3d0b7e21c4
+kmsKeyForLogs: true
 subnetIds: subnet-0a1b2c3d,subnet-4e5f6a7b
 securityGroupIds: sg-0a1b2c3d
 producerTopics: arn:aws:sns:us-east-1:000000000000:sis,arn:aws:sns:us-east-1:000000000000:grades

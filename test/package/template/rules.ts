@@ -327,6 +327,9 @@ export const rules: Record<string, Rule> = {
         ...deployment
           .ofType('AWS::DynamoDB::Table')
           .map(({ id, SSESpecification }) => [id, SSESpecification?.KMSMasterKeyId]),
+        ...['AWS::SecretsManager::Secret', 'AWS::Logs::LogGroup'].flatMap((type) =>
+          deployment.ofType(type).map(({ id, KmsKeyId }) => [id, KmsKeyId]),
+        ),
         ['Files', key],
       ];
       return [

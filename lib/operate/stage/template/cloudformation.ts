@@ -6,6 +6,7 @@ export type Options = {
   alarmEmail: string;
   tracing: string;
   kmsKeyArn: string;
+  kmsKeyForLogs: boolean;
   subnetIds: string;
   securityGroupIds: string;
   producerTopics: string;
@@ -46,6 +47,7 @@ export const idOf = (name: string): string => name.replaceAll('-', '');
 /** How osls begins the logical ids of a function's resources. */
 export const functionIdOf = (name: string): string =>
   name.charAt(0).toUpperCase() + name.slice(1).replaceAll('-', 'Dash');
+export const logGroupOf = (name: string): string => `${functionIdOf(name)}LogGroup`;
 export const queueOf = (name: string): string => `${idOf(name)}Queue`;
 
 export const ofThisAccount = { StringEquals: { 'aws:SourceAccount': ref('AWS::AccountId') } };

@@ -114,5 +114,6 @@ const encryptionBy = (key: string): Record<string, object> => {
     'AWS::SQS::Queue': { KmsMasterKeyId: key, KmsDataKeyReusePeriodSeconds: 3600 },
     'AWS::S3::Bucket': bucket({ BucketKeyEnabled: true, ServerSideEncryptionByDefault }),
     'AWS::DynamoDB::Table': { SSESpecification: { SSEEnabled: true, SSEType: 'KMS', KMSMasterKeyId: key } },
+    'AWS::SecretsManager::Secret': { KmsKeyId: key },
   };
 };

@@ -5,6 +5,7 @@ import {
   arnOf,
   functionIdOf,
   itemsOf,
+  logGroupOf,
   type Options,
   queueOf,
   type Resources,
@@ -80,7 +81,18 @@ export const createTemplate = async (
     Dashboard: dashboard(stage),
   };
   const urls = queued.map((name) => [`${queueOf(name)}Url`, { Value: ref(queueOf(name)) }]);
-  return { Resources, Outputs: { ...Object.fromEntries(urls), ...shared.Outputs } };
+  return {
+    Resources,
+    Outputs: { ...Object.fromEntries(urls), ...shared.Outputs },
+    extensions: logKeys(options, Object.keys(functions)),
+  };
+};
+
+/** What osls adds to the log groups that it makes. */
+const logKeys = ({ kmsKeyArn, kmsKeyForLogs }: Options, names: string[]): Record<string, object> => {
+  const Properties = { KmsKeyId: kmsKeyArn };
+  const isAdded = kmsKeyForLogs && kmsKeyArn !== '';
+  return isAdded ? Object.fromEntries(names.map((name) => [logGroupOf(name), { Properties }])) : {};
 };
 
 /** Leaves out what starts a function that is off. */
