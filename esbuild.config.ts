@@ -5,6 +5,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { addLambdaBinding } from './bindings.config.ts';
 import { functionNames as namesOfFunctions } from './lib/operate/stage/function-names.ts';
+import { noticesOf } from './notices.config.ts';
 
 export const functionNames = namesOfFunctions();
 
@@ -137,7 +138,8 @@ export const bundling = (names: readonly string[]) =>
 
 /**
  * Bundles `functions/<name>.ts` into `<codeDir>/functions/<name>.mjs` and the chunks that it loads when it needs them: the
- * clients of SQS and S3, and the set engine, with its binding. The source maps go aside, as nothing reads them in Lambda. Answers the files of the code.
+ * clients of SQS and S3, and the set engine, with its binding. The source maps go aside, as nothing reads them in Lambda. Answers the files of the code,
+ * and the notices of the packages that are in it.
  */
 export const bundle = async (
   name: string,
@@ -153,6 +155,9 @@ export const bundle = async (
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, contents);
   }
+  const notices = join(codeDir, 'THIRD-PARTY-NOTICES.txt');
+  await writeFile(notices, await noticesOf(import.meta.dirname, metafile));
+  const files = [...codeFiles, notices];
   const hasSets = Object.keys(metafile.inputs).includes('replacement:@duckdb/node-bindings');
-  return hasSets ? [...codeFiles, ...(await addLambdaBinding(codeDir))] : codeFiles;
+  return hasSets ? [...files, ...(await addLambdaBinding(codeDir))] : files;
 };

@@ -30,6 +30,7 @@ beforeAll(async () => {
     'package.config.ts',
     'bindings.config.ts',
     'esbuild.config.ts',
+    'notices.config.ts',
   ];
   for (const name of [
     ...parts,

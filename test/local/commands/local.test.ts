@@ -31,6 +31,7 @@ beforeAll(async () => {
     'serverless.yml',
     'bindings.config.ts',
     'esbuild.config.ts',
+    'notices.config.ts',
     'lib',
     'functions',
     'events',

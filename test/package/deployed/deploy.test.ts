@@ -69,19 +69,23 @@ describe('a deployment', () => {
     expect(withoutCode(template)).toEqual(withoutCode((await packagedProject()).template));
   });
 
-  test.each(functionNames)('of %s holds code alone, and its source maps lie aside', async (name) => {
-    const { folder } = await packagedProject();
-    const files = unzip(packaged[functionNames.indexOf(name)]!).map((file) => file.name);
-    expect(files).toContain(`functions/${name}.mjs`);
-    const code = files.filter((file) => file.endsWith('.mjs'));
-    expect(files.filter((file) => !file.endsWith('.mjs')).sort()).toEqual(
-      withSets.includes(name) ? binding : [],
-    );
-    const maps = await readdir(join(folder, 'maps', name), { recursive: true });
-    expect(maps.filter((file) => file.endsWith('.map')).sort()).toEqual(
-      code.map((file) => `${file}.map`).sort(),
-    );
-  });
+  test.each(functionNames)(
+    'of %s holds code and the notices of its packages alone, and its source maps lie aside',
+    async (name) => {
+      const { folder } = await packagedProject();
+      const files = unzip(packaged[functionNames.indexOf(name)]!).map((file) => file.name);
+      expect(files).toContain(`functions/${name}.mjs`);
+      const code = files.filter((file) => file.endsWith('.mjs'));
+      expect(files.filter((file) => !file.endsWith('.mjs')).sort()).toEqual([
+        'THIRD-PARTY-NOTICES.txt',
+        ...(withSets.includes(name) ? binding : []),
+      ]);
+      const maps = await readdir(join(folder, 'maps', name), { recursive: true });
+      expect(maps.filter((file) => file.endsWith('.map')).sort()).toEqual(
+        code.map((file) => `${file}.map`).sort(),
+      );
+    },
+  );
 
   test.each(withSets)(
     'of %s has the set engine for Lambda’s processors, as the lockfile names it',
