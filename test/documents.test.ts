@@ -31,6 +31,27 @@ const brokenLinksIn = (path: string): string[] =>
     return isThere ? [] : [link];
   });
 
+/** Pages that programs write: of the last proofs, and of the last benchmarks. */
+const results = /\]\(([^)\s]*(?:test\/proofs|bench\/results\/bench)\.md)(?:#[^)\s]*)?\)/g;
+const measures =
+  /\b\d[\d,.]* (?:µs|ms|s|minutes?|hours?|KB|MB|GB|%)(?!\w)|\b\d{4,}\b|\ban? (?:second|minute|hour)\b/g;
+/** As one page writes 5,000,000 and the other 5000000. */
+const figuresIn = (text: string): string[] => text.replace(/(?<=\d),(?=\d{3})/g, '').match(measures) ?? [];
+
+/** Figures of sentences that lead to a page of results, which that page does not have. */
+const unprovenIn = (path: string, text = textOf(path)): string[] =>
+  text
+    .replace(/\n(?=\S)(?![-*|#])/g, ' ')
+    .replace(/\n +(?![-*|])/g, ' ')
+    .split(/(?<=\.\)?) |\n/)
+    .flatMap((sentence) => {
+      const pages = [...sentence.matchAll(results)].map(([, page = '']) =>
+        figuresIn(documentOf(join(dirname(path), page))),
+      );
+      const figures = figuresIn(sentence.replace(/\]\([^)]*\)/g, ']'));
+      return pages.flatMap((page) => figures.filter((each) => !page.includes(each)));
+    });
+
 /** The first cells of a table's rows, taken apart at their code. */
 const namesIn = (section: string): string[] =>
   [...section.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell = '']) =>
@@ -40,6 +61,19 @@ const namesIn = (section: string): string[] =>
 describe('documents', () => {
   test.each(documents)('%s has no link that leads nowhere', (path) => {
     expect(brokenLinksIn(path)).toEqual([]);
+  });
+
+  test.each(documents)(
+    '%s gives no other figures of a proof or a benchmark than the page that it leads to',
+    (path) => {
+      expect(unprovenIn(path)).toEqual([]);
+    },
+  );
+
+  test('a figure that the page of results does not have is named', () => {
+    const link = '[rows](test/proofs.md#measure-snapshots)';
+    const text = `- 5,000,000 ${link}\n  are compared within 900 MB.\n- 4 GB. ${link} take less than a minute, and 900.5 MB. No 3 s.`;
+    expect(unprovenIn('README.md', text)).toEqual(['a minute', '900.5 MB']);
   });
 
   test('the README is at most 250 lines, and leads to each of the others', () => {
