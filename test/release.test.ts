@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { sectionOf } from './documents.ts';
 import { commitOfRelease, howToFetch } from './package/contract/releases.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -52,19 +53,30 @@ describe.skipIf(!isRepository)('a release', () => {
     expect(told.join()).not.toContain('proof fuzz');
   });
 
-  test('is found without its tag, by the commit that froze it, and where the clone is shallow, it is told how to fetch it', () => {
-    const frozen = join(folder, 'test/package/released/8.0.0');
-    mkdirSync(frozen);
-    writeFileSync(join(frozen, 'contract.json'), '{}');
-    git('add', '--', frozen);
-    const commit = (): string => {
-      git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--quiet', '--allow-empty', '--message=x');
+  test('is found without its tag, by the commit that made it, and where the clone is shallow, it is told how to fetch it', () => {
+    const commit = (message: string): string => {
+      const as = ['-c', 'user.name=a', '-c', 'user.email=a@b'];
+      git(...as, 'commit', '--quiet', '--allow-empty', '--message', message);
       return git('rev-parse', 'HEAD').trim();
     };
-    const released = commit();
-    commit();
+    const frozen = join(folder, 'test/package/released/8.0.0');
+    mkdirSync(frozen);
+    const adds = (file: string): void => {
+      writeFileSync(join(frozen, file), '{}');
+      git('add', '--', frozen);
+    };
+    adds('contract.json');
+    const released = commit('Release 8.0.0');
+    adds('more.json');
+    commit('Describe more\n\nRelease 8.0.0');
+    commit('Release 8.0.01');
+    commit('Release 8x0.0');
     const by = { version: '8.0.0', commit: undefined };
     expect(commitOfRelease(folder, by)).toBe(released);
+    const guide = sectionOf('lib/operate/stage/README.md', '## Update');
+    const [, words = ''] = /`git (log [^`]*Release [^`]*)`/.exec(guide) ?? [];
+    const shown = execFileSync('sh', ['-c', `git ${words.replace('1', '8')}`], { cwd: folder });
+    expect(`${shown}`.split('\n')).toContain(`${git('rev-parse', '--short', released).trim()} Release 8.0.0`);
     const shallow = join(temporaryFolder(), 'shallow');
     execFileSync('git', ['clone', '--quiet', '--depth=1', pathToFileURL(folder).href, shallow]);
     expect(commitOfRelease(shallow, by)).toBeUndefined();

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { compareVersions } from '../lib/operate/stage/version.ts';
 import { optionsOf } from './options.ts';
-import { lastVersion, releases } from './package/contract/releases.ts';
+import { lastVersion, releases, subjectOf } from './package/contract/releases.ts';
 import { proofs } from './proofs/list.ts';
 import { readResults, repeatOf, stateOf } from './proofs/results.ts';
 
@@ -61,7 +61,7 @@ export const command = async ([version = '', ...args]: string[]): Promise<void> 
     if (!succeeds('npm', ['test'])) throw new Error('Not all tests pass.');
     const done =
       git('add', '--all', '--', ...written).status === 0 &&
-      git('commit', '--quiet', '--message', `Release ${version}`).status === 0 &&
+      git('commit', '--quiet', '--message', subjectOf(version)).status === 0 &&
       git('tag', '--annotate', '--cleanup=verbatim', `v${version}`, '--message', `${version}\n\n${notes}`)
         .status === 0;
     if (!done) throw new Error('It could not be committed and tagged.');

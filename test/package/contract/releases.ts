@@ -18,20 +18,21 @@ const git = (root: string, words: string): string | undefined => {
   return status === 0 ? stdout.trim() : undefined;
 };
 
+/** By which the commit of a release is found where its tag is not: tags do not always travel with commits. */
+export const subjectOf = (version: string): string => `Release ${version}`;
+
 /**
- * The commit of a release: that of its tag, or the one that froze it, as tags do not always travel with commits, or the one on which the
- * state was made; undefined: this repository has none of them.
+ * The commit of a release: that of its tag, or the last one with its subject, or the one on which the state was made; undefined: this
+ * repository has none of them.
  */
 export const commitOfRelease = (root: string, { version, commit = '' }: Version): string | undefined => {
-  const [froze, before] =
-    git(root, `log -1 --diff-filter=A --format=%H,%P -- test/package/released/${version}`)?.split(',') ?? [];
-  const candidates = [
-    `v${version}`,
-    // The oldest commit of a shallow clone adds every file, whichever commit did.
-    before ? froze : undefined,
-    commit.replace(/-dirty$/, ''),
-  ];
-  return candidates
+  // By the whole subject: one pattern of git also matches lines below it.
+  const commits = git(root, 'log --format=%H,%s --grep=^Release')?.split('\n') ?? [];
+  const [made] = commits.flatMap((line) => {
+    const [hash, ...subject] = line.split(',');
+    return subject.join() === subjectOf(version) ? [hash] : [];
+  });
+  return [`v${version}`, made, commit.replace(/-dirty$/, '')]
     .filter((each) => each)
     .map((each) => git(root, `rev-parse --verify --quiet --end-of-options ${each}^{commit}`))
     .find((each) => each !== undefined);
