@@ -263,7 +263,7 @@ export const breakages: Breakage[] = [
     title: 'a message that gives another time is another message',
     file: 'lib/message/version.ts',
     code: 'if (identity === another) return true;',
-    by: 'if (identity === another) return one.length === 0;',
+    by: 'if (partsOf(one).order !== partsOf(other).order) return false; if (identity === another) return true;',
   },
   {
     title: 'what was renamed since is thought never to have been created',

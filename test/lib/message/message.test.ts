@@ -16,7 +16,17 @@ import {
   parseMessage,
   platformId,
 } from '../../../lib/message/message.ts';
-import { decodeVersion, identityOf, versionOf } from '../../../lib/message/version.ts';
+import {
+  decodeVersion,
+  identityDigest,
+  identityOf,
+  isLater,
+  isSameMessage,
+  shortVersion,
+  unorderedVersionOf,
+  versionOf,
+  withoutSource,
+} from '../../../lib/message/version.ts';
 import { inTopic, noticeOf, onBus, testOfS3 } from '../../envelopes.ts';
 import { runs } from '../../seed.ts';
 
@@ -512,6 +522,30 @@ describe('the version of a message', () => {
     ],
   ])('of %o is written in the ledger as it always was', (more, written) => {
     expect(version(more)).toBe(written);
+  });
+
+  test('without its source says the same of the message, but not what follows its id', () => {
+    const whole = version({ sequence: '12', source: 'https://sis.example.edu/outbox' });
+    const kept = withoutSource(whole);
+    expect(kept).toBe(`2026-01-31T09:30:00.000000000\u000100212\u0001b\u0001\u0002#${identityDigest(whole)}`);
+    expect(decodeVersion(kept)).toEqual(decodeVersion(whole));
+    expect(identityDigest(kept)).toBe(identityDigest(whole));
+    expect(shortVersion(kept)).toBe(shortVersion(whole));
+    expect([isSameMessage(kept, whole), isSameMessage(whole, kept)]).toEqual([true, true]);
+    expect(isSameMessage(kept, version({ sequence: '12' }))).toBe(false);
+    expect([
+      isLater(version({ sequence: '12', id: 'c' }), kept),
+      isLater(kept, version({ id: 'c' })),
+    ]).toEqual([true, true]);
+    expect(withoutSource(kept)).toBe(kept);
+  });
+
+  test.each([
+    ['a message that must not be sent twice', unorderedVersionOf({ ...message, source: 's'.repeat(80) })],
+    ['an identity that is digested whole', version({ source: 's'.repeat(300) })],
+    ['a lock', shortVersion(version({}))],
+  ])('of %s has no source to leave out', (_, kept) => {
+    expect(withoutSource(kept)).toBe(kept);
   });
 
   test('is another one for another integration, so that no two messages about one resource are equal', () => {
