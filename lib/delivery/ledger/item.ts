@@ -120,11 +120,12 @@ export const withDeath = (item: Item): Item => {
     const isDone = done && isSameMessage(done.version, version);
     if (isDone || isSuperseded({ done, open }, first)) return [];
     const times = { sinceMs: busyUntilMs, begunMs: busyUntilMs };
-    const begun = { ...times, deaths: 0, acceptedMs: 0, isNonRepeatable: false, isParked: false, version };
-    const before = open && isSameMessage(open.version, version) ? open : begun;
+    const fresh = { ...times, deaths: 0, acceptedMs: 0, isNonRepeatable: false, isParked: false, version };
+    const before = open && isSameMessage(open.version, version) ? open : fresh;
     return [[name, { done, open: { ...before, messageId, replays, deaths: before.deaths + 1 } }]];
   });
-  const recentMessages = isOverruling(item, lock.fields, version)
+  const begun = opened.map(([name]) => name);
+  const recentMessages = isOverruling(item, begun, version)
     ? { ...item.recentMessages, [subresourceOf(lock.fields[0] ?? '')]: [] }
     : item.recentMessages;
   return {
