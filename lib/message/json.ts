@@ -54,6 +54,9 @@ export const jsonIn = (text: string): unknown => {
   return 'json' in read ? read.json : undefined;
 };
 
+export const isObject = (json: unknown): json is Record<string, unknown> =>
+  typeof json === 'object' && json !== null && !Array.isArray(json);
+
 /** Whether a text is JSON, however deep. */
 export const isJson = (text: string): boolean => parse(text) !== undefined;
 

@@ -1,4 +1,4 @@
-import { hasTooManyValues, jsonIn, topTextIn } from '../../message/json.ts';
+import { hasTooManyValues, isObject, jsonIn, topTextIn } from '../../message/json.ts';
 import { maxMessageBytes } from '../../message/sqs-limits.ts';
 
 /**
@@ -46,12 +46,7 @@ const maxIdLength = 256;
 const maxFields = 10;
 const longestField = 40;
 
-type Fields = Record<string, unknown>;
-
-const isObject = (json: unknown): json is Fields =>
-  typeof json === 'object' && json !== null && !Array.isArray(json);
-
-const masked = (json: Fields, names: readonly string[]): { json: unknown; fields: string[] } => {
+const masked = (json: object, names: readonly string[]): { json: unknown; fields: string[] } => {
   const forbidden = new Set(names.map(bare));
   const fields = new Set<string>();
   const maskedIn = (value: unknown): unknown => {
@@ -70,7 +65,10 @@ const masked = (json: Fields, names: readonly string[]): { json: unknown; fields
 const inSqs = (json: string): string =>
   json.replace(/[\uFFFE\uFFFF]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16)}`);
 
-/** A name with a value that is not masked, in any notation, such as `<plain-key>` or `key =>`. An escape before it ends with a letter or a digit, too. */
+/**
+ * A name with a value that is not masked, in any notation, such as `<plain-key>` or `key =>`. An escape before it ends with a letter or a
+ * digit, too.
+ */
 const mentionOf = (names: readonly string[]): RegExp => {
   const inAnyCase = names.map((name) => [...name].join('[\\s_.-]?')).join('|');
   return new RegExp(

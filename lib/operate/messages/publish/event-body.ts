@@ -1,4 +1,5 @@
 import { eventIn } from '../../../message/envelope.ts';
+import { isObject } from '../../../message/json.ts';
 import { messageType } from '../../../message/message.ts';
 
 /** How messages are dated and named. */
@@ -50,9 +51,6 @@ export const saidBody = (text: string, line: number, { time, now, isRepeatable }
   const said = { ...event, ...(isNew && { id: `${id}-${timeInId(time)}` }), time, sequence: String(line) };
   return { body: JSON.stringify(said), isNew };
 };
-
-export const isObject = (json: unknown): json is object =>
-  typeof json === 'object' && json !== null && !Array.isArray(json);
 
 /** The function of a message's type; empty if it is none. */
 export const functionOf = (type: unknown): string =>

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import type { Integration } from '../../../delivery/handle/integration.ts';
 import { type Unwrapped, unwrapped } from '../../../message/envelope.ts';
-import { isJson, readJson, readJsonWithPlace } from '../../../message/json.ts';
+import { isJson, isObject, readJson, readJsonWithPlace } from '../../../message/json.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from '../../../sources/mapping/columns.ts';
 import { eventsOf, type Made, problemsText, problemWithValue } from '../../../sources/mapping/events.ts';
@@ -14,7 +14,7 @@ import type { Input } from '../../stage/input.ts';
 import type { Integrations } from '../../stage/integrations.ts';
 import { linesIn, withoutMark } from '../../stage/lines.ts';
 import { unknownName } from '../../stage/nearest.ts';
-import { type Body, type Dating, eventBody, isObject, saidBody } from './event-body.ts';
+import { type Body, type Dating, eventBody, saidBody } from './event-body.ts';
 import { type Format, formatOf, formats } from './formats.ts';
 
 /** One message of a file, or why there is none. `line` counts from 1; in a JSON file it counts messages. */

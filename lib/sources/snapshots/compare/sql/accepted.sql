@@ -77,7 +77,7 @@ INSERT INTO accepted BY NAME
     arg_max(source_row, newest) AS source_row, arg_max(source_id_hash, newest) AS source_id_hash,
     CASE WHEN is_grade(any_value(state_kind)) OR min(wanted_value) = max(wanted_value) THEN max(said_at_ms) END AS said_at_ms,
     max(last_snapshot_number) AS last_snapshot_number, arg_max(data, newest) AS data,
-    bool_or(must_resend) OR min(wanted_value) <> max(wanted_value) AS must_resend, bool_and(is_learnt OR NOT must_resend) AS is_learnt, CASE WHEN bool_or(row_standing = 'disputed') THEN 'disputed' ELSE max(row_standing) END AS row_standing
+    bool_or(must_resend) OR min(wanted_value) <> max(wanted_value) AS must_resend, bool_and(is_learnt OR NOT must_resend) AS is_learnt, standing_of_all(row_standing) AS row_standing
   FROM (
     SELECT *, (CASE WHEN is_grade(state_kind) THEN coalesce(said_at_ms, 0) ELSE 0 END, key = old_key, stays, wanted_value) AS newest
     FROM accepted_claims SEMI JOIN merged USING (key))

@@ -99,7 +99,7 @@ INSERT INTO accepted BY NAME
     SELECT any_value({'kind_name': kind_name, 'state_kind': state_kind, 'key': key, 'org_unit_or_object': org_unit_or_object,
         'user_name': user_name, 'wanted_value': wanted_value, 'data': data, 'removal': removal, 'template': template, 'source_row': source_row,
         'said_at_ms': said_at_ms, 'last_snapshot_number': last_snapshot_number}) AS w,
-      bool_or(is_learnt) AS is_learnt, CASE WHEN bool_or(row_standing = 'disputed') THEN 'disputed' ELSE max(row_standing) END AS row_standing
+      bool_or(is_learnt) AS is_learnt, standing_of_all(row_standing) AS row_standing
     FROM accepted_claims GROUP BY key);
 UPDATE accepted SET wanted_value = kind_name || ' null', data = NULL, must_resend = false
   WHERE key IN (SELECT key FROM accepted_claims GROUP BY key HAVING min(wanted_value) <> max(wanted_value));
