@@ -13,8 +13,9 @@ const loadOthers = async (comparison: Comparison): Promise<void> => {
   const { sets, others } = comparison;
   for (const other of others) {
     if (!hasGrades(other) || !(await openState(comparison, other))) continue;
-    if (other.userField) await sets.run(sql('add_grades_of_export'), [sourceOf(other), other.userField]);
-    else await sets.run(sql('add_grades_of_table'), [sourceOf(other)]);
+    await sets.run(sql(other.userField === undefined ? 'add_grades_of_table' : 'add_grades_of_export'), [
+      sourceOf(other),
+    ]);
   }
 };
 

@@ -36,12 +36,8 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
     other.statePath = path;
     if (!hasEnrollments(other)) continue;
     await openState(comparison, other);
-    const name = sourceOf(other);
-    if (other.userField) {
-      await sets.run(sql('add_passed_names'), [other.userField]);
-      await sets.run(sql('add_claims_of_export'), [name, other.userField]);
-    } else await sets.run(sql('add_claims_of_table'), [name, settings.user.field]);
-    await sets.run(sql('add_repeated_claims'), [name]);
+    if (other.userField) await sets.run(sql('add_passed_names'), [other.userField]);
+    for (const name of ['add_claims', 'add_repeated_claims']) await sets.run(sql(name), [sourceOf(other)]);
   }
 };
 
@@ -50,15 +46,17 @@ const hasEnrollments = ({ functions }: OtherFile): boolean =>
 export const hasGrades = ({ functions }: OtherFile): boolean =>
   [...functions.values()].includes('grade-push');
 
-/** Makes the views of another file's state. Answers whether it has one. */
+/** Makes the views of another file's state, and of its rows with what their names stand for. Answers whether it has one. */
 export const openState = async (
-  { sets }: Comparison,
-  { statePath, functions }: OtherFile,
+  { sets, settings }: Comparison,
+  { statePath, functions, userField }: OtherFile,
 ): Promise<boolean> => {
   if (statePath === undefined) return false;
   await sets.run(viewsOfState('other_state', `FROM read_parquet(${quotedText(statePath)})`));
   await sets.run('DELETE FROM other_kinds');
   await sets.add('other_kinds', [...functions]);
+  await sets.run('SET VARIABLE other_user_field = $1', [userField ?? settings.user.field]);
+  await sets.run(sql(userField === undefined ? 'rows_of_table' : 'rows_of_export'));
   return true;
 };
 

@@ -931,6 +931,22 @@ describe('two files give one grade', () => {
     expect(platform.all()).toEqual(['2601/Test 101 4']);
   });
 
+  test('a user is known by a new name, too, that the other file has already, though the crosswalk has not', async () => {
+    const { platform, put } = stage();
+    const renamed = (score: string) =>
+      zip({
+        ...sis,
+        users: sis.users.map((user) => ({ ...user, username: 'ada2' })),
+        results: results(`BIO Quiz ada ${score} `),
+      });
+    await put('export.zip', await exported('18', ''));
+    await put('export.zip', await renamed('18'));
+    await put('lab.csv', scores('BIO Quiz ada2 3 '));
+    const own = await put('export.zip', await renamed('19'));
+    expect(own.report.join()).toContain('differs from the grade in lab.csv');
+    expect(platform.valueOf('2601/Quiz 101')).toBe('18');
+  });
+
   describe.each(['comments', 'privateComments'])('with %s', (field) => {
     const commented = (...rows: string[]): string =>
       table(['COURSE', 'ITEM', 'LOGIN', 'SCORE', 'AT', 'COMMENT'], ...rows);

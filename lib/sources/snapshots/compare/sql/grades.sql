@@ -34,8 +34,8 @@ CREATE MACRO contradicts(one, other) AS
   one.grade <> other.grade OR coalesce(one.comments <> other.comments OR one.private_comments <> other.private_comments, false);
 
 -- name: add_grades_of_export
--- In: the state of an export of OneRoster; $1: its name; $2: the field that names its users; file_grades; gone_grades. Out: other_grades, those
--- that this file gives or gave, too.
+-- In: other_rows and the line items of an export of OneRoster; $1: its name; file_grades; gone_grades. Out: other_grades, those that this
+-- file gives or gave, too.
 INSERT INTO other_grades
   SELECT grade_named(org_unit, object_name, user_or_name) AS grade, said_in_value(wanted_value), said_at_ms, CAST($1 AS VARCHAR),
     '{' || member_of(org_unit, 'orgUnitId') || ',' || named_object(title, former_titles) || ',' || member_of(user_or_name, 'userId')
@@ -43,28 +43,22 @@ INSERT INTO other_grades
       || coalesce(',"comments":' || to_json(nullif(split_part(wanted_value, chr(31), 2), '')), '') || '}'
   FROM (
     SELECT coalesce(id_in_ref(i.org_unit_ref), o.id, 'orgUnitCode=' || i.org_unit_ref) AS org_unit, i.title, i.former_titles, i.out_of,
-      unnest(objects_named(i.title, i.former_titles)) AS object_name, coalesce(s.user_id, u.id, CAST($2 AS VARCHAR) || '=' || s.user_name) AS user_or_name,
-      s.wanted_value, s.said_at_ms
-    FROM other_state_wanted s JOIN (
+      unnest(objects_named(i.title, i.former_titles)) AS object_name, coalesce(s.user_id, s.user_token) AS user_or_name, s.wanted_value, s.said_at_ms
+    FROM other_rows s JOIN (
         SELECT coalesce(json ->> '$.object', source_id) AS object, json ->> '$.data.name' AS title, json ->> '$.formers' AS former_titles,
           json ->> '$.outOf' AS out_of, ref_of(json ->> '$.data.orgUnitId', json ->> '$.data.orgUnitCode') AS org_unit_ref
         FROM (SELECT source_id, CAST(json AS JSON) AS json FROM other_state_line_items)) i ON i.object = s.org_unit_or_object
       LEFT JOIN known_names o ON o.field = 'orgUnitCode' AND o.name = i.org_unit_ref
-      LEFT JOIN known_names u ON u.field = CAST($2 AS VARCHAR) AND u.name = s.user_name AND s.user_id IS NULL
     WHERE is_grade(s.state_kind))
   WHERE grade IN (SELECT grade FROM file_grades UNION ALL SELECT grade FROM gone_grades);
 
 -- name: add_grades_of_table
--- In: the state of a table; other_kinds; $1: its name; file_grades; gone_grades. Out: the same.
+-- In: other_rows of a table; $1: its name; file_grades; gone_grades. Out: the same.
 INSERT INTO other_grades
-  SELECT grade_named(coalesce(s.org_unit_id, id_in_token(s.org_unit_or_object), o.id, s.org_unit_or_object), object_in(CAST(s.data AS JSON)),
-      coalesce(s.user_id, id_in_token(s.user_name), u.id, s.user_name)) AS grade,
-    said_in_data(s.data), s.said_at_ms, CAST($1 AS VARCHAR),
-    with_ids(s.data, s.org_unit_or_object, s.user_name, coalesce(s.org_unit_id, o.id), coalesce(s.user_id, u.id))
-  FROM other_state_wanted s JOIN other_kinds k USING (state_kind)
-    LEFT JOIN known_names o ON o.field || '=' || o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
-    LEFT JOIN known_names u ON u.field || '=' || u.name = s.user_name AND s.user_id IS NULL
-  WHERE k.function_name = 'grade-push' AND grade IN (SELECT grade FROM file_grades UNION ALL SELECT grade FROM gone_grades);
+  SELECT grade_named(coalesce(org_unit_id, org_unit_token), object_in(CAST(data AS JSON)), coalesce(user_id, user_token)) AS grade,
+    said_in_data(data), said_at_ms, CAST($1 AS VARCHAR), with_ids(data, org_unit_token, user_token, org_unit_id, user_id)
+  FROM other_rows
+  WHERE function_name = 'grade-push' AND grade IN (SELECT grade FROM file_grades UNION ALL SELECT grade FROM gone_grades);
 
 -- name: find_disputed
 -- In: file_grades; other_grades. Out: disputed_grades.

@@ -42,36 +42,42 @@ INSERT INTO passed_names
   SELECT k.field || '=' || k.name FROM other_state_passed_names s
     JOIN known_names k ON k.field = $1 AND k.name = s.name AND k.id = s.user_id;
 
--- name: add_claims_of_export
--- In: the state of an export of OneRoster; $1: its name; $2: the field that names its users. Out: other_claims.
--- Names stand for what they stood for when it was accepted, or else for what they stand for now.
-INSERT INTO other_claims
-  SELECT enrollment_of(coalesce(s.org_unit_id, o.id), 'orgUnitCode=' || s.org_unit_or_object,
-      coalesce(s.user_id, u.id), CAST($2 AS VARCHAR) || '=' || s.user_name),
-    'orgUnitCode=' || s.org_unit_or_object, s.wanted_value, CASE WHEN s.row_standing IS NULL THEN s.said_at_ms END, CAST($1 AS VARCHAR)
+-- name: rows_of_export
+-- In: the state of an export of OneRoster; known_names; the variable other_user_field: the field that names its users. Out: other_rows, its
+-- rows with what their names stand for: what they stood for when it was accepted, or else what they stand for now.
+CREATE OR REPLACE VIEW other_rows AS
+  SELECT s.* REPLACE (coalesce(s.org_unit_id, o.id) AS org_unit_id, coalesce(s.user_id, u.id) AS user_id),
+    'orgUnitCode=' || s.org_unit_or_object AS org_unit_token, getvariable('other_user_field') || '=' || s.user_name AS user_token,
+    CASE WHEN is_enrollment(s.state_kind) THEN s.wanted_value END AS role
   FROM other_state_wanted s
     LEFT JOIN known_names o ON o.field = 'orgUnitCode' AND o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
-    LEFT JOIN known_names u ON u.field = CAST($2 AS VARCHAR) AND u.name = s.user_name AND s.user_id IS NULL
-  WHERE is_enrollment(s.state_kind) AND NOT is_not_weighed(s.row_standing);
+    LEFT JOIN known_names u ON u.field = getvariable('other_user_field') AND u.name = s.user_name AND s.user_id IS NULL;
 
--- name: add_claims_of_table
--- In: the state of a table; other_kinds; the state of this file; $1: the other's name; $2: the field that names the users of this file. Out:
--- other_claims. A name that the crosswalk does not know stands for what this file's record of that name stood for: the SIS gave it a new one.
-INSERT INTO other_claims
+-- name: rows_of_table
+-- In: the state of a table; known_names; other_kinds; the state of this file; the variable other_user_field: the field that names the users
+-- of this file. Out: the same. A name that the crosswalk does not know stands for what this file's record of that name stood for: the SIS
+-- gave it a new one.
+CREATE OR REPLACE VIEW other_rows AS
   WITH names_here AS (
-    SELECT CASE record_type WHEN 'class' THEN 'orgUnitCode' ELSE CAST($2 AS VARCHAR) END || '=' || name AS token,
+    SELECT CASE record_type WHEN 'class' THEN 'orgUnitCode' ELSE getvariable('other_user_field') END || '=' || name AS token,
       any_value(coalesce(org_unit_id, user_id)) AS id
     FROM state_names WHERE coalesce(org_unit_id, user_id) IS NOT NULL
     GROUP BY token HAVING count(DISTINCT coalesce(org_unit_id, user_id)) = 1)
-  SELECT enrollment_of(coalesce(s.org_unit_id, id_in_token(s.org_unit_or_object), o.id, p.id), s.org_unit_or_object,
-      coalesce(s.user_id, id_in_token(s.user_name), u.id, v.id), s.user_name),
-    s.org_unit_or_object, CASE WHEN k.function_name = 'enrollment-create' THEN CAST(s.data AS JSON) ->> 'roleId' ELSE 'absent' END,
-    CASE WHEN s.row_standing IS NULL THEN s.said_at_ms END, CAST($1 AS VARCHAR)
+  SELECT s.* REPLACE (coalesce(s.org_unit_id, id_in_token(s.org_unit_or_object), o.id, p.id) AS org_unit_id,
+      coalesce(s.user_id, id_in_token(s.user_name), u.id, v.id) AS user_id),
+    s.org_unit_or_object AS org_unit_token, s.user_name AS user_token, k.function_name,
+    CASE k.function_name WHEN 'enrollment-create' THEN CAST(s.data AS JSON) ->> 'roleId' WHEN 'enrollment-remove' THEN 'absent' END AS role
   FROM other_state_wanted s JOIN other_kinds k USING (state_kind)
     LEFT JOIN known_names o ON o.field || '=' || o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
     LEFT JOIN known_names u ON u.field || '=' || u.name = s.user_name AND s.user_id IS NULL
-    LEFT JOIN names_here p ON p.token = s.org_unit_or_object LEFT JOIN names_here v ON v.token = s.user_name
-  WHERE starts_with(k.function_name, 'enrollment-') AND NOT is_not_weighed(s.row_standing);
+    LEFT JOIN names_here p ON p.token = s.org_unit_or_object LEFT JOIN names_here v ON v.token = s.user_name;
+
+-- name: add_claims
+-- In: other_rows; $1: the name of the file. Out: other_claims.
+INSERT INTO other_claims
+  SELECT enrollment_of(org_unit_id, org_unit_token, user_id, user_token), org_unit_token, role,
+    CASE WHEN row_standing IS NULL THEN said_at_ms END, CAST($1 AS VARCHAR)
+  FROM other_rows WHERE role IS NOT NULL AND NOT is_not_weighed(row_standing);
 
 -- name: add_repeated_claims
 -- In: the state of another file; $1: its name. Out: other_claims, by each of several rows about one enrollment.
