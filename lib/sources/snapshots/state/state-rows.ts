@@ -113,7 +113,7 @@ const stateRows = {
     kind: 'S',
     columns: { kind_name: 'grp', source_row: 'row', key: 'key', source_id_hash: 'mark' },
   },
-  /** Each of several rows about one enrollment. */
+  /** Each of several rows about one enrollment. `row_standing`: `kept` if it stays for a row that cannot be used. */
   enrollment_claims: {
     kind: 'A',
     columns: {
@@ -122,6 +122,7 @@ const stateRows = {
       role: 'value',
       said_at_ms: 'at_ms',
       enrollment: 'data',
+      row_standing: 'begins',
     },
   },
   /** Comments that the platform keeps of a grade that no row wants. */

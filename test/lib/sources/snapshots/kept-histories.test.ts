@@ -607,10 +607,55 @@ test('a role that stayed for a row that could not be used gives way to that of a
   await put('export.zip', await exported(`BIO ada teacher ${at(0)}`));
   await put('export.zip', await exported(`BIO ada dean ${at(0)}`));
   const { report } = await put('a.csv', table(['COURSE', 'LOGIN', 'ROLE', 'AT'], `BIO ada A ${at(1)}`));
-  expect(report.join('\n')).toContain('neither has precedence');
+  expect(report.join('\n')).toContain('a row that cannot be used may be about the same');
   expect(platform.valueOf('2601 101')).toBe('109');
   await put('export.zip', await exported());
   expect(platform.valueOf('2601 101')).toBe('111');
+});
+
+test.each([
+  { stays: 'teacher', row: 'S', now: '109', isNamed: true },
+  { stays: 'student', row: 'T', now: '109', isNamed: false },
+])(
+  'a role of $stays that stays for a row that cannot be used never overrules a row of another file',
+  async ({ stays, row, now, isNamed }) => {
+    const { bucket, crosswalk, platform, put } = newStage();
+    crosswalk.fill('orgUnitCode', { BIO: 2601 });
+    crosswalk.fill('userName', people);
+    bucket.write('snapshot-mapping.json', mapping(enrolling()));
+    const named = { users: users('ada', 'ben'), classes: classes('BIO') };
+    const exported = (role: string) =>
+      zip({ ...named, enrollments: enrollments('BIO ben', `BIO ada ${role}`) });
+    await put('export.zip', await exported(stays));
+    await put('export.zip', await exported('dean'));
+    const { report } = await put('a.csv', roster(`BIO ada ${row}`));
+    const text = 'a row that cannot be used may be about the same: the platform keeps what it has';
+    expect(report.join('\n').includes(text)).toBe(isNamed);
+    expect(platform.valueOf('2601 101')).toBe(now);
+  },
+);
+
+test('what was sent by a new user name is not replaced by a role that stays for a row that cannot be used', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', people);
+  bucket.write('snapshot-mapping.json', mapping(enrolling()));
+  const exported = (name: string, role: string) =>
+    zip({
+      ...{ users: users('ada').map((user) => ({ ...user, username: name })), classes: classes('BIO') },
+      enrollments: enrollments(`BIO ada ${role}`),
+    });
+  await put('export.zip', await exported('ada', 'teacher'));
+  await put('export.zip', await exported('ada2', 'dean'));
+  await put('a.csv', roster('BIO ada2 S'));
+  crosswalk.fill('userName', { ...people, ada2: 101 });
+  platform.replay();
+  expect(platform.valueOf('2601 101')).toBe('110');
+  const { report } = await put('a.csv', roster('BIO ada2 S'));
+  expect(report.join('\n')).toContain('a row that cannot be used may be about the same');
+  expect(platform.valueOf('2601 101')).toBe('110');
+  await put('export.zip', await exported('ada2', 'teacher'));
+  expect(platform.valueOf('2601 101')).toBe('109');
 });
 
 test('no new grade goes to the former org unit of a line item whose title another one has in the new one', async () => {

@@ -42,7 +42,7 @@ CREATE VIEW wanted_to_keep AS
     UNION ALL BY NAME FROM unchanged_claims) d;
 CREATE VIEW refused_rows_to_keep AS FROM unusable_rows;
 CREATE VIEW enrollment_claims_to_keep AS
-  SELECT s.* REPLACE (NULL::BIGINT AS said_at_ms) FROM state_enrollment_claims s
+  SELECT s.* REPLACE (NULL::BIGINT AS said_at_ms, 'kept' AS row_standing) FROM state_enrollment_claims s
     ANTI JOIN repeated_role_claims USING (key) SEMI JOIN (FROM difference WHERE NOT is_claimed AND change <> 'removed') USING (key);
 -- Other rows that claim the same. A held resource may have another name now, and be listed again by it.
 CREATE VIEW row_claims_to_keep AS

@@ -12,12 +12,14 @@
 CREATE TABLE role_places (side VARCHAR, role VARCHAR, place BIGINT);
 -- other_kinds: the functions of the other table's rows that are about enrollments.
 CREATE TABLE other_kinds (state_kind VARCHAR, function_name VARCHAR);
--- other_claims: what the other files want, by enrollment, such as enrollment/2601/301.
-CREATE TABLE other_claims (enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT, source_file VARCHAR);
+-- other_claims: what the other files want, by enrollment, such as enrollment/2601/301. is_kept: it stays for a row that cannot be used, which
+-- may say otherwise.
+CREATE TABLE other_claims (enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT, is_kept BOOLEAN, source_file VARCHAR);
 -- passed_names: user names that passed to another record in an export of OneRoster, while the crosswalk gives the former one's account.
 CREATE TABLE passed_names (token VARCHAR);
 -- repeated_role_claims: all rows of this file about enrollments that more than one is about, as of several sections of one course.
-CREATE TABLE repeated_role_claims (key VARCHAR, enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT);
+CREATE TABLE repeated_role_claims (key VARCHAR, enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT,
+  row_standing VARCHAR DEFAULT NULL);
 -- yielded_removals: rows of this file that end the enrollment of one section, while another row gives that of another one in the org unit.
 CREATE TABLE yielded_removals (kind_name VARCHAR, key VARCHAR, org_unit_or_object VARCHAR, said_at_ms BIGINT);
 -- endings: enrollments that this file no longer wants, and whose names the crosswalk does not know.
@@ -76,13 +78,13 @@ CREATE OR REPLACE VIEW other_rows AS
 -- In: other_rows; $1: the name of the file. Out: other_claims.
 INSERT INTO other_claims
   SELECT enrollment_of(org_unit_id, org_unit_token, user_id, user_token), org_unit_token, role,
-    CASE WHEN row_standing IS NULL THEN said_at_ms END, CAST($1 AS VARCHAR)
+    CASE WHEN row_standing IS NULL THEN said_at_ms END, coalesce(row_standing, '') = 'kept', CAST($1 AS VARCHAR)
   FROM other_rows WHERE role IS NOT NULL AND NOT is_not_weighed(row_standing);
 
 -- name: add_repeated_claims
 -- In: the state of another file; $1: its name. Out: other_claims, by each of several rows about one enrollment.
 INSERT INTO other_claims
-  SELECT enrollment, org_unit_name, role, said_at_ms, CAST($1 AS VARCHAR) FROM other_state_enrollment_claims;
+  SELECT enrollment, org_unit_name, role, said_at_ms, coalesce(row_standing, '') = 'kept', CAST($1 AS VARCHAR) FROM other_state_enrollment_claims;
 
 -- name: find_shared_keys
 -- In: claims; accepted; other_claims. Out: differing_keys, with all that other files have, too.
@@ -95,11 +97,12 @@ INSERT INTO differing_keys
       SEMI JOIN other_claims o ON o.enrollment = enrollment_in(d.kind_name, d.key)) ANTI JOIN differing_keys USING (key);
 
 -- name: agree_on_roles
--- In: role_claims (side, key, org_unit_name, role, said_at_ms). Out: agreed_roles, the role of each enrollment on each side. 'absent': no
--- claim stands. NULL: it cannot be decided.
+-- In: role_claims (side, key, org_unit_name, role, said_at_ms, is_kept). Out: agreed_roles, the role of each enrollment on each side. 'absent':
+-- no claim stands. NULL: it cannot be decided. What stays for a row that cannot be used does not overrule a row that can.
 CREATE TABLE standing_claims AS
   SELECT *, max(said_at_ms) OVER (PARTITION BY side, key) AS latest FROM (
-    SELECT c.side, c.key, c.role, c.said_at_ms
+    SELECT c.side, c.key, c.role, c.said_at_ms, c.is_kept,
+      bool_or(NOT c.is_kept) OVER (PARTITION BY c.side, c.key) AS has_usable
     FROM role_claims c LEFT JOIN role_places p USING (side, role) LEFT JOIN (
       SELECT side, key, org_unit_name, CASE WHEN count(*) = count(said_at_ms) THEN max(said_at_ms) END AS ended_ms
       FROM role_claims WHERE role = 'absent' GROUP BY side, key, org_unit_name) e
@@ -108,7 +111,7 @@ CREATE TABLE standing_claims AS
     -- Of the roles that have a place, the first one.
     QUALIFY p.place IS NULL OR p.place = min(p.place) OVER (PARTITION BY c.side, c.key));
 CREATE TABLE agreed_roles AS
-  SELECT side, key, CASE WHEN min(role) = max(role) THEN min(role)
+  SELECT side, key, CASE WHEN bool_and(is_kept AND has_usable) THEN NULL WHEN min(role) = max(role) THEN min(role)
       WHEN count(*) = count(said_at_ms) AND count(DISTINCT CASE WHEN said_at_ms = latest THEN role END) = 1
         THEN arg_max(role, said_at_ms) END AS role
   FROM standing_claims GROUP BY side, key
@@ -122,11 +125,11 @@ DROP TABLE agreed_roles;
 
 -- name: find_roles_of_this_file
 -- In: claims; repeated_keys; yielded_removals. Out: repeated_role_claims, and the same as role_claims.
-INSERT INTO repeated_role_claims
+INSERT INTO repeated_role_claims (key, enrollment, org_unit_name, role, said_at_ms)
   SELECT d.key, enrollment_in(d.kind_name, d.key), org_unit_token(d.org_unit_or_object), role_of(d.wanted_value), d.said_at_ms
   FROM claims d SEMI JOIN repeated_keys USING (key) WHERE is_about_enrollment(d.kind_name)
   UNION ALL SELECT key, enrollment_in(kind_name, key), org_unit_token(org_unit_or_object), 'absent', said_at_ms FROM yielded_removals;
-CREATE TABLE role_claims AS SELECT 'now' AS side, key, org_unit_name, role, said_at_ms FROM repeated_role_claims;
+CREATE TABLE role_claims AS SELECT 'now' AS side, key, org_unit_name, role, said_at_ms, false AS is_kept FROM repeated_role_claims;
 
 -- name: yield_to_agreed_roles
 -- In: agreed_roles. Out: claims. Rows of one file give a user different roles in an org unit: those that yield take the role of the
@@ -165,24 +168,25 @@ CREATE TABLE effects AS
     CASE WHEN NOT is_uncertain THEN role_of(accepted_value) END AS role_before,
     CASE WHEN change <> 'removed' THEN role_of(wanted_value) END AS role_after,
     -- As other files read it.
-    said_at_ms, CASE WHEN accepted_standing IS NULL THEN accepted_at_ms END AS accepted_at_ms, coalesce(removal_function(state_kind, removal) = 'enrollment-remove', false) AS is_removed,
+    said_at_ms, CASE WHEN accepted_standing IS NULL THEN accepted_at_ms END AS accepted_at_ms,
+    coalesce(accepted_standing, '') = 'kept' AS was_kept, coalesce(removal_function(state_kind, removal) = 'enrollment-remove', false) AS is_removed,
     NULL::VARCHAR AS before, NULL::VARCHAR AS after, false AS is_undecided
   FROM (SELECT *, key IN (SELECT key FROM accepted WHERE must_resend) AS is_uncertain FROM difference)
   WHERE change IN ('created', 'updated', 'removed', 'unchanged') AND is_about_enrollment(kind_name);
 UPDATE effects SET before = role_before, after = role_after;
 CREATE TABLE shared_claims AS
-  SELECT e.key, o.org_unit_name, o.role, o.said_at_ms, o.source_file FROM effects e JOIN other_claims o USING (enrollment);
-CREATE TABLE repeated_claims_before AS SELECT key, org_unit_name, role, said_at_ms FROM state_enrollment_claims;
+  SELECT e.key, o.org_unit_name, o.role, o.said_at_ms, o.is_kept, o.source_file FROM effects e JOIN other_claims o USING (enrollment);
+CREATE TABLE repeated_claims_before AS FROM state_enrollment_claims;
 CREATE TABLE role_claims AS
-  SELECT 'before' AS side, key, org_unit_name, role, said_at_ms FROM shared_claims
-  UNION ALL SELECT 'after', key, org_unit_name, role, said_at_ms FROM shared_claims
-  UNION ALL SELECT 'before', key, org_unit_name_before, role_before, accepted_at_ms
+  SELECT 'before' AS side, key, org_unit_name, role, said_at_ms, is_kept FROM shared_claims
+  UNION ALL SELECT 'after', key, org_unit_name, role, said_at_ms, is_kept FROM shared_claims
+  UNION ALL SELECT 'before', key, org_unit_name_before, role_before, accepted_at_ms, was_kept
     FROM effects SEMI JOIN shared_claims USING (key) ANTI JOIN repeated_claims_before USING (key) WHERE role_before IS NOT NULL
-  UNION ALL SELECT 'before', key, r.org_unit_name, r.role, r.said_at_ms
+  UNION ALL SELECT 'before', key, r.org_unit_name, r.role, r.said_at_ms, coalesce(r.row_standing, '') = 'kept'
     FROM repeated_claims_before r JOIN effects e USING (key) SEMI JOIN shared_claims USING (key) WHERE e.role_before IS NOT NULL
-  UNION ALL SELECT 'after', key, org_unit_name, role_after, said_at_ms
+  UNION ALL SELECT 'after', key, org_unit_name, role_after, said_at_ms, false
     FROM effects SEMI JOIN shared_claims USING (key) ANTI JOIN repeated_role_claims USING (key) WHERE role_after IS NOT NULL
-  UNION ALL SELECT 'after', key, r.org_unit_name, r.role, r.said_at_ms
+  UNION ALL SELECT 'after', key, r.org_unit_name, r.role, r.said_at_ms, false
     FROM repeated_role_claims r JOIN effects e USING (key) SEMI JOIN shared_claims USING (key) WHERE e.role_after IS NOT NULL;
 
 -- name: weigh_others
@@ -217,14 +221,14 @@ GROUP BY s.source_file ORDER BY 1;
 -- changed may contradict one of this file every night.
 CREATE TABLE role_claims AS
   SELECT 'now' AS side, d.key, org_unit_token(d.org_unit_or_object) AS org_unit_name, role_of(d.wanted_value) AS role, d.said_at_ms,
-    d.line, NULL::VARCHAR AS source_file
+    false AS is_kept, d.line, NULL::VARCHAR AS source_file
   FROM claims d SEMI JOIN (SELECT enrollment FROM other_claims) o ON o.enrollment = enrollment_in(d.kind_name, d.key);
 INSERT INTO role_claims
-  SELECT 'now', d.key, o.org_unit_name, o.role, o.said_at_ms, NULL, o.source_file
+  SELECT 'now', d.key, o.org_unit_name, o.role, o.said_at_ms, o.is_kept, NULL, o.source_file
   FROM claims d JOIN other_claims o ON o.enrollment = enrollment_in(d.kind_name, d.key);
 DELETE FROM role_claims WHERE source_file IS NULL AND key IN (SELECT key FROM repeated_role_claims);
 INSERT INTO role_claims
-  SELECT 'now', key, org_unit_name, role, r.said_at_ms, c.line, NULL
+  SELECT 'now', key, org_unit_name, role, r.said_at_ms, false, c.line, NULL
   FROM repeated_role_claims r JOIN (SELECT key, line FROM claims) c USING (key) SEMI JOIN role_claims USING (key);
 
 -- name: report_contradictions
@@ -232,10 +236,11 @@ INSERT INTO role_claims
 INSERT INTO problems
   SELECT $1, c.line, $2, CASE WHEN c.role = 'absent'
       THEN 'does not end the enrollment: ' || o.source_file || ' has it. It ends if other files have it no more, or if all their rows about it are of this section and older'
+      WHEN o.is_kept THEN 'gives another role than was accepted of ' || o.source_file || ', of which a row that cannot be used may be about the same: the platform keeps what it has. Correct that row'
       ELSE 'gives another role than ' || o.source_file || ', and neither has precedence: the platform keeps what it has. Correct one of them, or set "roleOrder" in snapshot-settings.json' END
-  FROM role_claims c JOIN agreed_roles a ON a.key = c.key
-    JOIN (SELECT key, min(source_file) AS source_file FROM role_claims WHERE source_file IS NOT NULL AND role <> 'absent' GROUP BY key) o
-      ON o.key = c.key
+  FROM role_claims c JOIN agreed_roles a ON a.key = c.key JOIN (
+      SELECT key, min(source_file) AS source_file, bool_and(is_kept) AS is_kept FROM role_claims
+      WHERE source_file IS NOT NULL AND role <> 'absent' GROUP BY key) o ON o.key = c.key
   WHERE c.line IS NOT NULL AND (a.role IS NULL OR (c.role = 'absent' AND a.role <> 'absent'));
 
 -- name: report_ends
