@@ -114,7 +114,8 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     return new Map([...claims].map(([key, each]) => [key, enrollmentOf(each, before.get(key))]));
   };
 
-  const gradesWanted = (before: Checked['before']): Map<string, Wanted> => {
+  /** By grade object, the line items that have its title. */
+  const lineItemsNow = (): Map<string, Set<string>> => {
     const items = new Map<string, Set<string>>();
     for (const item of rowsOf('lineItems.csv')) {
       const object = `${placeOf(item)}/${item.title}`;
@@ -131,11 +132,23 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         else owners.set(object, owner);
       }
     }
+    return items;
+  };
+
+  const gradesWanted = (before: Checked['before']): Map<string, Wanted> => {
+    const items = lineItemsNow();
     const claims = new Map<string, Claim[]>();
+    /** Of grade objects that nobody had before they were shared: the line items whose grades are there. A delta may have named one of them alone. */
+    const graders = new Map<string, Set<string>>();
     for (const claim of rowsOf('results.csv')) {
-      const key = `${placeOf(claim)}/${claim.title} ${claim.person}`;
+      const object = `${placeOf(claim)}/${claim.title}`;
+      const key = `${object} ${claim.person}`;
       claims.set(key, [...(claims.get(key) ?? []), claim]);
+      if (!owners.has(object) && platform.valueOf(key) === claim.score)
+        graders.set(object, (graders.get(object) ?? new Set()).add(claim.item ?? ''));
     }
+    for (const [object, [only, ...others]] of graders)
+      if (only !== undefined && others.length === 0) owners.set(object, only);
     return new Map(
       [...claims].map(([key, each]) => {
         const object = key.slice(0, key.lastIndexOf(' '));
