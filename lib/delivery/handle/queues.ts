@@ -6,6 +6,7 @@ import { chunksOf } from '../../runtime/aws/parallel.ts';
 import { hide, maxEntries } from '../../runtime/aws/sqs.ts';
 import { type DeadLetter, nowhere, pointerTo, sqsMessageOf } from '../letters/dead-letter.ts';
 import type { KeepWhole } from '../letters/letter-file.ts';
+import type { InFlight } from './in-flight.ts';
 
 /** A message of the function's own queue to deliver again later. */
 export type Delay = { messageId: string; receiptHandle: string; seconds: number };
@@ -28,6 +29,7 @@ type QueuesOptions = {
   /** Undefined if no bucket is configured: then the letter records only that such a message existed. */
   keepWhole?: KeepWhole | undefined;
   warn(text: string, facts: Record<string, string | number>): void;
+  inFlight?: InFlight | undefined;
   /** Called if a whole batch call for visibilities failed. */
   failed?(failure: Failure): void;
 };
@@ -38,6 +40,7 @@ export const createQueues = ({
   deadLetterQueueUrl,
   keepWhole,
   warn,
+  inFlight,
   failed,
 }: QueuesOptions): Queues => {
   const delayBatch = async (delays: Delay[]): Promise<Delay[]> => {
@@ -87,7 +90,11 @@ export const createQueues = ({
     },
     delay: async (delays) => {
       // Concurrently: a batch holds several tens, and the invocation's remaining time is enough for the time-outs of one.
-      await Promise.all(chunksOf(delays, maxEntries).map(delayAll));
+      const isAny = delays.length > 0;
+      await Promise.all([
+        isAny && inFlight?.hides(delays.length),
+        ...chunksOf(delays, maxEntries).map(delayAll),
+      ]);
     },
   };
 };

@@ -18,6 +18,7 @@ import { createLedgerTable } from '../ledger/table.ts';
 import { createLetterStore } from '../letters/letter-file.ts';
 import { createDeskNotes, type DeskNotes } from '../letters/notes.ts';
 import { createFanOut, type FanOut } from './fan-out.ts';
+import { createInFlight } from './in-flight.ts';
 import type { FileSizeLimits } from './integration.ts';
 import { createQueues, type Queues } from './queues.ts';
 import { sendToFunctions } from './send-to-functions.ts';
@@ -62,6 +63,8 @@ export type Limits = FileSizeLimits & {
   maxUnknownIdWaitMs: number;
   /** The queue's visibility timeout. */
   visibilityMs: number;
+  /** So many messages wait that the queue may soon hand out nothing: what would wait for long becomes a letter. */
+  isCrowded?: (() => boolean) | undefined;
 };
 
 /** Calls of AWS are short: one that hangs must not use up the time of a batch. */
@@ -75,9 +78,10 @@ export const createServices = (functionName: string, settings: Settings): Servic
   const { observe, secrets, platform, dynamodb, s3, paceUse, limits } = services;
   const { LETTERS_BUCKET: bucket } = settings;
   const sqs = sqsClient(clientOptions);
+  const queueUrl = settings.QUEUE_URL;
+  const inFlight = createInFlight({ sqs, queueUrl, warn: observe.warn, nowMs: Date.now });
   const queues = createQueues({
-    sqs,
-    queueUrl: settings.QUEUE_URL,
+    ...{ sqs, queueUrl, inFlight },
     deadLetterQueueUrl: settings.DEAD_LETTER_QUEUE_URL,
     keepWhole: bucket === undefined ? undefined : createLetterStore({ s3, bucket }),
     warn: observe.warn,
@@ -109,7 +113,7 @@ export const createServices = (functionName: string, settings: Settings): Servic
       send: (messages, signal) =>
         sendToFunctions(
           messages.map((message) => ({ function: functionName, message })),
-          { sqs, queueUrlOf: () => settings.QUEUE_URL, signal },
+          { sqs, queueUrlOf: () => queueUrl, signal },
         ),
       timeoutMs: settings.FILE_TIMEOUT_MS,
       maximumBytes: settings.EVENTS_FILE_MAXIMUM_BYTES,
@@ -127,6 +131,7 @@ export const createServices = (functionName: string, settings: Settings): Servic
       visibilityMs: settings.QUEUE_VISIBILITY_SECONDS * 1000,
       fileBytes: settings.FILE_MAXIMUM_BYTES,
       profileImageBytes: settings.PROFILE_IMAGE_MAXIMUM_BYTES,
+      isCrowded: inFlight.isCrowded,
     },
     nowMs: Date.now,
   };

@@ -59,7 +59,7 @@ export const resultOf = (decision: Decision, delivery: Delivery, limits: Limits)
   }
 };
 
-/** It is parked only before its queue would delete it. */
+/** It is parked only before its queue would delete it, or would hand out nothing. */
 const afterDeferral = (
   { why, seconds }: Extract<Decision, { kind: 'wait' }>,
   delivery: Delivery,
@@ -76,8 +76,22 @@ const afterDeferral = (
   if (why === 'no-time' || why === 'pace') return { ...waiting, seconds: backoff(delivery, limits, seconds) };
   // What it waits for may end at any time, and most attempts end within a second.
   const soon = why === 'busy' ? 2 ** delivery.attempts : Number.POSITIVE_INFINITY;
-  return { ...waiting, seconds: Math.min(seconds, soon, backoff(delivery, limits)) };
+  const shortest = Math.min(seconds, soon, backoff(delivery, limits));
+  if (!isTooMuch(shortest, limits)) return { ...waiting, seconds: shortest };
+  // Nobody has to decide anything: what it waits for may end as well while it is a letter.
+  const failure = failureOf(new MessageFailure('unavailable', reason));
+  return { outcome: 'parked', failure: insteadOfWaiting(failure, inCrowd) };
 };
+
+/** Shorter waits fill no queue: 80,000 messages a minute would have to begin one. */
+const longestInCrowdSeconds = 60;
+
+/** Whether the queue has no room for so long a wait. */
+const isTooMuch = (seconds: number, { isCrowded }: Limits): boolean =>
+  seconds > longestInCrowdSeconds && isCrowded?.() === true;
+
+const inCrowd =
+  'So many messages of this function wait that its queue could soon hand out no others: this one became a letter instead.';
 
 const afterFailure = (
   { failure, lookUpSeconds, isUnrecorded = false }: Extract<Decision, { kind: 'fail' }>,
@@ -87,9 +101,15 @@ const afterFailure = (
   const seconds = backoff(delivery, limits, lookUpSeconds ?? spreadOut(failure, limits));
   if (isUnrecorded) return waitAfter(failure, seconds);
   const healsByWaiting = dispositions[failure.kind] === 'wait';
+  // A look-up comes soon, and saves a person from looking.
+  if (healsByWaiting && lookUpSeconds === undefined && isTooMuch(seconds, limits))
+    return { outcome: 'parked', failure: insteadOfWaiting(failure, inCrowd) };
   if ((healsByWaiting || lookUpSeconds !== undefined) && isPatient(delivery, patience(failure, limits)))
     return waitAfter(failure, seconds);
-  return { outcome: 'parked', failure: healsByWaiting ? afterLongWait(failure, delivery) : failure };
+  return {
+    outcome: 'parked',
+    failure: healsByWaiting ? insteadOfWaiting(failure, longWait(delivery)) : failure,
+  };
 };
 
 /** Messages that were refused together must not come back together. */
@@ -136,11 +156,12 @@ const isPatient = (delivery: Delivery, { maxWaitMs }: Limits): boolean =>
 
 const isOld = (delivery: Delivery): boolean => ageMs(delivery) >= maxAgeMs;
 
+const longWait = (delivery: Delivery): string =>
+  `The message waited for ${Math.round(waitedMs(delivery) / 3_600_000)} h.`;
+
 /** What a waiting message would have done by itself now needs a person. A remedy that only says to wait is no more one. */
-const afterLongWait = (failure: Failure, delivery: Delivery): Failure => {
+const insteadOfWaiting = (failure: Failure, why: string): Failure => {
   const { kind } = failure;
   const person = needsPerson(kind) || responsible[kind] !== 'schedule' ? `${failure.remedy} ` : '';
-  const hours = Math.round(waitedMs(delivery) / 3_600_000);
-  const remedy = `${person}The message waited for ${hours} h. When the cause is gone, replay this letter.`;
-  return { ...failure, remedy };
+  return { ...failure, remedy: `${person}${why} When the cause is gone, replay this letter.` };
 };

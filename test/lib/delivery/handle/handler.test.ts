@@ -11,6 +11,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { createCrosswalk } from '../../../../lib/delivery/crosswalk/look-up.ts';
 import { handlerOf } from '../../../../lib/delivery/handle/handler.ts';
+import { createInFlight, type InFlight } from '../../../../lib/delivery/handle/in-flight.ts';
 import type { Integration, IntegrationContext } from '../../../../lib/delivery/handle/integration.ts';
 import { createQueues, type Delay, type Queues } from '../../../../lib/delivery/handle/queues.ts';
 import { createServices, type Services } from '../../../../lib/delivery/handle/services.ts';
@@ -849,7 +850,7 @@ describe('through SQS', () => {
     });
 
   /** One poll of the event-source mapping: what the function does not report is deleted. */
-  const poll = async (run: Run) => {
+  const poll = async (run: Run, inFlight?: InFlight) => {
     const warnings: unknown[] = [];
     const world = worldWith({
       queues: createQueues({
@@ -857,7 +858,9 @@ describe('through SQS', () => {
         queueUrl: queue.url,
         deadLetterQueueUrl: letters.url,
         warn: (_, facts) => warnings.push(facts),
+        inFlight,
       }),
+      limits: { ...limits, isCrowded: inFlight?.isCrowded },
     });
     const records = (await receive(queue.url)).map(asRecord);
     const response = await handlerOf(integrationOf(run), () => world.services)(
@@ -960,6 +963,47 @@ describe('through SQS', () => {
     await showAgain(records);
     const { reports } = await poll(async () => undefined);
     expect(reports()).toMatchObject([{ outcome: 'done', attempts: 2 }]);
+  });
+
+  test('where too many messages of one cause wait, more of them become letters, and those of others are done', async () => {
+    let minutes = 0;
+    const asked: unknown[] = [];
+    const inFlight = createInFlight({
+      sqs: async () => sqs,
+      queueUrl: queue.url,
+      warn: (...given) => asked.push(given),
+      nowMs: () => minutes * 60_000,
+      from: 8,
+    });
+    const run: Run = (say, context) =>
+      say === 'good'
+        ? Promise.resolve()
+        : throwing(refusedBy({ status: 503, retryAfterSeconds: 900 }))(say, context);
+    const sendAll = async (...says: string[]) => {
+      for (const [at, say] of says.entries()) await send(bodyOf(say, { id: `${say}-${at}` }));
+    };
+    const outcomes = async () =>
+      (await poll(run, inFlight))
+        .reports()
+        .map(({ outcome }) => outcome)
+        .sort();
+    const bad = (count: number) => Array.from({ length: count }, (_, at) => `bad-${at}`);
+
+    await sendAll(...bad(8));
+    expect(await outcomes()).toEqual(Array(8).fill('waiting'));
+    await sendAll(...bad(3), 'good');
+    expect(await outcomes()).toEqual(['done', 'parked', 'parked', 'parked']);
+    expect((await parked()).map(({ failure }) => failure)).toMatchObject(
+      Array(3).fill({ kind: 'unavailable', status: 503, remedy: expect.stringContaining('replay') }),
+    );
+
+    // What was known a minute ago is no reason for a letter: the first that waits has the queue asked again.
+    minutes = 1;
+    await sendAll(...bad(1));
+    expect(await outcomes()).toEqual(['waiting']);
+    await sendAll(...bad(1));
+    expect(await outcomes()).toEqual(['parked']);
+    expect(asked).toEqual([]);
   });
 
   test('a message of 1 MiB is parked like any other', async () => {

@@ -264,6 +264,24 @@ describe('the services of a function', () => {
     await platform.close();
   });
 
+  test('know when 80,000 messages are in flight, and not before', async () => {
+    inEnvironment();
+    const { platform, queues, limits } = servicesFromEnvironment('grade-push')();
+    const queue = stack.queues.getQueueByName('sis-relay-local-grade-push');
+    if (!queue) throw new Error('There is no such queue');
+    const { messages } = queue;
+    for (const at of Array(80_000).keys())
+      queue.inflightMessages.set(`${at}`, {
+        message: { ...messages[0], messageId: `${at}` } as (typeof messages)[number],
+        ...{ receiptHandle: `${at}`, visibilityDeadline: Date.now() + 60_000 },
+      });
+    onTestFinished(() => queue.inflightMessages.clear());
+    expect(limits.isCrowded?.()).toBe(false);
+    await queues.delay([{ messageId: '1', receiptHandle: '1', seconds: 60 }]);
+    expect(limits.isCrowded?.()).toBe(true);
+    await platform.close();
+  });
+
   test('have no ledger where no table is named, and say so', async () => {
     const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
     const { ledger, observe, platform } = createServices('grade-push', settings({ LOG_LEVEL: 'warn' }));

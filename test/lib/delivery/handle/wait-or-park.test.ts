@@ -193,3 +193,42 @@ test('a message whose letter cannot be written waits by backoff, and tells of bo
     },
   });
 });
+
+describe('where so many messages wait that their queue may soon hand out nothing', () => {
+  const crowded = { ...limits, isCrowded: () => true };
+  const failed = (kind: FailureKind, more: object = {}): Decision => ({
+    ...{ kind: 'fail' as const, failure: failureWith(kind, 61) },
+    ...more,
+  });
+  const turn = (why: Deferral): Decision => ({ kind: 'wait', why, seconds: 3_420 });
+  test.each<[string, Decision, number, string]>([
+    ['a failure that would wait longer than a minute', failed('throttled'), 1, 'parked throttled'],
+    ['an unknown id', { kind: 'fail', failure: failureWith('unknown-id') }, 4, 'parked unknown-id'],
+    ['one whose platform does not answer', failed('unavailable'), 1, 'parked unavailable'],
+    ['an older message, which nobody must decide', turn('newer'), 4, 'parked unavailable'],
+    ['one whose read is stale, which nobody must decide', turn('stale'), 4, 'parked unavailable'],
+    [
+      'a failure that waits for a minute',
+      { kind: 'fail', failure: failureWith('throttled', 60) },
+      1,
+      'waiting 60',
+    ],
+    ['an older message that waits for less than a minute', turn('newer'), 2, 'waiting 20'],
+    ['one that only waits for its turn to call', turn('pace'), 21, 'waiting 3420'],
+    ['one whose effect is looked up', failed('uncertain', { lookUpSeconds: 61 }), 1, 'waiting 61'],
+    ['one whose outcome is not recorded', failed('throttled', { isUnrecorded: true }), 1, 'waiting 61'],
+  ])('%s', (_, decision, attempts, expected) => {
+    expect(wordFor(resultOf(decision, deliveryOf(attempts), crowded))).toBe(expected);
+  });
+
+  test('a letter says why it did not wait, and what to do', () => {
+    const remedyOf = (kind: FailureKind) => {
+      const result = resultOf(failed(kind), deliveryOf(1), crowded);
+      return result.outcome === 'parked' ? result.failure.remedy : undefined;
+    };
+    const why =
+      'So many messages of this function wait that its queue could soon hand out no others: this one became a letter instead. When the cause is gone, replay this letter.';
+    expect(remedyOf('unavailable')).toBe(why);
+    expect(remedyOf('unknown-id')).toBe(`Do this. ${why}`);
+  });
+});
