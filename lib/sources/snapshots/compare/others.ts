@@ -66,7 +66,11 @@ export const sourceOf = ({ name, droppedMs }: OtherFile): string =>
 
 /** Compares what other files have, too, if the rows of this file are as before: it may be by another section that they hold it. */
 export const findShared = async ({ sets }: Comparison): Promise<void> => {
-  if (await hasRows(sets, 'other_claims')) await sets.run(sql('find_shared_keys'));
+  if (
+    (await hasRows(sets, 'other_claims')) ||
+    (await hasRows(sets, 'accepted WHERE was_weighed(row_standing)'))
+  )
+    await sets.run(sql('find_shared_keys'));
 };
 
 /** Rows of one file that give a user different roles in an org unit agree on one, if that can be decided. */
@@ -98,6 +102,7 @@ export const settleEnrollments = async (
     await sets.run(sql('find_endings'));
     if (await hasRows(sets, 'endings')) await sets.run(sql('keep_endings'), [file]);
   }
+  await sets.run(sql('send_weighed'));
   // An end counts what it does by `effects`.
   const isWeighed = comparison.isEnd || (await hasRows(sets, 'other_claims'));
   if (isWeighed) {

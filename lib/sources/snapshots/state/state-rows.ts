@@ -37,8 +37,9 @@ type RowsOfKind = {
 const stateRows = {
   /**
    * What is wanted: by a zip, `2` for an enrollment and `3` for a grade; by a table, the place of its message in the mapping. `row_standing`:
-   * how other files read it, `several` if each row is compared by itself, `kept` if it stays for a row that cannot be used,
-   * `disputed` if it was not sent, as another file has another grade; `ending` if no row wants it, and its names are not known.
+   * how other files read it, `several` if each row is compared by itself, `kept` if it stays for a row that cannot be used, `weighed` if
+   * another file had the same meanwhile, `disputed` if it was not sent, as another file has another grade; `ending` if no row wants it, and
+   * its names are not known.
    */
   wanted: {
     columns: {

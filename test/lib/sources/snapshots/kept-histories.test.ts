@@ -658,6 +658,27 @@ test('what was sent by a new user name is not replaced by a role that stays for 
   expect(platform.valueOf('2601 101')).toBe('109');
 });
 
+test('a role that another file ended while the row of its own file could not be used is sent once it can', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', people);
+  bucket.write('snapshot-mapping.json', mapping(removing({ time: 'AT' })));
+  const named = { users: users('ada', 'ben'), classes: classes('BIO') };
+  const exported = (...roles: string[]) => {
+    const rows = enrollments('BIO ben', ...roles.map((role, place) => `BIO ada ${role} ${at(place)}`));
+    return zip({ ...named, enrollments: rows.map((row, place) => ({ ...row, sourcedId: `e-${place}` })) });
+  };
+  const drops = (...rows: string[]) => table(['COURSE', 'LOGIN', 'AT'], 'BIO cleo ', ...rows);
+  await put('export.zip', await exported('teacher', 'student'));
+  await put('drops.csv', drops(`BIO ada ${at(0.5)}`));
+  expect(platform.valueOf('2601 101')).toBe('110');
+  await put('export.zip', await exported('dean', 'dean'));
+  expect(platform.valueOf('2601 101')).toBe('110');
+  await put('drops.csv', drops(), { isApproved: true });
+  await put('export.zip', await exported('teacher', 'student'));
+  expect(platform.valueOf('2601 101')).toBe('109');
+});
+
 test('no new grade goes to the former org unit of a line item whose title another one has in the new one', async () => {
   const { crosswalk, platform, put } = newStage();
   crosswalk.fill('orgUnitCode', { LECTURE: 2601, LAB: 2601 });

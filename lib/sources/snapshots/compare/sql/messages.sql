@@ -30,19 +30,22 @@ COPY (
 -- In: difference; unchanged_claims; row claims; repeated_role_claims; disputed_grades; endings; unusable_rows; the state before. Out: what the next
 -- state has of claims, by views. The reader of a file says by macros what follows from the rest, and which of the platform's ids are in a key:
 -- key_to_keep(key), wanted_value_to_keep(wanted_value), org_unit_id_to_keep(claim_key) and user_id_to_keep(claim_key). Other files are
--- compared with each row by itself; what stays for a row that cannot be used is ended by no other file.
+-- compared with each row by itself; what stays for a row that cannot be used is ended by no other file, and is sent again afterwards if another
+-- file had it, too.
+UPDATE difference SET accepted_standing = 'weighed'
+  WHERE change IN ('kept', 'held') AND enrollment_in(kind_name, key) IN (SELECT enrollment FROM other_claims);
 CREATE VIEW wanted_to_keep AS
   SELECT d.* REPLACE (key_to_keep(key) AS key, wanted_value_to_keep(wanted_value) AS wanted_value),
     org_unit_id_to_keep(d.key) AS org_unit_id, user_id_to_keep(d.key) AS user_id,
     CASE WHEN d.key IN (SELECT key FROM repeated_role_claims) THEN 'several' WHEN d.key IN (SELECT key FROM endings) THEN 'ending'
-      WHEN d.change IN ('kept', 'held') THEN 'kept'
+      WHEN d.change IN ('kept', 'held') THEN CASE WHEN was_weighed(d.accepted_standing) THEN 'weighed' ELSE 'kept' END
       WHEN d.key IN (SELECT key FROM disputed_grades) THEN 'disputed' END AS row_standing
   FROM (
     SELECT * REPLACE (CASE WHEN NOT is_claimed THEN last_snapshot_number END AS last_snapshot_number) FROM difference WHERE change <> 'removed'
     UNION ALL BY NAME FROM unchanged_claims) d;
 CREATE VIEW refused_rows_to_keep AS FROM unusable_rows;
 CREATE VIEW enrollment_claims_to_keep AS
-  SELECT s.* REPLACE (NULL::BIGINT AS said_at_ms, 'kept' AS row_standing) FROM state_enrollment_claims s
+  SELECT s.* REPLACE ('kept' AS row_standing) FROM state_enrollment_claims s
     ANTI JOIN repeated_role_claims USING (key) SEMI JOIN (FROM difference WHERE NOT is_claimed AND change <> 'removed') USING (key);
 -- Other rows that claim the same. A held resource may have another name now, and be listed again by it.
 CREATE VIEW row_claims_to_keep AS

@@ -13,7 +13,7 @@ CREATE TABLE role_places (side VARCHAR, role VARCHAR, place BIGINT);
 -- other_kinds: the functions of the other table's rows that are about enrollments.
 CREATE TABLE other_kinds (state_kind VARCHAR, function_name VARCHAR);
 -- other_claims: what the other files want, by enrollment, such as enrollment/2601/301. is_kept: it stays for a row that cannot be used, which
--- may say otherwise.
+-- may say otherwise, and later.
 CREATE TABLE other_claims (enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT, is_kept BOOLEAN, source_file VARCHAR);
 -- passed_names: user names that passed to another record in an export of OneRoster, while the crosswalk gives the former one's account.
 CREATE TABLE passed_names (token VARCHAR);
@@ -78,16 +78,18 @@ CREATE OR REPLACE VIEW other_rows AS
 -- In: other_rows; $1: the name of the file. Out: other_claims.
 INSERT INTO other_claims
   SELECT enrollment_of(org_unit_id, org_unit_token, user_id, user_token), org_unit_token, role,
-    CASE WHEN row_standing IS NULL THEN said_at_ms END, coalesce(row_standing, '') = 'kept', CAST($1 AS VARCHAR)
+    said_at_ms, is_kept(row_standing), CAST($1 AS VARCHAR)
   FROM other_rows WHERE role IS NOT NULL AND NOT is_not_weighed(row_standing);
 
 -- name: add_repeated_claims
 -- In: the state of another file; $1: its name. Out: other_claims, by each of several rows about one enrollment.
 INSERT INTO other_claims
-  SELECT enrollment, org_unit_name, role, said_at_ms, coalesce(row_standing, '') = 'kept', CAST($1 AS VARCHAR) FROM other_state_enrollment_claims;
+  SELECT enrollment, org_unit_name, role, said_at_ms, is_kept(row_standing), CAST($1 AS VARCHAR) FROM other_state_enrollment_claims;
 
 -- name: find_shared_keys
--- In: claims; accepted; other_claims. Out: differing_keys, with all that other files have, too.
+-- In: claims; accepted; other_claims. Out: differing_keys, with all that other files have, too, or had while it stayed for a row that could
+-- not be used.
+INSERT INTO differing_keys SELECT key FROM accepted WHERE was_weighed(row_standing) AND key NOT IN (SELECT key FROM differing_keys);
 INSERT INTO differing_keys
   SELECT key FROM (
     SELECT d.key FROM (FROM claims WHERE is_about_enrollment(kind_name)) d
@@ -98,19 +100,20 @@ INSERT INTO differing_keys
 
 -- name: agree_on_roles
 -- In: role_claims (side, key, org_unit_name, role, said_at_ms, is_kept). Out: agreed_roles, the role of each enrollment on each side. 'absent':
--- no claim stands. NULL: it cannot be decided. What stays for a row that cannot be used holds the enrollment, and decides no role.
+-- no claim stands. NULL: it cannot be decided. What stays for a row that cannot be used is not ended, and overrules no row that can.
 CREATE TABLE standing_claims AS
   SELECT *, max(said_at_ms) OVER (PARTITION BY side, key) AS latest FROM (
-    SELECT c.side, c.key, c.role, c.said_at_ms, c.is_kept
+    SELECT c.side, c.key, c.role, c.is_kept, bool_or(NOT c.is_kept) OVER (PARTITION BY c.side, c.key) AS has_usable,
+      CASE WHEN NOT (c.is_kept AND has_usable) THEN c.said_at_ms END AS said_at_ms
     FROM role_claims c LEFT JOIN role_places p USING (side, role) LEFT JOIN (
       SELECT side, key, org_unit_name, CASE WHEN count(*) = count(said_at_ms) THEN max(said_at_ms) END AS ended_ms
       FROM role_claims WHERE role = 'absent' GROUP BY side, key, org_unit_name) e
       ON e.side = c.side AND e.key = c.key AND e.org_unit_name = c.org_unit_name
-    WHERE c.role <> 'absent' AND (e.ended_ms > c.said_at_ms) IS NOT TRUE
+    WHERE c.role <> 'absent' AND (c.is_kept OR (e.ended_ms > c.said_at_ms) IS NOT TRUE)
     -- Of the roles that have a place, the first one.
     QUALIFY p.place IS NULL OR p.place = min(p.place) OVER (PARTITION BY c.side, c.key));
 CREATE TABLE agreed_roles AS
-  SELECT side, key, CASE WHEN bool_and(is_kept) THEN NULL WHEN min(role) = max(role) THEN min(role)
+  SELECT side, key, CASE WHEN bool_and(is_kept AND has_usable) THEN NULL WHEN min(role) = max(role) THEN min(role)
       WHEN count(*) = count(said_at_ms) AND count(DISTINCT CASE WHEN said_at_ms = latest THEN role END) = 1
         THEN arg_max(role, said_at_ms) END AS role
   FROM standing_claims GROUP BY side, key
@@ -166,9 +169,7 @@ CREATE TABLE effects AS
     org_unit_token(accepted_org_unit_or_object) AS org_unit_name_before, change, is_uncertain,
     CASE WHEN NOT is_uncertain THEN role_of(accepted_value) END AS role_before,
     CASE WHEN change <> 'removed' THEN role_of(wanted_value) END AS role_after,
-    -- As other files read it.
-    said_at_ms, CASE WHEN accepted_standing IS NULL THEN accepted_at_ms END AS accepted_at_ms,
-    coalesce(accepted_standing, '') = 'kept' AS was_kept, coalesce(removal_function(state_kind, removal) = 'enrollment-remove', false) AS is_removed,
+    said_at_ms, accepted_at_ms, is_kept(accepted_standing) AS was_kept, coalesce(removal_function(state_kind, removal) = 'enrollment-remove', false) AS is_removed,
     NULL::VARCHAR AS before, NULL::VARCHAR AS after, false AS is_undecided
   FROM (SELECT *, key IN (SELECT key FROM accepted WHERE must_resend) AS is_uncertain FROM difference)
   WHERE change IN ('created', 'updated', 'removed', 'unchanged') AND is_about_enrollment(kind_name);
@@ -181,7 +182,7 @@ CREATE TABLE role_claims AS
   UNION ALL SELECT 'after', key, org_unit_name, role, said_at_ms, is_kept FROM shared_claims
   UNION ALL SELECT 'before', key, org_unit_name_before, role_before, accepted_at_ms, was_kept
     FROM effects SEMI JOIN shared_claims USING (key) ANTI JOIN repeated_claims_before USING (key) WHERE role_before IS NOT NULL
-  UNION ALL SELECT 'before', key, r.org_unit_name, r.role, r.said_at_ms, coalesce(r.row_standing, '') = 'kept'
+  UNION ALL SELECT 'before', key, r.org_unit_name, r.role, r.said_at_ms, is_kept(r.row_standing)
     FROM repeated_claims_before r JOIN effects e USING (key) SEMI JOIN shared_claims USING (key) WHERE e.role_before IS NOT NULL
   UNION ALL SELECT 'after', key, org_unit_name, role_after, said_at_ms, false
     FROM effects SEMI JOIN shared_claims USING (key) ANTI JOIN repeated_role_claims USING (key) WHERE role_after IS NOT NULL
@@ -190,8 +191,9 @@ CREATE TABLE role_claims AS
 
 -- name: weigh_others
 -- In: effects; agreed_roles. Out: effects with the roles by all files; replacements.
--- What a message did that waited for its name is unknown.
-UPDATE effects SET before = a.role FROM agreed_roles a WHERE a.key = effects.key AND a.side = 'before' AND NOT is_uncertain;
+-- What a message did that waited for its name is unknown, and so is the role that the platform has kept for a row that could not be used.
+UPDATE effects SET before = CASE WHEN NOT was_kept AND (change = 'unchanged' OR effects.key NOT IN (SELECT key FROM shared_claims WHERE is_kept)) THEN a.role END
+  FROM agreed_roles a WHERE a.key = effects.key AND a.side = 'before' AND NOT is_uncertain;
 UPDATE effects SET after = a.role, is_undecided = a.role IS NULL FROM agreed_roles a WHERE a.key = effects.key AND a.side = 'after';
 INSERT INTO replacements
   SELECT key,
@@ -208,6 +210,11 @@ INSERT INTO replacements
 UPDATE difference SET change = 'updated'
   WHERE change = 'unchanged' AND key IN (
     SELECT key FROM effects WHERE after <> before OR (before IS NULL AND after IS NOT NULL));
+
+-- name: send_weighed
+-- In: difference. Out: difference: what another file may have changed while it stayed for a row that could not be used is sent.
+UPDATE difference SET change = 'updated' WHERE change = 'unchanged' AND was_weighed(accepted_standing) AND is_claimed
+  AND enrollment_in(kind_name, key) NOT IN (SELECT enrollment FROM other_claims);
 
 -- name: find_held_back
 -- In: effects; shared_claims. Out: by the file that still has them, how many enrollments this file no longer has.

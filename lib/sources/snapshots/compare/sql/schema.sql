@@ -73,10 +73,13 @@ CREATE TABLE problems (file VARCHAR, line BIGINT, column_name VARCHAR, problem V
 -- What a zip wants, by the kind of its rows in a state.
 CREATE MACRO is_enrollment(state_kind) AS state_kind = '2';
 CREATE MACRO is_grade(state_kind) AS state_kind = '3';
--- What the row_standing of a state means: nothing was sent for the row; other files do not weigh it, or weigh each of its rows by itself.
+-- What the row_standing of a state means: nothing was sent for the row; other files do not weigh it, or weigh each of its rows by itself; it
+-- stays for a row that cannot be used; and another file has, or had since, the same.
 CREATE MACRO is_unsent(row_standing) AS coalesce(row_standing, '') IN ('ending', 'disputed');
 -- Of several that have become one.
 CREATE MACRO standing_of_all(row_standing) AS CASE WHEN bool_or(row_standing = 'disputed') THEN 'disputed' ELSE max(row_standing) END;
+CREATE MACRO is_kept(row_standing) AS coalesce(row_standing, '') IN ('kept', 'weighed');
+CREATE MACRO was_weighed(row_standing) AS coalesce(row_standing, '') = 'weighed';
 CREATE MACRO is_not_weighed(row_standing) AS coalesce(row_standing, '') IN ('ending', 'several');
 -- An org unit or a user: by the platform's id, if it is known, or else by the name of the SIS. No name has the sign before an id.
 CREATE MACRO ref_of(platform_id, name) AS CASE WHEN platform_id IS NOT NULL THEN chr(2) || platform_id ELSE name END;

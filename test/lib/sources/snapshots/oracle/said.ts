@@ -70,8 +70,12 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
   const lastReadOtherwise = new Map<string, string>();
   /** What the last reports of each file tell: it stays so until the file comes again, and a delta is about its own rows only. */
   const toldBy = new Map<FileName, Told[]>();
-  /** By what is held, the files that ever claimed it: the report of one that claims it no more may tell why it stays. */
+  /**
+   * By what is held, the files that ever claimed it, and what they said: the report of one that claims it no more, or by a row that cannot
+   * be used, may tell why that stays.
+   */
   const everClaimedBy = new Map<string, Set<FileName>>();
+  const everSaid = new Map<string, Set<Value>>();
   /** By grade object, the line item that has it. */
   const owners = new Map<string, string>();
 
@@ -304,6 +308,8 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       const wanted = new Map([...enrollmentsWanted(before), ...gradesWanted(before)]);
       for (const [key, { files: claimedBy }] of wanted)
         everClaimedBy.set(key, claimedBy.union(everClaimedBy.get(key) ?? new Set()));
+      for (const [key, { claimed }] of wanted)
+        everSaid.set(key, (everSaid.get(key) ?? new Set()).union(new Set(claimed.map((each) => each.value))));
       const named = namedIn(checked);
       const { name, isDelta } = checked.exported;
       toldBy.set(name, [...(isDelta ? (toldBy.get(name) ?? []) : []), ...toldIn(checked.report)]);
@@ -312,7 +318,6 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       const keys = new Set([...wanted.keys(), ...before.keys(), ...platform.keys()]);
       /** A report tells how many stay that no row wants, and not which. */
       let staying = stayingIn(checked.report);
-      /** Remembers what was named, and answers whether the difference is told. */
       const isTold = (
         key: string,
         value: Value,
@@ -322,11 +327,13 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         // Of what was replayed, nobody knows which was the last.
         const isOpen = allowed.size > 0 || namesOf(key, replayed).length > 0;
         const values = claimed.map((each) => each.value);
-        const mayBe = new Set([...heldOf(key, before), ...ifNamed, ...(isOpen ? values : [])]);
-        if (names.length > 0 && (mayBe.has(value) || (value === undefined && names.some(isWaiting)))) {
-          stillNamed.set(key, { text, value });
+        const mayBe = new Set([
+          ...heldOf(key, before),
+          ...ifNamed,
+          ...(isOpen ? (everSaid.get(key) ?? []) : []),
+        ]);
+        if (names.length > 0 && (mayBe.has(value) || (value === undefined && names.some(isWaiting))))
           return true;
-        }
         const still = stillNamed.get(key);
         const namesBy = (file: FileName): Named[] => namesOf(key, namedByFile.get(file) ?? new Map());
         const byFiles = [...files].map((file) => namesBy(file).length > 0);
@@ -357,9 +364,12 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
           rememberAllowed(key, value, text);
           return [];
         }
-        if (isTold(key, value, each)) return [];
-        if (!wanted.has(key) && value === was && staying > 0) {
+        let told = isTold(key, value, each);
+        if (!told && !wanted.has(key) && value === was && staying > 0) {
           staying -= 1;
+          told = true;
+        }
+        if (told) {
           stillNamed.set(key, { text, value });
           return [];
         }
