@@ -716,6 +716,32 @@ test('who gets a new user name stays enrolled by a table that has it already, th
   expect(platform.valueOf('2601 101')).toBe('110');
 });
 
+test('a user name that passes to somebody else, and back before the crosswalk knew it, reaches neither by the other', async () => {
+  const { crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', people);
+  const exported = (names: string[], ...rows: string[]) =>
+    zip({
+      users: users('ada', 'ben')
+        .slice(0, names.length)
+        .map((user, place) => ({ ...user, username: names[place] ?? '' })),
+      ...{ classes: classes('BIO'), enrollments: enrollments(...rows) },
+    });
+  const passed = () => exported(['ada2', 'ada'], 'BIO ada teacher', 'BIO ben student');
+  await put('export.zip', await exported(['ada'], 'BIO ada teacher'));
+  await put('export.zip', await passed());
+  await put('export.zip', await passed());
+  crosswalk.fill('userName', { ada: 102, ada2: 101 });
+  const back = await exported(['ada', 'ben2'], 'BIO ada teacher', 'BIO ben student');
+  const { report } = await put('export.zip', back, { isApproved: true });
+  expect(report.join('\n')).toContain('its user name was that of another record');
+  expect(platform.all()).toEqual(['2601 101 109']);
+  crosswalk.fill('userName', { ada: 101, ben2: 102 });
+  platform.replay();
+  await put('export.zip', back);
+  expect(platform.all()).toEqual(['2601 101 109', '2601 102 110']);
+});
+
 describe('a mapping removes enrollments by a message of its own', () => {
   const columns = ['COURSE', 'LOGIN', 'ROLE', 'STATUS'];
   const names = many(300);

@@ -29,6 +29,8 @@ type Wanted = {
   allowed: ReadonlySet<Value>;
   ifNamed: ReadonlySet<Value>;
   claimed: readonly { file: FileName; value: Value }[];
+  /** What may be held if these are not used. */
+  without(isUnused: (claim: { file: FileName; value: Value }) => boolean): ReadonlySet<Value>;
   files: ReadonlySet<FileName>;
   text: string;
 };
@@ -321,7 +323,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       const isTold = (
         key: string,
         value: Value,
-        { allowed, ifNamed, claimed, files, text }: Wanted,
+        { allowed, ifNamed, claimed, without, files, text }: Wanted,
       ): boolean => {
         const names = namesOf(key, named);
         // Of what was replayed, nobody knows which was the last.
@@ -340,9 +342,9 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         /** All that says otherwise is named as not used. */
         const isOfTheRest =
           values.includes(value) &&
-          claimed.every(
-            (each) => each.value === value || namesBy(each.file).some((one) => !one.isContradiction),
-          );
+          without(
+            (each) => each.value !== value && namesBy(each.file).some((one) => !one.isContradiction),
+          ).has(value);
         return (
           isOfTheRest ||
           lastReadOtherwise.get(key) === (value ?? '') ||
@@ -425,7 +427,7 @@ const namesOf = (key: string, named: ReadonlyMap<number, Named[]>): Named[] => {
 /** The platform cannot clear a grade. */
 const nothingWanted = (key: string, was: Value, files = new Set<FileName>()): Wanted => ({
   allowed: new Set([key.includes('/') ? was : undefined]),
-  ...{ ifNamed: new Set<Value>(), claimed: [], files, text: 'nobody wants it' },
+  ...{ ifNamed: new Set<Value>(), claimed: [], without: () => new Set(), files, text: 'nobody wants it' },
 });
 
 /** Undefined: that is not known of all of them. */
@@ -454,7 +456,11 @@ const enrollmentOf = (claims: readonly Claim[], was: Value): Wanted => {
   // That a row holds an enrollment which another one ends is named.
   const held = new Set<Value>([was, ...(left.length < roles.length ? roles.map(idOf) : [])]);
   const claimed = roles.map((each) => ({ file: each.file, value: idOf(each) }));
-  return { allowed: roleOf(left), ifNamed: held, claimed, files: filesOf(claims), text };
+  const without: Wanted['without'] = (isUnused) => {
+    const used = (claim: Claim): boolean => !isUnused({ file: claim.file, value: idOf(claim) });
+    return roleOf(roles.filter(used)).union(roleOf(left.filter(used)));
+  };
+  return { allowed: roleOf(left), ifNamed: held, claimed, without, files: filesOf(claims), text };
 };
 
 const filesOf = (claims: readonly Claim[]): Set<FileName> => new Set(claims.map(({ file }) => file));
@@ -489,5 +495,6 @@ const gradeOf = (claims: readonly Claim[], { owner, isShared, before }: Graded):
   const allowed = newest.size > 1 ? new Set<Value>() : newest;
   const isSilent = isShared && claims.some(({ item }) => item !== owner);
   const ifNamed = new Set([before, ...newest]);
-  return { allowed: isSilent ? new Set() : allowed, ifNamed, claimed: [], files: filesOf(claims), text };
+  const none = { claimed: [], without: () => new Set<Value>() };
+  return { allowed: isSilent ? new Set() : allowed, ifNamed, ...none, files: filesOf(claims), text };
 };
