@@ -38,6 +38,7 @@ const tests = (...options: string[]): Proof => ({
 
 const lookUp = tests('test/lib/delivery/crosswalk/look-up.test.ts');
 /** For what 100,000 histories do not reach. */
+const ledger = tests('test/lib/delivery/ledger');
 const attempts = tests('test/lib/delivery/handle/attempt.test.ts');
 
 export const breakages: Breakage[] = [
@@ -202,6 +203,7 @@ export const breakages: Breakage[] = [
   },
   {
     title: 'a second copy of a message is sent again',
+    seenBy: ledger,
     file: 'lib/delivery/ledger/judge.ts',
     code: 'isSameId(open.messageId, entry.messageId) || open.isParked,',
     by: 'open.messageId.length > 0,',
