@@ -139,11 +139,11 @@ export const bundling = (names: readonly string[]) =>
 /**
  * Bundles `functions/<name>.ts` into `<codeDir>/functions/<name>.mjs` and the chunks that it loads when it needs them: the
  * clients of SQS and S3, and the set engine, with its binding. The source maps go aside, as nothing reads them in Lambda. Answers the files of the code,
- * and the notices of the packages that are in it.
+ * and the notices of the packages that are in it, unless the code is `unpublished`: then nobody needs them.
  */
 export const bundle = async (
   name: string,
-  { codeDir, mapDir }: { codeDir: string; mapDir: string },
+  { codeDir, mapDir, unpublished = false }: { codeDir: string; mapDir: string; unpublished?: boolean },
 ): Promise<string[]> => {
   const { outputFiles, metafile } = await build({ ...bundling([name]), outdir: codeDir, metafile: true });
   await Promise.all([codeDir, mapDir].map((folder) => rm(folder, { recursive: true, force: true })));
@@ -156,8 +156,8 @@ export const bundle = async (
     await writeFile(file, contents);
   }
   const notices = join(codeDir, 'THIRD-PARTY-NOTICES.txt');
-  await writeFile(notices, await noticesOf(import.meta.dirname, metafile));
-  const files = [...codeFiles, notices];
+  if (!unpublished) await writeFile(notices, await noticesOf(import.meta.dirname, metafile));
+  const files = unpublished ? codeFiles : [...codeFiles, notices];
   const hasSets = Object.keys(metafile.inputs).includes('replacement:@duckdb/node-bindings');
   return hasSets ? [...files, ...(await addLambdaBinding(codeDir))] : files;
 };

@@ -28,12 +28,10 @@ type Reading = { json: unknown } | { flaw: Flaw; problem: string };
 
 /** Parses a foreign text as JSON, or reports why not. Time grows only with its length, and memory has a limit. */
 export const readJson = (text: string): Reading => {
-  if (hasMoreValues(text, maxForeignValues))
+  const { isTooDeep, hasTooMany } = excessIn(text, maxForeignValues);
+  if (hasTooMany)
     return { flaw: 'too many', problem: `has more than ${maxForeignValues.toLocaleString('en-US')} values` };
-  // A text that is too deep is not parsed: parsing a text of only brackets takes a hundred times its size.
-  if (isTooDeep(text)) return { flaw: 'too deep', problem: tooDeep };
-  const parsed = parse(text);
-  return parsed ?? { flaw: nestingOf(text).isOpen ? 'cut off' : 'not JSON', problem: 'is not JSON' };
+  return isTooDeep ? { flaw: 'too deep', problem: tooDeep } : parsed(text);
 };
 
 /**
@@ -41,12 +39,17 @@ export const readJson = (text: string): Reading => {
  * allows.
  */
 export const readMessageJson = (text: string): Reading => {
-  if (!isTooDeep(text) && hasTooManyValues(text)) return { flaw: 'too many', problem: tooMany };
-  const read = readJson(text);
+  const { isTooDeep, hasTooMany } = excessIn(text, maxValues);
+  if (isTooDeep) return { flaw: 'too deep', problem: tooDeep };
+  if (hasTooMany) return { flaw: 'too many', problem: tooMany };
+  const read = parsed(text);
   // A shorter text has no room for so many.
   if ('problem' in read || text.length <= 2 * maxWidth || !isTooWide(read.json)) return read;
   return { flaw: 'too many', problem: tooWide };
 };
+
+const parsed = (text: string): Reading =>
+  parse(text) ?? { flaw: nestingOf(text).isOpen ? 'cut off' : 'not JSON', problem: 'is not JSON' };
 
 /** Undefined if the text cannot be read. */
 export const jsonIn = (text: string): unknown => {
@@ -156,9 +159,17 @@ const firstFlaw = (text: string): number | 'unknown' => {
   }
 };
 
-/** Costs almost nothing if there are few brackets, as in every valid message. */
-const isTooDeep = (text: string): boolean =>
-  countOf('{', text) + countOf('[', text) > maxLevels && nestingOf(text).deepest > maxLevels;
+/**
+ * What keeps a text from being parsed: parsing a text of only brackets takes a hundred times its size. Costs almost nothing if it is
+ * short and has few brackets, as every usual message, and otherwise looks at it once.
+ */
+const excessIn = (text: string, most: number): { isTooDeep: boolean; hasTooMany: boolean } => {
+  const mayHaveMany = text.length > most;
+  if (!mayHaveMany && countOf('{', text) + countOf('[', text) <= maxLevels)
+    return { isTooDeep: false, hasTooMany: false };
+  const { deepest, values } = nestingOf(text);
+  return { isTooDeep: deepest > maxLevels, hasTooMany: mayHaveMany && values > most };
+};
 
 /** Stops counting once the limit is exceeded. */
 const countOf = (bracket: string, text: string): number => {
@@ -169,19 +180,7 @@ const countOf = (bracket: string, text: string): number => {
 };
 
 /** Whether a text, JSON or not, holds more lists, objects and commas than any message. */
-export const hasTooManyValues = (text: string): boolean => hasMoreValues(text, maxValues);
-
-/** Costs nothing if the text is too short for so many, as every usual one is. */
-const hasMoreValues = (text: string, most: number): boolean => {
-  if (text.length <= most) return false;
-  let count = 0;
-  for (let at = 0; at < text.length && count <= most; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === codes.quote) at = endOfString(text, at) - 1;
-    else if (code === codes.comma || code === codes.open[0] || code === codes.open[1]) count += 1;
-  }
-  return count > most;
-};
+export const hasTooManyValues = (text: string): boolean => excessIn(text, maxValues).hasTooMany;
 
 /** How many items a list would have once it is parsed: its outer commas, and one. */
 export const itemsIn = (text: string): number => {
@@ -203,29 +202,29 @@ const isTooWide = (json: unknown): boolean => {
   return inner.length > maxWidth || inner.some(isTooWide);
 };
 
-const codes = { quote: 34, comma: 44, open: [91, 123], close: [93, 125] };
+const codes = { quote: 34, comma: 44, escape: 92, open: [91, 123], close: [93, 125] };
 
-/** The nesting depth of a text, and whether a bracket or string is left open. */
-const nestingOf = (text: string): { deepest: number; isOpen: boolean } => {
-  let depth = 0;
-  let deepest = 0;
+/** The nesting depth of a text, its lists, objects and commas, and whether a bracket or string is left open. */
+const nestingOf = (text: string): { deepest: number; values: number; isOpen: boolean } => {
+  let [depth, deepest, values] = [0, 0, 0];
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === codes.quote) {
-      at = endOfString(text, at) - 1;
-    } else if (code === codes.open[0] || code === codes.open[1]) {
+    if (code === codes.quote) at = endOfString(text, at) - 1;
+    else if (code === codes.comma) values += 1;
+    else if (code === codes.open[0] || code === codes.open[1]) {
+      values += 1;
       depth += 1;
       if (depth > deepest) deepest = depth;
     } else if (code === codes.close[0] || code === codes.close[1]) depth -= 1;
   }
-  return { deepest, isOpen: depth > 0 };
+  return { deepest, values, isOpen: depth > 0 };
 };
 
 /** The end of the string that begins at `start`, including its quotation mark; the end of the text if the string does not end. */
 export const endOfString = (text: string, start: number): number => {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let escapes = 0;
-    while (text[at - 1 - escapes] === '\\') escapes += 1;
+    while (text.charCodeAt(at - 1 - escapes) === codes.escape) escapes += 1;
     if (escapes % 2 === 0) return at + 1;
   }
   return text.length;

@@ -6,6 +6,7 @@ import { measureCommand } from './command.ts';
 import { type Environment, startEnvironment } from './environment.ts';
 import { measureGrowth } from './growth.ts';
 import { measureMessages } from './messages.ts';
+import { measurePayloads } from './payloads.ts';
 import {
   floorsOf,
   loadAverage,
@@ -45,6 +46,7 @@ type Measure = (environment: Environment, scale: Scale) => Promise<Section>;
 
 const measures = {
   messages: (environment, { messages }) => measureMessages(environment, messages),
+  payloads: (environment, { payloads }) => measurePayloads(environment, payloads),
   'cold-start': (environment, { coldStart }) => measureColdStart(environment, coldStart),
   upload: (environment, { upload }) => measureUpload(environment, upload),
   growth: (environment, { growth }) => measureGrowth(environment, growth),

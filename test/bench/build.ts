@@ -20,7 +20,8 @@ const functions = resolve(import.meta.dirname, '../../functions');
 export const built = async (source: URL, folder: string): Promise<Bundle> => {
   const name = relative(functions, fileURLToPath(source)).replace(/\.ts$/, '');
   const codeDir = join(folder, basename(name));
-  await bundle(name, { codeDir, mapDir: `${codeDir}-maps` });
+  // Packages of the peers lack the texts of their licences.
+  await bundle(name, { codeDir, mapDir: `${codeDir}-maps`, unpublished: true });
   const entry = resolve(codeDir, 'functions', `${name}.mjs`);
   const files = readdirSync(codeDir, { recursive: true, encoding: 'utf8' })
     .map((file) => join(codeDir, file))

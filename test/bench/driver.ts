@@ -11,6 +11,7 @@ export type DriveAsked = {
   messages: number;
   batchSize: number;
   fileBytes?: number;
+  textLength?: number;
   /** Whether garbage is collected at the end, before the memory is looked at; it takes `--expose-gc`. */
   collects?: boolean;
 };
@@ -27,7 +28,8 @@ export type DriveAnswered = {
   heapBytes: number;
 };
 
-const maxAtOnce = 1_000;
+/** What is made beforehand takes memory. */
+const maxAtOnce = ({ textLength = 0 }: DriveAsked): number => (textLength > 10_000 ? 100 : 1_000);
 
 type Subject = {
   handler(event: SQSEvent, context: object): Promise<SQSBatchResponse>;
@@ -50,9 +52,9 @@ const context = {
 
 answerParent(async (asked: DriveAsked): Promise<DriveAnswered> => {
   const total = { cpuMs: 0, wallMs: 0, failed: 0, grownBytes: 0 };
-  for (let left = asked.messages; left > 0; left -= maxAtOnce) {
+  for (let left = asked.messages; left > 0; left -= maxAtOnce(asked)) {
     // Made beforehand, as Lambda makes them before the handler runs, and in portions, as they take memory.
-    const messages = Math.min(left, maxAtOnce);
+    const messages = Math.min(left, maxAtOnce(asked));
     const events = eventsOf({ ...asked, messages });
     const beforeBytes = process.memoryUsage.rss();
     forgetPeak();

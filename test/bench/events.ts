@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
 
 /** What the bench sends; each kind is that of a function. */
-export type Kind = 'grade-push' | 'submission-upload';
+export type Kind = 'grade-push' | 'submission-upload' | 'user-attributes-update';
 
-type Wanted = { kind: Kind; messages: number; batchSize: number; fileBytes?: number };
+type Wanted = { kind: Kind; messages: number; batchSize: number; fileBytes?: number; textLength?: number };
 
 /** Whole events as Lambda hands them over, each message about another thing. */
 export const eventsOf = ({ messages, batchSize, ...wanted }: Wanted): SQSEvent[] =>
@@ -17,7 +17,11 @@ export const eventsOf = ({ messages, batchSize, ...wanted }: Wanted): SQSEvent[]
 /** Another thing for each message, and others in each process: the ledger holds those of an earlier one for its lease. */
 let things = process.pid * 1_000_000;
 
-const recordOf = ({ kind, fileBytes = 1024 }: Omit<Wanted, 'messages' | 'batchSize'>): SQSRecord => ({
+const recordOf = ({
+  kind,
+  fileBytes = 1024,
+  textLength = 0,
+}: Omit<Wanted, 'messages' | 'batchSize'>): SQSRecord => ({
   messageId: randomUUID(),
   receiptHandle: `AQEB${'bench0123456789/+'.repeat(18)}==`,
   body: JSON.stringify({
@@ -27,7 +31,7 @@ const recordOf = ({ kind, fileBytes = 1024 }: Omit<Wanted, 'messages' | 'batchSi
     type: `sis.${kind}.v1`,
     time: new Date().toISOString(),
     datacontenttype: 'application/json',
-    data: dataOf(kind, fileBytes),
+    data: dataOf(kind, { fileBytes, textLength }),
   }),
   attributes: {
     ApproximateReceiveCount: '1',
@@ -42,7 +46,13 @@ const recordOf = ({ kind, fileBytes = 1024 }: Omit<Wanted, 'messages' | 'batchSi
   awsRegion: 'eu-west-1',
 });
 
-const dataOf = (kind: Kind, fileBytes: number): object => {
+const words =
+  'She said: "The results [of 2025], as far as I know, are clear." Zoë agreed,\nand wrote a report. ';
+
+const dataOf = (
+  kind: Kind,
+  { fileBytes, textLength }: Record<'fileBytes' | 'textLength', number>,
+): object => {
   things += 1;
   // With both comments given nothing is read first: one message is one request, as of the peers.
   if (kind === 'grade-push')
@@ -54,6 +64,11 @@ const dataOf = (kind: Kind, fileBytes: number): object => {
       comments: 'A clear argument; the second experiment needs a control group.',
       privateComments: '',
     };
+  // As a text of people: with quotation marks, brackets, and letters beyond ASCII.
+  if (kind === 'user-attributes-update') {
+    const value = [0, 1, 2].map(() => words.repeat(Math.ceil(textLength / 3 / words.length)));
+    return { userId: things, attributes: [{ attributeId: 'biography', value }] };
+  }
   const file = { uri: `s3://bench/${fileBytes}`, name: 'thesis.pdf', contentType: 'application/pdf' };
   return { orgUnitId: 2001, folderId: 8001, userId: 301, files: [file], comment: '' };
 };

@@ -50,8 +50,8 @@ const handedIn = (): Buffer => {
 const answerTo = (head: string): Buffer => {
   if (head.includes('/whoami?')) return whoAmI();
   // An answer about another user is no success.
-  const graded = /^PUT \S+\/values\/(\d+)\?/.exec(head);
-  if (graded) return answerWith(`{"OrgUnitId":2001,"UserId":${graded[1]}}`);
+  const changed = /^PUT \S+\/(?:values|users)\/(\d+)\?/.exec(head);
+  if (changed) return answerWith(`{"OrgUnitId":2001,"UserId":${changed[1]}}`);
   return /^GET \S+\/mysubmissions\//.test(head) ? handedIn() : accepted();
 };
 
