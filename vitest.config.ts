@@ -39,6 +39,7 @@ const stages = [
   'costs/cost',
   'deployed/aws-runtime',
   'permissions/deploy-role',
+  'permissions/deploy-stack',
   'permissions/desk-roles',
   'permissions/permissions',
   'permissions/roles',

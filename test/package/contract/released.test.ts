@@ -67,6 +67,11 @@ describe('it breaks somebody', () => {
       'stored › Ledger is gone.',
     ],
     [
+      'a name for the key of the ledger',
+      ({ stored }) => Object.assign(stored.LedgerKey, { name: 'sis-relay/{stage}/ledger-key' }),
+      'stored › LedgerKey › name is new. CloudFormation would replace it',
+    ],
+    [
       'a table without an index',
       ({ stored }) => void delete stored.Desk.indexes['by-list'],
       'stored › Desk › indexes › by-list is gone',

@@ -252,7 +252,9 @@ export function differences(before: Json, now: Json, path: readonly string[] = [
     return [...new Set([...Object.keys(before), ...Object.keys(now)])].flatMap((each) => {
       const [was, is] = [before[each], now[each]];
       if (is === undefined) return [found('is gone', !isConstraint(each), each)];
-      if (was === undefined) return [found('is new', isConstraint(each), each)];
+      // CloudFormation replaces what it has named itself.
+      const isName = path[0] === 'stored' && each === 'name';
+      if (was === undefined) return [found('is new', isConstraint(each) || isName, each)];
       return differences(was, is, [...path, each]);
     });
   if (Array.isArray(before) && Array.isArray(now)) return listDifferences(before, now, path);
