@@ -109,12 +109,12 @@ INSERT INTO claims BY NAME
   SELECT kind_name, state_kind, key, org_unit_or_object, user_name, value_of(kind_name, template, org_unit_or_object, user_name, data) AS wanted_value,
     data, removal, template, source_row, CAST(said_at_ms AS BIGINT) AS said_at_ms, CAST(line AS BIGINT) AS line
   FROM mapped_claims;
+CREATE TABLE present AS SELECT DISTINCT key, org_unit_or_object FROM claims WHERE kind_name NOT LIKE '%-remove';
 INSERT INTO yielded_removals
-  SELECT DISTINCT r.kind_name, r.key, r.org_unit_or_object, r.said_at_ms FROM claims r
-    SEMI JOIN (FROM claims WHERE kind_name NOT LIKE '%-remove') c ON c.key = r.key
-    ANTI JOIN (FROM claims WHERE kind_name NOT LIKE '%-remove') s ON s.key = r.key AND s.org_unit_or_object = r.org_unit_or_object
-  WHERE r.kind_name LIKE '%-remove' AND is_about_enrollment(r.kind_name);
-DELETE FROM claims WHERE kind_name LIKE '%-remove' AND key IN (SELECT key FROM claims WHERE kind_name NOT LIKE '%-remove');
+  SELECT DISTINCT kind_name, key, org_unit_or_object, said_at_ms FROM claims SEMI JOIN present USING (key) ANTI JOIN present USING (key, org_unit_or_object)
+  WHERE kind_name LIKE '%-remove' AND is_about_enrollment(kind_name);
+DELETE FROM claims WHERE kind_name LIKE '%-remove' AND key IN (SELECT key FROM present);
+DROP TABLE present;
 INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
   SELECT m.kind_name, m.source_row, coalesce(id_in_token(m.org_unit_or_object), o.id, m.org_unit_or_object),
     coalesce(id_in_token(m.user_name), u.id, m.user_name)
