@@ -742,6 +742,28 @@ test('a user name that passes to somebody else, and back before the crosswalk kn
   expect(platform.all()).toEqual(['2601 101 109', '2601 102 110']);
 });
 
+test('a user name that passes on twice before the crosswalk knew it stands for none of its bearers', async () => {
+  const { crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', { ada: 101, ben: 102 });
+  const exported = (...names: string[]) => {
+    const all = ['ada', 'ben', 'cleo'].slice(0, names.length);
+    return zip({
+      users: users(...all).map((user, place) => ({ ...user, username: names[place] ?? '' })),
+      ...{ classes: classes('BIO'), enrollments: enrollments(...all.map((name) => `BIO ${name} student`)) },
+    });
+  };
+  await put('export.zip', await exported('ada', 'ben'));
+  await put('export.zip', await exported('ada2', 'ada'));
+  crosswalk.fill('userName', { ada: 102 });
+  const twice = await exported('ada2', 'ben2', 'ada');
+  const { report } = await put('export.zip', twice, { isApproved: true });
+  expect(report.join('\n')).toContain('its user name was that of another record');
+  crosswalk.fill('userName', { ada: 103 });
+  await put('export.zip', twice, { isApproved: true });
+  expect(platform.all()).toEqual(['2601 101 110', '2601 102 110', '2601 103 110']);
+});
+
 describe('a mapping removes enrollments by a message of its own', () => {
   const columns = ['COURSE', 'LOGIN', 'ROLE', 'STATUS'];
   const names = many(300);

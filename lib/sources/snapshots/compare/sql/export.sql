@@ -90,10 +90,11 @@ INSERT INTO doubtful_claims
   WHERE (x.name IS NOT NULL OR y.name IS NOT NULL) AND key_by_name <> key;
 
 -- name: mean_things
--- In: unusable_rows; names; former; accepted; claims; items; items_before. Out: meant_rows; accepted_keys; file_grades and gone_grades. An
+-- In: unusable_rows; names; former; passed; accepted; claims; items; items_before. Out: meant_rows; accepted_keys; file_grades and gone_grades. An
 -- unusable row means what its names stand for, or stood for: two names may stand for one thing.
 CREATE VIEW name_refs AS
-  SELECT record_type, name, ref FROM names WHERE problem IS NULL UNION SELECT record_type, name, ref_of(platform_id, name) FROM former;
+  SELECT record_type, name, ref FROM names WHERE problem IS NULL UNION SELECT record_type, name, ref_of(platform_id, name) FROM former
+  UNION SELECT 'user', name, ref_of(platform_id, name) FROM passed;
 CREATE OR REPLACE VIEW meant_rows AS
   SELECT r.* REPLACE (coalesce(o.ref, r.org_unit_or_object) AS org_unit_or_object, coalesce(u.ref, r.user_name) AS user_name)
   FROM unusable_rows r

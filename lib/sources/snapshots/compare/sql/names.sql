@@ -81,9 +81,13 @@ CREATE TABLE same_people AS
 -- passed: records whose user name was that of another active record, which has it no more, while the crosswalk still gives what that one stood
 -- for. Whether they are one person is unknown, so nothing is sent by this name until the crosswalk gives another id or an operator has
 -- accepted that they are.
+-- bearers: which record had a name, also one that was in doubt.
+CREATE TABLE bearers AS
+  SELECT id, name, platform_id FROM names_before WHERE record_type = 'user' AND active = 1
+  UNION ALL SELECT source_id, name, NULL FROM state_passed_names;
 CREATE TABLE passed AS
   SELECT DISTINCT n.id, n.name, k.id AS platform_id
-  FROM names_now n JOIN names_before w ON w.record_type = 'user' AND w.name = n.name AND w.id <> n.id AND w.active = 1
+  FROM names_now n JOIN bearers w ON w.name = n.name AND w.id <> n.id
     JOIN known_names k ON k.field = field_of('user') AND k.name = n.name
     LEFT JOIN names_now f ON f.record_type = 'user' AND f.id = w.id AND f.name = n.name AND f.active = 1
     LEFT JOIN names_before b ON b.record_type = 'user' AND b.id = n.id
@@ -157,9 +161,9 @@ INSERT INTO passed_rows
   WHERE r.problem[3] = 'namePassed' GROUP BY ALL;
 
 -- name: list_passed
--- In: passed; passed_rows; names_before. Out: the names that passed, with the record that had each, if this export tells, and what waits.
+-- In: passed; passed_rows; bearers. Out: the names that passed, with the record that had each, if this export tells, and what waits.
 SELECT p.name, p.platform_id, p.id,
-  (SELECT min(w.id) FROM names_before w WHERE w.record_type = 'user' AND w.name = p.name AND w.id <> p.id AND w.active = 1),
+  (SELECT min(w.id) FROM bearers w WHERE w.name = p.name AND w.id <> p.id),
   CAST(coalesce(any_value(r.enrollments), 0) AS INTEGER), CAST(coalesce(any_value(r.results), 0) AS INTEGER), any_value(r.courses)
 FROM passed p LEFT JOIN (
   SELECT record, sum(rows) FILTER (source = 'enrollments') AS enrollments, sum(rows) FILTER (source = 'results') AS results,
