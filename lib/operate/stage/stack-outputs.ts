@@ -4,7 +4,14 @@ import { safeText } from '../../runtime/privacy/log-text.ts';
 /** The outputs or tags of a CloudFormation stack, by name. */
 export type StackOutputs = Record<string, string | undefined>;
 
-export type Stack = { outputs: StackOutputs; tags: StackOutputs; why?: string; isMissing?: boolean };
+export type Stack = {
+  outputs: StackOutputs;
+  tags: StackOutputs;
+  /** When a deployment last changed it. */
+  changedMs?: number | undefined;
+  why?: string;
+  isMissing?: boolean;
+};
 
 /** Reads a stack. `why`: the reason if it cannot be read; `isMissing`: because there is none. */
 export type ReadStack = (name: string, options: ClientOptions) => Promise<Stack>;
@@ -23,7 +30,7 @@ export const readStack: ReadStack = async (name, options) => {
       (stack?.Outputs ?? []).map(({ OutputKey = '', OutputValue }) => [OutputKey, OutputValue]),
     );
     const tags = Object.fromEntries((stack?.Tags ?? []).map(({ Key = '', Value }) => [Key, Value]));
-    return { outputs, tags };
+    return { outputs, tags, changedMs: (stack?.LastUpdatedTime ?? stack?.CreationTime)?.getTime() };
   } catch (error) {
     if (!(error instanceof Error) || isOfAllCalls(error)) throw error;
     const isMissing = error.name === 'ValidationError' && /does not exist/.test(error.message);

@@ -33,7 +33,12 @@ const git = (...args: string[]): string | undefined => {
 };
 
 /** What a deployment wrote down. */
-export type Noted = { version: string | undefined; commit: string | undefined };
+export type Noted = {
+  version: string | undefined;
+  commit: string | undefined;
+  /** When the last deployment changed the stack. */
+  changedMs?: number | undefined;
+};
 
 export type DeployedVersion = {
   /** Undefined: it was deployed before versions were written down, or by `serverless rollback`, which knows none. */

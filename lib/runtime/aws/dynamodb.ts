@@ -4,7 +4,11 @@ import { errorName, unlessError } from './error.ts';
 export type AttributeValue = { S: string; N?: undefined } | { N: string; S?: undefined };
 export type Attributes = Record<string, AttributeValue>;
 
-type Action = `${'Get' | 'Put' | 'Update' | 'Delete' | 'BatchGet' | 'BatchWrite'}Item` | 'Query' | 'Scan';
+type Action =
+  | `${'Get' | 'Put' | 'Update' | 'Delete' | 'BatchGet' | 'BatchWrite'}Item`
+  | 'Query'
+  | 'Scan'
+  | 'DescribeTable';
 /** As DynamoDB documents them. */
 type Input = Record<string, unknown>;
 export type Answer = {
@@ -17,6 +21,7 @@ export type Answer = {
   Responses?: Record<string, Attributes[]>;
   UnprocessedKeys?: Record<string, object>;
   UnprocessedItems?: Record<string, object[]>;
+  Table?: { SSEDescription?: { Status?: string; SSEType?: string } };
 };
 
 export type DynamoDb = {

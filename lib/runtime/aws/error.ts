@@ -81,6 +81,10 @@ export class ClockDiffersError extends Error {
   }
 }
 
+/** The call that failed with this error; undefined: unknown. */
+export const awsCallOf = (error: unknown): AwsCall | undefined =>
+  error instanceof Error ? calls.get(error) : undefined;
+
 /** `aws-refused`: waiting does not heal it. */
 export type AwsTrouble = { kind: 'unavailable' | 'aws-refused'; message: string; remedy?: string };
 

@@ -5,7 +5,7 @@ import type { Target } from '../target.ts';
 /** What the functions of serverless.yml reserve together. */
 export const reservedContainers = 10;
 /** Lambda refuses a reservation that leaves fewer to all other functions of the account. */
-const leastUnreserved = 100;
+export const leastUnreserved = 100;
 
 export type AccountReport = {
   /** Why a stage cannot be created in this account and region, and what to do. */

@@ -10,7 +10,7 @@ type Row = {
   text: string;
   watch: string[];
   each?: Exclude<keyof FunctionNames, 'off'>;
-  as: keyof typeof kinds;
+  as: keyof typeof alarmKinds;
   over?: number;
   under?: number;
   minutes?: number;
@@ -27,7 +27,7 @@ export type Alarms = { rows: Row[]; composites: Composite[] };
  * data. The effect of FILL on a metric that never had data is not documented, so functions such as SUM receive all metrics at once and
  * omit such a metric. A new stage must not count as silent: another schedule must have run.
  */
-const kinds = {
+export const alarmKinds = {
   counted: { expression: () => 'SUM(FILL(METRICS("m"), 0))', statistic: 'Sum', over: 0, minutes: 5 },
   repeated: { expression: () => 'MAX(FILL(METRICS("m"), 0))', statistic: 'Sum', over: 1, minutes: 60 },
   highest: { expression: () => 'MAX(FILL(METRICS("m"), 0))', statistic: 'Maximum', over: 0, minutes: 5 },
@@ -79,7 +79,7 @@ const described = ({ text, see }: { text: string; see: string }): string =>
   `${text} Runbook: lib/show/cli/README.md#${see}`;
 
 const alarmOf = (stage: string, row: Row, watch: string[]): Resource => {
-  const { expression, statistic, ...usual } = kinds[row.as];
+  const { expression, statistic, ...usual } = alarmKinds[row.as];
   const { over, under, minutes, of = [1, row.as === 'checked' ? 1 : 3], part } = { ...usual, ...row };
   const Period = minutes * 60;
   const rings = {

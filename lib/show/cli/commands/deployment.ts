@@ -43,6 +43,16 @@ export const addDeployment = (program: Command, cli: Cli): void => {
     .addHelpText('after', examples.init)
     .action(action(cli, () => import('../actions/init.ts'), 'init'));
   program
+    .command('doctor')
+    .description('tries on a deployed stage what sis-relay takes for granted of AWS, and writes a report')
+    .argument('[step...]', 'ids of steps; default: all')
+    .option('--list', 'say what each step does, costs and needs, and try none')
+    .option('--report <file>', 'file of the report; default: one in this folder, named after the run')
+    .option('--after <file>', 'report of a run before a deployment: say what became of paused functions')
+    .option('--yes', 'try the steps without asking')
+    .addHelpText('after', examples.doctor)
+    .action(action(cli, () => import('../actions/doctor.ts'), 'doctor'));
+  program
     .command('console')
     .description('opens the console in a browser on this machine; it has your rights on AWS')
     .option('--port <n>', 'port on this machine; 0: any free port', wholeNumber(0, 65_535), 4747)
@@ -84,6 +94,16 @@ It asks for each setting that no option gives, and checks the answer. The file h
 that differ from stage to stage; add others by hand. serverless.yml reads stages/<stage>.yml, and
 --stage takes its region from there. For another folder, set SIS_RELAY_STAGES. Git ignores stages/,
 so no update conflicts with it.`,
+  doctor: `
+Examples:
+  sis-relay doctor --list
+  sis-relay doctor --stage test
+  sis-relay doctor redrive refused-write --stage test
+  sis-relay doctor --stage test --after sis-relay-test-doctor-1f2e3d4c.json
+
+Each step has things of its own, and removes them, also after Ctrl-C; nothing is changed on the
+platform. Use the credentials of the role that deploys: no role of the people who operate a stage
+has the rights. A step without a right says which one. The report names no account and no person.`,
   console: `
 Examples:
   sis-relay console --stage prod

@@ -46,7 +46,7 @@ export type Terminal = {
 };
 
 const named =
-  /`(?:sis-relay (?!<)|(?=(?:status|letters|waiting|trace|pause|resume|publish|check-message|snapshots|reconcile|crosswalk|scopes|console|auth-url)(?: |`)))([^`]+)`/g;
+  /`(?:sis-relay (?!<)|(?=(?:status|letters|waiting|trace|pause|resume|publish|check-message|snapshots|reconcile|crosswalk|scopes|console|auth-url|doctor)(?: |`)))([^`]+)`/g;
 
 /** A command that a sentence names in backquotes, as it is typed here. */
 export const asTyped = (text: string, { command }: Pick<Terminal, 'command'>): string =>

@@ -46,6 +46,7 @@ const commands = [
   'check-message',
   'scopes',
   'auth-url',
+  'doctor',
   'completion',
   'help',
 ];

@@ -1,0 +1,26 @@
+import type { Corner } from './corner.ts';
+
+/** What a step saw. `not-here`: this stage, or what runs it, cannot show it; then `saw` is the reason. */
+export type Seen = { is: 'as-expected' | 'different' | 'not-here'; saw: string };
+
+/** Something that the code takes for granted of AWS, and how to try it on a deployed stage. */
+export type Step = {
+  id: string;
+  claim: string;
+  /** Beginnings of sentences that documents mark with † for this claim. */
+  marked?: readonly string[];
+  does: string;
+  costs: string;
+  minutes: number;
+  expected: string;
+  /** What IAM must allow to whoever runs it, clean-up included. */
+  rights: readonly string[];
+  try(corner: Corner): Promise<Seen>;
+};
+
+export const seen = (isExpected: boolean, saw: string): Seen => ({
+  is: isExpected ? 'as-expected' : 'different',
+  saw,
+});
+
+export const notHere = (why: string): Seen => ({ is: 'not-here', saw: why });
