@@ -135,6 +135,14 @@ export const operationOverrides = (): Record<string, OperationOverride> => {
 export const settingsProblem = (error: unknown): string =>
   error instanceof Error ? error.message.replace("The function's", 'The') : String(error);
 
+const hostOfAws = /^https:\/\/[\w.-]+\.(?:amazonaws\.com(?:\.cn)?|api\.aws)(?:[:/]|$)/;
+
+/** Whether the environment names another place than AWS for a service. */
+export const hasOwnEndpoint = (): boolean =>
+  Object.entries(given()).some(
+    ([name, value]) => name.startsWith('AWS_ENDPOINT_URL') && !hostOfAws.test(value),
+  );
+
 /** The operator's editor, if the environment names one. */
 export const namedEditor = (): string | undefined => {
   const { VISUAL, EDITOR } = environment();

@@ -121,7 +121,11 @@ export async function startDurableExecutions({
       throw Object.assign(new Error(`There is no execution ${about}`), {
         ...{ name: 'ResourceNotFoundException', status: 404 },
       });
-    if (verb === '') return send({ ...summaryOf(found), ...resultOf(found) });
+    if (verb === '') {
+      const { InputPayload } = found.execution.root.ExecutionDetails ?? {};
+      return send({ ...summaryOf(found), ...resultOf(found), InputPayload });
+    }
+    if (verb === 'history') return send({ Events: found.execution.operations().flatMap(eventsOf) });
     if (verb === 'state') {
       const all = found.execution.state(searchParams.get('CheckpointToken') ?? '');
       return send(page(all, Number(searchParams.get('Marker') ?? 0)));
@@ -147,6 +151,12 @@ export async function startDurableExecutions({
     if (kind === 'account-settings') return { AccountLimit: accountLimit };
     if (kind !== 'functions') return undefined;
     if (verb === 'versions') return versionsOf(about);
+    if (verb === 'configuration')
+      return {
+        FunctionName: about,
+        Architectures: ['arm64'],
+        Role: `arn:aws:iam::000000000000:role/${about}`,
+      };
     if (verb !== 'durable-executions') throw new Refusal(`${verb} of functions is not known here`);
     const [statuses, named] = [asked.getAll('Statuses'), asked.get('DurableExecutionName')];
     const all = executionsOf(about).filter(
@@ -383,6 +393,21 @@ const summaryOf = ({ execution, functionArn, status }: Known) => ({
   Status: status,
   StartTimestamp: execution.root.StartTimestamp,
 });
+
+/** Of what began, and of what has succeeded, as far as operators look at it. */
+const eventsOf = ({ Id, Name, Type, Status, EndTimestamp, WaitDetails, ...operation }: Operation) => {
+  const word = `${Type.slice(0, 1)}${Type.slice(1).toLowerCase()}`;
+  const named = { Id, Name };
+  return [
+    {
+      ...{ ...named, EventType: `${word}Started`, EventTimestamp: operation.StartTimestamp },
+      ...(WaitDetails && { WaitStartedDetails: { Duration: 1, ...WaitDetails } }),
+    },
+    ...(Status === 'SUCCEEDED'
+      ? [{ ...named, EventType: `${word}Succeeded`, EventTimestamp: EndTimestamp }]
+      : []),
+  ];
+};
 
 const resultOf = ({ result }: Known) =>
   result?.ok === false

@@ -61,8 +61,7 @@ const alarmsOf = async (corner: Corner) => {
       );
       return (ending) => {
         const found = [...MetricAlarms, ...CompositeAlarms].find((each) => each.AlarmName === nameOf(ending));
-        const suppressedBy =
-          found && 'ActionsSuppressedBy' in found ? `${found.ActionsSuppressedBy}` : undefined;
+        const suppressedBy = found && 'ActionsSuppressedBy' in found ? found.ActionsSuppressedBy : undefined;
         return { state: found?.StateValue ?? 'not there', suppressedBy };
       };
     },
@@ -76,7 +75,7 @@ export const fillOfMetrics: Step = {
   claim:
     'In an alarm, METRICS() takes all metrics at once, FILL makes missing data 0, and a metric that never had data is left out',
   marked: ['An alarm watches up to ten metrics, and goes off for what needs a person'],
-  does: 'Makes four alarms without actions, by the expressions of the stage’s alarms, over three metrics of its own: one has a value each minute, one had a value once, one never has any.',
+  does: 'Makes four alarms without actions, by the expressions of the stage’s alarms, over three metrics of its own: one has values each minute, one had a value once, one never has any.',
   costs: 'two metrics and four alarms for a quarter of an hour: less than $0.02',
   minutes: soundMinutes,
   expected:
@@ -123,7 +122,8 @@ export const fillOfMetrics: Step = {
     };
     await corner.until(soundMinutes * 60, async () => {
       looks += 1;
-      if (looks % 20 === 0) await count('alive');
+      // Four times a minute, so that no minute is without it.
+      if (looks % 5 === 0) await count('alive');
       const now = await look();
       for (const each of ['counted', 'fell-silent', 'never-spoke'])
         if (now(each).state === 'ALARM') rang.add(each);

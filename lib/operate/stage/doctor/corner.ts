@@ -36,6 +36,7 @@ type Options = {
   remember(before: PausedBefore): void;
   /** Tests hurry. */
   secondMs?: number;
+  lambda?: Corner['lambda'];
   cloudWatch?: Corner['cloudWatch'];
 };
 
@@ -45,11 +46,11 @@ const attemptsEverySeconds = 5;
 
 export const cornerOf = ({ target, run, signal, secondMs = 1_000, ...given }: Options): Corner => {
   const made: { what: string; undo(): Promise<unknown> }[] = [];
-  const lambda = once(() => lambdaOf(target));
   const rest = (seconds: number) => sleep(seconds * secondMs, undefined, { signal });
   return {
-    ...{ target, name: `${target.prefix}doctor-${run}`, lambda, rest },
+    ...{ target, name: `${target.prefix}doctor-${run}`, rest },
     ...{ before: given.before, remember: given.remember },
+    lambda: given.lambda ?? once(() => lambdaOf(target)),
     cloudWatch:
       given.cloudWatch ??
       once(async () => {

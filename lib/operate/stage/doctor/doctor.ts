@@ -3,7 +3,7 @@ import { awsCallOf, errorName, unlessError } from '../../../runtime/aws/error.ts
 import { safeText } from '../../../runtime/privacy/log-text.ts';
 import { RefusedError, UsageError } from '../command-errors.ts';
 import { unknownName } from '../nearest.ts';
-import type { Target } from '../target.ts';
+import { hasOwnEndpoint, type Target } from '../target.ts';
 import { ownVersion, versionText } from '../version.ts';
 import { type Corner, cornerOf } from './corner.ts';
 import type { PausedBefore } from './pause.ts';
@@ -24,18 +24,21 @@ type Options = {
   signal: AbortSignal;
   /** Of the report of an earlier run. */
   before?: PausedBefore | undefined;
-  /** Default: whether AWS answers, and no emulator. */
-  isAws?: boolean;
+  /** False: emulators answer, which shows nothing. */
+  isAws: boolean;
   onStep?(step: Step): void;
-  onTried?(tried: Tried): void;
   /** For tests. */
-  corner?: Pick<Parameters<typeof cornerOf>[0], 'secondMs' | 'cloudWatch'>;
+  corner?: Pick<Parameters<typeof cornerOf>[0], 'secondMs' | 'lambda' | 'cloudWatch'>;
 };
 
 export const newRun = (): string => randomUUID().slice(0, 8);
 
-/** Only with an endpoint of its own, a target does not know its caller. */
-export const isOnAws = ({ caller }: Target): boolean => caller !== undefined;
+/** The accounts of emulators. */
+const played = /^arn:[\w-]+:\w+::(?:0{12}|123456789012):/;
+
+/** Whether AWS answers, and no emulator: with a store of its own, a target does not know its caller. */
+export const isOnAws = async ({ caller }: Target): Promise<boolean> =>
+  caller !== undefined && !hasOwnEndpoint() && !played.test(await caller());
 
 /** Whoever may not look is told so by the steps. @throws RefusedError if there is no such stage. */
 export const checkStage = async (target: Target): Promise<void> => {
@@ -46,7 +49,7 @@ export const checkStage = async (target: Target): Promise<void> => {
 export const runDoctor = async (
   target: Target,
   run: string,
-  { steps, signal, before, isAws = isOnAws(target), onStep, onTried, corner: settings }: Options,
+  { steps, signal, before, isAws, onStep, corner: settings }: Options,
 ): Promise<DoctorReport> => {
   const startedAt = new Date().toISOString();
   const deployed = isAws ? await target.deployed?.() : undefined;
@@ -65,7 +68,6 @@ export const runDoctor = async (
     const seconds = Math.round((performance.now() - startedMs) / 1_000);
     const { id, expected } = step;
     tried.push({ id, ...outcome, expected, saw: masked(outcome.saw), seconds });
-    onTried?.(tried.at(-1) as Tried);
   }
   const region = await (await target.sqs()).config.region();
   return {

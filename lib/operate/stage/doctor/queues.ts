@@ -1,4 +1,5 @@
 import type { Message, MessageAttributeValue, SQSClient } from '@aws-sdk/client-sqs';
+import { RefusedError } from '../command-errors.ts';
 import type { Corner } from './corner.ts';
 import { type Step, seen } from './step.ts';
 
@@ -73,7 +74,7 @@ export const redrive: Step = {
       new sdk.SendMessageCommand({ QueueUrl: queue.url, MessageBody: body, MessageAttributes: attributes }),
     );
     const received = await corner.until(patienceSeconds, () => receiveFrom(corner, queue.url));
-    if (received === undefined) return seen(false, 'the message was not received');
+    if (received === undefined) throw new RefusedError('The message was not received.');
     await show(sqs, queue.url, received);
     const letter = await corner.until(patienceSeconds, async () => {
       // SQS moves it when it would be received once more.

@@ -20,18 +20,18 @@ export const doctor = async (
   if (list) return print({ steps: chosen }, () => doctorStepsView(chosen));
   const before = after === undefined ? undefined : pausedIn(after);
   const { target, name } = context;
-  const isAws = isOnAws(target);
+  const isAws = await isOnAws(target);
   const run = newRun();
   const file = report ?? (isAws ? `${name}-doctor-${run}.json` : undefined);
   if (file !== undefined && existsSync(file))
     throw new RefusedError(`${file} already exists. Name another file.`);
   const own = `${target.prefix}doctor-${run}`;
-  const plan = `${chosen.length} steps take up to ${minutesOf(chosen)} minutes. They make and remove what is named ${own}; --list says what each of them does, and costs.`;
+  const plan = `It takes up to ${minutesOf(chosen)} minutes. What it makes, and removes, is named ${own}; --list says what each step does and costs.`;
   if (isAws) await checkStage(target);
   if (isAws) terminal.err(`${plan}\n`);
   if (isAws && !(await context.agreed('Try them on AWS?'))) return finish(false);
   const found = await runDoctor(target, run, {
-    ...{ steps: chosen, signal, before },
+    ...{ steps: chosen, signal, before, isAws },
     onStep: ({ id }) => terminal.line(`  ${id} …`),
   });
   if (file !== undefined) await writeNewFile(file, `${JSON.stringify(found, undefined, 2)}\n`);
