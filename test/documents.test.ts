@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { dispositions } from '../lib/message/failure.ts';
 import { messageType, parseMessage } from '../lib/message/message.ts';
+import { steps } from '../lib/operate/stage/doctor/steps.ts';
 import { integrationNamed, loadIntegrations } from '../lib/operate/stage/integrations.ts';
 import { messagesOf } from '../lib/sources/changes/events.ts';
 import { noticesIn } from '../lib/sources/changes/page.ts';
@@ -58,7 +59,22 @@ const namesIn = (section: string): string[] =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
   );
 
+/** What is marked with † for another reason than that AWS may behave otherwise. */
+const otherMarks = ['is marked †', 'Prices of us-east-1†'];
+/** The sentences before the marks. */
+const markedIn = (path: string, text = textOf(path)): string[] => {
+  const whole = otherMarks.reduce((all, mark) => all.replaceAll(mark, ''), text.replaceAll('\n', ' '));
+  return [...whole.matchAll(/(?:\*\*([^*]+?)\.?\*\*)?†/g)].map(([, sentence]) => sentence ?? `${path}: †`);
+};
+
 describe('documents', () => {
+  test('each claim about AWS that was never tried there has a step of doctor, and no step names another', () => {
+    const marked = documents.flatMap((path) => markedIn(path));
+    const tried = steps.flatMap((step) => step.marked ?? []);
+    expect(tried.toSorted()).toEqual(marked.toSorted());
+    expect(markedIn('a.md', '- **New claim.**† Words† of the kind.')).toEqual(['New claim', 'a.md: †']);
+  });
+
   test.each(documents)('%s has no link that leads nowhere', (path) => {
     expect(brokenLinksIn(path)).toEqual([]);
   });

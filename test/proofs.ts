@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { optionsOf } from './options.ts';
 import { type Proof, proofs } from './proofs/list.ts';
+import { recordReport } from './proofs/on-aws.ts';
 import {
   commitOf,
   isUnchangedSince,
@@ -17,7 +18,7 @@ import {
 } from './proofs/results.ts';
 
 const usage =
-  'npm run proofs -- --hours N --seed N --again --list, or --only NAME --seed N -- options of that proof';
+  'npm run proofs -- --hours N --seed N --again --list, --only NAME --seed N -- options of that proof, or --record FILE for a report of doctor';
 const root = resolve(import.meta.dirname, '..');
 const logs = join(root, '.proofs');
 
@@ -49,8 +50,10 @@ export const command = async (args: string[]): Promise<void> => {
     only: { type: 'string' },
     again: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
+    record: { type: 'string' },
   } as const;
-  const { only, again, list, ...texts } = optionsOf(options, { usage, args: own });
+  const { only, again, list, record, ...texts } = optionsOf(options, { usage, args: own });
+  if (record !== undefined) return keep(record);
   const [hours, seed] = [Number(texts.hours), Number(texts.seed)];
   if (!(hours > 0) || !Number.isSafeInteger(seed) || (more.length > 0 && only === undefined))
     return refuse(usage);
@@ -66,6 +69,13 @@ export const command = async (args: string[]): Promise<void> => {
 const refuse = (problem: string): void => {
   console.error(problem);
   process.exitCode = 2;
+};
+
+/** A report of doctor. */
+const keep = (file: string): void => {
+  recordReport(file);
+  writeResults(readResults());
+  console.log('The page has it: test/proofs.md. Commit that, and test/proofs/aws.');
 };
 
 const show = (asked: readonly Proof[]): void => {

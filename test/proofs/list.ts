@@ -13,6 +13,8 @@ export type Proof = {
   figures: RegExp;
   /** What it proves and is judged by, as git takes it. If one has changed, or a file of `program`, or a package, the proof is stale. */
   files: readonly string[];
+  /** Steps of `sis-relay doctor` that try on AWS what its emulators play. */
+  presumes?: readonly string[];
 };
 
 const vitest = ['node_modules/vitest/vitest.mjs', 'run'];
@@ -38,6 +40,7 @@ export const proofs: readonly Proof[] = [
     minutes: 40,
     figures: /^\d+ histories, from seed \d+$/gm,
     files: [...delivery, 'test/history'],
+    presumes: ['refused-write', 'kept-visibility', 'redrive'],
   },
   {
     name: 'fuzz',
@@ -58,6 +61,7 @@ export const proofs: readonly Proof[] = [
     minutes: 3,
     figures: /^\d+ of \d+ found.*$/gm,
     files: [...delivery, 'lib/scheduled', platform, 'test/effect'],
+    presumes: ['set-engine', 'durable-execution'],
   },
   {
     name: 'chaos',
@@ -68,6 +72,7 @@ export const proofs: readonly Proof[] = [
     minutes: 8,
     figures: /^(?:All is well|Not all is well).*$/gm,
     files: [...delivery, 'test/local'],
+    presumes: ['refused-write', 'kept-visibility', 'redrive'],
   },
   {
     name: 'crash-operators',
@@ -82,6 +87,7 @@ export const proofs: readonly Proof[] = [
     minutes: 15,
     figures: allTests,
     files: desk,
+    presumes: ['redrive'],
   },
   {
     name: 'two-operators',
@@ -121,6 +127,7 @@ export const proofs: readonly Proof[] = [
     minutes: 12,
     figures: allTests,
     files: [...snapshots, 'test/lib/sources/snapshots'],
+    presumes: ['set-engine'],
   },
   {
     name: 'judge-things',
@@ -134,6 +141,7 @@ export const proofs: readonly Proof[] = [
     minutes: 30,
     figures: allTests,
     files: [...snapshots, 'lib/delivery/crosswalk', 'test/lib/sources/snapshots'],
+    presumes: ['set-engine'],
   },
   {
     name: 'university',
@@ -143,6 +151,15 @@ export const proofs: readonly Proof[] = [
     minutes: 15,
     figures: /^\d+ nights, \d+ of \d+ right$/gm,
     files: [...delivery, ...snapshots, platform, 'test/university'],
+    presumes: [
+      'refused-write',
+      'kept-visibility',
+      'dropped-file',
+      'durable-execution',
+      'list-of-executions',
+      'wake-up',
+      'set-engine',
+    ],
   },
   {
     name: 'upgrade',
@@ -152,6 +169,7 @@ export const proofs: readonly Proof[] = [
     minutes: 5,
     figures: /^(?:on|back), .*$/gm,
     files: [...desk, ...snapshots, 'test/upgrade'],
+    presumes: ['refused-write', 'redrive', 'durable-execution', 'list-of-executions', 'wake-up'],
   },
   {
     name: 'term-start',
@@ -214,6 +232,7 @@ export const proofs: readonly Proof[] = [
     minutes: 5,
     figures: /^(?! *✓).*\d+ MB.*$/gm,
     files: [...delivery, 'lib/scheduled', platform],
+    presumes: ['durable-execution', 'wake-up'],
   },
   {
     name: 'measure-crosswalk',
@@ -225,6 +244,7 @@ export const proofs: readonly Proof[] = [
     minutes: 6,
     figures: /^(?! *✓).*\d+ MB.*$/gm,
     files: [...delivery, 'lib/scheduled', platform],
+    presumes: ['set-engine', 'durable-execution'],
   },
   {
     name: 'measure-snapshots',
@@ -233,6 +253,7 @@ export const proofs: readonly Proof[] = [
     minutes: 4,
     figures: /^night \d of .*$/gm,
     files: snapshots,
+    presumes: ['set-engine'],
   },
   {
     name: 'measure-reconcile',
@@ -241,6 +262,7 @@ export const proofs: readonly Proof[] = [
     minutes: 10,
     figures: /^(?! *✓).*\d+ MB.*$/gm,
     files: ['lib/scheduled/reconcile', 'lib/delivery/ledger', 'lib/runtime/files'],
+    presumes: ['set-engine'],
   },
   {
     name: 'costs',

@@ -85,7 +85,7 @@ export const listOfExecutions: Step = {
   id: 'list-of-executions',
   claim:
     'Executions are listed if their version is named by its number, and if they are named; nothing is taken for granted of the order, or of lists without a version',
-  marked: ['One job of a function at a time, by Lambda’s list of executions'],
+  marked: ["One job of a function at a time, by Lambda's list of executions"],
   does: 'Starts snapshot-import twice for a file that is not there, and lists its executions in each way that AWS describes.',
   costs: 'four seconds of a function: less than $0.01',
   minutes: 3,
