@@ -156,7 +156,7 @@ export const proofs: readonly Proof[] = [
       'kept-visibility',
       'dropped-file',
       'durable-execution',
-      'list-of-executions',
+      'executions',
       'wake-up',
       'set-engine',
     ],
@@ -169,7 +169,7 @@ export const proofs: readonly Proof[] = [
     minutes: 5,
     figures: /^(?:on|back), .*$/gm,
     files: [...desk, ...snapshots, 'test/upgrade'],
-    presumes: ['refused-write', 'redrive', 'durable-execution', 'list-of-executions', 'wake-up'],
+    presumes: ['refused-write', 'redrive', 'durable-execution', 'executions', 'wake-up'],
   },
   {
     name: 'term-start',

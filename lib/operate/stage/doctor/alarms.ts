@@ -136,7 +136,7 @@ export const fillOfMetrics: Step = {
       return isWhole && minuteOf.has('bare had no data') ? true : undefined;
     });
     const last = await look();
-    const times = [...minuteOf].map(([what, minute]) => `${what} after ${minute} min`);
+    const times = [...minuteOf].map(([what, minute]) => `${what} after about ${minute} min`);
     const without = minuteOf.has('bare had no data')
       ? []
       : [`without FILL, it is ${last('bare').state} to the end`];

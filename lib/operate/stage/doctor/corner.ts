@@ -7,10 +7,10 @@ import { lambdaOf } from '../lambda-client.ts';
 import type { Target } from '../target.ts';
 import type { PausedBefore } from './pause.ts';
 
-/** Where a step may make things: all of them bear the name of its run, and all of them are removed. */
+/** Where a step may make things: all of them bear its name and that of its run, and all of them are removed. */
 export type Corner = {
   target: Target;
-  /** The beginning of the name of whatever a step makes, as in `sis-relay-test-doctor-1f2e3d4c`. */
+  /** The beginning of the name of whatever a step makes, as in `sis-relay-test-doctor-1f2e3d4c-redrive`. */
   name: string;
   lambda(): ReturnType<typeof lambdaOf>;
   cloudWatch(): Promise<Pick<CloudWatchClient, 'send'>>;
@@ -30,7 +30,7 @@ export type Corner = {
 
 type Options = {
   target: Target;
-  run: string;
+  name: string;
   signal: AbortSignal;
   before: PausedBefore | undefined;
   remember(before: PausedBefore): void;
@@ -44,11 +44,11 @@ const looksEverySeconds = 3;
 const attempts = 12;
 const attemptsEverySeconds = 5;
 
-export const cornerOf = ({ target, run, signal, secondMs = 1_000, ...given }: Options): Corner => {
+export const cornerOf = ({ target, name, signal, secondMs = 1_000, ...given }: Options): Corner => {
   const made: { what: string; undo(): Promise<unknown> }[] = [];
   const rest = (seconds: number) => sleep(seconds * secondMs, undefined, { signal });
   return {
-    ...{ target, name: `${target.prefix}doctor-${run}`, rest },
+    ...{ target, name, rest },
     ...{ before: given.before, remember: given.remember },
     lambda: given.lambda ?? once(() => lambdaOf(target)),
     cloudWatch:

@@ -40,6 +40,9 @@ const played = /^arn:[\w-]+:\w+::(?:0{12}|123456789012):/;
 export const isOnAws = async ({ caller }: Target): Promise<boolean> =>
   caller !== undefined && !hasOwnEndpoint() && !played.test(await caller());
 
+/** The beginning of the names of all that a run makes. */
+export const ownName = ({ prefix }: Target, run: string): string => `${prefix}doctor-${run}`;
+
 /** Whoever may not look is told so by the steps. @throws RefusedError if there is no such stage. */
 export const checkStage = async (target: Target): Promise<void> => {
   await unlessError(/AccessDenied/, () => target.deadLetterQueueUrl());
@@ -62,7 +65,9 @@ export const runDoctor = async (
     const remember = (paused: PausedBefore): void => {
       remembered = paused;
     };
-    const corner = cornerOf({ ...{ target, run, signal, before, remember }, ...settings });
+    // SQS takes no name again within a minute of its removal: no two steps have one in common.
+    const name = `${ownName(target, run)}-${step.id}`;
+    const corner = cornerOf({ ...{ target, name, signal, before, remember }, ...settings });
     const outcome = isAws ? await tryStep(step, corner, signal) : elsewhere;
     left.push(...(await corner.cleanUp()).map(masked));
     const seconds = Math.round((performance.now() - startedMs) / 1_000);

@@ -82,7 +82,7 @@ export const durableExecution: Step = {
 };
 
 export const listOfExecutions: Step = {
-  id: 'list-of-executions',
+  id: 'executions',
   claim:
     'Executions are listed if their version is named by its number, and if they are named; nothing is taken for granted of the order, or of lists without a version',
   marked: ["One job of a function at a time, by Lambda's list of executions"],
@@ -95,6 +95,7 @@ export const listOfExecutions: Step = {
     if ((await deployedFunction(corner, importer)) === undefined) return notDeployed(importer);
     const { lambda, sdk } = await corner.lambda();
     const FunctionName = `${corner.target.prefix}${importer}`;
+    // AWS takes names of 64 characters.
     const names = ['first', 'second'].map((word) => `${corner.name}-${word}`);
     for (const name of names) {
       await start(corner, { key: keyOf(corner, '-missing.zip') }, name);
@@ -142,6 +143,7 @@ export const failedExecution: Step = {
   id: 'failed-execution',
   claim: 'An execution that failed, of an asynchronous invocation, is not begun a second time',
   does: 'Starts snapshot-import with an event that it refuses, and waits for 5 minutes. The alarm JobsFailed goes off, and sends its mail.',
+  alarms: ['JobsFailed'],
   costs: 'less than $0.01, and a mail to the address of the alarms',
   minutes: 8,
   expected: 'one execution, which failed',

@@ -10,6 +10,8 @@ export type Step = {
   /** Beginnings of sentences that documents mark with † for this claim. */
   marked?: readonly string[];
   does: string;
+  /** The alarms of the stage that it sets off. */
+  alarms?: readonly string[];
   costs: string;
   minutes: number;
   expected: string;

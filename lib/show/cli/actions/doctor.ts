@@ -1,7 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { jsonIn } from '../../../message/json.ts';
 import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
-import { checkStage, isOnAws, newRun, runDoctor, stepsNamed } from '../../../operate/stage/doctor/doctor.ts';
+import {
+  checkStage,
+  isOnAws,
+  newRun,
+  ownName,
+  runDoctor,
+  stepsNamed,
+} from '../../../operate/stage/doctor/doctor.ts';
 import { type PausedBefore, pausedThroughDeployment } from '../../../operate/stage/doctor/pause.ts';
 import { doctorReport } from '../../../operate/stage/doctor/report.ts';
 import { writeNewFile } from '../../../operate/stage/new-file.ts';
@@ -25,8 +32,12 @@ export const doctor = async (
   const file = report ?? (isAws ? `${name}-doctor-${run}.json` : undefined);
   if (file !== undefined && existsSync(file))
     throw new RefusedError(`${file} already exists. Name another file.`);
-  const own = `${target.prefix}doctor-${run}`;
-  const plan = `It takes up to ${minutesOf(chosen)} minutes. What it makes, and removes, is named ${own}; --list says what each step does and costs.`;
+  const plan = [
+    `It takes up to ${minutesOf(chosen)} minutes. What it makes, and removes, is named ${ownName(target, run)}; --list says what each step does and costs.`,
+    ...chosen.flatMap(({ alarms = [] }) =>
+      alarms.map((alarm) => `The alarm ${alarm} goes off, and sends its mail.`),
+    ),
+  ].join('\n');
   if (isAws) await checkStage(target);
   if (isAws) terminal.err(`${plan}\n`);
   if (isAws && !(await context.agreed('Try them on AWS?'))) return finish(false);

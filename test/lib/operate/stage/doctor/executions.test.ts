@@ -86,15 +86,16 @@ const nowhere = () => {
   throw Object.assign(new Error('There is no such function'), { name: 'ResourceNotFoundException' });
 };
 const run = 'sis-relay-local-doctor-1f2e3d4c';
-const first = { name: `${run}-first` };
-const second = { name: `${run}-second` };
+const own = (step: Step): string => `${run}-${step.id}`;
+const first = { name: `${own(listOfExecutions)}-first` };
+const second = { name: `${own(listOfExecutions)}-second` };
 const error = { ErrorType: 'Error', ErrorMessage: 'a reason' };
 
 test.each<[string, Step, Played[], string]>([
   [
     'the function may not record its steps',
     durableExecution,
-    [{ name: 'a', input: `snapshots/${run}-missing.zip`, status: 'FAILED', error }],
+    [{ name: 'a', input: `snapshots/${own(durableExecution)}-missing.zip`, status: 'FAILED', error }],
     'FAILED, Error: a reason',
   ],
   ['no execution begins', durableExecution, [], 'no execution with this event has ended within 180 s'],
@@ -108,13 +109,22 @@ test.each<[string, Step, Played[], string]>([
   [
     'Lambda begins what failed once more',
     failedExecution,
-    ['a', 'b', 'c'].map((name) => ({ name, input: `${run}-refused`, status: 'FAILED', error })),
+    ['a', 'b', 'c'].map((name) => ({
+      name,
+      input: `${own(failedExecution)}-refused`,
+      status: 'FAILED',
+      error,
+    })),
     '3 within 5 minutes: FAILED, FAILED, FAILED',
   ],
   [
     'EventBridge tells of a file twice',
     droppedFile,
-    ['a', 'b'].map((name) => ({ name, input: `snapshots/${run}.txt`, result: '{"outcome":"ignored"}' })),
+    ['a', 'b'].map((name) => ({
+      name,
+      input: `snapshots/${own(droppedFile)}.txt`,
+      result: '{"outcome":"ignored"}',
+    })),
     '2, the first after 0 s: SUCCEEDED, ignored',
   ],
   ['the rule starts nothing', droppedFile, [], 'no execution for this file has ended within 180 s'],
