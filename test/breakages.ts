@@ -222,6 +222,7 @@ export const breakages: Breakage[] = [
   },
   {
     title: 'a person’s word goes over a newer message that is at work',
+    seenBy: ledger,
     file: 'lib/delivery/ledger/judge.ts',
     code: '(entry.decidedMs ?? 0) > Math.max(begunMs, item.busyUntilMs - 1)',
     by: 'entry.decidedMs !== undefined && begunMs > 0',
