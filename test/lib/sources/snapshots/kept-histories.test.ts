@@ -764,6 +764,29 @@ test('a user name that passes on twice before the crosswalk knew it stands for n
   expect(platform.all()).toEqual(['2601 101 110', '2601 102 110', '2601 103 110']);
 });
 
+test('a withdrawal by a name that nobody knew yet, and that is taken back, does not last', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', people);
+  bucket.write('snapshot-mapping.json', mapping(removing()));
+  const exported = (name: string) =>
+    zip({
+      users: users('ada').map((user) => ({ ...user, username: name })),
+      ...{ classes: classes('BIO'), enrollments: enrollments('BIO ada teacher') },
+    });
+  const drops = (...rows: string[]) => table(['COURSE', 'LOGIN'], ...rows);
+  await put('export.zip', await exported('ada'));
+  await put('export.zip', await exported('ada2'));
+  await put('drops.csv', drops('BIO cleo', 'BIO ada2'), { isApproved: true });
+  const { report } = await put('drops.csv', drops('BIO cleo'), { isApproved: true });
+  expect(report.join('\n')).toContain('that are gone, but may still be carried out');
+  crosswalk.fill('userName', { ...people, ada2: 101 });
+  platform.replay();
+  expect(platform.valueOf('2601 101')).toBeUndefined();
+  await put('drops.csv', drops('BIO cleo'), { isApproved: true });
+  expect(platform.valueOf('2601 101')).toBe('109');
+});
+
 describe('a mapping removes enrollments by a message of its own', () => {
   const columns = ['COURSE', 'LOGIN', 'ROLE', 'STATUS'];
   const names = many(300);

@@ -22,8 +22,8 @@ CREATE TABLE repeated_role_claims (key VARCHAR, enrollment VARCHAR, org_unit_nam
   row_standing VARCHAR DEFAULT NULL);
 -- yielded_removals: rows of this file that end the enrollment of one section, while another row gives that of another one in the org unit.
 CREATE TABLE yielded_removals (kind_name VARCHAR, key VARCHAR, org_unit_or_object VARCHAR, said_at_ms BIGINT);
--- endings: enrollments that this file no longer wants, and whose names the crosswalk does not know.
-CREATE TABLE endings (key VARCHAR, org_unit_or_object VARCHAR);
+-- endings: what this file no longer says of enrollments whose names the crosswalk does not know.
+CREATE TABLE endings (key VARCHAR, org_unit_or_object VARCHAR, was_removal BOOLEAN);
 -- replacements: what is sent in place of what this file alone would send. A NULL function: nothing.
 CREATE TABLE replacements (key VARCHAR, function_name VARCHAR, data VARCHAR);
 CREATE MACRO role_in(wanted_value) AS
@@ -144,11 +144,11 @@ UPDATE claims SET wanted_value = w.wanted_value, data = w.data, said_at_ms = w.s
 DROP TABLE winners;
 
 -- name: find_endings
--- In: difference; filled_fields. Out: endings. Whether another row or file wants the same is unknown, so they stay until their names are known.
--- If the crosswalk was never filled with names of a field, messages with names are all that can be sent.
+-- In: difference; filled_fields. Out: endings. Whether another row or file wants the same is unknown, and a removal that waits for its name may
+-- still be carried out: so they stay until their names are known. If the crosswalk was never filled with names of a field, messages with names are all that can be sent.
 INSERT INTO endings
-  SELECT key, org_unit_or_object FROM difference
-  WHERE change = 'removed' AND is_about_enrollment(kind_name) AND removal_function(state_kind, removal) = 'enrollment-remove'
+  SELECT key, org_unit_or_object, role_of(accepted_value) = 'absent' AS was_removal FROM difference
+  WHERE change = 'removed' AND is_about_enrollment(kind_name) AND (was_removal OR removal_function(state_kind, removal) = 'enrollment-remove')
     AND list_has_any([split_part(part, '=', 1) FOR part IN string_split(enrollment_in(kind_name, key), '/')],
       (SELECT list(field) FROM filled_fields));
 
@@ -156,9 +156,12 @@ INSERT INTO endings
 -- In: endings. Out: difference; problems.
 UPDATE difference SET change = 'kept' WHERE key IN (SELECT key FROM endings);
 INSERT INTO problems
-  SELECT $1, NULL, NULL, 'enrollments in ' || org_unit_or_object || ' that ended, but stay, as the crosswalk does not know who or what is meant: '
-    || count(*) || '. The next file of this name removes them, once the crosswalk knows'
-  FROM endings GROUP BY org_unit_or_object ORDER BY org_unit_or_object;
+  SELECT $1, NULL, NULL, CASE WHEN was_removal
+      THEN 'withdrawals in ' || org_unit_or_object || ' that are gone, but may still be carried out, as the crosswalk does not know who or what is meant: '
+        || count(*) || '. The next file of this name settles them, once the crosswalk knows'
+      ELSE 'enrollments in ' || org_unit_or_object || ' that ended, but stay, as the crosswalk does not know who or what is meant: '
+        || count(*) || '. The next file of this name removes them, once the crosswalk knows' END
+  FROM endings GROUP BY org_unit_or_object, was_removal ORDER BY org_unit_or_object, was_removal;
 
 -- name: find_effects
 -- In: difference; accepted; other_claims; repeated_role_claims. Out: effects, what this file changes of enrollments, with the role by this
