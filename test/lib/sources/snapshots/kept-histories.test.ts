@@ -787,6 +787,41 @@ test('a withdrawal by a name that nobody knew yet, and that is taken back, does 
   expect(platform.valueOf('2601 101')).toBe('109');
 });
 
+test('a row of a table whose user has somebody else’s former name holds what the user has', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', people);
+  bucket.write('snapshot-mapping.json', mapping(enrolling()));
+  const exported = (...names: string[]) =>
+    zip({
+      users: users('ada', 'ben').map((user, place) => ({ ...user, username: names[place] ?? '' })),
+      ...{ classes: classes('BIO'), enrollments: [] },
+    });
+  await put('export.zip', await exported('ada', 'ben'));
+  await put('instructors.csv', roster('BIO ada T'));
+  await put('export.zip', await exported('ben', 'ben2'));
+  const { report } = await put('instructors.csv', roster('BIO ben T'), { isApproved: true });
+  expect(report.join('\n')).toContain('names a user whose name was another person');
+  expect(platform.all()).toEqual(['2601 101 109']);
+});
+
+test('another file ends nothing that a refused row of an earlier export may be about, after a delta without it', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { LECTURE: 2601, LAB: 2601 });
+  crosswalk.fill('userName', people);
+  bucket.write('snapshot-mapping.json', mapping(removing({ time: 'AT' })));
+  const named = { users: users('ada', 'ben'), classes: classes('LECTURE', 'LAB') };
+  const student = `LECTURE ada student ${at(0)}`;
+  const refused = enrollments(`LECTURE ada dean ${at(2)}`).map((row) => ({ ...row, sourcedId: 'e-2' }));
+  await put('export.zip', await zip({ ...named, enrollments: enrollments(student) }));
+  await put('export.zip', await zip({ ...named, enrollments: [...enrollments(student), ...refused] }));
+  await put('export.zip', await deltaOf({ enrollments: enrollments('LAB ben') }));
+  const drops = table(['COURSE', 'LOGIN', 'AT'], `LECTURE ada ${at(1)}`);
+  const { report } = await put('drops.csv', drops, { isApproved: true });
+  expect(report.join('\n')).toContain('does not end the enrollment');
+  expect(platform.valueOf('2601 101')).toBe('110');
+});
+
 describe('a mapping removes enrollments by a message of its own', () => {
   const columns = ['COURSE', 'LOGIN', 'ROLE', 'STATUS'];
   const names = many(300);

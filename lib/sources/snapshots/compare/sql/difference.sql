@@ -41,16 +41,18 @@ INSERT INTO unusable_rows
     LEFT JOIN (SELECT DISTINCT kind_name, source_row FROM row_claims) k USING (kind_name, source_row);
 
 -- name: hold_by_unusable_rows
--- In: unusable_rows; meant_rows; row_claims; outdated_row_claims; accepted_keys; claims. Out: held_keys, what unusable rows may mean; missing_but_kept,
--- what no row claims, if it is missing for no longer than such a row is refused.
-CREATE TABLE held_by_rows_here AS
-  SELECT b.key FROM row_claims b JOIN unusable_rows r USING (kind_name, source_row)
+-- In: unusable_rows; meant_rows; row_claims; outdated_row_claims; accepted_keys; claims; claims_per_key. Out: held_keys, what unusable rows may
+-- mean, but for those of earlier exports if a row of this delta claims it; missing_but_kept, what no row claims, if it is missing for no longer
+-- than such a row is refused.
+CREATE TABLE held_by_rows AS
+  SELECT b.key, r.is_in_file FROM row_claims b JOIN unusable_rows r USING (kind_name, source_row)
     ANTI JOIN outdated_row_claims n ON n.kind_name = r.kind_name AND n.source_row = r.source_row AND n.key = b.key
-  WHERE r.is_in_file
-  UNION SELECT w.key FROM accepted_keys w JOIN meant_rows r
-    ON w.kind_name = r.kind_name AND w.org_unit_or_object = r.org_unit_or_object AND w.user_name = r.user_name
-  WHERE r.is_in_file;
+  UNION SELECT w.key, r.is_in_file FROM accepted_keys w JOIN meant_rows r
+    ON w.kind_name = r.kind_name AND w.org_unit_or_object = r.org_unit_or_object AND w.user_name = r.user_name;
+CREATE TABLE held_by_rows_here AS SELECT DISTINCT key FROM held_by_rows WHERE is_in_file;
 INSERT INTO held_keys FROM held_by_rows_here;
+INSERT INTO held_keys
+  SELECT DISTINCT key FROM held_by_rows SEMI JOIN (FROM claims WHERE line IS NULL) USING (key) ANTI JOIN (FROM claims_per_key WHERE rows > 0) USING (key);
 INSERT INTO missing_but_kept
   WITH missing AS (FROM accepted_keys ANTI JOIN claims USING (key) ANTI JOIN held_keys USING (key)),
     incomplete_rows AS (

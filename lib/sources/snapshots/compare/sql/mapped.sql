@@ -59,9 +59,9 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name, 
 INSERT INTO problems
   SELECT k.file, CAST(m.line AS BIGINT), k.column_name, 'names a user whose name was another person''s, and the crosswalk still gives '
     || 'that one''s account. The row is used when it gives another'
-  FROM mapped_rows m JOIN kinds k USING (state_kind) WHERE m.user_name IN (FROM passed_names);
-INSERT INTO unmapped_rows SELECT kind_name, source_row, org_unit_or_object, user_name FROM mapped_rows WHERE user_name IN (FROM passed_names);
-DELETE FROM mapped_rows WHERE user_name IN (FROM passed_names);
+  FROM mapped_rows m JOIN kinds k USING (state_kind) WHERE m.user_name IN (SELECT token FROM passed_names);
+INSERT INTO unmapped_rows SELECT kind_name, source_row, org_unit_or_object, user_name FROM mapped_rows WHERE user_name IN (SELECT token FROM passed_names);
+DELETE FROM mapped_rows WHERE user_name IN (SELECT token FROM passed_names);
 CREATE TABLE stands_for AS SELECT field || '=' || name AS token, id FROM known_names;
 CREATE TABLE accepted_claims AS
   SELECT *, key_of(template, coalesce(org_unit_id_now, org_unit_or_object), coalesce(user_id_now, user_name)) AS key
@@ -117,8 +117,9 @@ DELETE FROM claims WHERE kind_name LIKE '%-remove' AND key IN (SELECT key FROM p
 DROP TABLE present;
 INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
   SELECT m.kind_name, m.source_row, coalesce(id_in_token(m.org_unit_or_object), o.id, m.org_unit_or_object),
-    coalesce(id_in_token(m.user_name), u.id, m.user_name)
-  FROM unmapped_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name;
+    coalesce(p.user_id, id_in_token(m.user_name), u.id, m.user_name)
+  FROM unmapped_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name
+    LEFT JOIN (SELECT token, any_value(user_id) AS user_id FROM passed_names GROUP BY token) p ON p.token = m.user_name;
 CREATE TABLE doubtful_rows AS
   SELECT c.key, c.source_row, CASE WHEN x.name IS NULL THEN k.org_unit_id END AS undoubted_org_unit_id,
     CASE WHEN y.name IS NULL THEN k.user_id END AS undoubted_user_id,

@@ -16,7 +16,8 @@ CREATE TABLE other_kinds (state_kind VARCHAR, function_name VARCHAR);
 -- may say otherwise, and later.
 CREATE TABLE other_claims (enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT, is_kept BOOLEAN, source_file VARCHAR);
 -- passed_names: user names that passed to another record in an export of OneRoster, while the crosswalk gives the former one's account.
-CREATE TABLE passed_names (token VARCHAR);
+-- user_id: the account that the record had by its own former name.
+CREATE TABLE passed_names (token VARCHAR, user_id VARCHAR);
 -- repeated_role_claims: all rows of this file about enrollments that more than one is about, as of several sections of one course.
 CREATE TABLE repeated_role_claims (key VARCHAR, enrollment VARCHAR, org_unit_name VARCHAR, role VARCHAR, said_at_ms BIGINT,
   row_standing VARCHAR DEFAULT NULL);
@@ -41,8 +42,9 @@ CREATE MACRO member_of(part, field) AS
 -- name: add_passed_names
 -- In: the state of another file; $1: the field that names its users. Out: passed_names.
 INSERT INTO passed_names
-  SELECT k.field || '=' || k.name FROM other_state_passed_names s
-    JOIN known_names k ON k.field = $1 AND k.name = s.name AND k.id = s.user_id;
+  SELECT k.field || '=' || k.name, n.user_id FROM other_state_passed_names s
+    JOIN known_names k ON k.field = $1 AND k.name = s.name AND k.id = s.user_id
+    LEFT JOIN other_state_names n ON n.record_type = 'user' AND n.source_id = s.source_id;
 
 -- name: rows_of_export
 -- In: the state of an export of OneRoster; known_names; the variable other_user_field: the field that names its users. Out: other_rows, its
