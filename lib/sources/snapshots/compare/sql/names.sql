@@ -65,17 +65,17 @@ SELECT fate_of_row(problem, status, CASE WHEN name = '' THEN 'withoutName' ELSE 
 
 -- name: find_passed
 -- In: names_before; names_now; known_names; accepted_names; the state. Out: former: the records of before, and what they stood for: what is
--- known of a name now counts only if it is no other record's name now, and did not pass to this record. same_people: what operators have accepted of the records that have
--- these names now.
+-- known of a name now counts only if it is no other record's name now, and not what it stood for when it passed to this record. same_people:
+-- what operators have accepted of the records that have these names now.
 CREATE TABLE former AS
-  SELECT w.record_type, w.id, w.name, w.active, coalesce(w.platform_id, k.id) AS platform_id, w.platform_id AS last_id, k.id AS known_id
+  SELECT w.record_type, w.id, w.name, w.active, CASE WHEN p.name IS NULL THEN k.id END AS known_id, coalesce(w.platform_id, known_id) AS platform_id,
+    w.platform_id AS last_id
   FROM names_before w
     LEFT JOIN (SELECT record_type, name, min(id) AS lowest, max(id) AS highest FROM names_now GROUP BY record_type, name) x
       ON x.record_type = w.record_type AND x.name = w.name
-    LEFT JOIN state_passed_names p ON w.record_type = 'user' AND p.source_id = w.id AND p.name = w.name
     LEFT JOIN known_names k
       ON k.field = field_before(w.record_type) AND k.name = w.name AND (x.name IS NULL OR (x.lowest = w.id AND x.highest = w.id))
-        AND p.name IS NULL;
+    LEFT JOIN state_passed_names p ON w.record_type = 'user' AND p.source_id = w.id AND p.name = w.name AND p.user_id = k.id;
 CREATE TABLE same_people AS
   SELECT DISTINCT a.name, a.id FROM accepted_names a JOIN names_now n ON n.record_type = 'user' AND n.id = a.record AND n.name = a.name;
 -- passed: records whose user name was that of another active record, which has it no more, while the crosswalk still gives what that one stood
