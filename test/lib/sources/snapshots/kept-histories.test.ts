@@ -822,6 +822,23 @@ test('another file ends nothing that a refused row of an earlier export may be a
   expect(platform.valueOf('2601 101')).toBe('110');
 });
 
+test('what was sent by a name that nobody ever knew is what the record’s new name stands for', async () => {
+  const { crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', { ada: 101, ben: 102 });
+  const exported = (name: string, ...more: string[]) =>
+    zip({
+      users: users('ada', 'ben').map((user, place) => (place === 0 ? { ...user, username: name } : user)),
+      ...{ classes: classes('BIO'), enrollments: enrollments('BIO ada student', ...more) },
+    });
+  await put('export.zip', await exported('typo'));
+  const renamed = await put('export.zip', await exported('ada'));
+  expect(renamed.report).toEqual([]);
+  const next = await put('export.zip', await exported('ada', 'BIO ben student'));
+  expect(next.message).toBeUndefined();
+  expect(platform.all()).toEqual(['2601 101 110', '2601 102 110']);
+});
+
 describe('a mapping removes enrollments by a message of its own', () => {
   const columns = ['COURSE', 'LOGIN', 'ROLE', 'STATUS'];
   const names = many(300);

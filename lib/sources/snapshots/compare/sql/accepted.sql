@@ -17,7 +17,7 @@ SELECT what, count(*) FROM (
 CREATE TABLE comments_left AS
   SELECT key, any_value(org_unit_or_object) AS org_unit_or_object, any_value(user_name) AS user_name, min(wanted_value) AS wanted_value FROM (
     SELECT d.org_unit_or_object, coalesce(u.new_name, d.user_name) AS user_name,
-      grade_key(d.org_unit_or_object, ref_of(coalesce(d.user_id, p.platform_id), coalesce(u.new_name, d.user_name))) AS key, d.wanted_value
+      grade_key(d.org_unit_or_object, ref_of(coalesce(d.user_id, p.platform_id, u.platform_id), coalesce(u.new_name, d.user_name))) AS key, d.wanted_value
     FROM state_comments d LEFT JOIN renamed u ON u.record_type = 'user' AND u.old_name = d.user_name
       LEFT JOIN former_ids p ON p.record_type = 'user' AND p.name = CASE WHEN d.user_id IS NULL THEN d.user_name END)
   GROUP BY key;
@@ -36,8 +36,9 @@ CREATE VIEW accepted_as_named AS
       CASE WHEN is_enrollment(d.state_kind) THEN coalesce(c.new_name, d.org_unit_or_object) ELSE d.org_unit_or_object END AS org_unit_or_object,
       coalesce(u.new_name, d.user_name) AS user_name,
       org_unit_then(d.org_unit_ref, q.platform_id, i.org_unit_ref) AS org_unit_ref,
-      coalesce(d.org_unit_id, o.platform_id) AS org_unit_id, coalesce(d.user_id, p.platform_id) AS user_id,
-      (d.org_unit_id IS NULL AND o.platform_id IS NOT NULL) OR (d.user_id IS NULL AND p.platform_id IS NOT NULL) AS is_learnt,
+      coalesce(d.org_unit_id, o.platform_id, c.platform_id) AS org_unit_id, coalesce(d.user_id, p.platform_id, u.platform_id) AS user_id,
+      (d.org_unit_id IS NULL AND coalesce(o.platform_id, c.platform_id) IS NOT NULL)
+        OR (d.user_id IS NULL AND coalesce(p.platform_id, u.platform_id) IS NOT NULL) AS is_learnt,
       c.new_name AS new_org_unit_name, u.new_name AS new_user_name, m.name IS NOT NULL AS is_merged,
       d.wanted_value, d.source_row, d.said_at_ms, d.source_id_hash,
       coalesce(d.last_snapshot_number, snapshot_number()) AS last_snapshot_number,

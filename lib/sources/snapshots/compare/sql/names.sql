@@ -7,7 +7,7 @@ CREATE TABLE names_before AS
   SELECT record_type, source_id AS id, name, active, coalesce(org_unit_id, user_id) AS platform_id FROM state_names;
 CREATE TABLE names_now (record_type VARCHAR, id VARCHAR, name VARCHAR, active BIGINT);
 CREATE TABLE accepted_names (name VARCHAR, id VARCHAR, record VARCHAR);
-CREATE TABLE renamed (record_type VARCHAR, old_name VARCHAR, new_name VARCHAR, active BIGINT);
+CREATE TABLE renamed (record_type VARCHAR, old_name VARCHAR, new_name VARCHAR, active BIGINT, platform_id VARCHAR);
 CREATE TABLE passed_rows (record VARCHAR, source VARCHAR, course VARCHAR, rows BIGINT);
 -- The name of an id that has two: no name contains it.
 CREATE MACRO ambiguous_name() AS chr(127);
@@ -123,13 +123,15 @@ CREATE TABLE names AS
 
 -- name: find_renamed
 -- In: names; names_before; former. Out: former_ids: what is known now of former names. renamed: names that none of their former bearers has,
--- and the one name that all of those have now. merged_names: former names of users that other users have now. with_user_names, with_names:
+-- and the one name that all of those have now, with what it stands for. merged_names: former names of users that other users have now. with_user_names, with_names:
 -- rows of a table or view with the names of their users, or of their users and classes, or the reason why these are not known.
 CREATE TABLE former_ids AS
   SELECT record_type, name, min(known_id) AS platform_id, bool_or(known_id IS DISTINCT FROM last_id) AS is_new
   FROM former WHERE known_id IS NOT NULL GROUP BY record_type, name HAVING count(DISTINCT known_id) = 1;
 INSERT INTO renamed
-  SELECT w.record_type, w.name AS old_name, min(n.name) AS new_name, max(n.active) AS active FROM names_before w JOIN names n USING (record_type, id)
+  SELECT w.record_type, w.name AS old_name, min(n.name) AS new_name, max(n.active) AS active,
+    CASE WHEN min(n.platform_id) = max(n.platform_id) THEN min(n.platform_id) END AS platform_id
+  FROM names_before w JOIN names n USING (record_type, id)
   WHERE w.name NOT IN ('', ambiguous_name())
   GROUP BY w.record_type, w.name HAVING bool_and(n.problem IS NULL AND n.name <> w.name) AND min(n.name) = max(n.name);
 CREATE TABLE merged_names AS

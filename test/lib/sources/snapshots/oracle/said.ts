@@ -494,7 +494,8 @@ const gradeOf = (claims: readonly Claim[], { owner, isShared, before }: Graded):
   // A second record of one person.
   const allowed = newest.size > 1 ? new Set<Value>() : newest;
   const isSilent = isShared && claims.some(({ item }) => item !== owner);
-  const ifNamed = new Set([before, ...newest]);
+  // Of two records of one person that contradict each other, the accepted one stays.
+  const ifNamed = new Set([before, ...used.map(({ score }) => score)]);
   const none = { claimed: [], without: () => new Set<Value>() };
   return { allowed: isSilent ? new Set() : allowed, ifNamed, ...none, files: filesOf(claims), text };
 };
