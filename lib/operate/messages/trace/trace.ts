@@ -16,18 +16,22 @@ import { loggedOf } from './function-log.ts';
 /** `parked`: it is a letter. `replayed`, `edited`: nothing newer is known. */
 export type Outcome = Exclude<State, 'letter'> | 'parked' | 'unknown';
 
+/** Every outcome is recorded, so that none is presumed. Scripts read it since 1.0.0, which presumed some. */
+const presumed = false;
+
 /** One message, under all ids that SQS gave it. */
 export type TracedMessage = {
   message: string;
   ids: string[];
   outcome: Outcome;
-  /** It was sent and has no other outcome, which is how a repeatable success ends. */
+  presumed: typeof presumed;
 } & Partial<Pick<DeskRecord, 'function' | 'eventId' | 'resource' | 'user' | 'orgUnit' | 'thing' | 'named'>>;
 
 export type Trace = {
   id: string;
   /** The outcome of the message with the latest event. */
   outcome: Outcome;
+  presumed: typeof presumed;
   /** In order of time. */
   events: TraceEvent[];
   /** The message with the latest event comes last. */
@@ -125,7 +129,7 @@ export const traceOf = async (
     .sort((one, other) => one.lastAt.localeCompare(other.lastAt))
     .map(({ lastAt: _, ...message }) => message);
   const { outcome = 'unknown' } = messages.at(-1) ?? {};
-  return { id, outcome, events, messages, unread };
+  return { id, outcome, presumed, events, messages, unread };
 };
 
 /** Only the beginning of an id, which many share, names more. */
@@ -204,6 +208,7 @@ const messageOf = (chain: Chain, evidence: Evidence): TracedMessage & { lastAt: 
     message: last,
     ids,
     ...endOf(tail, last, evidence),
+    presumed,
     function: told?.function ?? known.find((event) => event.function !== undefined)?.function ?? '',
     eventId: told?.eventId ?? known.find(({ eventId }) => eventId !== undefined)?.eventId,
     resource: about?.resource ?? known.find(({ resource }) => resource !== undefined)?.resource,
