@@ -24,7 +24,7 @@ type Program = { step: Step; after: Step[] }[];
 export const program = async (): Promise<Program> => {
   const [examples = [], misfortunes = [], ...upheavals] = await acts();
   const { courseExport, comparison, connection, tokens, replay } = await invocations();
-  const usual = [...examples, ...misfortunes].filter(({ isSlow }) => !isSlow);
+  const usual = [...examples, ...misfortunes];
   const of = (...names: string[]) => usual.filter((step) => names.includes(step.function));
   const { filled, messages, moves, firstNight, laterNights } = sisSteps;
   const soon = [filled, ...messages, firstNight, ...moves];

@@ -38,8 +38,6 @@ export type Scenario = {
   holds?: Held | Held[];
   /** It comes by further messages, and is waited for. */
   holdsLater?: boolean;
-  /** It mostly waits: what follows need not wait for it. */
-  isSlow?: true;
   /** What must have happened before. */
   needs?: (Scenario | Invocation)[];
 };
@@ -333,9 +331,6 @@ const misfortunes: Scenario[] = [
       event('enrollment-create', { orgUnitId: course, userId: 416, roleId: learner }, 9),
     ],
     outcomes: ['done', 'superseded'],
-    isSlow: true,
-    // Another container has removed, which is known for done when its message does not come back.
-    waits: 1,
     requests: { path: /users\/416$/, are: ['DELETE 200'] },
     holds: held('enrollments', { userId: 416 }),
   },
