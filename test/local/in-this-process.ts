@@ -44,11 +44,13 @@ export const executionHere = <Request, Result>(
   {
     name,
     event,
+    execution,
     invocationMs = 120_000,
-  }: { name: string; event: unknown; invocationMs?: number | undefined },
+  }: { name: string; event: unknown; execution?: string | undefined; invocationMs?: number | undefined },
 ): Promise<InvokeResult> => {
   const handler = durableHandler(job, executions.client);
-  return executions.run(event, durableOptionsOf(name), async (payload) => {
+  const options = { ...durableOptionsOf(name), ...(execution !== undefined && { name: execution }) };
+  return executions.run(event, options, async (payload) => {
     const untilMs = Date.now() + invocationMs;
     const own = { getRemainingTimeInMillis: () => untilMs - Date.now() } as Context;
     return { ok: true, payload: await handler(JSON.parse(JSON.stringify(payload)), own) };
