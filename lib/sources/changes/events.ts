@@ -41,7 +41,7 @@ export const messagesOf = (notice: Notice, { mapping, integrations, nowMs }: Kno
 const eventFrom = (notice: Notice, { function: name, data, time }: Made, id: string): object => ({
   specversion: '1.0',
   id,
-  source: `/sis-relay/changes/${encodeURIComponent(resourceOf(notice))}`,
+  source: `/sis-relay/changes/${encodeURIComponent(resourceOf(notice).toWellFormed())}`,
   type: messageType(name),
   time: time ?? notice.published,
   ...{ sequence: sequenceOf(notice.id) },

@@ -70,7 +70,7 @@ const isFor = ({ resource, operations, when }: MappedMessage, given: Given): boo
     if (given instanceof Map) return false;
     const operation = valueIn(given, 'operation');
     if ((valueIn(given, 'resource.name') ?? valueIn(given, 'resource')) !== resource) return false;
-    if (operations && !operations.includes(String(operation))) return false;
+    if (operations && !operations.includes(textOf(operation))) return false;
   }
   return when.every(([column, values]) => values.has(textOf(valueIn(given, column))));
 };
@@ -137,7 +137,9 @@ const valueIn = (given: Given, name: string): unknown => {
   return value ?? undefined;
 };
 
-const textOf = (value: unknown): string => (value === undefined ? '' : String(value));
+/** A notice may hold any object, also one whose own `toString` is no function. */
+const textOf = (value: unknown): string =>
+  value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
 
 /** A notice may give a code as a number where the message wants text. */
 const inType = (value: unknown, types: Set<string>): unknown => {

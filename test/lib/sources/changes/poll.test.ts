@@ -143,6 +143,41 @@ describe('notices of changes', () => {
   });
 });
 
+const everyNotice = {
+  function: 'enrollment-create',
+  data: {
+    orgUnitId: 'content.section.code',
+    userId: 'content.registrant.platformId',
+    roleId: { value: 110 },
+  },
+};
+/** `String` of it throws. */
+const unprintable = { toString: 1, valueOf: 1 };
+test.each<[string, object, object]>([
+  ['a name that is no Unicode', everyNotice, { resource: { name: 'half \ud83c' } }],
+  [
+    'an object for its operation',
+    { ...everyNotice, resource: 'section-registrations', operations: ['created'] },
+    { operation: unprintable },
+  ],
+  [
+    'an object for its status',
+    { ...everyNotice, when: { 'content.status': ['registered'] } },
+    { content: { status: unprintable } },
+  ],
+  [
+    'a list of objects for its status',
+    { ...everyNotice, when: { 'content.status': ['registered'] } },
+    { content: { status: [unprintable] } },
+  ],
+  ['an object for its time', { ...everyNotice, time: 'published' }, { published: unprintable }],
+])('%s stops no notice after it', async (_, message, foreign) => {
+  changes.has([registration(1, foreign), registration(2)]);
+  const parts = { readMappingFile: async () => JSON.stringify({ messages: [message] }) };
+  expect(await poll({ parts })).toMatchObject({ outcome: 'done', pages: 1 });
+  expect([ids().at(-1), last]).toEqual(['2', '2']);
+});
+
 describe('the last id stays, and why is told, where', () => {
   const json = (value: unknown) => (_: unknown, response: import('node:http').ServerResponse) =>
     void response.end(JSON.stringify(value));
