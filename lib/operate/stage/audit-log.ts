@@ -1,6 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import * as z from 'zod';
 import { jsonIn } from '../../message/json.ts';
+import { awsTroubleIn } from '../../runtime/aws/error.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
 import { actorIn } from './actor.ts';
 import { RefusedError } from './command-errors.ts';
@@ -58,6 +59,8 @@ export type AuditLog = {
   isWhole: boolean;
   /** The keys of entries about what their writers' role may not do: they are forged, and left out. */
   forged: string[];
+  /** The keys of entries that S3 gives to nobody here, or that are far too large: one of them must not hide the others. */
+  unread: string[];
 };
 
 /** What operators did since then, newest first. What is no entry is omitted. @throws if the audit log cannot be read. */
@@ -74,32 +77,50 @@ export const readAuditLog = async (
   // Not by the days in their keys, which their writers choose.
   entries.sort((one, other) => one.putMs - other.putMs);
   const newest = entries.slice(-maxObjects);
-  const { commands, forged } = await commandsIn({ client, bucket }, newest, { signal, isWanted });
+  const { commands, forged, unread } = await commandsIn({ client, bucket }, newest, { signal, isWanted });
   return {
     commands: commands
       .filter(({ at, endedAt = at }) => Date.parse(endedAt) >= sinceMs)
       .sort((one, other) => Date.parse(other.at) - Date.parse(one.at)),
     isWhole: entries.length <= maxObjects,
     forged,
+    unread,
   };
 };
 
-export const forgedText = ([first = '', ...others]: readonly string[]): string =>
-  `${others.length + 1} of its entries are about what the role of their writer may not do, and are left out, such as ${first}: an administrator finds in CloudTrail who put them`;
+/** What is left out of the log, a sentence each. */
+export const leftOutTexts = ({ forged, unread }: Pick<AuditLog, 'forged' | 'unread'>): string[] => [
+  ...leftOut(forged, 'are about what the role of their writer may not do'),
+  ...leftOut(unread, 'cannot be read, or are larger than any that sis-relay writes'),
+];
 
-type EntryObject = { key: string; id: string; isEnd: boolean; role: Role; putMs: number };
+const leftOut = ([first, ...others]: readonly string[], why: string): string[] =>
+  first === undefined
+    ? []
+    : [
+        `${others.length + 1} of its entries ${why}, and are left out, such as ${first}: an administrator finds in CloudTrail who put them`,
+      ];
+
+/** One with the ids of a thousand letters has 100 KB. */
+const maxEntryBytes = 1024 ** 2;
+
+type EntryObject = { key: string; id: string; isEnd: boolean; role: Role; putMs: number; bytes: number };
 
 /** None, if its key is not that of an entry. */
 const entryObject = ({
   Key,
   LastModified,
+  Size = 0,
 }: {
   Key: string;
   LastModified?: Date | undefined;
+  Size?: number | undefined;
 }): EntryObject[] => {
   const [found, id = '', moment, role] = keyForm.exec(Key) ?? [];
   if (found === undefined) return [];
-  return [{ key: Key, id, isEnd: moment === 'end', role: role as Role, putMs: Number(LastModified) }];
+  return [
+    { key: Key, id, isEnd: moment === 'end', role: role as Role, putMs: Number(LastModified), bytes: Size },
+  ];
 };
 
 /** A role alone cannot end, or add to, what another one has begun. */
@@ -133,19 +154,34 @@ const commandsIn = async (
   { client, bucket }: { client: S3Client; bucket: string },
   entries: readonly EntryObject[],
   { signal, isWanted }: Pick<Required<ReadOptions>, 'signal' | 'isWanted'>,
-): Promise<Pick<AuditLog, 'commands' | 'forged'>> => {
+): Promise<Pick<AuditLog, 'commands' | 'forged' | 'unread'>> => {
   const { GetObjectCommand } = await import('@aws-sdk/client-s3');
   const commands = new Map<string, AuditedCommand>();
-  const forged: string[] = [];
+  const [forged, unread, refusals]: [string[], string[], unknown[]] = [[], [], []];
+  /** Undefined: whoever put it lets nobody read it, as by a key of KMS or a storage class. */
+  const textOf = async ({ key, bytes }: EntryObject): Promise<string | undefined> => {
+    if (bytes > maxEntryBytes) return undefined;
+    try {
+      const get = new GetObjectCommand({ Bucket: bucket, Key: key });
+      const { Body } = await client.send(get, { abortSignal: signal });
+      return (await Body?.transformToString()) ?? '';
+    } catch (error) {
+      if (awsTroubleIn(error)?.kind !== 'aws-refused') throw error;
+      refusals.push(error);
+      return undefined;
+    }
+  };
   await inParallel(entries, async (entry) => {
-    const get = new GetObjectCommand({ Bucket: bucket, Key: entry.key });
-    const { Body } = await client.send(get, { abortSignal: signal });
-    const line = entrySchema.safeParse(jsonIn((await Body?.transformToString()) ?? ''));
+    const text = await textOf(entry);
+    if (text === undefined) unread.push(entry.key);
+    const line = entrySchema.safeParse(jsonIn(text ?? ''));
     if (!line.success) return;
     if (mayRole(entry.role, line.data.command)) note(commands, entry, { ...line.data, isWanted });
     else forged.push(entry.key);
   });
-  return { commands: [...commands.values()], forged: forged.sort() };
+  // Then the caller may read none.
+  if (refusals.length > 0 && refusals.length === entries.length) throw refusals[0];
+  return { commands: [...commands.values()], forged: forged.sort(), unread: unread.sort() };
 };
 
 /** The bucket of the audit log and of archives. @throws RefusedError if it is not known. */

@@ -1,7 +1,7 @@
 import { type Item, isShortId, type Open, withDeath } from '../../../delivery/ledger/item.ts';
 import { createLedgerReader } from '../../../delivery/ledger/read.ts';
 import { decodeVersion } from '../../../message/version.ts';
-import { type AuditedCommand, readAuditLog } from '../../stage/audit-log.ts';
+import { type AuditedCommand, type AuditLog, readAuditLog } from '../../stage/audit-log.ts';
 import type { Target } from '../../stage/target.ts';
 import type { TraceEvent } from './event.ts';
 
@@ -73,7 +73,7 @@ export const commandsOn = async (
   target: Target,
   ids: ReadonlySet<string>,
   { sinceMs, signal }: { sinceMs: number; signal: AbortSignal },
-): Promise<{ events: TraceEvent[]; isWhole: boolean; forged: string[] }> => {
+): Promise<{ events: TraceEvent[] } & Omit<AuditLog, 'commands'>> => {
   const isWanted = (letter: string) => namedBy(letter, ids).length > 0;
   const { commands, ...log } = await readAuditLog(target, { sinceMs, signal, isWanted });
   return { events: commands.flatMap((command) => eventsOf(command, ids)), ...log };

@@ -3,7 +3,7 @@ import type { DeskRecord, State } from '../../../delivery/letters/record.ts';
 import { type About, isAbout } from '../../../delivery/letters/subject.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
 import { safeText } from '../../../runtime/privacy/log-text.ts';
-import { forgedText } from '../../stage/audit-log.ts';
+import { leftOutTexts } from '../../stage/audit-log.ts';
 import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
 import { deskOf, findLetter, NoLetterError } from '../letters/list.ts';
@@ -110,12 +110,11 @@ export const traceOf = async (
   const commands = await attempt(
     'the audit log',
     () => commandsOn(target, new Set(idsOf()), { sinceMs: since(auditDays), signal }),
-    { ...nothing, forged: [] },
+    { ...nothing, forged: [], unread: [] },
   );
   if (!commands.isWhole)
     unread.push({ source: 'the audit log', why: 'it is too long to be read completely' });
-  if (commands.forged.length > 0)
-    unread.push({ source: 'a part of the audit log', why: forgedText(commands.forged) });
+  for (const why of leftOutTexts(commands)) unread.push({ source: 'a part of the audit log', why });
 
   const events = inOrder([
     ...told,

@@ -1,6 +1,6 @@
 import { type Archive, listArchives } from '../../../operate/messages/archive/archives.ts';
 import { objectInput } from '../../../operate/messages/archive/import.ts';
-import { type AuditedCommand, forgedText, readAuditLog } from '../../../operate/stage/audit-log.ts';
+import { type AuditedCommand, leftOutTexts, readAuditLog } from '../../../operate/stage/audit-log.ts';
 import { RefusedError } from '../../../operate/stage/command-errors.ts';
 import { mayRole } from '../../../operate/stage/roles.ts';
 import { numberOf } from '../../views/amounts.ts';
@@ -51,7 +51,7 @@ export const addLog = (desk: Desk): void => {
           tone: 'warn',
           text: 'The log is too long to be read completely. These are its newest days.',
         },
-        log.forged.length > 0 && { tone: 'bad', text: `The audit log: ${forgedText(log.forged)}.` },
+        ...leftOutTexts(log).map((why) => ({ tone: 'bad' as const, text: `The audit log: ${why}.` })),
         commandTable(commands.shown),
         ...commands.pager,
       ),

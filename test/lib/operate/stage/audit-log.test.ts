@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAudit } from '../../../../lib/operate/stage/audit.ts';
 import {
   type AuditedCommand,
-  forgedText,
+  leftOutTexts,
   openCommands,
   readAuditLog,
 } from '../../../../lib/operate/stage/audit-log.ts';
@@ -135,7 +135,7 @@ describe('an operator cannot', () => {
     const log = await readAuditLog(office.target, { sinceMs: Date.now() - hourMs, signal: never });
     expect(log.commands.filter(({ who }) => who === 'boss')).toEqual([]);
     expect(log.forged).toEqual([forged, unknown].sort());
-    expect(forgedText(log.forged)).toContain('2 of its entries');
+    expect(leftOutTexts(log)).toEqual([expect.stringContaining('2 of its entries')]);
     expect((await openCommands(office.target, never)).filter(({ who }) => who === 'boss')).toEqual([]);
   });
 
@@ -149,6 +149,32 @@ describe('an operator cannot', () => {
     expect(shown).toMatchObject({ id, why: undefined, counts: { planned: 5 }, endedAt: undefined });
     const open = await openCommands(office.target, never);
     expect(open.filter(({ who, command }) => who === 'chief' && command === 'publish')).toHaveLength(1);
+  });
+
+  test.each([
+    ['a large one', undefined],
+    ['one that nobody may read', { name: 'InvalidObjectState', $metadata: { httpStatusCode: 403 } }],
+  ])('hide the log by %s', async (what, refusal) => {
+    const office = await offices.open();
+    await as(office, what).begin({ command: 'letters replay', reason: 'mended' });
+    const key = await put(office, refusal ? '{}' : ' '.repeat(1024 ** 2 + 1), { role: 'operator' });
+    const s3 = await office.target.s3();
+    s3.middlewareStack.add(
+      (next, { commandName }) =>
+        async (sent) => {
+          if (refusal && commandName === 'GetObjectCommand' && Object(sent.input).Key === key)
+            throw Object.assign(new Error('no'), refusal);
+          return next(sent);
+        },
+      { name: 'refusing' },
+    );
+    onTestFinished(() => void s3.middlewareStack.remove('refusing'));
+    const log = await readAuditLog(office.target, { sinceMs: Date.now() - hourMs, signal: never });
+    expect(log.unread).toEqual([key]);
+    expect(leftOutTexts(log).join()).toContain(`cannot be read, or are larger than any`);
+    for (const commands of [log.commands, await openCommands(office.target, never)])
+      expect(commands.filter(({ who }) => who === what)).toHaveLength(1);
+    await s3.send(new DeleteObjectCommand({ Bucket: office.bucket, Key: key }));
   });
 
   test('say by its line that it is another entry, or when it was written', async () => {
