@@ -1,7 +1,9 @@
+import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { CreateBucketCommand, DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { compareListed, writeBuckets } from '../../lib/delivery/crosswalk/fill/compare.ts';
+import { atMost } from '../../lib/delivery/crosswalk/fill/files.ts';
 import { type FillAnswer, fillJob } from '../../lib/delivery/crosswalk/fill/fill.ts';
 import { createFillServices } from '../../lib/delivery/crosswalk/fill/services.ts';
 import { heldIn, heldKey } from '../../lib/delivery/crosswalk/held.ts';
@@ -328,6 +330,31 @@ describe('users.csv', () => {
     expect(await fill({ acceptRemovals: true })).toMatchObject({ outcome: 'filled' });
     expect(await userOf('u20')).toBeUndefined();
   });
+});
+
+test('a file that the bucket gives to nobody, or that is far too large, keeps neither the other file nor org units from being filled', async () => {
+  await many();
+  await users('userId,userName\n301,lena\n');
+  await put('crosswalk/org-units.csv', 'orgUnitCode,orgUnitId\nSIS-1,2001\n');
+  // Put in a storage class, or under a key, that the function cannot read.
+  const refusal = { type: 'InvalidObjectState', status: 403 };
+  await controls().awsFault('s3', {
+    action: 'GetObject',
+    name: `${bucket()}/crosswalk/users.csv`,
+    times: 900,
+    ...refusal,
+  });
+  const why = 'crosswalk/users.csv cannot be read (InvalidObjectState)';
+  expect(await fill()).toMatchObject({ outcome: 'held', message: expect.stringContaining(why) });
+  expect([await inFile('SIS-1'), await codeOf('MANY-1')]).toEqual([{ ids: [2001] }, { ids: [7001] }]);
+  await controls().clearAwsFaults();
+  const large = async function* () {
+    for (let at = 0; at < 3; at += 1) yield Buffer.from('too large');
+  };
+  await expect(buffer(atMost(20, large(), 'users.csv'))).rejects.toThrow(
+    /^users\.csv is larger than 20 bytes/,
+  );
+  expect(await fill()).toMatchObject({ outcome: 'filled' });
 });
 
 describe('a code that changes its source', () => {

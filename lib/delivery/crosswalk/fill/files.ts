@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { maxSisIdLength } from '../../../message/sis-ids.ts';
+import { errorName } from '../../../runtime/aws/error.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { readTable, rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import { UnusableFile } from '../../../runtime/files/tables/unusable-file.ts';
@@ -134,11 +135,13 @@ const writeReport = `
 
 const readFile = async (file: CrosswalkFile, etag: string, given: Reading & Sets): Promise<FileRead> => {
   const { key } = file;
-  const { sets, folder, store } = given;
+  const { sets, folder } = given;
   const read: FileRead = { key, rows: 0, badRows: 0, isWhole: true, kinds: [] };
   try {
     const path = join(folder, 'rows');
-    const table = await readTable(await store.open(key, { IfMatch: etag }), path, { file: key, delimiterIn });
+    const table = await readTable(atMost(maxBytes, await opened(file, etag, given), key), path, {
+      ...{ file: key, delimiterIn },
+    });
     read.kinds = kindsIn(table, file);
     await sets.run(rowsIn(file, table), [path]);
     await sets.add(
@@ -158,6 +161,25 @@ const readFile = async (file: CrosswalkFile, etag: string, given: Reading & Sets
   }
   return read;
 };
+
+/** A million users have less than a fifth. A file that fills the disk would end each fill, also that of org units. */
+const maxBytes = 512 * 1024 ** 2;
+
+export async function* atMost(most: number, pieces: AsyncIterable<Buffer>, key: string) {
+  let bytes = 0;
+  for await (const piece of pieces) {
+    bytes += piece.length;
+    if (bytes > most) throw new UnusableFile(`${key} is larger than ${most} bytes`);
+    yield piece;
+  }
+}
+
+/** Whoever puts a file chooses its storage class and its key of KMS: the bucket may give it to nobody. */
+const opened = ({ key }: CrosswalkFile, etag: string, { store }: Reading): Promise<AsyncIterable<Buffer>> =>
+  store.open(key, { IfMatch: etag }).catch((error: unknown) => {
+    const isForNobody = /^(AccessDenied|InvalidObjectState|InvalidRequest|KMS\..*)$/.test(errorName(error));
+    throw isForNobody ? new UnusableFile(`${key} cannot be read (${errorName(error)})`) : error;
+  });
 
 const kindsIn = (table: Table, { key, id, names }: CrosswalkFile): CrosswalkKind[] => {
   if (table.at(id) < 0) throw new UnusableFile(`${key} has no column ${id}`);
