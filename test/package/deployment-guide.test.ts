@@ -80,6 +80,12 @@ test('the workflow deploys nothing before it is switched on, by no key, and keep
   expect([...new Set(asked)].filter((name) => !guide.includes(name))).toEqual([]);
 });
 
+test('what the workflow keeps for all who read the repository has no setting of the stage', async () => {
+  const workflow = await readFile(join(root, '.github/workflows/deploy.yml'), 'utf8');
+  const [, kept = ''] = /path: \|\n((?: {12}.*\n)+)/.exec(workflow) ?? [];
+  expect(kept.trim().split(/\s+/)).toEqual(['.serverless/maps', '.serverless/*.zip']);
+});
+
 test('the workflow gives a stage the settings of its file alone', async () => {
   const workflow = await readFile(join(root, '.github/workflows/deploy.yml'), 'utf8');
   const [, deploys = ''] = workflow.split(/^ {2}deploy:$/m);
