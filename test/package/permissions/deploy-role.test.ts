@@ -51,6 +51,13 @@ test.each(['CreatePolicyVersion', 'DeletePolicy', 'CreatePolicy'])(
   },
 );
 
+test('the guide says of whose rights who deploys decides: of all who have the stage’s policies', () => {
+  expect(may('iam:CreatePolicyVersion', 'policy/sis-relay-local-Readers-1A2B3C')).toBe(true);
+  expect(documentOf('lib/operate/stage/README.md').replace(/\s+/g, ' ')).toContain(
+    'who deploys writes what these policies allow, also once they are attached',
+  );
+});
+
 test('no stage has a name by which its deploying role reaches those of others', () => {
   const guide = documentOf('lib/operate/stage/README.md');
   const [, names = ''] = /create-role --role-name (\S+)\$stage/.exec(guide) ?? [];
