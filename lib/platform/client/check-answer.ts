@@ -159,9 +159,10 @@ const otherThan = ({ words, set }: Wanted, value: unknown): string | undefined =
   return undefined;
 };
 
-/** JSON that acknowledges: it is empty, or about what was asked for, or has the id of what was created. */
+/** JSON that acknowledges: it is empty, or about what was asked for, or has or is the id of what was created. */
 const isHarmless = ({ words }: Wanted, value: unknown): boolean =>
-  (value !== false && typeof value !== 'object') ||
+  (typeof value === 'number' && value > 0) ||
+  (value !== false && typeof value !== 'number' && typeof value !== 'object') ||
   isEmpty(value) ||
   rowsOf(value).every(
     (row) =>

@@ -20,15 +20,18 @@ export type Likeness = 'certain' | 'likely';
 
 export const likenessToError = (value: unknown): Likeness | undefined => {
   if (Array.isArray(value)) return value.length > 0 ? likenessOfAll(value) : undefined;
+  if (typeof value === 'number') return statusIn(value) ? 'likely' : undefined;
   if (!isObject(value)) return undefined;
   const told = known(value);
   const isList = Array.isArray(told.errors) && Object.keys(value).length === 1;
-  if (isList || told.success === false || errorNames.some((name) => says(told[name]))) return 'certain';
+  if (isList || isNo(told.success) || errorNames.some((name) => says(told[name]))) return 'certain';
   if (statusIn(told.status ?? told.statuscode) || isProblem(told) || isMessage(value, told)) return 'certain';
-  const failed = /^(error|fail)/i.test(stringOf(told.status) ?? '');
+  const failed = /^(error|fail|reject|denied|refused|invalid)/i.test(stringOf(told.status) ?? '');
   const isLikely = failed || statusIn(told.code) || likelyNames.some((name) => says(told[name]));
   return isLikely ? 'likely' : undefined;
 };
+
+const isNo = (value: unknown): boolean => value === false || /^(false|no)$/i.test(stringOf(value) ?? '');
 
 const errorNames = ['error', 'errors', 'fault', 'exception', 'exceptionmessage', 'modelstate'];
 const likelyNames = ['message', 'detail', 'reason'];

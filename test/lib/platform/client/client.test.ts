@@ -681,6 +681,14 @@ describe('how an answer is checked', () => {
   const unknown = 'the answer has an unknown form';
   test.each([
     ['7', 'done'],
+    ['0', unknown],
+    ['-1', unknown],
+    ['404', 'the answer is in words that match no known error'],
+    ['503', 'the answer is in words that match no known error'],
+    ['{"Id":1,"Success":"false"}', 'answered with 200'],
+    ['{"Id":1,"Status":"Rejected"}', 'answered with 200'],
+    ['{"Id":1,"Status":"denied"}', 'answered with 200'],
+    ['{"Id":1,"Success":"true","Status":"Released"}', 'done'],
     ['true', 'done'],
     ['false', unknown],
     ['null', 'done'],
