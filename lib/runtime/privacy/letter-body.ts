@@ -17,10 +17,10 @@ export const withoutFields = (body: string, names: readonly string[] = [], isTak
   if (hasTooManyValues(body)) return withheld(body, 'is too large to look for it');
   const json = jsonIn(body);
   const isEvent = isObject(json) && isObject(json.data);
-  const found = isEvent ? masked(json, names) : { json, fields: [] };
+  const found = isEvent ? masked(json, isForbidden(names, isTaken)) : { json, fields: [] };
   const left = found.fields.length > 0 ? inSqs(JSON.stringify(found.json)) : body;
   if (!(isEvent && isTaken) && (mentionOf(names).test(left) || !(isEvent || isTaken)))
-    return withheld(body, 'is no event in which it can be found');
+    return withheld(body, 'is no event in which it can be found', names);
   if (Buffer.byteLength(left) > Math.max(Buffer.byteLength(body), maxMessageBytes))
     return withheld(body, 'is too large to mask it');
   return { body: left, fields: found.fields.slice(0, maxFields) };
@@ -31,8 +31,10 @@ export const unread = (body: string, names: readonly string[] = []): Masked =>
   names.length === 0 ? { body, fields: [] } : withheld(body, 'cannot be searched for it');
 
 /** A text in place of the message. */
-const withheld = (body: string, why: string): Masked => {
-  const id = topTextIn(body, 'id');
+const withheld = (body: string, why: string, names: readonly string[] = []): Masked => {
+  const told = topTextIn(body, 'id');
+  const isId = told !== undefined && !/\s/.test(told) && !(names.length > 0 && mentionOf(names).test(told));
+  const id = isId ? told : undefined;
   const text = {
     withheld: `The message may hold a secret, and ${why}`,
     bytes: Buffer.byteLength(body),
@@ -46,15 +48,38 @@ const maxIdLength = 256;
 const maxFields = 10;
 const longestField = 40;
 
-const masked = (json: object, names: readonly string[]): { json: unknown; fields: string[] } => {
+/** In a message that was refused, also one with such a word in its name, as in `oauth_consumer_key`. */
+const isForbidden = (names: readonly string[], isTaken: boolean): ((name: string) => boolean) => {
   const forbidden = new Set(names.map(bare));
+  const isOne = (name: string): boolean => forbidden.has(bare(name));
+  if (isTaken) return isOne;
+  const words = names.map((name) => wordsOf(name));
+  return (name) => isOne(name) || words.some((each) => wordsOf(name).includes(each));
+};
+
+/** In lower case, each between two spaces: `ltiKey` and `LTI_KEY2` are ` lti key `. */
+const wordsOf = (name: string): string =>
+  ` ${name
+    .slice(0, 1_000)
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/(\p{Ll})(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu, '$& ')
+    .split(/[^\p{L}]+/u)
+    .filter(Boolean)
+    .join(' ')
+    .toLowerCase()} `;
+
+const masked = (
+  json: object,
+  isForbidden: (name: string) => boolean,
+): { json: unknown; fields: string[] } => {
   const fields = new Set<string>();
   const maskedIn = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(maskedIn);
     return isObject(value) ? Object.fromEntries(Object.entries(value).map(maskedField)) : value;
   };
   const maskedField = ([name, value]: [string, unknown]): [string, unknown] => {
-    if (!forbidden.has(bare(name))) return [name, maskedIn(value)];
+    if (!isForbidden(name)) return [name, maskedIn(value)];
     fields.add(name.slice(0, longestField));
     return [name, '…'];
   };

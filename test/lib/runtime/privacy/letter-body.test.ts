@@ -63,6 +63,20 @@ test.each<[string, string, string, string[]]>([
     expect(withoutFields(body, names, isTaken)).toEqual({ body: masked, fields });
 });
 
+test.each(['ltiKey', 'oauth_consumer_key', 'Access-Key', 'key2', 'myPlainSecret', 'ＫＥＹ', 'kéy', 'APIKey'])(
+  'a field %s, with such a word in its name, is without its value, unless its message was taken',
+  (field) => {
+    const body = (value: string) => JSON.stringify({ data: { [field]: value, keys: 'a', monkey: 'b' } });
+    expect(withoutFields(body('k'), names)).toEqual({ body: body('…'), fields: [field] });
+    expect(withoutFields(body('k'), names, true).body).toBe(body('k'));
+  },
+);
+
+test('of an id that may hold a secret a text in its place has nothing', () => {
+  for (const id of ['key=k', 'the plain secret: s', 'a b'])
+    expect(withoutFields(JSON.stringify({ id, key: 'k' }), names).body).not.toContain('"id"');
+});
+
 const event = { data: { linkId: 7, plainSecret: 's' } };
 test.each([
   ['no JSON', '{"data":{"key":"k"},}'],
