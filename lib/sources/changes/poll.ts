@@ -106,6 +106,12 @@ const mappingOf = async (
   );
 };
 
+/** Of the resource, only a name that the mapping gives: any other may be about a person. */
+const told = (notice: Notice, { messages }: Mapping): string => {
+  const name = resourceOf(notice);
+  return messages.some(({ resource }) => resource === name) ? `${name}: ` : '';
+};
+
 type Page = Omit<PollParts, 'integrations'> & {
   mapping: Mapping;
   integrations: ReadonlyMap<string, Integration<unknown>>;
@@ -132,7 +138,7 @@ const sendPage = async (notices: Notice[], page: Page): Promise<void> => {
     await page.keepRefused(notice.id, JSON.stringify({ problem, notice }), signal);
     observe.warn('a change notice could not become a message; it is stored under change-poll/refused', {
       eventId: notice.id,
-      reason: `${resourceOf(notice)}: ${problem}`,
+      reason: `${told(notice, page.mapping)}${problem}`,
     });
   }
   for (const [outcome, count] of Object.entries({ ...counts, refused: refused.length }))

@@ -178,6 +178,19 @@ test.each<[string, object, object]>([
   expect([ids().at(-1), last]).toEqual(['2', '2']);
 });
 
+test.each([
+  ['section-registrations', true],
+  ['Jane Doe has failed', false],
+])('of a refused notice of %s the log tells what the mapping names: %s', async (name, isTold) => {
+  changes.has([registration(1, { resource: { name }, content: {} })]);
+  const named = { ...everyNotice, resource: 'section-registrations' };
+  const parts = {
+    readMappingFile: async () => JSON.stringify({ messages: isTold ? [named] : [everyNotice] }),
+  };
+  expect(await poll({ parts })).toMatchObject({ refused: 1 });
+  expect(lines.join().includes(name)).toBe(isTold);
+});
+
 describe('the last id stays, and why is told, where', () => {
   const json = (value: unknown) => (_: unknown, response: import('node:http').ServerResponse) =>
     void response.end(JSON.stringify(value));
