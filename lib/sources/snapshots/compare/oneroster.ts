@@ -140,10 +140,18 @@ const checkedValues = (userField: string): CheckedValue[] => {
   ];
 };
 
+/** What was accepted by a name that is known: the same may have been accepted by what the name stands for. */
+const keptByName = `state_wanted WHERE (user_id IS NULL AND user_name IN (SELECT name FROM former_ids WHERE record_type = 'user'))
+  OR (org_unit_id IS NULL AND is_enrollment(state_kind)
+    AND org_unit_or_object IN (SELECT name FROM former_ids WHERE record_type = 'class'))`;
+
 const loadAccepted = async ({ sets, hasBefore }: Comparison): Promise<void> => {
   await sets.run(ofAccepted('find_claims'));
   if (!hasBefore) return;
-  const isOther = (await hasRows(sets, 'renamed')) || (await hasRows(sets, 'former_ids WHERE is_new'));
+  const isOther =
+    (await hasRows(sets, 'renamed')) ||
+    (await hasRows(sets, 'former_ids WHERE is_new')) ||
+    (await hasRows(sets, keptByName));
   await sets.run(ofAccepted(isOther ? 'load_merged_claims' : 'load_claims'));
 };
 

@@ -839,6 +839,24 @@ test('what was sent by a name that nobody ever knew is what the record’s new n
   expect(platform.all()).toEqual(['2601 101 110', '2601 102 110']);
 });
 
+test('who has two rows in a table by a new user name stays enrolled, though the crosswalk does not know it', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { LECTURE: 2601, LAB: 2601 });
+  crosswalk.fill('userName', people);
+  bucket.write('snapshot-mapping.json', mapping(enrolling()));
+  const named = (...names: string[]) => ({
+    classes: classes('LECTURE', 'LAB'),
+    users: users('ada', 'ben').map((user, place) => ({ ...user, username: names[place] ?? '' })),
+  });
+  const both = enrollments('LECTURE ada', 'LECTURE ben');
+  await put('export.zip', await zip({ ...named('ada', 'ben'), enrollments: both }));
+  await put('export.zip', await zip({ ...named('ada2', 'ben'), enrollments: both }));
+  await put('a.csv', roster('LECTURE ada2 S', 'LAB ada2 S'));
+  const ben = enrollments('LECTURE ben');
+  await put('export.zip', await zip({ ...named('ada2', 'ben'), enrollments: ben }));
+  expect(platform.valueOf('2601 101')).toBe('110');
+});
+
 describe('a mapping removes enrollments by a message of its own', () => {
   const columns = ['COURSE', 'LOGIN', 'ROLE', 'STATUS'];
   const names = many(300);

@@ -34,6 +34,8 @@ CREATE MACRO role_in(wanted_value) AS
 CREATE MACRO id_in_token(token) AS CASE WHEN regexp_matches(token, '^(orgUnitId|userId)=') THEN split_part(token, '=', 2) END;
 CREATE MACRO enrollment_of(org_unit_id, org_unit_token, user_id, user_token) AS
   'enrollment/' || coalesce(org_unit_id, org_unit_token) || '/' || coalesce(user_id, user_token);
+CREATE MACRO org_unit_part(enrollment) AS split_part(enrollment, '/', 2);
+CREATE MACRO user_part(enrollment) AS enrollment[length(org_unit_part(enrollment)) + 13:];
 -- An id or a token in an enrollment, as a member of JSON.
 CREATE MACRO member_of(part, field) AS
   CASE WHEN regexp_full_match(part, '[0-9]+') THEN '"' || field || '":' || part
@@ -47,34 +49,38 @@ INSERT INTO passed_names
     LEFT JOIN other_state_names n ON n.record_type = 'user' AND n.source_id = s.source_id;
 
 -- name: rows_of_export
--- In: the state of an export of OneRoster; known_names; the variable other_user_field: the field that names its users. Out: other_rows, its
--- rows with what their names stand for: what they stood for when it was accepted, or else what they stand for now.
+-- In: the state of an export of OneRoster; known_names; the variable other_user_field: the field that names its users. Out: token_ids; other_rows,
+-- its rows with what their names stand for: what they stood for when it was accepted, or else what they stand for now.
+CREATE OR REPLACE VIEW token_ids AS SELECT field || '=' || name AS token, id FROM known_names;
 CREATE OR REPLACE VIEW other_rows AS
   SELECT s.* REPLACE (coalesce(s.org_unit_id, o.id) AS org_unit_id, coalesce(s.user_id, u.id) AS user_id),
-    'orgUnitCode=' || s.org_unit_or_object AS org_unit_token, getvariable('other_user_field') || '=' || s.user_name AS user_token,
     CASE WHEN is_enrollment(s.state_kind) THEN s.wanted_value END AS role
-  FROM other_state_wanted s
-    LEFT JOIN known_names o ON o.field = 'orgUnitCode' AND o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
-    LEFT JOIN known_names u ON u.field = getvariable('other_user_field') AND u.name = s.user_name AND s.user_id IS NULL;
+  FROM (
+    SELECT *, 'orgUnitCode=' || org_unit_or_object AS org_unit_token, getvariable('other_user_field') || '=' || user_name AS user_token
+    FROM other_state_wanted) s
+    LEFT JOIN token_ids o ON o.token = s.org_unit_token AND s.org_unit_id IS NULL
+    LEFT JOIN token_ids u ON u.token = s.user_token AND s.user_id IS NULL;
 
 -- name: rows_of_table
 -- In: the state of a table; known_names; other_kinds; the state of this file; the variable other_user_field: the field that names the users
 -- of this file. Out: the same. A name that the crosswalk does not know stands for what this file's record of that name stood for: the SIS
 -- gave it a new one.
+CREATE OR REPLACE VIEW token_ids AS
+  WITH known AS (SELECT field || '=' || name AS token, id FROM known_names),
+    names_here AS (
+      SELECT CASE record_type WHEN 'class' THEN 'orgUnitCode' ELSE getvariable('other_user_field') END || '=' || name AS token,
+        any_value(coalesce(org_unit_id, user_id)) AS id
+      FROM state_names WHERE coalesce(org_unit_id, user_id) IS NOT NULL
+      GROUP BY token HAVING count(DISTINCT coalesce(org_unit_id, user_id)) = 1)
+  FROM known UNION ALL FROM names_here ANTI JOIN known USING (token);
 CREATE OR REPLACE VIEW other_rows AS
-  WITH names_here AS (
-    SELECT CASE record_type WHEN 'class' THEN 'orgUnitCode' ELSE getvariable('other_user_field') END || '=' || name AS token,
-      any_value(coalesce(org_unit_id, user_id)) AS id
-    FROM state_names WHERE coalesce(org_unit_id, user_id) IS NOT NULL
-    GROUP BY token HAVING count(DISTINCT coalesce(org_unit_id, user_id)) = 1)
-  SELECT s.* REPLACE (coalesce(s.org_unit_id, id_in_token(s.org_unit_or_object), o.id, p.id) AS org_unit_id,
-      coalesce(s.user_id, id_in_token(s.user_name), u.id, v.id) AS user_id),
+  SELECT s.* REPLACE (coalesce(s.org_unit_id, id_in_token(s.org_unit_or_object), o.id) AS org_unit_id,
+      coalesce(s.user_id, id_in_token(s.user_name), u.id) AS user_id),
     s.org_unit_or_object AS org_unit_token, s.user_name AS user_token, k.function_name,
     CASE k.function_name WHEN 'enrollment-create' THEN CAST(s.data AS JSON) ->> 'roleId' WHEN 'enrollment-remove' THEN 'absent' END AS role
   FROM other_state_wanted s JOIN other_kinds k USING (state_kind)
-    LEFT JOIN known_names o ON o.field || '=' || o.name = s.org_unit_or_object AND s.org_unit_id IS NULL
-    LEFT JOIN known_names u ON u.field || '=' || u.name = s.user_name AND s.user_id IS NULL
-    LEFT JOIN names_here p ON p.token = s.org_unit_or_object LEFT JOIN names_here v ON v.token = s.user_name;
+    LEFT JOIN token_ids o ON o.token = s.org_unit_or_object AND s.org_unit_id IS NULL
+    LEFT JOIN token_ids u ON u.token = s.user_name AND s.user_id IS NULL;
 
 -- name: add_claims
 -- In: other_rows; $1: the name of the file. Out: other_claims.
@@ -84,9 +90,12 @@ INSERT INTO other_claims
   FROM other_rows WHERE role IS NOT NULL AND NOT is_not_weighed(row_standing);
 
 -- name: add_repeated_claims
--- In: the state of another file; $1: its name. Out: other_claims, by each of several rows about one enrollment.
+-- In: the state of another file; token_ids; $1: its name. Out: other_claims, by each of several rows about one enrollment.
 INSERT INTO other_claims
-  SELECT enrollment, org_unit_name, role, said_at_ms, is_kept(row_standing), CAST($1 AS VARCHAR) FROM other_state_enrollment_claims;
+  SELECT enrollment_of(o.id, e.org_unit_token, u.id, e.user_token), e.org_unit_name, e.role, e.said_at_ms, is_kept(e.row_standing), CAST($1 AS VARCHAR)
+  FROM (
+    SELECT *, org_unit_part(enrollment) AS org_unit_token, user_part(enrollment) AS user_token FROM other_state_enrollment_claims) e
+    LEFT JOIN token_ids o ON o.token = e.org_unit_token LEFT JOIN token_ids u ON u.token = e.user_token;
 
 -- name: find_shared_keys
 -- In: claims; accepted; other_claims. Out: differing_keys, with all that other files have, too, or had while it stayed for a row that could
@@ -204,8 +213,7 @@ INSERT INTO replacements
   SELECT key,
     CASE WHEN is_undecided OR after = before OR (change = 'removed' AND after = 'absent' AND NOT is_removed) THEN NULL
       WHEN after = 'absent' THEN 'enrollment-remove' ELSE 'enrollment-create' END,
-    '{' || member_of(split_part(enrollment, '/', 2), 'orgUnitId') || ','
-      || member_of(enrollment[length(split_part(enrollment, '/', 2)) + 13:], 'userId')
+    '{' || member_of(org_unit_part(enrollment), 'orgUnitId') || ',' || member_of(user_part(enrollment), 'userId')
       || CASE WHEN after <> 'absent' THEN ',"roleId":' || after ELSE '' END || '}'
   FROM effects SEMI JOIN shared_claims USING (key)
   WHERE is_undecided OR after IS DISTINCT FROM role_after OR after = before;
