@@ -59,8 +59,8 @@ const namesIn = (section: string): string[] =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
   );
 
-/** What is marked with † for another reason than that AWS may behave otherwise. */
-const otherMarks = ['is marked †', 'Prices of us-east-1†'];
+/** What is marked with † for another reason than that AWS may behave otherwise, or what no step can try: a crowded queue. */
+const otherMarks = ['is marked †', 'Prices of us-east-1†', 'up to a minute old†'];
 /** The sentences before the marks. */
 const markedIn = (path: string, text = textOf(path)): string[] => {
   const whole = otherMarks.reduce((all, mark) => all.replaceAll(mark, ''), text.replaceAll('\n', ' '));
