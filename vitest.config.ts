@@ -4,7 +4,8 @@ import { testLimitMs, waitLimitMs } from './test/limits.ts';
 
 /** They take longest: whatever begins last, nothing else is left to run beside it. */
 const slow = [
-  ...['lib/show/console/flows', 'functions/snapshot-import', 'functions/course-export'],
+  ...['lib/sources/snapshots/kept-histories', 'lib/show/console/flows', 'functions/snapshot-import'],
+  ...['functions/course-export'],
   ...['functions/submission-upload', 'package/template/template'],
   // The long ones among them.
   'package/permissions/permissions',
