@@ -457,8 +457,9 @@ const enrollmentOf = (claims: readonly Claim[], was: Value): Wanted => {
   const held = new Set<Value>([was, ...(left.length < roles.length ? roles.map(idOf) : [])]);
   const claimed = roles.map((each) => ({ file: each.file, value: idOf(each) }));
   const without: Wanted['without'] = (isUnused) => {
-    const used = (claim: Claim): boolean => !isUnused({ file: claim.file, value: idOf(claim) });
-    return roleOf(roles.filter(used)).union(roleOf(left.filter(used)));
+    const saidBy = (claim: Claim): Value => (claim.role === 'none' ? undefined : idOf(claim));
+    const used = claims.filter((claim) => !isUnused({ file: claim.file, value: saidBy(claim) }));
+    return enrollmentOf(used, was).allowed;
   };
   return { allowed: roleOf(left), ifNamed: held, claimed, without, files: filesOf(claims), text };
 };
