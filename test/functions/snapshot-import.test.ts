@@ -11,7 +11,6 @@ import { type ImportAnswer, importJob } from '../../lib/sources/snapshots/import
 import { createSnapshotServices } from '../../lib/sources/snapshots/services.ts';
 import type { SnapshotRecord } from '../../lib/sources/snapshots/state/record.ts';
 import { createSnapshotStore } from '../../lib/sources/snapshots/state/store.ts';
-import { UnusableSnapshot } from '../../lib/sources/snapshots/unusable.ts';
 import { entriesOf, sizeOf } from '../lib/sources/snapshots/exports.ts';
 import {
   changed,
@@ -35,7 +34,7 @@ const job = jobForTests(name, {
   settings: () => ({ WAIT_MINIMUM_SECONDS: '1', WAIT_MAXIMUM_SECONDS: '1' }),
   pause: async (ms, signal) => (isNobodyThere ? job.time.pass(ms) : sleep(ms, undefined, { signal })),
 });
-const { time, stack, settings, logged, put, bytesAt, textAt, jsonAt, keysUnder, inProcess } = job;
+const { time, stack, settings, logged, put, bytesAt, textAt, jsonAt, keysUnder, inProcess, controls } = job;
 let Bucket: string;
 const queues = [
   ...['enrollment-create', 'enrollment-remove', 'grade-object-create', 'grade-object-update', 'grade-push'],
@@ -382,21 +381,26 @@ describe('a snapshot that would remove too much', () => {
   });
 });
 
-test('a file that cannot be read has a record that says so, and is listed until a later one is accepted', async () => {
+test('a file that the bucket gives to nobody fails at once, has a record that says so, and is listed until a later one is accepted', async () => {
   await importSis(smallSis());
-  const store = createSnapshotStore({ s3: stack().s3, bucket: Bucket });
-  const download = () => Promise.reject(new UnusableSnapshot('The file is too large'));
-  const broken = importJob(async () => ({ ...(await services()), store: { ...store, download } }));
   const { VersionId: versionId } = await stack().s3.send(
     new PutObjectCommand({ Bucket, Key: 'snapshots/export.zip', Body: 'x' }),
   );
   const event = { key: 'snapshots/export.zip', versionId };
-  const answer = await executionHere(stack(), broken, { name, event });
-  expect(answer).toMatchObject({ payload: { outcome: 'failed', message: 'The file is too large' } });
+  // Put in a storage class, or under a key, that the function cannot read.
+  await controls().awsFault('s3', {
+    ...{ action: 'GetObject', name: `${Bucket}/snapshots/export.zip` },
+    ...{ times: 900, type: 'InvalidObjectState', status: 403 },
+  });
+  const why = expect.stringContaining(
+    'The bucket does not give the file to the function (InvalidObjectState)',
+  );
+  expect(await executed(event)).toMatchObject({ payload: { outcome: 'failed', message: why } });
+  await controls().clearAwsFaults();
   const [entry = ''] = await keysUnder('snapshot-records/unaccepted/');
   const { id, ...noted } = await jsonAt(entry);
-  expect(noted).toMatchObject({ ...event, is: 'failed', why: expect.stringContaining('too large') });
-  expect(await recordOf({ id } as ImportAnswer)).toMatchObject({ ...event, state: 'failed', why: noted.why });
+  expect(noted).toMatchObject({ ...event, is: 'failed', why });
+  expect(await recordOf({ id } as ImportAnswer)).toMatchObject({ ...event, state: 'failed', why });
   const sis = smallSis();
   await importSis({ ...sis, enrollments: [...sis.enrollments, enrollment('art', 'ben')] });
   expect(await keysUnder('snapshot-records/unaccepted/')).toEqual([]);

@@ -179,3 +179,10 @@ export const unlessError = async <Answer>(
     throw error;
   }
 };
+
+/**
+ * S3 gives the object to nobody with this role: whoever put it chose a storage class or a key of KMS that the role cannot use.
+ * Another attempt does not help.
+ */
+export const isWithheld = (error: unknown): boolean =>
+  /^(AccessDenied|InvalidObjectState|InvalidRequest|KMS\..*)$/.test(errorName(error));

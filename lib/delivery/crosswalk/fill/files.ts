@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { maxSisIdLength } from '../../../message/sis-ids.ts';
-import { errorName } from '../../../runtime/aws/error.ts';
+import { errorName, isWithheld } from '../../../runtime/aws/error.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { readTable, rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import { UnusableFile } from '../../../runtime/files/tables/unusable-file.ts';
@@ -174,11 +174,9 @@ export async function* atMost(most: number, pieces: AsyncIterable<Buffer>, key: 
   }
 }
 
-/** Whoever puts a file chooses its storage class and its key of KMS: the bucket may give it to nobody. */
 const opened = ({ key }: CrosswalkFile, etag: string, { store }: Reading): Promise<AsyncIterable<Buffer>> =>
   store.open(key, { IfMatch: etag }).catch((error: unknown) => {
-    const isForNobody = /^(AccessDenied|InvalidObjectState|InvalidRequest|KMS\..*)$/.test(errorName(error));
-    throw isForNobody ? new UnusableFile(`${key} cannot be read (${errorName(error)})`) : error;
+    throw isWithheld(error) ? new UnusableFile(`${key} cannot be read (${errorName(error)})`) : error;
   });
 
 const kindsIn = (table: Table, { key, id, names }: CrosswalkFile): CrosswalkKind[] => {

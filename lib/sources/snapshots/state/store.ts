@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { createJobStore } from '../../../delivery/durable/store.ts';
-import { errorName } from '../../../runtime/aws/error.ts';
+import { errorName, isWithheld } from '../../../runtime/aws/error.ts';
 import type { ImportRequest } from '../request.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 
@@ -58,10 +58,19 @@ export const createSnapshotStore = ({ s3, bucket }: { s3: S3Client; bucket: stri
       return versionId === undefined ? found : { ...found, versionId };
     },
 
-    /** The SHA-256 of its content; undefined: it was replaced or deleted since. */
+    /**
+     * The SHA-256 of its content; undefined: it was replaced or deleted since.
+     * @throws UnusableSnapshot if it is too large, or this role cannot read it.
+     */
     download: async ({ key, versionId, etag }: Dropped, path: string): Promise<string | undefined> => {
       const asked = versionId === undefined ? { IfMatch: etag } : { VersionId: versionId };
-      const body = await orNothing(store.open(key, asked));
+      const body = await orNothing(store.open(key, asked)).catch((error: unknown) => {
+        if (!isWithheld(error)) throw error;
+        throw new UnusableSnapshot(
+          `The bucket does not give the file to the function (${errorName(error)}). Put it again in the standard storage class, and without an encryption key of its own`,
+          { cause: error },
+        );
+      });
       if (body === undefined) return undefined;
       const hash = createHash('sha256');
       let bytes = 0;
