@@ -213,12 +213,12 @@ const sendAll = async (
   }
   return step('accept', async () => {
     await acceptSnapshot(store, key, accepted);
-    const { counts, sent, ...told } = await change(store, id, {
-      ...{ state: 'accepted', endedAt: new Date().toISOString(), why: undefined },
-    });
+    const { counts, sent, ...told } = await readRecord(store, id);
+    // Before the record says so: whoever reads "accepted" finds nothing else of this file.
     await settleUnaccepted(store, {
       ...{ id, key, isWhole: accepted.isWhole === true, why: mostlyRefused(told) },
     });
+    await change(store, id, { state: 'accepted', endedAt: new Date().toISOString(), why: undefined });
     countOutcome('accepted', observe);
     for (const [change, count = 0] of Object.entries(counts))
       observe.count('SnapshotRows', { change }, count);
@@ -229,13 +229,16 @@ const sendAll = async (
   });
 };
 
+const readRecord = async (store: SnapshotStore, id: string): Promise<SnapshotRecord> =>
+  snapshotRecord.parse(await store.readJson(recordKey(id)));
+
 /** Only this job writes the record, one execution at a time. */
 const change = async (
   store: SnapshotStore,
   id: string,
   changes: { [Field in keyof SnapshotRecord]?: SnapshotRecord[Field] | undefined },
 ): Promise<SnapshotRecord> => {
-  const record = snapshotRecord.parse(await store.readJson(recordKey(id)));
+  const record = await readRecord(store, id);
   // Leaves out undefined members.
   const changed = JSON.parse(JSON.stringify({ ...record, ...changes })) as SnapshotRecord;
   await store.writeJson(recordKey(id), changed);
