@@ -116,7 +116,7 @@ export const settleEnrollments = async (
       await sets.run(sql(name));
     await reportHeldBack(comparison, file);
     for (const name of ['find_roles_of_all_files', 'agree_on_roles']) await sets.run(sql(name));
-    for (const name of ['report_contradictions', 'report_ends']) await sets.run(sql(name), [file, column]);
+    await sets.run(sql('report_contradictions'), [file, column]);
     await sets.run(sql('forget_roles'));
   }
   const [accepted = 0, ended = 0, changed = 0] =

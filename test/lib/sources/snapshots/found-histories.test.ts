@@ -746,6 +746,54 @@ test('a result whose line item was refused is told of its line item, not of spac
   expect(told).not.toContain('upper and lower case');
 });
 
+describe('of what a delta does not have', () => {
+  const sis = { users: users('ada', 'ben'), classes: classes('LEC', 'LAB') };
+
+  test('a line item that shares its title, as its course has moved, is named by its record', async () => {
+    const { crosswalk, put } = newStage();
+    crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2602 });
+    crosswalk.fill('userName', people);
+    await put('export.zip', await zip({ ...sis, lineItems: lineItems('LEC Quiz', 'LAB Quiz') }));
+    crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2601 });
+    crosswalk.accept('LAB');
+    crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2601 });
+    const { report } = await put('export.zip', await deltaOf({ classes: classes('ART') }));
+    expect(report).toContain(
+      '"lineItems.csv","","title","two line items of one org unit have this title. It is the record l-LAB-Quiz of an earlier file"',
+    );
+  });
+
+  test('a row whose course moves into another is not older than the row there', async () => {
+    const { crosswalk, platform, put } = newStage();
+    crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2602 });
+    crosswalk.fill('userName', people);
+    const rows = enrollments(`LEC ada student ${at(1)}`, `LAB ada teacher ${at(0)}`);
+    await put('export.zip', await zip({ ...sis, enrollments: rows }));
+    crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2601 });
+    crosswalk.accept('LAB');
+    crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2601 });
+    await put('export.zip', await deltaOf({ classes: classes('ART') }), { isApproved: true });
+    expect(platform.all()).toEqual(['2601 101 109']);
+  });
+
+  test('rows that another file contradicts, or is to end, are counted', async () => {
+    const { bucket, crosswalk, put } = newStage({ roleOrder: [] });
+    crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2602 });
+    crosswalk.fill('userName', people);
+    bucket.write('snapshot-mappings/a.json', mapping(enrolling()));
+    bucket.write('snapshot-mappings/drops.json', mapping(removing()));
+    await put('a.csv', roster('LEC ada T'));
+    await put('drops.csv', roster('LAB ben S'));
+    const [ada, ben] = [enrollments('LEC ada student'), enrollments('LAB ben student')];
+    await put('export.zip', await zip({ ...sis, enrollments: [...ada, ...ben] }));
+    const { report } = await put('export.zip', await deltaOf({ classes: classes('ART') }));
+    expect(report.map((line) => line.replace(/ of 2026.*/, ''))).toEqual([
+      '"enrollments.csv","","role","a row of LAB that was accepted before, and is not in this delta (rows: 1), keeps the enrollment, which a row of drops.csv',
+      '"enrollments.csv","","role","a row of LEC that was accepted before, and is not in this delta (rows: 1), gives another role than a.csv',
+    ]);
+  });
+});
+
 describe('the reason about names that moved counts', () => {
   const sis = { classes: classes('BIO', 'ART'), users: users('ada', 'ada.b', 'ben') };
 

@@ -40,7 +40,7 @@ INSERT INTO further_row_claims
   FROM claims c SEMI JOIN repeated_keys USING (key) ANTI JOIN disputed_keys USING (key);
 CREATE TABLE agreed_claims AS
   SELECT unnest(chosen), latest FROM (
-    SELECT arg_min(c, (coalesce(c.line, 0), c.source_id_hash IS NULL, c.source_row)) AS chosen, max(c.said_at_ms) AS latest
+    SELECT arg_min(c, (c.yields, coalesce(c.line, 0), c.source_id_hash IS NULL, c.source_row)) AS chosen, max(c.said_at_ms) AS latest
     FROM claims c SEMI JOIN repeated_keys USING (key) ANTI JOIN disputed_keys USING (key) GROUP BY c.key);
 DELETE FROM claims WHERE key IN (SELECT key FROM repeated_keys);
 INSERT INTO claims BY NAME

@@ -150,7 +150,7 @@ CREATE TABLE role_claims AS SELECT 'now' AS side, key, org_unit_name, role, said
 CREATE TABLE winners AS
   SELECT d.key, any_value(d.wanted_value) AS wanted_value, any_value(d.data) AS data, max(d.said_at_ms) AS said_at_ms
   FROM claims d JOIN agreed_roles a ON a.key = d.key AND a.role = role_of(d.wanted_value) GROUP BY d.key;
-UPDATE claims SET wanted_value = w.wanted_value, data = w.data, said_at_ms = w.said_at_ms
+UPDATE claims SET wanted_value = w.wanted_value, data = w.data, said_at_ms = w.said_at_ms, yields = true
   FROM winners w WHERE w.key = claims.key AND claims.wanted_value <> w.wanted_value;
 DROP TABLE winners;
 
@@ -251,26 +251,29 @@ INSERT INTO role_claims
   FROM repeated_role_claims r JOIN (SELECT key, line FROM claims) c USING (key) SEMI JOIN role_claims USING (key);
 
 -- name: report_contradictions
--- In: role_claims; agreed_roles; $1: the name of this file; $2: its column of roles. Out: problems.
+-- In: role_claims; agreed_roles; $1: the name of this file; $2: its column of roles. Out: problems: rows that give another role than another file;
+-- and rows that another file ends, perhaps before they were said. Rows that this delta does not have are counted.
 INSERT INTO problems
-  SELECT $1, c.line, $2, CASE WHEN c.role = 'absent'
-      THEN 'does not end the enrollment: ' || o.source_file || ' has it. It ends if other files have it no more, or if all their rows about it are of this section and older'
-      WHEN o.is_kept THEN 'gives another role than was accepted of ' || o.source_file || ', of which a row that cannot be used may be about the same: the platform keeps what it has. Correct that row'
-      ELSE 'gives another role than ' || o.source_file || ', and neither has precedence: the platform keeps what it has. Correct one of them, or set "roleOrder" in snapshot-settings.json' END
-  FROM role_claims c JOIN agreed_roles a ON a.key = c.key JOIN (
-      SELECT key, min(source_file) AS source_file, bool_and(is_kept) AS is_kept FROM role_claims
-      WHERE source_file IS NOT NULL AND role <> 'absent' GROUP BY key) o ON o.key = c.key
-  WHERE c.line IS NOT NULL AND (a.role IS NULL OR (c.role = 'absent' AND a.role <> 'absent'));
-
--- name: report_ends
--- In: role_claims; $1: the name of this file; $2: its column of roles. Out: problems: rows that another file ends, perhaps before they were said.
-INSERT INTO problems
-  SELECT $1, c.line, $2, 'keeps the enrollment, which a row of ' || min(e.source_file) || ' is to end: neither row is known to be later. '
-    || 'Take one of them out, or give both files the times of their changes'
-  FROM role_claims c JOIN role_claims e ON e.key = c.key AND e.org_unit_name = c.org_unit_name
-  WHERE c.line IS NOT NULL AND c.role <> 'absent' AND e.source_file IS NOT NULL AND e.role = 'absent'
-    AND (c.said_at_ms <> e.said_at_ms) IS NOT TRUE
-  GROUP BY c.line;
+  SELECT $1, line, $2, CASE WHEN line IS NULL
+      THEN 'a row of ' || org_unit_name[length(split_part(org_unit_name, '=', 1)) + 2:] || ' that was accepted before, and is not in this delta (rows: ' || count(*) || '), '
+      ELSE '' END || what
+  FROM (
+    SELECT c.line, CASE WHEN c.line IS NULL THEN c.org_unit_name END AS org_unit_name, CASE WHEN c.role = 'absent'
+        THEN 'does not end the enrollment: ' || o.source_file || ' has it. It ends if other files have it no more, or if all their rows about it are of this section and older'
+        WHEN o.is_kept THEN 'gives another role than was accepted of ' || o.source_file || ', of which a row that cannot be used may be about the same: the platform keeps what it has. Correct that row'
+        ELSE 'gives another role than ' || o.source_file || ', and neither has precedence: the platform keeps what it has. Correct one of them, or set "roleOrder" in snapshot-settings.json' END AS what
+    FROM role_claims c JOIN agreed_roles a ON a.key = c.key JOIN (
+        SELECT key, min(source_file) AS source_file, bool_and(is_kept) AS is_kept FROM role_claims
+        WHERE source_file IS NOT NULL AND role <> 'absent' GROUP BY key) o ON o.key = c.key
+    WHERE c.source_file IS NULL AND (a.role IS NULL OR (c.role = 'absent' AND a.role <> 'absent'))
+    UNION ALL
+    SELECT c.line, CASE WHEN c.line IS NULL THEN c.org_unit_name END, 'keeps the enrollment, which a row of ' || e.source_file || ' is to end: neither row is known to be later. '
+      || 'Take one of them out, or give both files the times of their changes'
+    FROM role_claims c JOIN (
+        SELECT key, org_unit_name, said_at_ms, min(source_file) AS source_file FROM role_claims
+        WHERE source_file IS NOT NULL AND role = 'absent' GROUP BY ALL) e ON e.key = c.key AND e.org_unit_name = c.org_unit_name
+    WHERE c.source_file IS NULL AND c.role <> 'absent' AND (c.said_at_ms <> e.said_at_ms) IS NOT TRUE)
+  GROUP BY line, what, org_unit_name;
 
 -- name: count_effects
 -- In: effects; accepted; other_claims. Out: how many enrollments all files want, how many end, and how many get another role.

@@ -23,10 +23,10 @@ CREATE MACRO older_problem(what) AS
   'is before the time of the accepted ' || what || ', which stays. To send this one, export it with the time of its change';
 -- claims: what the rows of this file want. wanted_value: in a form that can be compared. source_row: by what the row is known again.
 -- source_id_hash: of a result, the sourcedId as a number, as a delta may delete it by that alone. org_unit_or_object, user_name: by what a
--- row is likely to mean a resource: an org unit or a grade object, and a user.
+-- row is likely to mean a resource: an org unit or a grade object, and a user. yields: another row gives the value.
 CREATE TABLE claims (kind_name VARCHAR, state_kind VARCHAR, key VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, org_unit_ref VARCHAR,
   wanted_value VARCHAR, data VARCHAR, removal VARCHAR, template VARCHAR, source_row VARCHAR, said_at_ms BIGINT, source_id_hash UBIGINT,
-  line BIGINT);
+  line BIGINT, yields BOOLEAN DEFAULT false);
 -- accepted: what was wanted when the last snapshot was accepted. must_resend: it is sent again, whatever is wanted now. is_learnt: for no other
 -- reason than that its name is known since, which moves nothing. row_standing: as the state has it.
 CREATE TABLE accepted (kind_name VARCHAR, state_kind VARCHAR, key VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR,

@@ -117,7 +117,15 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         const key = `${placeOf(claim)} ${claim.person}`;
         claims.set(key, [...(claims.get(key) ?? []), claim]);
       }
-    return new Map([...claims].map(([key, each]) => [key, enrollmentOf(each, before.get(key))]));
+    return new Map(
+      [...claims].map(([key, each]) => {
+        const wanted = enrollmentOf(each, before.get(key));
+        // What is said by a code whose move is open waits until a person has decided.
+        const settled = each.filter(({ code = '' }) => !crosswalk.isOpen(code));
+        const bySettled = settled.length === 0 ? [] : enrollmentOf(settled, before.get(key)).allowed;
+        return [key, { ...wanted, ifNamed: new Set([...wanted.ifNamed, ...bySettled]) }];
+      }),
+    );
   };
 
   /** By grade object, the line items that have its title. */
@@ -175,10 +183,15 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     ];
   };
   const namedByText = (text: string): NamedOf[] => {
-    const tokens = text.match(/\b[Cn]\d+-\d+\b/g) ?? [];
+    const tokens = text.match(/\b[Cnl]\d+-\d+\b/g) ?? [];
     const university = Number(/\d+/.exec(tokens[0] ?? '')?.[0] ?? -1);
     const code = tokens.find((each) => each.startsWith('C'));
     const login = tokens.find((each) => each.startsWith('n'));
+    const item = files
+      .get('export.zip')
+      ?.get('lineItems.csv')
+      ?.get(tokens.find((each) => each.startsWith('l')) ?? '');
+    if (item !== undefined) return namedByRow(item).map((each): NamedOf => [university, each]);
     if (code === undefined && login === undefined) return [];
     const person = login === undefined ? undefined : universities.get(university)?.bearers.get(login);
     return [[university, { orgUnits: code === undefined ? undefined : placesOf(university, code), person }]];
@@ -268,6 +281,19 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     return keys;
   };
 
+  /** Also of where a code has been: a message by a code that is in doubt arrives where it stands in the end. */
+  const rememberClaims = (): void => {
+    for (const [file, byFile] of files)
+      for (const rows of byFile.values())
+        for (const { said } of rows.values()) {
+          const title = said.title === undefined ? '' : `/${said.title}`;
+          for (const place of said.code === undefined ? [] : placesOf(said.university, said.code)) {
+            const key = `${place}${title} ${said.person}`;
+            everClaimedBy.set(key, (everClaimedBy.get(key) ?? new Set()).add(file));
+          }
+        }
+  };
+
   return {
     /** What a file has said by which the platform is changed. */
     accept: ({ name, isDelta, rows }: Export): void => {
@@ -308,8 +334,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       const { before } = checked;
       const isReadOtherwise = readOtherwise().union(notFollowed());
       const wanted = new Map([...enrollmentsWanted(before), ...gradesWanted(before)]);
-      for (const [key, { files: claimedBy }] of wanted)
-        everClaimedBy.set(key, claimedBy.union(everClaimedBy.get(key) ?? new Set()));
+      rememberClaims();
       for (const [key, { claimed }] of wanted)
         everSaid.set(key, (everSaid.get(key) ?? new Set()).union(new Set(claimed.map((each) => each.value))));
       const named = namedIn(checked);
