@@ -765,12 +765,12 @@ describe('of what a delta does not have', () => {
 
   test('a row whose course moves into another is not older than the row there', async () => {
     const { crosswalk, platform, put } = newStage();
-    crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2602 });
+    crosswalk.fill('orgUnitCode', { LAB: 2601, LEC: 2602 });
     crosswalk.fill('userName', people);
-    const rows = enrollments(`LEC ada student ${at(1)}`, `LAB ada teacher ${at(0)}`);
+    const rows = enrollments(`LAB ada student ${at(1)}`, `LEC ada teacher ${at(0)}`);
     await put('export.zip', await zip({ ...sis, enrollments: rows }));
     crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2601 });
-    crosswalk.accept('LAB');
+    crosswalk.accept('LEC');
     crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2601 });
     await put('export.zip', await deltaOf({ classes: classes('ART') }), { isApproved: true });
     expect(platform.all()).toEqual(['2601 101 109']);

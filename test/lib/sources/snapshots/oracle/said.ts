@@ -120,10 +120,10 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     return new Map(
       [...claims].map(([key, each]) => {
         const wanted = enrollmentOf(each, before.get(key));
-        // What is said by a code whose move is open waits until a person has decided.
-        const settled = each.filter(({ code = '' }) => !crosswalk.isOpen(code));
-        const bySettled = settled.length === 0 ? [] : enrollmentOf(settled, before.get(key)).allowed;
-        return [key, { ...wanted, ifNamed: new Set([...wanted.ifNamed, ...bySettled]) }];
+        // What a file says by a code whose move is open waits until a person has decided, and what another one says of it stands.
+        const isOpen = each.some(({ code = '' }) => crosswalk.isOpen(code));
+        const open = isOpen ? wanted.claimed.map(({ value }) => value) : [];
+        return [key, { ...wanted, ifNamed: new Set([...wanted.ifNamed, ...open]) }];
       }),
     );
   };
