@@ -273,6 +273,7 @@ export const breakages: Breakage[] = [
     file: 'lib/delivery/handle/verify-attempt.ts',
     code: 'unresolved.changedSince.some((field) => verify?.isHiddenBy?.(field));',
     by: 'unresolved.changedSince.length < 0;',
+    seenBy: tests('test/lib/delivery/handle/verify-attempt.test.ts'),
   },
   {
     title: 'a name is changed before anybody has looked for it',
