@@ -86,20 +86,24 @@ export const snapshotIs = (stage: Stage, name: string, state: string): Promise<s
 
 const waiting = 40;
 const queuedEach = 100;
+const parkedEach = 10;
+const refusals = [400, 403, 404, 409];
 
 /**
- * Leaves work undone, for the version that comes next: messages that wait, half of them older than what is done meanwhile; messages
- * that nobody has received; and an import that waits for a person.
+ * Leaves work undone, for the version that comes next: letters of several kinds; messages that wait, half of them older than what is done
+ * meanwhile; messages that nobody has received; and an import that waits for a person.
  */
 export const leave = async (stage: Stage, told: Told, versions: number): Promise<Told> => {
   const { controls, outcomes } = stage;
   const grades = { ...told.grades };
   const newUsers = (from: number, count: number): number[] =>
     Array.from({ length: count }, (_, at) => from + 1_000 * versions + at);
+  const parked = newUsers(80_001, parkedEach * (refusals.length + 1));
   const waits = newUsers(60_001, waiting);
   const news = newUsers(70_001, queuedEach);
-  await enroll(stage, [...waits, ...news]);
+  await enroll(stage, [...waits, ...news, ...parked]);
 
+  await leaveLetters(stage, told, parked);
   await drop(stage, versions, 'waiting-for-approval');
   await controls.fault(
     { status: 503, headers: { 'retry-after': '240' } },
@@ -126,7 +130,34 @@ export const leave = async (stage: Stage, told: Told, versions: number): Promise
     [...news, ...again, ...late].map((userId) => gradeBody(told, userId, { grade: grades[userId] ?? 0 })),
   );
   await sleep(100);
-  return { ...told, grades, versions, owed: [...waits, ...news, ...again] };
+  const owed = [...waits, ...news, ...again];
+  return {
+    ...told,
+    grades,
+    versions,
+    owed,
+    parked: [...told.parked, ...parked],
+    letters: await lettersOf(stage),
+  };
+};
+
+/** The last of the users have messages that are invalid. */
+const leaveLetters = async (stage: Stage, told: Told, users: readonly number[]): Promise<void> => {
+  const bodies = users.map((userId, at) =>
+    gradeBody(told, userId, { grade: 1, ...(at >= parkedEach * refusals.length && { comments: 7 }) }),
+  );
+  for (const [at, status] of refusals.entries()) {
+    const those = users.slice(at * parkedEach, (at + 1) * parkedEach);
+    await stage.controls.fault(
+      { status },
+      { method: 'PUT', path: `values/(${those.join('|')})$`, times: parkedEach },
+    );
+  }
+  await stage.send('grade-push', bodies);
+  await stage.until('letters', async () =>
+    users.every((userId) => stage.outcomes.has(`grade-${userId}-1`)) ? true : undefined,
+  );
+  await stage.controls.clearFaults();
 };
 
 export const enroll = (stage: Stage, userIds: readonly number[]) =>
