@@ -21,7 +21,14 @@ const kinds = [
   ...(['rejected', 'missing-scope', 'missing-permission', 'credentials', 'throttled'] as const),
   ...(['unavailable', 'intercepted', 'crashed', 'defect', 'unexpected-answer'] as const),
 ];
-const office = localOffice();
+/** By user, how often the platform did not answer in time: a grade is then written again. */
+const unanswered = new Map<number, number>();
+const office = localOffice({
+  onLog: (_, line) => {
+    const userId = Number(/values\/(\d+): no answer in time/.exec(line)?.[1]);
+    unanswered.set(userId, (unanswered.get(userId) ?? 0) + 1);
+  },
+});
 const bin = resolve(import.meta.dirname, '../../../../../lib/show/cli/sis-relay.js');
 const random = randomFrom(seed);
 
@@ -98,8 +105,9 @@ test(`${letters} letters of ten kinds, two operators at once, killed at random: 
     const held = nameOf(at) === 'grade-push' ? gradeValues : submissions;
     expect(held.filter((row) => row.userId === userOf(at))).toHaveLength(1);
   }
+  const most = ({ userId }: { userId?: unknown }): number => 1 + (unanswered.get(Number(userId)) ?? 0);
   const grades = gradeValues.filter(({ userId }) => Number(userId) >= 500_000);
-  expect(grades.filter(({ writes }) => writes !== 1)).toEqual([]);
+  expect(grades.filter((row) => Number(row.writes) > most(row))).toEqual([]);
   const [typed, killed] = [operators.map((each) => each.typed), operators.map((each) => each.killed)];
   process.stdout.write(
     `${letters} letters: two operators typed ${typed.join(' and ')} commands, of which ${killed.join(' and ')} were killed\n`,

@@ -128,14 +128,14 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     );
   };
 
-  /** By grade object, the line items that have its title. */
-  const lineItemsNow = (): Map<string, Set<string>> => {
+  /** By grade object, the line items that have its title. An import of the export decides which of them has it. */
+  const lineItemsNow = (isDecided: boolean): Map<string, Set<string>> => {
     const items = new Map<string, Set<string>>();
     for (const item of rowsOf('lineItems.csv')) {
       const object = `${placeOf(item)}/${item.title}`;
       items.set(object, (items.get(object) ?? new Set()).add(item.item ?? ''));
     }
-    for (const [object, of] of items) {
+    for (const [object, of] of isDecided ? items : []) {
       const [first, ...others] = of;
       if (first !== undefined && others.length === 0) owners.set(object, first);
       else if (!of.has(owners.get(object) ?? '')) {
@@ -149,8 +149,8 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     return items;
   };
 
-  const gradesWanted = (before: Checked['before']): Map<string, Wanted> => {
-    const items = lineItemsNow();
+  const gradesWanted = ({ before, exported }: Checked): Map<string, Wanted> => {
+    const items = lineItemsNow(exported.name === 'export.zip');
     const claims = new Map<string, Claim[]>();
     /** Of grade objects that nobody had before they were shared: the line items whose grades are there. A delta may have named one of them alone. */
     const graders = new Map<string, Set<string>>();
@@ -333,7 +333,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       }
       const { before } = checked;
       const isReadOtherwise = readOtherwise().union(notFollowed());
-      const wanted = new Map([...enrollmentsWanted(before), ...gradesWanted(before)]);
+      const wanted = new Map([...enrollmentsWanted(before), ...gradesWanted(checked)]);
       rememberClaims();
       for (const [key, { claimed }] of wanted)
         everSaid.set(key, (everSaid.get(key) ?? new Set()).union(new Set(claimed.map((each) => each.value))));
