@@ -147,15 +147,7 @@ const textOf = (entries: Entries): string => JSON.stringify([...entries]);
 
 /** Only the fill and operators write there, so nothing else is checked. */
 const entriesIn = (text = '[]'): Entries =>
-  new Map(text.startsWith('{') ? entriesInObject(text) : ((jsonIn(text) ?? []) as [string, Entry][]));
-
-/** The form of versions before 1.0: `{"BIO-101":{"ids":[2001],"was":[1999]}}`. Each name is read as a value, not as a key. */
-function* entriesInObject(text: string): Generator<[string, Entry]> {
-  for (const [, name = '', ids = '', was] of text.matchAll(
-    /[{,]("(?:[^"\\]|\\.)*"):\{"ids":\[([\d,]*)\](?:,"was":\[([\d,]*)\])?\}/gy,
-  ))
-    yield [JSON.parse(name), { ids: idsIn(ids), ...(was !== undefined && { was: idsIn(was) }) }];
-}
+  new Map((jsonIn(text) ?? []) as [string, Entry][]);
 
 /** Parses `2001,2002`. */
 export const idsIn = (text: string): number[] => (text === '' ? [] : text.split(',').map(Number));

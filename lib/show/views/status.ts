@@ -193,11 +193,11 @@ const versionView = ({ version, commit, is, command }: DeployedVersion): View =>
     return [
       {
         tone: 'warn',
-        text: `What is deployed does not state its version: it is older than 1.0.0, or was set back by \`serverless rollback\`. This command is ${here}`,
+        text: `What is deployed does not state its version: it was set back by \`serverless rollback\`, or is older than 1.0.0. This command is ${here}`,
       },
       {
         tone: 'todo',
-        text: 'Before you deploy this version over one that is older than 1.0.0, read “If you deployed an earlier commit” in CHANGELOG.md: the ledger’s table has another name. If it is a local stack, end `npm run local`, and start it again.',
+        text: 'Deploy a release again, of 1.0.0 or later. If it is a local stack, end `npm run local`, and start it again.',
       },
     ];
   const there = versionText({ version, commit });

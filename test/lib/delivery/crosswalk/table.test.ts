@@ -59,26 +59,6 @@ describe('names with backslashes, which Node may misread as keys of JSON (nodejs
     }
   });
 
-  test('are read from the objects that versions before 1.0 wrote', async () => {
-    for (const each of names) {
-      const text = JSON.stringify(
-        Object.fromEntries([
-          ['b', { ids: [1] }],
-          [each, { ids: [2, 3], was: [4] }],
-        ]),
-      );
-      const Item = { bucket: { S: 'old' }, names: { S: text }, filledMs: { N: '1' } };
-      await dynamodb.call('PutItem', { TableName: name, Item });
-      const found = (await table.namesIn(['old'])).get('old');
-      expect(new Map(found)).toEqual(
-        new Map([
-          ['b', { ids: [1] }],
-          [each, { ids: [2, 3], was: [4] }],
-        ]),
-      );
-    }
-  });
-
   const itemsOf = (each: string, entries: [string, { ids: number[]; was?: number[] }][]) => ({
     bucket: `userName/file/${names.indexOf(each)}`,
     entries: new Map(entries),

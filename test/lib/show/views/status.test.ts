@@ -86,7 +86,7 @@ test('all is well, and says so, where there is nothing to do', () => {
 });
 
 test.each([
-  [{ version: undefined, commit: undefined }, /older than 1\.0\.0.*“If you deployed an earlier commit”/s],
+  [{ version: undefined, commit: undefined }, /does not state its version.*Deploy a release again/s],
   [
     { version: '1.0.0', commit: 'aaaaaaaaaa' },
     /What is deployed, 1\.0\.0 \(aaaaaaaaaa\), is older than this command, 1\.1\.0 \(bbbbbbbbbb\).*serverless deploy/s,
