@@ -146,8 +146,7 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
 const textOf = (entries: Entries): string => JSON.stringify([...entries]);
 
 /** Only the fill and operators write there, so nothing else is checked. */
-const entriesIn = (text = '[]'): Entries =>
-  new Map((jsonIn(text) ?? []) as [string, Entry][]);
+const entriesIn = (text = '[]'): Entries => new Map((jsonIn(text) ?? []) as [string, Entry][]);
 
 /** Parses `2001,2002`. */
 export const idsIn = (text: string): number[] => (text === '' ? [] : text.split(',').map(Number));

@@ -1,6 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { errorName } from '../../runtime/aws/error.ts';
+import { readSecret } from '../../runtime/aws/secret.ts';
 
 /**
  * A keyed digest of a field's intended value. Without the key, it does not show which of the few possible grades it is. 4
@@ -16,7 +17,7 @@ type Options = {
   nowMs?: () => number;
 };
 
-const readTimeoutMs = 3_000;
+const timeoutMs = 3_000;
 const minKeyLength = 32;
 /** After a failure the key is read again after this time. Until then, messages continue without digests. */
 const askAgainMs = 60_000;
@@ -26,11 +27,9 @@ export const createDigest = ({ client, secret, warn, nowMs = Date.now }: Options
   let maker: Promise<DigestMaker | undefined> | undefined;
   let askAtMs = 0;
   const read = async (): Promise<DigestMaker | undefined> => {
-    const abortSignal = AbortSignal.timeout(readTimeoutMs);
     try {
-      const command = new GetSecretValueCommand({ SecretId: secret });
-      const { SecretString = '' } = await client.send(command, { abortSignal });
-      if (SecretString.length >= minKeyLength) return digestBy(SecretString);
+      const { text } = await readSecret(client, secret, { timeoutMs });
+      if (text.length >= minKeyLength) return digestBy(text);
       warn(`the key of the ledger must have at least ${minKeyLength} characters`, { secret });
     } catch (error) {
       warn(

@@ -1,9 +1,10 @@
-import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { core } from 'zod';
 import { MessageFailure } from '../../message/failure.ts';
 import { secretFieldName } from '../../message/hidden.ts';
 import { readJson } from '../../message/json.ts';
 import { awsTroubleIn, errorName } from '../../runtime/aws/error.ts';
+import { missingSecret, readSecret } from '../../runtime/aws/secret.ts';
 import type { Actor } from '../client/authentication.ts';
 import type { RefusedCredential } from '../client/platform-error.ts';
 import {
@@ -28,7 +29,6 @@ export type SecretsOptions = {
   prefix: string;
   /** Time for which a credential is used before its secret is read again. */
   timeToLiveMs: number;
-  /** The client's own limits end with the headers of an answer: a body that stops half-way would block all messages. */
   readTimeoutMs?: number;
   warn(text: string, facts: Record<string, string>): void;
   nowMs?: () => number;
@@ -43,7 +43,7 @@ const maxEntries = 1_000;
 
 /** Credentials from Secrets Manager: cached per container, one read for concurrent readers, read again when refused. */
 export const createCredentials = (options: SecretsOptions): Credentials => {
-  const { nowMs = Date.now, readTimeoutMs = 10_000 } = options;
+  const { nowMs = Date.now, readTimeoutMs } = options;
   const entries = new Map<string, Entry>();
   const reads = new Map<string, Promise<Entry>>();
 
@@ -58,14 +58,12 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
   const fetchEntry = async (name: string, actor: Actor): Promise<Entry> => {
     const known = entries.get(name);
     try {
-      const get = new GetSecretValueCommand({ SecretId: name });
-      const secret = await options.client.send(get, { abortSignal: AbortSignal.timeout(readTimeoutMs) });
-      const version = secret.VersionId ?? '';
+      const { version, text } = await readSecret(options.client, name, { timeoutMs: readTimeoutMs });
       if (known?.version === version) {
         known.lookAgainAtMs = nextLookMs(known);
         return known;
       }
-      const entry: Entry = { credential: parse(name, secret.SecretString), version, lookAgainAtMs: 0 };
+      const entry: Entry = { credential: parse(name, text), version, lookAgainAtMs: 0 };
       if (known?.refusedAtMs !== undefined && isSameToPlatform(known.credential, entry.credential))
         entry.refusedAtMs = known.refusedAtMs;
       entry.lookAgainAtMs = nextLookMs(entry);
@@ -148,9 +146,9 @@ const noToken = (name: string, credential: Credential): MessageFailure => {
   });
 };
 
-const parse = (name: string, text: string | undefined): Credential => {
+const parse = (name: string, text: string): Credential => {
   const remedy = `Put a credential with the documented fields into the secret ${name}. Waiting messages then continue.`;
-  const read = readJson(text ?? '');
+  const read = readJson(text);
   if ('problem' in read)
     throw new MessageFailure('credentials', `The secret ${name} ${read.problem}`, { remedy });
   const parsed = credentialSchema.safeParse(read.json);
@@ -194,8 +192,5 @@ export const flawOf = (issue: core.$ZodIssue): string =>
   issue.code === 'unrecognized_keys'
     ? `not known: ${issue.keys.map(secretFieldName).join(', ')}`
     : issue.message;
-
-/** The errors for a secret that does not exist, or is scheduled for deletion. */
-export const missingSecret = /^(ResourceNotFound|InvalidRequest)Exception$/;
 
 const isMissing = (error: unknown): boolean => missingSecret.test(errorName(error));

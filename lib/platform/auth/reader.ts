@@ -1,7 +1,8 @@
-import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type * as z from 'zod';
 import { MessageFailure } from '../../message/failure.ts';
 import { jsonIn } from '../../message/json.ts';
+import { readSecret } from '../../runtime/aws/secret.ts';
 import { unreadable } from './cache.ts';
 
 /**
@@ -15,19 +16,18 @@ type Options = { client: SecretsManagerClient; prefix: string; readTimeoutMs?: n
 
 /** Not cached: such a secret is rarely needed, and must be the newest. */
 export const createSecretReader =
-  ({ client, prefix, readTimeoutMs = 10_000 }: Options): ReadSecret =>
+  ({ client, prefix, readTimeoutMs }: Options): ReadSecret =>
   async (name, shape) => {
     const secret = `${prefix}/${name}`;
-    const read = new GetSecretValueCommand({ SecretId: secret });
-    const { SecretString } = await client
-      .send(read, { abortSignal: AbortSignal.timeout(readTimeoutMs) })
-      .catch((error: unknown) => {
+    const { text } = await readSecret(client, secret, { timeoutMs: readTimeoutMs }).catch(
+      (error: unknown) => {
         throw unreadable(secret, error, () => {
           const remedy = `Create the secret ${secret} as JSON with ${fieldsOf(shape)}, then replay.`;
           return new MessageFailure('missing-credential', `There is no secret ${secret}`, { remedy });
         });
-      });
-    const parsed = shape.safeParse(jsonIn(SecretString ?? ''));
+      },
+    );
+    const parsed = shape.safeParse(jsonIn(text));
     if (parsed.success) return parsed.data;
     const wrong = parsed.error.issues.map(({ path }) => path.join('.') || 'the whole');
     const message = `The secret ${secret} has missing or wrong fields: ${wrong.join(', ')}`;

@@ -1,42 +1,23 @@
 import {
-  GetSecretValueCommand,
   ListSecretsCommand,
   PutSecretValueCommand,
   type SecretsManagerClient,
   UpdateSecretVersionStageCommand,
 } from '@aws-sdk/client-secrets-manager';
 import { unlessError } from '../../runtime/aws/error.ts';
-import { missingSecret } from './cache.ts';
-
-export type SecretVersion = {
-  version: string;
-  text: string;
-  /** When it was made, if Secrets Manager has reported it. */
-  createdMs?: number | undefined;
-};
+import { readSecretIfAny, type SecretVersion } from '../../runtime/aws/secret.ts';
 
 /** The versions of secrets, for token-refresh: it stages a value first, and makes it current when that is safe. */
 export const createSecretVersions = (client: SecretsManagerClient) => {
-  const read = async (name: string, which: { VersionId?: string; VersionStage?: string }) => {
-    const get = new GetSecretValueCommand({ SecretId: name, ...which });
-    const secret = await unlessError(missingSecret, () => client.send(get));
-    return (
-      secret && {
-        version: secret.VersionId ?? '',
-        text: secret.SecretString ?? '',
-        createdMs: secret.CreatedDate?.getTime(),
-      }
-    );
-  };
-
   return {
-    current: (name: string): Promise<SecretVersion | undefined> => read(name, { VersionStage: 'AWSCURRENT' }),
+    current: (name: string): Promise<SecretVersion | undefined> => readSecretIfAny(client, name),
 
     /** The version that was staged last. It may be current by now. */
-    pending: (name: string): Promise<SecretVersion | undefined> => read(name, { VersionStage: 'AWSPENDING' }),
+    pending: (name: string): Promise<SecretVersion | undefined> =>
+      readSecretIfAny(client, name, { stage: 'AWSPENDING' }),
 
     withId: (name: string, version: string): Promise<SecretVersion | undefined> =>
-      read(name, { VersionId: version }),
+      readSecretIfAny(client, name, { version }),
 
     /** Stores a version under an id of 32 to 64 characters; false if another value already has that id. */
     stage: async (name: string, { version, text }: SecretVersion): Promise<boolean> => {

@@ -1,6 +1,6 @@
-import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { digestBy } from '../../delivery/ledger/digest.ts';
-import { unlessError } from '../../runtime/aws/error.ts';
+import { readSecret, readSecretIfAny } from '../../runtime/aws/secret.ts';
 
 /**
  * Makes digests of a value by the ledger's key, and by the previous one: the ledger still holds digests by a key that was rotated.
@@ -8,14 +8,12 @@ import { unlessError } from '../../runtime/aws/error.ts';
  */
 export const readDigestMakers = async (
   client: SecretsManagerClient,
-  SecretId: string,
+  secret: string,
 ): Promise<(resource: string, field: string, value: string) => string[]> => {
-  const read = async (VersionStage: string): Promise<string | undefined> =>
-    (await client.send(new GetSecretValueCommand({ SecretId, VersionStage }))).SecretString;
   const keys = await Promise.all([
-    read('AWSCURRENT'),
-    unlessError(/^ResourceNotFoundException$/, () => read('AWSPREVIOUS')),
+    readSecret(client, secret),
+    readSecretIfAny(client, secret, { stage: 'AWSPREVIOUS' }),
   ]);
-  const makers = keys.flatMap((key) => (key ? digestBy(key) : []));
+  const makers = keys.flatMap((key) => (key?.text ? digestBy(key.text) : []));
   return (resource, field, value) => makers.map((digest) => digest([resource, field, value]));
 };

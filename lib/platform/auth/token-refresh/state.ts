@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { jsonIn } from '../../../message/json.ts';
+import type { SecretVersion } from '../../../runtime/aws/secret.ts';
 import { flawOf } from '../cache.ts';
 import { type OAuthCredential, oauthCredential } from '../oauth.ts';
-import type { SecretVersion } from '../versions.ts';
 
 /** An OAuth client's secret. `fields` is its JSON, which is written back unchanged but for the tokens. */
 export type OAuthSecret = { version: string; fields: Record<string, unknown>; credential: OAuthCredential };

@@ -1,8 +1,9 @@
+import type { SecretVersion } from '../../../runtime/aws/secret.ts';
 import type { Observe } from '../../../runtime/telemetry/observe.ts';
 import { TokenError } from '../client-authentication.ts';
 import { expiryMs } from '../oauth.ts';
 import { requestTokens } from '../token-request.ts';
-import type { SecretVersion, SecretVersions } from '../versions.ts';
+import type { SecretVersions } from '../versions.ts';
 import { claimIn, dueAtMs, type OAuthSecret, oauthSecretIn, stateOf } from './state.ts';
 import { createTokenStore } from './store.ts';
 
