@@ -107,7 +107,7 @@ const figuresOf = (when: string, answers: Record<string, DriveAnswered[]>): Figu
   return [
     costs('CPU a message', of(cpu), {
       [raw]: besideRaw(1.7, 2.2),
-      [team]: { floor: 0.3 },
+      [team]: besideTeam(0.3, 0.45),
     }),
     rates(
       'Messages a second in one container',

@@ -18,7 +18,6 @@ const same = (one: readonly number[] = [], other: readonly number[] = []): boole
 export const newCrosswalk = (bucket: { write(key: string, content: string | Buffer): void }) => {
   const kinds = new Map<CrosswalkKind, Map<string, Entry>>();
   const accepted = new Set<string>();
-  const everKnown = new Set<string>();
   const of = (kind: CrosswalkKind): Map<string, Entry> => kinds.get(kind) ?? new Map();
   const moveOf = (code: string, { ids, was = [] }: Entry): string => [code, was, ids].join(' ');
 
@@ -47,7 +46,6 @@ export const newCrosswalk = (bucket: { write(key: string, content: string | Buff
       const before = of(kind);
       const now = new Map<string, Entry>();
       for (const [name, given] of Object.entries(names)) {
-        everKnown.add(`${kind} ${name}`);
         const ids = [given].flat().sort((one, other) => one - other);
         now.set(name, kind === 'orgUnitCode' ? moved(name, ids, before.get(name)) : { ids });
       }
@@ -78,7 +76,6 @@ export const newCrosswalk = (bucket: { write(key: string, content: string | Buff
     },
     /** The id that the last fill gives for a name, whether or not its move is accepted. */
     idOf: (kind: CrosswalkKind, name: string): number | undefined => of(kind).get(name)?.ids[0],
-    wasKnown: (kind: CrosswalkKind, name: string): boolean => everKnown.has(`${kind} ${name}`),
     /** Which id a code of an open move stood for. */
     stoodFor: (code: string): number | undefined => of('orgUnitCode').get(code)?.was?.[0],
   };

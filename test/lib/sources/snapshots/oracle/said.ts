@@ -122,7 +122,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         const wanted = enrollmentOf(each, before.get(key));
         // What a file says by a code whose move is open waits until a person has decided, and what another one says of it stands.
         const isOpen = each.some(({ code = '' }) => crosswalk.isOpen(code));
-        const open = isOpen ? wanted.claimed.map(({ value }) => value) : [];
+        const open = isOpen ? rolesIn(wanted.claimed) : [];
         return [key, { ...wanted, ifNamed: new Set([...wanted.ifNamed, ...open]) }];
       }),
     );
@@ -240,7 +240,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
 
   /**
    * Tables have names alone. One that has not come since a user name passed to somebody else is read by the name, which is somebody else's
-   * now; and of a name that the crosswalk has never known, nobody can tell whose it is.
+   * now; and of a name that the crosswalk did not know when the table came, and does not know now, nobody can tell whose it is.
    */
   const readOtherwise = (): Set<string> => {
     const keys = new Set<string>();
@@ -248,7 +248,9 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       for (const { said, cells } of files.get(name)?.get(name)?.values() ?? []) {
         const university = universities.get(said.university);
         const bearer = university?.bearers.get(cells.LOGIN ?? '');
-        if (bearer === said.person && crosswalk.wasKnown('userName', cells.LOGIN ?? '')) continue;
+        const login = cells.LOGIN ?? '';
+        const isKnown = crosswalk.idOf('userName', login) !== undefined || !unknownThen.get(name)?.has(login);
+        if (bearer === said.person && isKnown) continue;
         // The code may have moved meanwhile.
         const places = bearer === said.person ? [] : allPlacesOf(said.university);
         for (const place of [...placesOf(said.university, said.code ?? ''), ...places])
@@ -336,7 +338,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       const wanted = new Map([...enrollmentsWanted(before), ...gradesWanted(checked)]);
       rememberClaims();
       for (const [key, { claimed }] of wanted)
-        everSaid.set(key, (everSaid.get(key) ?? new Set()).union(new Set(claimed.map((each) => each.value))));
+        everSaid.set(key, (everSaid.get(key) ?? new Set()).union(rolesIn(claimed)));
       const named = namedIn(checked);
       const { name, isDelta } = checked.exported;
       toldBy.set(name, [...(isDelta ? (toldBy.get(name) ?? []) : []), ...toldIn(checked.report)]);
@@ -480,14 +482,20 @@ const enrollmentOf = (claims: readonly Claim[], was: Value): Wanted => {
   const left = roles.filter((each) => !isEnded(each));
   // That a row holds an enrollment which another one ends is named.
   const held = new Set<Value>([was, ...(left.length < roles.length ? roles.map(idOf) : [])]);
-  const claimed = roles.map((each) => ({ file: each.file, value: idOf(each) }));
+  const saidBy = (claim: Claim) => ({
+    file: claim.file,
+    value: claim.role === 'none' ? undefined : idOf(claim),
+  });
+  const claimed = claims.map(saidBy);
   const without: Wanted['without'] = (isUnused) => {
-    const saidBy = (claim: Claim): Value => (claim.role === 'none' ? undefined : idOf(claim));
-    const used = claims.filter((claim) => !isUnused({ file: claim.file, value: saidBy(claim) }));
+    const used = claims.filter((claim) => !isUnused(saidBy(claim)));
     return enrollmentOf(used, was).allowed;
   };
   return { allowed: roleOf(left), ifNamed: held, claimed, without, files: filesOf(claims), text };
 };
+
+const rolesIn = (claimed: Wanted['claimed']): Set<Value> =>
+  new Set(claimed.flatMap(({ value }) => value ?? []));
 
 const filesOf = (claims: readonly Claim[]): Set<FileName> => new Set(claims.map(({ file }) => file));
 
