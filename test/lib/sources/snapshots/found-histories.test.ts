@@ -746,6 +746,24 @@ test('a result whose line item was refused is told of its line item, not of spac
   expect(told).not.toContain('upper and lower case');
 });
 
+test('a code with a slash, which the crosswalk does not know, is named whole in what another file still wants', async () => {
+  const { bucket, crosswalk, platform, put } = newStage({
+    roles: { teacher: 109, student: 110, aide: 111 },
+    roleOrder: ['teacher', 'student', 'aide'],
+  });
+  crosswalk.fill('orgUnitCode', {});
+  crosswalk.fill('userName', people);
+  const roleId = { from: 'ROLE', values: { S: 110, T: 109, A: 111 } };
+  bucket.write('snapshot-mapping.json', mapping(enrolling({ data: { ...who, roleId } })));
+  await put('a.csv', roster('BIO/101 ada S'));
+  await put('b.csv', roster('BIO/101 ada T'));
+  const { bodies } = await put('b.csv', roster('BIO/101 ada A'));
+  expect(bodies.map(({ data }) => data)).toEqual([{ orgUnitCode: 'BIO/101', userId: 101, roleId: 110 }]);
+  crosswalk.fill('orgUnitCode', { 'BIO/101': 2601 });
+  platform.replay();
+  expect(platform.all()).toEqual(['2601 101 110']);
+});
+
 describe('of what a delta does not have', () => {
   const sis = { users: users('ada', 'ben'), classes: classes('LEC', 'LAB') };
 

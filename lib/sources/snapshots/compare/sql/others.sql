@@ -34,8 +34,9 @@ CREATE MACRO role_in(wanted_value) AS
 CREATE MACRO id_in_token(token) AS CASE WHEN regexp_matches(token, '^(orgUnitId|userId)=') THEN split_part(token, '=', 2) END;
 CREATE MACRO enrollment_of(org_unit_id, org_unit_token, user_id, user_token) AS
   'enrollment/' || coalesce(org_unit_id, org_unit_token) || '/' || coalesce(user_id, user_token);
-CREATE MACRO org_unit_part(enrollment) AS split_part(enrollment, '/', 2);
-CREATE MACRO user_part(enrollment) AS enrollment[length(org_unit_part(enrollment)) + 13:];
+-- A code may have a slash.
+CREATE MACRO user_part(enrollment) AS regexp_extract(enrollment, '/((userName|orgDefinedId|userId)=.*|[0-9]+)$', 1);
+CREATE MACRO org_unit_part(enrollment) AS enrollment[12:length(enrollment) - length(user_part(enrollment)) - 1];
 -- An id or a token in an enrollment, as a member of JSON.
 CREATE MACRO member_of(part, field) AS
   CASE WHEN regexp_full_match(part, '[0-9]+') THEN '"' || field || '":' || part
