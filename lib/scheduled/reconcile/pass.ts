@@ -4,6 +4,7 @@ import { bulkPlatform } from '../../delivery/durable/bulk-platform.ts';
 import type { JobServices } from '../../delivery/durable/services.ts';
 import type { JobStore } from '../../delivery/durable/store.ts';
 import type { Failure } from '../../message/failure.ts';
+import { inParallel } from '../../runtime/aws/parallel.ts';
 import { inFolder } from '../../runtime/files/folder.ts';
 import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
@@ -218,22 +219,21 @@ const inOrder = async <Item, Result>(
   { concurrency, stop, work }: Working<Item, Result>,
 ): Promise<Result[]> => {
   const results: (Result | undefined)[] = [];
-  let taken = 0;
-  const worker = async (): Promise<void> => {
-    while (taken < items.length && !stop()) {
-      const at = taken;
-      taken += 1;
-      const item = items[at];
-      if (item !== undefined) results[at] = await work(item);
+  const untilStopped = function* () {
+    for (const each of items.entries()) {
+      if (stop()) return;
+      yield each;
     }
   };
-  await Promise.all(Array.from({ length: concurrency }, worker));
-  const done: Result[] = [];
-  for (const result of results) {
-    if (result === undefined) break;
-    done.push(result);
-  }
-  return done;
+  await inParallel(
+    untilStopped(),
+    async ([at, item]) => {
+      results[at] = await work(item);
+    },
+    concurrency,
+  );
+  const without = items.findIndex((_, at) => results[at] === undefined);
+  return results.slice(0, without === -1 ? undefined : without) as Result[];
 };
 
 const count = ({ tallies, byKind }: Counts, checked: Checked): void => {

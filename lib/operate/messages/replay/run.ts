@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fate, watchOutcomes } from '../../../delivery/letters/outcomes.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import { chunksOf, inParallel } from '../../../runtime/aws/parallel.ts';
 import { causeIn, type Group, type GroupCause, groupsOf } from '../letters/groups.ts';
 import type { InHand } from '../letters/in-hand.ts';
 import type { Letter } from '../letters/letter.ts';
@@ -283,22 +284,17 @@ type Pace<Item> = {
 const parallel = 8;
 
 /** Processes items at an even pace, at most ten at a time. Finishes what has begun, also when it stops. */
-export const paced = async <Item>(items: Item[], { rate, signal, stop, work }: Pace<Item>): Promise<void> => {
+export const paced = <Item>(items: Item[], { rate, signal, stop, work }: Pace<Item>): Promise<void> => {
   const size = Math.min(10, Math.max(1, Math.round(rate / 5)));
-  const underWay = new Set<Promise<void>>();
-  const errors: unknown[] = [];
-  let dueMs = performance.now();
-  for (let from = 0; from < items.length && errors.length === 0; from += size) {
-    await sleep(Math.max(0, dueMs - performance.now()), undefined, { signal }).catch(() => {});
-    if (signal.aborted || stop()) break;
-    const batch = work(items.slice(from, from + size))
-      .catch((error: unknown) => void errors.push(error))
-      .finally(() => underWay.delete(batch));
-    underWay.add(batch);
-    // After a pause, such as a machine's sleep, it continues at the same pace and does not catch up.
-    dueMs = Math.max(dueMs + (size / rate) * 1000, performance.now() - 1000);
-    if (underWay.size >= parallel) await Promise.race(underWay);
-  }
-  await Promise.all(underWay);
-  if (errors.length > 0) throw errors[0];
+  const atPace = async function* () {
+    let dueMs = performance.now();
+    for (const batch of chunksOf(items, size)) {
+      await sleep(Math.max(0, dueMs - performance.now()), undefined, { signal }).catch(() => {});
+      if (signal.aborted || stop()) return;
+      yield batch;
+      // After a pause, such as a machine's sleep, it continues at the same pace and does not catch up.
+      dueMs = Math.max(dueMs + (size / rate) * 1000, performance.now() - 1000);
+    }
+  };
+  return inParallel(atPace(), work, parallel);
 };
