@@ -462,8 +462,8 @@ const latestOf = (claims: readonly Claim[]): number | undefined =>
   claims.some(({ atMs }) => atMs === undefined) ? undefined : Math.max(...claims.map(({ atMs = 0 }) => atMs));
 
 /**
- * Whoever any row wants is enrolled. A row that ends an enrollment stands against those of its section in other files: what was said later
- * counts. Of two roles, the one counts that the settings name first; if they do not name both, the one that was said later. If that
+ * Whoever any row wants is enrolled. A row that ends an enrollment stands against those of its section in other files, unless its own file
+ * also gives the section: what was said later counts. Of two roles, the one counts that the settings name first; if they do not name both, the one that was said later. If that
  * cannot be told, it is named, and nothing changes.
  */
 const enrollmentOf = (claims: readonly Claim[], was: Value): Wanted => {
@@ -471,7 +471,12 @@ const enrollmentOf = (claims: readonly Claim[], was: Value): Wanted => {
     .map(({ file, code, role, atMs }) => `${file} ${code} ${role} ${atMs ?? ''}`)
     .sort()
     .join(', ');
-  const endings = claims.filter(({ role }) => role === 'none');
+  const isSameSection = (one: Claim, other: Claim): boolean =>
+    one.file === other.file && one.code === other.code;
+  const endings = claims.filter(
+    (claim) =>
+      claim.role === 'none' && !claims.some((each) => each.role !== 'none' && isSameSection(each, claim)),
+  );
   const againstOf = (claim: Claim): Claim[] =>
     endings.filter((each) => each.code === claim.code && each.file !== claim.file);
   const isEnded = (claim: Claim): boolean => {
