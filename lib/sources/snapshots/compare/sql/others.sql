@@ -37,10 +37,11 @@ CREATE MACRO enrollment_of(org_unit_id, org_unit_token, user_id, user_token) AS
 -- A code may have a slash.
 CREATE MACRO user_part(enrollment) AS regexp_extract(enrollment, '/((userName|orgDefinedId|userId)=.*|[0-9]+)$', 1);
 CREATE MACRO org_unit_part(enrollment) AS enrollment[12:length(enrollment) - length(user_part(enrollment)) - 1];
+CREATE MACRO name_in_token(token) AS token[length(split_part(token, '=', 1)) + 2:];
 -- An id or a token in an enrollment, as a member of JSON.
 CREATE MACRO member_of(part, field) AS
   CASE WHEN regexp_full_match(part, '[0-9]+') THEN '"' || field || '":' || part
-    ELSE '"' || split_part(part, '=', 1) || '":' || to_json(part[length(split_part(part, '=', 1)) + 2:]) END;
+    ELSE '"' || split_part(part, '=', 1) || '":' || to_json(name_in_token(part)) END;
 
 -- name: add_passed_names
 -- In: the state of another file; $1: the field that names its users. Out: passed_names.
@@ -256,7 +257,7 @@ INSERT INTO role_claims
 -- and rows that another file ends, perhaps before they were said. Rows that this delta does not have are counted.
 INSERT INTO problems
   SELECT $1, line, $2, CASE WHEN line IS NULL
-      THEN 'a row of ' || org_unit_name[length(split_part(org_unit_name, '=', 1)) + 2:] || ' that was accepted before, and is not in this delta (rows: ' || count(*) || '), '
+      THEN 'a row of ' || name_in_token(org_unit_name) || ' that was accepted before, and is not in this delta (rows: ' || count(*) || '), '
       ELSE '' END || what
   FROM (
     SELECT c.line, CASE WHEN c.line IS NULL THEN c.org_unit_name END AS org_unit_name, CASE WHEN c.role = 'absent'
