@@ -95,3 +95,18 @@ test('the boundary allows all that the roles of a stage do, and no right over ri
     bounds.flatMap(({ actions }) => actions).filter((action) => /^(\*|iam|sts|cloudformation)/.test(action)),
   ).toEqual([]);
 });
+
+test('within the boundary, a key serves the services that the stage encrypts by it, and nobody alone', () => {
+  const keyed = statementsIn('boundary.json').filter(({ actions }) =>
+    actions.some((each) => each.startsWith('kms:')),
+  );
+  expect(keyed.map(({ condition }) => condition)).toEqual([
+    {
+      StringLike: {
+        'kms:ViaService': ['dynamodb', 's3', 'secretsmanager', 'sqs'].map(
+          (each) => `${each}.*.amazonaws.com`,
+        ),
+      },
+    },
+  ]);
+});
