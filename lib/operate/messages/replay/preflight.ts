@@ -91,7 +91,8 @@ const groupsStillRefused = async (
   await Promise.all(
     [...samples].map(async ([group, { record }]) => {
       const [, path = ''] = /^[A-Z]+ ((?:\/[\w.~-]+)+\/?)$/.exec(record.operation ?? '') ?? [];
-      if (!path.startsWith(`${apiRoot}/`)) return;
+      const leadsElsewhere = path.split('/').some((segment) => segment === '.' || segment === '..');
+      if (leadsElsewhere || !path.startsWith(`${apiRoot}/`)) return;
       const platform = client.for({
         actor: signedByUsers.has(record.function) ? record.user : undefined,
         signal: AbortSignal.timeout(20_000),

@@ -111,7 +111,8 @@ describe('a letter cannot succeed yet', () => {
     const failure = { kind: 'missing-permission', status: 403, required: 'X' } as const;
     await park('grade-push', { ...failure, operation: 'PUT /etc/passwd' });
     await park('grade-push', { ...failure, operation: 'PUT /svc/api/../../secret?x=1', title: 'Other' });
-    expect((await plan()).send).toHaveLength(2);
+    await park('grade-push', { ...failure, operation: 'PUT /svc/api/../../secret', title: 'Third' });
+    expect((await plan()).send).toHaveLength(3);
     const paths = (await office.controls().requests()).map(({ path }) => path);
     expect(paths.every((path) => /versions|whoami/.test(path))).toBe(true);
   });
