@@ -116,12 +116,11 @@ export const fillOfMetrics: Step = {
     });
     const [rang, minuteOf] = [new Set<string>(), new Map<string, number>()];
     let looks = 0;
-    const note = (what: string, isSo: boolean): void => {
-      // One look every three seconds.
-      if (isSo && !minuteOf.has(what)) minuteOf.set(what, Math.round(looks / 20));
-    };
-    await corner.until(soundMinutes * 60, async () => {
+    await corner.until(soundMinutes * 60, async (passedSeconds) => {
       looks += 1;
+      const note = (what: string, isSo: boolean): void => {
+        if (isSo && !minuteOf.has(what)) minuteOf.set(what, Math.round(passedSeconds / 60));
+      };
       // Four times a minute, so that no minute is without it.
       if (looks % 5 === 0) await count('alive');
       const now = await look();

@@ -22,8 +22,11 @@ export type Corner = {
   make<Made>(what: string, work: () => Promise<Made>, undo: () => Promise<unknown>): Promise<Made>;
   /** @throws AbortError after Ctrl-C. */
   rest(seconds: number): Promise<void>;
-  /** Looks every few seconds; undefined: the time is up. @throws AbortError after Ctrl-C. */
-  until<Value>(seconds: number, look: () => Promise<Value | undefined>): Promise<Value | undefined>;
+  /** Looks every few seconds, for so many seconds in all; undefined: the time is up. @throws AbortError after Ctrl-C. */
+  until<Value>(
+    seconds: number,
+    look: (passedSeconds: number) => Promise<Value | undefined>,
+  ): Promise<Value | undefined>;
   /** Removes what was made, the last first, also after Ctrl-C; answers what is left. */
   cleanUp(): Promise<string[]>;
 };
@@ -62,11 +65,15 @@ export const cornerOf = ({ target, name, signal, secondMs = 1_000, ...given }: O
       return work();
     },
     until: async (seconds, look) => {
-      for (let left = seconds; ; left -= looksEverySeconds) {
+      for (let left = seconds; ; ) {
         signal.throwIfAborted();
-        const found = await look();
+        const startedMs = performance.now();
+        const found = await look(seconds - left);
+        left -= (performance.now() - startedMs) / 1_000;
         if (found !== undefined || left <= 0) return found;
-        await rest(Math.min(left, looksEverySeconds));
+        const pause = Math.min(left, looksEverySeconds);
+        await rest(pause);
+        left -= pause;
       }
     },
     cleanUp: async () => {

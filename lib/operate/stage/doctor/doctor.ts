@@ -6,9 +6,10 @@ import { unknownName } from '../nearest.ts';
 import { hasOwnEndpoint, type Target } from '../target.ts';
 import { ownVersion, versionText } from '../version.ts';
 import { type Corner, cornerOf } from './corner.ts';
+import { deployedFunction } from './functions.ts';
 import type { PausedBefore } from './pause.ts';
 import { type DoctorReport, masked, type Tried } from './report.ts';
-import type { Step } from './step.ts';
+import { notHere, type Step } from './step.ts';
 import { steps as allSteps } from './steps.ts';
 
 /** The steps of these names, in their order; without names, all. @throws UsageError if there is no such step. */
@@ -96,6 +97,8 @@ const tryStep = async (
   signal: AbortSignal,
 ): Promise<Pick<Tried, 'is' | 'saw'>> => {
   try {
+    if (step.needs !== undefined && (await deployedFunction(corner, step.needs)) === undefined)
+      return notHere(`${step.needs} is not deployed.`);
     return await step.try(corner);
   } catch (error) {
     if (signal.aborted) return { is: 'failed', saw: 'It was stopped.' };

@@ -8,11 +8,11 @@ import { errorName } from '../../../runtime/aws/error.ts';
 import { safeText } from '../../../runtime/privacy/log-text.ts';
 import type { Corner } from './corner.ts';
 import { deployedFunction } from './functions.ts';
-import { notHere, type Seen, type Step, seen } from './step.ts';
+import { notHere, type Step, seen } from './step.ts';
 
 /** Its executions do nothing for a file that is not there, or is neither a zip nor a CSV file. */
 const importer = 'snapshot-import';
-const notDeployed = (name: string): Seen => notHere(`${name} is not deployed.`);
+const filler = 'crosswalk-fill';
 const listing = ['ListDurableExecutionsByFunction', 'ListVersionsByFunction', 'GetDurableExecution'];
 const rightsTo = (...actions: string[]): string[] =>
   ['GetFunctionConfiguration', ...listing, ...actions].map((action) => `lambda:${action}`);
@@ -64,6 +64,7 @@ const endText = (it: GetDurableExecutionCommandOutput): string => {
 
 export const durableExecution: Step = {
   id: 'durable-execution',
+  needs: importer,
   claim:
     'With the rights of its role, a durable function records its steps, and finds itself among the executions of its versions',
   does: 'Starts snapshot-import for a file that is not there.',
@@ -72,7 +73,6 @@ export const durableExecution: Step = {
   expected: 'the execution succeeds: there is no such file',
   rights: rightsTo('InvokeFunction'),
   try: async (corner) => {
-    if ((await deployedFunction(corner, importer)) === undefined) return notDeployed(importer);
     const [sinceMs, key] = [Date.now(), keyOf(corner, '-missing.zip')];
     await start(corner, { key });
     const it = await ended(corner, key, sinceMs);
@@ -83,6 +83,7 @@ export const durableExecution: Step = {
 
 export const listOfExecutions: Step = {
   id: 'executions',
+  needs: importer,
   claim:
     'Executions are listed if their version is named by its number, and if they are named; nothing is taken for granted of the order, or of lists without a version',
   marked: ["One job of a function at a time, by Lambda's list of executions"],
@@ -92,7 +93,6 @@ export const listOfExecutions: Step = {
   expected: 'lists by version have both executions, and a list by name the one of that name',
   rights: rightsTo('InvokeFunction'),
   try: async (corner) => {
-    if ((await deployedFunction(corner, importer)) === undefined) return notDeployed(importer);
     const { lambda, sdk } = await corner.lambda();
     const FunctionName = `${corner.target.prefix}${importer}`;
     // AWS takes names of 64 characters.
@@ -141,6 +141,7 @@ const retriesSeconds = 300;
 
 export const failedExecution: Step = {
   id: 'failed-execution',
+  needs: importer,
   claim: 'An execution that failed, of an asynchronous invocation, is not begun a second time',
   does: 'Starts snapshot-import with an event that it refuses, and waits for 5 minutes. The alarm JobsFailed goes off, and sends its mail.',
   alarms: ['JobsFailed'],
@@ -149,7 +150,6 @@ export const failedExecution: Step = {
   expected: 'one execution, which failed',
   rights: rightsTo('InvokeFunction'),
   try: async (corner) => {
-    if ((await deployedFunction(corner, importer)) === undefined) return notDeployed(importer);
     const [sinceMs, text] = [Date.now(), `${corner.name}-refused`];
     await start(corner, { doctor: text });
     if ((await ended(corner, text, sinceMs)) === undefined)
@@ -163,6 +163,7 @@ export const failedExecution: Step = {
 
 export const droppedFile: Step = {
   id: 'dropped-file',
+  needs: importer,
   claim:
     'A file that is put under snapshots/ starts snapshot-import once, by EventBridge and the function’s alias',
   does: 'Puts a text file under snapshots/, which snapshot-import ignores.',
@@ -171,7 +172,6 @@ export const droppedFile: Step = {
   expected: 'one execution, which ignores the file',
   rights: [...rightsTo(), 's3:PutObject', 's3:DeleteObject', 's3:DeleteObjectVersion'],
   try: async (corner) => {
-    if ((await deployedFunction(corner, importer)) === undefined) return notDeployed(importer);
     const Bucket = await corner.target.bucket();
     if (Bucket === undefined) return notHere('The name of the bucket is not known: pass --bucket.');
     const sdk = await import('@aws-sdk/client-s3');
@@ -226,7 +226,7 @@ export const wakeUp: Step = {
   try: async (corner) => {
     const late: number[] = [];
     let overdue = 0;
-    for (const name of ['crosswalk-fill', 'course-export', 'reconcile', importer])
+    for (const name of [filler, 'course-export', 'reconcile', importer])
       for (const execution of await newestOf(corner, name)) {
         const events = await historyOf(corner, execution);
         for (const { Id, WaitStartedDetails } of events) {
@@ -251,6 +251,7 @@ export const wakeUp: Step = {
 
 export const setEngine: Step = {
   id: 'set-engine',
+  needs: filler,
   claim: 'The binding of DuckDB that is packaged works on Lambda’s processors, arm64',
   does: 'Looks for a fill of the crosswalk that has compared names, which the engine does.',
   costs: 'nothing',
@@ -258,12 +259,9 @@ export const setEngine: Step = {
   expected: 'on arm64, a fill has compared names and succeeded',
   rights: rightsTo('GetDurableExecutionHistory'),
   try: async (corner) => {
-    const name = 'crosswalk-fill';
-    const deployed = await deployedFunction(corner, name);
-    if (deployed === undefined) return notDeployed(name);
-    const { Architectures = [] } = deployed;
-    if (!Architectures.includes('arm64')) return notHere(`${name} runs on ${Architectures.join()}.`);
-    const newest = await newestOf(corner, name);
+    const { Architectures = [] } = (await deployedFunction(corner, filler)) ?? {};
+    if (!Architectures.includes('arm64')) return notHere(`${filler} runs on ${Architectures.join()}.`);
+    const newest = await newestOf(corner, filler);
     for (const execution of newest.filter(({ Status }) => Status === 'SUCCEEDED')) {
       const isCompared = (await historyOf(corner, execution)).some(
         ({ EventType, Name = '' }) => EventType === 'StepSucceeded' && Name.startsWith('compare the '),

@@ -6,6 +6,8 @@ export type Seen = { is: 'as-expected' | 'different' | 'not-here'; saw: string }
 /** Something that the code takes for granted of AWS, and how to try it on a deployed stage. */
 export type Step = {
   id: string;
+  /** A function without which it cannot be shown. */
+  needs?: string;
   claim: string;
   /** Beginnings of sentences that documents mark with † for this claim. */
   marked?: readonly string[];

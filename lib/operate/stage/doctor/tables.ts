@@ -1,5 +1,4 @@
 import { tellingWhatWasThere, whatWasThere } from '../../../runtime/aws/dynamodb.ts';
-import { deployedFunction } from './functions.ts';
 import { notHere, type Step, seen } from './step.ts';
 
 export const refusedWrite: Step = {
@@ -39,6 +38,7 @@ const sameValue = (one: Value | undefined, other: Value): boolean => one?.S === 
 
 export const customersKey: Step = {
   id: 'customers-key',
+  needs: 'connection-check',
   claim: 'Who may use the key of kmsKeyArn by Decrypt and GenerateDataKey may read tables that it encrypts',
   does: 'Reads by which key the ledger’s table is encrypted, and invokes connection-check, which reads the ledger with its own role. As every 5 minutes, that reads from the platform.',
   costs: 'less than $0.01, and three calls of the platform',
@@ -51,8 +51,6 @@ export const customersKey: Step = {
     const { Table } = await dynamodb.call('DescribeTable', { TableName });
     const { SSEType, Status } = Table?.SSEDescription ?? {};
     if (SSEType !== 'KMS') return notHere('The stage sets no kmsKeyArn: its tables have a key of AWS’ own.');
-    if ((await deployedFunction(corner, 'connection-check')) === undefined)
-      return notHere('connection-check is not deployed.');
     const { lambda, sdk } = await corner.lambda();
     const invoke = new sdk.InvokeCommand({ FunctionName: `${prefix}connection-check`, Payload: '{}' });
     const { Payload, FunctionError } = await lambda.send(invoke);
