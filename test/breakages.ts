@@ -358,7 +358,7 @@ export const breakages: Breakage[] = [
     file: 'lib/platform/client/pace/pace.ts',
     code: 'pacer.take(priority, nowMs()) : maxTimerMs;',
     by: '0 * pacer.take(priority, nowMs()) : maxTimerMs;',
-    seenBy: tests('test/term-start/term-start.test.ts'),
+    seenBy: tests('test/lib/platform/client/pace/pace.test.ts'),
   },
 ];
 

@@ -9,7 +9,6 @@ const files = {
   roles: 'lib/show/cli/README.md',
   costs: 'lib/operate/stage/README.md',
   start: 'README.md',
-  'term-start': 'test/README.md',
 };
 type Part = keyof typeof files;
 

@@ -172,14 +172,6 @@ export const proofs: readonly Proof[] = [
     presumes: ['refused-write', 'redrive', 'durable-execution', 'executions', 'wake-up'],
   },
   {
-    name: 'term-start',
-    claim: 'The calls of a term’s start share the platform’s budget evenly, and hardly one is refused',
-    program: ['test/term-start.ts'],
-    minutes: 3,
-    figures: /^All floors hold in \d+ of \d+ variants.*$/gm,
-    files: [...delivery, 'test/term-start'],
-  },
-  {
     name: 'breakages',
     claim: 'What decides a message’s fate is broken in one place after the other: a proof fails each time',
     program: ['test/breakages.ts'],

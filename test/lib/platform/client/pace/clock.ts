@@ -1,5 +1,5 @@
 /** Things in the order of their times. */
-export const createHeap = <Item>() => {
+const createHeap = <Item>() => {
   const times: number[] = [];
   const items: Item[] = [];
   const put = (at: number, timeMs: number, item: Item): void => {

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Priority } from '../../../../../lib/message/priority.ts';
 import { createPacer } from '../../../../../lib/platform/client/pace/pacer.ts';
 import { randomFrom } from '../../../../fuzz/random.ts';
-import { createClock } from '../../../../term-start/clock.ts';
-import { cost, createPlatform, latencyMs, type PlatformOptions } from '../../../../term-start/platform.ts';
+import { createClock } from './clock.ts';
+import { cost, createPlatform, latencyMs, type PlatformOptions } from './platform.ts';
 
 const minuteMs = 60_000;
 
