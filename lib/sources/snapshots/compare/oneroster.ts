@@ -88,7 +88,13 @@ const prepare = async ({ sets, settings, droppedMs }: Comparison, lastField: Use
     }),
   );
   await prepareData(sets, settings.user.field);
-  for (const statement of [ofExport('kinds'), ofExport('keys'), ofRows('macros'), ofEnrollments('tables')])
+  for (const statement of [
+    ofExport('kinds'),
+    ofExport('keys'),
+    ofRows('macros'),
+    ofRows('tables'),
+    ofEnrollments('tables'),
+  ])
     await sets.run(statement);
   const roles = Object.entries(settings.roles);
   await sets.add(
@@ -174,6 +180,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
   await sets.run(ofEnrollments('read'));
   await addUserRoles(reading, users);
   const hasRefused = await claim(reading, 'enrollments', ofEnrollments);
+  await reportStill(reading, 'enrollments');
   const unknown = hasRefused ? await unknownRolesIn(sets) : new Map<string, number>();
   await sets.run('DROP TABLE read_rows');
   return unknown;
@@ -196,6 +203,14 @@ const claim = async (
   await countRows(comparison, `${name}.csv`, sql('count_fates'));
   await noteSaid(comparison);
   return hasRefused;
+};
+
+/** Tells which accepted rows a delta does not have, and cannot use. */
+const reportStill = async ({ comparison }: Reading, name: 'enrollments' | 'results'): Promise<void> => {
+  const { sets } = comparison;
+  if (!(await hasRows(sets, 'unusable_still'))) return;
+  await sets.run('SET VARIABLE kind_name = $1', [name]);
+  await sets.run(ofRows('report_still'));
 };
 
 const unknownRolesIn = async (sets: SetEngine): Promise<UnknownRoles> => {
@@ -231,5 +246,6 @@ const readResults = async (reading: Reading): Promise<void> => {
   if (await hasRows(sets, `refused_rows WHERE kind_name = 'results'`))
     await sets.run(ofResults('find_outdated'));
   if (given.modes.results !== 'bulk') await sets.run(ofResults('claim_still'));
+  await reportStill(reading, 'results');
   await sets.run('DROP TABLE read_rows');
 };

@@ -867,3 +867,75 @@ describe('the reason about names that moved counts', () => {
     expect(reasons.join()).toContain(': 1 enrollment or grade of 1 user in 1 org unit moves');
   });
 });
+
+test('a delta names by its course what it does not have, and what stays as the name of its user passed', async () => {
+  const { crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', people);
+  const [ada, ben] = users('ada', 'ben');
+  const enrolled = { classes: classes('BIO'), enrollments: enrollments('BIO ben') };
+  await put('export.zip', await zip({ users: [ada ?? {}, ben ?? {}], ...enrolled }));
+  crosswalk.fill('orgUnitCode', { BIO: 2602 });
+  crosswalk.accept('BIO');
+  crosswalk.fill('orgUnitCode', { BIO: 2602 });
+  const renamed = [
+    { ...ada, username: 'ada.b' },
+    { ...ben, username: 'ada' },
+  ];
+  const { report } = await put('export.zip', await deltaOf({ users: renamed }), { isApproved: true });
+  expect(report.join('\n')).toContain(
+    'rows of BIO that this delta does not have, and that cannot be used now: 1. What was accepted of them stays. The reason: its user name was that of another record',
+  );
+  expect(platform.all()).toEqual(['2601 102 110']);
+});
+
+test('a row of a table is older than what was accepted of itself, and not of another row', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { LECTURE: 2601, LAB: 2601 });
+  crosswalk.fill('userName', people);
+  const byKey = { key: ['KEY'], time: 'AT' };
+  const roleId = { from: 'ROLE', values: { S: 110, AIDE: 111 } };
+  bucket.write(
+    'snapshot-mapping.json',
+    mapping(
+      enrolling({ ...byKey, data: { ...who, roleId }, when: { STATUS: ['active'] } }),
+      removing({ ...byKey, when: { STATUS: ['withdrawn'] } }),
+    ),
+  );
+  const students = (...rows: string[]) =>
+    put('students.csv', table(['KEY', 'COURSE', 'LOGIN', 'ROLE', 'STATUS', 'AT'], ...rows), {
+      isApproved: true,
+    });
+  const taught = enrollments(`LECTURE tess teacher ${at(-2)}`, `LAB tess teacher ${at(-5)}`);
+  const named = { users: users('tess'), classes: classes('LECTURE', 'LAB') };
+  await put('export.zip', await zip({ ...named, enrollments: taught }));
+  const aide = `2 LAB tess AIDE active ${at(-4)}`;
+  await students(`1 LECTURE tess S active ${at(-3)}`, aide);
+  expect(platform.all()).toEqual(['2601 109 109']);
+  // What is left of the teacher was said before the aide.
+  await students(`1 LECTURE tess S withdrawn ${at(-1)}`, aide);
+  expect(platform.all()).toEqual(['2601 109 111']);
+});
+
+test('what stays for a row that cannot be used brings back no enrollment that was ended before', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { LECTURE: 2601, LAB: 2601 });
+  crosswalk.fill('userName', people);
+  const set = (message: object) => bucket.write('snapshot-mapping.json', mapping(message));
+  const roster = (...rows: string[]) => table(['COURSE', 'LOGIN', 'ROLE', 'AT'], ...rows);
+  const exported = async (...rows: string[]) => {
+    const sis = { users: users('ada', 'ben'), classes: classes('LECTURE', 'LAB') };
+    await put('export.zip', await zip({ ...sis, enrollments: enrollments(...rows) }), { isApproved: true });
+  };
+  await exported(`LECTURE ada teacher ${at(-5)}`, 'LECTURE ben');
+  set(enrolling({ time: 'AT' }));
+  await put('students.csv', roster(`LECTURE ada S ${at(-4)}`));
+  set(removing({ time: 'AT' }));
+  await put('drops.csv', roster(`LECTURE ada S ${at(-1)}`), { isApproved: true });
+  expect(platform.all()).toEqual(['2601 102 110']);
+  set(enrolling({ time: 'AT' }));
+  // Of which nobody knows the role.
+  await put('students.csv', roster(`LECTURE ada S ${at(-3)}`, `LAB ada ? ${at(-2)}`), { isApproved: true });
+  await exported('LECTURE ben');
+  expect(platform.all()).toEqual(['2601 102 110']);
+});

@@ -1303,8 +1303,11 @@ test('how many are missing, but are not removed as refused rows may be about the
     `"${name}.csv","","","missing ${name} that stay, because refused rows may be about them: ${count}"`;
   const still = (name: string, count: number) =>
     `"${name}.csv","","","rows of earlier exports that are refused still: ${count}. Each is read again once a bulk file or a delta has it"`;
+  // Its class was refused.
+  const unusable =
+    '"enrollments.csv","","","rows of 4:c-bio that this delta does not have, and that cannot be used now: 4. What was accepted of them stays. The reason: names no row of classes.csv"';
   const expected = (enrollments: [number, number], items: number, results: [number, number]) => [
-    ...[missing('enrollments', enrollments[0]), still('enrollments', enrollments[1])],
+    ...[missing('enrollments', enrollments[0]), unusable, still('enrollments', enrollments[1])],
     ...[still('lineItems', items), missing('results', results[0]), still('results', results[1])],
   ];
   expect([5, 6, 7].map(told)).toEqual([

@@ -44,5 +44,5 @@ CREATE TABLE agreed_claims AS
     FROM claims c SEMI JOIN repeated_keys USING (key) ANTI JOIN disputed_keys USING (key) GROUP BY c.key);
 DELETE FROM claims WHERE key IN (SELECT key FROM repeated_keys);
 INSERT INTO claims BY NAME
-  SELECT * EXCLUDE (latest) REPLACE (CASE WHEN kind_name = 'enrollment-remove' THEN said_at_ms ELSE latest END AS said_at_ms)
+  SELECT * EXCLUDE (latest) REPLACE (CASE WHEN is_about_enrollment(kind_name) THEN said_at_ms ELSE latest END AS said_at_ms)
   FROM agreed_claims;

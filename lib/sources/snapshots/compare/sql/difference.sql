@@ -9,13 +9,15 @@ CREATE TABLE differing_keys AS
 
 -- name: find_older_claims
 -- In: claims; accepted; differing_keys; $1: when the last accepted file was put into the bucket; a later time comes from a wrong clock. Out:
--- older_claims. A row's id begins with what the resource was to the SIS: a grade object may belong to another line item now, whose grades have
--- other times, a user may have another record, and another row may give the role. A time at midnight may be a day alone, which orders nothing within it.
+-- older_claims. A row that gives a role is compared with itself: another row may have given the accepted one. The id of other rows begins with
+-- what the resource was to the SIS: a grade object may belong to another line item now, whose grades have other times. A time at midnight may
+-- be a day alone, which orders nothing within it.
 INSERT INTO older_claims
   SELECT c.kind_name, c.key, c.line, k.file, k.time_column, k.older_problem
   FROM (FROM claims SEMI JOIN differing_keys USING (key)) c JOIN (FROM accepted SEMI JOIN differing_keys USING (key)) w USING (key)
     JOIN kinds k ON k.state_kind = c.state_kind
-  WHERE split_part(c.source_row, chr(31), 1) = split_part(w.source_row, chr(31), 1) AND c.wanted_value <> w.wanted_value
+  WHERE CASE WHEN is_about_enrollment(c.kind_name) THEN c.source_row = w.source_row
+      ELSE split_part(c.source_row, chr(31), 1) = split_part(w.source_row, chr(31), 1) END AND c.wanted_value <> w.wanted_value
     AND c.said_at_ms < w.said_at_ms AND c.said_at_ms <= $1
     AND NOT (k.has_days AND is_midnight(c.said_at_ms) AND day_number(c.said_at_ms) = day_number(w.said_at_ms));
 

@@ -6,6 +6,7 @@
 CREATE TABLE roles (role VARCHAR, role_id VARCHAR);
 CREATE TABLE enrollments_before AS SELECT source_id AS id, * EXCLUDE (source_id) FROM state_enrollment_rows;
 CREATE TABLE user_roles (user_source_id VARCHAR, role VARCHAR);
+CREATE MACRO problem_of_role() AS 'has no id in "roles" of snapshot-settings.json';
 -- An enrollment holds through its last day.
 CREATE MACRO is_over(ends) AS ends <> '' AND ends < export_day();
 CREATE MACRO is_within(begins, ends) AS
@@ -71,7 +72,7 @@ CREATE OR REPLACE TABLE read_rows AS
       WHEN r.role = '' THEN ['role', CASE WHEN r.user_source_id IN (SELECT user_source_id FROM user_roles)
           THEN 'is empty, and roles.csv gives the user several'
           ELSE 'is empty, and neither roles.csv nor users.csv gives the user one that holds today' END, 'withoutRole']
-      WHEN o.role_id IS NULL THEN ['role', 'has no id in "roles" of snapshot-settings.json', 'unknownRole'] END AS problem
+      WHEN o.role_id IS NULL THEN ['role', problem_of_role(), 'unknownRole'] END AS problem
   FROM with_names('enrollments_read') r LEFT JOIN roles o ON o.role = r.role;
 DROP TABLE enrollments_read;
 CREATE OR REPLACE VIEW known_places AS SELECT id, org_unit_or_object AS name, org_unit_or_object AS course FROM class_names;
@@ -99,26 +100,28 @@ UPDATE read_rows SET problem = ['dateLastModified', 'is before the time at which
 
 -- name: claim
 -- In: read_rows; enrollments_before; names; roles; the variable is_bulk. Out: claims; held_keys; enrollments_now, the rows that can be used;
--- enrollments_still: what is not named by a delta stands as it was, and what cannot be read, too; deletions_to_keep, which stay known for
--- longer than a file is put again.
+-- enrollments_still: what is not named by a delta stands as it was, and what cannot be read, too; unusable_still; deletions_to_keep, which
+-- stay known for longer than a file is put again.
 CREATE VIEW enrollments_kept AS
   FROM enrollments_before SEMI JOIN (SELECT id FROM read_rows WHERE problem IS NOT NULL) USING (id) WHERE getvariable('is_bulk')
   UNION ALL
   FROM enrollments_before ANTI JOIN (SELECT id FROM read_rows WHERE problem IS NULL) USING (id) WHERE NOT getvariable('is_bulk');
 CREATE TABLE enrollments_still AS
-  SELECT r.* EXCLUDE (org_unit_problem, user_problem, org_unit_fate, user_fate), o.role_id
+  SELECT r.* EXCLUDE (org_unit_problem, user_problem, org_unit_fate, user_fate), o.role_id,
+    CASE WHEN org_unit_problem IS NOT NULL THEN [org_unit_problem, org_unit_fate] WHEN user_problem IS NOT NULL THEN [user_problem, user_fate]
+      WHEN o.role_id IS NULL THEN [problem_of_role(), 'unknownRole'] END AS problem
   FROM with_names('enrollments_kept') r LEFT JOIN roles o ON o.role = r.role;
 DROP VIEW enrollments_kept; DROP TABLE enrollments_before;
-CREATE MACRO is_unnamed(org_unit_or_object, user_name, role_id) AS org_unit_or_object IS NULL OR user_name IS NULL OR role_id IS NULL;
 CREATE TABLE enrollments_now AS
   SELECT line, id, class_or_item_id AS class_source_id, user_source_id, role, begins, ends, org_unit_or_object, user_name, org_unit_ref, user_ref,
     role_id, said_at_ms
   FROM read_rows WHERE problem IS NULL AND NOT is_gone(status);
 INSERT INTO enrollments_now BY NAME
-  FROM enrollments_still WHERE NOT getvariable('is_bulk') AND NOT is_unnamed(org_unit_or_object, user_name, role_id);
+  SELECT * EXCLUDE (problem) FROM enrollments_still WHERE NOT getvariable('is_bulk') AND problem IS NULL;
+INSERT INTO unusable_still
+  SELECT id, class_source_id, user_source_id, problem FROM enrollments_still WHERE NOT getvariable('is_bulk') AND problem IS NOT NULL;
 INSERT INTO held_keys
-  SELECT k.key FROM row_claims k JOIN enrollments_still s ON k.kind_name = 'enrollments' AND k.source_row = s.id
-  WHERE NOT getvariable('is_bulk') AND is_unnamed(s.org_unit_or_object, s.user_name, s.role_id);
+  SELECT k.key FROM row_claims k JOIN unusable_still s USING (source_row) WHERE k.kind_name = 'enrollments';
 INSERT INTO claims BY NAME
   SELECT 'enrollments' AS kind_name, '2' AS state_kind, enrollment_key(org_unit_ref, user_ref) AS key, org_unit_or_object, user_name,
     role_id AS wanted_value, id AS source_row, said_at_ms, line

@@ -113,11 +113,13 @@ INSERT INTO differing_keys
 
 -- name: agree_on_roles
 -- In: role_claims (side, key, org_unit_name, role, said_at_ms, is_kept). Out: agreed_roles, the role of each enrollment on each side. 'absent':
--- no claim stands. NULL: it cannot be decided. What stays for a row that cannot be used is not ended, and overrules no row that can.
+-- no claim stands. NULL: it cannot be decided. What stays for a row that cannot be used is not ended, overrules no row that can, and brings
+-- back nothing that was ended.
 CREATE TABLE standing_claims AS
   SELECT *, max(said_at_ms) OVER (PARTITION BY side, key) AS latest FROM (
-    SELECT c.side, c.key, c.role, c.is_kept, bool_or(NOT c.is_kept) OVER (PARTITION BY c.side, c.key) AS has_usable,
-      CASE WHEN NOT (c.is_kept AND has_usable) THEN c.said_at_ms END AS said_at_ms
+    SELECT c.side, c.key, c.role, bool_or(NOT c.is_kept) OVER (PARTITION BY c.side, c.key) AS has_usable,
+      c.is_kept AND (has_usable OR (e.ended_ms > c.said_at_ms) IS TRUE) AS is_only_kept,
+      CASE WHEN NOT is_only_kept THEN c.said_at_ms END AS said_at_ms
     FROM role_claims c LEFT JOIN role_places p USING (side, role) LEFT JOIN (
       SELECT side, key, org_unit_name, CASE WHEN count(*) = count(said_at_ms) THEN max(said_at_ms) END AS ended_ms
       FROM role_claims WHERE role = 'absent' GROUP BY side, key, org_unit_name) e
@@ -126,7 +128,7 @@ CREATE TABLE standing_claims AS
     -- Of the roles that have a place, the first one.
     QUALIFY p.place IS NULL OR p.place = min(p.place) OVER (PARTITION BY c.side, c.key));
 CREATE TABLE agreed_roles AS
-  SELECT side, key, CASE WHEN bool_and(is_kept AND has_usable) THEN NULL WHEN min(role) = max(role) THEN min(role)
+  SELECT side, key, CASE WHEN bool_and(is_only_kept) THEN NULL WHEN min(role) = max(role) THEN min(role)
       WHEN count(*) = count(said_at_ms) AND count(DISTINCT CASE WHEN said_at_ms = latest THEN role END) = 1
         THEN arg_max(role, said_at_ms) END AS role
   FROM standing_claims GROUP BY side, key

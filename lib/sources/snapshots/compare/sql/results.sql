@@ -96,7 +96,7 @@ INSERT INTO outdated_row_claims
   WHERE r.kind_name = 'results' AND i.id <> split_part(r.source_row, chr(31), 1);
 
 -- name: claim_still
--- In: read_rows, of a delta; row_claims; accepted; items; names. Out: claims; held_keys. What a delta does not name stays as it was. A row
+-- In: read_rows, of a delta; row_claims; accepted; items; names. Out: claims; held_keys; unusable_still. What a delta does not name stays as it was. A row
 -- says what is known of its line item and user as they were accepted last: what it said before may be held for another row. Rows without a
 -- claim may be gone since a whole export, and so hold only what no row claims.
 CREATE VIEW last_keys AS
@@ -122,6 +122,10 @@ INSERT INTO claims BY NAME
   FROM results_still WHERE org_unit_or_object IS NOT NULL AND user_name IS NOT NULL;
 INSERT INTO held_keys
   SELECT s.key FROM results_still s ANTI JOIN claims c ON c.key = s.key WHERE s.org_unit_or_object IS NULL OR s.user_name IS NULL;
+-- The grades of a user who is gone stay.
+INSERT INTO unusable_still
+  SELECT source_row, item_source_id, user_source_id, [user_problem, user_fate] FROM results_still
+  WHERE org_unit_or_object IS NOT NULL AND user_name IS NULL AND user_fate IS DISTINCT FROM 'notInPackage';
 
 -- name: forget_gone
 -- In: results_seen; the variable is_bulk. Out: kept_row_claims; difference. A later delta would take results that the SIS has no more, and whose

@@ -46,6 +46,11 @@ CREATE MACRO time_of(instant, day, clock) AS
 -- A time later than the file counts as then.
 CREATE MACRO no_later(ms) AS CASE WHEN ms > dropped_ms() THEN dropped_ms() ELSE ms END;
 
+-- name: tables
+-- unusable_still: accepted rows of one file that a delta does not have, and that cannot be used now. problem: the words, and the fate of such a
+-- row. What was accepted of them stays.
+CREATE TABLE unusable_still (source_row VARCHAR, class_or_item_id VARCHAR, user_source_id VARCHAR, problem VARCHAR[]);
+
 -- name: find_meant
 -- In: read_rows; known_places; names; names_before. Out: read_rows: what unusable rows may mean. An id that differs from a known one only by
 -- surrounding spaces or by case is a slip: the row may mean that one. A known line item may be one that cannot be used.
@@ -100,6 +105,17 @@ INSERT INTO problems
   SELECT kind_name || '.csv', NULL, NULL,
     'rows of earlier exports that are refused still: ' || count(*) || '. Each is read again once a bulk file or a delta has it'
   FROM refused_rows WHERE kind_name = getvariable('kind_name') AND NOT is_in_file GROUP BY kind_name;
+
+-- name: report_still
+-- In: unusable_still; known_places; the variable kind_name. Out: problems; passed_rows; unusable_still, which is empty again.
+INSERT INTO problems
+  SELECT getvariable('kind_name') || '.csv', NULL, NULL, 'rows of ' || coalesce(p.course, s.class_or_item_id)
+    || ' that this delta does not have, and that cannot be used now: ' || count(*) || '. What was accepted of them stays. The reason: ' || s.problem[1]
+  FROM unusable_still s LEFT JOIN known_places p ON p.id = s.class_or_item_id GROUP BY coalesce(p.course, s.class_or_item_id), s.problem[1];
+INSERT INTO passed_rows
+  SELECT s.user_source_id, getvariable('kind_name'), p.course, count(*) FROM unusable_still s LEFT JOIN known_places p ON p.id = s.class_or_item_id
+  WHERE s.problem[2] = 'namePassed' GROUP BY ALL;
+DELETE FROM unusable_still;
 
 -- name: count_claims
 -- In: the comparison. Out: by kind and fate, the rows that claim something.

@@ -128,17 +128,24 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     );
   };
 
-  /** By grade object, the line items that have its title. An import of the export decides which of them has it. */
-  const lineItemsNow = (isDecided: boolean): Map<string, Set<string>> => {
+  /**
+   * By grade object, the line items that have its title. An import of the export decides which of them has it; one that was refused, and that
+   * a delta does not have, is refused still.
+   */
+  const lineItemsNow = ({ name, isDelta, rows }: Export): Map<string, Set<string>> => {
+    const isHere = (item: string): boolean =>
+      !isDelta || (rows.get('lineItems.csv') ?? []).some(({ id }) => id === item);
+    const isRefusedStill = (item: string): boolean => !isHere(item) && ![...owners.values()].includes(item);
     const items = new Map<string, Set<string>>();
     for (const item of rowsOf('lineItems.csv')) {
       const object = `${placeOf(item)}/${item.title}`;
       items.set(object, (items.get(object) ?? new Set()).add(item.item ?? ''));
     }
-    for (const [object, of] of isDecided ? items : []) {
+    for (const [object, of] of name === 'export.zip' ? items : []) {
       const [first, ...others] = of;
-      if (first !== undefined && others.length === 0) owners.set(object, first);
-      else if (!of.has(owners.get(object) ?? '')) {
+      if (first !== undefined && others.length === 0) {
+        if (!isRefusedStill(first)) owners.set(object, first);
+      } else if (!of.has(owners.get(object) ?? '')) {
         // It had the grade object before its course moved.
         const title = object.slice(object.indexOf('/'));
         const [, owner] = [...owners].find(([other, item]) => other.endsWith(title) && of.has(item)) ?? [];
@@ -150,7 +157,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
   };
 
   const gradesWanted = ({ before, exported }: Checked): Map<string, Wanted> => {
-    const items = lineItemsNow(exported.name === 'export.zip');
+    const items = lineItemsNow(exported);
     const claims = new Map<string, Claim[]>();
     /** Of grade objects that nobody had before they were shared: the line items whose grades are there. A delta may have named one of them alone. */
     const graders = new Map<string, Set<string>>();
@@ -366,12 +373,11 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         const still = stillNamed.get(key);
         const namesBy = (file: FileName): Named[] => namesOf(key, namedByFile.get(file) ?? new Map());
         const byFiles = [...files].map((file) => namesBy(file).length > 0);
-        /** All that says otherwise is named as not used. */
+        /** Waits, or is named as not used. */
+        const isUnused = ({ file }: { file: FileName }): boolean =>
+          names.some(isWaiting) || namesBy(file).some((one) => !one.isContradiction);
         const isOfTheRest =
-          values.includes(value) &&
-          without(
-            (each) => each.value !== value && namesBy(each.file).some((one) => !one.isContradiction),
-          ).has(value);
+          values.includes(value) && without((each) => each.value !== value && isUnused(each)).has(value);
         return (
           isOfTheRest ||
           lastReadOtherwise.get(key) === (value ?? '') ||
