@@ -9,6 +9,8 @@ export type Stack = {
   tags: StackOutputs;
   /** When a deployment last changed it. */
   changedMs?: number | undefined;
+  /** Whether the last deployment has ended well. */
+  isDeployed?: boolean;
   why?: string;
   isMissing?: boolean;
 };
@@ -30,7 +32,10 @@ export const readStack: ReadStack = async (name, options) => {
       (stack?.Outputs ?? []).map(({ OutputKey = '', OutputValue }) => [OutputKey, OutputValue]),
     );
     const tags = Object.fromEntries((stack?.Tags ?? []).map(({ Key = '', Value }) => [Key, Value]));
-    return { outputs, tags, changedMs: (stack?.LastUpdatedTime ?? stack?.CreationTime)?.getTime() };
+    return {
+      ...{ outputs, tags, changedMs: (stack?.LastUpdatedTime ?? stack?.CreationTime)?.getTime() },
+      isDeployed: deployedStates.test(stack?.StackStatus ?? ''),
+    };
   } catch (error) {
     if (!(error instanceof Error) || isOfAllCalls(error)) throw error;
     const isMissing = error.name === 'ValidationError' && /does not exist/.test(error.message);
@@ -42,6 +47,9 @@ export const readStack: ReadStack = async (name, options) => {
     client.destroy();
   }
 };
+
+/** Others are on their way, or went back. */
+const deployedStates = /^(CREATE|UPDATE)_COMPLETE(_CLEANUP_IN_PROGRESS)?$/;
 
 /** The identity is unknown, or there is no such region: every other call of AWS would fail alike. */
 const isOfAllCalls = ({ name, message, ...error }: Error): boolean =>

@@ -188,10 +188,10 @@ const targetOnAws = (options: TargetOptions) => {
     deployed:
       stack && (!hasOwnStore(settings) || settings.AWS_ENDPOINT_URL_CLOUDFORMATION !== undefined)
         ? async () => {
-            const { outputs, tags, changedMs, why } = await stack();
+            const { outputs, tags, changedMs, isDeployed, why } = await stack();
             // Version 1.0.0 wrote its commit into a tag.
             return why === undefined
-              ? { version: tags.version, commit: outputs.Commit ?? tags.commit, changedMs }
+              ? { version: tags.version, commit: outputs.Commit ?? tags.commit, changedMs, isDeployed }
               : undefined;
           }
         : undefined,

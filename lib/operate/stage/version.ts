@@ -38,6 +38,8 @@ export type Noted = {
   commit: string | undefined;
   /** When the last deployment changed the stack. */
   changedMs?: number | undefined;
+  /** Whether that deployment has ended well; undefined: unknown. */
+  isDeployed?: boolean | undefined;
 };
 
 export type DeployedVersion = {

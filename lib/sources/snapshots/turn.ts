@@ -13,10 +13,10 @@ export const isItsTurn = async (
   { store, executionArn, request }: Own,
 ): Promise<boolean> => {
   const own = (await readUnaccepted(store, executionArn)) ?? (await begin({ store, executionArn, request }));
-  // There is nothing to import.
-  if (own === undefined) return true;
   // The list may be older than this execution.
   if (!running.includes(executionArn)) return false;
+  // There is nothing to import.
+  if (own === undefined) return true;
   const write = (is: Unaccepted['is']) => writeUnaccepted(store, executionArn, { ...own, is });
   const older = running.slice(0, running.indexOf(executionArn));
   const others = running.filter((arn) => arn !== executionArn);

@@ -3,7 +3,8 @@ import { type Step, seen } from './step.ts';
 
 export const accountLimits: Step = {
   id: 'account-limits',
-  claim: 'Beside what a stage reserves, Lambda keeps 100 containers for the other functions of the account',
+  claim:
+    'Beside what the functions of the account reserve, 100 containers are left, as many as Lambda wants to keep',
   does: 'Reads the limits of the account.',
   costs: 'nothing',
   minutes: 1,

@@ -9,14 +9,15 @@ export const pausedBefore = z.object({
   functions: z.array(z.string()),
   /** When CloudFormation last changed the stack. */
   deployedAt: z.iso.datetime(),
+  version: z.string().optional(),
   commit: z.string().optional(),
 });
 export type PausedBefore = z.infer<typeof pausedBefore>;
 
 const nowOf = async (target: Target) => {
-  const { changedMs, commit } = (await target.deployed?.()) ?? {};
+  const deployed = (await target.deployed?.()) ?? { version: undefined, commit: undefined };
   const all = await pausedFunctions(target, integrationNames());
-  return { changedMs, commit, all };
+  return { ...deployed, all };
 };
 
 export const pausedThroughDeployment: Step = {
@@ -26,25 +27,45 @@ export const pausedThroughDeployment: Step = {
   costs: 'nothing',
   minutes: 1,
   expected: 'what was paused before the deployment is paused after it',
-  rights: ['cloudformation:DescribeStacks', 'lambda:ListEventSourceMappings', 'dynamodb:GetItem'],
+  rights: [
+    'cloudformation:DescribeStacks',
+    'lambda:ListEventSourceMappings',
+    'dynamodb:GetItem',
+    'kms:Decrypt',
+  ],
   try: async ({ target, before, remember }) => {
-    const { changedMs, commit, all } = await nowOf(target);
+    const { changedMs, isDeployed, version, commit, all } = await nowOf(target);
     if (changedMs === undefined) return notHere('When the stack was last changed is not known.');
     if (all === undefined) return notHere('Which functions are paused cannot be read.');
-    const stopped = all.filter(({ state }) => isStopped(state)).map((each) => each.function);
+    const stopped = all.filter(({ state }) => isStopped(state));
+    // What is paused by hand has no record: afterwards, nobody could tell who has resumed it.
+    const recorded = (each: { who?: string | undefined }): boolean => each.who !== undefined;
+    const namesOf = (some: typeof all): string[] => some.map((each) => each.function);
     if (before === undefined) {
-      if (stopped.length === 0)
+      const functions = namesOf(stopped.filter(recorded));
+      if (functions.length === 0)
         return notHere('No function is paused: `sis-relay pause` one, then try this step again.');
       const deployedAt = new Date(changedMs).toISOString();
-      remember({ functions: stopped, deployedAt, ...(commit !== undefined && { commit }) });
-      return notHere(`Paused: ${stopped.join(', ')}. Deploy, then pass this report to --after.`);
+      remember({
+        ...{ functions, deployedAt },
+        ...(version !== undefined && { version }),
+        ...(commit !== undefined && { commit }),
+      });
+      return notHere(`Paused: ${functions.join(', ')}. Deploy, then pass this report to --after.`);
     }
     if (changedMs <= Date.parse(before.deployedAt))
       return notHere('The stack was not changed since that report: deploy first.');
+    if (isDeployed === false) return notHere('The deployment is still running, or was rolled back.');
+    if (version === before.version)
+      return notHere(
+        'A deployment of the same version touches no event-source mapping: deploy another version.',
+      );
+    const ofThese = all.filter((each) => before.functions.includes(each.function));
+    const paused = ofThese.filter((each) => stopped.includes(each));
+    if (!paused.every(recorded)) return notHere('The records of the pauses cannot be read.');
     // Whoever resumes a function removes the record of its pause.
-    const recorded = all.filter(({ who }) => who !== undefined).map((each) => each.function);
-    const still = before.functions.filter((name) => stopped.includes(name));
-    const undone = before.functions.filter((name) => !stopped.includes(name) && recorded.includes(name));
+    const still = namesOf(paused);
+    const undone = namesOf(ofThese.filter((each) => recorded(each) && !paused.includes(each)));
     const resumed = before.functions.length - still.length - undone.length;
     if (still.length + undone.length === 0) return notHere('Somebody has resumed the functions since.');
     return seen(

@@ -1,4 +1,5 @@
 import type { Message, MessageAttributeValue, SQSClient } from '@aws-sdk/client-sqs';
+import { unlessError } from '../../../runtime/aws/error.ts';
 import { RefusedError } from '../command-errors.ts';
 import type { Corner } from './corner.ts';
 import { type Step, seen } from './step.ts';
@@ -7,7 +8,7 @@ type OwnQueue = { url: string; arn: string };
 
 /** A queue of this run alone. */
 export const makeQueue = async (
-  { target, name, make }: Corner,
+  { target, name, make, rest, until }: Corner,
   ending: string,
   Attributes: Record<string, string> = {},
 ): Promise<OwnQueue> => {
@@ -23,7 +24,12 @@ export const makeQueue = async (
     },
   );
   const ask = new sdk.GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['QueueArn'] });
-  return { url, arn: (await sqs.send(ask)).Attributes?.QueueArn ?? '' };
+  // It may be used after a second.
+  await rest(1);
+  const told = await until(30, () => unlessError(/NonExistent|DoesNotExist/, () => sqs.send(ask)));
+  const arn = told?.Attributes?.QueueArn;
+  if (arn === undefined) throw new RefusedError(`The queue ${QueueName} was made, and cannot be found.`);
+  return { url, arn };
 };
 
 /** What lies on a queue, hidden for a minute. */

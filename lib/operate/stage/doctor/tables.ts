@@ -9,7 +9,7 @@ export const refusedWrite: Step = {
   costs: 'three writes: less than $0.01',
   minutes: 1,
   expected: 'the second write is refused, and the refusal has the item',
-  rights: ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
+  rights: ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem', 'kms:Decrypt'],
   try: async ({ target: { dynamodb, ledgerTable: TableName }, name, make }) => {
     if (TableName === undefined) return notHere('The name of the ledger’s table is not known.');
     const Key = { resource: { S: `doctor/${name}` } };

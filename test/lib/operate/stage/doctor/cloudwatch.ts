@@ -24,6 +24,10 @@ export type Play = {
   /** How long an alarm without FILL keeps the state of its last data. */
   bareMinutes?: number;
   suppresses?: boolean;
+  /** Whether a metric without data for five minutes is as one that never had any. */
+  forgets?: boolean;
+  /** Whether MIN of a metric is one number for all minutes that are looked at. */
+  minOfAll?: boolean;
 };
 
 /** CloudWatch as doctor meets it: a minute passes with every twentieth look at the alarms. */
@@ -32,6 +36,8 @@ export const playedCloudWatch = ({
   endsWithData = true,
   bareMinutes = 5,
   suppresses = true,
+  forgets = false,
+  minOfAll = false,
 }: Play = {}) => {
   const alarms = new Map<string, Alarm>();
   const states = new Map<string, State>();
@@ -53,14 +59,17 @@ export const playedCloudWatch = ({
     const names = Metrics.flatMap(({ MetricStat }) => MetricStat?.Metric.MetricName ?? []);
     const valueAt = (name: string, at: number): number | undefined =>
       data.get(name)?.has(at) ? 1 : data.has(name) || neverHadData === 0 ? 0 : undefined;
+    const lastOf = (name: string): number => Math.max(-1_000, ...(data.get(name) ?? []));
     const valuesAt = (at: number) =>
       names.filter((name) => name !== 'alive').flatMap((name) => valueAt(name, at) ?? []);
     const expression = Metrics.find(({ Expression }) => Expression)?.Expression ?? '';
     if (expression.startsWith('SUM')) {
-      const periods = endsWithData ? [0, 1, 2] : [...Array(100).keys()];
+      const periods = endsWithData ? [0, 1, 2, 3, 4] : [...Array(100).keys()];
       return periods.some((ago) => valuesAt(minute() - ago).some((value) => value > 0)) ? 'ALARM' : 'OK';
     }
     if (!expression.startsWith('IF(FILL(alive')) throw new Error(`not played: ${expression}`);
+    if (minOfAll && minute() > 0) return 'ALARM';
+    if (forgets && !names.some((name) => name !== 'alive' && lastOf(name) > minute() - 5)) return 'OK';
     const values = valuesAt(minute());
     return valueAt('alive', minute()) === 1 && values.length > 0 && Math.min(...values) < 1 ? 'ALARM' : 'OK';
   };

@@ -238,14 +238,16 @@ test('a report names neither the account nor who is signed in', () => {
 
 describe('a paused function through a deployment', () => {
   const [monday, tuesday] = ['2026-11-23T10:00:00.000Z', '2026-11-24T10:00:00.000Z'];
-  const stageAt = (deployedAt: string, commit: string): Target => ({
+  const stageAt = (deployedAt: string, version: string, isDeployed = true): Target => ({
     ...office.target(),
-    deployed: async () => ({ version: '1.0.0', commit, changedMs: Date.parse(deployedAt) }),
+    deployed: async () => ({
+      ...{ version, commit: `of ${version}`, changedMs: Date.parse(deployedAt), isDeployed },
+    }),
   });
   const command = (line: string) => typed(`${line} --stack ${office.file} --reason r`);
-  const before = { functions: ['grade-push'], deployedAt: monday, commit: 'aaa' };
-  const seenAt = (deployedAt: string) =>
-    tryOne(pausedThroughDeployment, stageAt(deployedAt, 'bbb'), { before });
+  const before = { functions: ['grade-push'], deployedAt: monday, version: '1.0.0', commit: 'of 1.0.0' };
+  const seenAt = (...stage: Parameters<typeof stageAt>) =>
+    tryOne(pausedThroughDeployment, stageAt(...stage), { before });
   /** What a deployment would do that says `Enabled`. */
   const enable = async () => {
     const { lambda, sdk } = await lambdaOf(office.target());
@@ -261,27 +263,32 @@ describe('a paused function through a deployment', () => {
       queueArn: 'arn:aws:sqs:us-east-1:000000000000:sis-relay-local-grade-push',
       ...{ batchSize: 1, start: () => ({ stop: async () => {} }) },
     });
-    const first = await tryOne(pausedThroughDeployment, stageAt(monday, 'aaa'));
+    const first = await tryOne(pausedThroughDeployment, stageAt(monday, '1.0.0'));
     expect(first).toMatchObject({ is: 'not-here', saw: expect.stringContaining('No function is paused') });
     expect((await command('pause grade-push')).status).toBe(0);
-    const { pausedBefore, is } = await tryOne(pausedThroughDeployment, stageAt(monday, 'aaa'));
+    const { pausedBefore, is } = await tryOne(pausedThroughDeployment, stageAt(monday, '1.0.0'));
     expect([is, pausedBefore]).toEqual(['not-here', before]);
 
-    expect(await seenAt(monday)).toMatchObject({
-      is: 'not-here',
-      saw: expect.stringMatching(/deploy first/),
-    });
-    expect(await seenAt(tuesday)).toMatchObject({
+    for (const [tried, why] of [
+      [seenAt(monday, '1.1.0'), /deploy first/],
+      [seenAt(tuesday, '1.0.0'), /^A deployment of the same version/],
+      [seenAt(tuesday, '1.1.0', false), /^The deployment is still running, or was rolled back/],
+    ] as const)
+      expect(await tried).toMatchObject({ is: 'not-here', saw: expect.stringMatching(why) });
+    expect(await seenAt(tuesday, '1.1.0')).toMatchObject({
       is: 'as-expected',
-      saw: 'aaa → bbb; paused: grade-push; not paused any more: none',
+      saw: 'of 1.0.0 → of 1.1.0; paused: grade-push; not paused any more: none',
     });
     await enable();
-    expect(await seenAt(tuesday)).toMatchObject({
+    expect(await seenAt(tuesday, '1.1.0')).toMatchObject({
       is: 'different',
-      saw: 'aaa → bbb; paused: none; not paused any more: grade-push',
+      saw: 'of 1.0.0 → of 1.1.0; paused: none; not paused any more: grade-push',
     });
     expect((await command('resume grade-push')).status).toBe(0);
-    expect(await seenAt(tuesday)).toMatchObject({ is: 'not-here', saw: expect.stringMatching(/^Somebody/) });
+    expect(await seenAt(tuesday, '1.1.0')).toMatchObject({
+      is: 'not-here',
+      saw: expect.stringMatching(/^Somebody/),
+    });
   });
 });
 

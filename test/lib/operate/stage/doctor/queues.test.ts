@@ -143,6 +143,7 @@ const lambdaThat = async (target: Target, kept: Kept, called: string[]) => {
           throw Object.assign(new Error('may not receive'), { name: 'InvalidParameterValueException' });
         isMapped = true;
         void deliver(urlOf(`${EventSourceArn}`));
+        return { UUID: 'u' };
       },
       ListEventSourceMappings: () => ({
         EventSourceMappings: isMapped ? [{ UUID: 'u', State: 'Enabled' }] : [],
