@@ -939,3 +939,31 @@ test('what stays for a row that cannot be used brings back no enrollment that wa
   await exported('LECTURE ben');
   expect(platform.all()).toEqual(['2601 102 110']);
 });
+
+test('a row by a name that nobody knew is not sent to who has that name now, if the row cannot be used', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', { ada: 101, ben: 102 });
+  bucket.write(
+    'snapshot-mapping.json',
+    mapping(
+      enrolling({ key: ['KEY'], data: { ...who, roleId: { from: 'ROLE', values: { S: 110, T: 109 } } } }),
+    ),
+  );
+  const [ada, ben, dan] = users('ada', 'ben', 'dan');
+  const exported = async (...all: Rows) =>
+    put('export.zip', await zip({ users: all, classes: classes('BIO') }), { isApproved: true });
+  const taught = (login: string) =>
+    put('instructors.csv', table(['KEY', 'COURSE', 'LOGIN', 'ROLE'], `1 BIO ${login} T`), {
+      isApproved: true,
+    });
+  await exported(ada ?? {}, ben ?? {}, dan ?? {});
+  await taught('dan');
+  // Then ben is dan, and who was dan is ada, whose account the crosswalk still gives.
+  await exported({ ...ada, username: 'ada.b' }, { ...ben, username: 'dan' }, { ...dan, username: 'ada' });
+  crosswalk.fill('userName', { ada: 101, dan: 102 });
+  const { report, bodies } = await taught('ada');
+  expect(report.join('\n')).toContain('names a user whose name was another person');
+  expect(bodies).toEqual([]);
+  expect(platform.all()).toEqual([]);
+});

@@ -120,6 +120,9 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
     coalesce(p.user_id, id_in_token(m.user_name), u.id, m.user_name)
   FROM unmapped_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name
     LEFT JOIN (SELECT token, any_value(user_id) AS user_id FROM passed_names GROUP BY token) p ON p.token = m.user_name;
+-- Whoever has the name of an accepted row since may be another user than the one who had it then, as the row itself cannot be used now.
+UPDATE accepted SET must_resend = false
+  WHERE is_learnt AND (kind_name, source_row) IN (SELECT (kind_name, source_row) FROM unmapped_rows) AND key NOT IN (SELECT key FROM claims);
 CREATE TABLE doubtful_rows AS
   SELECT c.key, c.source_row, CASE WHEN x.name IS NULL THEN k.org_unit_id END AS undoubted_org_unit_id,
     CASE WHEN y.name IS NULL THEN k.user_id END AS undoubted_user_id,

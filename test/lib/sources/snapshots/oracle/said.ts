@@ -363,16 +363,14 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         // Of what was replayed, nobody knows which was the last.
         const isOpen = allowed.size > 0 || namesOf(key, replayed).length > 0;
         const values = claimed.map((each) => each.value);
-        const mayBe = new Set([
-          ...heldOf(key, before),
-          ...ifNamed,
-          ...(isOpen ? (everSaid.get(key) ?? []) : []),
-        ]);
+        const mayBe = new Set([...heldOf(key, before), ...ifNamed, ...(isOpen ? saidOf(key, everSaid) : [])]);
         if (names.length > 0 && (mayBe.has(value) || (value === undefined && names.some(isWaiting))))
           return true;
         const still = stillNamed.get(key);
         const namesBy = (file: FileName): Named[] => namesOf(key, namedByFile.get(file) ?? new Map());
-        const byFiles = [...files].map((file) => namesBy(file).length > 0);
+        const isNamedBy = (file: FileName): boolean => namesBy(file).length > 0;
+        const byFiles = [...files].map(isNamedBy);
+        const isNamed = byFiles.some(Boolean) || [...(everClaimedBy.get(key) ?? [])].some(isNamedBy);
         /** Waits, or is named as not used. */
         const isUnused = ({ file }: { file: FileName }): boolean =>
           names.some(isWaiting) || namesBy(file).some((one) => !one.isContradiction);
@@ -382,7 +380,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
           isOfTheRest ||
           lastReadOtherwise.get(key) === (value ?? '') ||
           (still?.text === text && still.value === value) ||
-          (byFiles.some(Boolean) && (mayBe.has(value) || mayEnd(byFiles, value)))
+          (isNamed && (mayBe.has(value) || mayEnd(byFiles, value)))
         );
       };
       const rememberAllowed = (key: string, value: Value, text: string): void => {
@@ -431,6 +429,9 @@ const heldOf = (key: string, before: Checked['before']): Value[] => [
   before.get(key),
   ...[...before].flatMap(([other, value]) => (isSameGrade(other, key) ? value : [])),
 ];
+/** Also of a grade where its course was before. */
+const saidOf = (key: string, everSaid: ReadonlyMap<string, ReadonlySet<Value>>): Value[] =>
+  [...everSaid].flatMap(([other, values]) => (other === key || isSameGrade(other, key) ? [...values] : []));
 /** A row that is not used holds nothing that another file ends. */
 const mayEnd = (byFiles: readonly boolean[], value: Value): boolean =>
   byFiles.every(Boolean) && value === undefined;
@@ -541,6 +542,7 @@ const gradeOf = (claims: readonly Claim[], { owner, isShared, before }: Graded):
   const isSilent = isShared && claims.some(({ item }) => item !== owner);
   // Of two records of one person that contradict each other, the accepted one stays.
   const ifNamed = new Set([before, ...used.map(({ score }) => score)]);
-  const none = { claimed: [], without: () => new Set<Value>() };
-  return { allowed: isSilent ? new Set() : allowed, ifNamed, ...none, files: filesOf(claims), text };
+  const claimed = claims.map(({ file, score }) => ({ file, value: score }));
+  const without = () => new Set<Value>();
+  return { allowed: isSilent ? new Set() : allowed, ifNamed, claimed, without, files: filesOf(claims), text };
 };
