@@ -7,6 +7,7 @@ import { createExchange, wholePayload } from '../client/exchange.ts';
 import { acknowledged } from '../client/operation.ts';
 import { parseRefusal } from '../client/parse-refusal.ts';
 import { PlatformError } from '../client/platform-error.ts';
+import { maxSkewSeconds } from './auth.ts';
 import { clientAuthentication, TokenError } from './client-authentication.ts';
 import { accessTokenForm, type OAuthCredential } from './oauth.ts';
 
@@ -32,7 +33,10 @@ export const requestTokens = async (
     const skewSeconds = first.skewSeconds ?? 0;
     // A server checks the client's assertion first: if that failed because the clocks differ, no refresh token was used up.
     const isOutOfTime =
-      credential.privateKey && errorIn(first) === 'invalid_client' && Math.abs(skewSeconds) >= minSkewSeconds;
+      credential.privateKey !== undefined &&
+      errorIn(first) === 'invalid_client' &&
+      Math.abs(skewSeconds) >= minSkewSeconds &&
+      Math.abs(skewSeconds) <= maxSkewSeconds;
     return tokensIn(isOutOfTime ? await ask(credential, { ...options, skewSeconds }) : first, credential);
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;

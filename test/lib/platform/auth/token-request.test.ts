@@ -244,8 +244,16 @@ describe('a private key', () => {
     }
   });
 
-  test('is refused once where the clocks agree', async () => {
-    const { url, requests } = await answering(() => ({ status: 401, body: '{"error":"invalid_client"}' }));
+  test.each([
+    ['the clocks agree', 0],
+    ['the server’s clock is more than a day ahead: an assertion would hold for whoever has it then', 86_500],
+    ['it is more than a day behind', -86_500],
+  ])('is refused once where %s', async (_, aheadSeconds) => {
+    const { url, requests } = await answering(() => ({
+      status: 401,
+      headers: { date: new Date(Date.now() + aheadSeconds * 1_000).toUTCString() },
+      body: '{"error":"invalid_client"}',
+    }));
     expect((await errorOf(credentialOf({ tokenUrl: url, privateKey: pem, keyId: 'k' }))).cure).toBe(
       'correct',
     );
