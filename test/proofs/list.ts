@@ -144,24 +144,6 @@ export const proofs: readonly Proof[] = [
     presumes: ['set-engine'],
   },
   {
-    name: 'university',
-    claim: 'A university of 20,000 students lives a term of 22 nights, and the platform is right after each',
-    program: ['test/university.ts'],
-    seed: '--seed',
-    minutes: 15,
-    figures: /^\d+ nights, \d+ of \d+ right$/gm,
-    files: [...delivery, ...snapshots, platform, 'test/university'],
-    presumes: [
-      'refused-write',
-      'kept-visibility',
-      'dropped-file',
-      'durable-execution',
-      'executions',
-      'wake-up',
-      'set-engine',
-    ],
-  },
-  {
     name: 'upgrade',
     claim:
       'What the last release left (a ledger of 10,000 resources, letters of each kind, waiting messages, the crosswalk, a snapshot, an import that waits for a person) is carried on by the working tree under traffic, then by the released code, and again: nothing is lost, sent twice, or overwritten by something older',

@@ -65,23 +65,19 @@ export const tablesOf = (sis: Sis): Tables => ({
     ]),
   ),
   lineItems: new Map(
-    [...sis.lineItems.values()]
-      .filter(({ isGone }) => !isGone)
-      .map(({ id, classId, title, max }) => [
-        id,
-        { title, classSourcedId: classId, resultValueMin: '0', resultValueMax: String(max) },
-      ]),
+    [...sis.lineItems.values()].map(({ id, classId, title, max }) => [
+      id,
+      { title, classSourcedId: classId, resultValueMin: '0', resultValueMax: String(max) },
+    ]),
   ),
   results: new Map(
-    [...sis.results.values()]
-      .filter(({ lineItemId }) => !sis.lineItems.get(lineItemId)?.isGone)
-      .map(({ id, lineItemId, userId, score, comment, status, modified }) => [
-        id,
-        {
-          ...{ dateLastModified: modified, lineItemSourcedId: lineItemId, studentSourcedId: userId },
-          ...{ scoreStatus: status, score: String(score), scoreDate: modified.slice(0, 10), comment },
-        },
-      ]),
+    [...sis.results.values()].map(({ id, lineItemId, userId, score, comment, status, modified }) => [
+      id,
+      {
+        ...{ dateLastModified: modified, lineItemSourcedId: lineItemId, studentSourcedId: userId },
+        ...{ scoreStatus: status, score: String(score), scoreDate: modified.slice(0, 10), comment },
+      },
+    ]),
   ),
 });
 
@@ -98,9 +94,8 @@ export const deltaOf = (before: Rows, after: Rows, modified: string): Rows => {
 
 const cell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** `without`: columns that the export has lost. */
-export const csvOf = (name: FileName, rows: Rows, without: readonly string[] = []): string => {
-  const header = (columns[name] ?? '').split(',').filter((column) => !without.includes(column));
+const csvOf = (name: FileName, rows: Rows): string => {
+  const header = (columns[name] ?? '').split(',');
   const lines = [...rows].map(([id, row]) =>
     header.map((column) => cell(column === 'sourcedId' ? id : (row[column] ?? ''))).join(','),
   );

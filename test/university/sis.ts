@@ -18,8 +18,6 @@ export type SchoolClass = {
   code: string;
   title: string;
   platformId: number;
-  /** Two of the platform's org units have its code. */
-  isAmbiguous?: true;
 };
 export type Role = 'student' | 'teacher' | 'aide';
 export type Enrollment = {
@@ -38,10 +36,6 @@ export type LineItem = {
   classId: string;
   title: string;
   max: number;
-  /** Its row is no longer exported; the platform keeps what it has. */
-  isGone?: true;
-  /** It has the title that another one had until tonight: nothing is told of it before the next night. */
-  isHeld?: true;
 };
 export type Result = {
   id: string;
@@ -89,12 +83,11 @@ export const newSis = (students: number, random: Random) => {
     people.set(person.id, person);
     return person;
   };
-  const addClass = (given: Partial<SchoolClass> = {}): SchoolClass => {
+  const addClass = (): void => {
     const at = classes.size + 1;
     const code = `${subjects[at % 8]}-${100 + at}.${random.one(['A', 'B', 'ä'])}`;
-    const one = { id: newId('class'), code, title: `Course, no. ${at}`, platformId: 10_000 + at, ...given };
-    classes.set(one.id, one);
-    return one;
+    const id = newId('class');
+    classes.set(id, { id, code, title: `Course, no. ${at}`, platformId: 10_000 + at });
   };
   const key = (one: string, other: string): string => `${one} ${other}`;
 
@@ -109,12 +102,10 @@ export const newSis = (students: number, random: Random) => {
     current.set(key(classId, userId), enrollment);
     return enrollment;
   };
-  const dropped: Enrollment[] = [];
   const drop = (enrollment: Enrollment, how: 'missing' | 'told'): void => {
     current.delete(key(enrollment.classId, enrollment.userId));
     if (how === 'told') enrollment.isDeleted = true;
     else enrollments.delete(enrollment.id);
-    dropped.push(enrollment);
   };
   const addLineItem = (classId: string, title: string, max: number): LineItem => {
     const item: LineItem = { id: newId('item'), classId, title, max };
@@ -138,12 +129,10 @@ export const newSis = (students: number, random: Random) => {
   const teachers = [...people.values()].filter(({ isTeacher }) => isTeacher);
 
   return {
-    ...{ people, classes, enrollments, lineItems, results, dropped, random },
-    ...{ students: learners, teachers, enrol, drop, addClass, addLineItem, grade },
+    ...{ people, classes, enrollments, lineItems, results, random },
+    ...{ students: learners, teachers, enrol, drop, addLineItem, grade },
     /** What holds, whatever the day. */
     current: () => [...current.values()],
-    resultsOf: (item: LineItem) => [...results.values()].filter(({ lineItemId }) => lineItemId === item.id),
-    isEnrolled: (classId: string, userId: string) => current.has(key(classId, userId)),
   };
 };
 

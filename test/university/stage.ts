@@ -11,7 +11,6 @@ import { takeLetters, untilLeft } from '../local/queues.ts';
 import { attemptsIn } from '../local/scenarios/play.ts';
 import { startStack } from '../local/stack.ts';
 import { tablesCompared } from './judge.ts';
-import { ambiguousOrgUnits } from './nights.ts';
 import { roleIds, type Sis } from './sis.ts';
 
 /** The record of a snapshot, as far as it is judged. */
@@ -123,7 +122,6 @@ export const setStage = async (sis: Sis) => {
       ...[...sis.classes.values()].map(({ platformId, code, title }) => ({
         ...{ orgUnitId: platformId, code, name: title },
       })),
-      ...ambiguousOrgUnits,
     ],
   });
   await put(
@@ -140,7 +138,6 @@ export const setStage = async (sis: Sis) => {
     /** How often messages waited, by function and reason. */
     waits,
     command,
-    tellUsers,
     record,
     state: (): Promise<PlatformState> => controls.state(...tablesCompared),
 
@@ -148,12 +145,6 @@ export const setStage = async (sis: Sis) => {
       await controls.calendar(droppedAt);
       await put(`snapshots/${name}.zip`, zip);
     },
-
-    /** For some seconds, whoever asks for messages of this function gets them late. */
-    delay: (name: string): Promise<void> =>
-      controls.awsFault('sqs', {
-        ...{ action: 'ReceiveMessage', name: `sis-relay-local-${name}`, delayMs: 6_000, forMs: 15_000 },
-      }),
 
     /** When it has ended, or waits for a person. */
     settled: (droppedAt: string, states: readonly string[]): Promise<Told> =>

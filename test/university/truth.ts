@@ -14,8 +14,6 @@ type EnrollmentTruth = Entry & { orgUnitId: number; userId: number; roleId: numb
 type GradeObjectTruth = Entry & { orgUnitId: number; name: string; maxPoints: number };
 type GradeTruth = Entry & { lineItemId: string; userId: number; points: number; comment: string; as: string };
 type Entry = {
-  /** What the SIS has no longer stays on the platform: an export cannot take it back. */
-  isGone?: true;
   /** It is being graded anew; until then the old grade holds. */
   isPending?: true;
 };
@@ -25,8 +23,6 @@ export const noTruth = (): Truth => ({ enrollments: new Map(), gradeObjects: new
 type Options = {
   day: string;
   before: Truth;
-  /** A row of enrollments.csv is not legible: it may mean whoever has left. */
-  keepsMissing: boolean;
 };
 
 /** What an export of that day says. */
@@ -36,31 +32,24 @@ export const truthOf = (sis: Sis, options: Options): Truth => ({
   grades: gradesOf(sis, options),
 });
 
-const enrollmentsOf = (sis: Sis, { day, before, keepsMissing }: Options): Truth['enrollments'] => {
+const enrollmentsOf = (sis: Sis, { day }: Options): Truth['enrollments'] => {
   const truth: Truth['enrollments'] = new Map();
   for (const { classId, userId, role, begin = '', end = '9999' } of sis.current()) {
     const [one, person] = [sis.classes.get(classId), sis.people.get(userId)];
-    if (one === undefined || one.isAmbiguous || person === undefined || begin > day || end < day) continue;
+    if (one === undefined || person === undefined || begin > day || end < day) continue;
     const { platformId: orgUnitId } = one;
     const { platformId, userName } = person;
     truth.set(`${classId} ${userId}`, {
       ...{ orgUnitId, userId: platformId, roleId: roleIds[role], as: userName },
     });
   }
-  if (keepsMissing) for (const [key, value] of before.enrollments) if (!truth.has(key)) truth.set(key, value);
   return truth;
 };
 
 const gradeObjectsOf = (sis: Sis, { before }: Options): Truth['gradeObjects'] => {
   const truth: Truth['gradeObjects'] = new Map(before.gradeObjects);
-  for (const { id, classId, title, max, isGone, isHeld } of sis.lineItems.values()) {
-    const known = truth.get(id);
-    if (isHeld) continue;
-    if (!isGone) {
-      const orgUnitId = sis.classes.get(classId)?.platformId ?? 0;
-      truth.set(id, { orgUnitId, name: title, maxPoints: max });
-    } else if (known) truth.set(id, { ...known, isGone });
-  }
+  for (const { id, classId, title, max } of sis.lineItems.values())
+    truth.set(id, { orgUnitId: sis.classes.get(classId)?.platformId ?? 0, name: title, maxPoints: max });
   return truth;
 };
 
@@ -70,11 +59,7 @@ const gradesOf = (sis: Sis, { before }: Options): Truth['grades'] => {
     const { platformId = 0, userName: as = '' } = sis.people.get(userId) ?? {};
     const key = `${lineItemId} ${userId}`;
     const known = truth.get(key);
-    const { isGone, isHeld } = sis.lineItems.get(lineItemId) ?? {};
-    if (isHeld) continue;
-    if (isGone) {
-      if (known) truth.set(key, { ...known, isGone: true });
-    } else if (status === 'fully graded')
+    if (status === 'fully graded')
       truth.set(key, { lineItemId, userId: platformId, points: score, comment, as });
     else if (known) truth.set(key, { ...known, as, isPending: true });
   }
@@ -100,9 +85,7 @@ const differences = (
   for (const [key, value] of after) {
     const old = before.get(key);
     if (old === undefined) found.set(key, 'created');
-    else if (value.isGone) {
-      if (!old.isGone) found.set(key, 'removed');
-    } else if (told(old) !== told(value)) found.set(key, 'updated');
+    else if (told(old) !== told(value)) found.set(key, 'updated');
     else if (!value.isPending || (isDelta && old.isPending)) found.set(key, 'unchanged');
   }
   for (const key of before.keys()) if (!after.has(key)) found.set(key, 'removed');
