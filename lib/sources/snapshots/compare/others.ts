@@ -65,7 +65,10 @@ export const sourceOf = ({ name, droppedMs }: OtherFile): string =>
   `${name} of ${new Date(droppedMs).toISOString().slice(0, 10)}`;
 
 /** Compares what other files have, too, if the rows of this file are as before: it may be by another section that they hold it. */
-export const findShared = async ({ sets }: Comparison): Promise<void> => {
+export const findShared = async ({ sets, others }: Comparison): Promise<void> => {
+  if (others.some(hasEnrollments) && (await hasRows(sets, 'state_enrollment_claims')))
+    for (const name of ['find_roles_before', 'agree_on_roles', 'find_undecided', 'forget_roles'])
+      await sets.run(sql(name));
   if (
     (await hasRows(sets, 'other_claims')) ||
     (await hasRows(sets, 'accepted WHERE was_weighed(row_standing)'))

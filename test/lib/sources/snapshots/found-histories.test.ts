@@ -967,3 +967,27 @@ test('a row by a name that nobody knew is not sent to who has that name now, if 
   expect(bodies).toEqual([]);
   expect(platform.all()).toEqual([]);
 });
+
+test('rows of one file that contradicted each other are sent once they do not, if another file has lost its row', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { LECTURE: 2601, LAB: 2601 });
+  crosswalk.fill('userName', people);
+  const roleId = { from: 'ROLE', values: { S: 110, AIDE: 111 } };
+  bucket.write('snapshot-mapping.json', mapping(enrolling({ data: { ...who, roleId } })));
+  const exported = async (...rows: string[]) => {
+    const named = { users: users('tess', 'ben'), classes: classes('LECTURE', 'LAB') };
+    await put('export.zip', await zip({ ...named, enrollments: enrollments(...rows) }));
+  };
+  await exported('LECTURE tess teacher', 'LECTURE ben');
+  await put('students.csv', roster('LECTURE tess S'));
+  await put('students.csv', roster('LECTURE tess S', 'LAB tess AIDE'));
+  expect(platform.valueOf('2601 109')).toBe('109');
+  // Nobody can tell which of the two she is now.
+  await exported('LECTURE ben');
+  expect(platform.valueOf('2601 109')).toBe('109');
+  // Its content was put before.
+  await put('students.csv', roster('LECTURE tess S'), { isApproved: true });
+  expect(platform.valueOf('2601 109')).toBe('110');
+  const { bodies } = await put('students.csv', roster('LECTURE tess S', 'LECTURE ben S'));
+  expect(bodies).toEqual([]);
+});

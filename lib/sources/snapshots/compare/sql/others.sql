@@ -23,6 +23,8 @@ CREATE TABLE repeated_role_claims (key VARCHAR, enrollment VARCHAR, org_unit_nam
   row_standing VARCHAR DEFAULT NULL);
 -- yielded_removals: rows of this file that end the enrollment of one section, while another row gives that of another one in the org unit.
 CREATE TABLE yielded_removals (kind_name VARCHAR, key VARCHAR, org_unit_or_object VARCHAR, said_at_ms BIGINT);
+-- undecided_before: enrollments of which the accepted rows of this file gave different roles, which could not be decided.
+CREATE TABLE undecided_before (key VARCHAR);
 -- endings: what this file no longer says of enrollments whose names the crosswalk does not know.
 CREATE TABLE endings (key VARCHAR, org_unit_or_object VARCHAR, was_removal BOOLEAN);
 -- replacements: what is sent in place of what this file alone would send. A NULL function: nothing.
@@ -98,6 +100,16 @@ INSERT INTO other_claims
   FROM (
     SELECT *, org_unit_part(enrollment) AS org_unit_token, user_part(enrollment) AS user_token FROM other_state_enrollment_claims) e
     LEFT JOIN token_ids o ON o.token = e.org_unit_token LEFT JOIN token_ids u ON u.token = e.user_token;
+
+-- name: find_roles_before
+-- In: the state. Out: role_claims, of accepted rows of this file about one enrollment.
+CREATE TABLE role_claims AS
+  SELECT 'now' AS side, key, org_unit_name, role, said_at_ms, false AS is_kept FROM state_enrollment_claims WHERE NOT is_kept(row_standing);
+
+-- name: find_undecided
+-- In: agreed_roles; claims. Out: undecided_before; differing_keys: if the role is decided now, another file may have lost its row meanwhile.
+INSERT INTO undecided_before SELECT key FROM agreed_roles WHERE role IS NULL;
+INSERT INTO differing_keys FROM undecided_before SEMI JOIN claims USING (key) ANTI JOIN differing_keys USING (key);
 
 -- name: find_shared_keys
 -- In: claims; accepted; other_claims. Out: differing_keys, with all that other files have, too, or had while it stayed for a row that could
@@ -229,8 +241,10 @@ UPDATE difference SET change = 'updated'
     SELECT key FROM effects WHERE after <> before OR (before IS NULL AND after IS NOT NULL));
 
 -- name: send_weighed
--- In: difference. Out: difference: what another file may have changed while it stayed for a row that could not be used is sent.
-UPDATE difference SET change = 'updated' WHERE change = 'unchanged' AND was_weighed(accepted_standing) AND is_claimed
+-- In: difference; undecided_before. Out: difference: what another file may have changed while it stayed for rows that could not be used, or
+-- contradicted each other, is sent.
+UPDATE difference SET change = 'updated'
+  WHERE change = 'unchanged' AND is_claimed AND (was_weighed(accepted_standing) OR key IN (FROM undecided_before))
   AND enrollment_in(kind_name, key) NOT IN (SELECT enrollment FROM other_claims);
 
 -- name: find_held_back
