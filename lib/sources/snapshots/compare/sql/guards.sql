@@ -56,7 +56,8 @@ FROM (
 ) ORDER BY what IN ('refused', 'pending', 'accepted', 'is other'), kind_name;
 
 -- name: count_moves
--- In: difference; accepted; unchanged_claims; row_claims. Out: by kind, the moves that the rows themselves show: a row no longer claims what it claimed, or
+-- In: difference; accepted; unchanged_claims; row_claims. Out: by kind, the moves that the rows themselves show: a row no longer claims
+-- what it claimed, or
 -- claims something else.
 SELECT kind_name, CAST(sum(rows) AS BIGINT) FROM (
   SELECT kind_name, count(*) AS rows FROM difference

@@ -172,7 +172,8 @@ DROP TABLE winners;
 
 -- name: find_endings
 -- In: difference; filled_fields. Out: endings. Whether another row or file wants the same is unknown, and a removal that waits for its name may
--- still be carried out: so they stay until their names are known. If the crosswalk was never filled with names of a field, messages with names are all that can be sent.
+-- still be carried out: so they stay until their names are known. If the crosswalk was never filled with names of a field, messages with
+-- names are all that can be sent.
 INSERT INTO endings
   SELECT key, org_unit_or_object, role_of(accepted_value) = 'absent' AS was_removal FROM difference
   WHERE change = 'removed' AND is_about_enrollment(kind_name) AND (was_removal OR removal_function(state_kind, removal) = 'enrollment-remove')

@@ -96,7 +96,8 @@ INSERT INTO outdated_row_claims
   WHERE r.kind_name = 'results' AND i.id <> split_part(r.source_row, chr(31), 1);
 
 -- name: claim_still
--- In: read_rows, of a delta; row_claims; accepted; items; names. Out: claims; held_keys; unusable_still. What a delta does not name stays as it was. A row
+-- In: read_rows, of a delta; row_claims; accepted; items; names. Out: claims; held_keys; unusable_still. What a delta does not name stays
+-- as it was. A row
 -- says what is known of its line item and user as they were accepted last: what it said before may be held for another row. Rows without a
 -- claim may be gone since a whole export, and so hold only what no row claims.
 CREATE VIEW last_keys AS

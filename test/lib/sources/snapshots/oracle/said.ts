@@ -17,7 +17,10 @@ export type ReportLine = { file: string; line: number | undefined; text: string 
 type Named = {
   /** It is in a message that waits: what the message is to replace may be gone. */
   mayBeGone?: boolean;
-  /** A row that contradicts another, so neither is used: the platform keeps what it has. Any other row that is named is as if it were not there. */
+  /**
+   * A row that contradicts another, so neither is used: the platform keeps what it has. Any other row that is named
+   * is as if it were not there.
+   */
   isContradiction?: boolean;
   orgUnits?: readonly number[] | undefined;
   person?: number | undefined;
@@ -70,7 +73,10 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
   const stillNamed = new Map<string, { text: string; value: Value }>();
   /** What the platform holds since a table was read by a name that is somebody else's now: nobody else knows of it. */
   const lastReadOtherwise = new Map<string, string>();
-  /** What the last reports of each file tell: it stays so until the file comes again, and a delta is about its own rows only. */
+  /**
+   * What the last reports of each file tell: it stays so until the file comes again, and a delta is about its own
+   * rows only.
+   */
   const toldBy = new Map<FileName, Told[]>();
   /**
    * By what is held, the files that ever claimed it, and what they said: the report of one that claims it no more, or by a row that cannot
@@ -159,7 +165,10 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
   const gradesWanted = ({ before, exported }: Checked): Map<string, Wanted> => {
     const items = lineItemsNow(exported);
     const claims = new Map<string, Claim[]>();
-    /** Of grade objects that nobody had before they were shared: the line items whose grades are there. A delta may have named one of them alone. */
+    /**
+     * Of grade objects that nobody had before they were shared: the line items whose grades are there. A delta may
+     * have named one of them alone.
+     */
     const graders = new Map<string, Set<string>>();
     for (const claim of rowsOf('results.csv')) {
       const object = `${placeOf(claim)}/${claim.title}`;

@@ -16,7 +16,10 @@ const withoutOthers = (history: History, { university }: Found): History => ({
 const without = <Item>(items: readonly Item[], at: number): Item[] =>
   items.filter((_, index) => index !== at);
 
-/** All histories with half of the universities, a quarter and so on less, or one change or file less. The first file of a calm night stays: names change only with it. */
+/**
+ * All histories with half of the universities, a quarter and so on less, or one change or file less. The first file
+ * of a calm night stays: names change only with it.
+ */
 function* smaller(history: History): Generator<History> {
   const { nights, universities } = history;
   for (let size = Math.floor(universities.length / 2); size > 0; size = Math.floor(size / 2))
