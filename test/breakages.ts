@@ -6,6 +6,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { optionsOf } from './options.ts';
 
 // `npm run proofs -- --only breakages`: breaks one thing after the other in a copy of the project, and expects the proof to fail each time.
+// What one change in one place breaks, and unit tests see, is for `mutate`.
 // `npm run proofs -- --only breakages -- --chaos` does so with the destructive run, `--only <part of a title>` with these alone.
 
 /** What is run, and what it says where it fails because of what it saw: not where it cannot even start. */
@@ -37,9 +38,6 @@ const tests = (...options: string[]): Proof => ({
 });
 
 const lookUp = tests('test/lib/delivery/crosswalk/look-up.test.ts');
-/** For what 100,000 histories do not reach. */
-const ledger = tests('test/lib/delivery/ledger');
-const attempts = tests('test/lib/delivery/handle/attempt.test.ts');
 
 export const breakages: Breakage[] = [
   {
@@ -141,13 +139,6 @@ export const breakages: Breakage[] = [
     by: 'batchItemFailures: waiting.slice(1).map(',
   },
   {
-    title: 'it is forgotten that the platform said it had succeeded',
-    file: 'lib/delivery/handle/attempt.ts',
-    code: "if (error instanceof PlatformError && error.acceptedUnverified) return 'accepted-unverified';",
-    by: '',
-    seenBy: tests('test/functions/submission-upload.test.ts', '-t', 'looked for'),
-  },
-  {
     title: 'what was refused for good is asked once more',
     file: 'lib/delivery/handle/attempt.ts',
     code: 'if (!isDone) await integration.run(message.data, context);',
@@ -202,13 +193,6 @@ export const breakages: Breakage[] = [
     by: "holds: ({ every }) => every('superseded', 'newer'),",
   },
   {
-    title: 'a second copy of a message is sent again',
-    seenBy: ledger,
-    file: 'lib/delivery/ledger/judge.ts',
-    code: 'isSameId(open.messageId, entry.messageId) || open.isParked,',
-    by: 'open.messageId.length > 0,',
-  },
-  {
     title: 'what a message does not give is superseded by it',
     file: 'functions/grade-push.ts',
     code: 'fields: (given) => Object.keys(wanted(given)),',
@@ -221,24 +205,10 @@ export const breakages: Breakage[] = [
     by: 'if ((await ledger.settle(taken, { ending, refusal, isParked })) || true) return result;',
   },
   {
-    title: 'a person’s word goes over a newer message that is at work',
-    seenBy: ledger,
-    file: 'lib/delivery/ledger/judge.ts',
-    code: '(entry.decidedMs ?? 0) > Math.max(begunMs, item.busyUntilMs - 1)',
-    by: 'entry.decidedMs !== undefined && begunMs > 0',
-  },
-  {
     title: 'a claim that was written twice is taken for another’s',
     file: 'lib/delivery/ledger/table.ts',
     code: 'if (item?.lock?.id === lock.id)',
     by: 'if (item?.lock?.id === TableName)',
-    seenBy: tests('test/lib/delivery/ledger/ledger.test.ts'),
-  },
-  {
-    title: 'a claim whose answer got lost is left behind',
-    file: 'lib/delivery/ledger/ledger.ts',
-    code: 'await undo();',
-    by: '',
     seenBy: tests('test/lib/delivery/ledger/ledger.test.ts'),
   },
   {
@@ -269,13 +239,6 @@ export const breakages: Breakage[] = [
     by: 'if (partsOf(one).order !== partsOf(other).order) return false; if (identity === another) return true;',
   },
   {
-    title: 'what was renamed since is thought never to have been created',
-    file: 'lib/delivery/handle/verify-attempt.ts',
-    code: 'unresolved.changedSince.some((field) => verify?.isHiddenBy?.(field));',
-    by: 'unresolved.changedSince.length < 0;',
-    seenBy: tests('test/lib/delivery/handle/verify-attempt.test.ts'),
-  },
-  {
     title: 'a name is changed before anybody has looked for it',
     file: 'lib/delivery/ledger/judge.ts',
     code: 'open?.isNonRepeatable && !open.isParked',
@@ -294,24 +257,10 @@ export const breakages: Breakage[] = [
     by: 'if (lock === undefined || lock.id !== lock.holder) return { ...item, lock: undefined };',
   },
   {
-    title: 'the change of a letter is waited for as if it were on its queue',
-    file: 'lib/delivery/handle/attempt.ts',
-    code: "const isParked = result.outcome === 'parked';",
-    by: 'const isParked = false;',
-    seenBy: attempts,
-  },
-  {
     title: 'the letter of a redrive decides as a person does',
     file: 'lib/delivery/handle/sqs-delivery.ts',
     code: 'toldReplays(record) > 0 &&\n  !isRedriven(record);',
     by: 'toldReplays(record) > 0;',
-  },
-  {
-    title: 'a letter that only points to its message forgets that',
-    file: 'lib/delivery/handle/settle.ts',
-    code: '...(whole !== undefined && { whole }),',
-    by: '',
-    seenBy: tests('test/functions/grade-push.test.ts', '-t', 'still points there'),
   },
   {
     title: 'what a cache shows is written back over what was done',
@@ -352,13 +301,6 @@ export const breakages: Breakage[] = [
     code: "await download([keysOf({ kind, source: source === 'file' ? 'platform' : 'file' }).state], other, store)",
     by: 'await download([], other, store)',
     seenBy: tests('test/functions/crosswalk-fill.test.ts'),
-  },
-  {
-    title: 'the gate is ignored: calls go at once',
-    file: 'lib/platform/client/pace/pace.ts',
-    code: 'pacer.take(priority, nowMs()) : maxTimerMs;',
-    by: '0 * pacer.take(priority, nowMs()) : maxTimerMs;',
-    seenBy: tests('test/lib/platform/client/pace/pace.test.ts'),
   },
 ];
 
