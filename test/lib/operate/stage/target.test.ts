@@ -151,7 +151,12 @@ describe('the stack of a stage', () => {
       ...{ PLATFORM_URL: 'https://platform.example.edu', SECRET_PREFIX: 'sis-relay/prod' },
       ...{ PLATFORM_LP_VERSION: '1.50', PLATFORM_LE_VERSION: '1.90' },
     });
-    expect(await target.deployed?.()).toEqual({ version: '1.2.3', commit: 'e3105916b1', changedMs });
+    expect(await target.deployed?.()).toEqual({
+      version: '1.2.3',
+      commit: 'e3105916b1',
+      changedMs,
+      isDeployed: true,
+    });
     expect(server.asked).toEqual(['DescribeStacks sis-relay-prod']);
     expect(warned).toEqual([]);
   });
@@ -160,14 +165,14 @@ describe('the stack of a stage', () => {
     const now = await startStackServer({ 'sis-relay-prod': { Commit: '0123456789' } }, { version: '1.2.4' });
     setEnvironment({ AWS_ENDPOINT_URL_CLOUDFORMATION: now.url });
     const deployed = await opened({ stage: 'prod' }).target.deployed?.();
-    expect(deployed).toEqual({ version: '1.2.4', commit: '0123456789', changedMs });
+    expect(deployed).toEqual({ version: '1.2.4', commit: '0123456789', changedMs, isDeployed: true });
     await now.close();
   });
 
   test('that was deployed before versions were written down states none, and one that is not there is unknown', async () => {
     const early = await startStackServer({ 'sis-relay-prod': {} });
     setEnvironment({ AWS_ENDPOINT_URL_CLOUDFORMATION: early.url });
-    expect(await opened({ stage: 'prod' }).target.deployed?.()).toEqual({ changedMs });
+    expect(await opened({ stage: 'prod' }).target.deployed?.()).toEqual({ changedMs, isDeployed: true });
     const { target, warned } = opened({ stage: 'dev' });
     expect(await target.deployed?.()).toBeUndefined();
     expect(warned).toEqual([]);

@@ -62,16 +62,24 @@ export const playedCloudWatch = ({
     const lastOf = (name: string): number => Math.max(-1_000, ...(data.get(name) ?? []));
     const valuesAt = (at: number) =>
       names.filter((name) => name !== 'alive').flatMap((name) => valueAt(name, at) ?? []);
-    const expression = Metrics.find(({ Expression }) => Expression)?.Expression ?? '';
-    if (expression.startsWith('SUM')) {
+    const isCounted = (): boolean => {
       const periods = endsWithData ? [0, 1, 2, 3, 4] : [...Array(100).keys()];
-      return periods.some((ago) => valuesAt(minute() - ago).some((value) => value > 0)) ? 'ALARM' : 'OK';
-    }
-    if (!expression.startsWith('IF(FILL(alive')) throw new Error(`not played: ${expression}`);
-    if (minOfAll && minute() > 0) return 'ALARM';
-    if (forgets && !names.some((name) => name !== 'alive' && lastOf(name) > minute() - 5)) return 'OK';
-    const values = valuesAt(minute());
-    return valueAt('alive', minute()) === 1 && values.length > 0 && Math.min(...values) < 1 ? 'ALARM' : 'OK';
+      return periods.some((ago) => valuesAt(minute() - ago).some((value) => value > 0));
+    };
+    const isSilent = (): boolean => {
+      if (minOfAll && minute() > 0) return true;
+      const values = valuesAt(minute());
+      if (forgets && !names.some((name) => name !== 'alive' && lastOf(name) > minute() - 5)) return false;
+      return valueAt('alive', minute()) === 1 && values.length > 0 && Math.min(...values) < 1;
+    };
+    const expression = Metrics.find(({ Expression }) => Expression)?.Expression ?? '';
+    const rings = [
+      ['SUM', isCounted],
+      ['IF(FILL(alive', isSilent],
+    ] as const;
+    const [, isRinging] = rings.find(([begin]) => expression.startsWith(begin)) ?? [];
+    if (isRinging === undefined) throw new Error(`not played: ${expression}`);
+    return isRinging() ? 'ALARM' : 'OK';
   };
 
   const suppressedBy = ({ ActionsSuppressor: by = '' }: Alarm): string | undefined => {
