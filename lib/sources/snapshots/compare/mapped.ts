@@ -218,7 +218,7 @@ const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
   const key = cells.join(separator);
   const id = `${kindOf(at)}${wrong.length === 0 ? `${separator}${key}` : `#${hash('sha256', key).slice(0, 20)}`}`;
   const removal = message.removed && removalsOf(row, mapping, at);
-  const time = made && timeIn(made, message);
+  const time = made && timeIn(made, message, context.comparison.droppedMs);
   const all: Problem[] = [
     ...wrong.map((column) => ({ column, problem: 'must be one line, and not empty' })),
     ...problems,
@@ -276,11 +276,16 @@ const namingIn = (mapping: SnapshotMapping): SnapshotMapping => ({
   })),
 });
 
-const timeIn = ({ time }: Made, message: Message): { atMs?: number | undefined; problem?: Problem[] } => {
+const timeIn = (
+  { time }: Made,
+  message: Message,
+  droppedMs: number,
+): { atMs?: number | undefined; problem?: Problem[] } => {
   const text = time?.trim() ?? '';
   if (message.time === undefined || text === '') return {};
   const atMs = instantMsIn(text);
-  if (atMs !== undefined) return { atMs };
+  // A later time comes from a wrong clock.
+  if (atMs !== undefined) return { atMs: Math.min(atMs, droppedMs) };
   return { problem: [{ column: message.time, problem: 'must be a time such as 2026-01-31T09:30:00Z' }] };
 };
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { quotedText } from '../../../runtime/files/tables/engine.ts';
 import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
 import { counted } from '../counted.ts';
+import { acceptedNamesBy } from '../package/passed.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 import { stateKey } from '../state/record.ts';
 import { snapshotsNow } from '../state/snapshots-now.ts';
@@ -36,7 +37,11 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
     other.statePath = path;
     if (!hasEnrollments(other)) continue;
     await openState(comparison, other);
-    if (other.userField) await sets.run(sql('add_passed_names'), [other.userField]);
+    if (other.userField) {
+      const accepted = await acceptedNamesBy(other.userField, comparison);
+      const words = JSON.stringify(accepted.map((each) => each.join('\u001f')));
+      await sets.run(sql('add_passed_names'), [other.userField, words]);
+    }
     for (const name of ['add_claims', 'add_repeated_claims']) await sets.run(sql(name), [sourceOf(other)]);
   }
 };

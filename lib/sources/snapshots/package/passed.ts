@@ -10,13 +10,23 @@ import {
 
 const sql = statementsIn('names');
 
-/** Fills `accepted_names` with what operators have accepted. */
-export const loadAcceptedNames = async ({ sets, store, settings }: Comparison): Promise<void> => {
+/** What operators have accepted of names by this field: name, account and record. */
+export const acceptedNamesBy = async (
+  field: string,
+  { store }: Pick<Comparison, 'store'>,
+): Promise<[name: string, userId: string, record: string][]> => {
   const all = await readAcceptedNames(await store.keysUnder(acceptedNamesPrefix), store.readJsonIfAny);
-  const accepted = all
-    .filter(({ field }) => field === settings.user.field)
-    .flatMap(({ names }) => names.map(({ name, userId, record }) => [name, String(userId), record]));
-  if (accepted.length > 0) await sets.add('accepted_names', accepted);
+  return all
+    .filter((each) => each.field === field)
+    .flatMap(({ names }) =>
+      names.map(({ name, userId, record }): [string, string, string] => [name, String(userId), record]),
+    );
+};
+
+/** Fills `accepted_names`. */
+export const loadAcceptedNames = async (comparison: Comparison): Promise<void> => {
+  const accepted = await acceptedNamesBy(comparison.settings.user.field, comparison);
+  if (accepted.length > 0) await comparison.sets.add('accepted_names', accepted);
 };
 
 /** Counts rows of enrollments or results that are not used because the name of their user passed. */

@@ -1,5 +1,6 @@
 // @module-tag long
 import { afterAll, describe, expect, test } from 'vitest';
+import { acceptedNamesPrefix } from '../../../../lib/sources/snapshots/state/passed-names.ts';
 import { removeTemporaryFolders } from '../../../temporary-folder.ts';
 import {
   at,
@@ -990,4 +991,103 @@ test('rows of one file that contradicted each other are sent once they do not, i
   expect(platform.valueOf('2601 109')).toBe('110');
   const { bodies } = await put('students.csv', roster('LECTURE tess S', 'LECTURE ben S'));
   expect(bodies).toEqual([]);
+});
+
+test('a user name that somebody else gets a night after it was given up waits as one that passes in one night', async () => {
+  const { crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601, ART: 2602 });
+  crosswalk.fill('userName', people);
+  const exported = (all: Rows, ...rows: string[]) => {
+    const sis = { users: all, classes: classes('BIO', 'ART'), enrollments: enrollments(...rows) };
+    return zip(sis).then((content) => put('export.zip', content, { isApproved: true }));
+  };
+  const [ada = {}] = users('ada');
+  const renamed = { ...ada, username: 'ada.b' };
+  await exported([ada], 'BIO ada');
+  await exported([renamed], 'BIO ada');
+  const another = { sourcedId: 'u-new', username: 'ada' };
+  const { report } = await exported([renamed, another], 'BIO ada', 'ART new');
+  expect(report.join('\n')).toContain('its user name was that of another record');
+  expect(platform.all()).toEqual(['2601 101 110']);
+  crosswalk.fill('userName', { ...people, ada: 105, 'ada.b': 101 });
+  await exported([renamed, another], 'BIO ada', 'ART new');
+  expect(platform.all()).toEqual(['2601 101 110', '2602 105 110']);
+});
+
+describe('a row that ends an enrollment', () => {
+  const withdrawn = async (
+    { said, drops }: { said: string; drops: [file: string, content: string][] },
+    message = removing({ time: 'AT' }),
+  ) => {
+    const { bucket, crosswalk, platform, put } = newStage();
+    crosswalk.fill('orgUnitCode', { BIO: 2601 });
+    crosswalk.fill('userName', people);
+    const named = { users: users('ada', 'ben'), classes: classes('BIO') };
+    const rows = enrollments(`BIO ada student ${said}`, 'BIO ben');
+    await put('export.zip', await zip({ ...named, enrollments: rows }));
+    bucket.write('snapshot-mapping.json', mapping(message));
+    let report: string[] = [];
+    for (const [file, content] of drops) ({ report } = await put(file, content, { isApproved: true }));
+    return { all: platform.all(), report };
+  };
+  const drop = (...rows: string[]) => table(['COURSE', 'LOGIN', 'AT'], ...rows);
+
+  test('ends it though another file ends it without a time', async () => {
+    const drops: [string, string][] = [
+      ['a.csv', drop(`BIO ada ${at(-1)}`)],
+      ['b.csv', drop('BIO ada ')],
+    ];
+    expect((await withdrawn({ said: at(-2), drops })).all).toEqual(['2601 102 110']);
+  });
+
+  test('and has a time does not end what was said on the same day, at a time that is not known', async () => {
+    const day = at(-2).slice(0, 10);
+    const { all, report } = await withdrawn({ said: day, drops: [['a.csv', drop(`BIO ada ${at(-2)}`)]] });
+    expect(all).toEqual(['2601 101 110', '2601 102 110']);
+    expect(report.join('\n')).toContain('does not end the enrollment');
+  });
+
+  test('by the id of an org unit ends it in all of its sections', async () => {
+    const message = removing({
+      ...{ key: ['OU', 'LOGIN'], time: 'AT' },
+      data: { orgUnitId: 'OU', userName: 'LOGIN' },
+    });
+    const content = table(['OU', 'LOGIN', 'AT'], `2601 ada ${at(-1)}`);
+    expect((await withdrawn({ said: at(-2), drops: [['a.csv', content]] }, message)).all).toEqual([
+      '2601 102 110',
+    ]);
+  });
+});
+
+test('a time in the future counts as that of the drop, so that the row can be corrected', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', people);
+  bucket.write('snapshot-mapping.json', mapping(enrolling({ time: 'AT' })));
+  const lab = (role: string, said: string) =>
+    put('lab.csv', table(['COURSE', 'LOGIN', 'ROLE', 'AT'], `BIO ada ${role} ${said}`));
+  await lab('S', '2099-01-01T00:00:00Z');
+  const { reasons, report } = await lab('T', at(2));
+  expect([reasons, report]).toEqual([[], []]);
+  expect(platform.all()).toEqual(['2601 101 109']);
+});
+
+test('what an operator has accepted of a name holds for tables, too', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', people);
+  bucket.write('snapshot-mapping.json', mapping(enrolling()));
+  const exported = async (...all: Rows) =>
+    put('export.zip', await zip({ users: all, classes: classes('BIO') }), { isApproved: true });
+  const [ada = {}, ben = {}] = users('ada', 'ben');
+  await exported(ada, ben);
+  await exported({ ...ada, username: 'ada.b' }, ben, { sourcedId: 'u-2', username: 'ada' });
+  const { report } = await put('lab.csv', roster('BIO ada S'));
+  expect(report.join('\n')).toContain('once an operator has accepted the name');
+  expect(platform.all()).toEqual([]);
+  const names = [{ name: 'ada', userId: 101, record: 'u-2' }];
+  const accepted = { field: 'userName', names, by: 'lee', at: 'now' };
+  bucket.write(`${acceptedNamesPrefix}1.json`, JSON.stringify(accepted));
+  await put('lab.csv', roster('BIO ada S', 'BIO ben S'));
+  expect(platform.all()).toEqual(['2601 101 110', '2601 102 110']);
 });

@@ -58,7 +58,7 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name, 
 -- intended value differs. A removal yields to a row that is present.
 INSERT INTO problems
   SELECT k.file, CAST(m.line AS BIGINT), k.column_name, 'names a user whose name was another person''s, and the crosswalk still gives '
-    || 'that one''s account. The row is used when it gives another'
+    || 'that one''s account. The row is used when it gives another, or once an operator has accepted the name by sis-relay crosswalk accept'
   FROM mapped_rows m JOIN kinds k USING (state_kind) WHERE m.user_name IN (SELECT token FROM passed_names);
 INSERT INTO unmapped_rows SELECT kind_name, source_row, org_unit_or_object, user_name FROM mapped_rows WHERE user_name IN (SELECT token FROM passed_names);
 DELETE FROM mapped_rows WHERE user_name IN (SELECT token FROM passed_names);

@@ -79,8 +79,8 @@ CREATE TABLE former AS
 CREATE TABLE same_people AS
   SELECT DISTINCT a.name, a.id FROM accepted_names a JOIN names_now n ON n.record_type = 'user' AND n.id = a.record AND n.name = a.name;
 -- passed: records whose user name was that of another active record, which has it no more, while the crosswalk still gives what that one stood
--- for. Whether they are one person is unknown, so nothing is sent by this name until the crosswalk gives another id or an operator has
--- accepted that they are.
+-- for; or whose name gives what another record has stood for, by whose own name the crosswalk gives that no more. Whether they are one person
+-- is unknown, so nothing is sent by this name until the crosswalk gives another id or an operator has accepted that they are.
 -- bearers: which record had a name, also one that was in doubt.
 CREATE TABLE bearers AS
   SELECT id, name, platform_id FROM names_before WHERE record_type = 'user' AND active = 1
@@ -93,6 +93,16 @@ CREATE TABLE passed AS
     LEFT JOIN names_before b ON b.record_type = 'user' AND b.id = n.id
   WHERE n.record_type = 'user' AND n.active = 1 AND f.id IS NULL AND field_of('user') = field_before('user')
     AND k.id = coalesce(w.platform_id, k.id) AND b.name IS DISTINCT FROM n.name AND b.platform_id IS DISTINCT FROM k.id
+    AND (n.name, k.id) NOT IN (SELECT (name, id) FROM same_people)
+  UNION
+  SELECT n.id, n.name, k.id
+  FROM names_now n JOIN known_names k ON k.field = field_of('user') AND k.name = n.name
+    JOIN former w ON w.record_type = 'user' AND w.active = 1 AND w.id <> n.id AND w.platform_id = k.id
+    JOIN names_now o ON o.record_type = 'user' AND o.id = w.id AND o.active = 1 AND o.name <> n.name
+    LEFT JOIN known_names x ON x.field = k.field AND x.name = o.name
+    LEFT JOIN names_before b ON b.record_type = 'user' AND b.id = n.id
+  WHERE n.record_type = 'user' AND n.active = 1 AND field_of('user') = field_before('user') AND x.id IS NULL
+    AND b.name IS DISTINCT FROM n.name AND b.platform_id IS DISTINCT FROM k.id
     AND (n.name, k.id) NOT IN (SELECT (name, id) FROM same_people)
   UNION
   SELECT s.source_id, n.name, k.id FROM state_passed_names s

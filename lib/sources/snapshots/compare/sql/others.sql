@@ -39,6 +39,11 @@ CREATE MACRO enrollment_of(org_unit_id, org_unit_token, user_id, user_token) AS
 -- A code may have a slash.
 CREATE MACRO user_part(enrollment) AS regexp_extract(enrollment, '/((userName|orgDefinedId|userId)=.*|[0-9]+)$', 1);
 CREATE MACRO org_unit_part(enrollment) AS enrollment[12:length(enrollment) - length(user_part(enrollment)) - 1];
+-- Whether an end is of all sections of an org unit: it names the platform's id.
+CREATE MACRO is_whole(org_unit_name) AS starts_with(org_unit_name, 'orgUnitId=');
+-- A time at midnight may be a day alone, which orders nothing within it.
+CREATE MACRO is_surely_later(one, other) AS
+  coalesce(one > other AND NOT ((is_midnight(one) OR is_midnight(other)) AND day_number(one) = day_number(other)), false);
 CREATE MACRO name_in_token(token) AS token[length(split_part(token, '=', 1)) + 2:];
 -- An id or a token in an enrollment, as a member of JSON.
 CREATE MACRO member_of(part, field) AS
@@ -46,11 +51,12 @@ CREATE MACRO member_of(part, field) AS
     ELSE '"' || split_part(part, '=', 1) || '":' || to_json(name_in_token(part)) END;
 
 -- name: add_passed_names
--- In: the state of another file; $1: the field that names its users. Out: passed_names.
+-- In: the state of another file; $1: the field that names its users; $2: what operators have accepted, as a list of JSON. Out: passed_names.
 INSERT INTO passed_names
   SELECT k.field || '=' || k.name, n.user_id FROM other_state_passed_names s
     JOIN known_names k ON k.field = $1 AND k.name = s.name AND k.id = s.user_id
-    LEFT JOIN other_state_names n ON n.record_type = 'user' AND n.source_id = s.source_id;
+    LEFT JOIN other_state_names n ON n.record_type = 'user' AND n.source_id = s.source_id
+  WHERE NOT list_contains(from_json($2, '["VARCHAR"]'), concat_ws(chr(31), s.name, s.user_id, s.source_id));
 
 -- name: rows_of_export
 -- In: the state of an export of OneRoster; known_names; the variable other_user_field: the field that names its users. Out: token_ids; other_rows,
@@ -127,16 +133,18 @@ INSERT INTO differing_keys
 -- In: role_claims (side, key, org_unit_name, role, said_at_ms, is_kept). Out: agreed_roles, the role of each enrollment on each side. 'absent':
 -- no claim stands. NULL: it cannot be decided. What stays for a row that cannot be used is not ended, overrules no row that can, and brings
 -- back nothing that was ended.
+CREATE TABLE ends AS
+  SELECT side, key, org_unit_name, max(said_at_ms) AS ended_ms FROM role_claims WHERE role = 'absent' GROUP BY side, key, org_unit_name;
 CREATE TABLE standing_claims AS
   SELECT *, max(said_at_ms) OVER (PARTITION BY side, key) AS latest FROM (
     SELECT c.side, c.key, c.role, bool_or(NOT c.is_kept) OVER (PARTITION BY c.side, c.key) AS has_usable,
-      c.is_kept AND (has_usable OR (e.ended_ms > c.said_at_ms) IS TRUE) AS is_only_kept,
+      c.is_kept AND (has_usable OR is_surely_later(greatest(e.ended_ms, w.ended_ms), c.said_at_ms)) AS is_only_kept,
       CASE WHEN NOT is_only_kept THEN c.said_at_ms END AS said_at_ms
-    FROM role_claims c LEFT JOIN role_places p USING (side, role) LEFT JOIN (
-      SELECT side, key, org_unit_name, CASE WHEN count(*) = count(said_at_ms) THEN max(said_at_ms) END AS ended_ms
-      FROM role_claims WHERE role = 'absent' GROUP BY side, key, org_unit_name) e
-      ON e.side = c.side AND e.key = c.key AND e.org_unit_name = c.org_unit_name
-    WHERE c.role <> 'absent' AND (c.is_kept OR (e.ended_ms > c.said_at_ms) IS NOT TRUE)
+    FROM role_claims c LEFT JOIN role_places p USING (side, role)
+      LEFT JOIN ends e ON e.side = c.side AND e.key = c.key AND e.org_unit_name = c.org_unit_name
+      LEFT JOIN (SELECT side, key, max(ended_ms) AS ended_ms FROM ends WHERE is_whole(org_unit_name) GROUP BY side, key) w
+        ON w.side = c.side AND w.key = c.key
+    WHERE c.role <> 'absent' AND (c.is_kept OR NOT is_surely_later(greatest(e.ended_ms, w.ended_ms), c.said_at_ms))
     -- Of the roles that have a place, the first one.
     QUALIFY p.place IS NULL OR p.place = min(p.place) OVER (PARTITION BY c.side, c.key));
 CREATE TABLE agreed_roles AS
@@ -145,7 +153,7 @@ CREATE TABLE agreed_roles AS
         THEN arg_max(role, said_at_ms) END AS role
   FROM standing_claims GROUP BY side, key
   UNION ALL SELECT DISTINCT side, key, 'absent' FROM role_claims ANTI JOIN standing_claims USING (side, key);
-DROP TABLE standing_claims;
+DROP TABLE standing_claims; DROP TABLE ends;
 
 -- name: forget_roles
 -- In: role_claims and agreed_roles of one question. Out: room for the next.
@@ -290,8 +298,10 @@ INSERT INTO problems
       || 'Take one of them out, or give both files the times of their changes'
     FROM role_claims c JOIN (
         SELECT key, org_unit_name, said_at_ms, min(source_file) AS source_file FROM role_claims
-        WHERE source_file IS NOT NULL AND role = 'absent' GROUP BY ALL) e ON e.key = c.key AND e.org_unit_name = c.org_unit_name
-    WHERE c.source_file IS NULL AND c.role <> 'absent' AND (c.said_at_ms <> e.said_at_ms) IS NOT TRUE)
+        WHERE source_file IS NOT NULL AND role = 'absent' GROUP BY ALL) e
+      ON e.key = c.key AND (e.org_unit_name = c.org_unit_name OR is_whole(e.org_unit_name))
+    WHERE c.source_file IS NULL AND c.role <> 'absent' AND NOT is_surely_later(c.said_at_ms, e.said_at_ms)
+      AND NOT is_surely_later(e.said_at_ms, c.said_at_ms))
   GROUP BY line, what, org_unit_name;
 
 -- name: count_effects

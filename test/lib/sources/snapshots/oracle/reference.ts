@@ -455,13 +455,17 @@ const enrollmentOf = (
   claims: readonly Claim[],
   { mistake, lastFile }: Pick<Given, 'mistake'> & { lastFile: FileName },
 ): Chosen | 'contradiction' | undefined => {
-  const isEnded = ({ code, row, atMs }: Claim): boolean => {
-    const against = claims.filter(
-      (each) => each.value === ending && each.code === code && each.row.file !== row.file,
+  const isEnded = ({ code, row, atMs }: Claim): boolean =>
+    mistake !== 'times do not count' &&
+    atMs !== undefined &&
+    claims.some(
+      (each) =>
+        each.value === ending &&
+        each.code === code &&
+        each.row.file !== row.file &&
+        each.atMs !== undefined &&
+        each.atMs > atMs,
     );
-    const ended = against.length === 0 ? undefined : latestOf(against);
-    return mistake !== 'times do not count' && ended !== undefined && atMs !== undefined && ended > atMs;
-  };
   const left = claims.filter((claim) => claim.value !== ending && !isEnded(claim));
   const last = left.find(({ row }) => row.file === lastFile);
   if (mistake === 'the last file wins' && last) return last;

@@ -495,10 +495,8 @@ const enrollmentOf = (claims: readonly Claim[], was: Value): Wanted => {
   );
   const againstOf = (claim: Claim): Claim[] =>
     endings.filter((each) => each.code === claim.code && each.file !== claim.file);
-  const isEnded = (claim: Claim): boolean => {
-    const [ended, said] = [latestOf(againstOf(claim)), claim.atMs];
-    return againstOf(claim).length > 0 && ended !== undefined && said !== undefined && ended > said;
-  };
+  const isEnded = ({ atMs: said, ...claim }: Claim): boolean =>
+    said !== undefined && againstOf(claim).some(({ atMs }) => atMs !== undefined && atMs > said);
   const roles = claims.filter(({ role }) => role !== 'none');
   const left = roles.filter((each) => !isEnded(each));
   // That a row holds an enrollment which another one ends is named.
