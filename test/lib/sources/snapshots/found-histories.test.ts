@@ -1,6 +1,6 @@
 // @module-tag long
 import { afterAll, describe, expect, test } from 'vitest';
-import { acceptedNamesPrefix } from '../../../../lib/sources/snapshots/state/passed-names.ts';
+import { acceptedNamesPrefix, passedKey } from '../../../../lib/sources/snapshots/state/passed-names.ts';
 import { removeTemporaryFolders } from '../../../temporary-folder.ts';
 import {
   at,
@@ -994,7 +994,7 @@ test('rows of one file that contradicted each other are sent once they do not, i
 });
 
 test('a user name that somebody else gets a night after it was given up waits as one that passes in one night', async () => {
-  const { crosswalk, platform, put } = newStage();
+  const { bucket, crosswalk, platform, put } = newStage();
   crosswalk.fill('orgUnitCode', { BIO: 2601, ART: 2602 });
   crosswalk.fill('userName', people);
   const exported = (all: Rows, ...rows: string[]) => {
@@ -1008,6 +1008,8 @@ test('a user name that somebody else gets a night after it was given up waits as
   const another = { sourcedId: 'u-new', username: 'ada' };
   const { report } = await exported([renamed, another], 'BIO ada', 'ART new');
   expect(report.join('\n')).toContain('its user name was that of another record');
+  const told = { name: 'ada', userId: 101, record: 'u-new', former: 'u-ada', enrollments: 1 };
+  expect(bucket.json(passedKey)).toMatchObject({ names: [told] });
   expect(platform.all()).toEqual(['2601 101 110']);
   crosswalk.fill('userName', { ...people, ada: 105, 'ada.b': 101 });
   await exported([renamed, another], 'BIO ada', 'ART new');

@@ -176,7 +176,7 @@ INSERT INTO passed_rows
 -- name: list_passed
 -- In: passed; passed_rows; bearers. Out: the names that passed, with the record that had each, if this export tells, and what waits.
 SELECT p.name, p.platform_id, p.id,
-  (SELECT min(w.id) FROM bearers w WHERE w.name = p.name AND w.id <> p.id),
+  (SELECT min(w.id) FROM bearers w WHERE (w.name = p.name OR w.platform_id = p.platform_id) AND w.id <> p.id),
   CAST(coalesce(any_value(r.enrollments), 0) AS INTEGER), CAST(coalesce(any_value(r.results), 0) AS INTEGER), any_value(r.courses)
 FROM passed p LEFT JOIN (
   SELECT record, sum(rows) FILTER (source = 'enrollments') AS enrollments, sum(rows) FILTER (source = 'results') AS results,
