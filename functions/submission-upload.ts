@@ -18,6 +18,17 @@ type Data = z.infer<typeof data>;
 const opened = ({ files }: Data, context: IntegrationContext) =>
   Promise.all(files.map((file) => openNamedFile(file, context)));
 
+/** A secret with another user's key would submit the work under that name, or show that one's, and nothing could undo it. */
+const checkWhoSigns = async ({ userId }: Data, { platform }: IntegrationContext): Promise<void> => {
+  const { Identifier } = await whoAmI(platform);
+  if (Identifier === String(userId)) return;
+  throw new MessageFailure(
+    'missing-credential',
+    `The secret for user ${userId} holds the credential of ${/^\d{1,16}$/.test(Identifier) ? `user ${Identifier}` : 'another user'}. Nothing was sent`,
+    { remedy: `Put the credential of user ${userId} into this secret, then replay.` },
+  );
+};
+
 /** Submits a learner's files as that learner: signed by the learner's own credential, or not at all. */
 export const integration: Integration<Data> = {
   name: 'submission-upload',
@@ -30,15 +41,8 @@ export const integration: Integration<Data> = {
   repeatable: false,
   actor: ({ userId }) => String(userId),
   run: async (submission, context) => {
-    const { userId, comment } = submission;
-    // A secret with another user's key would submit the work under that name, and nothing could undo it.
-    const { Identifier } = await whoAmI(context.platform);
-    if (Identifier !== String(userId))
-      throw new MessageFailure(
-        'missing-credential',
-        `The secret for user ${userId} holds the credential of ${/^\d{1,16}$/.test(Identifier) ? `user ${Identifier}` : 'another user'}. Nothing was sent`,
-        { remedy: `Put the credential of user ${userId} into this secret, then replay.` },
-      );
+    const { comment } = submission;
+    await checkWhoSigns(submission, context);
     const openFiles = () => opened(submission, context);
     await submissions.uploadMySubmission(context.platform, submission, { comment, openFiles });
   },
@@ -46,6 +50,7 @@ export const integration: Integration<Data> = {
     subject: ({ userId, folderId, orgUnitId }) =>
       `a submission of user ${userId} in dropbox folder ${folderId} of org unit ${orgUnitId}`,
     look: async (submission, context) => {
+      await checkWhoSigns(submission, context);
       const files = await opened(submission, context);
       const sizes = files.map(({ fileName: name, file: { bytes } }) => ({ name, bytes }));
       return submissions.findMySubmission(context.platform, submission, {

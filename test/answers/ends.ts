@@ -103,6 +103,11 @@ const faultOf = (part: Part, operation: Operation<unknown>, answer: Answer) => (
     exceptions[`${part.integration.name} ${operation.name}`] === removed && answer.title in removed
       ? { ...answer.effect, when: 'after' as const }
       : answer.effect,
-  // What certainly was not taken is proved again at once.
-  times: answer.twice && answer.is[sortOf(operation)] === 'credentials' ? 2 : 1,
+  // What certainly was not taken is proved again at once: not by another key of a learner, whose it is nobody has asked.
+  times:
+    answer.twice &&
+    answer.is[sortOf(operation)] === 'credentials' &&
+    (operation.repeatable || part.integration.actor === undefined)
+      ? 2
+      : 1,
 });

@@ -214,7 +214,7 @@ describe('a submission without an answer is looked up before anything is sent ag
     // The platform shows this name otherwise than it was given.
     const data = { ...ids, files: [file(await uploaded(), 'C:\\essay.pdf')] };
     expect(parked(await relay.deliver(data))).toMatchObject({
-      requests: ['GET 200', 'POST null', 'GET 200'],
+      requests: ['GET 200', 'POST null', 'GET 200', 'GET 200'],
       kind: 'uncertain',
       remedy: expect.stringMatching(
         /^On the platform, look for a submission of user 301 in dropbox folder 7001 of org unit 2001 since .* If there is none, replay this letter/,
@@ -226,12 +226,19 @@ describe('a submission without an answer is looked up before anything is sent ag
 
 describe('a submission whose upload was answered with a success is looked for, as that is no proof', () => {
   const atSubmissions = (method: string) => ({ method, path: 'mysubmissions' });
+  /** What the list has, so many hours from now. */
+  const dated = (hours: number) => [
+    {
+      SubmissionDate: new Date(Date.now() + hours * 3_600_000).toISOString(),
+      Files: [{ FileName: 'essay.pdf', Size: essay.length }],
+    },
+  ];
 
   test('what is not there, nor later, is no success: a person decides, and a replay hands it in', async () => {
     await relay.controls().fault({ status: 200 }, atSubmissions('POST'));
     const delivery = await relay.deliver({ ...ids, files: [file(await uploaded())] });
     expect(parked(delivery)).toMatchObject({
-      requests: ['GET 200', 'POST 200', 'GET 200', 'GET 200'],
+      requests: ['GET 200', 'POST 200', 'GET 200', 'GET 200', 'GET 200'],
       kind: 'uncertain',
       message: expect.stringContaining('answered with a success, but does not show the files'),
       remedy: expect.stringContaining('If there is none, replay this letter'),
@@ -249,7 +256,7 @@ describe('a submission whose upload was answered with a success is looked for, a
     await relay.controls().fault({ status: 200, body: [] }, atSubmissions('GET'));
     const { outcomes, requests, letters } = await relay.deliver({ ...ids, files: [file(await uploaded())] });
     expect({ outcomes, letters }).toEqual({ outcomes: ['waiting', 'done'], letters: [] });
-    expect(requests).toEqual(['GET 200', 'POST 200', 'GET 200', 'GET 200']);
+    expect(requests).toEqual(['GET 200', 'POST 200', 'GET 200', 'GET 200', 'GET 200']);
   });
 
   test('what was taken is not sent again by itself: not where the list fails first, nor for a second copy', async () => {
@@ -266,9 +273,7 @@ describe('a submission whose upload was answered with a success is looked for, a
 
   test('what was taken is there by whichever clock, where the list fails first', async () => {
     await relay.controls().fault({ status: 503 }, atSubmissions('GET'));
-    const Files = [{ FileName: 'essay.pdf', Size: essay.length }];
-    const body = [{ SubmissionDate: '2020-01-01T00:00:00.000Z', Files }];
-    await relay.controls().fault({ status: 200, body }, atSubmissions('GET'));
+    await relay.controls().fault({ status: 200, body: dated(-6) }, atSubmissions('GET'));
     const { outcomes } = await relay.deliver({ ...ids, files: [file(await uploaded())] });
     expect(outcomes).toEqual(['waiting', 'done']);
     expect(await submissions()).toHaveLength(1);
@@ -281,11 +286,18 @@ describe('a submission whose upload was answered with a success is looked for, a
   });
 
   test('what is there is a success by whichever clock the platform keeps', async () => {
-    const Files = [{ FileName: 'essay.pdf', Size: essay.length }];
-    const body = [{ SubmissionDate: '2020-01-01T00:00:00.000Z', Files }];
-    await relay.controls().fault({ status: 200, body }, atSubmissions('GET'));
+    await relay.controls().fault({ status: 200, body: dated(-6) }, atSubmissions('GET'));
     const data = { ...ids, files: [file(await uploaded())] };
     await relay.isDone(data);
+  });
+
+  test('what was handed in days before is not it, though it has the same files', async () => {
+    await relay.controls().fault({ status: 200, body: dated(-48) }, { ...atSubmissions('GET'), times: 9 });
+    const { outcomes, letters } = await relay.deliver({ ...ids, files: [file(await uploaded())] });
+    expect([outcomes, letters.map(({ failure }) => failure?.kind)]).toEqual([
+      ['waiting', 'parked'],
+      ['uncertain'],
+    ]);
   });
 });
 

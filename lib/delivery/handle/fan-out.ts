@@ -48,16 +48,17 @@ const placeSchema = z.object({
   sent: z.int().nonnegative(),
   /** Events sent from the files before it. */
   sentBefore: z.int().nonnegative().default(0),
-  /** Number of events that were not sent, and the first problem. */
+  /** Number of events that were not sent, of all files so far; the first problem, and the place of its file among those of the notice. */
   unsent: z.int().nonnegative(),
   problem: z.string().max(200),
+  flawed: z.int().nonnegative().default(0),
 });
 
 type Progress = z.infer<typeof placeSchema>;
 
 const begun: Progress = {
   ...{ file: 0, etag: '', byte: 0, line: 1, isList: false },
-  ...{ sent: 0, sentBefore: 0, unsent: 0, problem: '' },
+  ...{ sent: 0, sentBefore: 0, unsent: 0, problem: '', flawed: 0 },
 };
 
 /** Messages, and bytes of messages, that are held and sent together. */
@@ -80,22 +81,29 @@ export const createFanOut = (options: FanOutOptions): FanOut => {
     const place = placeSchema.safeParse(jsonIn(told?.StringValue ?? '')).data;
     const from = place && place.file < objects.length ? place : begun;
     let sent = 0;
+    let { unsent, problem, flawed } = from;
     for (const [at, object] of [...objects.entries()].slice(from.file)) {
       const file = await openStored(object, {
         ...{ client: await options.s3(), signal, timeoutMs: options.timeoutMs },
         ...{ maximumBytes: options.maximumBytes, from: at === from.file ? from : undefined },
       });
       const sentBefore = from.sentBefore + sent;
-      const progress = file.start === 0 ? { ...begun, file: at, etag: file.etag, sentBefore } : from;
-      const ended = await sendFile(file, progress, { ...options, attributes, signal, untilMs });
+      const flaws = { unsent, problem, flawed };
+      const progress =
+        file.start === 0 ? { ...begun, ...flaws, file: at, etag: file.etag, sentBefore } : from;
+      const isLast = at === objects.length - 1;
+      const ended = await sendFile(file, progress, { ...options, attributes, signal, untilMs, isLast });
       if (!ended.isWhole) {
         const there = { DataType: 'String', StringValue: JSON.stringify(ended.progress) };
         await send([{ body: record.body, attributes: { ...attributes, [placeAttribute]: there } }], signal);
         return `${ended.progress.sent} events of ${file.name} were sent to the queue of ${functionName}; another message sends the rest`;
       }
-      if (ended.progress.unsent > 0) throw someUnsent(file, ended.progress);
       sent += ended.progress.sent;
+      ({ unsent, problem, flawed } = ended.progress);
     }
+    const of = objects[flawed];
+    if (unsent > 0 && of !== undefined)
+      throw someUnsent(of, { unsent, problem, sent: from.sentBefore + sent });
     const names = objects.map(nameOf).join(', ');
     return objects.length === 0
       ? 'This is a test message of S3: there is nothing to do'
@@ -107,6 +115,8 @@ type Sending = Pick<FanOutOptions, 'send' | 'nowMs' | 'maximumEvents'> & {
   attributes: Record<string, MessageAttributeValue>;
   signal: AbortSignal;
   untilMs: number;
+  /** Of the files of the notice. */
+  isLast: boolean;
 };
 
 /** Sends the remaining events of a file; not all of them if the time is over before. */
@@ -115,7 +125,7 @@ const sendFile = async (
   from: Progress,
   sending: Sending,
 ): Promise<{ isWhole: boolean; progress: Progress }> => {
-  const { attributes, maximumEvents, nowMs, untilMs } = sending;
+  const { attributes, maximumEvents, nowMs, untilMs, isLast } = sending;
   const progress = { ...from };
   let messages: Outgoing[] = [];
   let bytes = 0;
@@ -135,18 +145,20 @@ const sendFile = async (
     Object.assign(progress, { byte: each.end, line: each.nextLine, isList: each.isList });
     if ('problem' in read) {
       progress.unsent += 1;
+      if (progress.problem === '') progress.flawed = progress.file;
       progress.problem ||= `line ${each.line} ${read.problem}`.slice(0, 200);
     } else if (progress.sentBefore + progress.sent + messages.length === maximumEvents) {
       await flush();
-      throw tooMany(file, { maximumEvents, isOfSeveral: progress.sentBefore > 0 });
+      throw tooMany(file, { maximumEvents, isOfSeveral: progress.sentBefore > 0, isLast });
     } else {
       messages.push(read.message);
       bytes += read.message.body.length;
       hasEvents ||= read.isEvent;
     }
-    if (!hasEvents && messages.length + progress.unsent >= maxStrange) throw noEvents(file);
+    const strange = messages.length + progress.unsent - from.unsent;
+    if (!hasEvents && strange >= maxStrange) throw noEvents(file, isLast);
   }
-  if (!hasEvents && messages.length > 0) throw noEvents(file);
+  if (!hasEvents && messages.length > 0) throw noEvents(file, isLast);
   await flush();
   return { isWhole: true, progress };
 };
@@ -194,31 +206,35 @@ const checkPlace = (object: NamedObject, { bucket, functionName }: FanOutOptions
 
 const tooMany = (
   { name }: StoredFile,
-  { maximumEvents, isOfSeveral }: { maximumEvents: number; isOfSeveral: boolean },
+  { maximumEvents, isOfSeveral, isLast }: { maximumEvents: number; isOfSeveral: boolean; isLast: boolean },
 ): MessageFailure =>
   new MessageFailure(
     'rejected',
     `${name} ${isOfSeveral ? 'and the files that the notice names before it hold' : 'holds'} more than ${maximumEvents} events. Only the first ${maximumEvents} were sent`,
     {
-      remedy:
-        'Split the file into smaller ones, put them in the same place, and discard this letter. Events that were sent already then count as duplicates. Or raise EVENTS_FILE_MAXIMUM and replay.',
+      remedy: `Split the file into smaller ones, put them in the same place, and discard this letter. Events that were sent already then count as duplicates. Or raise EVENTS_FILE_MAXIMUM and replay.${unreadAfter(isLast)}`,
     },
   );
 
-const noEvents = ({ name }: StoredFile): MessageFailure =>
+const unreadAfter = (isLast: boolean): string =>
+  isLast ? '' : ' The files that the notice names after it were not read: put them there again, too.';
+
+const noEvents = ({ name }: StoredFile, isLast: boolean): MessageFailure =>
   new MessageFailure(
     'rejected',
     `${name} is neither JSON Lines nor a JSON array of events. Nothing was sent`,
     {
-      remedy:
-        'Put the file there again in UTF-8, with one event in each line or with a list of events. Then discard this letter.',
+      remedy: `Put the file there again in UTF-8, with one event in each line or with a list of events. Then discard this letter.${unreadAfter(isLast)}`,
     },
   );
 
-const someUnsent = ({ name }: StoredFile, { sent, unsent, problem }: Progress): MessageFailure =>
+const someUnsent = (
+  of: NamedObject,
+  { sent, unsent, problem }: Pick<Progress, 'sent' | 'unsent' | 'problem'>,
+): MessageFailure =>
   new MessageFailure(
     'rejected',
-    `${name}: ${problem}${unsent > 1 ? `, and ${unsent - 1} more cannot be sent either` : ''}; ${sent} events were sent`,
+    `${nameOf(of)}: ${problem}${unsent > 1 ? `, and ${unsent - 1} more cannot be sent either` : ''}; ${sent} events were sent`,
     {
       remedy:
         'Correct these events, put them in the same place in a file of their own, and discard this letter. (A replay would send the other events again. They would count as duplicates.)',

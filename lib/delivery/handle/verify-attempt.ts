@@ -3,6 +3,9 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Unresolved } from '../ledger/judge.ts';
 import type { Integration, IntegrationContext } from './integration.ts';
 
+/** Of what was done, the platform may keep another clock. */
+const toleratedClockMs = 86_400_000;
+
 /**
  * Looks on the platform whether the attempt that left no outcome was done.
  * @throws MessageFailure `uncertain` if that cannot be determined and no person has decided.
@@ -18,9 +21,8 @@ export const wasDone = async <Data>(
   const { message: first, ...refusal } = readRefusal(unresolved.refusal);
   let why = 'the platform does not show it';
   try {
-    // The effect of an accepted call may be dated earlier than our attempt, as the platform's clock may differ: anything that matches
-    // is its effect.
-    const sinceMs = acceptedUnverified ? 0 : unresolved.sinceMs;
+    // The effect of an accepted call may be dated earlier than our attempt, as the platform's clock may differ.
+    const sinceMs = unresolved.sinceMs - (acceptedUnverified ? toleratedClockMs : 0);
     const found = (await verify?.look?.(data, { ...context, sinceMs })) ?? 'unclear';
     if (found === 'found' || (acceptedUnverified && found === 'unclear')) return true;
     const isHidden = unresolved.changedSince.some((field) => verify?.isHiddenBy?.(field));

@@ -24,7 +24,7 @@ import {
 } from './operation.ts';
 import { type Asked, createPace, type Pace, type Turn } from './pace/pace.ts';
 import type { Answered, PacerOptions } from './pace/pacer.ts';
-import { type CallFacts, PlatformError } from './platform-error.ts';
+import { type CallFacts, isTimestampOutOfRange, PlatformError } from './platform-error.ts';
 import { type CallInput, requestOf, type Site } from './request.ts';
 
 /** The platform as one actor calls it within one attempt at a message. */
@@ -177,6 +177,9 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
       if (!(error instanceof PlatformError) || error.refused === undefined) return false;
       const corrected = auth.correctAfter(error.refused);
       if (typeof corrected === 'object') error.credential = corrected;
+      // Whose the other credential is was not asked.
+      const isOtherKey = !isTimestampOutOfRange(error.refused);
+      if (isOtherKey && context.actor !== undefined && !operation.repeatable) return false;
       return corrected !== false && (operation.repeatable || !error.mayHaveActed);
     };
 

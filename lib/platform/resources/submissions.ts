@@ -42,6 +42,8 @@ export const uploadMySubmission = async (
   { comment, openFiles }: { comment: string; openFiles(): Promise<UploadedFile[]> },
 ): Promise<void> => {
   let uploaded: UploadedFile[] = [];
+  // By another clock, the platform may date it before our call.
+  const sinceMs = Date.now() - 86_400_000;
   await platform.call(postMySubmission, {
     path: folder,
     payload: async () => {
@@ -52,7 +54,7 @@ export const uploadMySubmission = async (
   });
   const files = uploaded.map(({ fileName: name, file: { bytes } }) => ({ name, bytes }));
   // An error of the search must not cause a second upload.
-  const found = await findMySubmission(platform, folder, { files, sinceMs: 0 }).catch(whyUnread);
+  const found = await findMySubmission(platform, folder, { files, sinceMs }).catch(whyUnread);
   if (found === 'found' || found === 'unclear') return;
   const { method, path } = postMySubmission;
   throw new PlatformError({

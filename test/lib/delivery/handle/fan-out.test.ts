@@ -191,6 +191,7 @@ test('what time does not suffice for is left to a message that says where to go 
       ...{ file: 1, etag: expect.stringMatching(/^"\w+"$/), byte: 2_400, line: 2, isList: true },
       ...{ sent: 80, sentBefore: 3, unsent: 2 },
       problem: 'line 2 holds U+FFFF, a character that SQS does not accept',
+      flawed: 1,
     },
   });
 });
@@ -246,6 +247,17 @@ describe('a file with what cannot be sent', () => {
       },
       bodies: ['{"id":1}', '{"id":2}'],
     });
+  });
+});
+
+test('what cannot be sent of one file keeps none of the next from its queue, and the letter names all of it', async () => {
+  const files = { a: '{"id":1}\n"\uFFFF"', b: '{"id":2}', c: '"\uFFFE"\n{"id":3}' };
+  const { said, bodies } = await attempted(files);
+  expect(bodies).toEqual(['{"id":1}', '{"id":2}', '{"id":3}']);
+  expect(said).toMatchObject({
+    kind: 'rejected',
+    message:
+      '‹s3://files/events/try-out/a›: line 2 holds U+FFFF, a character that SQS does not accept, and 1 more cannot be sent either; 3 events were sent',
   });
 });
 

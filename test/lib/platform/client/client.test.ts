@@ -390,6 +390,17 @@ describe('a refused key', () => {
     expect(refused).toEqual(['old', 'new']);
   });
 
+  test('of a learner is changed in between: what must not be sent twice is not sent by the other key', async () => {
+    const { url, requests } = await platformTaking('the-new-key');
+    const { credentials, refused } = rotated();
+    const platform = clientAt(url, { credentials }).platformOf('301');
+    const error = await errorOf(platform.call(operations.once, { path }));
+    expect([error.refused?.title, requests.length, refused]).toEqual(['Invalid token', 1, ['old']]);
+    // Whoever asks first whose it is may use it.
+    await platform.call(operations.once, { path });
+    expect(requests).toHaveLength(2);
+  });
+
   test('makes the body anew for the second time', async () => {
     const { url, requests } = await platformTaking('the-new-key');
     let made = 0;
