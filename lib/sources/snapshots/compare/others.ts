@@ -123,6 +123,7 @@ export const settleEnrollments = async (
     ])
       await sets.run(sql(name));
     await reportHeldBack(comparison, file);
+    await sets.run(sql('report_undecided'), [file]);
     for (const name of ['find_roles_of_all_files', 'agree_on_roles']) await sets.run(sql(name));
     await sets.run(sql('report_contradictions'), [file, column]);
     await sets.run(sql('forget_roles'));

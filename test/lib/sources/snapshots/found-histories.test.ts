@@ -705,9 +705,9 @@ test('a row that does not end an enrollment, and the row that keeps it, are both
   const rows = (...all: string[]): string => table(['COURSE', 'LOGIN', 'ROLE', 'AT'], ...all);
   await put(
     'students.csv',
-    rows('BIO ada S', `BIO ben S ${at(1)}`, `BIO cleo S ${at(4)}`, `LAB dan S ${at(1)}`),
+    rows('BIO ada S', `BIO ben S ${at(-3)}`, `BIO cleo S ${at(-1)}`, `LAB dan S ${at(-3)}`),
   );
-  const drops = rows('BIO ada S', `BIO ben S ${at(2)}`, `BIO cleo S ${at(2)}`, `BIO dan S ${at(2)}`);
+  const drops = rows('BIO ada S', `BIO ben S ${at(-2)}`, `BIO cleo S ${at(-2)}`, `BIO dan S ${at(-2)}`);
   const ending = await put('drops.csv', drops);
   expect(ending.report.map((line) => line.replace(/ of 2026.*/, ''))).toEqual(
     [2, 4, 5].map(
@@ -717,7 +717,7 @@ test('a row that does not end an enrollment, and the row that keeps it, are both
   expect(platform.keys()).toEqual(['2601 101', '2601 103', '2601 104']);
   const keeping = await put(
     'students.csv',
-    rows('BIO ada S', `BIO ben S ${at(1)}`, `BIO cleo S ${at(4)}`, `LAB dan S ${at(1)}`, 'BIO tess T'),
+    rows('BIO ada S', `BIO ben S ${at(-3)}`, `BIO cleo S ${at(-1)}`, `LAB dan S ${at(-3)}`, 'BIO tess T'),
   );
   // Of Cleo, her row is known to be the later one. Dan's is of another section. Ben's row is the older one, which the drop ends.
   expect(keeping.report).toEqual([
@@ -1092,4 +1092,26 @@ test('what an operator has accepted of a name holds for tables, too', async () =
   bucket.write(`${acceptedNamesPrefix}1.json`, JSON.stringify(accepted));
   await put('lab.csv', roster('BIO ada S', 'BIO ben S'));
   expect(platform.all()).toEqual(['2601 101 110', '2601 102 110']);
+});
+
+test('a file that has an enrollment no more names its course where others give it different roles', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', people);
+  const roleId = { from: 'ROLE', values: { T: 109, AIDE: 111 } };
+  bucket.write('snapshot-mapping.json', mapping(enrolling({ time: 'AT', data: { ...who, roleId } })));
+  const rows = (...all: string[]) => table(['COURSE', 'LOGIN', 'ROLE', 'AT'], ...all);
+  const named = { users: users('tess', 'ben'), classes: classes('BIO') };
+  await put(
+    'export.zip',
+    await zip({ ...named, enrollments: enrollments(`BIO tess teacher ${at(-3)}`, 'BIO ben') }),
+  );
+  await put('instructors.csv', rows(`BIO tess T ${at(-1)}`, 'BIO dan T'));
+  await put('students.csv', rows(`BIO tess AIDE ${at(-3)}`));
+  expect(platform.valueOf('2601 109')).toBe('109');
+  const { report } = await put('instructors.csv', rows('BIO dan T'));
+  expect(report.join('\n')).toContain(
+    'enrollments in BIO that are no longer in this file, and to which others give different roles, of which none has precedence: 1',
+  );
+  expect(platform.valueOf('2601 109')).toBe('109');
 });

@@ -262,6 +262,15 @@ SELECT s.source_file, count(DISTINCT e.key) FROM effects e JOIN shared_claims s 
 WHERE e.change = 'removed' AND e.is_removed AND s.role <> 'absent' AND coalesce(e.after, '') <> 'absent'
 GROUP BY s.source_file ORDER BY 1;
 
+-- name: report_undecided
+-- In: effects; shared_claims; $1: the name of this file. Out: problems: what this file no longer has, and other files contradict each other about.
+INSERT INTO problems
+  SELECT $1, NULL, NULL, 'enrollments in ' || name_in_token(org_unit_name) || ' that are no longer in this file, and to which others give different '
+    || 'roles, of which none has precedence: ' || count(*) || '. The platform keeps what it has. Correct them, or set "roleOrder" in snapshot-settings.json'
+  FROM effects WHERE change = 'removed' AND is_undecided AND key IN (
+    SELECT key FROM shared_claims WHERE role <> 'absent' GROUP BY key HAVING count(DISTINCT role) > 1)
+  GROUP BY org_unit_name;
+
 -- name: find_roles_of_all_files
 -- In: claims; other_claims; repeated_role_claims. Out: role_claims about enrollments that another file has, too. A row of another file that has not
 -- changed may contradict one of this file every night.
