@@ -6,8 +6,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { optionsOf } from './options.ts';
 
 // `npm run proofs -- --only breakages`: breaks one thing after the other in a copy of the project, and expects the proof to fail each time.
-// What one change in one place breaks, and unit tests see, is for `mutate`.
 // `npm run proofs -- --only breakages -- --chaos` does so with the destructive run, `--only <part of a title>` with these alone.
+// What one change in one place breaks, and unit tests see, is for `mutate`.
 
 /** What is run, and what it says where it fails because of what it saw: not where it cannot even start. */
 type Proof = { command: string[]; says: RegExp };

@@ -138,7 +138,6 @@ export const setStage = async (sis: Sis) => {
     /** How often messages waited, by function and reason. */
     waits,
     command,
-    record,
     state: (): Promise<PlatformState> => controls.state(...tablesCompared),
 
     drop: async (name: string, zip: Uint8Array, droppedAt: string): Promise<void> => {

@@ -55,6 +55,7 @@ const placeSchema = z.object({
 });
 
 type Progress = z.infer<typeof placeSchema>;
+type Flaws = Pick<Progress, 'unsent' | 'problem' | 'flawed'>;
 
 const begun: Progress = {
   ...{ file: 0, etag: '', byte: 0, line: 1, isList: false },
@@ -81,16 +82,16 @@ export const createFanOut = (options: FanOutOptions): FanOut => {
     const place = placeSchema.safeParse(jsonIn(told?.StringValue ?? '')).data;
     const from = place && place.file < objects.length ? place : begun;
     let sent = 0;
-    let { unsent, problem, flawed } = from;
+    let flaws: Flaws = from;
     for (const [at, object] of [...objects.entries()].slice(from.file)) {
       const file = await openStored(object, {
         ...{ client: await options.s3(), signal, timeoutMs: options.timeoutMs },
         ...{ maximumBytes: options.maximumBytes, from: at === from.file ? from : undefined },
       });
       const sentBefore = from.sentBefore + sent;
-      const flaws = { unsent, problem, flawed };
-      const progress =
-        file.start === 0 ? { ...begun, ...flaws, file: at, etag: file.etag, sentBefore } : from;
+      const { unsent, problem, flawed } = flaws;
+      const atStart = { ...begun, unsent, problem, flawed, file: at, etag: file.etag, sentBefore };
+      const progress = file.start === 0 ? atStart : from;
       const isLast = at === objects.length - 1;
       const ended = await sendFile(file, progress, { ...options, attributes, signal, untilMs, isLast });
       if (!ended.isWhole) {
@@ -99,11 +100,11 @@ export const createFanOut = (options: FanOutOptions): FanOut => {
         return `${ended.progress.sent} events of ${file.name} were sent to the queue of ${functionName}; another message sends the rest`;
       }
       sent += ended.progress.sent;
-      ({ unsent, problem, flawed } = ended.progress);
+      flaws = ended.progress;
     }
-    const of = objects[flawed];
-    if (unsent > 0 && of !== undefined)
-      throw someUnsent(of, { unsent, problem, sent: from.sentBefore + sent });
+    const flawed = objects[flaws.flawed];
+    if (flaws.unsent > 0 && flawed !== undefined)
+      throw someUnsent(flawed, { ...flaws, sent: from.sentBefore + sent });
     const names = objects.map(nameOf).join(', ');
     return objects.length === 0
       ? 'This is a test message of S3: there is nothing to do'
@@ -228,10 +229,7 @@ const noEvents = ({ name }: StoredFile, isLast: boolean): MessageFailure =>
     },
   );
 
-const someUnsent = (
-  of: NamedObject,
-  { sent, unsent, problem }: Pick<Progress, 'sent' | 'unsent' | 'problem'>,
-): MessageFailure =>
+const someUnsent = (of: NamedObject, { sent, unsent, problem }: Flaws & { sent: number }): MessageFailure =>
   new MessageFailure(
     'rejected',
     `${nameOf(of)}: ${problem}${unsent > 1 ? `, and ${unsent - 1} more cannot be sent either` : ''}; ${sent} events were sent`,

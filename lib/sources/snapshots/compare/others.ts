@@ -37,7 +37,7 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
     other.statePath = path;
     if (!hasEnrollments(other)) continue;
     await openState(comparison, other);
-    if (other.userField) {
+    if (other.userField && (await hasRows(sets, 'other_state_passed_names'))) {
       const accepted = await acceptedNamesBy(other.userField, comparison);
       const words = JSON.stringify(accepted.map((each) => each.join('\u001f')));
       await sets.run(sql('add_passed_names'), [other.userField, words]);

@@ -13,8 +13,7 @@ SELECT what, count(*) FROM (
 -- accepted_as_named, a view. data: the data of a grade whose line item is gone. must_resend: it is sent again, as it was sent by a name that
 -- stood for nothing, and has another name now; or because its name is known now (is_learnt): the message that waited for that may have
 -- overruled what was sent meanwhile, or was overruled. comments_left: while the grade object exists, the platform keeps the comments of
--- grades that the SIS has removed: wanted_value is the
--- last grade.
+-- grades that the SIS has removed: wanted_value is the last grade.
 CREATE TABLE comments_left AS
   SELECT key, any_value(org_unit_or_object) AS org_unit_or_object, any_value(user_name) AS user_name, min(wanted_value) AS wanted_value FROM (
     SELECT d.org_unit_or_object, coalesce(u.new_name, d.user_name) AS user_name,

@@ -57,8 +57,7 @@ FROM (
 
 -- name: count_moves
 -- In: difference; accepted; unchanged_claims; row_claims. Out: by kind, the moves that the rows themselves show: a row no longer claims
--- what it claimed, or
--- claims something else.
+-- what it claimed, or claims something else.
 SELECT kind_name, CAST(sum(rows) AS BIGINT) FROM (
   SELECT kind_name, count(*) AS rows FROM difference
   WHERE is_resent AND key NOT IN (SELECT key FROM accepted WHERE is_learnt) GROUP BY kind_name

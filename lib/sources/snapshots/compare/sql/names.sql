@@ -134,8 +134,8 @@ CREATE TABLE names AS
 -- name: find_renamed
 -- In: names; names_before; former. Out: former_ids: what is known now of former names. renamed: names that none of their former bearers has,
 -- and the one name that all of those have now, with what it stands for. merged_names: former names of users that other users have now.
--- with_user_names, with_names:
--- rows of a table or view with the names of their users, or of their users and classes, or the reason why these are not known.
+-- with_user_names, with_names: rows of a table or view with the names of their users, or of their users and classes, or the reason why
+-- these are not known.
 CREATE TABLE former_ids AS
   SELECT record_type, name, min(known_id) AS platform_id, bool_or(known_id IS DISTINCT FROM last_id) AS is_new
   FROM former WHERE known_id IS NOT NULL GROUP BY record_type, name HAVING count(DISTINCT known_id) = 1;

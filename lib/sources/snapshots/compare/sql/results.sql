@@ -97,9 +97,8 @@ INSERT INTO outdated_row_claims
 
 -- name: claim_still
 -- In: read_rows, of a delta; row_claims; accepted; items; names. Out: claims; held_keys; unusable_still. What a delta does not name stays
--- as it was. A row
--- says what is known of its line item and user as they were accepted last: what it said before may be held for another row. Rows without a
--- claim may be gone since a whole export, and so hold only what no row claims.
+-- as it was. A row says what is known of its line item and user as they were accepted last: what it said before may be held for another
+-- row. Rows without a claim may be gone since a whole export, and so hold only what no row claims.
 CREATE VIEW last_keys AS
   SELECT k.source_row, grade_key(i.object, ref_of(n.platform_id, coalesce(m.new_name, n.name))) AS key
   FROM (SELECT DISTINCT source_row FROM row_claims WHERE kind_name = 'results') k

@@ -7,7 +7,6 @@ const createHeap = <Item>() => {
     items[at] = item;
   };
   return {
-    size: (): number => times.length,
     firstMs: (): number => times[0] ?? Number.POSITIVE_INFINITY,
     add: (timeMs: number, item: Item): void => {
       let at = times.length;
@@ -47,15 +46,13 @@ export type Clock = {
   nowMs(): number;
   after(ms: number, run: () => void): void;
   setTimer(run: () => void, afterMs: number): { close(): void };
-  /** Until the time, until it is told to stop, or until nothing is left to happen. */
+  /** Until the time, or until nothing is left to happen. */
   run(untilMs: number): void;
-  stop(): void;
 };
 
 export const createClock = (): Clock => {
   const events = createHeap<() => void>();
   let nowMs = 0;
-  let isStopped = false;
   const after: Clock['after'] = (ms, run) => events.add(nowMs + ms, run);
   return {
     nowMs: () => nowMs,
@@ -73,13 +70,10 @@ export const createClock = (): Clock => {
       };
     },
     run: (untilMs) => {
-      while (!isStopped && events.firstMs() <= untilMs) {
+      while (events.firstMs() <= untilMs) {
         nowMs = events.firstMs();
         events.take()();
       }
-    },
-    stop: () => {
-      isStopped = true;
     },
   };
 };

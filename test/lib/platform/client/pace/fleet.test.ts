@@ -25,7 +25,7 @@ const live = ({ containers, minutes, callsPerMinute, latency = 1, ...options }: 
   const clock = createClock();
   const random = randomFrom(1).next;
   const usual: PlatformOptions = {
-    ...{ budgetAt: () => 50_000, headers: true, resetRounding: 'up', strangers: [], outage: undefined },
+    ...{ budgetAt: () => 50_000, headers: true, resetRounding: 'up', strangers: [] },
   };
   const platform = createPlatform({ ...usual, ...options }, { clock, random });
   const each = containers.map(({ priority, callsPerSecond, fromMs = 0 }) => {

@@ -7,12 +7,10 @@ export type PlatformOptions = {
   resetRounding: 'up' | 'down';
   /** Clients that know nothing of ours: credits a minute, all of them within the first part of each period. */
   strangers: { perMinute: number; periodMs: number; activePart: number }[];
-  outage: { fromMs: number; silentFromMs: number; toMs: number } | undefined;
 };
 
-/** Undefined: nobody answers. */
-export type Answer = {
-  status: 200 | 429 | 503 | undefined;
+type Answer = {
+  status: 200 | 429;
   remaining?: number;
   resetSeconds?: number;
   cost?: number;
@@ -20,11 +18,9 @@ export type Answer = {
 };
 
 /** What became of the credits of one minute. */
-export type Window = {
+type Window = {
   /** What it grants in all. */
   budget: number;
-  /** The part of the minute in which it answers. */
-  upPart: number;
   /** Credits that were granted to our calls, and to those of others. */
   ours: number;
   strangers: number;
@@ -38,32 +34,26 @@ export const cost = 10;
 
 /** The platform's budget: so much for each minute, whoever asks. */
 export const createPlatform = (
-  { budgetAt, headers, resetRounding, strangers, outage }: PlatformOptions,
+  { budgetAt, headers, resetRounding, strangers }: PlatformOptions,
   { clock, random }: { clock: Clock; random: () => number },
 ) => {
   const windows: Window[] = [];
   const windowAt = (ms: number): Window => {
     const at = Math.floor(ms / windowMs);
     while (windows.length <= at) {
-      const fromMs = windows.length * windowMs;
-      const downMs = outage
-        ? Math.max(0, Math.min(outage.toMs, fromMs + windowMs) - Math.max(outage.fromMs, fromMs))
-        : 0;
-      const upPart = 1 - downMs / windowMs;
-      windows.push({ budget: budgetAt(fromMs), upPart, ours: 0, strangers: 0, requests: 0, refused: 0 });
+      const budget = budgetAt(windows.length * windowMs);
+      windows.push({ budget, ours: 0, strangers: 0, requests: 0, refused: 0 });
     }
     return windows[at] as Window;
   };
   const leftIn = ({ budget, ours, strangers: others }: Window): number => budget - ours - others;
-
-  const isDown = (ms: number): boolean => outage !== undefined && ms >= outage.fromMs && ms < outage.toMs;
 
   for (const { perMinute, periodMs, activePart } of strangers) {
     const everyMs = (windowMs * cost * activePart) / perMinute;
     const step = (): void => {
       const nowMs = clock.nowMs();
       const window = windowAt(nowMs);
-      if (leftIn(window) >= cost && !isDown(nowMs)) window.strangers += cost;
+      if (leftIn(window) >= cost) window.strangers += cost;
       const afterMs = -Math.log(1 - random()) * everyMs;
       const atMs = nowMs + afterMs;
       const isActive = atMs % periodMs <= periodMs * activePart;
@@ -79,7 +69,6 @@ export const createPlatform = (
       const nowMs = clock.nowMs();
       const window = windowAt(nowMs);
       window.requests += 1;
-      if (outage && isDown(nowMs)) return { status: nowMs < outage.silentFromMs ? 503 : undefined };
       const isGranted = leftIn(window) >= cost;
       if (isGranted) window.ours += cost;
       else window.refused += 1;
