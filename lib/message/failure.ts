@@ -1,19 +1,5 @@
-import { dispositions, responsible } from './dispositions.ts';
+import type { FailureKind } from './failure-kinds.ts';
 import type { PlatformIds } from './sis-ids.ts';
-
-export { dispositions, responsible };
-
-export type FailureKind = keyof typeof dispositions;
-
-/** Letters that may be replayed only by a person who has checked what the platform holds: sent blindly they would do harm. */
-export const undecidedKinds = ['uncertain', 'outdated'] as const satisfies FailureKind[];
-
-export const needsDecision = (kind: string | undefined): boolean =>
-  undecidedKinds.some((each) => each === kind);
-
-/** Waiting does not heal these kinds: a person is alarmed at once. */
-export const needsPerson = (kind: FailureKind | undefined): boolean =>
-  kind === 'credentials' || kind === 'aws-refused';
 
 export type Outcome = 'done' | 'duplicate' | 'superseded' | 'waiting' | 'parked';
 

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import type { Failure, FailureKind } from '../../lib/message/failure.ts';
+import type { Failure } from '../../lib/message/failure.ts';
+import type { FailureKind } from '../../lib/message/failure-kinds.ts';
 import { isFileAnswer, type Operation } from '../../lib/platform/client/operation.ts';
 import type { Effect } from '../local/controls.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { letterOf, sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
-import { dispositions } from '../../lib/message/failure.ts';
+import { isRetried } from '../../lib/message/failure-kinds.ts';
 import type { Operation } from '../../lib/platform/client/operation.ts';
 import type { PlatformState } from '../local/controls.ts';
 import { type Answer, answers, halfAnswer, sortOf, wordsOf } from './answers.ts';
@@ -93,7 +93,7 @@ const expectedEnd = (part: Part, operation: Operation<unknown>, answer: Answer):
   if (verdict === 'success') return 'done';
   const { verify } = part.integration;
   if (verdict === 'uncertain') return `waiting uncertain, ${verify?.look ? 'done' : 'parked uncertain'}`;
-  return dispositions[verdict] === 'wait' ? `waiting ${verdict}, done` : `parked ${verdict}`;
+  return isRetried(verdict) ? `waiting ${verdict}, done` : `parked ${verdict}`;
 };
 
 /** What befalls the first such call, and how often. */

@@ -7,9 +7,9 @@ import {
 } from '../../lib/delivery/letters/dead-letter.ts';
 import { letterChange } from '../../lib/delivery/letters/letter-facts.ts';
 import type { DeskRecord } from '../../lib/delivery/letters/record.ts';
-import { dispositions, type FailureKind, MessageFailure } from '../../lib/message/failure.ts';
+import { MessageFailure } from '../../lib/message/failure.ts';
+import { failureKindNames, letterKinds } from '../../lib/message/failure-kinds.ts';
 import { jsonIn } from '../../lib/message/json.ts';
-import { letterKinds } from '../../lib/message/letter-kinds.ts';
 import { eventIdIn, parseMessage } from '../../lib/message/message.ts';
 import { maxBytes, sqsProblem } from '../../lib/message/sqs-limits.ts';
 import { versionOf } from '../../lib/message/version.ts';
@@ -42,7 +42,7 @@ const plainTerminal = {
 } as Terminal;
 const prefix = 'sis-relay-fuzz-';
 const read = createLetterReader({ prefix, queueUrlOf: async (name) => `http://queues/${name}` });
-const kinds = Object.keys(dispositions) as FailureKind[];
+const kinds = failureKindNames;
 const controls = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
 /** Beyond so many nothing new is learnt. */

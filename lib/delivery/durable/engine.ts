@@ -11,7 +11,8 @@ import {
   withDurableExecution,
 } from '@aws/durable-execution-sdk-js';
 import { type BackoffLimits, waitSeconds } from '../../message/backoff.ts';
-import { dispositions, type Failure } from '../../message/failure.ts';
+import type { Failure } from '../../message/failure.ts';
+import { isRetried } from '../../message/failure-kinds.ts';
 import { jsonIn } from '../../message/json.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 
@@ -111,8 +112,7 @@ const engineFor = (context: DurableContext, shared: Shared): Engine => ({
         if (backoff && error.name === interrupted && attempt < maxAttemptsAfterDeath)
           return { shouldRetry: true, delay: { seconds: waitSeconds({ receiveCount: attempt }, backoff) } };
         const failure = failureOf(error);
-        if (!backoff || dispositions[failure.kind] !== 'wait' || attempt >= maxAttempts)
-          return { shouldRetry: false };
+        if (!backoff || !isRetried(failure.kind) || attempt >= maxAttempts) return { shouldRetry: false };
         shared.tell(failure);
         const { retryAfterSeconds } = failure;
         const seconds = waitSeconds({ receiveCount: attempt, retryAfterSeconds }, backoff);

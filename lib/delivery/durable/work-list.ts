@@ -1,5 +1,6 @@
 import { waitSeconds } from '../../message/backoff.ts';
-import { type Failure, needsPerson } from '../../message/failure.ts';
+import type { Failure } from '../../message/failure.ts';
+import { needsPerson } from '../../message/failure-kinds.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import { type Engine, isInterrupted, maxOperations } from './engine.ts';

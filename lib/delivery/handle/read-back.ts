@@ -1,4 +1,5 @@
-import { dispositions, MessageFailure } from '../../message/failure.ts';
+import { MessageFailure } from '../../message/failure.ts';
+import { isRetried } from '../../message/failure-kinds.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 
 /**
@@ -23,7 +24,7 @@ const looked = async (look: () => Promise<boolean>): Promise<{ found: boolean; w
     return { found: await look(), why: 'the platform shows something else than was sent' };
   } catch (error) {
     const failure = failureOf(error);
-    if (dispositions[failure.kind] === 'wait') throw error;
+    if (isRetried(failure.kind)) throw error;
     return { found: false, why: `and it cannot be seen whether it was done: ${failure.message}` };
   }
 };

@@ -1,6 +1,6 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
-import { needsDecision } from '../../message/failure.ts';
+import { needsDecision } from '../../message/failure-kinds.ts';
 import { priorityAttribute } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
 import { nowhere, replaysIn } from '../letters/dead-letter.ts';

@@ -1,4 +1,5 @@
-import { dispositions, type Failure, MessageFailure, type Refusal } from '../../message/failure.ts';
+import { type Failure, MessageFailure, type Refusal } from '../../message/failure.ts';
+import { isRetried } from '../../message/failure-kinds.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Unresolved } from '../ledger/judge.ts';
 import type { Integration, IntegrationContext } from './integration.ts';
@@ -34,7 +35,7 @@ export const wasDone = async <Data>(
     else if (verify?.look) why = 'something is there that may be its effect';
   } catch (error) {
     const failure = failureOf(error);
-    if (dispositions[failure.kind] === 'wait') {
+    if (isRetried(failure.kind)) {
       if (first === undefined) throw error;
       // After a day of looking without a result, its letter must still hold the platform's answer to the first attempt.
       const { kind, message, remedy, retryAfterSeconds } = failure;

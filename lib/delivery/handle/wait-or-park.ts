@@ -1,11 +1,6 @@
 import { patientReceipts, waitSeconds } from '../../message/backoff.ts';
-import {
-  dispositions,
-  type Failure,
-  MessageFailure,
-  needsPerson,
-  responsible,
-} from '../../message/failure.ts';
+import { type Failure, MessageFailure } from '../../message/failure.ts';
+import { healsByItself, isRetried } from '../../message/failure-kinds.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { type Deferral, deferrals } from './reasons.ts';
 import type { Limits } from './services.ts';
@@ -100,7 +95,7 @@ const afterFailure = (
 ): NotDone => {
   const seconds = backoff(delivery, limits, lookUpSeconds ?? spreadOut(failure, limits));
   if (isUnrecorded) return waitAfter(failure, seconds);
-  const healsByWaiting = dispositions[failure.kind] === 'wait';
+  const healsByWaiting = isRetried(failure.kind);
   // A look-up comes soon, and saves a person from looking.
   if (healsByWaiting && lookUpSeconds === undefined && isTooMuch(seconds, limits))
     return { outcome: 'parked', failure: insteadOfWaiting(failure, inCrowd) };
@@ -162,6 +157,6 @@ const longWait = (delivery: Delivery): string =>
 /** What a waiting message would have done by itself now needs a person. A remedy that only says to wait is no more one. */
 const insteadOfWaiting = (failure: Failure, why: string): Failure => {
   const { kind } = failure;
-  const person = needsPerson(kind) || responsible[kind] !== 'schedule' ? `${failure.remedy} ` : '';
+  const person = !healsByItself(kind) ? `${failure.remedy} ` : '';
   return { ...failure, remedy: `${person}${why} When the cause is gone, replay this letter.` };
 };

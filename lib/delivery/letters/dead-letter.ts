@@ -1,6 +1,7 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
-import { dispositions, type Failure, type FailureKind } from '../../message/failure.ts';
+import type { Failure } from '../../message/failure.ts';
+import { failureKindNames } from '../../message/failure-kinds.ts';
 import { jsonIn } from '../../message/json.ts';
 import { eventIdIn } from '../../message/message.ts';
 import { bytesOf, maxAttributes, maxBytes, withoutRefused } from '../../message/sqs-limits.ts';
@@ -141,7 +142,7 @@ const stories = ({ source, replays, failure, attributes, whole, letterId }: Dead
 
 /** What every failure in a letter must contain, and the types of its optional parts. */
 export const failureSchema: z.ZodType<LetterFailure> = z.looseObject({
-  kind: z.enum(Object.keys(dispositions) as FailureKind[]),
+  kind: z.enum(failureKindNames),
   message: z.string(),
   remedy: z.string(),
   function: z.string(),

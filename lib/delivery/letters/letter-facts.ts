@@ -1,4 +1,4 @@
-import type { LetterKind } from '../../message/letter-kinds.ts';
+import type { LetterKind } from '../../message/failure-kinds.ts';
 import { eventIdIn } from '../../message/message.ts';
 import { type DeadLetter, historyAttribute } from './dead-letter.ts';
 import { unnamed, wordsOf } from './letter-words.ts';

@@ -1,6 +1,6 @@
+import type { LetterKind } from '../../message/failure-kinds.ts';
 import { hidden } from '../../message/hidden.ts';
 import { readJson, tooDeep } from '../../message/json.ts';
-import type { LetterKind } from '../../message/letter-kinds.ts';
 import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
 import { maskedText } from '../../runtime/privacy/platform-words.ts';
 import { type DeadLetter, nowhere } from './dead-letter.ts';

@@ -1,4 +1,5 @@
-import type { FailureKind, Outcome } from '../../message/failure.ts';
+import type { Outcome } from '../../message/failure.ts';
+import type { FailureKind } from '../../message/failure-kinds.ts';
 import type { PlatformIds } from '../../message/sis-ids.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { writeInReserve } from '../../runtime/aws/table-items.ts';

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FailureKind } from '../../message/failure.ts';
-import { needsPerson } from '../../message/failure.ts';
+import { type FailureKind, needsPerson } from '../../message/failure-kinds.ts';
 import { recordsOf } from './read-records.ts';
 import type { DeskRecord, DeskTable } from './record.ts';
 

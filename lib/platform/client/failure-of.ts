@@ -1,10 +1,5 @@
-import {
-  type Failure,
-  type FailureKind,
-  InvalidMessage,
-  MessageFailure,
-  type MessageProblem,
-} from '../../message/failure.ts';
+import { type Failure, InvalidMessage, MessageFailure, type MessageProblem } from '../../message/failure.ts';
+import { type FailureKind, failureKinds } from '../../message/failure-kinds.ts';
 import { awsTroubleIn, errorName } from '../../runtime/aws/error.ts';
 import { errorNameIn } from './json-error.ts';
 import {
@@ -25,12 +20,12 @@ export const failureOf = (error: unknown): Failure => {
       ...(error.detail !== undefined && { detail: error.detail }),
       kind: error.kind,
       message: error.message,
-      remedy: error.remedy ?? remedies[error.kind],
+      remedy: error.remedy ?? failureKinds[error.kind].remedy,
     };
   if (error instanceof PlatformError) return error.refused ? refusal(error, error.refused) : silence(error);
   const trouble = awsTroubleIn(error);
-  if (trouble) return { remedy: remedies[trouble.kind], ...trouble };
-  return { kind: 'defect', message: `Unexpected ${errorName(error)}`, remedy: remedies.defect };
+  if (trouble) return { remedy: failureKinds[trouble.kind].remedy, ...trouble };
+  return { kind: 'defect', message: `Unexpected ${errorName(error)}`, remedy: failureKinds.defect.remedy };
 };
 
 /** The problems of a message that its function would not take, field by field. */
@@ -120,7 +115,12 @@ const silence = (error: PlatformError): Failure => {
         ? 'unavailable'
         : 'throttled';
   return {
-    ...{ kind, message: `${error.call}: ${error.message}`, remedy: remedies[kind], operation: error.call },
+    ...{
+      kind,
+      message: `${error.call}: ${error.message}`,
+      remedy: failureKinds[kind].remedy,
+      operation: error.call,
+    },
     ...defined({ retryAfterSeconds: turnInSeconds }),
   };
 };
@@ -137,17 +137,19 @@ const remedyFor = (kind: FailureKind, error: PlatformError, refused: RefusedCall
         return `Give the signing user's role the permission ${required} on the platform, then replay.`;
       return type === 'not-authorized'
         ? `Either the client registered for sis-relay lacks the scope ${scope}, or the signing user's role lacks the permission for this call. Grant what is missing on the platform, then replay.`
-        : remedies[kind];
+        : failureKinds[kind].remedy;
     case 'unexpected-answer':
-      return `${remedies[kind]} PLATFORM_OPERATIONS sets the version of this call under “${name}”.`;
+      return `${failureKinds[kind].remedy} PLATFORM_OPERATIONS sets the version of this call under “${name}”.`;
     case 'intercepted': {
-      if (isWrongPath(refused)) return `${remedies[kind]} ${pathRemedy(error)}`;
-      return isForeign(refused) ? remedies[kind] : `${remedies[kind]} ${permissionRemedy(error)}`;
+      if (isWrongPath(refused)) return `${failureKinds[kind].remedy} ${pathRemedy(error)}`;
+      return isForeign(refused)
+        ? failureKinds[kind].remedy
+        : `${failureKinds[kind].remedy} ${permissionRemedy(error)}`;
     }
     case 'rejected':
-      return isWrongPath(refused) ? pathRemedy(error) : remedies[kind];
+      return isWrongPath(refused) ? pathRemedy(error) : failureKinds[kind].remedy;
     default:
-      return remedies[kind];
+      return failureKinds[kind].remedy;
   }
 };
 
@@ -165,37 +167,6 @@ const pathRemedy = ({ call, operation: { name } }: PlatformError): string => {
   const path = call.slice(call.indexOf('/'));
   const slash = path.endsWith('/') ? 'no slash at its end' : 'a slash at its end';
   return `Check the path ${path} on the platform: it may have another name, ${slash}, or another version there. Correct it in PLATFORM_OPERATIONS under “${name}”, then replay.`;
-};
-
-const remedies: Record<FailureKind, string> = {
-  invalid:
-    'Have the producer correct the message and send it again, then discard this letter. Or edit and replay this letter.',
-  rejected: 'Correct what the platform names, in the message or on the platform, then replay.',
-  'unexpected-answer':
-    'Check on the platform whether it was done. If it was, discard this letter. If not, have this answer added to sis-relay, or use a version of the call whose answer sis-relay knows, then replay.',
-  intercepted:
-    'Check what is between sis-relay and the platform (a proxy, a firewall, a login), and check the settings PLATFORM_URL and PLATFORM_API_ROOT. Then replay.',
-  'missing-scope': 'Grant the named scope to the client registered for sis-relay, then replay.',
-  'missing-permission':
-    "Give the signing user's role the permission for this call on the platform, then replay.",
-  'missing-credential': 'Create the named secret with the credential of that user, then replay.',
-  uncertain: 'Check on the platform whether it was done. If it was, discard this letter. If not, replay it.',
-  outdated:
-    'Check what the platform holds. If it is older or missing there, replay this letter. If not, discard it.',
-  crashed: 'Find the cause in the function’s log (memory, time, the file named), fix it, then replay.',
-  defect: 'This is a bug in sis-relay. Report it with the log of this message, deploy the fix, then replay.',
-  'ambiguous-id':
-    'Make the name unique on the platform or in the university’s files, or have the producer send the platform’s id, then replay.',
-  'unknown-id':
-    'Create what the message names on the platform, or correct the message (`sis-relay letters edit`). It is looked up again by itself while the message waits.',
-  credentials:
-    'Rotate or restore the credential in Secrets Manager. For an OAuth client, read what token-refresh reports, and invoke it with {"force":true}. Waiting messages then continue by themselves.',
-  'aws-refused':
-    'Have an administrator of the AWS account give the function the missing permission. Waiting messages then continue by themselves.',
-  throttled:
-    'Do nothing: the platform asked to wait, and the message continues by itself. If this happens often, lower the concurrency.',
-  unavailable:
-    'Do nothing at first: the message continues by itself when the platform or AWS answers again. If this lasts, ask the people who run them.',
 };
 
 const defined = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>

@@ -1,4 +1,5 @@
-import { type FailureKind, needsPerson, type Outcome, responsible } from '../../message/failure.ts';
+import type { Outcome } from '../../message/failure.ts';
+import { type FailureKind, failureKinds, needsPerson } from '../../message/failure-kinds.ts';
 import type { Priority } from '../../message/priority.ts';
 import { safeText } from '../privacy/log-text.ts';
 import { type Facts, logLine } from './log-facts.ts';
@@ -78,7 +79,7 @@ export const createObserve = (options: ObserveOptions) => {
       tally.add('Messages', { function: name, outcome, kind }, 1);
       tally.add('MessageDuration', { function: name, outcome }, durationMs);
       if (outcome === 'parked' && kind !== 'none')
-        tally.add('Letters', { function: name, kind, responsible: responsible[kind] }, 1);
+        tally.add('Letters', { function: name, kind, responsible: failureKinds[kind].responsible }, 1);
       const age = outcome === 'waiting' ? waitedSeconds : ageSeconds;
       if (age !== undefined)
         tally.add(outcome === 'waiting' ? 'WaitingAge' : 'MessageAge', { function: name }, age);

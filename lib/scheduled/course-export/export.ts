@@ -5,7 +5,7 @@ import { type Run as JobRun, jobOf } from '../../delivery/durable/job.ts';
 import { waitForOlderExecutions } from '../../delivery/durable/older-executions.ts';
 import type { JobServices } from '../../delivery/durable/services.ts';
 import { workThrough } from '../../delivery/durable/work-list.ts';
-import { dispositions } from '../../message/failure.ts';
+import { isRetried } from '../../message/failure-kinds.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { listOrgUnits } from '../../platform/resources/org-units.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
@@ -89,7 +89,7 @@ const listCourses = async ({ request, services }: ExportRun, untilMs: number): P
       ids.add(Number(Identifier));
   } catch (error) {
     const { kind, message, remedy } = failureOf(error);
-    if (kind === 'defect' || (dispositions[kind] === 'wait' && Date.now() < untilMs)) throw error;
+    if (kind === 'defect' || (isRetried(kind) && Date.now() < untilMs)) throw error;
     // A retry would be refused again, and without the list nothing can be exported.
     throw new Error(`The courses could not be listed: ${message}. ${remedy}`);
   } finally {

@@ -2,7 +2,8 @@ import { bulkPlatform } from '../../delivery/durable/bulk-platform.ts';
 import type { JobServices } from '../../delivery/durable/services.ts';
 import type { JobStore } from '../../delivery/durable/store.ts';
 import type { Turn, WorkList } from '../../delivery/durable/work-list.ts';
-import { dispositions, type Failure } from '../../message/failure.ts';
+import type { Failure } from '../../message/failure.ts';
+import { isRetried } from '../../message/failure-kinds.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
@@ -92,7 +93,7 @@ const exportOrgUnit = async (task: OrgUnit, context: ExportContext): Promise<Tur
       if (signal.aborted) return { left, answered };
       const failure = failureOf(error);
       observe.failed(failure.kind);
-      if (dispositions[failure.kind] === 'wait') return { left, failure, answered };
+      if (isRetried(failure.kind)) return { left, failure, answered };
       if (failure.kind === 'defect') observe.error('a defect of sis-relay', {}, error);
       else answered = true;
       addFailure(totals, [file], failure);

@@ -1,7 +1,8 @@
 import { removedDigested, roleDigested } from '../../delivery/handle/fields/enrollment.ts';
 import { changesIn } from '../../delivery/ledger/item.ts';
 import type { ReadResource } from '../../delivery/ledger/read.ts';
-import { dispositions, type Failure } from '../../message/failure.ts';
+import type { Failure } from '../../message/failure.ts';
+import { isRetried } from '../../message/failure-kinds.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { getClasslistPages } from '../../platform/resources/classlists.ts';
@@ -123,7 +124,7 @@ const readOr = async <Value>(
   } catch (error) {
     const failure = failureOf(error);
     if (failure.kind === 'defect') throw error;
-    if (dispositions[failure.kind] === 'wait') throw new NotNow(failure);
+    if (isRetried(failure.kind)) throw new NotNow(failure);
     return { failure };
   }
 };

@@ -11,7 +11,8 @@ import { type Addressed, sendToFunctions } from '../../delivery/handle/send-to-f
 import { type Change, changesIn } from '../../delivery/ledger/item.ts';
 import type { ReadResource } from '../../delivery/ledger/read.ts';
 import type { BackoffLimits } from '../../message/backoff.ts';
-import { dispositions, MessageFailure } from '../../message/failure.ts';
+import { MessageFailure } from '../../message/failure.ts';
+import { isRetried } from '../../message/failure-kinds.ts';
 import { bulkAttributes, messageType } from '../../message/message.ts';
 import { sisIdsIn, withPlatformIds } from '../../message/sis-ids.ts';
 import { decodeVersion } from '../../message/version.ts';
@@ -383,7 +384,7 @@ const stateNow = async (
       ? 'as found'
       : 'changed';
   } catch (error) {
-    if (dispositions[failureOf(error).kind] === 'wait') throw error;
+    if (isRetried(failureOf(error).kind)) throw error;
     return 'unreadable';
   }
 };
@@ -432,7 +433,7 @@ const asWritten = (
 /** An unknown name, or a list that the platform refuses, concerns nothing that is wanted. */
 const unlessItPasses = (error: unknown): undefined => {
   const { kind } = failureOf(error);
-  if (kind === 'defect' || (kind !== 'unknown-id' && dispositions[kind] === 'wait')) throw error;
+  if (kind === 'defect' || (kind !== 'unknown-id' && isRetried(kind))) throw error;
 };
 
 const nameColumns = ['orgUnitCode', 'userName', 'orgDefinedId', 'gradeObjectName'] as const;

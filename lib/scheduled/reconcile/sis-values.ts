@@ -1,7 +1,7 @@
 import { crosswalkKinds } from '../../delivery/crosswalk/kinds.ts';
 import type { Crosswalk } from '../../delivery/crosswalk/look-up.ts';
 import type { JobStore } from '../../delivery/durable/store.ts';
-import { dispositions } from '../../message/failure.ts';
+import { isRetried } from '../../message/failure-kinds.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
@@ -92,7 +92,7 @@ const isAccepted = async (value: string, { crosswalk, platform }: Saying): Promi
     return true;
   } catch (error) {
     const { kind } = failureOf(error);
-    if (kind === 'defect' || (kind !== 'unknown-id' && dispositions[kind] === 'wait')) throw error;
+    if (kind === 'defect' || (kind !== 'unknown-id' && isRetried(kind))) throw error;
     return false;
   }
 };

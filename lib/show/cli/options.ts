@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { letterKinds } from '../../message/letter-kinds.ts';
+import { letterKinds } from '../../message/failure-kinds.ts';
 import { UsageError } from '../../operate/stage/command-errors.ts';
 import { nearest } from '../../operate/stage/nearest.ts';
 import { isVerb, type Role, roleOf } from '../../operate/stage/roles.ts';

@@ -1,5 +1,10 @@
-import { needsDecision } from '../../message/failure.ts';
-import { replayedOften } from '../../message/letter-kinds.ts';
+import {
+  grantsOf,
+  healsByItself,
+  letterUseOf,
+  needsDecision,
+  replayedOften,
+} from '../../message/failure-kinds.ts';
 import type { Filter } from '../../operate/messages/letters/filter.ts';
 import { type Group, maxWords } from '../../operate/messages/letters/groups.ts';
 import type { endedOf, Found, Groups, LetterFacts, Listed } from '../../operate/messages/letters/list.ts';
@@ -73,18 +78,12 @@ export const adviceOf = (group: Advised, first: View, { isShort = false } = {}):
   ];
 };
 
-const grantTitles: Record<string, string> = {
-  'missing-scope': 'Scopes to ask for:',
-  'missing-credential': 'Secrets to create:',
-  credentials: 'Secrets to change:',
-};
-
 /** One on a line, to hand on. */
 export const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>, most = maxGrants): View =>
   grants.length < 2
     ? []
     : [
-        { tone: 'plain', text: grantTitles[kind] ?? '' },
+        { tone: 'plain', text: grantsOf(kind)?.title ?? '' },
         list(grants.slice(0, most).map((each) => ({ text: each, code: true }))),
         grants.length > most && text(`… and ${numberOf(grants.length - most)} more`),
       ];
@@ -118,8 +117,7 @@ export const remarksOnLetters = ({ listed, queued, limitReached }: Counted): Vie
 ];
 
 /** `warn`: it may go away by itself. `bad`: a person must act. */
-export const kindTone = (kind: string): 'warn' | 'bad' =>
-  /^(credentials|throttled|unavailable)$/.test(kind) ? 'warn' : 'bad';
+export const kindTone = (kind: string): 'warn' | 'bad' => (healsByItself(kind) ? 'warn' : 'bad');
 
 export const letterLink = (id: string): Piece => ({
   text: id.slice(0, 8),
@@ -213,12 +211,12 @@ export const firstAction = (
       kind === 'uncertain' && { lead: 'To look on the platform', command: `letters verify ${these}` },
       { links: [{ text: 'Look, then decide', to: href('/uncertain', which) }] },
     ];
-  if (kind === 'unknown-source' || kind === 'unreadable') return [];
+  if (letterUseOf(kind) === 'none') return [];
   const replay: Form = {
     ...{ action: '/replay', hidden: which, isHarmless: true },
     buttons: [{ text: `Plan a replay of ${count}` }],
   };
-  if (kind === 'invalid')
+  if (letterUseOf(kind) === 'correct')
     return [correction({ error, letters }, these), { links: [editLink(` ${count}`, which)] }, replay];
   return [{ lead: 'To send again', command: `letters replay ${these}` }, replay];
 };
@@ -234,7 +232,7 @@ export const otherLinks = (
 ): Link[] => {
   const count = letters === undefined ? '' : ` ${countOf(letters, 'letter')}`;
   return [
-    ...(kind === 'invalid' ? [] : [editLink(count, which)]),
+    ...(letterUseOf(kind) === 'correct' ? [] : [editLink(count, which)]),
     { text: `Discard${count}`, to: href('/discard', which), isChange: true },
   ];
 };

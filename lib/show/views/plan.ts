@@ -1,5 +1,11 @@
-import { undecidedKinds } from '../../message/failure.ts';
-import { replayedOften } from '../../message/letter-kinds.ts';
+import {
+  isProbed,
+  lacksRight,
+  letterUseOf,
+  replayedOften,
+  type UndecidedKind,
+  undecidedKinds,
+} from '../../message/failure-kinds.ts';
 import type { Plan, PlannedGroup } from '../../operate/messages/replay/plan.ts';
 import type { ReplayResult } from '../../operate/messages/replay/replay.ts';
 import type {
@@ -26,7 +32,7 @@ const planSection = (title: [one: string, many: string], groups: PlannedGroup[],
 
 const planSections = (plan: Plan, report: ConnectionReport | undefined): View => {
   const { send, unchecked, uncertain, unknownSource } = plan;
-  const isRightMissing = send.some(({ kind }) => /^missing-(scope|permission)$/.test(kind));
+  const isRightMissing = send.some(({ kind }) => lacksRight(kind));
   const blocked = Map.groupBy(plan.notYet, ({ why, todo }) => JSON.stringify([why, todo]));
   return [
     planSection(
@@ -71,15 +77,12 @@ const planSections = (plan: Plan, report: ConnectionReport | undefined): View =>
 
 const sentenceOf = (why: string): string => why.charAt(0).toUpperCase() + why.slice(1);
 
-/** These the probe has found removed, or they end by themselves. */
-const needNoPerson = new Set(['credentials', 'throttled', 'unavailable', 'missing-credential']);
-
 const maxRemedies = 20;
 
 /** What people have to do before the letters are sent. Causes with the same remedy are one. */
 const causesToRemove = (groups: readonly PlannedGroup[]): View => {
   const remedies = Map.groupBy(
-    groups.filter(({ kind }) => !needNoPerson.has(kind)),
+    groups.filter(({ kind }) => !isProbed(kind)),
     ({ remedy }) => plain(remedy),
   );
   if (remedies.size === 0) return [];
@@ -101,7 +104,7 @@ const causesToRemove = (groups: readonly PlannedGroup[]): View => {
 /** To correct what is invalid. */
 const editLinks = (groups: PlannedGroup[]): Block => ({
   links: groups
-    .filter(({ kind }) => kind === 'invalid')
+    .filter(({ kind }) => letterUseOf(kind) === 'correct')
     .map(({ cause, letters, function: name }) => ({
       ...{ text: `Edit ${countOf(letters, 'letter')} of ${name}`, to: href('/edit', { cause }) },
       isChange: true,
@@ -110,7 +113,7 @@ const editLinks = (groups: PlannedGroup[]): Block => ({
 
 type Decision = { why: string; todo: string; look(cause: string): string };
 
-const decisions: Record<(typeof undecidedKinds)[number], Decision> = {
+const decisions: Record<UndecidedKind, Decision> = {
   uncertain: {
     why: 'It is not known whether the uncertain messages were done, and doing them twice does harm. Check each on the platform.',
     todo: 'Discard those that were done; a replay that includes uncertain letters sends those that were not.',

@@ -1,4 +1,11 @@
-import { type FailureKind, needsDecision, needsPerson, undecidedKinds } from '../../message/failure.ts';
+import {
+  type FailureKind,
+  letterUseOf,
+  needsDecision,
+  needsPerson,
+  type UndecidedKind,
+  undecidedKinds,
+} from '../../message/failure-kinds.ts';
 import type { Group } from '../../operate/messages/letters/groups.ts';
 import type { WaitingGroup } from '../../operate/messages/waiting/waiting.ts';
 import type { QuietFeed } from '../../operate/reviews/snapshots/feeds.ts';
@@ -270,26 +277,28 @@ const lookLink = (kind: string): Block => ({
 });
 
 /** What can be looked up, and what cannot. */
+const undecidedNotes: Record<UndecidedKind, (need: string) => View> = {
+  uncertain: (need) => [
+    { tone: 'bad', text: need, to: '/uncertain' },
+    { lead: 'To look on the platform', command: 'letters verify' },
+    { lead: 'For those that stay unclear', command: revealCommand('') },
+  ],
+  outdated: (need) => [
+    {
+      tone: 'bad',
+      to: '/uncertain',
+      text: `${need}: something newer may have been done since (outdated)`,
+    },
+    { lead: 'To compare with what the platform holds', command: 'letters list --kind outdated' },
+  ],
+};
+
 const undecidedView = (groups: readonly Group[]): View =>
   undecidedKinds.flatMap((each): View => {
     const letters = lettersOf(groups.filter(({ kind }) => kind === each));
-    const need = `${countOf(letters, 'letter needs', 'letters need')} your decision`;
     if (letters === 0) return [];
-    return each === 'uncertain'
-      ? [
-          { tone: 'bad', text: need, to: '/uncertain' },
-          { lead: 'To look on the platform', command: 'letters verify' },
-          { lead: 'For those that stay unclear', command: revealCommand('') },
-          lookLink(each),
-        ]
-      : [
-          {
-            ...{ tone: 'bad', to: '/uncertain' },
-            text: `${need}: something newer may have been done since (${each})`,
-          },
-          { lead: 'To compare with what the platform holds', command: `letters list --kind ${each}` },
-          lookLink(each),
-        ];
+    const need = `${countOf(letters, 'letter needs', 'letters need')} your decision`;
+    return [...undecidedNotes[each](need), lookLink(each)];
   });
 
 /** What the probe found, and what messages wait for until a person acts: causes with the same remedy are one. */
@@ -460,8 +469,7 @@ const isMoreQueued = ({ listed, queued }: Status['letters']): boolean => queued 
 const severalCauses = 2;
 
 /** The others are left to people, as their messages cannot be sent as they are. */
-const isReplayed = ({ kind }: Group): boolean =>
-  !(needsDecision(kind) || ['invalid', 'unknown-source', 'unreadable'].includes(kind));
+const isReplayed = ({ kind }: Group): boolean => (letterUseOf(kind) ?? 'replay') === 'replay';
 
 const isOneOfMany = (groups: readonly Group[]): boolean => groups.filter(isReplayed).length >= severalCauses;
 

@@ -1,4 +1,4 @@
-import { undecidedKinds } from '../../message/failure.ts';
+import { undecidedKinds } from '../../message/failure-kinds.ts';
 import type { LetterDetails } from '../../operate/messages/letters/show.ts';
 import type { Verified } from '../../operate/messages/verify/verify.ts';
 import { countOf, numberOf } from './amounts.ts';

@@ -1,4 +1,4 @@
-import { dispositions, type FailureKind } from '../../message/failure.ts';
+import { isRetried } from '../../message/failure-kinds.ts';
 import type { Waiting, WaitingGroup, WaitingMessage } from '../../operate/messages/waiting/waiting.ts';
 import type { WakePlan, Woken } from '../../operate/messages/waiting/wake.ts';
 import { ageOf, countOf, numberOf } from './amounts.ts';
@@ -83,7 +83,7 @@ export const waitingView = ({ groups, messages, matching }: Waiting, name: strin
 
 /** Waking can help only if a person can remove the cause, and if the queue hides some of the messages until their next try. */
 export const canBeWoken = ({ kind, nextMs }: Pick<WaitingGroup, 'kind' | 'nextMs'>): boolean =>
-  dispositions[kind as FailureKind] === 'wait' && nextMs !== undefined;
+  isRetried(kind) && nextMs !== undefined;
 
 /** The commands for each kind of cause, the largest cause first. */
 export const wakeCommands = (groups: readonly WaitingGroup[]): View =>
@@ -115,7 +115,7 @@ export const waitingGroupTable = (
           : text(`Changed ${ageOf(group.mendedMs)} ago, after the last try.`),
         ...secretsView([group]),
         !isPlan &&
-          dispositions[group.kind as FailureKind] !== 'wait' && {
+          !isRetried(group.kind) && {
             tone: 'quiet',
             text: 'It ends by itself. To wake them changes nothing.',
           },

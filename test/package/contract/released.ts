@@ -7,7 +7,7 @@ import {
   historyAttribute,
   letterAttributes,
 } from '../../../lib/delivery/letters/dead-letter.ts';
-import { letterKinds } from '../../../lib/message/letter-kinds.ts';
+import { letterKinds } from '../../../lib/message/failure-kinds.ts';
 import { priorityAttribute } from '../../../lib/message/message.ts';
 import { metricDefinitions } from '../../../lib/runtime/telemetry/metrics.ts';
 import { exitCodes, programOf } from '../../../lib/show/cli/cli.ts';

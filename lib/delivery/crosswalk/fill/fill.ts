@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { dispositions } from '../../../message/failure.ts';
+import { isRetried } from '../../../message/failure-kinds.ts';
 import { failureOf } from '../../../platform/client/failure-of.ts';
 import type { CallInput } from '../../../platform/client/request.ts';
 import type { Job } from '../../durable/engine.ts';
@@ -305,7 +305,7 @@ const unlessTooLong = async <Result>(untilMs: number, work: () => Promise<Result
     return await work();
   } catch (error) {
     const { kind, message, remedy } = failureOf(error);
-    if (kind === 'defect' || (dispositions[kind] === 'wait' && Date.now() < untilMs)) throw error;
+    if (kind === 'defect' || (isRetried(kind) && Date.now() < untilMs)) throw error;
     throw new Error(`The org units could not be listed: ${message}. ${remedy}`);
   }
 };

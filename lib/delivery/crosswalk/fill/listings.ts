@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { dispositions } from '../../../message/failure.ts';
+import { isRetried } from '../../../message/failure-kinds.ts';
 import { maxSisIdLength } from '../../../message/sis-ids.ts';
 import type { Platform } from '../../../platform/client/client.ts';
 import { failureOf } from '../../../platform/client/failure-of.ts';
@@ -125,7 +125,7 @@ export const classlistList = (
             if (signal.aborted) return { left: course, answered: false };
             const failure = failureOf(error);
             if (failure.kind === 'defect') throw error;
-            if (dispositions[failure.kind] === 'wait') return { left: course, failure, answered: false };
+            if (isRetried(failure.kind)) return { left: course, failure, answered: false };
             sum.failed += 1;
           }
           return { answered: true };

@@ -1,4 +1,4 @@
-import { needsDecision } from '../../../message/failure.ts';
+import { needsDecision, type UndecidedKind } from '../../../message/failure-kinds.ts';
 import { problemOf } from '../../../message/json.ts';
 import { draftOf, FileNotice } from '../../../message/message.ts';
 import { failureOf } from '../../../platform/client/failure-of.ts';
@@ -76,9 +76,10 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
       `${letters.length} letters match. Pass --set or --unset to edit them all, or --id to choose one.`,
     );
   const undecided = letters.filter(({ record }) => needsDecision(record.kind));
-  if (undecided[0] && !options.includeUncertain)
+  const kind = undecided[0]?.record.kind;
+  if (needsDecision(kind) && !options.includeUncertain)
     throw new RefusedError(
-      `${letters.length === 1 ? '' : amongMany(undecided, letters.length)}${undecidedBecause(undecided[0].record.kind)}`,
+      `${letters.length === 1 ? '' : amongMany(undecided, letters.length)}${undecidedBecause[kind]}`,
     );
 
   const revealed: Record<string, number> =
@@ -145,12 +146,12 @@ const amongMany = (undecided: Selected[], of: number): string => {
 };
 
 /** The ledger assumes that an operator who sends such a message again has looked at the platform. */
-const undecidedBecause = (kind: string): string => (kind === 'outdated' ? maybeOlder : maybeDone);
-
-const maybeDone =
-  'It is not known whether this was done, and doing it twice does harm. `letters verify` looks for it on the platform. If it was done, discard it. If it was not, pass --include-uncertain to send it.';
-const maybeOlder =
-  'Something newer may have been done after this message. Check the platform. If something newer is there, discard the letter. If not, pass --include-uncertain to send it.';
+const undecidedBecause: Record<UndecidedKind, string> = {
+  uncertain:
+    'It is not known whether this was done, and doing it twice does harm. `letters verify` looks for it on the platform. If it was done, discard it. If it was not, pass --include-uncertain to send it.',
+  outdated:
+    'Something newer may have been done after this message. Check the platform. If something newer is there, discard the letter. If not, pass --include-uncertain to send it.',
+};
 
 /** The beginning of the names of one command's originals, with the id of its entry in the audit log: the console lists them as one. */
 const originalsName = (id: string): string => {
@@ -209,7 +210,7 @@ const validBody = async (
 ): Promise<Made> => {
   // For an unreadable letter the lists have no kind.
   const kind = letter.failure?.kind;
-  if (kind && needsDecision(kind) && !includeUncertain) return { problem: undecidedBecause(kind) };
+  if (needsDecision(kind) && !includeUncertain) return { problem: undecidedBecause[kind] };
   if (letter.missing !== undefined)
     return { problem: `There is nothing to edit: ${letter.error}. ${letter.remedy}` };
   const integration = await integrationNamed(letter.function);

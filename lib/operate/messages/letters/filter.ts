@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { isAbout } from '../../../delivery/letters/subject.ts';
-import { type LetterKind, letterKinds } from '../../../message/letter-kinds.ts';
+import { type LetterKind, letterKinds } from '../../../message/failure-kinds.ts';
 
 /** A list of values, of which a request may give one by itself. */
 const severalOf = <Each extends z.ZodType>(each: Each) =>

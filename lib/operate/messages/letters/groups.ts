@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { withoutIds } from '../../../delivery/letters/letter-words.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
-import { replayedOften } from '../../../message/letter-kinds.ts';
+import { grantsOf, replayedOften } from '../../../message/failure-kinds.ts';
 import { causesIn, withoutVariables } from './causes.ts';
 
 /** Letters of one function that failed for the same cause. */
@@ -165,7 +165,7 @@ const count = (group: Group, record: DeskRecord): void => {
     !group.words.includes(words) &&
     group.words.every((each) => numberless(each) !== numberless(words));
   if (isNew) group.words.push(words);
-  const grant = kind === 'missing-scope' ? required : secret;
+  const grant = grantsOf(kind)?.of === 'scope' ? required : secret;
   if (grant !== undefined && !group.grants.includes(grant) && group.grants.length < maxGrants)
     group.grants.push(grant);
 };

@@ -4,7 +4,7 @@ import type { Message } from '@aws-sdk/client-sqs';
 import { carriedOf, type DeadLetter, letterOf, nowhere } from '../../../delivery/letters/dead-letter.ts';
 import { wholeIn } from '../../../delivery/letters/letter-file.ts';
 import { kindOf, wordsOf } from '../../../delivery/letters/letter-words.ts';
-import type { LetterKind } from '../../../message/letter-kinds.ts';
+import type { LetterKind } from '../../../message/failure-kinds.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
 
 /** A message of the dead-letter queue as an operator sees it. */

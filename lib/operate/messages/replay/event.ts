@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type FailureKind, responsible } from '../../../message/failure.ts';
+import { failureKindNames, isReplayedBySchedule } from '../../../message/failure-kinds.ts';
 import { filterSchema } from '../letters/filter.ts';
 
 /** The options of `sis-relay letters replay`, under the same names. */
@@ -27,7 +27,7 @@ const request = z.strictObject({
  */
 const healing = {
   filter: {
-    kind: (Object.keys(responsible) as FailureKind[]).filter((kind) => responsible[kind] === 'schedule'),
+    kind: failureKindNames.filter(isReplayedBySchedule),
     maxReplays: 2,
   },
   limit: 500,

@@ -1,5 +1,4 @@
-import { needsDecision } from '../../../message/failure.ts';
-import { replayedOften } from '../../../message/letter-kinds.ts';
+import { needsDecision, replayedOften } from '../../../message/failure-kinds.ts';
 import { causeIn, type Group, type GroupCause } from '../letters/groups.ts';
 import type { Selected, Selection } from '../letters/list.ts';
 import type { Preflight } from './preflight.ts';

@@ -1,3 +1,4 @@
+import { lacksRight } from '../../../message/failure-kinds.ts';
 import { failureOf } from '../../../platform/client/failure-of.ts';
 import type { Operation } from '../../../platform/client/operation.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
@@ -85,7 +86,7 @@ const groupsStillRefused = async (
 ): Promise<Set<Group>> => {
   const samples = new Map<Group, Selected>();
   for (const letter of selection.letters)
-    if (/^missing-(scope|permission)$/.test(letter.record.kind) && samples.size < maxProbes)
+    if (lacksRight(letter.record.kind) && samples.size < maxProbes)
       samples.set(letter.group, samples.get(letter.group) ?? letter);
   const refused = new Set<Group>();
   await Promise.all(

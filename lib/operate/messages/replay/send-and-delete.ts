@@ -6,7 +6,7 @@ import {
   receiptAttribute,
 } from '../../../delivery/letters/dead-letter.ts';
 import { type Deed, historyIn, withDeed } from '../../../delivery/letters/history.ts';
-import { needsDecision } from '../../../message/failure.ts';
+import { needsDecision } from '../../../message/failure-kinds.ts';
 import { maxMessageBytes, type Outgoing, withoutRefused } from '../../../message/sqs-limits.ts';
 import { sendAll } from '../../../runtime/aws/sqs.ts';
 import { actorOf } from '../../stage/actor.ts';

@@ -7,7 +7,7 @@ import type { ReadResource } from '../../../delivery/ledger/read.ts';
 import { historyAttribute } from '../../../delivery/letters/dead-letter.ts';
 import { historyIn } from '../../../delivery/letters/history.ts';
 import type { LetterRecord } from '../../../delivery/letters/record.ts';
-import type { FailureKind } from '../../../message/failure.ts';
+import type { FailureKind } from '../../../message/failure-kinds.ts';
 import { draftOf, type Message } from '../../../message/message.ts';
 import { isSameMessage } from '../../../message/version.ts';
 import { failureOf } from '../../../platform/client/failure-of.ts';

@@ -1,7 +1,7 @@
 import type { Integration } from '../../../delivery/handle/integration.ts';
 import { createLedgerReader } from '../../../delivery/ledger/read.ts';
 import type { LetterRecord } from '../../../delivery/letters/record.ts';
-import { needsDecision, undecidedKinds } from '../../../message/failure.ts';
+import { needsDecision, undecidedKinds } from '../../../message/failure-kinds.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { createFiles } from '../../../runtime/files/files.ts';
 import { RefusedError, UsageError } from '../../stage/command-errors.ts';

@@ -1,5 +1,5 @@
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
-import { dispositions, type FailureKind } from '../../../message/failure.ts';
+import { isRetried } from '../../../message/failure-kinds.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import type { Target } from '../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
@@ -97,7 +97,7 @@ export const waitingGroups = (records: readonly DeskRecord[], nowMs: number): Wa
   return groups.map((group) => {
     const { function: name, kind, error } = group;
     // An effect that the next try looks up needs no person yet.
-    const remedy = dispositions[kind as FailureKind] === 'park' ? '' : group.remedy;
+    const remedy = !isRetried(kind) ? '' : group.remedy;
     const messages = members.get(group) ?? [];
     const told = { function: name, kind, error, remedy, ...countsOf(messages, nowMs) };
     return kind === 'credentials' ? { ...told, bySecret: bySecretAmong(messages, nowMs) } : told;

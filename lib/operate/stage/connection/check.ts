@@ -1,4 +1,5 @@
-import { dispositions, type Failure } from '../../../message/failure.ts';
+import type { Failure } from '../../../message/failure.ts';
+import { isRetried, lacksRight } from '../../../message/failure-kinds.ts';
 import { type Credential, maxSkewSeconds } from '../../../platform/auth/auth.ts';
 import { remedyOfRefusal } from '../../../platform/auth/cache.ts';
 import { failureOf } from '../../../platform/client/failure-of.ts';
@@ -232,12 +233,12 @@ const settled = async <Value>(promise: Promise<Value>): Promise<Settled<Value>> 
 
 /** A missing right does not mean a refused credential: the platform knows the user. */
 const accepted = ({ value, failure }: Settled<unknown>): boolean | undefined => {
-  if (value !== undefined || /^missing-(scope|permission)$/.test(failure?.kind ?? '')) return true;
+  if (value !== undefined || lacksRight(failure?.kind)) return true;
   return failure?.kind === 'credentials' ? false : undefined;
 };
 
 const waitFor = (failure: Failure | undefined): ConnectionReport['waitingFor'] =>
-  failure && dispositions[failure.kind] === 'wait' ? { kind: failure.kind, why: failure.message } : undefined;
+  failure && isRetried(failure.kind) ? { kind: failure.kind, why: failure.message } : undefined;
 
 /** `12 s behind`, `12 s ahead of`. */
 export const skewOf = (seconds: number): string =>

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Argument, type Command, type Option } from 'commander';
-import { letterKinds } from '../../../message/letter-kinds.ts';
+import { letterKinds } from '../../../message/failure-kinds.ts';
 import { functionNames, integrationNames } from '../../../operate/stage/function-names.ts';
 import type { Cli } from '../command-context.ts';
 

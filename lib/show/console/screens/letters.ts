@@ -1,5 +1,5 @@
 import type { LetterRecord } from '../../../delivery/letters/record.ts';
-import { letterKinds } from '../../../message/letter-kinds.ts';
+import { letterKinds } from '../../../message/failure-kinds.ts';
 import type { Filter } from '../../../operate/messages/letters/filter.ts';
 import { type Found, factsOf, queuedLetters } from '../../../operate/messages/letters/list.ts';
 import { reindexLetters } from '../../../operate/messages/letters/reindex.ts';

@@ -1,4 +1,4 @@
-import { needsDecision } from '../../../message/failure.ts';
+import { needsDecision } from '../../../message/failure-kinds.ts';
 import { revealLetters } from '../../../operate/messages/letters/show.ts';
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { verify } from '../../verbs/verify.ts';

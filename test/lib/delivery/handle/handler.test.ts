@@ -18,7 +18,8 @@ import { createServices, type Services } from '../../../../lib/delivery/handle/s
 import type { Entry } from '../../../../lib/delivery/ledger/judge.ts';
 import type { Ledger, Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
 import { type DeadLetter, letterOf } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { dispositions, type FailureKind, MessageFailure } from '../../../../lib/message/failure.ts';
+import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { isRetried } from '../../../../lib/message/failure-kinds.ts';
 import type { CallContext, Platform } from '../../../../lib/platform/client/client.ts';
 import { acknowledged, type Operation } from '../../../../lib/platform/client/operation.ts';
 import type { Pace } from '../../../../lib/platform/client/pace/pace.ts';
@@ -204,7 +205,7 @@ describe('a batch', () => {
     invalid: throwing(new MessageFailure('invalid', 'a file is not what it says')),
   };
   const run: Run = (say, context) => fates[say.split(' ')[0]!]!(say, context);
-  const waits = (fate: string) => fate !== 'done' && dispositions[fate as FailureKind] === 'wait';
+  const waits = (fate: string) => isRetried(fate);
   const parks = (fate: string) => fate === 'malformed' || (fate !== 'done' && !waits(fate));
 
   test('brings each of its messages to the end that it would have alone, whatever the others are', async () => {

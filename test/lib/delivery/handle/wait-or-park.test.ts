@@ -6,7 +6,8 @@ import {
   type Decision,
   resultOf,
 } from '../../../../lib/delivery/handle/wait-or-park.ts';
-import { dispositions, type FailureKind, MessageFailure } from '../../../../lib/message/failure.ts';
+import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { type FailureKind, failureKindNames, isRetried } from '../../../../lib/message/failure-kinds.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -49,8 +50,8 @@ const fateOf = (failed: Failed, delivery: Delivery): string =>
   wordFor(afterFailure(failed, delivery, limits));
 
 describe('a failure', () => {
-  test.each(Object.keys(dispositions) as FailureKind[])('of kind %s has the fate of its row', (kind) => {
-    const expected = dispositions[kind] === 'wait' ? 'waiting 20' : `parked ${kind}`;
+  test.each(failureKindNames)('of kind %s has the fate of its row', (kind) => {
+    const expected = isRetried(kind) ? 'waiting 20' : `parked ${kind}`;
     expect(fateOf({ failure: failureWith(kind) }, deliveryOf(2))).toBe(expected);
   });
 

@@ -15,7 +15,7 @@ import {
   pointerTo,
   sqsMessageOf,
 } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { dispositions, type FailureKind } from '../../../../lib/message/failure.ts';
+import { failureKindNames } from '../../../../lib/message/failure-kinds.ts';
 import { maxBytes, maxMessageBytes } from '../../../../lib/message/sqs-limits.ts';
 import { anyCharacter } from '../../../any-character.ts';
 import { queuesAndFilesForTests } from '../../../local/aws/for-tests.ts';
@@ -116,7 +116,7 @@ const taken = hostile.map(replaced).filter((text) => text !== '');
 
 const anyFailure: fc.Arbitrary<LetterFailure> = fc.record(
   {
-    kind: fc.constantFrom(...(Object.keys(dispositions) as FailureKind[])),
+    kind: fc.constantFrom(...failureKindNames),
     message: hostile,
     remedy: hostile,
     function: fc.constantFrom('grade-push', 'submission-upload'),

@@ -5,7 +5,8 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type FailureKind, MessageFailure } from '../../../../lib/message/failure.ts';
+import { MessageFailure } from '../../../../lib/message/failure.ts';
+import type { FailureKind } from '../../../../lib/message/failure-kinds.ts';
 import { createCredentials } from '../../../../lib/platform/auth/cache.ts';
 import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { InvalidMessage, MessageFailure } from '../../../../lib/message/failure.ts';
 import {
-  dispositions,
   type FailureKind,
-  InvalidMessage,
-  MessageFailure,
+  failureKindNames,
+  isRetried,
   needsDecision,
   needsPerson,
-} from '../../../../lib/message/failure.ts';
+} from '../../../../lib/message/failure-kinds.ts';
 import { resultOf } from '../../../../lib/platform/client/check-answer.ts';
 import { failureOf, problemsIn } from '../../../../lib/platform/client/failure-of.ts';
 import { PlatformError } from '../../../../lib/platform/client/platform-error.ts';
@@ -258,7 +258,7 @@ describe('what a failure tells', () => {
 });
 
 describe('a failure that its thrower knows', () => {
-  const kinds = Object.keys(dispositions) as FailureKind[];
+  const kinds = failureKindNames;
 
   test.each(kinds)('keeps its kind, its cause and its refusal, and has a remedy: %s', (kind) => {
     const cause = new Error('why');
@@ -285,7 +285,7 @@ describe('a failure that its thrower knows', () => {
   });
 
   test('waits, is for a person to decide, or calls one, by its kind alone', () => {
-    expect(kinds.filter((kind) => dispositions[kind] === 'wait')).toEqual([
+    expect(kinds.filter((kind) => isRetried(kind))).toEqual([
       ...['unknown-id', 'credentials', 'aws-refused', 'throttled', 'unavailable'],
     ]);
     expect(kinds.filter(needsDecision)).toEqual(['uncertain', 'outdated']);

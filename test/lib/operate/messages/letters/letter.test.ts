@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { sqsMessageOf } from '../../../../../lib/delivery/letters/dead-letter.ts';
 import { withoutIds } from '../../../../../lib/delivery/letters/letter-words.ts';
-import { letterKinds } from '../../../../../lib/message/letter-kinds.ts';
+import { letterKinds } from '../../../../../lib/message/failure-kinds.ts';
 import { createLetterReader } from '../../../../../lib/operate/messages/letters/letter.ts';
 import { letterIn, letterLine } from '../../../../../lib/operate/messages/letters/letter-line.ts';
 import { messageFor } from '../../../../../lib/operate/messages/replay/send-and-delete.ts';
