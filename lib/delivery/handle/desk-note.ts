@@ -1,9 +1,10 @@
 import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
-import { historyAttribute, receiptAttribute } from '../letters/dead-letter.ts';
 import type { Ended } from '../letters/notes.ts';
+import { indexedIn } from '../letters/parts.ts';
 import type { Received, Settlement } from './attempt.ts';
 import type { Integration } from './integration.ts';
 import { resourceIn } from './ledger-entry.ts';
+import { attributesOf } from './sqs-delivery.ts';
 
 type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
 
@@ -18,7 +19,7 @@ export const deskNoteOf = <Data>(
 ): Ended | undefined => {
   const { outcome } = settlement;
   const { messageAttributes = {}, messageId, receiptHandle, body } = record;
-  const isAsked = messageAttributes[receiptAttribute] !== undefined;
+  const isAsked = messageAttributes.receipt !== undefined;
   const { attempts, replays, firstMs, startedMs } = delivery;
   if (outcome === 'parked' || (outcome !== 'waiting' && attempts === 1 && !isAsked)) return undefined;
   const waits = outcome === 'waiting' ? settlement : undefined;
@@ -38,6 +39,6 @@ export const deskNoteOf = <Data>(
     resource: () => resourceIn(integration, body, { nowMs: startedMs, ids: settlement.ids }),
     ids: settlement.ids,
     body,
-    history: messageAttributes[historyAttribute]?.stringValue,
+    ...indexedIn(attributesOf(record)),
   };
 };

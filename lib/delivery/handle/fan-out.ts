@@ -8,7 +8,7 @@ import { jsonIn, readJson } from '../../message/json.ts';
 import { maxMessageBytes, type Outgoing, sqsProblem } from '../../message/sqs-limits.ts';
 import { openStored, type StoredFile } from '../../runtime/files/files.ts';
 import { fileName } from '../../runtime/privacy/file-name.ts';
-import { carriedOf, historyAttribute } from '../letters/dead-letter.ts';
+import { carriedOf } from '../letters/parts.ts';
 import { eventTexts } from './event-texts.ts';
 import { attributesOf } from './sqs-delivery.ts';
 
@@ -78,7 +78,7 @@ export const createFanOut = (options: FanOutOptions): FanOut => {
   return async (objects, { record, signal, untilMs }) => {
     for (const object of objects) checkPlace(object, options);
     const { [placeAttribute]: told, ...given } = attributesOf(record);
-    const { [historyAttribute]: _, ...attributes } = carriedOf(given);
+    const { history: _, ...attributes } = carriedOf(given);
     const place = placeSchema.safeParse(jsonIn(told?.StringValue ?? '')).data;
     const from = place && place.file < objects.length ? place : begun;
     let sent = 0;

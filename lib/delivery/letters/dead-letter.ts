@@ -4,7 +4,8 @@ import type { Failure } from '../../message/failure.ts';
 import { failureKindNames } from '../../message/failure-kinds.ts';
 import { jsonIn } from '../../message/json.ts';
 import { eventIdIn } from '../../message/message.ts';
-import { bytesOf, maxAttributes, maxBytes, withoutRefused } from '../../message/sqs-limits.ts';
+import { bytesOf, maxBytes, withoutRefused } from '../../message/sqs-limits.ts';
+import { type Attributes, beside, carriedOf, keptOf } from './parts.ts';
 
 export type LetterFailure = Failure & {
   function: string;
@@ -31,14 +32,6 @@ export type DeadLetter = {
   letterId?: string;
 };
 
-type Attributes = Record<string, MessageAttributeValue>;
-
-/** The attributes that sis-relay sets; a replayed message carries `replays`, and `kind` if a person had to decide. */
-export const letterAttributes = ['failure', 'kind', 'source', 'replays', 'whole', 'letterId', 'receipt'];
-
-/** With this attribute a sender asks the function to record the message's outcome at once, whatever it is. */
-export const receiptAttribute = 'receipt';
-
 /** The letter in SQS' form: its details are cut if they do not fit, never the body. */
 export const sqsMessageOf = (letter: DeadLetter) => {
   const { body } = letter;
@@ -54,15 +47,6 @@ export const fitting = (body: string, choices: Attributes[], most: number): Attr
   const room = most - Buffer.byteLength(body);
   return choices.find((attributes) => bytesOf({ body: '', attributes }) <= room) ?? {};
 };
-
-/** As many of the message's attributes as SQS accepts beside these. */
-export const beside = (carried: Attributes, own: Attributes): Attributes => ({
-  ...Object.fromEntries(Object.entries(carried).slice(0, maxAttributes - Object.keys(own).length)),
-  ...own,
-});
-
-/** The attribute that lists what operators did to the message before; its letters keep it. */
-export const historyAttribute = 'history';
 
 /** Parses a message of the dead-letter queue; it never throws, whatever program wrote the message. */
 export const letterOf = (message: {
@@ -116,12 +100,6 @@ export const replaysIn = (told: unknown): number => {
   return Number.isSafeInteger(replays) && replays > 0 ? replays : 0;
 };
 
-export const ownOf = (attributes: Attributes): Attributes =>
-  Object.fromEntries(Object.entries(attributes).filter(([name]) => letterAttributes.includes(name)));
-
-export const carriedOf = (attributes: Attributes): Attributes =>
-  Object.fromEntries(Object.entries(attributes).filter(([name]) => !letterAttributes.includes(name)));
-
 /** Every set of details that a letter may have, best first. The reason is worth more than what the message carried along. */
 const stories = ({ source, replays, failure, attributes, whole, letterId }: DeadLetter): Attributes[] => {
   const address = {
@@ -134,10 +112,14 @@ const stories = ({ source, replays, failure, attributes, whole, letterId }: Dead
   const told = [failure ?? [], failure ? briefly(failure) : []]
     .flat()
     .map((each) => ({ ...untold, failure: text(JSON.stringify(each)) }));
-  const { [historyAttribute]: history, ...carried } = carriedOf(attributes);
-  const withCarried = (own: Attributes): Attributes =>
-    beside(carried, { ...(history && { [historyAttribute]: history }), ...own });
-  return [...told.map(withCarried), ...told.slice(1), withCarried(untold), untold, address];
+  const withCarried = (own: Attributes): Attributes => beside(carriedOf(attributes), own);
+  const withKept = (own: Attributes): Attributes => beside(keptOf(attributes), own);
+  return [
+    ...told.map(withCarried),
+    ...told.slice(1).flatMap((each) => [withKept(each), each]),
+    ...[withCarried(untold), withKept(untold), untold],
+    ...[withKept(address), address],
+  ];
 };
 
 /** What every failure in a letter must contain, and the types of its optional parts. */

@@ -1,7 +1,8 @@
 import type { LetterKind } from '../../message/failure-kinds.ts';
 import { eventIdIn } from '../../message/message.ts';
-import { type DeadLetter, historyAttribute } from './dead-letter.ts';
+import type { DeadLetter } from './dead-letter.ts';
 import { unnamed, wordsOf } from './letter-words.ts';
+import { indexedIn } from './parts.ts';
 import { subjectIn } from './subject.ts';
 import type { Change } from './write-record.ts';
 
@@ -37,7 +38,7 @@ export const letterChange = (
       eventId: eventIdIn(body),
       ...subjectIn(body, failure?.ids),
       resource,
-      history: attributes[historyAttribute]?.StringValue,
+      ...indexedIn(attributes),
     },
   };
 };

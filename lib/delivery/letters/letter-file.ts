@@ -5,7 +5,8 @@ import * as z from 'zod';
 import { readJson } from '../../message/json.ts';
 import type { Outgoing } from '../../message/sqs-limits.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
-import { carriedOf, type DeadLetter, sqsMessageOf } from './dead-letter.ts';
+import { type DeadLetter, sqsMessageOf } from './dead-letter.ts';
+import { carriedOf } from './parts.ts';
 
 const attributeSchema = z.union([
   z.strictObject({ type: z.string(), text: z.string() }),

@@ -4,6 +4,7 @@ import type { PlatformIds } from '../../message/sis-ids.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { writeInReserve } from '../../runtime/aws/table-items.ts';
 import type { DeadLetter } from './dead-letter.ts';
+import { type IndexedParts, indexedNames } from './parts.ts';
 import { recordsOf } from './read-records.ts';
 import type { DeskRecord, DeskTable } from './record.ts';
 import type { Subject } from './subject.ts';
@@ -17,7 +18,7 @@ type Recorded =
   | 'attempts'
   | 'replays'
   | 'eventId'
-  | 'history';
+  | keyof IndexedParts;
 
 /** The outcome of one receipt of a message. */
 export type Ended = Pick<DeskRecord, Recorded> & {
@@ -117,9 +118,10 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
 
 const changeOf = (ended: Ended, about: { function: string } & Subject): Change => {
   const { outcome, isAsked, waits, kind, reason: error, copyOf: as } = ended;
-  const { attempts, replays, firstMs, status, operation, remedy, eventId, history } = ended;
+  const { attempts, replays, firstMs, status, operation, remedy, eventId } = ended;
   const facts = {
-    ...{ ...about, attempts, replays, firstMs, error, status, operation, remedy, eventId, history },
+    ...{ ...about, attempts, replays, firstMs, error, status, operation, remedy, eventId },
+    ...Object.fromEntries(indexedNames.map((name) => [name, ended[name]])),
     resource: ended.resource(),
     kind: kind ?? (waits ? 'pace' : ''),
     as,

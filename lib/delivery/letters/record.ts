@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Attributes, AttributeValue, DynamoDb } from '../../runtime/aws/dynamodb.ts';
+import { type IndexedParts, indexedNames } from './parts.ts';
 
 /**
  * The desk's table: what operators see of messages that are not simply done. It has one record for each message, by SQS' id, which
@@ -40,7 +41,7 @@ export const states = [
 ] as const;
 export type State = (typeof states)[number];
 
-export type DeskRecord = {
+export type DeskRecord = IndexedParts & {
   message: string;
   state: State;
   /** When it entered this state: for a letter, when it was written. */
@@ -71,8 +72,6 @@ export type DeskRecord = {
   named: string | undefined;
   /** Its key in the ledger. */
   resource: string | undefined;
-  /** What operators did to it before, as JSON. */
-  history: string | undefined;
   /** Who ended it, why, and the id under which its message continued. */
   by: string | undefined;
   why: string | undefined;
@@ -125,6 +124,8 @@ export const recordIn = (
     const [firstMs, lastMs] = [number(item[first]) ?? 0, number(item[last]) ?? 0];
     waits.push({ kind, firstMs, lastMs, count: number(item[count]) ?? 0 });
   }
+  const indexed = {} as IndexedParts;
+  for (const name of indexedNames) indexed[name] = item[name]?.S;
   // Each by its name: a loop over the names takes three times as long.
   return {
     message,
@@ -146,7 +147,7 @@ export const recordIn = (
     thing: often(item.thing),
     named: item.named?.S,
     resource: item.resource?.S,
-    history: item.history?.S,
+    ...indexed,
     by: item.by?.S,
     why: item.why?.S,
     as: item.as?.S,

@@ -1,5 +1,6 @@
 import { attribute, unlessRefused } from '../../runtime/aws/dynamodb.ts';
 import { writeItems } from '../../runtime/aws/dynamodb-batches.ts';
+import { indexedNames, maxIndexed } from './parts.ts';
 import { recordsOf } from './read-records.ts';
 import {
   type DeskTable,
@@ -87,12 +88,12 @@ const attributesOf = (message: string, { state, facts }: Change, now: number): F
 
 /** This much of a text distinguishes causes and states what to do: a record has little room, and a letter may say anything. */
 const maxText = 500;
-const maxWhole = 10_000;
 
-/** A handle and a history are useful only as a whole. */
+/** A handle, or a part of a letter, is useful only as a whole. */
 const cut = (name: string, value: Facts[string]): Facts[string] => {
   if (typeof value !== 'string') return value;
-  if (name === 'handle' || name === 'history') return value.length <= maxWhole ? value : undefined;
+  if (name === 'handle' || indexedNames.some((each) => each === name))
+    return value.length <= maxIndexed ? value : undefined;
   return value.length <= maxText ? value : `${value.slice(0, maxText - 1).toWellFormed()}…`;
 };
 

@@ -2,13 +2,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import * as z from 'zod';
-import {
-  failureSchema,
-  historyAttribute,
-  letterAttributes,
-} from '../../../lib/delivery/letters/dead-letter.ts';
+import { failureSchema } from '../../../lib/delivery/letters/dead-letter.ts';
+import { partNames } from '../../../lib/delivery/letters/parts.ts';
 import { letterKinds } from '../../../lib/message/failure-kinds.ts';
-import { priorityAttribute } from '../../../lib/message/message.ts';
 import { metricDefinitions } from '../../../lib/runtime/telemetry/metrics.ts';
 import { exitCodes, programOf } from '../../../lib/show/cli/cli.ts';
 import { settingsKey } from '../../../lib/sources/snapshots/package/settings-file.ts';
@@ -73,7 +69,7 @@ export async function releasedFrom(template: Template): Promise<Released> {
     secrets: secretsIn(template),
     messages: Object.fromEntries(messages),
     letters: {
-      attributes: [...letterAttributes, historyAttribute, priorityAttribute],
+      attributes: [...partNames],
       kinds: [...letterKinds],
       failure: withoutWords(z.toJSONSchema(failureSchema) as Json),
     },

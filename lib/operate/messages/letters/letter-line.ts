@@ -1,6 +1,7 @@
 import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
-import { beside, carriedOf, ownOf, pointerBody } from '../../../delivery/letters/dead-letter.ts';
+import { pointerBody } from '../../../delivery/letters/dead-letter.ts';
 import { lineOf, type WholeLetter, wholeIn } from '../../../delivery/letters/letter-file.ts';
+import { beside, carriedOf, ownOf } from '../../../delivery/letters/parts.ts';
 import { jsonIn } from '../../../message/json.ts';
 import { type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
 import { isRedriven, type Letter } from './letter.ts';
@@ -58,7 +59,7 @@ export const withId = ({ body, attributes }: Outgoing, id: string): Outgoing => 
   attributes: withOwn(attributes, { letterId: textOf(id) }),
 });
 
-/** If the producer set ten attributes, the last ones are dropped; a replay would drop them, too. */
+/** If the producer set ten attributes, the last ones are dropped, as a replay would drop them. */
 const withOwn = (attributes: Outgoing['attributes'], own: Outgoing['attributes']) =>
   beside(carriedOf(attributes), { ...ownOf(attributes), ...own });
 

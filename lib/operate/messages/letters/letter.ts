@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Message } from '@aws-sdk/client-sqs';
-import { carriedOf, type DeadLetter, letterOf, nowhere } from '../../../delivery/letters/dead-letter.ts';
+import { type DeadLetter, letterOf, nowhere } from '../../../delivery/letters/dead-letter.ts';
 import { wholeIn } from '../../../delivery/letters/letter-file.ts';
 import { kindOf, wordsOf } from '../../../delivery/letters/letter-words.ts';
+import { carriedOf } from '../../../delivery/letters/parts.ts';
 import type { LetterKind } from '../../../message/failure-kinds.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
 

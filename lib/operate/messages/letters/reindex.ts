@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { resourceIn } from '../../../delivery/handle/ledger-entry.ts';
 import { letterChange } from '../../../delivery/letters/letter-facts.ts';
+import { type IndexedParts, indexedIn, indexedNames } from '../../../delivery/letters/parts.ts';
 import { listed } from '../../../delivery/letters/read-records.ts';
 import type { DeskRecord, DeskTable } from '../../../delivery/letters/record.ts';
 import { type Change, putRecords, writeRecord } from '../../../delivery/letters/write-record.ts';
@@ -86,7 +87,7 @@ export const reindexLetters = async (
         result.letters += 1;
         const told = unread.get(id)?.told;
         unread.delete(id);
-        if (told === toldOf(letter)) continue;
+        if (told === toldOf({ ...letter, ...indexedIn(letter.attributes) })) continue;
         untold.push(letter);
         if (untold.length >= 500) await tell();
       }
@@ -115,9 +116,10 @@ export const reindexLetters = async (
 };
 
 /** Equal if an entry says the same of a letter. Short, because there may be very many. */
-const toldOf = ({ kind, error, replays }: Pick<DeskRecord, 'kind' | 'error' | 'replays'>): string =>
+const toldOf = (entry: Pick<DeskRecord, 'kind' | 'error' | 'replays'> & IndexedParts): string =>
   createHash('md5')
-    .update(`${kind} ${replays} ${error.slice(0, 100)}`)
+    .update(JSON.stringify([entry.kind, entry.replays, entry.error.slice(0, 100)]))
+    .update(JSON.stringify(indexedNames.map((name) => entry[name])))
     .digest('base64url')
     .slice(0, 12);
 

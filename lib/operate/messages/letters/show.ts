@@ -1,4 +1,4 @@
-import { historyAttribute, type LetterFailure } from '../../../delivery/letters/dead-letter.ts';
+import type { LetterFailure } from '../../../delivery/letters/dead-letter.ts';
 import { type History, historyIn } from '../../../delivery/letters/history.ts';
 import { unnamed } from '../../../delivery/letters/letter-words.ts';
 import { hidden } from '../../../message/hidden.ts';
@@ -110,14 +110,14 @@ export const detailsOf = (letter: Letter, { reveal }: { reveal: boolean }): Lett
             ...(failure.detail === undefined ? {} : { detail: shown(failure.detail) }),
             ...(failure.title === undefined ? {} : { title: shown(failure.title) }),
           },
-    history: historyIn(letter.attributes[historyAttribute]?.StringValue),
+    history: historyIn(letter.attributes.history?.StringValue),
     message: reveal
       ? (jsonIn(body) ?? body)
       : (maskedBody(body) ??
         `${Buffer.byteLength(body)} bytes: ${hidden}. The text ${problemOf(body) ?? 'is not a JSON object'}.`),
     attributes: Object.fromEntries(
       Object.entries(letter.attributes)
-        .filter(([name]) => name !== historyAttribute)
+        .filter(([name]) => name !== 'history')
         .map(([name, { StringValue, DataType }]) => [name, reveal ? (StringValue ?? `${DataType}`) : hidden]),
     ),
     revealed: reveal,

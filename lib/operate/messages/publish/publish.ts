@@ -1,5 +1,4 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { receiptAttribute } from '../../../delivery/letters/dead-letter.ts';
 import { problemsText } from '../../../message/failure.ts';
 import { bulkAttributes } from '../../../message/message.ts';
 import type { Outgoing } from '../../../message/sqs-limits.ts';
@@ -120,7 +119,7 @@ const attributesOf = ({
   receipts = false,
 }: Pick<PublishOptions, 'bulk' | 'receipts'>): Outgoing['attributes'] => ({
   ...(bulk && bulkAttributes),
-  ...(receipts && { [receiptAttribute]: { DataType: 'String', StringValue: 'yes' } }),
+  ...(receipts && { receipt: { DataType: 'String', StringValue: 'yes' } }),
 });
 
 const queuesOf = async (names: string[], target: Target): Promise<Map<string, string>> => {

@@ -1,11 +1,6 @@
-import {
-  beside,
-  type DeadLetter,
-  fitting,
-  historyAttribute,
-  receiptAttribute,
-} from '../../../delivery/letters/dead-letter.ts';
+import { type DeadLetter, fitting } from '../../../delivery/letters/dead-letter.ts';
 import { type Deed, historyIn, withDeed } from '../../../delivery/letters/history.ts';
+import { beside } from '../../../delivery/letters/parts.ts';
 import { needsDecision } from '../../../message/failure-kinds.ts';
 import { maxMessageBytes, type Outgoing, withoutRefused } from '../../../message/sqs-limits.ts';
 import { sendAll } from '../../../runtime/aws/sqs.ts';
@@ -83,15 +78,15 @@ const deedOf = (letter: Letter, { why, original }: Sending, by: string): Deed =>
  * `receipt` makes the function record the outcome; the history tells what operators did.
  */
 export const messageFor = ({ body, attributes, replays, failure }: DeadLetter, deed?: Deed): Outgoing => {
-  const { [historyAttribute]: before, ...carried } = attributes;
+  const { history: before, ...carried } = attributes;
   const counted = {
     replays: { DataType: 'Number', StringValue: String(replays + 1) },
     ...(failure && needsDecision(failure.kind) && { kind: text(failure.kind) }),
   };
-  const asked = { ...counted, [receiptAttribute]: text('yes') };
+  const asked = { ...counted, receipt: text('yes') };
   const history = deed && withDeed(historyIn(before?.StringValue), deed, failure?.firstAt);
-  const choices = [...(history ? [{ ...asked, [historyAttribute]: text(history) }, asked] : []), counted].map(
-    (own) => beside(carried, own),
+  const choices = [...(history ? [{ ...asked, history: text(history) }, asked] : []), counted].map((own) =>
+    beside(carried, own),
   );
   return { body, attributes: fitting(body, [...choices, counted], maxMessageBytes) };
 };

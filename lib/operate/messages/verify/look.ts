@@ -4,7 +4,6 @@ import { wasDone } from '../../../delivery/handle/verify-attempt.ts';
 import { type Item, withDeath } from '../../../delivery/ledger/item.ts';
 import { type Unresolved, unresolvedOf } from '../../../delivery/ledger/judge.ts';
 import type { ReadResource } from '../../../delivery/ledger/read.ts';
-import { historyAttribute } from '../../../delivery/letters/dead-letter.ts';
 import { historyIn } from '../../../delivery/letters/history.ts';
 import type { LetterRecord } from '../../../delivery/letters/record.ts';
 import type { FailureKind } from '../../../message/failure-kinds.ts';
@@ -84,7 +83,7 @@ export const lookAgain = async (
 
 /** From the letter alone: anything done since the message was first received counts as its effect. */
 const unresolvedByLetter = ({ failure, attributes }: Doubt): Unresolved => {
-  const times = [failure?.firstAt, historyIn(attributes[historyAttribute]?.StringValue)?.firstAt];
+  const times = [failure?.firstAt, historyIn(attributes.history?.StringValue)?.firstAt];
   const known = times.flatMap((time) => Date.parse(time ?? '') || []);
   return {
     sinceMs: known.length === 0 ? 0 : Math.min(...known),

@@ -11,10 +11,10 @@ import {
   type LetterFailure,
   letterOf,
   nowhere,
-  ownOf,
   pointerTo,
   sqsMessageOf,
 } from '../../../../lib/delivery/letters/dead-letter.ts';
+import { ownOf } from '../../../../lib/delivery/letters/parts.ts';
 import { failureKindNames } from '../../../../lib/message/failure-kinds.ts';
 import { maxBytes, maxMessageBytes } from '../../../../lib/message/sqs-limits.ts';
 import { anyCharacter } from '../../../any-character.ts';
@@ -279,10 +279,13 @@ describe('a letter', () => {
       Object.keys(sqsMessageOf(written).MessageAttributes).filter((name) => names.includes(name));
     expect(kept({ ...letter, attributes })).toEqual(names.slice(0, 6));
     expect(kept({ ...letter, attributes, failure: null })).toEqual(names.slice(0, 8));
-    // What operators did is one of them, and kept before what the producer wrote.
-    const edited = { ...letter, attributes: { ...attributes, history: value } };
-    expect(kept(edited)).toEqual(names.slice(0, 5));
-    expect(sqsMessageOf(edited).MessageAttributes).toMatchObject({ history: value });
+    // What a replay needs is kept before all else that the producer wrote, also where there is little room.
+    const edited = { ...letter, attributes: { ...attributes, history: value, priority: value } };
+    expect(kept(edited)).toEqual(names.slice(0, 4));
+    expect(sqsMessageOf(edited).MessageAttributes).toMatchObject({ history: value, priority: value });
+    const large = { ...edited, body: all.slice(160), failure: null };
+    expect(sqsMessageOf(large).MessageAttributes).toMatchObject({ history: value, priority: value });
+    expect(kept(large)).toEqual([]);
   });
 
   test('carries its own failure, kind, source and replays, whatever the message called so', () => {

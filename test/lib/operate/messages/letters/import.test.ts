@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { historyAttribute } from '../../../../../lib/delivery/letters/dead-letter.ts';
 import { listed } from '../../../../../lib/delivery/letters/read-records.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../../../temporary-folder.ts';
 import { type Office, officesForTests } from '../../../show/cli/office.ts';
@@ -34,7 +33,7 @@ const parkTwo = (office: Office) =>
   office.park([
     {
       letterId: 'letter-one',
-      attributes: { [historyAttribute]: { DataType: 'String', StringValue: history } },
+      attributes: { history: { DataType: 'String', StringValue: history } },
     },
     // As one that SQS moved by itself: it does not tell an id.
     {},
@@ -58,7 +57,7 @@ test('the others of a file are imported, as they were, into the queue and the li
   expect(letters).toHaveLength(3);
   expect(
     letters.find(({ MessageAttributes }) => MessageAttributes?.letterId?.StringValue === 'letter-one'),
-  ).toMatchObject({ MessageAttributes: { [historyAttribute]: { StringValue: history } } });
+  ).toMatchObject({ MessageAttributes: { history: { StringValue: history } } });
 });
 
 test('imported twice, a file makes no letter twice, whether they tell their ids or not', async () => {
