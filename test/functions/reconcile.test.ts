@@ -4,7 +4,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { integration as enrollmentCreate } from '../../functions/enrollment-create.ts';
 import { integration as enrollmentRemove } from '../../functions/enrollment-remove.ts';
 import { integration as gradePush } from '../../functions/grade-push.ts';
-import { decisionOn } from '../../lib/operate/reviews/reconcile/choose-findings.ts';
+import { decisionOn } from '../../lib/options/reconcile/desk/choose-findings.ts';
 import {
   acceptedPrefix,
   type Finding,

@@ -1,3 +1,9 @@
+import { type Held, listHeld } from '../../options/crosswalk-fill/desk/names.ts';
+import { type LastComparison, lastComparison, runningComparison } from '../../options/reconcile/desk/read.ts';
+import type { QuietFeed } from '../../options/snapshots/desk/feeds.ts';
+import { listPassed } from '../../options/snapshots/desk/passed.ts';
+import { type OpenSnapshots, openSnapshots } from '../../options/snapshots/desk/read.ts';
+import type { TroubledImport, WaitingFile } from '../../options/snapshots/desk/unaccepted.ts';
 import type { Queue } from '../../runtime/aws/sqs.ts';
 import {
   type CallCount,
@@ -18,12 +24,6 @@ import { withConnection } from '../stage/connection/connection.ts';
 import { type PausedFunction, pausedFunctions } from '../stage/pause.ts';
 import type { Target } from '../stage/target.ts';
 import { compareDeployed, type DeployedVersion } from '../stage/version.ts';
-import { type Held, listHeld } from './crosswalk/names.ts';
-import { listPassed } from './crosswalk/passed.ts';
-import { type LastComparison, lastComparison, runningComparison } from './reconcile/read.ts';
-import type { QuietFeed } from './snapshots/feeds.ts';
-import { type OpenSnapshots, openSnapshots } from './snapshots/read.ts';
-import type { TroubledImport, WaitingFile } from './snapshots/unaccepted.ts';
 
 export type QueueStatus = Counts & {
   function: string;

@@ -1,27 +1,28 @@
-import { acceptMove, type ShownName } from '../../operate/reviews/crosswalk/names.ts';
-import { acceptNames } from '../../operate/reviews/crosswalk/passed.ts';
-import { acceptFindings } from '../../operate/reviews/reconcile/accept.ts';
-import type { Chosen } from '../../operate/reviews/reconcile/choose-findings.ts';
-import { type Resent, resendFindings } from '../../operate/reviews/reconcile/resend.ts';
-import {
-  type Decided,
-  type DecisionOptions,
-  decideSnapshot,
-} from '../../operate/reviews/snapshots/decide.ts';
-import { type EndedFeed, endFeed, planEnds } from '../../operate/reviews/snapshots/end.ts';
-import { withFiveCounts } from '../../operate/reviews/snapshots/read.ts';
 import type { Integrations } from '../../operate/stage/integrations.ts';
-import { countOf } from '../views/amounts.ts';
-import { chosenView, resendPlanView } from '../views/comparison.ts';
+import { acceptMove, type ShownName } from '../../options/crosswalk-fill/desk/names.ts';
 import {
   acceptedNamesView,
   acceptedView,
   acceptQuestion,
   passedPlanView,
   touchedView,
-} from '../views/crosswalk.ts';
-import { resentNotes } from '../views/reconcile.ts';
-import { decidedText, endedFeedView, plannedEndsView, snapshotPlanView } from '../views/snapshots.ts';
+} from '../../options/crosswalk-fill/desk/view.ts';
+import { acceptFindings } from '../../options/reconcile/desk/accept.ts';
+import type { Chosen } from '../../options/reconcile/desk/choose-findings.ts';
+import { type Resent, resendFindings } from '../../options/reconcile/desk/resend.ts';
+import { chosenView, resendPlanView } from '../../options/reconcile/desk/views/comparison.ts';
+import { resentNotes } from '../../options/reconcile/desk/views/reconcile.ts';
+import { type Decided, type DecisionOptions, decideSnapshot } from '../../options/snapshots/desk/decide.ts';
+import { type EndedFeed, endFeed, planEnds } from '../../options/snapshots/desk/end.ts';
+import { acceptNames } from '../../options/snapshots/desk/passed.ts';
+import { withFiveCounts } from '../../options/snapshots/desk/read.ts';
+import {
+  decidedText,
+  endedFeedView,
+  plannedEndsView,
+  snapshotPlanView,
+} from '../../options/snapshots/desk/views/snapshots.ts';
+import { countOf } from '../views/amounts.ts';
 import { text } from '../views/view.ts';
 import type { Operator } from './operator.ts';
 

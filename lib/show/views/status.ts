@@ -8,20 +8,25 @@ import {
 } from '../../message/failure-kinds.ts';
 import type { Group } from '../../operate/messages/letters/groups.ts';
 import type { WaitingGroup } from '../../operate/messages/waiting/waiting.ts';
-import type { QuietFeed } from '../../operate/reviews/snapshots/feeds.ts';
-import type { WaitingFile } from '../../operate/reviews/snapshots/unaccepted.ts';
 import type { PaceStatus, QueueStatus, Status } from '../../operate/reviews/status.ts';
 import { type ConnectionReport, minuteOf, skewOf } from '../../operate/stage/connection/check.ts';
 import { needsRole } from '../../operate/stage/roles.ts';
 import { type DeployedVersion, versionText } from '../../operate/stage/version.ts';
+import { heldView, passedNotes } from '../../options/crosswalk-fill/desk/view.ts';
+import { lastComparisonNote } from '../../options/reconcile/desk/views/reconcile.ts';
+import type { QuietFeed } from '../../options/snapshots/desk/feeds.ts';
+import type { WaitingFile } from '../../options/snapshots/desk/unaccepted.ts';
+import {
+  openSnapshotText,
+  quietFeedsView,
+  troubledImportView,
+  waitingFileText,
+} from '../../options/snapshots/desk/views/snapshots.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
-import { heldView, passedNotes } from './crosswalk.ts';
 import { adviceOf, causeText, firstAction, kindTone, remarksOnLetters } from './letters.ts';
 import { isPaused, pausedNotes, resumeForm } from './pause.ts';
-import { lastComparisonNote } from './reconcile.ts';
-import { openSnapshotText, quietFeedsView, troubledImportView, waitingFileText } from './snapshots.ts';
 import { revealCommand } from './verify.ts';
 import {
   type Block,

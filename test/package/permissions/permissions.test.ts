@@ -17,10 +17,10 @@ import { functionNames } from '../../../esbuild.config.ts';
 import { sqsMessageOf } from '../../../lib/delivery/letters/dead-letter.ts';
 import { writeRecord } from '../../../lib/delivery/letters/write-record.ts';
 import type { Failure } from '../../../lib/message/failure.ts';
-import { decisionOn } from '../../../lib/operate/reviews/reconcile/choose-findings.ts';
 import { isVerb, policyIds, type Role, roleOf, roles, type Verb } from '../../../lib/operate/stage/roles.ts';
 import { readStack } from '../../../lib/operate/stage/stack-outputs.ts';
 import { targetFrom } from '../../../lib/operate/stage/target.ts';
+import { decisionOn } from '../../../lib/options/reconcile/desk/choose-findings.ts';
 import { createQuickDynamoDb } from '../../../lib/runtime/aws/dynamodb-quick.ts';
 import {
   type Finding,

@@ -12,14 +12,14 @@ export const addSnapshots = (program: Command, cli: Cli): void => {
     .command('list')
     .description('lists snapshots, the newest first, with their state and what they change')
     .option('--limit <n>', 'show at most n', wholeNumber(1, 1_000), 20)
-    .action(action(cli, () => import('../actions/snapshots.ts'), 'list'));
+    .action(action(cli, () => import('../../../options/snapshots/desk/actions.ts'), 'list'));
   snapshots
     .command('show')
     .description(
       'shows why a snapshot waits, what it changes, which rows were not used, and the next command',
     )
     .argument('<id>', 'id of the snapshot, or its beginning')
-    .action(action(cli, () => import('../actions/snapshots.ts'), 'show'));
+    .action(action(cli, () => import('../../../options/snapshots/desk/actions.ts'), 'show'));
   snapshots
     .command('diff')
     .description(
@@ -37,21 +37,21 @@ export const addSnapshots = (program: Command, cli: Cli): void => {
         'look at the zip even if there are settings, and write settings to start from',
       ).conflicts(['map', 'settings']),
     )
-    .action(action(cli, () => import('../actions/snapshots-diff.ts'), 'diff'));
+    .action(action(cli, () => import('../../../options/snapshots/desk/diff-action.ts'), 'diff'));
   snapshots
     .command('approve')
     .description('approves a snapshot that waits: all of its changes are sent')
     .argument('<id>', 'id of the snapshot, or its beginning')
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .option('--yes', 'do not ask')
-    .action(action(cli, () => import('../actions/snapshots.ts'), 'approve'));
+    .action(action(cli, () => import('../../../options/snapshots/desk/actions.ts'), 'approve'));
   snapshots
     .command('reject')
     .description('rejects a snapshot that waits: none of its changes are sent')
     .argument('<id>', 'id of the snapshot, or its beginning')
     .requiredOption('--reason <text>', 'why, for the audit log and for later readers', reasonText)
     .option('--yes', 'do not ask')
-    .action(action(cli, () => import('../actions/snapshots.ts'), 'reject'));
+    .action(action(cli, () => import('../../../options/snapshots/desk/actions.ts'), 'reject'));
   snapshots
     .command('end')
     .description('ends files that come no more: what only they want is shown, and removed from the platform')
@@ -62,7 +62,7 @@ export const addSnapshots = (program: Command, cli: Cli): void => {
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .option('--wait <minutes>', 'wait at most n minutes for the imports', wholeNumber(1, 900), 15)
     .option('--yes', 'do not ask')
-    .action(action(cli, () => import('../actions/snapshots.ts'), 'end'));
+    .action(action(cli, () => import('../../../options/snapshots/desk/actions.ts'), 'end'));
 };
 
 export const addReconcile = (program: Command, cli: Cli): void => {
@@ -77,7 +77,7 @@ export const addReconcile = (program: Command, cli: Cli): void => {
     .option('--findings [group]', 'list what differs: all of it, or only this group or resource')
     .option('--limit <n>', 'list at most n', wholeNumber(1, 100_000), 100)
     .addHelpText('after', examples.reconcile)
-    .action(action(cli, () => import('../actions/reconcile.ts'), 'show'));
+    .action(action(cli, () => import('../../../options/reconcile/desk/actions.ts'), 'show'));
   reconcile
     .command('run')
     .description('compares all that the ledger knows now, and shows the result')
@@ -88,7 +88,7 @@ export const addReconcile = (program: Command, cli: Cli): void => {
     .option('--wait <minutes>', 'wait at most n minutes for its end', wholeNumber(1, 2_880), 720)
     .option('--no-wait', 'start it, and do not wait')
     .addHelpText('after', examples.reconcile)
-    .action(action(cli, () => import('../actions/reconcile.ts'), 'run'));
+    .action(action(cli, () => import('../../../options/reconcile/desk/actions.ts'), 'run'));
   reconcile
     .command('accept')
     .description('accepts that the platform is right: accepted findings are no longer reported')
@@ -97,7 +97,7 @@ export const addReconcile = (program: Command, cli: Cli): void => {
     .option('--run <id>', 'the run that reports them; default: the last run that has ended')
     .option('--yes', 'do not ask')
     .addHelpText('after', examples.reconcile)
-    .action(action(cli, () => import('../actions/reconcile.ts'), 'accept'));
+    .action(action(cli, () => import('../../../options/reconcile/desk/actions.ts'), 'accept'));
   reconcile
     .command('resend')
     .description('sends again what the platform lacks, as the SIS sent it last')
@@ -107,7 +107,7 @@ export const addReconcile = (program: Command, cli: Cli): void => {
     .option('--wait <minutes>', 'wait at most n minutes for the result', wholeNumber(1, 1_440), 15)
     .option('--yes', 'do not ask')
     .addHelpText('after', examples.reconcile)
-    .action(action(cli, () => import('../actions/reconcile.ts'), 'resend'));
+    .action(action(cli, () => import('../../../options/reconcile/desk/actions.ts'), 'resend'));
   reconcile
     .command('report')
     .description('writes a run as one HTML file without scripts, to keep for an audit, to send or to print')
@@ -117,7 +117,7 @@ export const addReconcile = (program: Command, cli: Cli): void => {
       'a new file that only you can read; default: reconcile-<run>.html; -: standard output',
     )
     .addHelpText('after', examples.reconcile)
-    .action(action(cli, () => import('../actions/reconcile-report.ts'), 'report'));
+    .action(action(cli, () => import('../../../options/reconcile/desk/report-action.ts'), 'report'));
 };
 
 export const addCrosswalk = (program: Command, cli: Cli): void => {
@@ -132,14 +132,14 @@ export const addCrosswalk = (program: Command, cli: Cli): void => {
     .addOption(new Option('--user-name <name>', 'user name of a user').conflicts('orgDefinedId'))
     .option('--org-defined-id <id>', 'org-defined id of a user')
     .addHelpText('after', examples.crosswalk)
-    .action(action(cli, () => import('../actions/crosswalk.ts'), 'show'));
+    .action(action(cli, () => import('../../../options/crosswalk-fill/desk/actions.ts'), 'show'));
   crosswalk
     .command('moved')
     .description(
       'lists codes that have moved to another org unit, and user names that passed to another record: what uses them waits',
     )
     .addHelpText('after', examples.crosswalk)
-    .action(action(cli, () => import('../actions/crosswalk.ts'), 'moved'));
+    .action(action(cli, () => import('../../../options/crosswalk-fill/desk/actions.ts'), 'moved'));
   crosswalk
     .command('accept')
     .description(
@@ -154,7 +154,7 @@ export const addCrosswalk = (program: Command, cli: Cli): void => {
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .option('--yes', 'do not ask')
     .addHelpText('after', examples.crosswalk)
-    .action(action(cli, () => import('../actions/crosswalk.ts'), 'accept'));
+    .action(action(cli, () => import('../../../options/crosswalk-fill/desk/actions.ts'), 'accept'));
   crosswalk
     .command('fill')
     .description('fills the crosswalk now, and waits for the result')
@@ -167,7 +167,7 @@ export const addCrosswalk = (program: Command, cli: Cli): void => {
     .option('--wait <minutes>', 'wait at most n minutes for the result', wholeNumber(0, 900), 15)
     .option('--yes', 'do not ask')
     .addHelpText('after', examples.crosswalk)
-    .action(action(cli, () => import('../actions/crosswalk.ts'), 'fill'));
+    .action(action(cli, () => import('../../../options/crosswalk-fill/desk/actions.ts'), 'fill'));
 };
 
 const examples = {

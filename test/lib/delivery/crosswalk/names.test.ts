@@ -7,11 +7,11 @@ import {
   createCrosswalkTable,
   type Entry,
 } from '../../../../lib/delivery/crosswalk/table.ts';
-import { acceptMove, listMoved, showName } from '../../../../lib/operate/reviews/crosswalk/names.ts';
+import { acceptMove, listMoved, showName } from '../../../../lib/options/crosswalk-fill/desk/names.ts';
+import { movedView } from '../../../../lib/options/crosswalk-fill/desk/view.ts';
 import { linesOf } from '../../../../lib/show/cli/print/view.ts';
 import type { Operator } from '../../../../lib/show/verbs/operator.ts';
 import { acceptCode } from '../../../../lib/show/verbs/reviews.ts';
-import { movedView } from '../../../../lib/show/views/crosswalk.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { openOffice, startServer } from '../../show/cli/office.ts';
 import { quietTerminal } from '../../show/cli/typed.ts';

@@ -5,11 +5,11 @@ import { statusOf } from '../../../../lib/operate/reviews/status.ts';
 import { createAudit } from '../../../../lib/operate/stage/audit.ts';
 import { linesOf } from '../../../../lib/show/cli/print/view.ts';
 import { statusView } from '../../../../lib/show/views/status.ts';
+import { reportOf, writeRun } from '../../../options/reconcile/desk/runs.ts';
+import { putText } from '../../../options/snapshots/desk/waiting-import.ts';
 import { localOffice } from '../../show/cli/local-office.ts';
 import { eventBody, functionNames, never, officesForTests } from '../../show/cli/office.ts';
 import { quietTerminal } from '../../show/cli/typed.ts';
-import { reportOf, writeRun } from './reconcile/runs.ts';
-import { putText } from './snapshots/waiting-import.ts';
 
 const offices = officesForTests();
 const local = localOffice({ functions: false });

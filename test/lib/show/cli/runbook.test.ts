@@ -10,8 +10,8 @@ import { type LetterFailure, sqsMessageOf } from '../../../../lib/delivery/lette
 import { failureKindNames, letterKinds } from '../../../../lib/message/failure-kinds.ts';
 import { listLetters } from '../../../../lib/operate/messages/letters/list.ts';
 import { reindexLetters } from '../../../../lib/operate/messages/letters/reindex.ts';
-import { groupIdOf } from '../../../../lib/operate/reviews/reconcile/groups.ts';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
+import { groupIdOf } from '../../../../lib/options/reconcile/desk/groups.ts';
 import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { snapshotSettingsFrom } from '../../../../lib/runtime/aws/settings.ts';
 import { resendResultKey } from '../../../../lib/scheduled/reconcile/record.ts';
@@ -22,10 +22,10 @@ import { passedKey } from '../../../../lib/sources/snapshots/state/passed-names.
 import { localClient } from '../../../local/aws/aws.ts';
 import { answerOf, executionHere } from '../../../local/in-this-process.ts';
 import { durableOptionsOf, settingsOf } from '../../../local/stack.ts';
+import { findingOf, reportOf, writeRun } from '../../../options/reconcile/desk/runs.ts';
+import { putText, waitingImport } from '../../../options/snapshots/desk/waiting-import.ts';
 import { brokenBy, type Json } from '../../../package/contract/released.ts';
 import { joined, shapeOf } from '../../../package/contract/shape.ts';
-import { findingOf, reportOf, writeRun } from '../../operate/reviews/reconcile/runs.ts';
-import { putText, waitingImport } from '../../operate/reviews/snapshots/waiting-import.ts';
 import { entriesOfSis, smallSis, zipOf } from '../../sources/snapshots/sis.ts';
 import { localOffice } from './local-office.ts';
 import { eventBody, failureOf, never } from './office.ts';

@@ -7,11 +7,11 @@ import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeRecord } from '../../../../lib/delivery/letters/write-record.ts';
-import { groupIdOf } from '../../../../lib/operate/reviews/reconcile/groups.ts';
+import { groupIdOf } from '../../../../lib/options/reconcile/desk/groups.ts';
 import { errorSentence } from '../../../../lib/show/cli/print/error-sentence.ts';
 import { createSession } from '../../../../lib/show/console/guard.ts';
-import { findingOf, reportOf, writeRun } from '../../operate/reviews/reconcile/runs.ts';
-import { recordOf, writeSnapshot } from '../../operate/reviews/snapshots/waiting-import.ts';
+import { findingOf, reportOf, writeRun } from '../../../options/reconcile/desk/runs.ts';
+import { recordOf, writeSnapshot } from '../../../options/snapshots/desk/waiting-import.ts';
 import { eventBody, failureOf, functionNames, type Office, officesForTests } from '../cli/office.ts';
 import { type Answer, appWith, type Opened, openConsole, read, send, sendRaw } from './attacker.ts';
 

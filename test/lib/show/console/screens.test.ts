@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { groupIdOf } from '../../../../lib/operate/reviews/reconcile/groups.ts';
+import { groupIdOf } from '../../../../lib/options/reconcile/desk/groups.ts';
 import { waitLimitMs } from '../../../limits.ts';
 import {
   enrollmentOf,
@@ -14,8 +14,8 @@ import {
   reportOf,
   tallyOf,
   writeRun,
-} from '../../operate/reviews/reconcile/runs.ts';
-import { waitingImport } from '../../operate/reviews/snapshots/waiting-import.ts';
+} from '../../../options/reconcile/desk/runs.ts';
+import { waitingImport } from '../../../options/snapshots/desk/waiting-import.ts';
 import { localOffice } from '../cli/local-office.ts';
 import { typed } from '../cli/typed.ts';
 import { launch, openScreen, type ServedConsole, serveConsole, signIn, watched } from './browser.ts';

@@ -7,7 +7,7 @@ import { linesOf } from '../../../../lib/show/cli/print/view.ts';
 import { pausedText } from '../../../../lib/show/views/pause.ts';
 import { blockedView, connectionNotes, statusView } from '../../../../lib/show/views/status.ts';
 import type { Block, Note } from '../../../../lib/show/views/view.ts';
-import { recordOf } from '../../operate/reviews/snapshots/waiting-import.ts';
+import { recordOf } from '../../../options/snapshots/desk/waiting-import.ts';
 import { quietTerminal } from '../cli/typed.ts';
 
 const report = (more: Partial<ConnectionReport>): ConnectionReport => ({

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { touchedIn } from '../../../../lib/operate/reviews/crosswalk/touched.ts';
+import { touchedIn } from '../../../../lib/options/snapshots/desk/touched.ts';
 import { acceptedNamesPrefix, passedKey } from '../../../../lib/sources/snapshots/state/passed-names.ts';
 import { removeTemporaryFolders } from '../../../temporary-folder.ts';
 import {

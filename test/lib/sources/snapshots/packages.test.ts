@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { refusedRowsTitle, snapshotNotes } from '../../../../lib/show/views/snapshots.ts';
+import { refusedRowsTitle, snapshotNotes } from '../../../../lib/options/snapshots/desk/views/snapshots.ts';
 import { rowsTold } from '../../../../lib/sources/snapshots/package/rows.ts';
 import { type Random, randomFrom } from '../../../fuzz/random.ts';
 import { seed } from '../../../seed.ts';

@@ -1,0 +1,80 @@
+import { UsageError } from '../../../operate/stage/command-errors.ts';
+import type { CommandContext } from '../../../show/cli/command-context.ts';
+import { acceptCode, acceptUserNames } from '../../../show/verbs/reviews.ts';
+import { listPassed } from '../../snapshots/desk/passed.ts';
+import { awaitFill, startFill } from './fill.ts';
+import { listMoved, showName } from './names.ts';
+import { filledView, movedView, nameView, passedView } from './view.ts';
+
+type Named = { code?: string; userName?: string; orgDefinedId?: string };
+
+const nameIn = ({ code, userName, orgDefinedId }: Named) => {
+  if (code !== undefined) return { kind: 'orgUnitCode', name: code } as const;
+  if (userName !== undefined) return { kind: 'userName', name: userName } as const;
+  if (orgDefinedId !== undefined) return { kind: 'orgDefinedId', name: orgDefinedId } as const;
+  throw new UsageError('Which name? Pass --code, --user-name or --org-defined-id.');
+};
+
+export const show = async ({ target, print, finish }: CommandContext, options: Named): Promise<void> => {
+  const asked = nameIn(options);
+  const names = await showName(target, asked);
+  print({ names }, () => nameView(names, asked));
+  finish(names.length > 0);
+};
+
+export const moved = async ({ target, signal, print, finish }: CommandContext): Promise<void> => {
+  const [listed, passed] = await Promise.all([listMoved(target), listPassed(target, signal)]);
+  print({ ...listed, passed }, () => [...movedView(listed), ...passedView({ passed })]);
+  finish(listed.moved.length > 0 || (passed?.length ?? 0) > 0);
+};
+
+type Accepting = { all?: boolean; kind?: 'code' | 'user'; reason?: string };
+
+export const accept = async (
+  context: CommandContext,
+  first: string | undefined,
+  more: string[],
+  { all = false, kind, reason }: Accepting,
+): Promise<void> => {
+  const given = [first ?? [], more].flat();
+  if (all ? given.length > 0 : given.length === 0)
+    throw new UsageError('Which ones? Pass the code of an org unit, user names, or --all.');
+  await context.checkAudit();
+  const [name = ''] = given;
+  const isOfUsers = all || given.length > 1 || (await kindOf(context, { name, kind })) === 'user';
+  const accepted = isOfUsers
+    ? await acceptUserNames(context, { names: all ? 'all' : given, reason })
+    : await acceptCode(context, { code: name, reason });
+  context.finish(accepted !== undefined);
+};
+
+const kindOf = async (
+  { target, signal }: CommandContext,
+  { name, kind }: { name: string; kind: Accepting['kind'] },
+): Promise<'code' | 'user'> => {
+  if (kind !== undefined) return kind;
+  const passed = await listPassed(target, signal);
+  if (!passed?.some((each) => each.name === name)) return 'code';
+  const { moved } = await listMoved(target);
+  if (moved.some(({ code }) => code === name))
+    throw new UsageError(`${name} is a code and a user name. Pass --kind code or --kind user.`);
+  return 'user';
+};
+
+const oneMinuteMs = 60_000;
+
+type GivenFill = { classlists?: boolean; acceptRemovals?: boolean; reason?: string; wait: number };
+
+export const fill = async (
+  { target, terminal, audit, signal, print, agreed, finish, checkAudit }: CommandContext,
+  { classlists = false, acceptRemovals = false, reason, wait }: GivenFill,
+): Promise<void> => {
+  await checkAudit();
+  if (acceptRemovals && !(await agreed('Remove what the sources lack, however much it is?')))
+    return finish(false);
+  const id = await startFill(target, { classlists, acceptRemovals, reason, audit });
+  terminal.err('The fill has started.\n');
+  const filled = await awaitFill(target, id, { signal, patienceMs: wait * oneMinuteMs });
+  print({ id, ...(filled ?? { outcome: 'running' }) }, () => filledView(filled));
+  finish(filled?.outcome === 'filled');
+};

@@ -1,0 +1,82 @@
+import { UsageError } from '../../../operate/stage/command-errors.ts';
+import { addScreen, addVerb, type Desk, formOf, render } from '../../../show/console/desk.ts';
+import { acceptCode, acceptUserNames } from '../../../show/verbs/reviews.ts';
+import { section, text, type View } from '../../../show/views/view.ts';
+import { listPassed } from '../../snapshots/desk/passed.ts';
+import { awaitFill, startFill } from './fill.ts';
+import { listHeld, listMoved, showName } from './names.ts';
+import {
+  filledView,
+  fillForm,
+  heldView,
+  kindLabelled,
+  movedView,
+  nameLabels,
+  nameView,
+  passedView,
+} from './view.ts';
+
+const patienceMs = 15 * 60_000;
+
+export const addCrosswalk = (desk: Desk): void => {
+  const { app, target, audit, runs } = desk;
+  addScreen(desk, ['/crosswalk', 'Crosswalk'], async () => [
+    section('Codes that have moved', ...movedView(await listMoved(target))),
+    section(
+      'User names that passed to another record',
+      ...passedView({ passed: await listPassed(target, desk.signal) }),
+    ),
+    section('What a name stands for', {
+      ...{ action: '/crosswalk', isHarmless: true, buttons: [{ text: 'Show' }] },
+      fields: [
+        { choice: 'kind', label: 'Look for the', options: Object.values(nameLabels) },
+        { field: 'name', label: 'Name' },
+      ],
+    }),
+    section(
+      'Fill',
+      text('The function crosswalk-fill reads the platform’s lists and the university’s files by schedule.'),
+      ...heldView(await listHeld(target)),
+      fillForm,
+    ),
+  ]);
+
+  // Privacy: a user's name does not go into an address.
+  app.post('/crosswalk', async (context) => {
+    const form = await formOf(context);
+    const name = form.get('name')?.trim() ?? '';
+    const kind = kindLabelled(form.get('kind') ?? '');
+    if (name === '' || kind === undefined) throw new UsageError('Which name?');
+    const content: View = [
+      ...nameView(await showName(target, { kind, name }), { kind, name }),
+      { links: [{ text: 'Back to the crosswalk', to: '/crosswalk' }] },
+    ];
+    return render(desk, context, { title: 'A name', content });
+  });
+
+  addVerb(desk, '/crosswalk-accept', (form) => {
+    const code = form.get('code') ?? '';
+    const reason = form.get('reason')?.trim() || undefined;
+    const userName = form.get('userName');
+    if (userName !== null || form.get('all') === 'yes') {
+      const names = userName === null ? 'all' : [userName];
+      return runs.begin('Accept user names', (at) => acceptUserNames(at, { names, reason }));
+    }
+    return runs.begin('Accept a move', (at) => acceptCode(at, { code, reason }), { about: code });
+  });
+
+  addVerb(desk, '/crosswalk-fill', (form) => {
+    const [classlists, acceptRemovals] = ['classlists', 'acceptRemovals'].map(
+      (name) => form.get(name) === 'yes',
+    );
+    const reason = form.get('reason')?.trim() || undefined;
+    return runs.begin('Fill the crosswalk', async (at) => {
+      const id = await startFill(target, {
+        ...{ classlists: classlists ?? false, acceptRemovals: acceptRemovals ?? false, reason, audit },
+      });
+      at.show('Result', [text('The fill has started.')]);
+      const filled = await awaitFill(target, id, { signal: at.signal, patienceMs });
+      at.show('Result', filledView(filled));
+    });
+  });
+};

@@ -1,0 +1,38 @@
+import { reviewBucketOf } from '../../../operate/reviews/bucket.ts';
+import { audited } from '../../../operate/reviews/execution.ts';
+import { actorOf } from '../../../operate/stage/actor.ts';
+import type { Audit } from '../../../operate/stage/audit.ts';
+import type { Target } from '../../../operate/stage/target.ts';
+import { acceptedPrefix, newRunId } from '../../../scheduled/reconcile/record.ts';
+import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose-findings.ts';
+
+export type AcceptOptions = Choice & {
+  reason: string;
+  audit: Audit;
+  confirm(chosen: Chosen): Promise<boolean>;
+};
+
+/**
+ * Accepts that the platform differs as these findings say. No run reports them again, unless the resource is written again or changes on
+ * the platform. Undefined: the operator declined. @throws RefusedError
+ */
+export const acceptFindings = async (
+  target: Target,
+  { reason, audit, confirm, ...choice }: AcceptOptions,
+): Promise<Chosen | undefined> => {
+  const chosen = await chooseFindings(target, choice);
+  if (!(await confirm(chosen)) || choice.signal.aborted) return undefined;
+  const { run, findings } = chosen;
+  const count = findings.length;
+  const entry = {
+    ...{ command: 'reconcile accept' as const, done: 'accepted', count },
+    ...{ filter: { run, of: choice.of }, reason },
+    ...{ counts: { findings: count }, letters: messagesOf(findings) },
+  };
+  await audited(audit, entry, async () => {
+    const { writeJson } = await reviewBucketOf(target);
+    const decision = decisionOn(findings, { by: await actorOf(target), why: reason });
+    await writeJson(`${acceptedPrefix}${newRunId()}.json`, decision);
+  });
+  return chosen;
+};

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { copyFile, open, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
+import type { Integrations } from '../../../operate/stage/integrations.ts';
+import { examine } from '../../../sources/snapshots/examine.ts';
+import type { OnProgress } from '../../../sources/snapshots/progress.ts';
+import { snapshotsPrefix } from '../../../sources/snapshots/request.ts';
+import { recordKey, type SnapshotRecord, snapshotRecord } from '../../../sources/snapshots/state/record.ts';
+import type { ComparisonStore } from '../../../sources/snapshots/state/store.ts';
+
+type Here = {
+  /** A path on this machine. */
+  file: string;
+  /** The feed of this file's name is ended: there is no file. */
+  isEnd?: true;
+  store: ComparisonStore;
+  integrations: Integrations;
+  /** Texts that replace those in the bucket, by key. */
+  texts?: ReadonlyMap<string, string>;
+  /** Receives the path of the report of refused rows, which is deleted afterwards. */
+  takeReport(path: string): Promise<void>;
+  onProgress?: OnProgress | undefined;
+};
+
+/** What an import would do with the file, and what it was compared with. */
+export type ComparedHere = { record: SnapshotRecord; against: string | undefined; reasons: string[] };
+
+/** Nothing is sent in parts. */
+const limits = { eventsPerPart: 10_000 };
+
+/** The key under which a file would be put into the bucket. */
+export const keyOf = (file: string): string => `${snapshotsPrefix}${basename(file)}`;
+
+/** Compares as an import does, and keeps nothing. @throws RefusedError if the file cannot be compared. */
+export const compareHere = async ({
+  file,
+  isEnd,
+  store,
+  integrations,
+  texts = new Map(),
+  takeReport,
+  onProgress,
+}: Here): Promise<ComparedHere> => {
+  const records: SnapshotRecord[] = [];
+  const local: ComparisonStore = {
+    ...store,
+    // Objects in the bucket are read. What an import would write there stays on this machine, or is dropped.
+    download: async (_, path) => {
+      await copyFile(file, path);
+      const hash = createHash('sha256');
+      for await (const piece of createReadStream(path)) hash.update(piece);
+      return hash.digest('hex');
+    },
+    textIfAny: async (key) => texts.get(key) ?? store.textIfAny(key),
+    writeJson: async (key, value) => {
+      const { data } = snapshotRecord.safeParse(value);
+      if (data && key === recordKey(data.id)) records.push(data);
+    },
+    uploadFile: async (key, path) => {
+      if (key.endsWith('/report.csv')) await takeReport(path);
+    },
+  };
+  const examined = await examine(
+    { key: keyOf(file), etag: '', droppedMs: Date.now(), ...(isEnd && { isEnd }) },
+    {
+      services: { store: local, integrations, limits, isTrial: true, ...(onProgress && { onProgress }) },
+      startedAt: new Date().toISOString(),
+    },
+  );
+  const record = records.at(-1);
+  if (examined.is === 'over' || record === undefined)
+    throw new RefusedError('message' in examined ? examined.message : 'There is no record of it');
+  return { record, against: examined.against, reasons: examined.reasons };
+};
+
+/** An empty bucket. */
+export const emptyStore: ComparisonStore = {
+  download: async () => undefined,
+  open: async (key) => {
+    throw new Error(`There is no ${key}`);
+  },
+  readJson: async (key) => {
+    throw new Error(`There is no ${key}`);
+  },
+  etagOf: async () => undefined,
+  keysUnder: async () => [],
+  textIfAny: async () => undefined,
+  readJsonIfAny: async () => undefined,
+  writeJson: async () => {},
+  uploadFile: async () => {},
+};
+
+/** @throws UsageError if there is no such file. */
+export const checkReadable = async (file: string): Promise<void> => {
+  const found = await stat(file).catch(() => undefined);
+  if (found?.isDirectory())
+    throw new UsageError(`${file} is a folder. Zip the CSV files in it, and pass the zip.`);
+  if (!found?.isFile()) throw new UsageError(`There is no file ${file}.`);
+};
+
+/** @throws UsageError if the first bytes are not those of a OneRoster package. */
+export const checkPackage = async (file: string): Promise<void> => {
+  await checkReadable(file);
+  await using handle = await open(file);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+  const name = basename(file);
+  if (bytesRead === 0)
+    throw new UsageError(`${name} is empty. Copy it again, or export it again from the student system.`);
+  if (buffer.toString('latin1') !== 'PK')
+    throw new UsageError(
+      `${name} is not a zip. Pass the package as the student system exports it, or zip its CSV files. A single CSV file needs a name that ends in .csv, and a mapping.`,
+    );
+};

@@ -1,0 +1,84 @@
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { bucketOf } from '../../../operate/stage/audit-log.ts';
+import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
+import type { Integrations } from '../../../operate/stage/integrations.ts';
+import type { Target } from '../../../operate/stage/target.ts';
+import { mappingKeysOf } from '../../../sources/snapshots/package/mapping-file.ts';
+import { settingsKey } from '../../../sources/snapshots/package/settings-file.ts';
+import type { OnProgress } from '../../../sources/snapshots/progress.ts';
+import { isTable } from '../../../sources/snapshots/request.ts';
+import type { SnapshotRecord } from '../../../sources/snapshots/state/record.ts';
+import { createSnapshotStore, type SnapshotStore } from '../../../sources/snapshots/state/store.ts';
+import { checkPackage, checkReadable, compareHere, emptyStore, keyOf } from './compare-here.ts';
+import { firstRows, type RefusedRow } from './read.ts';
+
+/** What a file would change if it were put into the bucket now. */
+export type SnapshotDiff = Pick<
+  SnapshotRecord,
+  'counts' | 'byKind' | 'of' | 'removals' | 'lostColumns' | 'rows' | 'unknownRoles'
+> & {
+  /** The id of the last accepted snapshot; undefined: there is none. */
+  against: string | undefined;
+  /** Why nothing would be sent without an approval. */
+  reasons: string[];
+  refusedRows: RefusedRow[];
+};
+
+/** A table is compared with the last one of its name. */
+type Compared = {
+  file: string;
+  /** A mapping on this machine that replaces the one in the bucket. */
+  map?: string | undefined;
+  /** Settings on this machine that replace those in the bucket. */
+  settings?: string | undefined;
+  onProgress?: OnProgress;
+};
+
+export const storeOf = async (target: Target): Promise<SnapshotStore> =>
+  createSnapshotStore({ s3: await target.s3(), bucket: await bucketOf(target) });
+
+/** Whether the bucket has settings. A zip is not imported without the roles that they contain. */
+export const hasSettings = async (target: Target): Promise<boolean> =>
+  (await (await storeOf(target)).etagOf(settingsKey)) !== undefined;
+
+/**
+ * Compares as an import does, and keeps nothing; without a deployment it compares with nothing.
+ * @throws UsageError, RefusedError if the file cannot be compared.
+ */
+export const diffSnapshot = async (
+  target: Target | undefined,
+  { file, map, settings, onProgress }: Compared,
+  integrations: Integrations,
+): Promise<SnapshotDiff> => {
+  for (const each of [file, map, settings]) if (each !== undefined) await checkReadable(each);
+  if (map !== undefined && !isTable(file))
+    throw new UsageError(
+      `A mapping is for a table, but ${file} is not one. The name of a table must end in .csv.`,
+    );
+  if (!isTable(file)) await checkPackage(file);
+  const texts = new Map<string, string>();
+  if (map !== undefined) texts.set(mappingKeysOf(keyOf(file))[0], await readFile(map, 'utf8'));
+  if (settings !== undefined) texts.set(settingsKey, await readFile(settings, 'utf8'));
+  const store = target === undefined ? emptyStore : await storeOf(target);
+  let refusedRows: RefusedRow[] = [];
+  const takeReport = async (path: string): Promise<void> => {
+    refusedRows = await firstRows(createReadStream(path));
+  };
+  const { record, against, reasons } = await compareHere({
+    ...{ file, store, integrations, texts, takeReport, onProgress },
+  }).catch((error: unknown) => {
+    if (!(error instanceof RefusedError)) throw error;
+    const why =
+      settings === undefined
+        ? error.message
+        : error.message.replaceAll(`${settingsKey} in the bucket`, settings);
+    throw new RefusedError(`${file} cannot be compared: ${why}.`);
+  });
+  const { counts, byKind, of, removals, lostColumns, rows, unknownRoles } = record;
+  return {
+    ...{ counts, byKind, of, against, reasons, refusedRows },
+    ...{ ...(removals && { removals }), ...(lostColumns && { lostColumns }) },
+    ...{ ...(rows && { rows }), ...(unknownRoles && { unknownRoles }) },
+  };
+};

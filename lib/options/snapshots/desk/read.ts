@@ -1,0 +1,202 @@
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { subjectIn } from '../../../delivery/letters/subject.ts';
+import { jsonIn } from '../../../message/json.ts';
+import { idGiven, type ReviewBucket, reviewBucketOf } from '../../../operate/reviews/bucket.ts';
+import { RefusedError } from '../../../operate/stage/command-errors.ts';
+import { linesIn } from '../../../operate/stage/lines.ts';
+import type { Target } from '../../../operate/stage/target.ts';
+import { unlessError } from '../../../runtime/aws/error.ts';
+import { zipFeed } from '../../../sources/snapshots/request.ts';
+import {
+  acceptedKeyOf,
+  type Counts,
+  changesKey,
+  recordKey,
+  recordsPrefix,
+  reportKey,
+  type SnapshotRecord,
+  snapshotRecord,
+} from '../../../sources/snapshots/state/record.ts';
+import { type QuietFeed, readFeeds, readQuietFeeds } from './feeds.ts';
+import { readUnacceptedFiles, type UnacceptedFiles, type WaitingFile } from './unaccepted.ts';
+
+export type SnapshotList = {
+  /** Newest first. */
+  snapshots: SnapshotRecord[];
+  /** The snapshot with which the next zip is compared. */
+  accepted: string | undefined;
+  /** By the name of a table: the snapshot with which the next one of that name is compared. */
+  acceptedTables: Record<string, string>;
+  /** How many there are in all. */
+  all: number;
+  /** Files whose imports have not begun, as another is imported, in the order of their imports. */
+  waiting: WaitingFile[];
+};
+
+/** A row that was not used, or that is reported for another reason. */
+export type RefusedRow = { file: string; line: string; column: string; problem: string };
+
+/** What a person decides on. */
+export type ProposedSnapshot = SnapshotRecord & {
+  /** Whom it would remove from where, by the SIS' names, as in `s1234567 · MATH-101`: the first ones, if it waits for approval. */
+  removed: string[];
+  /** They cannot be shown, as the caller may not read the changes: they have the content of messages. */
+  isHidden?: true;
+};
+
+export type ShownSnapshot = ProposedSnapshot & {
+  isAccepted: boolean;
+  /** The first rows of its report. */
+  refusedRows: RefusedRow[];
+  /** Where all of them are; undefined: there is none. */
+  report: string | undefined;
+};
+
+/** Undefined if it has no record, or one of an unknown version. */
+const recordIn = async ({ textIfAny }: ReviewBucket, id: string): Promise<SnapshotRecord | undefined> =>
+  snapshotRecord.safeParse(jsonIn((await textIfAny(recordKey(id))) ?? '')).data;
+
+/** The snapshot with which a file of this key is compared. */
+const acceptedIn = async ({ textIfAny }: ReviewBucket, key: string): Promise<string | undefined> => {
+  const { id } = Object(jsonIn((await textIfAny(acceptedKeyOf(key))) ?? '') ?? {}) as { id?: unknown };
+  return typeof id === 'string' ? id : undefined;
+};
+
+type Read = { limit: number; signal: AbortSignal };
+
+/** The newest records, and the number of all. */
+const recordsIn = async (bucket: ReviewBucket, { limit, signal }: Read) => {
+  const ids = await bucket.idsIn('', { prefix: recordsPrefix, signal });
+  const read = await Promise.all(ids.slice(0, limit).map((id) => recordIn(bucket, id)));
+  return { snapshots: read.flatMap((record) => record ?? []), all: ids.length };
+};
+
+/** @throws if the bucket cannot be read. */
+export const listSnapshots = async (target: Target, given: Read): Promise<SnapshotList> => {
+  const bucket = await reviewBucketOf(target);
+  const [{ snapshots, all }, feeds, { waiting }] = await Promise.all([
+    recordsIn(bucket, given),
+    readFeeds(bucket, given.signal),
+    readUnacceptedFiles(target, given.signal),
+  ]);
+  const tables = feeds.flatMap(({ name, id }) => (name === zipFeed ? [] : [[name, id]]));
+  const accepted = feeds.find(({ name }) => name === zipFeed)?.id;
+  return { snapshots, accepted, acceptedTables: Object.fromEntries(tables), all, waiting };
+};
+
+/** What operators may have to do about imports. */
+export type OpenSnapshots = UnacceptedFiles & {
+  /** Those that wait for a person or are being imported, oldest first. */
+  snapshots: SnapshotRecord[];
+  quietFeeds: QuietFeed[];
+};
+
+export const openSnapshots = async (target: Target, signal: AbortSignal): Promise<OpenSnapshots> => {
+  // While one waits, later ones are not even compared.
+  const bucket = await reviewBucketOf(target);
+  const [{ snapshots }, files, quietFeeds] = await Promise.all([
+    recordsIn(bucket, { limit: 10, signal }),
+    readUnacceptedFiles(target, signal),
+    readQuietFeeds(bucket, signal),
+  ]);
+  const open = snapshots.filter(
+    ({ id, state, decided }) =>
+      (state === 'comparing' ||
+        state === 'sending' ||
+        (state === 'waiting-for-approval' && decided === undefined)) &&
+      !files.troubled.some((each) => each.id === id),
+  );
+  return { ...files, quietFeeds, snapshots: open.reverse() };
+};
+
+/** @param given an id, or its beginning. @throws RefusedError if none or more than one matches. */
+export const readSnapshot = async (
+  target: Target,
+  given: string,
+  signal: AbortSignal,
+): Promise<SnapshotRecord> => {
+  const bucket = await reviewBucketOf(target);
+  const none = `There is no snapshot ${given}. \`snapshots list\` shows the snapshots.`;
+  const id = await idGiven(given, bucket, { prefix: recordsPrefix, signal, things: 'snapshots', none });
+  const record = await recordIn(bucket, id);
+  if (record) return record;
+  throw new RefusedError(
+    `The record of snapshot ${id} does not exist yet, or was written by another version of sis-relay.`,
+  );
+};
+
+const maxRows = 10;
+
+/** A snapshot with the first rows that were refused. */
+export const showSnapshot = async (
+  target: Target,
+  given: string,
+  signal: AbortSignal,
+): Promise<ShownSnapshot> => {
+  const record = await readSnapshot(target, given, signal);
+  const bucket = await reviewBucketOf(target);
+  const [accepted, body, proposed] = await Promise.all([
+    acceptedIn(bucket, record.key),
+    bucket.openIfAny(reportKey(record.id)),
+    withRemoved(target, record),
+  ]);
+  return {
+    ...proposed,
+    isAccepted: accepted === record.id,
+    refusedRows: body ? await firstRows(body) : [],
+    report: body && bucket.addressOf(reportKey(record.id)),
+  };
+};
+
+/** Only this many of its changes are searched for removals: a large file has millions. */
+const maxSearched = 500_000;
+
+/** Adds a sample of the removals that wait for approval. */
+export const withRemoved = async (target: Target, record: SnapshotRecord): Promise<ProposedSnapshot> => {
+  const isOpen = record.state === 'waiting-for-approval' && record.counts.removed > 0;
+  if (!isOpen) return { ...record, removed: [] };
+  const { openIfAny } = await reviewBucketOf(target);
+  const open = async () => ({ body: await openIfAny(changesKey(record.id)) });
+  const opened = await unlessError(/^AccessDenied$/, open);
+  if (opened === undefined) return { ...record, removed: [], isHidden: true };
+  return { ...record, removed: opened.body ? await removedIn(opened.body) : [] };
+};
+
+const removedIn = async (body: Readable): Promise<string[]> => {
+  const unpacked = body.pipe(createGunzip());
+  const removed: string[] = [];
+  let searched = 0;
+  for await (const line of linesIn(unpacked)) {
+    const { sequence } = Object(jsonIn(line)) as { sequence?: unknown };
+    // Removals are older than creations of the same snapshot: their sequence is odd.
+    if (Number(sequence) % 2 === 1) removed.push(nameOf(line));
+    searched += 1;
+    if (removed.length >= maxRows || searched >= maxSearched) break;
+  }
+  body.destroy();
+  return removed;
+};
+
+const nameOf = (event: string): string => {
+  const { named, user, orgUnit } = subjectIn(event);
+  return named ?? [user, orgUnit].filter((each) => each !== undefined).join(' · ');
+};
+
+/** The first rows of a report. */
+export const firstRows = async (body: Readable): Promise<RefusedRow[]> => {
+  const { parse: parseCsv } = await import('csv-parse');
+  const rows: RefusedRow[] = [];
+  const parser = body.pipe(parseCsv({ columns: true, relax_column_count: true, to: maxRows }));
+  for await (const row of parser as AsyncIterable<Partial<RefusedRow>>)
+    rows.push({ file: '', line: '', column: '', problem: '', ...row });
+  // The rest may be long.
+  body.destroy();
+  return rows;
+};
+
+/** With the five counts that `--json` prints. */
+export const withFiveCounts = <Counted extends { counts: Counts }>(counted: Counted): Counted => {
+  const { created, updated, removed, unchanged, refused } = counted.counts;
+  return { ...counted, counts: { created, updated, removed, unchanged, refused } };
+};

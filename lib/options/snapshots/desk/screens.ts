@@ -1,0 +1,27 @@
+import { UsageError } from '../../../operate/stage/command-errors.ts';
+import { addScreen, addVerb, type Desk, reasonIn } from '../../../show/console/desk.ts';
+import { decide } from '../../../show/verbs/reviews.ts';
+import { listSnapshots, showSnapshot } from './read.ts';
+import { snapshotListView, snapshotView } from './views/snapshots.ts';
+
+export const addSnapshots = (desk: Desk): void => {
+  const { target, runs } = desk;
+  addScreen(desk, ['/snapshots', 'Snapshots'], async (_query, context) => {
+    const { signal } = context.req.raw;
+    return snapshotListView(await listSnapshots(target, { limit: 50, signal }), desk.name);
+  });
+
+  addScreen(desk, ['/snapshots/:id', 'Snapshot'], async (_query, context) => {
+    const id = context.req.param('id') ?? '';
+    return snapshotView(await showSnapshot(target, id, context.req.raw.signal));
+  });
+
+  addVerb(desk, '/snapshot-decision', (form) => {
+    const id = form.get('id') ?? '';
+    const decision = form.get('decision');
+    if (decision !== 'approved' && decision !== 'rejected') throw new UsageError('Approve it, or reject it?');
+    const reason = reasonIn(form);
+    const title = decision === 'approved' ? 'Approve a snapshot' : 'Reject a snapshot';
+    return runs.begin(title, (at) => decide(at, id, { decision, reason }), { about: id });
+  });
+};

@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import { bucketOf } from '../../../operate/stage/audit-log.ts';
+import type { Target } from '../../../operate/stage/target.ts';
+import { unlessError } from '../../../runtime/aws/error.ts';
+import { inSets, quotedText } from '../../../runtime/files/tables/engine.ts';
+import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
+import { stateKey } from '../../../sources/snapshots/state/record.ts';
+import { type SnapshotNow, snapshotsNow } from '../../../sources/snapshots/state/snapshots-now.ts';
+import { stateColumns, viewsOfState } from '../../../sources/snapshots/state/state-rows.ts';
+import { type ComparisonStore, createSnapshotStore } from '../../../sources/snapshots/state/store.ts';
+
+/** What an accepted file wants by the code of an org unit. */
+export type Touched = { file: string; rows: number; people: number };
+
+/**
+ * What was accepted by a code, in each accepted file that uses it: the next import of such a file moves that with the code. Undefined: it
+ * cannot be read with these rights.
+ */
+export const touchedBy = async (target: Target, code: string): Promise<Touched[] | undefined> => {
+  const store = createSnapshotStore({ s3: await target.s3(), bucket: await bucketOf(target) });
+  return unlessError(/^AccessDenied$/, () => touchedIn(store, code));
+};
+
+export const touchedIn = (
+  store: Pick<ComparisonStore, 'keysUnder' | 'readJsonIfAny' | 'etagOf' | 'open'>,
+  code: string,
+): Promise<Touched[]> =>
+  inSets(async (sets, folder) => {
+    await sets.run(stateColumns);
+    const touched: Touched[] = [];
+    for (const snapshot of await snapshotsNow(store)) {
+      const path = join(folder, snapshot.id);
+      if (!(await keepFile(await store.open(stateKey(snapshot.id)), path))) continue;
+      await sets.run(viewsOfState('state', `FROM read_parquet(${quotedText(path)})`));
+      const [rows = 0, people = 0] = (await sets.row<[number, number]>(countOf(snapshot), [code])) ?? [];
+      if (rows > 0) touched.push({ file: snapshot.name, rows, people });
+    }
+    return touched;
+  });
+
+/** `$1`: the code. A table names the org unit; an export names that of an enrollment, and the grade object of a grade. */
+const countOf = ({ userField, functions }: SnapshotNow): string =>
+  userField === undefined
+    ? `SELECT count(*), count(DISTINCT user_name) FROM state_wanted
+       WHERE state_kind IN (${[...functions.keys()].map(quotedText).join(', ')}) AND org_unit_or_object = 'orgUnitCode=' || $1`
+    : `SELECT count(*), count(DISTINCT user_name) FROM state_wanted
+       WHERE (state_kind = '2' AND org_unit_or_object = $1) OR (state_kind = '3' AND org_unit_or_object IN (
+         SELECT coalesce(CAST(json AS JSON) ->> '$.object', id)
+         FROM (SELECT source_id AS id, json FROM state_line_items UNION ALL SELECT object_id, json FROM state_grade_objects)
+         WHERE CAST(json AS JSON) ->> '$.data.orgUnitCode' = $1))`;

@@ -1,0 +1,86 @@
+import { runningExecutions } from '../../../delivery/durable/older-executions.ts';
+import { reviewBucketOf } from '../../../operate/reviews/bucket.ts';
+import { lambdaOf } from '../../../operate/stage/lambda-client.ts';
+import type { Target } from '../../../operate/stage/target.ts';
+import { errorName } from '../../../runtime/aws/error.ts';
+import {
+  isOfName,
+  listUnaccepted,
+  nameOf,
+  type Unaccepted,
+} from '../../../sources/snapshots/state/unaccepted.ts';
+
+/** A file that was put and is not imported yet, because another is. */
+export type WaitingFile = Pick<Unaccepted, 'key' | 'versionId' | 'sizeBytes' | 'putAt' | 'isEnd'> & {
+  /** What is being imported, by its snapshot's id, or by its key and when it was put; undefined: unknown. */
+  behind?: string;
+};
+
+/** An import that a person must see to, until a later one of the same name is accepted well. */
+export type TroubledImport = Pick<Unaccepted, 'key' | 'versionId' | 'putAt' | 'id' | 'isEnd'> & {
+  /** `undecided`: nobody decided in time. `refused`: it is accepted, but most rows of a file were refused. `cut off`: it left no result. */
+  is: 'failed' | 'undecided' | 'refused' | 'cut off';
+  why?: string | undefined;
+};
+
+export type UnacceptedFiles = { waiting: WaitingFile[]; troubled: TroubledImport[] };
+
+/** What was put and is not accepted, or not well. @throws if the bucket cannot be read. */
+export const readUnacceptedFiles = async (target: Target, signal: AbortSignal): Promise<UnacceptedFiles> => {
+  const bucket = await reviewBucketOf(target);
+  const all = await listUnaccepted({
+    keysUnder: (prefix) => bucket.namesUnder(prefix, signal),
+    readJsonIfAny: bucket.jsonIfAny,
+  });
+  const open = all.filter(({ is }) => is === 'waiting' || is === 'at work');
+  const running = open.length === 0 ? [] : await runningImports(target);
+  const isRunning = ({ execution = '' }: Unaccepted) => running === undefined || running.includes(execution);
+  const atWork = open.find((each) => each.is === 'at work' && isRunning(each));
+  return {
+    waiting: open
+      .filter((each) => each.is === 'waiting' && isRunning(each))
+      .map(({ key, versionId, sizeBytes, putAt, isEnd }) => ({
+        ...{ key, ...(versionId !== undefined && { versionId }), sizeBytes, putAt },
+        ...(isEnd && { isEnd }),
+        ...(atWork && { behind: nameOf(atWork) }),
+      })),
+    troubled: troubledOf({ all, isRunning }),
+  };
+};
+
+/** The ARNs of the executions; undefined: the caller may not list them. */
+const runningImports = async (target: Target): Promise<string[] | undefined> => {
+  const { lambda } = await lambdaOf(target);
+  try {
+    return await runningExecutions(lambda)(`${target.prefix}snapshot-import`);
+  } catch (error) {
+    if (errorName(error) === 'AccessDeniedException') return undefined;
+    // It is no longer deployed.
+    if (errorName(error) === 'ResourceNotFoundException') return [];
+    throw error;
+  } finally {
+    lambda.destroy();
+  }
+};
+
+type Looked = { all: readonly Unaccepted[]; isRunning(entry: Unaccepted): boolean };
+
+/** The last of each name, the latest first. */
+const troubledOf = ({ all, isRunning }: Looked): TroubledImport[] => {
+  const troubled = all.flatMap((entry): TroubledImport[] => {
+    const { key, versionId, putAt, id, why, isEnd } = entry;
+    if (entry.isFollowed) return [];
+    const isOpen = entry.is === 'waiting' || entry.is === 'at work';
+    const is = isOpen && !isRunning(entry) ? 'cut off' : entry.is;
+    if (is !== 'failed' && is !== 'undecided' && is !== 'refused' && is !== 'cut off') return [];
+    return [
+      {
+        ...{ key, ...(versionId !== undefined && { versionId }), putAt, ...(id !== undefined && { id }) },
+        ...{ is, why, ...(isEnd && { isEnd }) },
+      },
+    ];
+  });
+  return troubled
+    .filter((one, at) => !troubled.slice(at + 1).some((other) => isOfName(one, other)))
+    .reverse();
+};

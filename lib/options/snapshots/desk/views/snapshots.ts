@@ -1,0 +1,384 @@
+import { needsRole } from '../../../../operate/stage/roles.ts';
+import { plain } from '../../../../runtime/privacy/printable.ts';
+import { ageOf, countOf, numberOf } from '../../../../show/views/amounts.ts';
+import { quoted } from '../../../../show/views/quoted.ts';
+import {
+  type Block,
+  badge,
+  type Columns,
+  list,
+  type Note,
+  type Piece,
+  part,
+  section,
+  type Tone,
+  table,
+  text,
+  type View,
+} from '../../../../show/views/view.ts';
+import { rowsTold } from '../../../../sources/snapshots/package/rows.ts';
+import { feedOf, fileNameOf, isTable, zipFeed } from '../../../../sources/snapshots/request.ts';
+import type { Counts, SnapshotRecord } from '../../../../sources/snapshots/state/record.ts';
+import type { Decided } from '../decide.ts';
+import type { SnapshotDiff } from '../diff.ts';
+import type { EndedFeed, PlannedEnd } from '../end.ts';
+import type { QuietFeed } from '../feeds.ts';
+import type { ProposedSnapshot, RefusedRow, ShownSnapshot, SnapshotList } from '../read.ts';
+import type { TroubledImport, WaitingFile } from '../unaccepted.ts';
+
+const states: Record<SnapshotRecord['state'], [text: string, tone: Tone]> = {
+  comparing: ['is being compared', 'plain'],
+  'waiting-for-approval': ['waits for approval', 'todo'],
+  sending: ['is being sent', 'plain'],
+  accepted: ['accepted', 'good'],
+  rejected: ['rejected', 'warn'],
+  failed: ['failed', 'bad'],
+  superseded: ['superseded by a newer one', 'plain'],
+};
+
+const snapshotState = ({ state }: Pick<SnapshotRecord, 'state'>): string => states[state][0];
+
+const snapshotTone = ({ state }: Pick<SnapshotRecord, 'state'>): Tone => states[state][1];
+
+/** The five counts in the order of their columns. */
+const countNames = ['created', 'updated', 'removed', 'unchanged', 'refused'] as const;
+
+/** Sent events, of all. */
+const sentText = ({ sent, of }: Pick<SnapshotRecord, 'sent' | 'of'>): string =>
+  `${numberOf(sent)} of ${countOf(of, 'message')} sent`;
+
+const percent = (share: number): string => `${Math.round(share * 100) / 100} %`;
+
+const changeNotes = ({
+  removals,
+  lostColumns = [],
+}: {
+  removals: SnapshotRecord['removals'];
+  lostColumns: SnapshotRecord['lostColumns'];
+}): View => [
+  removals !== undefined && {
+    tone: (removals?.share ?? 0) > (removals?.limit ?? 0) ? 'warn' : 'plain',
+    text: `Removals: ${percent(removals?.share ?? 0)} of what was accepted before. Above ${percent(removals?.limit ?? 0)}, a person decides.`,
+  },
+  ...lostColumns.map(
+    ({ file, columns }): Note => ({
+      tone: 'warn',
+      text: `${plain(file)} has lost ${columns.length === 1 ? 'its column' : 'its columns'} ${columns.map(plain).join(', ')}.`,
+    }),
+  ),
+];
+
+const plainFates = ['sent', 'unchanged', 'used', 'withoutMessage', 'read'];
+
+/** Differences between the rows and the wanted state. */
+const rowNotes = (snapshot: Pick<SnapshotRecord, 'rows' | 'unknownRoles' | 'of'>): View => {
+  const fates = Object.values(snapshot.rows ?? {}).flatMap((counts) => Object.keys(counts));
+  const isPlain = fates.every((fate) => plainFates.includes(fate));
+  if (snapshot.rows === undefined || (isPlain && snapshot.of > 0)) return [];
+  return rowsTold(snapshot, plain).map((text): Note => ({ tone: 'plain', text }));
+};
+
+const diffTitle = ({ against, of }: SnapshotDiff): string =>
+  `${countOf(of, 'message')} would be sent, compared with ${against ?? 'nothing: no snapshot was accepted yet'}`;
+
+const diffNotes = ({ reasons, removals, lostColumns, ...diff }: SnapshotDiff): View => [
+  reasons.length > 0 && {
+    tone: 'warn',
+    text: `Nothing would be sent until a person approves it: ${reasons.map(plain).join('; ')}.`,
+  },
+  ...changeNotes({ removals, lostColumns }),
+  ...rowNotes(diff),
+];
+
+/** Notes that come before everything else. */
+export const snapshotNotes = (snapshot: SnapshotRecord): View => {
+  const { why, removals, lostColumns, decided, state, unknownRoles = [] } = snapshot;
+  const roles = unknownRoles.map(([role, rows]) => `${plain(role)} (${countOf(rows, 'row')})`);
+  return [
+    why !== undefined && { tone: snapshotTone(snapshot), text: plain(why ?? '') },
+    ...changeNotes({ removals, lostColumns }),
+    ...rowNotes(snapshot),
+    // Other records show it beside the rows.
+    roles.length > 0 &&
+      snapshot.rows === undefined && {
+        tone: 'warn',
+        text: `Rows were refused because snapshot-settings.json has no id for their role: ${roles.join(', ')}. Add these roles to \`roles\` in snapshot-settings.json.`,
+      },
+    decided && {
+      tone: 'plain',
+      text: `${plain(decided.by)} ${decided.decision} it ${ageOf(Date.parse(decided.at))} ago${decided.reason ? `: ${plain(decided.reason)}` : '.'}`,
+    },
+    state === 'waiting-for-approval' && {
+      tone: 'plain',
+      text: 'None of its changes were sent yet. If you approve it, all of them are sent. If you reject it, none are sent, and the next snapshot is compared with what was accepted before.',
+    },
+  ];
+};
+
+/** `users.csv, line 12, username: …`. */
+const refusedRowText = ({ file, line, column, problem }: RefusedRow): string =>
+  [[file, line && `line ${line}`, column].filter(Boolean).map(plain).join(', '), plain(problem)]
+    .filter(Boolean)
+    .join(': ');
+
+export const refusedRowsTitle = ({
+  refusedRows,
+  counts,
+}: Pick<ShownSnapshot, 'refusedRows' | 'counts'>): string =>
+  refusedRows.length < counts.refused
+    ? `Rows that were not used, ${numberOf(counts.refused)} in all:`
+    : 'Rows that were not used:';
+
+/** The result of an approval or a rejection. */
+export const decidedText = ({ snapshot, outcome }: Decided, decision: string): string => {
+  const { id, decided } = snapshot;
+  if (outcome === 'already')
+    return `${plain(decided?.by ?? 'Somebody')} ${decision} snapshot ${id} already. Nothing was changed.`;
+  if (outcome === 'unheard')
+    return `Snapshot ${id} is ${decision}. Its import has not recorded that yet. Look at it again in a minute.`;
+  const then = decision === 'rejected' ? 'None of its changes were sent.' : `It ${isOrWas(snapshot)}.`;
+  return `Snapshot ${id} is ${decision}. ${then}`;
+};
+
+const isOrWas = (snapshot: SnapshotRecord): string =>
+  snapshot.state === 'accepted' ? 'was sent' : snapshotState(snapshot);
+
+/** A snapshot that waits for a person or is being imported, as `status` names it. */
+export const openSnapshotText = ({ id, droppedAt, state, why }: SnapshotRecord): string =>
+  `Snapshot ${id}, dropped ${ageOf(Date.parse(droppedAt))} ago, ${snapshotState({ state })}${why ? `: ${plain(why)}` : '.'}`;
+
+/** A file that waits for the import of another, as `status` names it. */
+export const waitingFileText = (waiting: WaitingFile): string => {
+  const { key, versionId, sizeBytes, putAt, behind, isEnd } = waiting;
+  const file = `${plain(key)}${versionId === undefined ? '' : `, version ${plain(versionId)}`}`;
+  const until = behind === undefined ? 'for its turn to be imported' : `behind ${plain(behind)}`;
+  if (isEnd) return `The end of ${plain(feedOf(key))}, begun ${ageOf(Date.parse(putAt))} ago, waits ${until}`;
+  return `${file}, ${countOf(sizeBytes, 'byte')}, put ${ageOf(Date.parse(putAt))} ago, waits ${until}`;
+};
+
+const troubles: Record<TroubledImport['is'], [what: string, todo: string]> = {
+  failed: ['failed', 'Correct what it names, and put the file into the bucket again, or a newer export'],
+  undecided: [
+    'was neither approved nor rejected in time',
+    'Put the file into the bucket again, or a newer export, and decide on it',
+  ],
+  refused: [
+    'used few of its rows',
+    'Look at the rows that were refused, correct them or the settings, and put an export into the bucket',
+  ],
+  'cut off': [
+    'ended without a result: its execution was stopped, or its time ended',
+    'Put the file into the bucket again, or a newer export',
+  ],
+};
+
+/** An import that a person must see to. */
+export const troubledImportView = (troubled: TroubledImport): View => {
+  const { key, versionId, putAt, id, is, why, isEnd } = troubled;
+  const [what, todo] = troubles[is];
+  const version = versionId === undefined ? '' : `, version ${plain(versionId)}`;
+  const because = why === undefined ? '' : `: ${plain(why)}`;
+  return [
+    {
+      ...{ tone: 'bad', to: id === undefined ? '/snapshots' : `/snapshots/${encodeURIComponent(id)}` },
+      text: isEnd
+        ? `The end of ${plain(feedOf(key))}, begun ${ageOf(Date.parse(putAt))} ago, ${what}${because}`
+        : `The import of ${plain(key)}${version}, put ${ageOf(Date.parse(putAt))} ago, ${what}${because}`,
+    },
+    { tone: 'todo', text: isEnd ? `Run \`${endCommand(feedOf(key))}\` again` : todo },
+    { command: id === undefined ? 'snapshots list' : `snapshots show ${id}` },
+  ];
+};
+
+const endCommand = (feed: string): string => `snapshots end ${quoted(plain(feed))}`;
+
+const maxFeeds = 3;
+
+/** Files that have not come for long, the first ones, and how to end them. Those of one pattern are ended together. */
+export const quietFeedsView = (feeds: readonly QuietFeed[]): View => {
+  const groups = [...Map.groupBy(feeds, ({ pattern, name }) => pattern ?? name)];
+  const more = groups.length - maxFeeds;
+  return [
+    ...groups.slice(0, maxFeeds).flatMap(([name, each]): View => {
+      const one = each.length === 1;
+      const came = ageOf(Math.min(...each.map(({ droppedAt }) => Date.parse(droppedAt))));
+      const which = one ? plain(each[0]?.name ?? name) : `${countOf(each.length, 'file')} of ${plain(name)}`;
+      const since = each[0]?.pattern === undefined ? 'and others have come since' : 'once, by the settings';
+      const heldBack = each.reduce((sum, feed) => sum + feed.heldBack, 0);
+      const holds =
+        heldBack === 0
+          ? `What ${one ? 'it wants' : 'they want'} is kept`
+          : `${countOf(heldBack, 'enrollment')} that other files have no more ${heldBack === 1 ? 'is' : 'are'} kept`;
+      const command = endCommand(name);
+      return [
+        {
+          ...{ tone: heldBack > 0 ? 'warn' : 'plain', to: '/snapshots' },
+          text: `${which} came ${came} ago, ${since}. ${holds}, until ${one ? 'it comes again or is' : 'they are'} ended by \`${command}\``,
+        },
+      ];
+    }),
+    // False would count as something to do.
+    ...(more > 0
+      ? [text(`And ${numberOf(more)} more. \`snapshots end\` takes several names, and patterns with *.`)]
+      : []),
+  ];
+};
+
+export const plannedEndsView = (plans: readonly PlannedEnd[]): View => [
+  ...plans.flatMap(
+    ({ feed: { name, id, droppedAt }, why, of }): View => [
+      { heading: `End ${plain(name)}`, tone: 'todo' },
+      text('Its last accepted file is ', linkTo(id), `, dropped ${ageOf(Date.parse(droppedAt))} ago.`),
+      {
+        tone: 'plain',
+        text: `${plain(why).replaceAll('; ', '. ')}. ${countOf(of, 'message')} would be sent.`,
+      },
+    ],
+  ),
+  text('A later file of the same name begins anew: everything in it is sent.'),
+];
+
+export const endedFeedView = ({ feed, outcome, snapshot, behind }: EndedFeed): View => {
+  const name = plain(feed);
+  if (outcome === 'ended') return [{ tone: 'good', text: `${name} is ended.` }];
+  if (outcome === 'sending')
+    return [
+      text(`The end of ${name} is approved, and is being sent.`),
+      { command: `snapshots show ${snapshot}` },
+    ];
+  return [
+    {
+      tone: 'warn',
+      text: `${name} is not ended yet: its import waits${behind === undefined ? '' : ` behind ${plain(behind)}`}. Nothing was removed`,
+    },
+    { tone: 'todo', text: 'Once that one is over, approve the end, or reject it: it is in the list then' },
+    { command: 'snapshots list' },
+  ];
+};
+
+const linkTo = (id: string): Piece => ({ text: id, to: `/snapshots/${encodeURIComponent(id)}` });
+
+const stateOf = (snapshot: SnapshotRecord) => badge(snapshotState(snapshot), snapshotTone(snapshot));
+
+const counted = <Row>(countsOf: (row: Row) => Counts): Columns<Row> =>
+  Object.fromEntries(
+    countNames.map((name) => [
+      name.replace(/^./, (first) => first.toUpperCase()),
+      (row) => countsOf(row)[name],
+    ]),
+  );
+
+export const snapshotListView = (
+  { snapshots, all, accepted, acceptedTables, waiting }: SnapshotList,
+  name: string,
+): View => {
+  const next = snapshots.find(({ state }) => state === 'waiting-for-approval');
+  return [
+    waiting.length > 0 &&
+      section(
+        'Files that wait',
+        table('Files that wait', waiting, {
+          File: ({ key }) => key,
+          Version: ({ versionId }) => versionId,
+          Bytes: ({ sizeBytes }) => sizeBytes,
+          Put: ({ putAt }) => ({ sinceMs: Date.parse(putAt) }),
+          Behind: ({ behind }) => behind,
+        }),
+      ),
+    part(
+      table<SnapshotRecord>(
+        'Snapshots',
+        snapshots,
+        {
+          Snapshot: ({ id }) => linkTo(id),
+          Age: ({ droppedAt }) => ({ sinceMs: Date.parse(droppedAt) }),
+          State: stateOf,
+          ...counted(({ counts }) => counts),
+          File: ({ key }) => key,
+        },
+        { empty: `${name}: no snapshot was put into the bucket under snapshots/ yet.` },
+      ),
+    ),
+    accepted !== undefined && text(`The next zip (${zipFeed}) is compared with `, linkTo(accepted), '.'),
+    ...Object.entries(acceptedTables).map(([file, id]) =>
+      text(`The next ${file} is compared with `, linkTo(id), '.'),
+    ),
+    snapshots.length < all && { more: `The newest ${snapshots.length} of ${numberOf(all)}` },
+    next && part({ lead: 'Next', command: `snapshots show ${next.id}` }),
+  ];
+};
+
+const changeTable = ({ byKind, counts }: Pick<SnapshotRecord, 'byKind' | 'counts'>): Block =>
+  section(
+    'What it changes',
+    table('What it changes', [...Object.entries(byKind), ['all', counts] as const], {
+      Kind: ([kind]) => kind,
+      ...counted(([, each]) => each),
+    }),
+  );
+
+/** Whom it would remove, in words. */
+const removedSection = ({ removed, byKind, isHidden }: ProposedSnapshot): Block => {
+  if (removed.length === 0 && !isHidden) return part();
+  const counted = Object.entries(byKind).flatMap(([kind, each]) =>
+    each.removed === 0 ? [] : [`${numberOf(each.removed)} ${plain(wordsOfKind[kind] ?? kind)}`],
+  );
+  const sentence = `It would remove ${counted.join(', ')}`;
+  if (isHidden) return section(`${sentence}.`, text(`Whom: ${needsRole('operator')}`));
+  return section(`${sentence}, such as:`, list(removed.map(plain)));
+};
+
+const wordsOfKind: Record<string, string> = { lineItems: 'line items' };
+
+/** Shown before a decision. */
+export const snapshotPlanView = (snapshot: ProposedSnapshot): View => {
+  const { id, key, versionId, droppedAt } = snapshot;
+  const file = versionId === undefined ? key : `${key}, version ${versionId}`;
+  return [
+    { heading: `Snapshot ${id}: ${snapshotState(snapshot)}`, tone: snapshotTone(snapshot) },
+    text(`${file}, dropped at ${droppedAt} (${ageOf(Date.parse(droppedAt))} ago); ${sentText(snapshot)}`),
+    ...snapshotNotes(snapshot),
+    removedSection(snapshot),
+    changeTable(snapshot),
+  ];
+};
+
+const refusedSection = (shown: Pick<ShownSnapshot, 'refusedRows' | 'counts'>, ...after: View): Block =>
+  shown.refusedRows.length === 0
+    ? part()
+    : section(refusedRowsTitle(shown), list(shown.refusedRows.map(refusedRowText)), ...after);
+
+export const snapshotView = (snapshot: ShownSnapshot): View => {
+  const { isAccepted, key, report } = snapshot;
+  const next = isTable(key) ? fileNameOf(key) : 'zip';
+  return [
+    ...snapshotPlanView(snapshot),
+    isAccepted && text(`The next ${next} is compared with this one.`),
+    refusedSection(snapshot, text(`All of them are in ${report ?? ''}`)),
+    part(...nextOf(snapshot)),
+  ];
+};
+
+export const diffView = (diff: SnapshotDiff): View => [
+  { heading: diffTitle(diff) },
+  ...diffNotes(diff),
+  changeTable(diff),
+  refusedSection(diff),
+];
+
+const nextOf = ({ id, state }: Pick<SnapshotRecord, 'id' | 'state'>): View => {
+  if (state === 'comparing' || state === 'sending')
+    return [{ lead: 'Next', command: `snapshots show ${id}` }];
+  if (state !== 'waiting-for-approval') return [];
+  return [
+    { lead: 'Next', command: `snapshots approve ${id}` },
+    { lead: '  or', command: `snapshots reject ${id} --reason "…"` },
+    {
+      ...{ action: '/snapshot-decision', hidden: { id }, fields: [{ reason: 'required' }] },
+      buttons: [
+        { text: 'Approve', value: 'approved' },
+        { text: 'Reject', value: 'rejected' },
+      ],
+    },
+  ];
+};
