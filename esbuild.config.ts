@@ -54,6 +54,9 @@ const replacements: Record<string, string> = {
   // Its own entry would look for the library of C first, by other packages. Which binding is there, packaging decides.
   '@duckdb/node-bindings': `
     module.exports = require('@duckdb/node-bindings-' + process.platform + '-' + process.arch + '/duckdb.node');`,
+  // No function has a command or a screen.
+  './desk/desk.ts': `
+    export const desk = {};`,
   // The SDK tells browsers apart with it.
   bowser: '',
   // A bundle has no files beside it.

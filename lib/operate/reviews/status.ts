@@ -1,9 +1,4 @@
-import { type Held, listHeld } from '../../options/crosswalk-fill/desk/names.ts';
-import { type LastComparison, lastComparison, runningComparison } from '../../options/reconcile/desk/read.ts';
-import type { QuietFeed } from '../../options/snapshots/desk/feeds.ts';
-import { listPassed } from '../../options/snapshots/desk/passed.ts';
-import { type OpenSnapshots, openSnapshots } from '../../options/snapshots/desk/read.ts';
-import type { TroubledImport, WaitingFile } from '../../options/snapshots/desk/unaccepted.ts';
+import { options } from '../../options.ts';
 import type { Queue } from '../../runtime/aws/sqs.ts';
 import {
   type CallCount,
@@ -12,8 +7,7 @@ import {
   priorities,
   readPaceUse,
 } from '../../runtime/telemetry/pace-use.ts';
-import type { Report } from '../../scheduled/reconcile/record.ts';
-import type { PassedName } from '../../sources/snapshots/state/passed-names.ts';
+import type { OptionDesk, OptionStatus } from '../../show/option.ts';
 import { type Groups, groupLetters } from '../messages/letters/list.ts';
 import { type Counts, countsOf, receive } from '../messages/letters/queue.ts';
 import { listWaiting, type WaitingGroup, withMended } from '../messages/waiting/waiting.ts';
@@ -41,28 +35,18 @@ export type Status = {
   letters: Groups & { counts: Counts; unread?: string };
   /** What messages wait for, by their functions' last report, except those that wait only for their turn. */
   waiting: WaitingGroup[];
-  /** Names of the crosswalk that stay as they were until a person has looked; undefined: unknown. */
-  held: Held[] | undefined;
-  /** User names that passed to another record of the SIS and wait for a person; undefined: unknown. */
-  passed: PassedName[] | undefined;
   /** What operators have begun and is not ended; undefined: unknown. */
   atWork: Omit<AuditedCommand, 'meant' | 'did'>[] | undefined;
-  /** Snapshots that wait for a person or are being imported; undefined: unknown. */
-  snapshots: OpenSnapshots['snapshots'] | undefined;
-  /** Files that wait until the import of another is over; undefined: unknown. */
-  waitingFiles: WaitingFile[] | undefined;
-  /** Accepted files of names that have not come for long, or come once by the settings; undefined: unknown. */
-  quietFeeds: QuietFeed[] | undefined;
-  /** The last imports that failed, or that used few of their rows; undefined: unknown. */
-  troubledImports: TroubledImport[] | undefined;
-  /** The last comparison of the platform with what was sent; undefined: there is none, or it is unknown. */
-  comparison: LastComparison | undefined;
-  /** The comparison that is in progress. */
-  comparing: Report | undefined;
+  /** What the options tell. */
+  options: OptionStatus[];
   /** Undefined if the target does not name a platform. */
   connection: ConnectionReport | undefined;
   pace: PaceStatus;
 };
+
+/** As one JSON document. */
+export const documentOf = ({ options, ...status }: Status): object =>
+  Object.assign({}, status, ...options.map(({ facts }) => facts));
 
 export type PaceStatus = {
   /** The platform's credits, shared by all its clients; `none`: it reports none; undefined: unknown. */
@@ -85,6 +69,8 @@ export type Lists = { letters(): Promise<Groups>; waiting(): Promise<WaitingGrou
 
 type StatusOptions = {
   functions: string[];
+  /** What the options add; default: nothing. */
+  desks?: readonly OptionDesk[];
   oldest?: boolean;
   signal: AbortSignal;
   /** How the lists are read; default: from the desk's table. */
@@ -97,7 +83,7 @@ type StatusOptions = {
  */
 export const statusOf = async (
   target: Target,
-  { functions, oldest = false, signal, lists = listsOf(target, signal) }: StatusOptions,
+  { functions, desks = [], oldest = false, signal, lists = listsOf(target, signal) }: StatusOptions,
 ): Promise<Status> => {
   const sqs = await target.sqs();
   const deadLetters = { sqs, url: await target.deadLetterQueueUrl() };
@@ -114,12 +100,8 @@ export const statusOf = async (
   const known = <Told>(reading: Promise<Told>): Promise<Told | undefined> => reading.catch(() => undefined);
   const reviews = Promise.all([
     known(deployedVersion(target)),
-    known(listHeld(target)),
-    known(listPassed(target, signal)),
     known(openCommands(target, signal)),
-    known(openSnapshots(target, signal)),
-    known(lastComparison(target, signal)),
-    known(runningComparison(target, signal)),
+    Promise.all(desks.map(async ({ status }) => (await status?.())?.(target, signal))),
   ]);
   const [queues, paused, connection, uses, letters, waiting] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
@@ -129,22 +111,15 @@ export const statusOf = async (
     unlessRefused(lists.letters()),
     unlessRefused(lists.waiting()),
   ]);
-  const [deployed, held, passed, atWork, imports, comparison, comparing] = await reviews;
+  const [deployed, atWork, ofOptions] = await reviews;
   const { visible, inFlight, delayed } = counts;
   const unlisted = { groups: [], matching: 0, listed: undefined, queued: visible + inFlight + delayed };
   return {
     deployed,
     queues: queues.flat(),
     paused,
-    held,
-    passed,
     atWork: atWork?.map(({ meant: _, did: __, ...told }) => told),
-    snapshots: imports?.snapshots,
-    waitingFiles: imports?.waiting,
-    troubledImports: imports?.troubled,
-    quietFeeds: imports?.quietFeeds,
-    comparison,
-    comparing,
+    options: ofOptions.flatMap((each) => each ?? []),
     connection,
     pace: {
       window: windowOf(connection, uses),
@@ -174,7 +149,7 @@ const unlessRefused = <Told>(reading: Promise<Told>): Promise<Told | { refused: 
   });
 
 /** They also call the platform, though they have no queue. */
-const jobs = ['course-export', 'crosswalk-fill', 'reconcile'];
+const jobs = options.flatMap((option) => option.functions);
 
 /** Undefined if there is no table, or it cannot be read: the connection’s report says why, and the rest is reported all the same. */
 const usesOf = async (

@@ -35,7 +35,7 @@ export type Recorded = {
   id: string;
   /** By the credentials. */
   who: string;
-  command: string;
+  command: Verb;
   line: string;
 };
 

@@ -1,3 +1,5 @@
+import { type OptionVerb, options } from '../../options.ts';
+
 /**
  * The roles of the people who operate a stage, the one that may least first. Each is a policy in template/rights.yml; who has a role is
  * given the policies before it, too. IAM alone decides: this table only tells people in advance what IAM will say.
@@ -9,18 +11,12 @@ export type Role = (typeof roles)[number];
 export const policyIds: Record<Role, string> = { reader: 'Readers', operator: 'Operators', lead: 'Leads' };
 
 /** What people do to a stage, as typed, and the role that it needs. */
-export const roleOf = {
+const roleOfCore = {
   status: 'reader',
   'letters groups': 'reader',
   'letters list': 'reader',
   'waiting list': 'reader',
   trace: 'reader',
-  'snapshots list': 'reader',
-  'snapshots show': 'reader',
-  'reconcile show': 'reader',
-  'reconcile report': 'reader',
-  'crosswalk show': 'reader',
-  'crosswalk moved': 'reader',
   'letters show': 'operator',
   'letters show --reveal': 'operator',
   'letters export': 'operator',
@@ -30,23 +26,19 @@ export const roleOf = {
   'letters verify': 'operator',
   'letters reindex': 'operator',
   'waiting wake': 'operator',
-  'snapshots diff': 'operator',
-  'reconcile run': 'operator',
   publish: 'lead',
   'letters import': 'lead',
   pause: 'lead',
   resume: 'lead',
-  'snapshots approve': 'lead',
-  'snapshots reject': 'lead',
-  'snapshots end': 'lead',
-  'reconcile accept': 'lead',
-  'reconcile resend': 'lead',
-  'crosswalk accept': 'lead',
-  'crosswalk fill': 'lead',
   'auth-url': 'lead',
 } as const satisfies Record<string, Role>;
 
-export type Verb = keyof typeof roleOf;
+export type Verb = keyof typeof roleOfCore | OptionVerb;
+
+export const roleOf: Readonly<Record<Verb, Role>> = Object.assign(
+  { ...roleOfCore },
+  ...options.map((option) => option.roles),
+);
 
 export const isVerb = (words: string): words is Verb => Object.hasOwn(roleOf, words);
 

@@ -3,6 +3,7 @@ import { UsageError } from '../../operate/stage/command-errors.ts';
 import { integrationNames } from '../../operate/stage/function-names.ts';
 import { unknownName } from '../../operate/stage/nearest.ts';
 import { ownVersion, versionText } from '../../operate/stage/version.ts';
+import { optionDesks } from '../../options.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
 import type { Cli } from './command-context.ts';
 import { addCompletion } from './commands/completion.ts';
@@ -10,7 +11,6 @@ import { addDeployment } from './commands/deployment.ts';
 import { addHelp } from './commands/help.ts';
 import { addLetters } from './commands/letters.ts';
 import { addMessages } from './commands/messages.ts';
-import { addCrosswalk, addReconcile, addSnapshots } from './commands/reviews.ts';
 import { checkPlace, globalOptions, roleFor } from './options.ts';
 import { asTyped, guarded, type Terminal } from './print/terminal.ts';
 
@@ -34,6 +34,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   let started: Command | undefined;
   const cli: Cli = {
     terminal,
+    desks: await optionDesks(),
     finish: (isDone) => {
       done = isDone;
     },
@@ -87,10 +88,8 @@ export const programOf = (cli: Cli, onStart?: (command: Command) => void): Comma
     })
     .addHelpText('after', examples);
   for (const option of globalOptions()) program.addOption(option);
-  for (const add of [
-    ...[addLetters, addMessages, addSnapshots, addReconcile, addCrosswalk],
-    ...[addDeployment, addCompletion, addHelp],
-  ])
+  const ofOptions = cli.desks.flatMap(({ addCommands }) => addCommands ?? []);
+  for (const add of [addLetters, addMessages, ...ofOptions, addDeployment, addCompletion, addHelp])
     add(program, cli);
   addRoles(program);
   return program;

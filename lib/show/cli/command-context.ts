@@ -6,6 +6,7 @@ import { RefusedError, UsageError } from '../../operate/stage/command-errors.ts'
 import { readStack } from '../../operate/stage/stack-outputs.ts';
 import { isNamed, type Target, type TargetOptions, targetFrom } from '../../operate/stage/target.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
+import type { OptionDesk } from '../option.ts';
 import type { Operator } from '../verbs/operator.ts';
 import { quoted } from '../views/quoted.ts';
 import { text, type View } from '../views/view.ts';
@@ -18,6 +19,8 @@ import { linesOf, type Print, printOf, textOfLines } from './print/view.ts';
 /** What all commands share. */
 export type Cli = {
   terminal: Terminal;
+  /** What the options add. */
+  desks: readonly OptionDesk[];
   /** False: there was nothing to do, or not everything was done. */
   finish(isDone: boolean): void;
   /** Adds members to the document that --json prints when the command ends. */

@@ -3,9 +3,6 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { RefusedError, UsageError } from '../../operate/stage/command-errors.ts';
 import { howToGetRole, needsRole } from '../../operate/stage/roles.ts';
-import { addCrosswalk } from '../../options/crosswalk-fill/desk/screens.ts';
-import { addReconcile } from '../../options/reconcile/desk/screens.ts';
-import { addSnapshots } from '../../options/snapshots/desk/screens.ts';
 import { addLive, type Context, type Desk, formOf, lackingAt, render } from './desk.ts';
 import { guard, safeNext, signIn } from './guard.ts';
 import { html, said } from './html/html.ts';
@@ -24,6 +21,8 @@ import { addTransfer } from './screens/transfer.ts';
 import { addUncertain } from './screens/uncertain.ts';
 
 type AppOptions = {
+  /** Adds the options' screens. */
+  optionScreens: readonly ((desk: Desk) => void)[];
   /** The host as browsers name it, with the port. */
   host: string;
   sentence(error: unknown): string;
@@ -37,7 +36,10 @@ const fileBytes = 20 * 1024 * 1024;
 const titles = { 400: 'This cannot be done', 404: 'Not found', 413: 'Too large', 502: 'It failed' } as const;
 
 /** The console: the checks of each request, then its screens. */
-export const createApp = (given: Omit<Desk, 'app'>, { host, sentence, onUse }: AppOptions): Hono => {
+export const createApp = (
+  given: Omit<Desk, 'app'>,
+  { host, optionScreens, sentence, onUse }: AppOptions,
+): Hono => {
   const app = new Hono();
   const [desk, { session }] = [{ ...given, app }, given];
   app.use(guard({ ...given, host, onUse }));
@@ -97,9 +99,8 @@ export const createApp = (given: Omit<Desk, 'app'>, { host, sentence, onUse }: A
     );
   });
   for (const add of [
-    ...[addOverview, addLetters, addLetter, addReplay, addDiscard],
-    ...[addEdit, addUncertain, addPublish, addSnapshots, addReconcile, addCrosswalk, addTrace],
-    ...[addLog, addTransfer, addRuns],
+    ...[addOverview, addLetters, addLetter, addReplay, addDiscard, addEdit, addUncertain, addPublish],
+    ...[...optionScreens, addTrace, addLog, addTransfer, addRuns],
   ])
     add(desk);
   addLive(desk, '/live', async () => ({ version: 0, part: () => html`` }));

@@ -12,6 +12,7 @@ import { RefusedError } from '../../operate/stage/command-errors.ts';
 import { loadIntegrations } from '../../operate/stage/integrations.ts';
 import { roles as allRoles, type Role } from '../../operate/stage/roles.ts';
 import type { Target } from '../../operate/stage/target.ts';
+import { optionDesks } from '../../options.ts';
 import { createApp } from './app.ts';
 import { createKept } from './cached-value.ts';
 import { createLists, type Lists } from './desk.ts';
@@ -77,7 +78,9 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   const session = createSession();
   const lists = createLists(target, signal);
   const functions = [...integrations.keys()];
-  const readStatus = () => statusOf(target, { functions, signal, lists: listsOf(lists) });
+  const desks = await optionDesks();
+  const screens = await Promise.all(desks.map((each) => each.screens?.()));
+  const readStatus = () => statusOf(target, { functions, desks, signal, lists: listsOf(lists) });
   const status = createKept(readStatus, { freshMs: 10_000 });
   const audit = readOnly
     ? refusing
@@ -99,6 +102,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
     rolesKnown,
     readOnly,
     integrations,
+    desks,
     audit,
     signal,
     lists,
@@ -109,6 +113,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   let usedMs = Date.now();
   const app = createApp(desk, {
     ...{ host, sentence },
+    optionScreens: screens.flatMap((each) => each ?? []),
     onUse: () => {
       usedMs = Date.now();
     },

@@ -12,6 +12,7 @@ import { type Input, inputOf } from '../../operate/stage/input.ts';
 import type { Integrations } from '../../operate/stage/integrations.ts';
 import { type Role, roleOf, type Verb } from '../../operate/stage/roles.ts';
 import type { Target } from '../../operate/stage/target.ts';
+import type { OptionDesk } from '../option.ts';
 import { becameOfFilter } from '../verbs/became.ts';
 import { countOf } from '../views/amounts.ts';
 import { groupTable, matchText } from '../views/letters.ts';
@@ -49,6 +50,8 @@ export type Desk = {
   readOnly: boolean;
   session: Session;
   integrations: Integrations;
+  /** What the options add. */
+  desks: readonly OptionDesk[];
   /** Refuses to begin anything if the console is read-only. */
   audit: Audit;
   signal: AbortSignal;

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
+import { options } from '../../options.ts';
 import { type Html, html } from './html/html.ts';
 import { bare } from './page.ts';
 
@@ -67,8 +68,10 @@ export const headers = {
 const publicRoutes = new Set(['GET /console.css', 'GET /console.js', 'GET /icon.svg', 'POST /session']);
 
 /** Requests that change nothing but what a screen shows. */
-const harmlessPosts =
-  /^\/(session|letters\/search|replay|uncertain|publish|crosswalk|runs\/[\w-]+\/(answer|stop))$/;
+const isHarmless = (path: string): boolean =>
+  harmlessPosts.test(path) || options.some(({ looks }) => looks?.includes(path));
+
+const harmlessPosts = /^\/(session|letters\/search|replay|uncertain|publish|runs\/[\w-]+\/(answer|stop))$/;
 
 type GuardOptions = {
   host: string;
@@ -103,7 +106,7 @@ export const guard = ({ host, session, readOnly, signal, onUse }: GuardOptions):
       return refused(415, 'Changes are accepted only from a form.');
     if (publicRoutes.has(`${method} ${path}`)) return undefined;
     if (!session.isSignedIn(context)) return { status: 401 as const, page: signIn(pathOf(context)) };
-    if (!isRead && readOnly && !harmlessPosts.test(path))
+    if (!isRead && readOnly && !isHarmless(path))
       return refused(403, 'This console was started with --read-only.');
     return undefined;
   };

@@ -1,3 +1,4 @@
+import { options } from '../../options.ts';
 import { type Html, html } from './html/html.ts';
 
 /** The screens in the head of every page: the first at `/`, the others at their names. */
@@ -7,9 +8,7 @@ const screens = [
   'Letters',
   'Uncertain',
   'Publish',
-  'Snapshots',
-  'Reconcile',
-  'Crosswalk',
+  ...options.flatMap(({ tabs }) => tabs ?? []),
   'Trace',
   'Log',
   'Runs',

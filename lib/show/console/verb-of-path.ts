@@ -1,4 +1,5 @@
 import type { Verb } from '../../operate/stage/roles.ts';
+import { options } from '../../options.ts';
 
 /** What a form of each path does, as the command names it. Forms of other paths look and search. */
 export const verbs: Record<string, Verb> = {
@@ -18,10 +19,7 @@ export const verbs: Record<string, Verb> = {
   '/publish': 'publish',
   '/pause': 'pause',
   '/resume': 'resume',
-  '/snapshot-decision': 'snapshots approve',
-  '/reconcile-decision': 'reconcile accept',
-  '/crosswalk-accept': 'crosswalk accept',
-  '/crosswalk-fill': 'crosswalk fill',
+  ...Object.assign({}, ...options.map(({ forms }) => forms)),
 };
 
 /** Of an address, with its query or without. */

@@ -12,16 +12,6 @@ import type { PaceStatus, QueueStatus, Status } from '../../operate/reviews/stat
 import { type ConnectionReport, minuteOf, skewOf } from '../../operate/stage/connection/check.ts';
 import { needsRole } from '../../operate/stage/roles.ts';
 import { type DeployedVersion, versionText } from '../../operate/stage/version.ts';
-import { heldView, passedNotes } from '../../options/crosswalk-fill/desk/view.ts';
-import { lastComparisonNote } from '../../options/reconcile/desk/views/reconcile.ts';
-import type { QuietFeed } from '../../options/snapshots/desk/feeds.ts';
-import type { WaitingFile } from '../../options/snapshots/desk/unaccepted.ts';
-import {
-  openSnapshotText,
-  quietFeedsView,
-  troubledImportView,
-  waitingFileText,
-} from '../../options/snapshots/desk/views/snapshots.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
@@ -181,7 +171,7 @@ export const statusView = (status: Status): View => {
     ),
     section('Pace', ...paceView(pace)),
     section('Queues', ...queuesView(status)),
-    ...quietSection(status.quietFeeds ?? []),
+    ...status.options.flatMap(({ sections }) => sections),
     ...(status.deployed === undefined ? [] : [section('Version', ...versionView(status.deployed))]),
     section(
       waitText(waiting.reduce((sum, { messages }) => sum + messages, 0)),
@@ -191,12 +181,6 @@ export const statusView = (status: Status): View => {
     ),
     lettersSection(status.letters),
   ];
-};
-
-/** What holds something back is a thing to do, and comes first. */
-const quietSection = (feeds: readonly QuietFeed[]): View => {
-  const others = feeds.filter(({ heldBack }) => heldBack === 0);
-  return others.length === 0 ? [] : [section('Files that have not come', ...quietFeedsView(others))];
 };
 
 const versionView = ({ version, commit, is, command }: DeployedVersion): View => {
@@ -237,7 +221,8 @@ const firstOf = ({ letters, ...status }: Status): View => {
     ...(deployed === undefined || deployed.is === 'same' ? [] : versionView(deployed)),
     ...blockedView(waiting, connection?.problems ?? []),
     ...paused.flatMap(pausedNotes),
-    ...reviewsView(status),
+    ...status.options.flatMap(({ first }) => first),
+    ...atWorkView(status.atWork ?? []),
     ...(isMoreQueued(letters) ? remarksOnLetters(letters) : []),
     ...undecidedView(groups),
     ...replayAllView(groups),
@@ -247,19 +232,12 @@ const firstOf = ({ letters, ...status }: Status): View => {
     ...otherCausesView(causes.slice(maxCauses)),
   ];
   if (all.length > 0) return all;
-  return waiting.length > 0
-    ? [text('Nothing: messages that wait continue by themselves.')]
-    : status.troubledImports !== undefined && connection && credentialNote(connection).tone === 'good'
-      ? [{ tone: 'good', text: 'Nothing. All is well.' }]
-      : [
-          {
-            tone: 'unknown',
-            text:
-              status.troubledImports === undefined
-                ? 'Nothing, as far as is known. What became of imports could not be read.'
-                : 'Nothing, as far as is known. See “Platform”.',
-          },
-        ];
+  if (waiting.length > 0) return [text('Nothing: messages that wait continue by themselves.')];
+  const unknown = status.options.flatMap((each) => each.unknown ?? []);
+  if (unknown.length === 0 && connection && credentialNote(connection).tone === 'good')
+    return [{ tone: 'good', text: 'Nothing. All is well.' }];
+  const why = unknown.length > 0 ? unknown.join(' ') : 'See “Platform”.';
+  return [{ tone: 'unknown', text: `Nothing, as far as is known. ${why}` }];
 };
 
 const maxCauses = 3;
@@ -391,82 +369,17 @@ const blockedText = (groups: readonly WaitingGroup[]): string => {
   return `${countOf(messages, 'message')} of ${functionsOf(groups).join(', ')} ${messages === 1 ? 'waits' : 'wait'} for it (${groups[0]?.kind}), the oldest for ${oldest}; last tried ${last} ago`;
 };
 
-/** What is held, waits for a person or is at work elsewhere. */
-const reviewsView = ({
-  held = [],
-  passed = [],
-  atWork = [],
-  snapshots = [],
-  waitingFiles = [],
-  troubledImports = [],
-  quietFeeds = [],
-  ...status
-}: Pick<Status, Reviewed>): View => {
-  const comparison = lastComparisonNote(status.comparison);
-  return [
-    ...troubledImports.flatMap(troubledImportView),
-    ...heldView(held),
-    ...quietFeedsView(quietFeeds.filter(({ heldBack }) => heldBack > 0)),
-    ...passedNotes(passed),
-    ...snapshots.flatMap(
-      (each): View => [
-        {
-          tone: each.state === 'waiting-for-approval' ? 'warn' : 'plain',
-          ...{ text: openSnapshotText(each), to: `/snapshots/${encodeURIComponent(each.id)}` },
-        },
-        { command: `snapshots show ${each.id}` },
-      ],
-    ),
-    ...waitingFilesView(waitingFiles),
-    ...(comparison === undefined || comparison.tone === 'good'
-      ? []
-      : [{ ...comparison, to: '/reconcile' }, { command: 'reconcile show' }]),
-    ...(status.comparing === undefined
-      ? []
-      : [
-          {
-            ...{ tone: 'plain' as const, to: '/reconcile' },
-            text: `The platform is being compared with what was sent, since ${ageOf(status.comparing.startedMs)}`,
-          },
-          { command: `reconcile show ${status.comparing.id}` },
-        ]),
-    ...atWork.flatMap(
-      ({ command, who, at, counts: { planned = 0 } }): View => [
-        {
-          ...{ tone: 'plain' as const, to: '/runs' },
-          text: `${plain(command)} by ${plain(who)}${planned > 0 ? ` (${numberOf(planned)} planned)` : ''} began ${ageOf(Date.parse(at))} ago and has not ended. It is at work, or was cut off`,
-        },
-        { lead: 'To see whether it has ended', command: 'status' },
-      ],
-    ),
-  ];
-};
-
-type Reviewed =
-  | 'held'
-  | 'passed'
-  | 'atWork'
-  | 'snapshots'
-  | 'waitingFiles'
-  | 'troubledImports'
-  | 'quietFeeds'
-  | 'comparison'
-  | 'comparing';
-
-const maxFiles = 3;
-
-/** The first files that wait for the import of another. */
-const waitingFilesView = (files: readonly WaitingFile[]): View => {
-  if (files.length === 0) return [];
-  const more = files.length - maxFiles;
-  return [
-    ...files
-      .slice(0, maxFiles)
-      .map((file): Block => ({ tone: 'plain', text: waitingFileText(file), to: '/snapshots' })),
-    more > 0 && text(`And ${countOf(more, 'more file waits', 'more files wait')}.`),
-    { command: 'snapshots list' },
-  ];
-};
+const atWorkView = (commands: NonNullable<Status['atWork']>): View =>
+  commands.flatMap(
+    ({ command, who, at, counts: { planned = 0 } }): View => [
+      {
+        tone: 'plain',
+        to: '/runs',
+        text: `${plain(command)} by ${plain(who)}${planned > 0 ? ` (${numberOf(planned)} planned)` : ''} began ${ageOf(Date.parse(at))} ago and has not ended. It is at work, or was cut off`,
+      },
+      { lead: 'To see whether it has ended', command: 'status' },
+    ],
+  );
 
 const isMoreQueued = ({ listed, queued }: Status['letters']): boolean => queued > (listed ?? queued);
 

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { failureSchema } from '../../../lib/delivery/letters/dead-letter.ts';
 import { partNames } from '../../../lib/delivery/letters/parts.ts';
 import { letterKinds } from '../../../lib/message/failure-kinds.ts';
+import { optionDesks } from '../../../lib/options.ts';
 import { metricDefinitions } from '../../../lib/runtime/telemetry/metrics.ts';
 import { exitCodes, programOf } from '../../../lib/show/cli/cli.ts';
 import { settingsKey } from '../../../lib/sources/snapshots/package/settings-file.ts';
@@ -75,7 +76,14 @@ export async function releasedFrom(template: Template): Promise<Released> {
     },
     metrics: Object.fromEntries(metrics),
     alarms,
-    commands: commandsIn(programOf({ terminal: quietTerminal, finish: () => {}, collect: () => {} })),
+    commands: commandsIn(
+      programOf({
+        terminal: quietTerminal,
+        desks: await optionDesks(),
+        finish: () => {},
+        collect: () => {},
+      }),
+    ),
     exitCodes,
   };
 }

@@ -1,10 +1,10 @@
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import type { CommandContext } from '../../../show/cli/command-context.ts';
-import { acceptCode, acceptUserNames } from '../../../show/verbs/reviews.ts';
-import { listPassed } from '../../snapshots/desk/passed.ts';
+import { heldNamesIn } from '../../../show/option.ts';
 import { awaitFill, startFill } from './fill.ts';
 import { listMoved, showName } from './names.ts';
-import { filledView, movedView, nameView, passedView } from './view.ts';
+import { acceptCode } from './verbs.ts';
+import { filledView, movedView, nameView } from './view.ts';
 
 type Named = { code?: string; userName?: string; orgDefinedId?: string };
 
@@ -22,10 +22,11 @@ export const show = async ({ target, print, finish }: CommandContext, options: N
   finish(names.length > 0);
 };
 
-export const moved = async ({ target, signal, print, finish }: CommandContext): Promise<void> => {
-  const [listed, passed] = await Promise.all([listMoved(target), listPassed(target, signal)]);
-  print({ ...listed, passed }, () => [...movedView(listed), ...passedView({ passed })]);
-  finish(listed.moved.length > 0 || (passed?.length ?? 0) > 0);
+export const moved = async ({ target, signal, desks, print, finish }: CommandContext): Promise<void> => {
+  const heldNames = await heldNamesIn(desks);
+  const [listed, held] = await Promise.all([listMoved(target), heldNames?.read(target, signal)]);
+  print({ ...listed, ...held?.facts }, () => [...movedView(listed), ...(held?.view ?? [])]);
+  finish(listed.moved.length > 0 || (held?.names?.length ?? 0) > 0);
 };
 
 type Accepting = { all?: boolean; kind?: 'code' | 'user'; reason?: string };
@@ -42,19 +43,21 @@ export const accept = async (
   await context.checkAudit();
   const [name = ''] = given;
   const isOfUsers = all || given.length > 1 || (await kindOf(context, { name, kind })) === 'user';
+  const heldNames = await heldNamesIn(context.desks);
+  if (isOfUsers && heldNames === undefined) throw new UsageError('One code of an org unit at a time.');
   const accepted = isOfUsers
-    ? await acceptUserNames(context, { names: all ? 'all' : given, reason })
-    : await acceptCode(context, { code: name, reason });
+    ? await heldNames?.accept(context, { names: all ? 'all' : given, reason })
+    : await acceptCode(context, { code: name, reason, heldNames });
   context.finish(accepted !== undefined);
 };
 
 const kindOf = async (
-  { target, signal }: CommandContext,
+  { target, signal, desks }: CommandContext,
   { name, kind }: { name: string; kind: Accepting['kind'] },
 ): Promise<'code' | 'user'> => {
   if (kind !== undefined) return kind;
-  const passed = await listPassed(target, signal);
-  if (!passed?.some((each) => each.name === name)) return 'code';
+  const held = await (await heldNamesIn(desks))?.read(target, signal);
+  if (!held?.names?.includes(name)) return 'code';
   const { moved } = await listMoved(target);
   if (moved.some(({ code }) => code === name))
     throw new UsageError(`${name} is a code and a user name. Pass --kind code or --kind user.`);

@@ -21,7 +21,6 @@ import type { Audit } from '../../../operate/stage/audit.ts';
 import { RefusedError } from '../../../operate/stage/command-errors.ts';
 import type { Target } from '../../../operate/stage/target.ts';
 import { unlessError } from '../../../runtime/aws/error.ts';
-import type { Touched } from '../../snapshots/desk/touched.ts';
 
 /** What one source says that a name stands for. */
 export type ShownName = Entry & {
@@ -109,8 +108,7 @@ type Accepting = {
   code: string;
   reason?: string | undefined;
   audit: Audit;
-  /** `touched`: what accepted files want by the code; undefined: it cannot be read. */
-  confirm(moved: ShownName, touched: Touched[] | undefined): Promise<boolean>;
+  confirm(moved: ShownName): Promise<boolean>;
 };
 
 /** Accepts that a code stands for another org unit; undefined: the operator declined. @throws RefusedError if it has not moved. */
@@ -135,9 +133,7 @@ export const acceptMove = async (
     throw new RefusedError(
       `The platform and crosswalk/org-units.csv report different moves of ${code}. Correct one of them.`,
     );
-  // Most commands need no engine.
-  const { touchedBy } = await import('../../snapshots/desk/touched.ts');
-  if (!(await confirm(moved, await touchedBy(target, code)))) return undefined;
+  if (!(await confirm(moved))) return undefined;
   const { ids, was = [] } = moved;
   const entry = { reason, counts: { planned: 1 }, filter: { code, ids, was }, done: 'accepted' };
   await audited(audit, { command: 'crosswalk accept', ...entry }, () =>

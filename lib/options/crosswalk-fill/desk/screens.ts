@@ -1,45 +1,45 @@
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { addScreen, addVerb, type Desk, formOf, render } from '../../../show/console/desk.ts';
-import { acceptCode, acceptUserNames } from '../../../show/verbs/reviews.ts';
+import { heldNamesIn } from '../../../show/option.ts';
 import { section, text, type View } from '../../../show/views/view.ts';
-import { listPassed } from '../../snapshots/desk/passed.ts';
 import { awaitFill, startFill } from './fill.ts';
 import { listHeld, listMoved, showName } from './names.ts';
-import {
-  filledView,
-  fillForm,
-  heldView,
-  kindLabelled,
-  movedView,
-  nameLabels,
-  nameView,
-  passedView,
-} from './view.ts';
+import { acceptCode } from './verbs.ts';
+import { filledView, fillForm, heldView, kindLabelled, movedView, nameLabels, nameView } from './view.ts';
 
 const patienceMs = 15 * 60_000;
 
-export const addCrosswalk = (desk: Desk): void => {
+export const addScreens = (desk: Desk): void => {
   const { app, target, audit, runs } = desk;
-  addScreen(desk, ['/crosswalk', 'Crosswalk'], async () => [
-    section('Codes that have moved', ...movedView(await listMoved(target))),
-    section(
-      'User names that passed to another record',
-      ...passedView({ passed: await listPassed(target, desk.signal) }),
-    ),
-    section('What a name stands for', {
-      ...{ action: '/crosswalk', isHarmless: true, buttons: [{ text: 'Show' }] },
-      fields: [
-        { choice: 'kind', label: 'Look for the', options: Object.values(nameLabels) },
-        { field: 'name', label: 'Name' },
-      ],
-    }),
-    section(
-      'Fill',
-      text('The function crosswalk-fill reads the platform’s lists and the university’s files by schedule.'),
-      ...heldView(await listHeld(target)),
-      fillForm,
-    ),
-  ]);
+  addScreen(desk, ['/crosswalk', 'Crosswalk'], async () => {
+    const heldNames = await heldNamesIn(desk.desks);
+    return [
+      section('Codes that have moved', ...movedView(await listMoved(target))),
+      ...(heldNames === undefined
+        ? []
+        : [
+            section(
+              'User names that passed to another record',
+              ...(await heldNames.read(target, desk.signal)).view,
+            ),
+          ]),
+      section('What a name stands for', {
+        ...{ action: '/crosswalk', isHarmless: true, buttons: [{ text: 'Show' }] },
+        fields: [
+          { choice: 'kind', label: 'Look for the', options: Object.values(nameLabels) },
+          { field: 'name', label: 'Name' },
+        ],
+      }),
+      section(
+        'Fill',
+        text(
+          'The function crosswalk-fill reads the platform’s lists and the university’s files by schedule.',
+        ),
+        ...heldView(await listHeld(target)),
+        fillForm,
+      ),
+    ];
+  });
 
   // Privacy: a user's name does not go into an address.
   app.post('/crosswalk', async (context) => {
@@ -54,15 +54,16 @@ export const addCrosswalk = (desk: Desk): void => {
     return render(desk, context, { title: 'A name', content });
   });
 
-  addVerb(desk, '/crosswalk-accept', (form) => {
+  addVerb(desk, '/crosswalk-accept', async (form) => {
+    const heldNames = await heldNamesIn(desk.desks);
     const code = form.get('code') ?? '';
     const reason = form.get('reason')?.trim() || undefined;
     const userName = form.get('userName');
-    if (userName !== null || form.get('all') === 'yes') {
+    if (heldNames && (userName !== null || form.get('all') === 'yes')) {
       const names = userName === null ? 'all' : [userName];
-      return runs.begin('Accept user names', (at) => acceptUserNames(at, { names, reason }));
+      return runs.begin('Accept user names', (at) => heldNames.accept(at, { names, reason }));
     }
-    return runs.begin('Accept a move', (at) => acceptCode(at, { code, reason }), { about: code });
+    return runs.begin('Accept a move', (at) => acceptCode(at, { code, reason, heldNames }), { about: code });
   });
 
   addVerb(desk, '/crosswalk-fill', (form) => {

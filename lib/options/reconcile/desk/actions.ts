@@ -1,9 +1,9 @@
 import type { Finding } from '../../../scheduled/reconcile/record.ts';
 import type { CommandContext } from '../../../show/cli/command-context.ts';
-import * as verbs from '../../../show/verbs/reviews.ts';
 import { text } from '../../../show/views/view.ts';
 import { type Comparison, readComparison } from './read.ts';
 import { awaitRun, startRun } from './run.ts';
+import * as verbs from './verbs.ts';
 import { comparisonView, findingsView } from './views/comparison.ts';
 import { claims } from './views/reconcile.ts';
 

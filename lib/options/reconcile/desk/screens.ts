@@ -1,8 +1,8 @@
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { addScreen, addVerb, type Desk, reasonIn } from '../../../show/console/desk.ts';
-import { accept, resend } from '../../../show/verbs/reviews.ts';
 import { text } from '../../../show/views/view.ts';
 import { listReports, readComparison } from './read.ts';
+import { accept, resend } from './verbs.ts';
 import { comparisonView, findingsView, runsView } from './views/comparison.ts';
 
 const maxRuns = 30;
@@ -10,7 +10,7 @@ const maxRuns = 30;
 const maxFindings = 200;
 const patienceMs = 15 * 60_000;
 
-export const addReconcile = (desk: Desk): void => {
+export const addScreens = (desk: Desk): void => {
   const { target, runs } = desk;
   addScreen(desk, ['/reconcile', 'Reconcile'], async (query, context) => {
     const { signal } = context.req.raw;

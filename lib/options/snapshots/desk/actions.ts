@@ -1,7 +1,7 @@
 import { loadIntegrations } from '../../../operate/stage/integrations.ts';
 import type { CommandContext } from '../../../show/cli/command-context.ts';
-import { decide, end as endFeeds } from '../../../show/verbs/reviews.ts';
 import { listSnapshots, showSnapshot, withFiveCounts } from './read.ts';
+import { decide, end as endFeeds } from './verbs.ts';
 import { snapshotListView, snapshotView } from './views/snapshots.ts';
 
 export const list = async (context: CommandContext, { limit }: { limit: number }): Promise<void> => {

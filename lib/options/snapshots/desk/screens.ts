@@ -1,10 +1,10 @@
 import { UsageError } from '../../../operate/stage/command-errors.ts';
 import { addScreen, addVerb, type Desk, reasonIn } from '../../../show/console/desk.ts';
-import { decide } from '../../../show/verbs/reviews.ts';
 import { listSnapshots, showSnapshot } from './read.ts';
+import { decide } from './verbs.ts';
 import { snapshotListView, snapshotView } from './views/snapshots.ts';
 
-export const addSnapshots = (desk: Desk): void => {
+export const addScreens = (desk: Desk): void => {
   const { target, runs } = desk;
   addScreen(desk, ['/snapshots', 'Snapshots'], async (_query, context) => {
     const { signal } = context.req.raw;

@@ -1,15 +1,15 @@
-import { statusOf } from '../../../operate/reviews/status.ts';
+import { documentOf, statusOf } from '../../../operate/reviews/status.ts';
 import { integrationNames } from '../../../operate/stage/function-names.ts';
 import { changeDeliveries } from '../../verbs/deliveries.ts';
 import { statusView } from '../../views/status.ts';
 import type { CommandContext } from '../command-context.ts';
 
 export const status = async (
-  { target, name, signal, print }: CommandContext,
+  { target, name, signal, desks, print }: CommandContext,
   { oldest = false }: { oldest?: boolean },
 ): Promise<void> => {
-  const found = await statusOf(target, { functions: integrationNames(), oldest, signal });
-  print(found, () => [{ heading: name }, ...statusView(found)]);
+  const found = await statusOf(target, { functions: integrationNames(), desks, oldest, signal });
+  print(documentOf(found), () => [{ heading: name }, ...statusView(found)]);
 };
 
 const changing =

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Readable } from 'node:stream';
 import { styleText } from 'node:util';
 import { RefusedError } from '../../../operate/stage/command-errors.ts';
+import { roleOf } from '../../../operate/stage/roles.ts';
 import { plain } from '../../../runtime/privacy/printable.ts';
 
 const clearLine = '\r\u001B[K';
@@ -45,8 +46,13 @@ export type Terminal = {
   command(words: string): string;
 };
 
-const named =
-  /`(?:sis-relay (?!<)|(?=(?:status|letters|waiting|trace|pause|resume|publish|check-message|snapshots|reconcile|crosswalk|scopes|console|auth-url|doctor)(?: |`)))([^`]+)`/g;
+/** First words of the commands that a sentence may name. */
+const commands = new Set([
+  ...Object.keys(roleOf).map((words) => words.replace(/ .*/, '')),
+  ...['check-message', 'scopes', 'console', 'doctor'],
+]);
+
+const named = new RegExp(`\`(?:sis-relay (?!<)|(?=(?:${[...commands].join('|')})(?: |\`)))([^\`]+)\``, 'g');
 
 /** A command that a sentence names in backquotes, as it is typed here. */
 export const asTyped = (text: string, { command }: Pick<Terminal, 'command'>): string =>

@@ -8,10 +8,10 @@ import {
   type Entry,
 } from '../../../../lib/delivery/crosswalk/table.ts';
 import { acceptMove, listMoved, showName } from '../../../../lib/options/crosswalk-fill/desk/names.ts';
+import { acceptCode } from '../../../../lib/options/crosswalk-fill/desk/verbs.ts';
 import { movedView } from '../../../../lib/options/crosswalk-fill/desk/view.ts';
 import { linesOf } from '../../../../lib/show/cli/print/view.ts';
 import type { Operator } from '../../../../lib/show/verbs/operator.ts';
-import { acceptCode } from '../../../../lib/show/verbs/reviews.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { openOffice, startServer } from '../../show/cli/office.ts';
 import { quietTerminal } from '../../show/cli/typed.ts';
@@ -71,7 +71,7 @@ describe('a move', () => {
     });
     expect(await accept('MATH-101', false)).toBeUndefined();
     const declines = { ...office, show: () => {}, ask: async () => undefined } as unknown as Operator;
-    expect(await acceptCode(declines, { code: 'MATH-101' })).toBeUndefined();
+    expect(await acceptCode(declines, { code: 'MATH-101', heldNames: undefined })).toBeUndefined();
     expect(office.audited).toEqual([]);
     expect(await accept('MATH-101')).toMatchObject({ ids: [200], accepted: true });
     expect(office.audited).toMatchObject([

@@ -1,8 +1,9 @@
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { expect, test } from 'vitest';
 import { heldKey } from '../../../../lib/delivery/crosswalk/held.ts';
-import { statusOf } from '../../../../lib/operate/reviews/status.ts';
+import { documentOf, type Status, statusOf } from '../../../../lib/operate/reviews/status.ts';
 import { createAudit } from '../../../../lib/operate/stage/audit.ts';
+import { optionDesks } from '../../../../lib/options.ts';
 import { linesOf } from '../../../../lib/show/cli/print/view.ts';
 import { statusView } from '../../../../lib/show/views/status.ts';
 import { reportOf, writeRun } from '../../../options/reconcile/desk/runs.ts';
@@ -74,7 +75,10 @@ test('what the crosswalk holds, what operators have begun, and a comparison in p
   const running = await writeRun(bucket, reportOf({ state: 'running', startedMs: Date.now() }));
   const audit = createAudit({ ...office.target, who: 'jack' }, () => {});
   const { end } = await audit.begin({ command: 'letters replay', counts: { planned: 3 } });
-  const status = () => statusOf(office.target, { functions: [], signal: never });
+  const status = async () =>
+    documentOf(
+      await statusOf(office.target, { functions: [], desks: await optionDesks(), signal: never }),
+    ) as Record<string, unknown> & Pick<Status, 'atWork'>;
   const begun = async () => (await status()).atWork?.filter(({ who }) => who === 'jack');
   expect(await status()).toMatchObject({ held, comparing: { id: running.id } });
   expect(await begun()).toMatchObject([{ command: 'letters replay', counts: { planned: 3 } }]);

@@ -12,6 +12,7 @@ import { listLetters } from '../../../../lib/operate/messages/letters/list.ts';
 import { reindexLetters } from '../../../../lib/operate/messages/letters/reindex.ts';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
 import { groupIdOf } from '../../../../lib/options/reconcile/desk/groups.ts';
+import { optionDesks } from '../../../../lib/options.ts';
 import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { snapshotSettingsFrom } from '../../../../lib/runtime/aws/settings.ts';
 import { resendResultKey } from '../../../../lib/scheduled/reconcile/record.ts';
@@ -289,7 +290,12 @@ describe.each(situations.filter(({ commands }) => commands.length > 0))('“$tit
 
 test.each(replays.slice(1))('%s, as it stands', { tags: ['long'] }, expectAnswer);
 
-const program = programOf({ terminal: quietTerminal, finish: () => {}, collect: () => {} });
+const program = programOf({
+  terminal: quietTerminal,
+  desks: await optionDesks(),
+  finish: () => {},
+  collect: () => {},
+});
 /** As in `sis-relay letters list`, and its own options. */
 const commandIn = (line: string) => {
   let at = program;

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { decodeHTML } from 'entities';
 import { roles } from '../../../../lib/operate/stage/roles.ts';
 import type { Target } from '../../../../lib/operate/stage/target.ts';
+import { optionDesks } from '../../../../lib/options.ts';
 import { createApp } from '../../../../lib/show/console/app.ts';
 import { type ConsoleOptions, startConsole } from '../../../../lib/show/console/console.ts';
 import type { Desk } from '../../../../lib/show/console/desk.ts';
@@ -115,13 +116,18 @@ export const openConsole = async (target: Target, options: Partial<ConsoleOption
   };
 };
 
+const desks = await optionDesks();
+const optionScreens = (await Promise.all(desks.map(({ screens }) => screens?.()))).flatMap(
+  (each) => each ?? [],
+);
+
 /** The console without its server, with this desk alone, and how a browser signs in. */
 export const appWith = (desk: object = {}) => {
   const session = createSession();
   const host = '0123456789abcdef.localhost:1';
   const own = { session, signal: new AbortController().signal, who: 'a test', roles: new Set(roles) };
-  const whole = { integrations: new Map(), ...own, ...desk };
-  const app = createApp(whole as unknown as Desk, { host, sentence: String, onUse: () => {} });
+  const whole = { integrations: new Map(), desks, ...own, ...desk };
+  const app = createApp(whole as unknown as Desk, { host, optionScreens, sentence: String, onUse: () => {} });
   const headers = { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
   const exchange = (token: string, next = '/') =>
     app.request(`http://${host}/session`, {

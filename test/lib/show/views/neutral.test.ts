@@ -1,11 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { optionDesks } from '../../../../lib/options.ts';
 import { programOf } from '../../../../lib/show/cli/cli.ts';
 import { quietTerminal } from '../cli/typed.ts';
 
 const lib = resolve(import.meta.dirname, '../../../../lib');
-const program = programOf({ terminal: quietTerminal, finish: () => {}, collect: () => {} });
+const program = programOf({
+  terminal: quietTerminal,
+  desks: await optionDesks(),
+  finish: () => {},
+  collect: () => {},
+});
 const verbs = program.commands.map((each) => each.name());
 const typed = new RegExp(`--[a-z]|sis-relay (?:${verbs.join('|')})\\b`);
 /** A text that is a command or options as a whole is for `command`. */

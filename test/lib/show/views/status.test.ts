@@ -7,7 +7,6 @@ import { linesOf } from '../../../../lib/show/cli/print/view.ts';
 import { pausedText } from '../../../../lib/show/views/pause.ts';
 import { blockedView, connectionNotes, statusView } from '../../../../lib/show/views/status.ts';
 import type { Block, Note } from '../../../../lib/show/views/view.ts';
-import { recordOf } from '../../../options/snapshots/desk/waiting-import.ts';
 import { quietTerminal } from '../cli/typed.ts';
 
 const report = (more: Partial<ConnectionReport>): ConnectionReport => ({
@@ -70,9 +69,7 @@ const firstOf = (groups: Group[], more: Partial<Status> = {}): string[] => {
   const letters = groups.reduce((sum, group) => sum + group.letters, 0);
   const counts = { visible: letters, inFlight: 0, delayed: 0 };
   const [first] = statusView({
-    ...{ queues: [], paused: [], waiting: [], held: [], passed: [], atWork: [], snapshots: [] },
-    ...{ waitingFiles: [], troubledImports: [], quietFeeds: [] },
-    ...{ comparison: undefined, comparing: undefined, connection: report({}) },
+    ...{ queues: [], paused: [], waiting: [], atWork: [], options: [], connection: report({}) },
     pace: { window: 'none', calls: [], sinceMs: 0 },
     deployed: undefined,
     letters: { groups, counts, matching: letters, listed: letters, queued: letters },
@@ -189,15 +186,7 @@ test('a cause names the secrets that are missing', () => {
   ]);
 });
 
-test('what is held, waits for a person or is at work is told with its age and its command', () => {
-  const droppedAt = new Date(minutesAgo(30)).toISOString();
-  const snapshots = [
-    recordOf({ id: 'waits', droppedAt, state: 'waiting-for-approval', why: '6.2 % would be removed' }),
-    recordOf({ id: 'runs', droppedAt, state: 'sending' }),
-  ];
-  const held = ['userName', 'orgDefinedId'].map((kind) => ({
-    ...{ of: `${kind}/file`, problem: 'crosswalk/users.csv is empty', sinceMs: minutesAgo(40) },
-  }));
+test('what options tell comes before what operators have begun, and that before the letters', () => {
   const command = { id: 'a', command: 'letters replay', who: 'joe', why: undefined, filter: undefined };
   const atWork = [
     { ...command, at: new Date(minutesAgo(4)).toISOString(), endedAt: undefined, counts: { planned: 5_000 } },
@@ -209,20 +198,13 @@ test('what is held, waits for a person or is at work is told with its age and it
     queued: 2,
     counts: { visible: 2, inFlight: 0, delayed: 0 },
   };
-  const passed = [2, 3].map((enrollments) => ({
-    ...{ name: `u${enrollments}`, userId: 301, record: 'u-2', sinceMs: minutesAgo(50), enrollments },
-    ...{ results: 1, courses: ['BIO-1', `ART-${enrollments}`] },
+  const options = ['one', 'another'].map((name) => ({
+    facts: {},
+    first: [{ tone: 'warn' as const, text: `${name} waits` }, { command: `${name} show` }],
+    sections: [],
   }));
-  expect(firstOf([], { snapshots, held, passed, atWork, letters })).toEqual([
-    'The crosswalk keeps what it had, for 40 min: crosswalk/users.csv is empty',
-    '→ Correct the source: the next fill takes it.',
-    'To take it at once: sis-relay crosswalk fill',
-    '2 user names have passed to another record of the SIS, and the crosswalk still gives the former account, for 50 min: 5 enrollments and 2 results in 3 courses wait',
-    'sis-relay crosswalk moved',
-    'Snapshot waits, dropped 30 min ago, waits for approval: 6.2 % would be removed',
-    'sis-relay snapshots show waits',
-    'Snapshot runs, dropped 30 min ago, is being sent.',
-    'sis-relay snapshots show runs',
+  expect(firstOf([], { options, atWork, letters })).toEqual([
+    ...['one waits', 'sis-relay one show', 'another waits', 'sis-relay another show'],
     'letters replay by joe (5,000 planned) began 4 min ago and has not ended. It is at work, or was cut off',
     'To see whether it has ended: sis-relay status',
     'SQS counts about 2 letters, but the lists have 0. The lists are corrected every 15 minutes.',
@@ -266,41 +248,11 @@ test('one replay of all causes is offered before them, with what it leaves to pe
   ]);
 });
 
-test('an import that failed is said first, whatever else there is to do, with why and the command; then what waits behind another', () => {
-  const key = 'snapshots/nightly.zip';
-  const putAt = new Date(minutesAgo(5)).toISOString();
-  const troubledImports: Status['troubledImports'] = [
-    { ...{ key, putAt }, versionId: 'v1', id: 'an-id', is: 'failed', why: 'The file is not a zip' },
-    { key: 'snapshots/a.csv', putAt, is: 'cut off' },
+test('all is not said to be well where an option could not read something', () => {
+  const options = [
+    { facts: {}, first: [], sections: [], unknown: 'What became of imports could not be read.' },
   ];
-  const waitingFiles = [1, 2, 3, 4].map((at) => ({ ...{ key, putAt, sizeBytes: at }, behind: 'an-id' }));
-  expect(firstOf([], { troubledImports, waitingFiles })).toEqual([
-    '✗ The import of snapshots/nightly.zip, version v1, put 5 min ago, failed: The file is not a zip',
-    '→ Correct what it names, and put the file into the bucket again, or a newer export',
-    'sis-relay snapshots show an-id',
-    '✗ The import of snapshots/a.csv, put 5 min ago, ended without a result: its execution was stopped, or its time ended',
-    '→ Put the file into the bucket again, or a newer export',
-    'sis-relay snapshots list',
-    ...['1 byte', '2 bytes', '3 bytes'].map((size) => `${key}, ${size}, put 5 min ago, waits behind an-id`),
-    'And 1 more file waits.',
-    'sis-relay snapshots list',
-  ]);
-});
-
-test('files that have not come for long are information, unless they hold something back; those of one pattern are ended together', () => {
-  const droppedAt = new Date(Date.now() - 20 * 86_400_000 - 100).toISOString();
-  const quiet = { name: 'last term.csv', id: 'an-id', droppedAt, heldBack: 0 };
-  expect(firstOf([], { quietFeeds: [quiet] })).toEqual(['✓ Nothing. All is well.']);
-  const once = { ...quiet, pattern: 'backfill-*.csv' };
-  const backfills = ['backfill-1.csv', 'backfill-2.csv'].map((name) => ({ ...once, name, heldBack: 1 }));
-  expect(firstOf([], { quietFeeds: [{ ...quiet, heldBack: 1_200 }, ...backfills] })).toEqual([
-    "last term.csv came 20 d ago, and others have come since. 1,200 enrollments that other files have no more are kept, until it comes again or is ended by `sis-relay snapshots end 'last term.csv'`",
-    "2 files of backfill-*.csv came 20 d ago, once, by the settings. 2 enrollments that other files have no more are kept, until they are ended by `sis-relay snapshots end 'backfill-*.csv'`",
-  ]);
-});
-
-test('all is not said to be well where the imports are unknown', () => {
-  expect(firstOf([], { troubledImports: undefined })).toEqual([
+  expect(firstOf([], { options })).toEqual([
     '? Nothing, as far as is known. What became of imports could not be read.',
   ]);
 });

@@ -1,6 +1,5 @@
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Status } from '../../../../lib/operate/reviews/status.ts';
 import type { SnapshotList } from '../../../../lib/options/snapshots/desk/read.ts';
 import { acceptedKeyOf, type SnapshotRecord } from '../../../../lib/sources/snapshots/state/record.ts';
 import { localOffice } from '../../../lib/show/cli/local-office.ts';
@@ -37,7 +36,7 @@ const said = async (line: string): Promise<string> => {
   return `${out}${err}`.replaceAll(/\s+/g, ' ');
 };
 const list = async (): Promise<SnapshotList> => JSON.parse((await printed('snapshots list --json')).out);
-const status = async (): Promise<Status> => JSON.parse((await printed('status --json')).out);
+const status = async (): Promise<Record<string, unknown>> => JSON.parse((await printed('status --json')).out);
 
 /** Rows such as `BIO-101 ada`. Answers the record in this state. */
 const put = async (

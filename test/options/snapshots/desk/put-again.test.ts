@@ -1,6 +1,5 @@
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Status } from '../../../../lib/operate/reviews/status.ts';
 import type { SnapshotList } from '../../../../lib/options/snapshots/desk/read.ts';
 import type { SnapshotRecord } from '../../../../lib/sources/snapshots/state/record.ts';
 import { localOffice } from '../../../lib/show/cli/local-office.ts';
@@ -33,7 +32,7 @@ const deltaOf = async (...enrollments: ReturnType<typeof enrollment>[]) =>
   zipOf(entriesOfSis({ enrollments }, { enrollments: 'delta' }));
 const printed = async (line: string) => typed(`${line} --stack ${office.file}`);
 const list = async (): Promise<SnapshotList> => JSON.parse((await printed('snapshots list --json')).out);
-const status = async (): Promise<Status> => JSON.parse((await printed('status --json')).out);
+const status = async (): Promise<Record<string, unknown>> => JSON.parse((await printed('status --json')).out);
 const statusLines = async (): Promise<string> => (await printed('status')).out.replaceAll(/\s+/g, ' ');
 
 /** The record of the version that was put, once it is in this state. */

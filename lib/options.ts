@@ -1,0 +1,20 @@
+import type { Option } from './option.ts';
+import { changes } from './options/changes/option.ts';
+import { courseExport } from './options/course-export/option.ts';
+import { crosswalkFill } from './options/crosswalk-fill/option.ts';
+import { reconcile } from './options/reconcile/option.ts';
+import { snapshots } from './options/snapshots/option.ts';
+
+/** One line each: without its line and its folder, an option is gone. */
+const everyOption = [snapshots, changes, crosswalkFill, reconcile, courseExport] as const;
+
+export const options: readonly Option[] = everyOption;
+
+type RolesOf<Each> = Each extends { roles: infer Roles } ? keyof Roles : never;
+
+/** What people do with options, as typed. */
+export type OptionVerb = RolesOf<(typeof everyOption)[number]>;
+
+/** Their commands and screens. */
+export const optionDesks = async () =>
+  (await Promise.all(options.map(({ desk }) => desk?.()))).flatMap((loaded) => loaded?.desk ?? []);

@@ -1,0 +1,4 @@
+import type { Option } from '../../option.ts';
+
+/** Writes what the platform holds of courses into the bucket. */
+export const courseExport = { name: 'course-export', functions: ['course-export'] } as const satisfies Option;

@@ -1,0 +1,8 @@
+import type { StatusPart } from '../../../show/option.ts';
+import { listHeld } from './names.ts';
+import { heldView } from './view.ts';
+
+export const status: StatusPart = async (target) => {
+  const held = await listHeld(target).catch(() => undefined);
+  return { facts: { held }, first: heldView(held ?? []), sections: [] };
+};

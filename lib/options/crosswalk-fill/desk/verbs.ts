@@ -1,0 +1,23 @@
+import type { HeldNames } from '../../../show/option.ts';
+import type { Operator } from '../../../show/verbs/operator.ts';
+import { acceptMove, type ShownName } from './names.ts';
+import { acceptedView, acceptQuestion } from './view.ts';
+
+type Accepting = { code: string; reason?: string | undefined; heldNames: HeldNames | undefined };
+
+export const acceptCode = async (
+  { target, audit, show, ask }: Operator,
+  { code, reason, heldNames }: Accepting,
+): Promise<ShownName | undefined> => {
+  const accepted = await acceptMove(target, {
+    code,
+    reason,
+    audit,
+    confirm: async (moved) => {
+      if (heldNames) show('Plan', await heldNames.movesWith(target, moved.name));
+      return (await ask({ text: acceptQuestion(moved), act: 'Accept this move' })) !== undefined;
+    },
+  });
+  if (accepted) show('Result', acceptedView(accepted), { accepted });
+  return accepted;
+};

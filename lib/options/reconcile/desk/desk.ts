@@ -1,0 +1,8 @@
+import type { OptionDesk } from '../../../show/option.ts';
+import { addCommands } from './commands.ts';
+
+export const desk: OptionDesk = {
+  addCommands,
+  screens: async () => (await import('./screens.ts')).addScreens,
+  status: async () => (await import('./status.ts')).status,
+};

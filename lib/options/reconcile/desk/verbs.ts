@@ -1,0 +1,48 @@
+import type { Operator } from '../../../show/verbs/operator.ts';
+import { countOf } from '../../../show/views/amounts.ts';
+import { text } from '../../../show/views/view.ts';
+import { acceptFindings } from './accept.ts';
+import type { Chosen } from './choose-findings.ts';
+import { type Resent, resendFindings } from './resend.ts';
+import { chosenView, resendPlanView } from './views/comparison.ts';
+import { resentNotes } from './views/reconcile.ts';
+
+type Findings = { run?: string | undefined; of: readonly string[]; reason: string };
+
+export const accept = async (
+  { target, audit, signal, show, ask }: Operator,
+  given: Findings,
+): Promise<Chosen | undefined> => {
+  const accepted = await acceptFindings(target, {
+    ...{ ...given, audit, signal },
+    confirm: async (chosen) => {
+      show('Plan', chosenView(chosen));
+      const act = `Accept ${countOf(chosen.findings.length, 'difference')}`;
+      return (await ask({ hint: `Reason: ${given.reason}`, act })) !== undefined;
+    },
+  });
+  if (accepted === undefined) return undefined;
+  const { run, findings, groups } = accepted;
+  const told = text(`${countOf(findings.length, 'difference')} accepted.`);
+  show('Result', [told], { run, accepted: findings.length, groups });
+  return accepted;
+};
+
+export const resend = async (
+  { target, audit, signal, show, ask }: Operator,
+  given: Findings & { patienceMs: number },
+): Promise<Resent> => {
+  const resent = await resendFindings(target, {
+    ...{ ...given, audit, signal },
+    confirm: async (plan) => {
+      show('Plan', resendPlanView(plan));
+      const count = plan.findings.length;
+      const question = { hint: `Reason: ${given.reason}`, act: `Send ${countOf(count, 'write')} again` };
+      return count > 0 && (await ask(question)) !== undefined;
+    },
+  });
+  const { plan, ...told } = resent;
+  const { run, findings, groups, withLetter } = plan;
+  show('Result', resentNotes(resent), { run, asked: findings.length, groups, withLetter, ...told });
+  return resent;
+};

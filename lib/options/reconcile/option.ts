@@ -1,0 +1,18 @@
+import type { Option } from '../../option.ts';
+
+/** Compares every night what the platform holds with what was sent to it. */
+export const reconcile = {
+  name: 'reconcile',
+  functions: ['reconcile'],
+  uses: ['snapshots'],
+  roles: {
+    'reconcile show': 'reader',
+    'reconcile report': 'reader',
+    'reconcile run': 'operator',
+    'reconcile accept': 'lead',
+    'reconcile resend': 'lead',
+  },
+  tabs: ['Reconcile'],
+  forms: { '/reconcile-decision': 'reconcile accept' },
+  desk: () => import('./desk/desk.ts'),
+} as const satisfies Option;

@@ -1,0 +1,69 @@
+import type { OptionStatus, StatusPart } from '../../../show/option.ts';
+import { countOf } from '../../../show/views/amounts.ts';
+import { type Block, section, text, type View } from '../../../show/views/view.ts';
+import type { PassedName } from '../../../sources/snapshots/state/passed-names.ts';
+import { listPassed } from './passed.ts';
+import { type OpenSnapshots, openSnapshots } from './read.ts';
+import type { WaitingFile } from './unaccepted.ts';
+import { passedNotes } from './views/passed.ts';
+import { openSnapshotText, quietFeedsView, troubledImportView, waitingFileText } from './views/snapshots.ts';
+
+export const status: StatusPart = async (target, signal) => {
+  const [open, passed] = await Promise.all([
+    openSnapshots(target, signal).catch(() => undefined),
+    listPassed(target, signal).catch(() => undefined),
+  ]);
+  return snapshotStatus(open, passed);
+};
+
+/** Undefined: it could not be read. */
+export const snapshotStatus = (
+  open: OpenSnapshots | undefined,
+  passed: PassedName[] | undefined,
+): OptionStatus => {
+  const { snapshots = [], waiting = [], troubled = [], quietFeeds = [] } = open ?? {};
+  const isHolding = ({ heldBack }: { heldBack: number }): boolean => heldBack > 0;
+  const late = quietFeeds.filter((feed) => !isHolding(feed));
+  return {
+    facts: {
+      passed,
+      snapshots: open?.snapshots,
+      waitingFiles: open?.waiting,
+      troubledImports: open?.troubled,
+      quietFeeds: open?.quietFeeds,
+    },
+    first: [
+      ...troubled.flatMap(troubledImportView),
+      ...quietFeedsView(quietFeeds.filter(isHolding)),
+      ...passedNotes(passed ?? []),
+      ...snapshots.flatMap(
+        (each): View => [
+          {
+            tone: each.state === 'waiting-for-approval' ? 'warn' : 'plain',
+            text: openSnapshotText(each),
+            to: `/snapshots/${encodeURIComponent(each.id)}`,
+          },
+          { command: `snapshots show ${each.id}` },
+        ],
+      ),
+      ...waitingFilesView(waiting),
+    ],
+    sections: late.length === 0 ? [] : [section('Files that have not come', ...quietFeedsView(late))],
+    ...(open === undefined && { unknown: 'What became of imports could not be read.' }),
+  };
+};
+
+const maxFiles = 3;
+
+/** The first files that wait for the import of another. */
+const waitingFilesView = (files: readonly WaitingFile[]): View => {
+  if (files.length === 0) return [];
+  const more = files.length - maxFiles;
+  return [
+    ...files
+      .slice(0, maxFiles)
+      .map((file): Block => ({ tone: 'plain', text: waitingFileText(file), to: '/snapshots' })),
+    more > 0 && text(`And ${countOf(more, 'more file waits', 'more files wait')}.`),
+    { command: 'snapshots list' },
+  ];
+};

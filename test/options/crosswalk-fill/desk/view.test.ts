@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { heldView } from '../../../../lib/options/crosswalk-fill/desk/view.ts';
+import { linesOf } from '../../../../lib/show/cli/print/view.ts';
+import { quietTerminal } from '../../../lib/show/cli/typed.ts';
+
+test('several kinds of names that are held for one reason are told once, with the age and the command', () => {
+  const held = ['userName', 'orgDefinedId'].map((kind) => ({
+    ...{
+      of: `${kind}/file`,
+      problem: 'crosswalk/users.csv is empty',
+      sinceMs: Date.now() - 40 * 60_000 - 100,
+    },
+  }));
+  expect(linesOf(heldView(held), { ...quietTerminal, width: 1_000 })).toEqual([
+    'The crosswalk keeps what it had, for 40 min: crosswalk/users.csv is empty',
+    '→ Correct the source: the next fill takes it.',
+    'To take it at once: sis-relay crosswalk fill',
+  ]);
+});
