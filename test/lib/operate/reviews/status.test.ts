@@ -1,13 +1,11 @@
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { expect, test } from 'vitest';
-import { heldKey } from '../../../../lib/delivery/crosswalk/held.ts';
-import { documentOf, type Status, statusOf } from '../../../../lib/operate/reviews/status.ts';
+import { documentOf, statusOf } from '../../../../lib/operate/reviews/status.ts';
 import { createAudit } from '../../../../lib/operate/stage/audit.ts';
-import { optionDesks } from '../../../../lib/options.ts';
 import { linesOf } from '../../../../lib/show/cli/print/view.ts';
+import type { OptionDesk } from '../../../../lib/show/option.ts';
 import { statusView } from '../../../../lib/show/views/status.ts';
-import { reportOf, writeRun } from '../../../options/reconcile/desk/runs.ts';
-import { putText } from '../../../options/snapshots/desk/waiting-import.ts';
+import { text } from '../../../../lib/show/views/view.ts';
 import { localOffice } from '../../show/cli/local-office.ts';
 import { eventBody, functionNames, never, officesForTests } from '../../show/cli/office.ts';
 import { quietTerminal } from '../../show/cli/typed.ts';
@@ -67,20 +65,17 @@ test('letters and what waits may be those that somebody keeps in memory', async 
   expect(waiting).toEqual([waits]);
 });
 
-test('what the crosswalk holds, what operators have begun, and a comparison in progress belong to it', async () => {
+test('what options tell, and what operators have begun, belong to it', async () => {
   const office = await offices.open();
-  const held = [{ of: 'userName/file', problem: 'crosswalk/users.csv is empty', sinceMs: 1 }];
-  const bucket = { s3: await office.target.s3(), bucket: office.bucket };
-  await putText(bucket, heldKey, JSON.stringify({ held }));
-  const running = await writeRun(bucket, reportOf({ state: 'running', startedMs: Date.now() }));
   const audit = createAudit({ ...office.target, who: 'jack' }, () => {});
   const { end } = await audit.begin({ command: 'letters replay', counts: { planned: 3 } });
-  const status = async () =>
-    documentOf(
-      await statusOf(office.target, { functions: [], desks: await optionDesks(), signal: never }),
-    ) as Record<string, unknown> & Pick<Status, 'atWork'>;
+  const told = { facts: { held: 2 }, first: [text('2 are held')], sections: [] };
+  const desks: OptionDesk[] = [{}, { status: async () => async () => told }];
+  const status = () => statusOf(office.target, { functions: [], desks, signal: never });
   const begun = async () => (await status()).atWork?.filter(({ who }) => who === 'jack');
-  expect(await status()).toMatchObject({ held, comparing: { id: running.id } });
+  expect(await status()).toMatchObject({ options: [told] });
+  expect(documentOf(await status())).toMatchObject({ queues: [], held: 2 });
+  expect(documentOf(await status())).not.toHaveProperty('options');
   expect(await begun()).toMatchObject([{ command: 'letters replay', counts: { planned: 3 } }]);
   await end({ sent: 3 });
   expect(await begun()).toEqual([]);
