@@ -3,6 +3,7 @@ import type { Target } from '../operate/stage/target.ts';
 import type { Cli } from './cli/command-context.ts';
 import type { Desk } from './console/desk.ts';
 import type { Operator } from './verbs/operator.ts';
+import type { OptionStatus } from './views/status.ts';
 import type { View } from './views/view.ts';
 
 /** What an option adds to the command and the console. Only its commands are loaded at once: no command waits for the code of others. */
@@ -15,17 +16,6 @@ export type OptionDesk = {
 
 /** What an option tells of a stage. It throws nothing: what cannot be read is unknown. */
 export type StatusPart = (target: Target, signal: AbortSignal) => Promise<OptionStatus>;
-
-export type OptionStatus = {
-  /** Members of the document that `status --json` prints; undefined: unknown. */
-  facts: object;
-  /** For “What to do first”. */
-  first: View;
-  /** Further sections. */
-  sections: View;
-  /** What could not be read, as a sentence: without it, nobody may say that all is well. */
-  unknown?: string;
-};
 
 /** Names of users that an option does not use until a person has looked, for the commands of the crosswalk. */
 export type HeldNames = {
@@ -42,6 +32,10 @@ export type HeldNames = {
   /** What moves with the code of an org unit, for whoever accepts its move. */
   movesWith(target: Target, code: string): Promise<View>;
 };
+
+/** Of `status`, from all options. */
+export const statusPartsOf = async (desks: readonly OptionDesk[]): Promise<StatusPart[]> =>
+  (await Promise.all(desks.map(({ status }) => status?.()))).flatMap((part) => part ?? []);
 
 /** Undefined: no option has any. */
 export const heldNamesIn = async (desks: readonly OptionDesk[]): Promise<HeldNames | undefined> =>

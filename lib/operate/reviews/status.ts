@@ -7,7 +7,6 @@ import {
   priorities,
   readPaceUse,
 } from '../../runtime/telemetry/pace-use.ts';
-import type { OptionDesk, OptionStatus } from '../../show/option.ts';
 import { type Groups, groupLetters } from '../messages/letters/list.ts';
 import { type Counts, countsOf, receive } from '../messages/letters/queue.ts';
 import { listWaiting, type WaitingGroup, withMended } from '../messages/waiting/waiting.ts';
@@ -25,7 +24,13 @@ export type QueueStatus = Counts & {
   oldestMs: number | undefined;
 };
 
-export type Status = {
+/** What an option tells of a stage. */
+export type OptionFacts = {
+  /** Members of the document that `status --json` prints; undefined: unknown. */
+  facts: object;
+};
+
+export type Status<Part extends OptionFacts = never> = {
   /** What is deployed, and whether this command is of the same version; undefined: unknown. */
   deployed: DeployedVersion | undefined;
   queues: QueueStatus[];
@@ -38,14 +43,14 @@ export type Status = {
   /** What operators have begun and is not ended; undefined: unknown. */
   atWork: Omit<AuditedCommand, 'meant' | 'did'>[] | undefined;
   /** What the options tell. */
-  options: OptionStatus[];
+  options: Part[];
   /** Undefined if the target does not name a platform. */
   connection: ConnectionReport | undefined;
   pace: PaceStatus;
 };
 
 /** As one JSON document. */
-export const documentOf = ({ options, ...status }: Status): object =>
+export const documentOf = ({ options, ...status }: Status<OptionFacts>): object =>
   Object.assign({}, status, ...options.map(({ facts }) => facts));
 
 export type PaceStatus = {
@@ -67,10 +72,10 @@ type Window = {
 
 export type Lists = { letters(): Promise<Groups>; waiting(): Promise<WaitingGroup[]> };
 
-type StatusOptions = {
+type StatusOptions<Part extends OptionFacts> = {
   functions: string[];
-  /** What the options add; default: nothing. */
-  desks?: readonly OptionDesk[];
+  /** How what the options tell is read. They throw nothing. */
+  parts?: readonly ((target: Target, signal: AbortSignal) => Promise<Part>)[];
   oldest?: boolean;
   signal: AbortSignal;
   /** How the lists are read; default: from the desk's table. */
@@ -81,10 +86,10 @@ type StatusOptions = {
  * Reports the queues, the letters by cause, and whether the platform accepts our calls. Changes nothing, except that `oldest` counts one
  * more receipt for some messages.
  */
-export const statusOf = async (
+export const statusOf = async <Part extends OptionFacts = never>(
   target: Target,
-  { functions, desks = [], oldest = false, signal, lists = listsOf(target, signal) }: StatusOptions,
-): Promise<Status> => {
+  { functions, parts = [], oldest = false, signal, lists = listsOf(target, signal) }: StatusOptions<Part>,
+): Promise<Status<Part>> => {
   const sqs = await target.sqs();
   const deadLetters = { sqs, url: await target.deadLetterQueueUrl() };
   const queueStatus = async (name: string): Promise<QueueStatus[]> => {
@@ -101,7 +106,7 @@ export const statusOf = async (
   const reviews = Promise.all([
     known(deployedVersion(target)),
     known(openCommands(target, signal)),
-    Promise.all(desks.map(async ({ status }) => (await status?.())?.(target, signal))),
+    Promise.all(parts.map((read) => read(target, signal))),
   ]);
   const [queues, paused, connection, uses, letters, waiting] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
@@ -119,7 +124,7 @@ export const statusOf = async (
     queues: queues.flat(),
     paused,
     atWork: atWork?.map(({ meant: _, did: __, ...told }) => told),
-    options: ofOptions.flatMap((each) => each ?? []),
+    options: ofOptions,
     connection,
     pace: {
       window: windowOf(connection, uses),

@@ -13,6 +13,7 @@ import { loadIntegrations } from '../../operate/stage/integrations.ts';
 import { roles as allRoles, type Role } from '../../operate/stage/roles.ts';
 import type { Target } from '../../operate/stage/target.ts';
 import { optionDesks } from '../../options.ts';
+import { statusPartsOf } from '../option.ts';
 import { createApp } from './app.ts';
 import { createKept } from './cached-value.ts';
 import { createLists, type Lists } from './desk.ts';
@@ -79,8 +80,9 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   const lists = createLists(target, signal);
   const functions = [...integrations.keys()];
   const desks = await optionDesks();
+  const parts = await statusPartsOf(desks);
   const screens = await Promise.all(desks.map((each) => each.screens?.()));
-  const readStatus = () => statusOf(target, { functions, desks, signal, lists: listsOf(lists) });
+  const readStatus = () => statusOf(target, { functions, parts, signal, lists: listsOf(lists) });
   const status = createKept(readStatus, { freshMs: 10_000 });
   const audit = readOnly
     ? refusing

@@ -16,6 +16,7 @@ import type { OptionDesk } from '../option.ts';
 import { becameOfFilter } from '../verbs/became.ts';
 import { countOf } from '../views/amounts.ts';
 import { groupTable, matchText } from '../views/letters.ts';
+import type { OptionStatus } from '../views/status.ts';
 import { type Block, type Form, href, text, type View } from '../views/view.ts';
 import { createKept, type Kept } from './cached-value.ts';
 import type { Session } from './guard.ts';
@@ -56,7 +57,7 @@ export type Desk = {
   audit: Audit;
   signal: AbortSignal;
   lists: Lists;
-  status: Kept<Status>;
+  status: Kept<Status<OptionStatus>>;
   runs: Runs;
 };
 

@@ -8,7 +8,7 @@ import {
 } from '../../message/failure-kinds.ts';
 import type { Group } from '../../operate/messages/letters/groups.ts';
 import type { WaitingGroup } from '../../operate/messages/waiting/waiting.ts';
-import type { PaceStatus, QueueStatus, Status } from '../../operate/reviews/status.ts';
+import type { OptionFacts, PaceStatus, QueueStatus, Status } from '../../operate/reviews/status.ts';
 import { type ConnectionReport, minuteOf, skewOf } from '../../operate/stage/connection/check.ts';
 import { needsRole } from '../../operate/stage/roles.ts';
 import { type DeployedVersion, versionText } from '../../operate/stage/version.ts';
@@ -30,6 +30,16 @@ import {
   type View,
 } from './view.ts';
 import { canBeWoken, remarksOn, secretsView, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
+
+/** What an option tells of a stage. */
+export type OptionStatus = OptionFacts & {
+  /** For “What to do first”. */
+  first: View;
+  /** Further sections. */
+  sections: View;
+  /** What could not be read, as a sentence: without it, nobody may say that all is well. */
+  unknown?: string;
+};
 
 /** The known state of the connection to the platform, without its problems. */
 export const connectionNotes = (report: ConnectionReport | undefined): View =>
@@ -160,7 +170,7 @@ const waitingTexts = ({
 };
 
 /** The whole status, with the actions for a person first. */
-export const statusView = (status: Status): View => {
+export const statusView = (status: Status<OptionStatus>): View => {
   const { connection, pace, waiting } = status;
   return [
     { title: 'What to do first', isFirst: true, part: firstOf(status) },
@@ -213,7 +223,7 @@ const versionRemedies = {
 };
 
 /** First what stops everything, then what only a person can decide, then the largest causes. */
-const firstOf = ({ letters, ...status }: Status): View => {
+const firstOf = ({ letters, ...status }: Status<OptionStatus>): View => {
   const { connection, deployed, paused = [], waiting } = status;
   const { groups } = letters;
   const causes = groups.filter(({ kind }) => !needsDecision(kind));
@@ -422,7 +432,7 @@ const firstOfCause = (group: Group, isSentWithAll: boolean): View => {
   ];
 };
 
-const queuesView = ({ queues, letters, paused }: Status): View => {
+const queuesView = ({ queues, letters, paused }: Pick<Status, 'queues' | 'letters' | 'paused'>): View => {
   const { counts, groups } = letters;
   const oldestMs = groups.length === 0 ? undefined : Math.min(...groups.map((group) => group.oldestMs));
   const all: QueueStatus[] = [...queues, { function: 'dead-letters', ...counts, oldestMs }];

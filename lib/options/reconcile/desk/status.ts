@@ -1,6 +1,7 @@
 import type { Report } from '../../../scheduled/reconcile/record.ts';
-import type { OptionStatus, StatusPart } from '../../../show/option.ts';
+import type { StatusPart } from '../../../show/option.ts';
 import { ageOf } from '../../../show/views/amounts.ts';
+import type { OptionStatus } from '../../../show/views/status.ts';
 import { type LastComparison, lastComparison, runningComparison } from './read.ts';
 import { lastComparisonNote } from './views/reconcile.ts';
 

@@ -1,5 +1,6 @@
-import type { OptionStatus, StatusPart } from '../../../show/option.ts';
+import type { StatusPart } from '../../../show/option.ts';
 import { countOf } from '../../../show/views/amounts.ts';
+import type { OptionStatus } from '../../../show/views/status.ts';
 import { type Block, section, text, type View } from '../../../show/views/view.ts';
 import type { PassedName } from '../../../sources/snapshots/state/passed-names.ts';
 import { listPassed } from './passed.ts';

@@ -1,5 +1,6 @@
 import { documentOf, statusOf } from '../../../operate/reviews/status.ts';
 import { integrationNames } from '../../../operate/stage/function-names.ts';
+import { statusPartsOf } from '../../option.ts';
 import { changeDeliveries } from '../../verbs/deliveries.ts';
 import { statusView } from '../../views/status.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -8,7 +9,12 @@ export const status = async (
   { target, name, signal, desks, print }: CommandContext,
   { oldest = false }: { oldest?: boolean },
 ): Promise<void> => {
-  const found = await statusOf(target, { functions: integrationNames(), desks, oldest, signal });
+  const found = await statusOf(target, {
+    functions: integrationNames(),
+    parts: await statusPartsOf(desks),
+    oldest,
+    signal,
+  });
   print(documentOf(found), () => [{ heading: name }, ...statusView(found)]);
 };
 

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { documentOf, statusOf } from '../../../../lib/operate/reviews/status.ts';
 import { createAudit } from '../../../../lib/operate/stage/audit.ts';
 import { linesOf } from '../../../../lib/show/cli/print/view.ts';
-import type { OptionDesk } from '../../../../lib/show/option.ts';
 import { statusView } from '../../../../lib/show/views/status.ts';
 import { text } from '../../../../lib/show/views/view.ts';
 import { localOffice } from '../../show/cli/local-office.ts';
@@ -70,8 +69,8 @@ test('what options tell, and what operators have begun, belong to it', async () 
   const audit = createAudit({ ...office.target, who: 'jack' }, () => {});
   const { end } = await audit.begin({ command: 'letters replay', counts: { planned: 3 } });
   const told = { facts: { held: 2 }, first: [text('2 are held')], sections: [] };
-  const desks: OptionDesk[] = [{}, { status: async () => async () => told }];
-  const status = () => statusOf(office.target, { functions: [], desks, signal: never });
+  const parts = [async () => told];
+  const status = () => statusOf(office.target, { functions: [], parts, signal: never });
   const begun = async () => (await status()).atWork?.filter(({ who }) => who === 'jack');
   expect(await status()).toMatchObject({ options: [told] });
   expect(documentOf(await status())).toMatchObject({ queues: [], held: 2 });

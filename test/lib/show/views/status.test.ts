@@ -5,7 +5,12 @@ import type { ConnectionReport } from '../../../../lib/operate/stage/connection/
 import { compareDeployed } from '../../../../lib/operate/stage/version.ts';
 import { linesOf } from '../../../../lib/show/cli/print/view.ts';
 import { pausedText } from '../../../../lib/show/views/pause.ts';
-import { blockedView, connectionNotes, statusView } from '../../../../lib/show/views/status.ts';
+import {
+  blockedView,
+  connectionNotes,
+  type OptionStatus,
+  statusView,
+} from '../../../../lib/show/views/status.ts';
 import type { Block, Note } from '../../../../lib/show/views/view.ts';
 import { quietTerminal } from '../cli/typed.ts';
 
@@ -65,7 +70,7 @@ const groupOf = (kind: string, letters: number, more: Partial<Group> = {}): Grou
 });
 
 /** What is to be done first, as it is printed. */
-const firstOf = (groups: Group[], more: Partial<Status> = {}): string[] => {
+const firstOf = (groups: Group[], more: Partial<Status<OptionStatus>> = {}): string[] => {
   const letters = groups.reduce((sum, group) => sum + group.letters, 0);
   const counts = { visible: letters, inFlight: 0, delayed: 0 };
   const [first] = statusView({
