@@ -57,6 +57,8 @@ const replacements: Record<string, string> = {
   // No function has a command or a screen.
   './desk/desk.ts': `
     export const desk = {};`,
+  './accepted-exports.ts': `
+    export const readAcceptedExports = undefined;`,
   // The SDK tells browsers apart with it.
   bowser: '',
   // A bundle has no files beside it.
@@ -74,14 +76,19 @@ const replacements: Record<string, string> = {
 };
 
 /** What makes messages by a mapping file reads the functions' schemas as JSON Schema. */
-const mapping = new Set(['change-poll', 'snapshot-import', 'reconcile']);
-const jsonSchema = ['../core/json-schema-processors.js', '../core/to-json-schema.js'];
+const mapping = ['change-poll', 'snapshot-import', 'reconcile'];
+/** Functions that do use what the others never do. */
+const users: Record<string, readonly string[]> = {
+  '../core/json-schema-processors.js': mapping,
+  '../core/to-json-schema.js': mapping,
+  './accepted-exports.ts': ['reconcile'],
+};
 
 const replaceUnused = (functions: readonly string[]): Plugin => ({
   name: 'replace-unused',
   setup: ({ onResolve, onLoad }) => {
     const unused = Object.keys(replacements).filter(
-      (path) => !(functions.some((name) => mapping.has(name)) && jsonSchema.includes(path)),
+      (path) => !functions.some((name) => users[path]?.includes(name)),
     );
     const filter = new RegExp(`^(${unused.join('|')})$`);
     onResolve({ filter }, ({ path, resolveDir }) => ({

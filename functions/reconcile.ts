@@ -1,5 +1,6 @@
 import { durableHandler } from '../lib/delivery/durable/engine.ts';
 import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
+import { loadExportReader } from '../lib/options.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { reconcileSettingsFrom } from '../lib/runtime/aws/settings.ts';
 import { reconcileOperations } from '../lib/scheduled/reconcile/check.ts';
@@ -10,8 +11,11 @@ import { createReconcileServices } from '../lib/scheduled/reconcile/services.ts'
 /** Calls that the function may make, which determine the scopes that it needs. */
 export const operations = [...new Set([...reconcileOperations, ...resendOperations])];
 
-const services = onceFromEnvironment((environment) =>
-  createReconcileServices(reconcileSettingsFrom(environment), loadIntegrations),
+const services = onceFromEnvironment(async (environment) =>
+  createReconcileServices(reconcileSettingsFrom(environment), {
+    loadIntegrations,
+    readExports: await loadExportReader(),
+  }),
 );
 
 /**

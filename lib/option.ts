@@ -1,3 +1,4 @@
+import type { ReadAcceptedExports } from './accepted-exports.ts';
 import type { Role } from './operate/stage/roles.ts';
 import type { OptionDesk } from './show/option.ts';
 
@@ -17,6 +18,8 @@ export type Option = {
   forms?: Readonly<Record<string, string>>;
   /** Paths of its forms that change nothing but what a screen shows. */
   looks?: readonly string[];
+  /** What exports of the SIS say, for whoever compares it with the platform. */
+  acceptedExports?(): Promise<{ readAcceptedExports: ReadAcceptedExports }>;
   /** Loaded by the command and the console alone: no function holds it. */
   desk?(): Promise<{ desk: OptionDesk }>;
 };

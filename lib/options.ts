@@ -1,3 +1,4 @@
+import type { ReadAcceptedExports } from './accepted-exports.ts';
 import type { Option } from './option.ts';
 import { changes } from './options/changes/option.ts';
 import { courseExport } from './options/course-export/option.ts';
@@ -14,6 +15,10 @@ type RolesOf<Each> = Each extends { roles: infer Roles } ? keyof Roles : never;
 
 /** What people do with options, as typed. */
 export type OptionVerb = RolesOf<(typeof everyOption)[number]>;
+
+/** What reads the exports of the SIS; undefined: no option does. */
+export const loadExportReader = async (): Promise<ReadAcceptedExports | undefined> =>
+  (await options.find(({ acceptedExports }) => acceptedExports)?.acceptedExports?.())?.readAcceptedExports;
 
 /** Their commands and screens. */
 export const optionDesks = async () =>

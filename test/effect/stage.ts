@@ -5,6 +5,7 @@ import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../lib/delivery/handle/integration.ts';
 import { createServices } from '../../lib/delivery/handle/services.ts';
 import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
+import { loadExportReader } from '../../lib/options.ts';
 import { reconcileSettingsFrom, settingsFrom } from '../../lib/runtime/aws/settings.ts';
 import { reconcileJob } from '../../lib/scheduled/reconcile/reconcile.ts';
 import { type Finding, findingsKey, type Report } from '../../lib/scheduled/reconcile/record.ts';
@@ -107,7 +108,10 @@ export const compare = async (
   };
   Object.assign(process.env, environment);
   const services = {
-    ...(await createReconcileServices(reconcileSettingsFrom(environment), loadIntegrations)),
+    ...(await createReconcileServices(reconcileSettingsFrom(environment), {
+      loadIntegrations,
+      readExports: await loadExportReader(),
+    })),
     ...jobServicesHere(stack, environment.RECONCILE_BUCKET),
   };
   const job = reconcileJob(async () => services);

@@ -4,7 +4,6 @@ import type { Option } from '../../option.ts';
 export const reconcile = {
   name: 'reconcile',
   functions: ['reconcile'],
-  uses: ['snapshots'],
   roles: {
     'reconcile show': 'reader',
     'reconcile report': 'reader',

@@ -14,5 +14,6 @@ export const snapshots = {
   },
   tabs: ['Snapshots'],
   forms: { '/snapshot-decision': 'snapshots approve' },
+  acceptedExports: () => import('./accepted-exports.ts'),
   desk: () => import('./desk/desk.ts'),
 } as const satisfies Option;

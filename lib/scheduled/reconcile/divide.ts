@@ -2,14 +2,13 @@ import { appendFileSync, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
+import type { ExportsQuery, ReadAcceptedExports } from '../../accepted-exports.ts';
 import type { JobStore } from '../../delivery/durable/store.ts';
 import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
 import { inSets } from '../../runtime/files/tables/engine.ts';
 import { packedRows } from '../../runtime/files/tables/packed-rows.ts';
-import { snapshotsNow } from '../../sources/snapshots/state/snapshots-now.ts';
 import { type Chosen, garbageMb, unknownUser, type Written } from './check.ts';
 import { isOrgUnitsTurn, type Reason, type Selection } from './selection.ts';
-import { type Saying, takeSaid } from './sis-values.ts';
 
 /** Minimum number of writes in a part, so that an execution has enough operations for all parts. */
 const minPartWrites = 1_000;
@@ -70,7 +69,10 @@ const partsOf = `
 /** Unordered and joined with no table: otherwise the engine would hold these lines. */
 const placed = `SELECT turn || ' ' || org_unit_id || ' ' || kind, line FROM ${chosen}`;
 
-export type Telling = Omit<Saying, 'sets' | 'folder' | 'store'> & { store: JobStore };
+export type Telling = Pick<ExportsQuery, 'store' | 'crosswalk' | 'platform'> & {
+  /** Undefined: there are no exports. */
+  readExports: ReadAcceptedExports | undefined;
+};
 
 export type Told = {
   /** How many enrollments of snapshots are selected. */
@@ -91,15 +93,19 @@ export const chooseTold = (
 ): Promise<Told> =>
   inSets(
     async (sets, folder) => {
-      const { store } = telling;
-      const all = await snapshotsNow(store);
-      // The contents of a snapshot that is being sent need not be on the platform yet.
-      const snapshots = all.filter(({ isSending }) => !isSending);
+      const { store, readExports, ...names } = telling;
       await sets.run(tables);
-      await takeSaid({ ...telling, sets, folder }, snapshots, {
-        functions: ['enrollment-create'],
-        insert: 'INSERT INTO enrolled SELECT $1, org_unit_id, user_id, role_id FROM said',
-      });
+      const all =
+        (await readExports?.({
+          ...names,
+          store,
+          sets,
+          folder,
+          functions: ['enrollment-create'],
+          insert: 'INSERT INTO enrolled SELECT $1, org_unit_id, user_id, role_id FROM said',
+          settledOnly: true,
+        })) ?? [];
+      const snapshots = all.filter(({ isSending }) => !isSending);
       const numbers = async (statement: string): Promise<number[]> =>
         (await sets.all<[number]>(statement)).flat();
       const orgUnits = await numbers(

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { ReadAcceptedExports } from '../../accepted-exports.ts';
 import type { Crosswalk } from '../../delivery/crosswalk/look-up.ts';
 import { bulkPlatform } from '../../delivery/durable/bulk-platform.ts';
 import type { Job } from '../../delivery/durable/engine.ts';
@@ -41,6 +42,8 @@ export type ReconcileServices = Looking &
   Choosing &
   Pick<JobServices, 'running'> & {
     crosswalk: Crosswalk;
+    /** Undefined: no option reads exports of the SIS. */
+    readExports: ReadAcceptedExports | undefined;
     resend: Resend;
     /** By then a write in progress has ended, or its message was delivered again. */
     settledMs: number;

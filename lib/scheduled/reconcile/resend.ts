@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SQSClient } from '@aws-sdk/client-sqs';
+import type { ExportsQuery, ReadAcceptedExports } from '../../accepted-exports.ts';
 import { type Crosswalk, lookUpOperations } from '../../delivery/crosswalk/look-up.ts';
 import { bulkPlatform } from '../../delivery/durable/bulk-platform.ts';
 import type { Engine } from '../../delivery/durable/engine.ts';
@@ -26,7 +27,6 @@ import { inSets } from '../../runtime/files/tables/engine.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import type { PaceUseRecord } from '../../runtime/telemetry/pace-use.ts';
 import { cell } from '../../sources/snapshots/report.ts';
-import { snapshotsNow } from '../../sources/snapshots/state/snapshots-now.ts';
 import { isRemoved } from './check.ts';
 import type { EffectClass } from './classes.ts';
 import { shownGrade } from './platform-values.ts';
@@ -41,7 +41,6 @@ import {
   resendResultKey,
 } from './record.ts';
 import { type Subject, subjectOf } from './selection.ts';
-import { type Saying, takeSaid } from './sis-values.ts';
 
 export type Resending = {
   /** The bucket that has the runs and the snapshots. */
@@ -50,6 +49,8 @@ export type Resending = {
   digestsOf(resource: string, field: string, value: string): readonly string[];
   crosswalk: Pick<Crosswalk, 'platformIds'>;
   platform: PlatformClient;
+  /** Undefined: no option reads exports of the SIS. */
+  readExports: ReadAcceptedExports | undefined;
   sqs(): Promise<SQSClient>;
   /** URL of the queue of the event's function. */
   queueUrlOf(functionName: string): string;
@@ -250,8 +251,8 @@ const searchSnapshots = async (
   wanted: Map<string, Wanted>,
   { id, sender, outcomes, services }: Search,
 ): Promise<void> => {
-  const { paceUse, signal } = services;
-  if (wanted.size === 0) return;
+  const { paceUse, signal, readExports } = services;
+  if (wanted.size === 0 || readExports === undefined) return;
   const platform = bulkPlatform(services, { operations: resendOperations, signal });
   const integrations = await services.integrations();
   const use = async ({ droppedMs, ...event }: Found): Promise<void> => {
@@ -282,8 +283,8 @@ const searchSnapshots = async (
   };
   await inSets(async (sets, folder) => {
     const { store, crosswalk } = services;
-    const saying = { sets, folder, store, crosswalk, platform };
-    for await (const found of findSaid([...wanted.values()], saying)) {
+    const reading = { sets, folder, store, crosswalk, platform };
+    for await (const found of findSaid([...wanted.values()], reading, readExports)) {
       if (signal.aborted)
         throw new MessageFailure('unavailable', 'One invocation is too short to read all snapshots');
       await inParallel(found, use);
@@ -339,11 +340,9 @@ const functionOf = { enrollment: 'enrollment-create', grade: 'grade-push' } as c
 /** The newest snapshot comes first. */
 async function* findSaid(
   wanted: readonly Wanted[],
-  saying: Saying & { store: JobStore },
+  { sets, ...reading }: Omit<ExportsQuery, 'functions' | 'insert'>,
+  readExports: ReadAcceptedExports,
 ): AsyncGenerator<Found[]> {
-  const { sets, store } = saying;
-  const snapshots = await snapshotsNow(store);
-  if (snapshots.length === 0) return;
   const subjects = wanted.map(({ subject }) => subject);
   await sets.run(tables);
   await sets.add(
@@ -351,7 +350,8 @@ async function* findSaid(
     subjects.map(({ kind, orgUnitId, userId }) => [functionOf[kind], String(orgUnitId), String(userId)]),
   );
   const functions = [...new Set(subjects.map(({ kind }) => functionOf[kind]))];
-  await takeSaid(saying, snapshots, { functions, insert: addFound });
+  const read = await readExports({ ...reading, sets, functions, insert: addFound });
+  if (read.length === 0) return;
   for await (const rows of sets.rows<FoundRow>(listFound)) yield rows.map(foundIn);
 }
 

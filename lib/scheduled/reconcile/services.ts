@@ -9,11 +9,13 @@ import { readDigestMakers } from './keys.ts';
 import type { ReconcileServices } from './reconcile.ts';
 import { createResend } from './resend.ts';
 
-type LoadIntegrations = () => Promise<ReadonlyMap<string, Integration<unknown>>>;
+type Loaded = Pick<ReconcileServices, 'readExports'> & {
+  loadIntegrations(): Promise<ReadonlyMap<string, Integration<unknown>>>;
+};
 
 export const createReconcileServices = async (
   settings: ReconcileSettings,
-  loadIntegrations: LoadIntegrations,
+  { loadIntegrations, readExports }: Loaded,
 ): Promise<ReconcileServices> => {
   const services = await createJobServices('reconcile', { settings, bucket: settings.RECONCILE_BUCKET });
   const { dynamodb } = services;
@@ -23,6 +25,7 @@ export const createReconcileServices = async (
     readLedger: createLedgerReader(table),
     digestsOf: await readDigestMakers(services.secrets.client, settings.LEDGER_KEY_SECRET),
     crosswalk: crosswalkOn(settings.CROSSWALK_TABLE, dynamodb),
+    readExports,
   };
   return {
     ...services,

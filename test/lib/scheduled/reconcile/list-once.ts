@@ -14,6 +14,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import type { JobStore } from '../../../../lib/delivery/durable/store.ts';
+import { readAcceptedExports } from '../../../../lib/options/snapshots/accepted-exports.ts';
 import type { Platform } from '../../../../lib/platform/client/client.ts';
 import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { chooseWrites, type Segment, segments } from '../../../../lib/scheduled/reconcile/choose-writes.ts';
@@ -90,6 +91,7 @@ const partKey = (part: number): string => `part-${part}.gz`;
 const told = await timed('told', () =>
   chooseTold({ key: 'told.gz', isWhole: selection.isWhole }, selection, {
     ...{ store, crosswalk: { platformIds: async () => ({}) }, platform: {} as Platform },
+    readExports: readAcceptedExports,
   }),
 );
 keys.push('told.gz');

@@ -12,6 +12,7 @@ import { type Done, emptyItem, type Field, type Item } from '../../../../lib/del
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { versionOf } from '../../../../lib/message/version.ts';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
+import { readAcceptedExports } from '../../../../lib/options/snapshots/accepted-exports.ts';
 import type { PlatformClient } from '../../../../lib/platform/client/client.ts';
 import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
 import {
@@ -92,6 +93,7 @@ const changedAt = '2026-11-20T10:00:00.000Z';
 const old = () => shown.set(301, { Comments: null, LastModified: changedAt });
 
 const services = (): Resending => ({
+  readExports: readAcceptedExports,
   store: bucket.store as JobStore,
   readLedger: async (resource) => ledger.get(resource),
   digestsOf: (...parts) => [digest(parts)],

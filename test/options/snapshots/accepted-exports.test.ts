@@ -1,17 +1,18 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { MessageFailure } from '../../../../lib/message/failure.ts';
-import type { Platform } from '../../../../lib/platform/client/client.ts';
-import { inSets, type SetEngine } from '../../../../lib/runtime/files/tables/engine.ts';
-import { type Saying, takeSaid } from '../../../../lib/scheduled/reconcile/sis-values.ts';
-import { acceptedKeyOf, stateKey } from '../../../../lib/sources/snapshots/state/record.ts';
-import { type SeenFunction, snapshotsNow } from '../../../../lib/sources/snapshots/state/snapshots-now.ts';
-import { removeTemporaryFolders, temporaryFolder } from '../../../temporary-folder.ts';
-import { filled } from '../../delivery/crosswalk/filled.ts';
-import { bucketFolder } from '../../sources/snapshots/bucket-folder.ts';
-import { importedOf } from '../../sources/snapshots/imports.ts';
-import { csvOf, enrollment, entriesOfSis, result, smallSis, zipOf } from '../../sources/snapshots/sis.ts';
-import { stateRows } from '../../sources/snapshots/state-rows.ts';
+import type { ExportsQuery } from '../../../lib/accepted-exports.ts';
+import { MessageFailure } from '../../../lib/message/failure.ts';
+import { readAcceptedExports } from '../../../lib/options/snapshots/accepted-exports.ts';
+import type { Platform } from '../../../lib/platform/client/client.ts';
+import { inSets, type SetEngine } from '../../../lib/runtime/files/tables/engine.ts';
+import { acceptedKeyOf, stateKey } from '../../../lib/sources/snapshots/state/record.ts';
+import { type SeenFunction, snapshotsNow } from '../../../lib/sources/snapshots/state/snapshots-now.ts';
+import { filled } from '../../lib/delivery/crosswalk/filled.ts';
+import { bucketFolder } from '../../lib/sources/snapshots/bucket-folder.ts';
+import { importedOf } from '../../lib/sources/snapshots/imports.ts';
+import { csvOf, enrollment, entriesOfSis, result, smallSis, zipOf } from '../../lib/sources/snapshots/sis.ts';
+import { stateRows } from '../../lib/sources/snapshots/state-rows.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 
 let bucket: ReturnType<typeof bucketFolder>;
 let dropped = 0;
@@ -69,7 +70,7 @@ const mapping = {
 let asked: unknown[] = [];
 const hasMoved = (): Error => new MessageFailure('ambiguous-id', 'It has moved');
 let refusal = hasMoved;
-const saying = (sets: SetEngine, folder: string): Saying => ({
+const reading = (sets: SetEngine, folder: string): Omit<ExportsQuery, 'functions' | 'insert'> => ({
   ...{ sets, folder, store: bucket.store, platform: {} as Platform },
   crosswalk: {
     platformIds: async ([sisId], { orgUnitId, platform }) => {
@@ -87,7 +88,7 @@ const rows = (functions: SeenFunction[]): Promise<Row[]> =>
       'CREATE TABLE found (fn VARCHAR, org_unit_id BIGINT, user_id BIGINT, data VARCHAR, dropped_ms BIGINT)',
     );
     const insert = 'INSERT INTO found SELECT fn, org_unit_id, user_id, data, $1 FROM said';
-    await takeSaid(saying(sets, folder), await snapshotsNow(bucket.store), { functions, insert });
+    await readAcceptedExports({ ...reading(sets, folder), functions, insert });
     return (await Array.fromAsync(sets.rows<Row>('FROM found'))).flat();
   });
 

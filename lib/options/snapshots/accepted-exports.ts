@@ -1,23 +1,14 @@
+import type { ExportsQuery, ReadAcceptedExports } from '../../accepted-exports.ts';
 import { crosswalkKinds } from '../../delivery/crosswalk/kinds.ts';
-import type { Crosswalk } from '../../delivery/crosswalk/look-up.ts';
-import type { JobStore } from '../../delivery/durable/store.ts';
 import { isRetried } from '../../message/failure-kinds.ts';
-import type { Platform } from '../../platform/client/client.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
-import type { SetEngine } from '../../runtime/files/tables/engine.ts';
 import { loadFilledNames } from '../../sources/snapshots/compare/filled-names.ts';
 import { createSets } from '../../sources/snapshots/compare/wanted.ts';
 import { dataOfSnapshot } from '../../sources/snapshots/state/snapshot-data.ts';
-import type { SeenFunction, SnapshotNow } from '../../sources/snapshots/state/snapshots-now.ts';
+import { snapshotsNow } from '../../sources/snapshots/state/snapshots-now.ts';
 
-export type Saying = {
-  sets: SetEngine;
-  folder: string;
-  store: Pick<JobStore, 'etagOf' | 'open'>;
-  crosswalk: Pick<Crosswalk, 'platformIds'>;
-  platform: Platform;
-};
+type Names = Pick<ExportsQuery, 'sets' | 'folder' | 'store' | 'crosswalk' | 'platform'>;
 
 /** A name with two meanings stands for nothing. A moved code stands for nothing until an operator accepts the move. */
 const standsFor = `
@@ -41,38 +32,36 @@ const saidBy = (data: string): string => `
       AND u.name = coalesce(d.userName, d.orgDefinedId)
   )`;
 
-/** Takes the contents of snapshots for these functions from `said`, by a statement whose `$1` is when the snapshot was dropped. */
-export const takeSaid = async (
-  saying: Saying,
-  snapshots: readonly SnapshotNow[],
-  { functions, insert }: { functions: readonly SeenFunction[]; insert: string },
-): Promise<void> => {
-  const { sets } = saying;
-  if (snapshots.length === 0) return;
+export const readAcceptedExports: ReadAcceptedExports = async (query) => {
+  const { sets, store, functions, insert, settledOnly = false } = query;
+  const all = await snapshotsNow(store);
+  const used = all.filter(({ isSending }) => !(settledOnly && isSending));
+  if (used.length === 0) return all;
   await sets.run('CREATE TABLE seen (kind VARCHAR, fn VARCHAR)');
   await createSets(sets);
-  await loadNames(saying);
-  for (const snapshot of snapshots) {
+  await loadNames(query);
+  for (const snapshot of used) {
     await sets.run('DELETE FROM seen');
     await sets.add(
       'seen',
       [...snapshot.functions].filter(([, name]) => functions.some((each) => each === name)),
     );
-    const data = await dataOfSnapshot(snapshot, saying);
+    const data = await dataOfSnapshot(snapshot, query);
     await sets.run(`WITH ${saidBy(data)} ${insert}`, [snapshot.droppedMs]);
   }
+  return all;
 };
 
-const loadNames = async (saying: Saying): Promise<void> => {
-  const { sets } = saying;
-  await loadFilledNames(crosswalkKinds, saying);
+const loadNames = async (names: Names): Promise<void> => {
+  const { sets } = names;
+  await loadFilledNames(crosswalkKinds, names);
   await sets.run(standsFor);
   const moved = await sets.all<[string]>(
     "SELECT name FROM stands_for WHERE field = 'orgUnitCode' AND has_moved",
   );
   const open: string[] = [];
   await inParallel(moved, async ([name]) => {
-    if (!(await isAccepted(name, saying))) open.push(name);
+    if (!(await isAccepted(name, names))) open.push(name);
   });
   if (open.length === 0) return;
   await sets.run('CREATE TABLE open_moves (name VARCHAR)');
@@ -85,7 +74,7 @@ const loadNames = async (saying: Saying): Promise<void> => {
   );
 };
 
-const isAccepted = async (value: string, { crosswalk, platform }: Saying): Promise<boolean> => {
+const isAccepted = async (value: string, { crosswalk, platform }: Names): Promise<boolean> => {
   const code = { field: 'orgUnitCode', platformField: 'orgUnitId', value };
   try {
     await crosswalk.platformIds([code], { platform, orgUnitId: undefined, sentMs: 0 });
