@@ -26,7 +26,6 @@ import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
 import { inSets } from '../../runtime/files/tables/engine.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import type { PaceUseRecord } from '../../runtime/telemetry/pace-use.ts';
-import { cell } from '../../sources/snapshots/report.ts';
 import { isRemoved } from './check.ts';
 import type { EffectClass } from './classes.ts';
 import { shownGrade } from './platform-values.ts';
@@ -460,3 +459,7 @@ const writeList = async (id: string, missing: Wanted[], { store }: Resending): P
     await store.uploadFile(resendListKey(id), path, 'text/csv');
   });
 };
+
+/** Quotes a text so that no spreadsheet reads it as a formula. */
+const cell = (text: string): string =>
+  `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;

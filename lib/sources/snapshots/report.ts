@@ -3,7 +3,7 @@ import { quotedText, type SetEngine } from '../../runtime/files/tables/engine.ts
 /** If every row of a file is wrong, the first ones are enough. */
 const maxReported = 100_000;
 
-/** Writes the table `problems` for people, in the order of the files. Each cell is quoted as `cell` quotes it. */
+/** Writes the table `problems` for people, in the order of the files. Each cell is quoted so that no spreadsheet reads it as a formula. */
 export const writeReport = (sets: SetEngine, path: string): Promise<void> => {
   const cells = {
     file: 'p.file',
@@ -26,7 +26,3 @@ export const writeReport = (sets: SetEngine, path: string): Promise<void> => {
       ORDER BY p.is_last, ${order}
     ) TO ${quotedText(path)} (FORMAT csv, HEADER, FORCE_QUOTE *)`);
 };
-
-/** Quotes a text so that no spreadsheet reads it as a formula. */
-export const cell = (text: string): string =>
-  `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
