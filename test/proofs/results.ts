@@ -56,7 +56,7 @@ const git = (...args: string[]) => spawnSync('git', args, { cwd: root, encoding:
 /** A proof's files for git. That results were written changes nothing that is proved. */
 const pathsOf = ({ files, program }: Proof): string[] => [
   ...['--', ...files, ...program.filter((word) => word.startsWith('test/')), 'package-lock.json'],
-  ...['proofs.json', 'proofs.md', 'proofs/aws', 'bench/results'].map((name) => `:(exclude)test/${name}`),
+  ...['proofs.json', 'proofs.md', 'proofs/aws'].map((name) => `:(exclude)test/${name}`),
 ];
 
 /** The commit that is checked out; undefined if the proof's files differ from it, or there is none. */
