@@ -32,8 +32,8 @@ const brokenLinksIn = (path: string): string[] =>
     return isThere ? [] : [link];
   });
 
-/** Pages that programs write: of the last proofs, and of the last benchmarks. */
-const results = /\]\(([^)\s]*(?:test\/proofs|bench\/results\/bench)\.md)(?:#[^)\s]*)?\)/g;
+/** The page that a program writes, of the last proofs. */
+const results = /\]\(([^)\s]*test\/proofs\.md)(?:#[^)\s]*)?\)/g;
 const measures =
   /\b\d[\d,.]* (?:µs|ms|s|minutes?|hours?|KB|MB|GB|%)(?!\w)|\b\d{4,}\b|\ban? (?:second|minute|hour)\b/g;
 /** As one page writes 5,000,000 and the other 5000000. */
@@ -79,12 +79,9 @@ describe('documents', () => {
     expect(brokenLinksIn(path)).toEqual([]);
   });
 
-  test.each(documents)(
-    '%s gives no other figures of a proof or a benchmark than the page that it leads to',
-    (path) => {
-      expect(unprovenIn(path)).toEqual([]);
-    },
-  );
+  test.each(documents)('%s gives no other figures of a proof than the page that it leads to', (path) => {
+    expect(unprovenIn(path)).toEqual([]);
+  });
 
   test('a figure that the page of results does not have is named', () => {
     const link = '[rows](test/proofs.md#measure-snapshots)';

@@ -8,7 +8,6 @@ const files = {
   operations: 'lib/platform/README.md',
   roles: 'lib/show/cli/README.md',
   costs: 'lib/operate/stage/README.md',
-  start: 'README.md',
 };
 type Part = keyof typeof files;
 

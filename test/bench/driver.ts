@@ -1,20 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import { performance } from 'node:perf_hooks';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { peakBytes } from '../peak-memory.ts';
-import { eventsOf, type Kind } from './events.ts';
+import { eventsOf } from './events.ts';
 import { answerParent } from './processes.ts';
 
 /** So many messages, batch after batch, as one container of Lambda gets them. */
-export type DriveAsked = {
-  kind: Kind;
-  messages: number;
-  batchSize: number;
-  fileBytes?: number;
-  textLength?: number;
-  /** Whether garbage is collected at the end, before the memory is looked at; it takes `--expose-gc`. */
-  collects?: boolean;
-};
+export type DriveAsked = { messages: number; batchSize: number };
 
 export type DriveAnswered = {
   messages: number;
@@ -22,18 +11,9 @@ export type DriveAnswered = {
   wallMs: number;
   /** Messages that were not acknowledged. */
   failed: number;
-  /** How far the resident memory rose above what it was before. */
-  grownBytes: number;
-  residentBytes: number;
-  heapBytes: number;
 };
 
-/** What is made beforehand takes memory. */
-const maxAtOnce = ({ textLength = 0 }: DriveAsked): number => (textLength > 10_000 ? 100 : 1_000);
-
-type Subject = {
-  handler(event: SQSEvent, context: object): Promise<SQSBatchResponse>;
-};
+type Subject = { handler(event: SQSEvent, context: object): Promise<SQSBatchResponse> };
 
 const [module = ''] = process.argv.slice(2);
 const subject: Subject = await import(module);
@@ -51,29 +31,16 @@ const context = {
 };
 
 answerParent(async (asked: DriveAsked): Promise<DriveAnswered> => {
-  const total = { cpuMs: 0, wallMs: 0, failed: 0, grownBytes: 0 };
-  for (let left = asked.messages; left > 0; left -= maxAtOnce(asked)) {
-    // Made beforehand, as Lambda makes them before the handler runs, and in portions, as they take memory.
-    const messages = Math.min(left, maxAtOnce(asked));
-    const events = eventsOf({ ...asked, messages });
-    const beforeBytes = process.memoryUsage.rss();
-    forgetPeak();
-    const startedMs = performance.now();
-    const before = process.cpuUsage();
-    for (const event of events) {
-      const { batchItemFailures } = await subject.handler(event, context);
-      total.failed += batchItemFailures.length;
-    }
-    const { user, system } = process.cpuUsage(before);
-    total.cpuMs += (user + system) / 1000;
-    total.wallMs += performance.now() - startedMs;
-    total.grownBytes = Math.max(total.grownBytes, peakBytes() - beforeBytes);
+  // Made beforehand, as Lambda makes them before the handler runs.
+  const events = eventsOf(asked);
+  let failed = 0;
+  const startedMs = performance.now();
+  const before = process.cpuUsage();
+  for (const event of events) {
+    const { batchItemFailures } = await subject.handler(event, context);
+    failed += batchItemFailures.length;
   }
-  if (asked.collects) globalThis.gc?.();
-  const { rss: residentBytes, heapUsed: heapBytes } = process.memoryUsage();
-  return { ...total, messages: asked.messages, residentBytes, heapBytes };
+  const { user, system } = process.cpuUsage(before);
+  const wallMs = performance.now() - startedMs;
+  return { messages: asked.messages, cpuMs: (user + system) / 1000, wallMs, failed };
 });
-
-function forgetPeak(): void {
-  if (process.platform === 'linux') writeFileSync('/proc/self/clear_refs', '5');
-}

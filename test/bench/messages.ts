@@ -1,127 +1,135 @@
-import type { DriveAnswered } from './driver.ts';
-import { continued, interleaved, valuesOf, withDrivers } from './drivers.ts';
-import type { Environment } from './environment.ts';
-import { atLeast, atMostTimes, type Figure, type Floor, figureOf, type Section } from './report.ts';
+import type { Measured, Size } from './bench.ts';
+import { bundled, functionSource, team, teamSource } from './bundle.ts';
+import type { DriveAnswered, DriveAsked } from './driver.ts';
+import { type Floor, lineOf, type Repeats, ratioOf, spreadOf } from './figures.ts';
+import { launch, type Program } from './processes.ts';
+import type { Servers } from './servers.ts';
 
-export type MessagesScale = {
-  /** Fresh processes of each, as no two are compiled alike. */
-  launches: number;
-  rounds: number;
-  warmUps: number;
-  /** In each round, by the platform's latency. */
-  messages: { 0: number; 20: number };
-};
+const ours = 'sis-relay';
+const raw = 'raw undici';
 
-export const ours = 'sis-relay';
-export const raw = 'raw undici';
-export const team = 'middy, Powertools, axios';
-
-const gradePushSource = new URL('../../functions/grade-push.ts', import.meta.url);
-const rawSource = new URL('peers/raw-undici.ts', import.meta.url);
-/** With its own of what the ledger does, as far as it goes. */
-export const teamSource = new URL('peers/team-stack-once.ts', import.meta.url);
-const teamAloneSource = new URL('peers/team-stack.ts', import.meta.url);
-
-const withoutLedger = (name: string): string => `${name}, no ledger`;
-const subjects = [raw, ours, team];
-
-/** A message through the whole handler: parsed, claimed, signed, sent, counted and logged to a pipe that is read. */
-export const measureMessages = async (environment: Environment, scale: MessagesScale): Promise<Section> => {
-  const { settings, withLedger, bundleOf } = environment;
-  const gradePush = (await bundleOf(gradePushSource)).url;
-  const drivers = {
-    [raw]: { module: rawSource.href, env: withLedger },
-    [ours]: { module: gradePush, env: withLedger },
-    [team]: { module: (await bundleOf(teamSource)).url, env: withLedger },
-    [withoutLedger(raw)]: { module: rawSource.href, env: settings },
-    [withoutLedger(ours)]: { module: gradePush, env: settings },
-    [withoutLedger(team)]: { module: (await bundleOf(teamAloneSource)).url, env: settings },
+/**
+ * A message of grade-push through the whole handler, with its ledger as it is deployed: parsed, claimed, signed, sent, settled, counted
+ * and logged to a pipe that is read. The first peer makes the same three signed calls and nothing else, the other one has Powertools'
+ * idempotency, which writes twice.
+ */
+export const measureMessages = async (size: Size, folder: string): Promise<Measured> => {
+  const modules = {
+    [raw]: new URL('peers/raw-undici.ts', import.meta.url).href,
+    [ours]: await bundled(functionSource('grade-push'), folder),
+    [team]: await bundled(teamSource, folder),
   };
-  const answers: Record<'0' | '20', Record<string, DriveAnswered[]>> = { 0: {}, 20: {} };
+  // In a process of their own, so that only the handler's CPU time is counted.
+  const servers = launch<object, Servers>({ program: new URL('servers.ts', import.meta.url) });
   try {
-    for (let at = 0; at < scale.launches; at += 1)
-      await withDrivers(drivers, async (driven) => {
-        for (const latency of ['0', '20'] as const) {
-          await environment.setLatency(Number(latency));
-          const messages = scale.messages[latency];
-          const asked = () => ({ kind: 'grade-push' as const, batchSize: 10, messages });
-          // What is warm stays so: the second series has only the new latency to get used to.
-          const warmUps = latency === '0' ? scale.warmUps : 1;
-          const measured = await interleaved(driven, { asked, rounds: scale.rounds, warmUps });
-          answers[latency] = continued(answers[latency], measured);
-        }
-      });
+    const env = environmentOf(await servers.ask({}));
+    const answers: DriveAnswered[][] = [[], [], []];
+    // Fresh processes of each, as no two are compiled alike.
+    for (let at = 0; at < size.launches; at += 1) {
+      const drivers = Object.values(modules).map((module) => startDriver({ module, env }));
+      const more = await interleaved(drivers, size);
+      for (const [subject, all] of more.entries()) answers[subject]?.push(...all);
+      await Promise.all(drivers.map((driver) => driver.close()));
+    }
+    const of = (value: (answer: DriveAnswered) => number): Repeats =>
+      Object.fromEntries(Object.keys(modules).map((name, at) => [name, (answers[at] ?? []).map(value)]));
+    const cpu = of(({ cpuMs, messages }) => (cpuMs * 1000) / messages);
+    const perSecond = of(({ wallMs, messages }) => (messages * 1000) / wallMs);
+    return {
+      lines: [
+        lineOf('CPU a message', 'µs', cpu),
+        lineOf('Messages a second in one container', '', perSecond),
+      ],
+      floors: floorsOf(cpu, perSecond),
+    };
   } finally {
-    await environment.setLatency(0);
+    await servers.close();
   }
-  return {
-    title: 'A message',
-    about:
-      'grade-push as packaged, with its ledger as it is deployed: one request and two writes of DynamoDB a message, batches of ' +
-      '10, in a container that is warm; what it costs until then is under Growth. The first peer makes the same three signed ' +
-      'calls, the other one has Powertools’ idempotency, which writes twice. Without the ledger, there is one request alone. ' +
-      'Only the handler’s process is counted: platform, Secrets Manager and DynamoDB are other processes, and the latter ' +
-      'answers as AWS does where nothing is stored yet.',
-    figures: (['0', '20'] as const).flatMap((latency) =>
-      figuresOf(`the platform answers after ${latency} ms`, answers[latency]),
-    ),
-  };
-};
-
-type Limit = { floor: number; accepted?: Floor['accepted'] };
-
-const besideRaw = (floor: number, limit: number): Limit => ({
-  floor,
-  accepted: {
-    limit,
-    reason:
-      'raw undici checks, counts, logs and retries nothing, and no function of ours takes more than 2 % of a profile',
-  },
-});
-/** What has a small cache, or its memory far away, pays more for each batch, which begins cold. */
-const besideTeam = (floor: number, limit: number): Limit => ({
-  floor,
-  accepted: {
-    limit,
-    reason: 'raw undici costs twice as much on some processors, and this peer 1.3 to 1.9 times as much',
-  },
-});
-
-const figuresOf = (when: string, answers: Record<string, DriveAnswered[]>): Figure[] => {
-  const cpu = valuesOf(answers, ({ cpuMs, messages }) => (cpuMs * 1000) / messages);
-  const rate = valuesOf(answers, ({ wallMs, messages }) => (messages * 1000) / wallMs);
-  const of = (values: Record<string, number[]>, named: (name: string) => string = (name) => name) =>
-    Object.fromEntries(subjects.map((name) => [name, values[named(name)] ?? []]));
-  const costs = (name: string, values: Record<string, number[]>, limits: Record<string, Limit>): Figure =>
-    figureOf(
-      `${name}, ${when}`,
-      'µs',
-      values,
-      Object.entries(limits).map(([peer, { floor, accepted }]) =>
-        atMostTimes(floor, { peer, ours: values[ours] ?? [], theirs: values[peer] ?? [] }, accepted),
-      ),
-    );
-  const rates = (name: string, values: Record<string, number[]>, floors: Floor[]): Figure =>
-    figureOf(`${name}, ${when}`, 'messages/s', values, floors);
-  const isSlow = when.includes('20');
-  return [
-    costs('CPU a message', of(cpu), {
-      [raw]: besideRaw(1.7, 2.2),
-      [team]: besideTeam(0.3, 0.45),
-    }),
-    rates(
-      'Messages a second in one container',
-      of(rate),
-      // With a platform that takes its time, it is that which decides.
-      isSlow ? [] : [atLeast(minRate, `≥ ${minRate.toLocaleString('en')} messages/s`, rate[ours] ?? [])],
-    ),
-    costs('CPU a message without the ledger', of(cpu, withoutLedger), {
-      [raw]: besideRaw(1.5, 2.4),
-      [team]: isSlow ? besideTeam(0.35, 0.6) : besideTeam(0.35, 0.45),
-    }),
-    rates('Messages a second in one container without the ledger', of(rate, withoutLedger), []),
-  ];
 };
 
 /** Three times what it was when the SDK's client wrote the ledger. */
-const minRate = 1_584;
+const minPerSecond = 1_584;
+
+const floorsOf = (cpu: Repeats, perSecond: Repeats): Floor[] => [
+  {
+    name: `CPU a message / ${raw}`,
+    ratio: ratioOf(cpu[ours], cpu[raw]),
+    target: 1.7,
+    tolerance: 2.2,
+    reason:
+      'raw undici checks, counts, logs and retries nothing, and no function of ours takes more than 2 % of a profile',
+  },
+  {
+    name: `CPU a message / ${team}`,
+    ratio: ratioOf(cpu[ours], cpu[team]),
+    target: 0.3,
+    tolerance: 0.45,
+    reason: 'raw undici costs twice as much on some processors, and this peer 1.3 to 1.9 times as much',
+  },
+  {
+    name: `${minPerSecond.toLocaleString('en')} messages a second / ${ours}`,
+    ratio: minPerSecond / spreadOf(perSecond[ours] ?? []).median,
+    target: 1,
+    tolerance: 1,
+    reason: 'nothing more',
+  },
+];
+
+const environmentOf = ({ platform, secretsManager, dynamodb }: Servers): Record<string, string> => ({
+  AWS_REGION: 'eu-west-1',
+  AWS_ACCESS_KEY_ID: 'bench',
+  AWS_SECRET_ACCESS_KEY: 'bench',
+  AWS_LAMBDA_FUNCTION_NAME: 'bench',
+  AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager,
+  AWS_ENDPOINT_URL_DYNAMODB: dynamodb,
+  // A letter or a visibility would be a failure of the bench: it fails at once, instead of going to the real queues.
+  AWS_ENDPOINT_URL_SQS: 'http://127.0.0.1:9',
+  PLATFORM_URL: platform,
+  SECRET_PREFIX: 'bench',
+  QUEUE_URL: 'http://127.0.0.1:9/000000000000/sis-relay-bench',
+  DEAD_LETTER_QUEUE_URL: 'http://127.0.0.1:9/000000000000/sis-relay-dead-letters',
+  LEDGER_TABLE: 'ledger',
+  LEDGER_KEY_SECRET: 'bench/ledger-key',
+});
+
+type Driver = Program<DriveAsked, DriveAnswered>;
+
+/** A handler in a process of its own, to be driven with messages. */
+export const startDriver = ({ module, env }: { module: string; env: Record<string, string> }): Driver => {
+  const driver = launch<DriveAsked, DriveAnswered>({
+    program: new URL('driver.ts', import.meta.url),
+    parameters: [module],
+    env,
+  });
+  return {
+    ...driver,
+    ask: async (asked) => {
+      const answer = await driver.ask(asked);
+      // What was not sent costs nothing, and would be praised for it.
+      if (answer.failed > 0)
+        throw new Error(
+          `${answer.failed} of ${asked.messages} messages failed in ${module}: ${driver.lastOutput()}`,
+        );
+      return answer;
+    },
+  };
+};
+
+const warmUps = 8;
+
+/**
+ * Repeats that take turns, each time in the other order: the machine is shared, and whatever else it does at a moment falls
+ * on all of them alike. The first repeats warm up and do not count.
+ */
+const interleaved = async (
+  drivers: readonly Driver[],
+  { rounds, messages }: Pick<Size, 'rounds' | 'messages'>,
+): Promise<DriveAnswered[][]> => {
+  const answers = drivers.map((): DriveAnswered[] => []);
+  for (let round = 0; round < warmUps + rounds; round += 1)
+    for (const [at, driver] of round % 2 === 0 ? drivers.entries() : [...drivers.entries()].reverse()) {
+      const answer = await driver.ask({ messages, batchSize: 10 });
+      if (round >= warmUps) answers[at]?.push(answer);
+    }
+  return answers;
+};

@@ -3,8 +3,7 @@ import { Pool } from 'undici';
 import { claim, settle } from './raw-claim.ts';
 import { signedPath } from './signing.ts';
 
-// The least that a message can cost: nothing is checked, counted, logged or kept safe. Where there is a table, it is written before and
-// after.
+// The least that a message can cost: nothing is checked, counted, logged or kept safe. The ledger is written before and after.
 
 type Grade = {
   orgUnitId: number;
@@ -22,7 +21,7 @@ const send = async (message: string) => {
   const { id, time, data } = JSON.parse(message);
   const { orgUnitId, gradeObjectId, userId, grade, comments, privateComments }: Grade = data;
   const resource = `grade/${orgUnitId}/${gradeObjectId}/${userId}`;
-  if (process.env.LEDGER_TABLE) await claim({ resource, id, time });
+  await claim({ resource, id, time });
   const path = `/svc/api/le/1.82/${orgUnitId}/grades/${gradeObjectId}/values/${userId}`;
   const { statusCode, body } = await pool.request({
     method: 'PUT',
@@ -37,7 +36,7 @@ const send = async (message: string) => {
   });
   await body.text();
   if (statusCode >= 300) throw new Error(`answered with ${statusCode}`);
-  if (process.env.LEDGER_TABLE) await settle({ resource, id, time });
+  await settle({ resource, id, time });
 };
 
 export const handler = async ({ Records }: SQSEvent) => {

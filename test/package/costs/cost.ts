@@ -1,9 +1,11 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
 import { tableOf, writePart } from '../../documents.ts';
 import { optionsOf } from '../../options.ts';
-import type { MeasuredFunction } from './measure.ts';
+import type { Measured } from './measure.ts';
 
 /**
  * List prices of us-east-1 in US dollars, without free tiers and taxes, as they were published in November 2026: all that
@@ -21,30 +23,19 @@ const prices = {
   logGigabyte: 0.5,
 };
 
-type Measurement = {
-  latencyMs: number;
-  machine: string;
-  date: string;
-  /** By what the messages are. */
-  functions: Record<string, MeasuredFunction>;
-  /** The first of them again, in batches that are not full. */
-  partial: MeasuredFunction[];
-};
-
 /** With so much memory a function has one whole CPU; with less, a part of one. */
 const memoryOfOneCpuMb = 1_769;
 /** What CloudWatch adds to each line, and Lambda's own three lines about an invocation. */
 const lineBytes = 26;
 const invocationBytes = 400;
-
-/** What Lambda bills for a batch: waiting takes as long there, and computing as much longer as its part of a CPU is smaller. */
-export const billedMs = ({ wallMs, cpuMs, memoryMb }: MeasuredFunction): number =>
-  Math.round(wallMs - cpuMs + cpuMs / Math.min(1, memoryMb / memoryOfOneCpuMb));
-
 /** DynamoDB bills a write for each KiB of its item. */
 const writtenBytes = 1024;
 /** SQS takes, hands out and deletes so many messages with a request at most, and bills one for each 64 KB that it carries. */
 const sqsBatch = { messages: 10, billedBytes: 64 * 1024 };
+
+/** What Lambda bills for a batch: waiting takes as long there, and computing as much longer as its part of a CPU is smaller. */
+export const billedMs = ({ wallMs, cpuMs, memoryMb }: Measured): number =>
+  Math.round(wallMs - cpuMs + cpuMs / Math.min(1, memoryMb / memoryOfOneCpuMb));
 
 /** Of so many messages, by message. */
 const sqsRequests = (messages: number, messageBytes: number): number => {
@@ -53,20 +44,19 @@ const sqsRequests = (messages: number, messageBytes: number): number => {
   return (requests * Math.max(1, each)) / messages;
 };
 
-/** Dollars for a million messages that all succeed at once; `total` where they are sent singly, `inTens` where ten at a time. */
-export const costOf = (measured: MeasuredFunction) => {
-  const { batchSize, calls, memoryMb, messageBytes, itemBytes, logBytes, logLines } = measured;
+/** Dollars for a million messages that all succeed at once; `total` if they are sent singly, `inTens` if ten at a time. */
+export const costOf = (measured: Measured) => {
+  const { batchSize, memoryMb, messageBytes, logBytes, logLines } = measured;
   const batches = 1 / batchSize;
   const gigabyteSeconds = (billedMs(measured) / 1000) * (memoryMb / 1024) * batches * 1_000_000;
-  const writes = (calls['dynamodb:UpdateItem'] ?? 0) + (calls['dynamodb:PutItem'] ?? 0);
   const sending = (messages: number): number => prices.sqsRequest * sqsRequests(messages, messageBytes);
   const cost = {
     lambda: prices.lambdaRequest * batches + prices.lambdaGigabyteSecond * gigabyteSeconds,
     // However large a batch is, Lambda receives and deletes ten messages at a time.
     receiving: prices.sqsRequest * (sqsRequests(batchSize, messageBytes) + sqsRequests(batchSize, 0)),
-    ledger: prices.tableWrite * writes * Math.ceil(itemBytes / writtenBytes),
-    secrets: prices.secretRead * (calls['secretsmanager:GetSecretValue'] ?? 0),
-    files: prices.fileRead * (calls['s3:GetObject'] ?? 0),
+    ledger: prices.tableWrite * measured.writes * Math.ceil(measured.itemBytes / writtenBytes),
+    secrets: prices.secretRead * measured.secretReads,
+    files: prices.fileRead * measured.fileReads,
     logs: prices.logGigabyte * ((logBytes + logLines * lineBytes + invocationBytes * batches) / 1000),
   };
   const rest = Object.values(cost).reduce((sum, each) => sum + each, 0);
@@ -74,71 +64,79 @@ export const costOf = (measured: MeasuredFunction) => {
 };
 
 /** The table of lib/operate/stage/README.md. */
-export function costsTable({ functions, partial, latencyMs, machine, date }: Measurement): string {
-  const rowOf = (title: string, measured: MeasuredFunction): (string | number)[] => {
-    const { lambda, receiving, sending, ledger, secrets, files, logs, total, inTens } = costOf(measured);
-    const parts = [lambda, sending + receiving, ledger, secrets + files, logs, total, inTens].map(dollars);
-    return [title, measured.batchSize, measured.requests, `${billedMs(measured)} ms`, ...parts];
-  };
-  const rows = Object.entries(functions).flatMap(([title, measured], at) =>
-    [measured, ...(at === 0 ? partial : [])].map((each) => rowOf(title, each)),
-  );
+export const costsTable = (rows: readonly Measured[]): string => {
   const head = [
-    ...['a million messages of', 'batch', 'requests each', 'billed a batch', 'Lambda', 'SQS', 'ledger'],
-    ...['secrets, files', 'logs', '**together**', '**sent in tens**'],
+    'a million messages of',
+    'batch',
+    'requests each',
+    'billed a batch',
+    'Lambda',
+    'SQS',
+    'ledger',
+    'secrets, files',
+    'logs',
+    '**together**',
+    '**sent in tens**',
   ];
-  return [
-    '',
-    tableOf(head, rows),
-    `Measured on ${date} on ${machine} with the packaged functions in the local Lambda. The platform answers after`,
-    `${latencyMs} ms, and everything succeeds at once. CPU time is scaled to the part of a CPU that the function’s memory buys.`,
-    '',
-  ].join('\n');
-}
+  const cells = rows.map((row) => {
+    const { lambda, receiving, sending, ledger, secrets, files, logs, total, inTens } = costOf(row);
+    const parts = [lambda, sending + receiving, ledger, secrets + files, logs, total, inTens].map(dollars);
+    return [row.title, row.batchSize, row.requests, `${billedMs(row)} ms`, ...parts];
+  });
+  return `\n${tableOf(head, cells)}\n`;
+};
 
 const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
 
-const measurementFile = join(import.meta.dirname, 'cost.json');
-export const readMeasurement = async (): Promise<Measurement> =>
-  JSON.parse(await readFile(measurementFile, 'utf8'));
+/** Of the rows that the documents promise: dollars for a million, sent one by one or in tens, and bytes of the ledger's item. */
+const promised = { total: 1.95, inTens: 1.6, itemBytes: 900 };
+const promisedRows = ['`grade-push`, both comments given, 50', '`enrollment-create`, 50'];
 
-/** `npm run costs` */
-/** What the headlines promise for a million messages, sent one by one or in tens, and for the ledger's item of each. */
-export const promised = { total: 1.95, inTens: 1.6, itemBytes: 900 };
-export const headlines = ['`grade-push`, both comments given', '`enrollment-create`'];
+/** The promised rows of a measurement that cost more than was promised, or are not there. */
+export const brokenPromises = (rows: readonly Measured[]): string[] =>
+  promisedRows.filter((name) => {
+    const row = rows.find(({ title, batchSize }) => `${title}, ${batchSize}` === name);
+    if (row === undefined) return true;
+    const { total, inTens } = costOf(row);
+    return !(total <= promised.total && inTens <= promised.inTens && row.itemBytes <= promised.itemBytes);
+  });
 
-const measureAnew = async (): Promise<Measurement> => {
-  const [{ measure, latencyMs }, { packageProject }] = await Promise.all([
+const file = join(import.meta.dirname, 'measured.csv');
+const cellOf = (text: string): string | number => (/^[\d.]+$/.test(text) ? Number(text) : text);
+export const measuredRows = (): Measured[] => parse(readFileSync(file), { columns: true, cast: cellOf });
+
+const csvOf = (rows: readonly Measured[]): string =>
+  [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))]
+    .map((cells) => `${cells.map((cell) => (/,/.test(String(cell)) ? `"${cell}"` : cell)).join(',')}\n`)
+    .join('');
+
+const measureAnew = async (): Promise<Measured[]> => {
+  const [{ measure }, { packageProject }] = await Promise.all([
     import('./measure.ts'),
     import('../packaged.ts'),
   ]);
   const project = await mkdtemp(join(tmpdir(), 'sis-relay-costs-'));
   try {
-    const machine = `${cpus().length} shared CPUs (Node ${process.version.slice(1)})`;
-    const date = new Date().toISOString().slice(0, 10);
-    return { latencyMs, machine, date, ...(await measure(await packageProject(project))) };
+    return await measure(await packageProject(project));
   } finally {
     await rm(project, { recursive: true });
   }
 };
 
-/** `--measure` writes what it measures, `--check` only compares it with what is promised. */
+/** `npm run costs`: writes the table; `--measure` measures before, and `--check` measures and writes nothing. */
 export const command = async (): Promise<void> => {
   const { measure, check } = optionsOf(
     { measure: { type: 'boolean' }, check: { type: 'boolean' } },
     { usage: 'npm run costs -- --measure, or --check' },
   );
-  const measurement = measure || check ? await measureAnew() : await readMeasurement();
-  for (const [title, measured] of Object.entries(measurement.functions)) {
-    const { total, inTens } = costOf(measured);
-    const isPromised = headlines.includes(title);
-    const holds =
-      total <= promised.total && inTens <= promised.inTens && measured.itemBytes <= promised.itemBytes;
-    console.log(
-      `A million of ${title}: $${total.toFixed(2)}, $${inTens.toFixed(2)} in tens${isPromised && !holds ? ', more than promised' : ''}`,
-    );
-    if (isPromised && !holds) process.exitCode = 1;
+  const rows = measure || check ? await measureAnew() : measuredRows();
+  for (const row of rows) {
+    const { total, inTens } = costOf(row);
+    console.log(`A million of ${row.title}, ${row.batchSize}: ${dollars(total)}, ${dollars(inTens)} in tens`);
   }
-  if (measure) await writeFile(measurementFile, `${JSON.stringify(measurement, null, 2)}\n`);
-  if (!check) writePart('costs', costsTable(measurement));
+  const broken = brokenPromises(rows);
+  if (broken.length > 0) console.log(`More than promised: ${broken.join('; ')}`);
+  process.exitCode = broken.length > 0 ? 1 : 0;
+  if (measure) writeFileSync(file, csvOf(rows));
+  if (!check) writePart('costs', costsTable(rows));
 };

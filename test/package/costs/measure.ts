@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { parseMessage } from '../../../lib/message/message.ts';
@@ -14,16 +14,15 @@ import { useOf } from '../../peak-memory.ts';
 import { type Deployed, deployLocally } from '../deployed/deployed.ts';
 import type { Packaged } from '../packaged.ts';
 
-export const latencyMs = 200;
+const latencyMs = 200;
 const batches = 25;
 const warmUps = 5;
-/** About as many users. */
-const mostMessages = (50 + 50 + 10 + 1) * (batches + warmUps);
 const course = 2001;
-const picture = readFileSync(join(resolve(import.meta.dirname, '../../local/files'), 'portrait.png'));
+const firstUser = 10_000;
 
-/** What whole batches of a packaged function took in the local Lambda: times by batch, all else by message. */
-export type MeasuredFunction = {
+/** What batches of a packaged function took in the local Lambda: times by batch, all else by message. */
+export type Measured = {
+  title: string;
   function: string;
   batchSize: number;
   /** As SQS counts them. */
@@ -35,43 +34,52 @@ export type MeasuredFunction = {
   peakMb: number;
   /** Of the platform. */
   requests: number;
-  /** Of AWS, by the action that each takes. */
-  calls: Record<string, number>;
+  /** Of the ledger. */
+  writes: number;
+  secretReads: number;
+  fileReads: number;
   logBytes: number;
   logLines: number;
   /** Of the ledger's item, as DynamoDB counts it. */
   itemBytes: number;
 };
 
-type Kind = {
-  title: string;
-  function: string;
-  /** What a message about this user carries. */
+/** `data` is what a message about this user carries. */
+type Row = Pick<Measured, 'title' | 'function' | 'batchSize'> & {
   data(userId: number, bucket: string): object;
 };
 
-const grade = (userId: number) => ({
-  ...{ orgUnitId: course, gradeObjectId: 5001, userId },
-  ...{ grade: { type: 'numeric', points: 8.5 }, comments: 'A clear argument.' },
+const gradeOf = (userId: number) => ({
+  orgUnitId: course,
+  gradeObjectId: 5001,
+  userId,
+  grade: { type: 'numeric', points: 8.5 },
+  comments: 'A clear argument.',
 });
-const wholeGrade: Kind = {
+const wholeGrade = {
   title: '`grade-push`, both comments given',
   function: 'grade-push',
-  data: (userId) => ({ ...grade(userId), privateComments: '' }),
+  data: (userId: number) => ({ ...gradeOf(userId), privateComments: '' }),
 };
-const kinds: Kind[] = [
-  wholeGrade,
-  { title: '`grade-push`, a comment left out', function: 'grade-push', data: grade },
+const rows: Row[] = [
+  { ...wholeGrade, batchSize: 50 },
+  { ...wholeGrade, batchSize: 10 },
+  { ...wholeGrade, batchSize: 1 },
+  { title: '`grade-push`, a comment left out', function: 'grade-push', batchSize: 50, data: gradeOf },
   {
     title: '`enrollment-create`',
     function: 'enrollment-create',
+    batchSize: 50,
     data: (userId) => ({ orgUnitId: course, userId, roleId: 110 }),
   },
   {
     title: '`submission-upload`',
     function: 'submission-upload',
+    batchSize: 2,
     data: (userId, bucket) => ({
-      ...{ orgUnitId: course, folderId: 7001, userId },
+      orgUnitId: course,
+      folderId: 7001,
+      userId,
       files: [
         {
           uri: `s3://${bucket}/uploads/submission-upload/essay.pdf`,
@@ -84,138 +92,136 @@ const kinds: Kind[] = [
   {
     title: '`profile-image-update`',
     function: 'profile-image-update',
+    batchSize: 2,
     data: (userId, bucket) => ({
       userId,
       file: { uri: `s3://${bucket}/uploads/profile-image-update/portrait.png`, contentType: 'image/png' },
     }),
   },
 ];
-const partialBatches = [10, 1];
+/** No two rows share a user, so that the ledger knows nothing of a message's resource. */
+const users = rows.reduce((sum, { batchSize }) => sum + batchSize * (batches + warmUps), 0);
 
 /** Batches through the packaged functions in the local Lambda, at a platform that takes its time. */
-export async function measure(packaged: Packaged) {
+export async function measure(packaged: Packaged): Promise<Measured[]> {
   const deployed = await deployLocally(packaged, { change: { maximumConcurrency: 1 } });
   try {
-    await prepare(deployed);
-    const functions: Record<string, MeasuredFunction> = {};
-    for (const kind of kinds)
-      functions[kind.title] = await measureOne(deployed, { ...kind, batchSize: fullBatch(deployed, kind) });
-    const partial: MeasuredFunction[] = [];
-    for (const batchSize of partialBatches)
-      partial.push(await measureOne(deployed, { ...wholeGrade, batchSize }));
-    return { functions, partial };
+    const bucket = await prepare(deployed);
+    const measured: Measured[] = [];
+    let from = firstUser;
+    for (const row of rows) {
+      measured.push(await measureRow(deployed, { row, from, bucket }));
+      from += row.batchSize * (batches + warmUps);
+    }
+    return measured;
   } finally {
     await deployed.close();
   }
 }
 
-const fullBatch = ({ deployment }: Deployed, kind: Kind): number =>
-  deployment
-    .ofType('AWS::Lambda::EventSourceMapping')
-    .find(({ EventSourceArn }) => EventSourceArn.endsWith(`-${kind.function}`))?.BatchSize;
-
-async function measureOne(
+async function measureRow(
   deployed: Deployed,
-  { function: name, data, batchSize }: Kind & { batchSize: number },
-): Promise<MeasuredFunction> {
-  // The ledger knows nothing of them yet.
-  const from = nextUser.get(name) ?? firstUser;
-  nextUser.set(name, from + (warmUps + batches) * batchSize);
+  { row, from, bucket }: { row: Row; from: number; bucket: string },
+): Promise<Measured> {
+  const { title, function: name, batchSize, data } = row;
   let body = '';
   const bodyOf = (userId: number): string => {
     body = JSON.stringify({
-      ...{ specversion: '1.0', id: randomUUID(), source: 'https://sis.example.edu/outbox' },
-      ...{ type: `sis.${name}.v1`, time: new Date().toISOString() },
-      data: data(userId, bucketOf(deployed)),
+      specversion: '1.0',
+      id: randomUUID(),
+      source: 'https://sis.example.edu/outbox',
+      type: `sis.${name}.v1`,
+      time: new Date().toISOString(),
+      data: data(userId, bucket),
     });
     return body;
   };
-  const eventOf = (batch: number) => ({
-    Records: Array.from({ length: batchSize }, (_, at) =>
-      recordOf(name, bodyOf(from + batch * batchSize + at)),
-    ),
-  });
-  for (let batch = 0; batch < warmUps; batch += 1) await deployed.lambda.invoke(name, eventOf(batch));
-  const pid = deployed.lambda.containers(name)[0]?.pid ?? 0;
-  const controls = controlsOf(deployed.stack.description);
-  const [linesBefore, requestsBefore] = [deployed.lines.length, (await controls.requests()).length];
-  const callsBefore = deployed.callsOf(name).length;
-  const before = useOf(pid);
-  const walls: number[] = [];
-  for (let batch = warmUps; batch < warmUps + batches; batch += 1) {
+  const deliver = async (batch: number): Promise<number> => {
+    const first = from + batch * batchSize;
+    const Records = Array.from({ length: batchSize }, (_, at) => recordOf(name, bodyOf(first + at)));
     const startMs = performance.now();
-    const result = await deployed.lambda.invoke(name, eventOf(batch));
-    walls.push(performance.now() - startMs);
+    const result = await deployed.lambda.invoke(name, { Records });
     if (!result.ok || JSON.stringify(result.payload) !== '{"batchItemFailures":[]}')
       throw new Error(`${name}: ${JSON.stringify(result)}\n${deployed.lines.slice(-5).join('\n')}`);
-  }
-  const used = useOf(pid);
+    return performance.now() - startMs;
+  };
+  for (let batch = 0; batch < warmUps; batch += 1) await deliver(batch);
+  const controls = controlsOf(deployed.stack.description);
+  const now = async () => ({
+    lines: deployed.lines.length,
+    requests: (await controls.requests()).length,
+    calls: deployed.callsOf(name).length,
+    use: useOf(deployed.lambda.containers(name)[0]?.pid ?? 0),
+  });
+  const before = await now();
+  const walls: number[] = [];
+  for (let batch = warmUps; batch < warmUps + batches; batch += 1) walls.push(await deliver(batch));
+  const after = await now();
   const messages = batches * batchSize;
-  const lines = deployed.lines.slice(linesBefore);
-  const calls: Record<string, number> = {};
-  for (const { action, context } of deployed.callsOf(name).slice(callsBefore)) {
-    // It is written by the minute, and not by the message.
-    if (context?.['dynamodb:LeadingKeys']?.startsWith('pace/')) continue;
-    calls[action] = (calls[action] ?? 0) + 1 / messages;
-  }
+  const lines = deployed.lines.slice(before.lines);
+  const callsOf = (...names: string[]): number =>
+    deployed
+      .callsOf(name)
+      .slice(before.calls)
+      // The pace is written by the minute, and not by the message.
+      .filter(({ context }) => !context?.['dynamodb:LeadingKeys']?.startsWith('pace/'))
+      .filter(({ action }) => names.includes(action)).length / messages;
   return {
+    title,
     function: name,
     batchSize,
     messageBytes: Buffer.byteLength(body),
     memoryMb: deployed.functions[name]?.memoryMb ?? 0,
     wallMs: Math.round(walls.toSorted((one, other) => one - other)[Math.floor(batches / 2)] ?? 0),
-    cpuMs: Math.round((used.cpuMs - before.cpuMs) / batches),
-    peakMb: Math.round(used.peakBytes / 1024 ** 2),
-    requests: rounded(((await controls.requests()).length - requestsBefore) / messages),
-    calls: Object.fromEntries(Object.entries(calls).map(([action, count]) => [action, rounded(count)])),
+    cpuMs: Math.round((after.use.cpuMs - before.use.cpuMs) / batches),
+    peakMb: Math.round(after.use.peakBytes / 1024 ** 2),
+    requests: rounded((after.requests - before.requests) / messages),
+    writes: rounded(callsOf('dynamodb:UpdateItem', 'dynamodb:PutItem')),
+    secretReads: rounded(callsOf('secretsmanager:GetSecretValue')),
+    fileReads: rounded(callsOf('s3:GetObject')),
     logBytes: Math.round(lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0) / messages),
     logLines: rounded(lines.length / messages),
     itemBytes: await itemBytesOf(deployed, { name, body }),
   };
 }
 
+const rounded = (count: number): number => Math.round(count * 1000) / 1000;
+
 async function itemBytesOf({ stack }: Deployed, message: { name: string; body: string }): Promise<number> {
   const { dynamodb, table } = stack.description;
   const integration = await integrationNamed(message.name);
   if (integration === undefined) throw new Error(`There is no integration ${message.name}`);
   const parsed = parseMessage(message.body, integration, Date.now());
-  const client = new DynamoDBClient(localClient(dynamodb));
   const resource = { S: integration.resource(parsed.data, parsed) };
+  const client = new DynamoDBClient(localClient(dynamodb));
   const { Item } = await client.send(new GetItemCommand({ TableName: table, Key: { resource } }));
   client.destroy();
   if (Item === undefined) throw new Error(`The ledger has no item of ${resource.S}`);
   return bytesOf(Item);
 }
 
-const rounded = (value: number): number => Math.round(value * 1000) / 1000;
-const firstUser = 10_000;
-const nextUser = new Map<string, number>();
-
-const bucketOf = ({ deployment }: Deployed): string => deployment.arnOf('Files').split(':').at(-1) ?? '';
-
-async function createBucket(deployed: Deployed) {
-  const s3 = new S3Client({ ...localClient(deployed.stack.description.s3), forcePathStyle: true });
-  const Bucket = bucketOf(deployed);
-  await s3.send(new CreateBucketCommand({ Bucket }));
-  return { s3, Bucket };
-}
-
-async function prepare(deployed: Deployed): Promise<void> {
-  const controls = controlsOf(deployed.stack.description);
-  const users = Array.from({ length: mostMessages }, (_, at) => ({ userId: firstUser + at }));
+async function prepare({ stack, deployment }: Deployed): Promise<string> {
+  const controls = controlsOf(stack.description);
+  const ids = Array.from({ length: users }, (_, at) => firstUser + at);
   await controls.seed({
-    users,
-    enrollments: users.map(({ userId }) => ({ orgUnitId: course, userId, roleId: 110 })),
+    users: ids.map((userId) => ({ userId })),
+    enrollments: ids.map((userId) => ({ orgUnitId: course, userId, roleId: 110 })),
   });
-  for (const { userId } of users.slice(0, 2 * (batches + warmUps)))
+  // Those of the rows behind the large batches, which sign themselves.
+  for (const userId of ids.slice(-4 * (batches + warmUps)))
     await controls.secret(`sis-relay/local/users/${userId}`, keyOf(userId));
   await controls.fault({ delayMs: latencyMs }, { path: '/svc/api/', times: 1_000_000 });
-  const { s3, Bucket } = await createBucket(deployed);
+  const s3 = new S3Client({ ...localClient(stack.description.s3), forcePathStyle: true });
+  const Bucket = deployment.arnOf('Files').split(':').at(-1) ?? '';
+  await s3.send(new CreateBucketCommand({ Bucket }));
   const files = {
     'submission-upload/essay.pdf': Buffer.alloc(1024 ** 2, 'essay'),
-    'profile-image-update/portrait.png': picture,
+    'profile-image-update/portrait.png': readFileSync(
+      join(import.meta.dirname, '../../local/files/portrait.png'),
+    ),
   };
   for (const [name, Body] of Object.entries(files))
     await s3.send(new PutObjectCommand({ Bucket, Key: `uploads/${name}`, Body }));
   s3.destroy();
+  return Bucket;
 }
