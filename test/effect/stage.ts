@@ -5,8 +5,10 @@ import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../lib/delivery/handle/integration.ts';
 import { createServices } from '../../lib/delivery/handle/services.ts';
 import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
-import { reconcileSettingsFrom, settingsFrom } from '../../lib/runtime/aws/settings.ts';
+import { readSettings } from '../../lib/runtime/aws/setting.ts';
+import { messageSettings } from '../../lib/runtime/aws/settings.ts';
 import { reconcileJob } from '../../lib/scheduled/reconcile/reconcile.ts';
+import { reconcileSettings } from '../../lib/scheduled/reconcile/reconcile-settings.ts';
 import { type Finding, findingsKey, type Report } from '../../lib/scheduled/reconcile/record.ts';
 import { createReconcileServices } from '../../lib/scheduled/reconcile/services.ts';
 import { recordOf } from '../local/examples.ts';
@@ -35,7 +37,7 @@ export const send = async <Data>(
     ...{ LOG_LEVEL: 'silent', ...settings },
   };
   Object.assign(process.env, environment);
-  const services = createServices(name, settingsFrom(environment));
+  const services = createServices(name, readSettings(messageSettings, environment));
   const failed: string[] = [];
   const observe = {
     ...services.observe,
@@ -107,7 +109,7 @@ export const compare = async (
   };
   Object.assign(process.env, environment);
   const services = {
-    ...(await createReconcileServices(reconcileSettingsFrom(environment), loadIntegrations)),
+    ...(await createReconcileServices(readSettings(reconcileSettings, environment), loadIntegrations)),
     ...jobServicesHere(stack, environment.RECONCILE_BUCKET),
   };
   const job = reconcileJob(async () => services);

@@ -24,7 +24,8 @@ import { acknowledged, type Operation } from '../../../../lib/platform/client/op
 import type { Pace } from '../../../../lib/platform/client/pace/pace.ts';
 import { parseRefusal } from '../../../../lib/platform/client/parse-refusal.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
-import { settingsFrom } from '../../../../lib/runtime/aws/settings.ts';
+import { readSettings } from '../../../../lib/runtime/aws/setting.ts';
+import { messageSettings } from '../../../../lib/runtime/aws/settings.ts';
 import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
 import { queuesAndFilesForTests } from '../../../local/aws/for-tests.ts';
 import { attemptsIn } from '../../../local/scenarios/play.ts';
@@ -784,7 +785,7 @@ describe('a handler', () => {
   });
 
   test('asks for its services once an invocation, and is ready for services that are made anew', async () => {
-    const settings = settingsFrom({ ...usable, LOG_LEVEL: 'silent' });
+    const settings = readSettings(messageSettings, { ...usable, LOG_LEVEL: 'silent' });
     const made: Services[] = [];
     const handler = handlerOf(
       integrationOf(async () => undefined),
