@@ -22,7 +22,8 @@ const each = (form: RegExp, what: string) =>
 const one = (form: RegExp, what: string) =>
   z.string().refine((value) => value === '' || form.test(value), `must be ${what}`);
 
-const yesOrNo = z.enum(['true', 'false']);
+/** `--param` may give a number for it. */
+const yesOrNo = one(/^(true|false|1|0)$/i, 'true or false');
 const logDays = /^([1357]|14|30|60|90|120|150|180|365|400|545|731|1096|1827|2192|2557|2922|3288|3653)$/;
 
 /** What keeps letters and the connection in order belongs to every stage. */

@@ -2,9 +2,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { parameters } from '../../../../lib/operate/stage/template/all-settings.ts';
+import { functionNames } from '../../../../lib/operate/stage/function-names.ts';
+import {
+  declaredSettingsOf,
+  functionSettings,
+  parameters,
+} from '../../../../lib/operate/stage/template/all-settings.ts';
 import { lostSettings } from '../../../../lib/operate/stage/template/deployed-settings.ts';
 import { parametersOf } from '../../../../lib/operate/stage/template/parameters.ts';
+import { stageSettings } from '../../../../lib/operate/stage/template/stage-settings.ts';
 
 /** As packaged for the stage prod, whose own file holds this. */
 const packaged = (own: unknown, { given = [], folder }: { given?: string[]; folder?: string } = {}) => {
@@ -100,6 +106,23 @@ test('what is off by default may be empty, and the defaults are right', async ()
   await expect(packaged(null, { given })).resolves.toBeDefined();
   const empty = Object.entries(parameters).filter(([, { usual }]) => usual === '');
   await expect(packaged(Object.fromEntries(empty.map(([name]) => [name, ''])))).resolves.toBeDefined();
+});
+
+test('a parameter sets one variable, and a function reads a variable once', () => {
+  const twice = (names: readonly string[]) => names.filter((name, at) => names.indexOf(name) !== at);
+  const set = functionSettings().flatMap(({ setting }) => setting.parameter ?? []);
+  expect(twice([...Object.keys(stageSettings), ...set])).toEqual([]);
+  for (const name of functionNames()) {
+    const settings = Object.values(declaredSettingsOf(name)).flatMap((group) => Object.values(group));
+    expect(twice(settings.map(({ variable }) => variable))).toEqual([]);
+  }
+});
+
+test('what is on or off is refused as anything else, also by --param', async () => {
+  await expect(packaged(null, { given: ['protected=yes'] })).rejects.toThrow(
+    'protected: must be true or false (it is yes)',
+  );
+  await expect(packaged(null, { given: ['protected=0', 'kmsKeyForLogs=TRUE'] })).resolves.toBeDefined();
 });
 
 test('a misspelt --param is refused, which osls would ignore', async () => {
