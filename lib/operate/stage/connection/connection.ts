@@ -51,7 +51,7 @@ export type Connection = {
 export const connectionOf = async (target: Target): Promise<Connection | undefined> => {
   const platform = await target.platform();
   if (platform === undefined) return undefined;
-  // It names a stage that does not exist.
+  // If the stage does not exist, this says so.
   await target.deadLetterQueueUrl();
   const settings = settingsIn(platform);
   const secretsManager = await target.secretsManager();
