@@ -3,25 +3,21 @@ import { join, relative } from 'node:path';
 import { bundle } from './esbuild.config.ts';
 import { checkAccount } from './lib/operate/stage/connection/account.ts';
 import { readStack } from './lib/operate/stage/stack-outputs.ts';
+import { addressProblem } from './lib/operate/stage/template/address-problem.ts';
+import { declaredSettingsOf } from './lib/operate/stage/template/all-settings.ts';
 import { itemsOf } from './lib/operate/stage/template/cloudformation.ts';
 import { lostSettings, settingsOutput } from './lib/operate/stage/template/deployed-settings.ts';
-import { addressProblem, fileOf, stageProblem } from './lib/operate/stage/template/parameters.ts';
+import { fileOf, stageProblem } from './lib/operate/stage/template/parameters.ts';
 import {
   type Custom,
   createTemplate,
+  type FunctionEnvironment,
   type Stanza,
   setHandlersAndRoles,
 } from './lib/operate/stage/template/template.ts';
 import { ownVersion } from './lib/operate/stage/version.ts';
 import type { ClientOptions } from './lib/runtime/aws/clients.ts';
-import {
-  exportSettingsFrom,
-  pollSettingsFrom,
-  reconcileSettingsFrom,
-  refreshSettingsFrom,
-  settingsFrom,
-  snapshotSettingsFrom,
-} from './lib/runtime/aws/settings.ts';
+import { readSettings } from './lib/runtime/aws/setting.ts';
 
 /** What of osls is used here; its version is pinned. */
 type Serverless = {
@@ -33,7 +29,7 @@ type Serverless = {
     resources: Parameters<typeof createTemplate>[2];
     provider: {
       stage: string;
-      environment: Environment;
+      environment: FunctionEnvironment;
       deletionProtection: boolean;
       stackTags: Record<string, string>;
       vpc?: object;
@@ -55,8 +51,6 @@ type Serverless = {
 type Options = { function?: string; stage?: string; 'accept-settings'?: boolean };
 type Utils = { writeText(text: string): void };
 type Zipper = { zipFiles(files: string[], zipFileName: string, prefix: string): Promise<string> };
-/** Addresses of what the stack makes are known to CloudFormation alone. */
-type Environment = Record<string, unknown>;
 type Template = {
   // biome-ignore lint/suspicious/noExplicitAny: each type of resource has properties of its own.
   Resources: Record<string, { Type: string; Properties: any }>;
@@ -100,6 +94,8 @@ export default class Packaging {
           service.provider.remoteFunctionData,
         ];
         if (stanza && remote) stanza.role = remote.Configuration.Role;
+        // osls leaves an environment as it is that has addresses which only CloudFormation knows.
+        addEnvironments(service);
       },
       finalize: () => {
         if (processedInput.commands[0] === 'package')
@@ -175,10 +171,27 @@ const leavePaused = ({ provider }: Serverless['service']): void => {
     if (Type === 'AWS::Lambda::EventSourceMapping' && Properties.Enabled) delete Properties.Enabled;
 };
 
+/** What serverless.yml gives takes precedence over what follows from the settings. */
+const addEnvironments = ({ provider, functions, custom: { environments } }: Serverless['service']): void => {
+  provider.environment = asTexts({ ...environments.all, ...provider.environment });
+  for (const [name, stanza] of Object.entries(functions))
+    stanza.environment = asTexts({ ...environments.own[name], ...stanza.environment });
+};
+
+/** osls has made texts of the numbers in serverless.yml before. */
+const asTexts = (environment: FunctionEnvironment): FunctionEnvironment =>
+  Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [
+      name,
+      typeof value === 'object' ? value : String(value),
+    ]),
+  );
+
 /** Checks the settings, and makes the template. */
 const prepare = async (serverless: Serverless): Promise<void> => {
   const { custom, functions, provider, resources } = serverless.service;
   checkStageFile(serverless.service);
+  addEnvironments(serverless.service);
   const seconds = Number(provider.environment.QUEUE_VISIBILITY_SECONDS);
   const given = { ...custom.options, queueVisibilitySeconds: seconds };
   // osls keeps this very object in other places too.
@@ -215,28 +228,14 @@ const made = 'https://made.by.the.stack';
  */
 const checkSettings = ({ service, processedInput }: Serverless): void => {
   const { provider, functions, custom } = service;
-  const environments = [...Object.values(functions), {}].map(
-    ({ environment }: { environment?: Environment }) => ({
-      ...{ QUEUE_URL: made, EXPORT_BUCKET: made, CHANGES_BUCKET: made, SNAPSHOT_BUCKET: made },
-      ...{ RECONCILE_BUCKET: made, LEDGER_KEY_SECRET: made },
-      ...Object.fromEntries(
-        Object.entries({ ...provider.environment, ...environment }).map(([name, value]) => [
-          name,
-          typeof value === 'object' ? made : String(value),
-        ]),
-      ),
-    }),
-  );
-  for (const environment of environments)
-    for (const read of [
-      settingsFrom,
-      exportSettingsFrom,
-      refreshSettingsFrom,
-      pollSettingsFrom,
-      snapshotSettingsFrom,
-      reconcileSettingsFrom,
-    ])
-      read(environment);
+  for (const [name, { environment }] of Object.entries(functions)) {
+    const variables = Object.entries({ ...provider.environment, ...environment });
+    const known = variables.map(([variable, value]) => [
+      variable,
+      typeof value === 'object' ? made : `${value}`,
+    ]);
+    readSettings(declaredSettingsOf(name), Object.fromEntries(known));
+  }
   const examples = processedInput.commands[0] === 'package' && !provider.deletionProtection;
   const problems = [
     addressProblem('platformUrl', `${provider.environment.PLATFORM_URL}`, { examples }),

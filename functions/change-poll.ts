@@ -1,12 +1,13 @@
 import type { Context } from 'aws-lambda';
 import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
-import { pollSettingsFrom } from '../lib/runtime/aws/settings.ts';
+import { readSettings } from '../lib/runtime/aws/setting.ts';
 import { type PollSummary, pollChanges } from '../lib/sources/changes/poll.ts';
+import { pollSettings } from '../lib/sources/changes/poll-settings.ts';
 import { createPollServices } from '../lib/sources/changes/services.ts';
 
 const services = onceFromEnvironment((environment) =>
-  createPollServices(pollSettingsFrom(environment), loadIntegrations),
+  createPollServices(readSettings(pollSettings, environment), loadIntegrations),
 );
 
 /** Time reserved at the end of an invocation. */

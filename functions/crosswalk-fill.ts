@@ -1,14 +1,17 @@
 import { fillJob } from '../lib/delivery/crosswalk/fill/fill.ts';
+import { fillSettings } from '../lib/delivery/crosswalk/fill/fill-settings.ts';
 import { fillOperations } from '../lib/delivery/crosswalk/fill/listings.ts';
 import { createFillServices } from '../lib/delivery/crosswalk/fill/services.ts';
 import { durableHandler } from '../lib/delivery/durable/engine.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
-import { crosswalkSettingsFrom } from '../lib/runtime/aws/settings.ts';
+import { readSettings } from '../lib/runtime/aws/setting.ts';
 
 /** Calls that the function may make, which determine the scopes that it needs. */
 export const operations = fillOperations;
 
-const services = onceFromEnvironment((environment) => createFillServices(crosswalkSettingsFrom(environment)));
+const services = onceFromEnvironment((environment) =>
+  createFillServices(readSettings(fillSettings, environment)),
+);
 
 /**
  * Runs on a schedule and on demand. Fills the table that maps the SIS' names to the platform's ids. `{}` reads org units and files;

@@ -2,9 +2,10 @@ import { durableHandler } from '../lib/delivery/durable/engine.ts';
 import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
 import { loadExportReader } from '../lib/options.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
-import { reconcileSettingsFrom } from '../lib/runtime/aws/settings.ts';
+import { readSettings } from '../lib/runtime/aws/setting.ts';
 import { reconcileOperations } from '../lib/scheduled/reconcile/check.ts';
 import { reconcileJob } from '../lib/scheduled/reconcile/reconcile.ts';
+import { reconcileSettings } from '../lib/scheduled/reconcile/reconcile-settings.ts';
 import { resendOperations } from '../lib/scheduled/reconcile/resend.ts';
 import { createReconcileServices } from '../lib/scheduled/reconcile/services.ts';
 
@@ -12,7 +13,7 @@ import { createReconcileServices } from '../lib/scheduled/reconcile/services.ts'
 export const operations = [...new Set([...reconcileOperations, ...resendOperations])];
 
 const services = onceFromEnvironment(async (environment) =>
-  createReconcileServices(reconcileSettingsFrom(environment), {
+  createReconcileServices(readSettings(reconcileSettings, environment), {
     loadIntegrations,
     readExports: await loadExportReader(),
   }),

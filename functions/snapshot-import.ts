@@ -1,12 +1,13 @@
 import { durableHandler } from '../lib/delivery/durable/engine.ts';
 import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
-import { snapshotSettingsFrom } from '../lib/runtime/aws/settings.ts';
+import { readSettings } from '../lib/runtime/aws/setting.ts';
 import { importJob } from '../lib/sources/snapshots/import.ts';
+import { importSettings } from '../lib/sources/snapshots/import-settings.ts';
 import { createSnapshotServices } from '../lib/sources/snapshots/services.ts';
 
 const services = onceFromEnvironment((environment) =>
-  createSnapshotServices(snapshotSettingsFrom(environment), loadIntegrations),
+  createSnapshotServices(readSettings(importSettings, environment), loadIntegrations),
 );
 
 /**

@@ -1,15 +1,16 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
+import { refreshSettings } from '../lib/platform/auth/token-refresh/refresh-settings.ts';
 import type { RefreshSummary } from '../lib/platform/auth/token-refresh/run.ts';
 import { createRefreshServices } from '../lib/platform/auth/token-refresh/services.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
-import { refreshSettingsFrom } from '../lib/runtime/aws/settings.ts';
+import { readSettings } from '../lib/runtime/aws/setting.ts';
 
 /** A scheduled event, or `{"force":true}` from a person: requests new tokens even if the current ones are still valid. */
 const request = z.looseObject({ force: z.boolean().default(false) });
 
 const services = onceFromEnvironment((environment) =>
-  createRefreshServices(refreshSettingsFrom(environment)),
+  createRefreshServices(readSettings(refreshSettings, environment)),
 );
 
 /** Time reserved at the end of an invocation, so that a run ends before its claims expire. */

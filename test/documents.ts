@@ -7,6 +7,8 @@ const root = resolve(import.meta.dirname, '..');
 const files = {
   operations: 'lib/platform/README.md',
   roles: 'lib/show/cli/README.md',
+  parameters: 'lib/operate/stage/README.md',
+  variables: 'lib/operate/stage/README.md',
   costs: 'lib/operate/stage/README.md',
 };
 type Part = keyof typeof files;

@@ -100,7 +100,7 @@ const rooms: Record<string, string> = {
   'operate/messages':
     'operate/stage sources/mapping delivery/handle delivery/letters delivery/ledger platform/resources platform/client runtime/files runtime/privacy runtime/aws message',
   'operate/stage':
-    'delivery/handle delivery/durable platform/auth platform/resources platform/client runtime/telemetry runtime/privacy runtime/aws message',
+    'scheduled/reconcile scheduled/course-export sources/snapshots sources/changes delivery/handle delivery/crosswalk delivery/durable platform/auth platform/resources platform/client runtime/telemetry runtime/privacy runtime/aws message',
   'scheduled/reconcile':
     'sources/snapshots delivery/handle delivery/crosswalk delivery/durable delivery/ledger platform/resources platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
   'scheduled/course-export':

@@ -9,7 +9,8 @@ import { type Credential, createAuthenticator } from '../lib/platform/auth/auth.
 import { createPlatformClient, type PlatformClient } from '../lib/platform/client/client.ts';
 import type { Operation } from '../lib/platform/client/operation.ts';
 import { platformOptionsOf } from '../lib/platform/client/platform-options.ts';
-import { settingsFrom } from '../lib/runtime/aws/settings.ts';
+import { readSettings } from '../lib/runtime/aws/setting.ts';
+import { messageSettings } from '../lib/runtime/aws/settings.ts';
 import { keysOf } from './lib/platform/local-client.ts';
 import { passingTime } from './local/aws/passing-time.ts';
 import { type Controls, controlsOf, type PlatformRequest, type PlatformState } from './local/controls.ts';
@@ -92,10 +93,13 @@ export function integrationStage({ credentialOf = keyOf }: Options = {}) {
 
   const newContainer = ({ integration }: Part): Container => {
     const { name } = integration;
-    const settings = settingsFrom({ ...settingsAsDeployed(stack.description, name), LOG_LEVEL: 'silent' });
+    const settings = readSettings(messageSettings, {
+      ...settingsAsDeployed(stack.description, name),
+      LOG_LEVEL: 'silent',
+    });
     const services = createServices(name, settings);
     const platform = createPlatformClient(
-      { ...platformOptionsOf(settings), maxAnswerBytes: 256 * 1024 },
+      { ...platformOptionsOf(settings.platform), maxAnswerBytes: 256 * 1024 },
       createAuthenticator({
         read: async (actor) => ({ credential: await credentialOf(actor), version: '1' }),
         refuse: () => undefined,

@@ -6,8 +6,10 @@ import type { Integration } from '../../lib/delivery/handle/integration.ts';
 import { createServices } from '../../lib/delivery/handle/services.ts';
 import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
 import { loadExportReader } from '../../lib/options.ts';
-import { reconcileSettingsFrom, settingsFrom } from '../../lib/runtime/aws/settings.ts';
+import { readSettings } from '../../lib/runtime/aws/setting.ts';
+import { messageSettings } from '../../lib/runtime/aws/settings.ts';
 import { reconcileJob } from '../../lib/scheduled/reconcile/reconcile.ts';
+import { reconcileSettings } from '../../lib/scheduled/reconcile/reconcile-settings.ts';
 import { type Finding, findingsKey, type Report } from '../../lib/scheduled/reconcile/record.ts';
 import { createReconcileServices } from '../../lib/scheduled/reconcile/services.ts';
 import { recordOf } from '../local/examples.ts';
@@ -36,7 +38,7 @@ export const send = async <Data>(
     ...{ LOG_LEVEL: 'silent', ...settings },
   };
   Object.assign(process.env, environment);
-  const services = createServices(name, settingsFrom(environment));
+  const services = createServices(name, readSettings(messageSettings, environment));
   const failed: string[] = [];
   const observe = {
     ...services.observe,
@@ -108,7 +110,7 @@ export const compare = async (
   };
   Object.assign(process.env, environment);
   const services = {
-    ...(await createReconcileServices(reconcileSettingsFrom(environment), {
+    ...(await createReconcileServices(readSettings(reconcileSettings, environment), {
       loadIntegrations,
       readExports: await loadExportReader(),
     })),

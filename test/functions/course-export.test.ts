@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { once } from '../../lib/runtime/aws/once.ts';
-import { exportSettingsFrom } from '../../lib/runtime/aws/settings.ts';
+import { readSettings } from '../../lib/runtime/aws/setting.ts';
 import { type ExportAnswer, exportJob } from '../../lib/scheduled/course-export/export.ts';
+import { exportSettings } from '../../lib/scheduled/course-export/export-settings.ts';
 import { createExportServices } from '../../lib/scheduled/course-export/services.ts';
 import type { Effect } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';
@@ -20,7 +21,7 @@ const { stack, controls, settings, logged, bytesAt, jsonAt, keysUnder, inProcess
 /** The function in this process, which is told that it has so much time for each call. */
 const withSettings = (more: Record<string, string>, invocationMs?: number): Execute => {
   const services = once(async () => ({
-    ...(await createExportServices(exportSettingsFrom({ ...settings(), ...more }))),
+    ...(await createExportServices(readSettings(exportSettings, { ...settings(), ...more }))),
     ...jobServicesHere(stack()),
   }));
   return (event) => executionHere(stack(), exportJob(services), { name, event, invocationMs });

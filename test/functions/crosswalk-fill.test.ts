@@ -5,13 +5,14 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { compareListed, writeBuckets } from '../../lib/delivery/crosswalk/fill/compare.ts';
 import { atMost } from '../../lib/delivery/crosswalk/fill/files.ts';
 import { type FillAnswer, fillJob } from '../../lib/delivery/crosswalk/fill/fill.ts';
+import { fillSettings } from '../../lib/delivery/crosswalk/fill/fill-settings.ts';
 import { createFillServices } from '../../lib/delivery/crosswalk/fill/services.ts';
 import { heldIn, heldKey } from '../../lib/delivery/crosswalk/held.ts';
 import type { CrosswalkKind, CrosswalkSource } from '../../lib/delivery/crosswalk/kinds.ts';
 import { bucketOf, type CrosswalkTable, createCrosswalkTable } from '../../lib/delivery/crosswalk/table.ts';
 import { waitSeconds } from '../../lib/message/backoff.ts';
 import { createQuickDynamoDb } from '../../lib/runtime/aws/dynamodb-quick.ts';
-import { crosswalkSettingsFrom } from '../../lib/runtime/aws/settings.ts';
+import { readSettings } from '../../lib/runtime/aws/setting.ts';
 import { localClient } from '../local/aws/aws.ts';
 import { addCrosswalkTable } from '../local/aws/tables.ts';
 import { eventOf } from '../local/examples.ts';
@@ -44,7 +45,7 @@ beforeEach(async () => {
 
 const containers = new Map<string, ReturnType<typeof createFillServices>>();
 const servicesBy = async (given: Record<string, string>) => ({
-  ...(await createFillServices(crosswalkSettingsFrom(given))),
+  ...(await createFillServices(readSettings(fillSettings, given))),
   ...jobServicesHere(stack(), bucket()),
 });
 

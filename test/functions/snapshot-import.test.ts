@@ -6,8 +6,9 @@ import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
 import { once } from '../../lib/runtime/aws/once.ts';
-import { snapshotSettingsFrom } from '../../lib/runtime/aws/settings.ts';
+import { readSettings } from '../../lib/runtime/aws/setting.ts';
 import { type ImportAnswer, importJob } from '../../lib/sources/snapshots/import.ts';
+import { importSettings } from '../../lib/sources/snapshots/import-settings.ts';
 import { createSnapshotServices } from '../../lib/sources/snapshots/services.ts';
 import type { SnapshotRecord } from '../../lib/sources/snapshots/state/record.ts';
 import { createSnapshotStore } from '../../lib/sources/snapshots/state/store.ts';
@@ -59,7 +60,7 @@ const putUsualSettings = () =>
   );
 
 const services = once(async () => ({
-  ...(await createSnapshotServices(snapshotSettingsFrom(settings()), loadIntegrations)),
+  ...(await createSnapshotServices(readSettings(importSettings, settings()), loadIntegrations)),
   ...jobServicesHere(stack()),
   store: createSnapshotStore({ s3: stack().s3, bucket: Bucket }),
 }));

@@ -13,6 +13,7 @@ import type { Item, Open } from '../../lib/delivery/ledger/item.ts';
 import { createLedger } from '../../lib/delivery/ledger/ledger.ts';
 import type { LedgerTable } from '../../lib/delivery/ledger/table.ts';
 import type { MessageReport } from '../../lib/runtime/telemetry/observe.ts';
+import { limitsForTests } from '../lib/delivery/handle/services-for-tests.ts';
 import { containers, type Fate, type History } from './history.ts';
 import { createPlatformModel, fileBytes, type TaggedPlatform } from './platform.ts';
 import { type Copy, createQueueModel, visibilityMs } from './queue.ts';
@@ -57,17 +58,12 @@ const silence = {
 
 /** Of the functions. */
 export const timeoutMs = 60_000;
-const limits: Services['limits'] = {
+const limits = limitsForTests({
   // No jitter, so that a history is the same each time.
   backoff: { minimumSeconds: 10, maximumSeconds: 600, random: () => 0 },
-  attemptTimeoutMs: 40_000,
-  reserveMs: 10_000,
-  maxWaitMs: 24 * 3_600_000,
-  maxUnknownIdWaitMs: 3 * 3_600_000,
   fileBytes: 1_000,
-  profileImageBytes: 1_000,
   visibilityMs,
-};
+});
 
 /** AWS' client gives up a call after so long. */
 const awsMs = 8_000;

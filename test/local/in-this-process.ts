@@ -5,7 +5,8 @@ import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import { createServices, type Services } from '../../lib/delivery/handle/services.ts';
 import type { Outcome } from '../../lib/message/failure.ts';
 import { integrationNamed } from '../../lib/operate/stage/integrations.ts';
-import { settingsFrom } from '../../lib/runtime/aws/settings.ts';
+import { readSettings } from '../../lib/runtime/aws/setting.ts';
+import { messageSettings } from '../../lib/runtime/aws/settings.ts';
 import { createObserve, type MessageReport } from '../../lib/runtime/telemetry/observe.ts';
 import type { Lambda } from './lambda/lambda.ts';
 import type { InvokeResult } from './lambda/runtime-api.ts';
@@ -87,7 +88,7 @@ export const inThisProcess = (
         if (key.startsWith('AWS_')) process.env[key] = value;
     };
     useEnvironment();
-    const services = createServices(name, settingsFrom(environment));
+    const services = createServices(name, readSettings(messageSettings, environment));
     started.push(services);
     const observe =
       onLog === undefined

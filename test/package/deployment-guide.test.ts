@@ -3,9 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { functionSettings, parameters } from '../../lib/operate/stage/template/all-settings.ts';
 import { credentialSchema } from '../../lib/platform/auth/auth.ts';
 import { secretShape } from '../../lib/sources/changes/source.ts';
-import { documentOf, examplesIn } from '../documents.ts';
+import { documentOf, examplesIn, writtenPart } from '../documents.ts';
+import { parametersTable, variablesTable } from './settings.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const guide = documentOf('lib/operate/stage/README.md');
@@ -39,13 +41,16 @@ test('each secret that the deployment guide shows is one that the functions take
   expect(wrong).toEqual([]);
 });
 
-test('each parameter has a comment above it, or above its small group', async () => {
-  const text = await readFile(join(root, 'lib/operate/stage/template/parameters.yml'), 'utf8');
-  const [, defaults = ''] = /^default:\n(.*?)^\w/ms.exec(text) ?? [];
-  const [first, ...groups] = defaults.split(/^(?: {2}#.*\n)+/m);
-  expect(first).toBe('');
-  expect(groups.length).toBeGreaterThan(10);
-  expect(groups.filter((group) => (group.match(/^ {2}\w+:/gm) ?? []).length > 4)).toEqual([]);
+test('the tables of settings in the deployment guide are what the code says: else npm run generate', () => {
+  expect(writtenPart('parameters')).toBe(parametersTable());
+  expect(writtenPart('variables')).toBe(variablesTable());
+});
+
+test('each setting says in a sentence what it does', () => {
+  const all = [...Object.values(parameters), ...functionSettings().map(({ setting }) => setting)];
+  expect(all.map(({ description }) => description).filter((text) => !/^[`A-Z].{10,}\.$/.test(text))).toEqual(
+    [],
+  );
 });
 
 test('workflows name the actions of others by their commits', () => {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import * as grades from '../../lib/platform/resources/grades.ts';
 import { operations, refusedOperations } from '../../lib/platform/resources/operations.ts';
-import { operationOverridesFrom } from '../../lib/runtime/aws/settings.ts';
+import { readSettings } from '../../lib/runtime/aws/setting.ts';
+import { platformSettings } from '../../lib/runtime/aws/settings.ts';
 import { askedIn } from '../../lib/scheduled/course-export/request.ts';
 import { examplesIn, sectionOf, writtenPart } from '../documents.ts';
 import { operationsTable } from './operations.ts';
@@ -18,7 +19,9 @@ test('what it says to throw does', () => {
 
 test('the example of overrides is one that the functions take, of operations that there are', () => {
   const [overrides] = examplesIn(sectionOf('lib/platform/README.md', '## Versions and paths'));
-  const read = operationOverridesFrom({ PLATFORM_OPERATIONS: JSON.stringify(overrides) });
+  const group = { overrides: platformSettings.overrides };
+  const environment = { PLATFORM_OPERATIONS: JSON.stringify(overrides) };
+  const { overrides: read } = readSettings({ platform: group }, environment).platform;
   const names = operations.map(({ name }) => name);
   expect(Object.keys(read ?? {}).filter((name) => !names.includes(name))).toEqual([]);
   expect(read).toEqual(overrides);

@@ -1,7 +1,9 @@
 import type { BackoffLimits } from '../../message/backoff.ts';
-import { createPlatformServices, type PlatformSettings } from '../../platform/auth/platform-services.ts';
+import { createPlatformServices } from '../../platform/auth/platform-services.ts';
 import { timeouts } from '../../runtime/aws/clients.ts';
 import { createDynamoDb } from '../../runtime/aws/dynamodb-sdk.ts';
+import type { ValuesOf } from '../../runtime/aws/setting.ts';
+import type { jobSettings } from '../../runtime/aws/settings.ts';
 import { createRunningExecutions } from './older-executions.ts';
 
 /** A part of an upload takes longer than a call of Secrets Manager. */
@@ -10,10 +12,12 @@ export const jobClientOptions = { ...timeouts({ connectionMs: 2_000, requestMs: 
 /** A job asks again after this time, whatever the platform asks for: others wait behind it. */
 const longestSeconds = 3_600;
 
+type JobSettings = ValuesOf<typeof jobSettings>;
+
 /** The services of every job that reads the platform and writes to a bucket. */
-export const createJobServices = async (
+export const createJobServices = async <Limits extends JobSettings['limits']>(
   name: string,
-  { settings, bucket }: { settings: PlatformSettings; bucket: string },
+  { settings, bucket }: { settings: JobSettings & { limits: Limits }; bucket: string },
 ) => {
   const services = createPlatformServices(name, settings, {
     options: jobClientOptions,
@@ -25,8 +29,8 @@ export const createJobServices = async (
     import('./store.ts'),
     createRunningExecutions(),
   ]);
-  const backoff: BackoffLimits = { ...services.limits.backoff, longestSeconds };
-  const limits = { ...services.limits, backoff };
+  const backoff: BackoffLimits = { ...settings.backoff, longestSeconds };
+  const limits = { ...settings.limits, backoff };
   return { ...services, limits, running, store: createJobStore({ s3, bucket }) };
 };
 

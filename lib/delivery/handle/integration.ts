@@ -6,6 +6,7 @@ import type { Actor } from '../../platform/client/authentication.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import type { Operation } from '../../platform/client/operation.ts';
 import type { GradeObject } from '../../platform/resources/grade-objects.ts';
+import type { FileSizeLimits } from '../../runtime/aws/settings.ts';
 import type { OpenedFile } from '../../runtime/files/source.ts';
 
 /** What one kind of message does. An integration is defined completely in its file. */
@@ -81,9 +82,6 @@ export type IntegrationContext = {
    */
   mustBeCurrent(shown: Shown): Promise<void>;
 };
-
-/** Maximum size of a file that a message names. */
-export type FileSizeLimits = { fileBytes: number; profileImageBytes: number };
 
 export type Verification<Data> = {
   /** What a person would look for, as in `a submission of user 7 in folder 8`. */

@@ -5,7 +5,8 @@ import type { PlatformClient } from '../../platform/client/client.ts';
 import { timeouts } from '../../runtime/aws/clients.ts';
 import { createQuickDynamoDb, type QuickDynamoDb } from '../../runtime/aws/dynamodb-quick.ts';
 import { onceFromEnvironment, whileInitialising } from '../../runtime/aws/environment.ts';
-import { type Settings, settingsFrom } from '../../runtime/aws/settings.ts';
+import { readSettings } from '../../runtime/aws/setting.ts';
+import { type MessageSettings, messageSettings } from '../../runtime/aws/settings.ts';
 import { sqsClient } from '../../runtime/aws/sqs.ts';
 import { createFiles, type Files } from '../../runtime/files/files.ts';
 import { createIncidents, type Incidents } from '../../runtime/telemetry/incidents.ts';
@@ -19,7 +20,6 @@ import { createLetterStore } from '../letters/letter-file.ts';
 import { createDeskNotes, type DeskNotes } from '../letters/notes.ts';
 import { createFanOut, type FanOut } from './fan-out.ts';
 import { createInFlight } from './in-flight.ts';
-import type { FileSizeLimits } from './integration.ts';
 import { createQueues, type Queues } from './queues.ts';
 import { sendToFunctions } from './send-to-functions.ts';
 
@@ -52,17 +52,8 @@ export type Services = {
   warm?: (() => void) | undefined;
 };
 
-export type Limits = FileSizeLimits & {
+export type Limits = MessageSettings['limits'] & {
   backoff: BackoffLimits;
-  /** Time limit of one message, in milliseconds; none is started with less time left. */
-  attemptTimeoutMs: number;
-  /** Kept at the end of an invocation for letters and visibilities. */
-  reserveMs: number;
-  /** A message that has waited this long is parked; one with unknown ids, earlier. */
-  maxWaitMs: number;
-  maxUnknownIdWaitMs: number;
-  /** The queue's visibility timeout. */
-  visibilityMs: number;
   /** So many messages wait that the queue may soon hand out nothing: what would wait for long becomes a letter. */
   isCrowded?: (() => boolean) | undefined;
 };
@@ -70,19 +61,18 @@ export type Limits = FileSizeLimits & {
 /** Calls of AWS are short: one that hangs must not use up the time of a batch. */
 const clientOptions = { ...timeouts({ connectionMs: 1_000, requestMs: 3_000 }), maxAttempts: 2 };
 
-export const createServices = (functionName: string, settings: Settings): Services => {
+export const createServices = (functionName: string, settings: MessageSettings): Services => {
   const services = createPlatformServices(functionName, settings, {
     options: clientOptions,
     dynamodb: createQuickDynamoDb(clientOptions),
   });
-  const { observe, secrets, platform, dynamodb, s3, paceUse, limits } = services;
-  const { LETTERS_BUCKET: bucket } = settings;
+  const { observe, secrets, platform, dynamodb, s3, paceUse } = services;
+  const { url: queueUrl, lettersBucket: bucket } = settings.queue;
   const sqs = sqsClient(clientOptions);
-  const queueUrl = settings.QUEUE_URL;
   const inFlight = createInFlight({ sqs, queueUrl, warn: observe.warn, nowMs: Date.now });
   const queues = createQueues({
     ...{ sqs, queueUrl, inFlight },
-    deadLetterQueueUrl: settings.DEAD_LETTER_QUEUE_URL,
+    deadLetterQueueUrl: settings.letters.deadLetterQueueUrl,
     keepWhole: bucket === undefined ? undefined : createLetterStore({ s3, bucket }),
     warn: observe.warn,
     failed: ({ kind, message }) => {
@@ -91,55 +81,40 @@ export const createServices = (functionName: string, settings: Settings): Servic
     },
   });
   const desk =
-    settings.DESK_TABLE === undefined
+    settings.tables.desk === undefined
       ? undefined
       : createDeskNotes({
-          ...{ dynamodb, table: settings.DESK_TABLE, nowMs: Date.now },
+          ...{ dynamodb, table: settings.tables.desk, nowMs: Date.now },
           ...{ function: functionName, warn: observe.warn },
         });
   return {
     platform,
-    files: createFiles({
-      s3,
-      hosts: settings.FILE_HOSTS,
-      allowLoopback: settings.FILE_LOOPBACK,
-      timeoutMs: settings.FILE_TIMEOUT_MS,
-    }),
+    files: createFiles({ s3, ...settings.files }),
     readSecret: createSecretReader(secrets),
     queues,
     fanOut: createFanOut({
       ...{ functionName, s3, nowMs: Date.now },
-      bucket: settings.EVENTS_BUCKET,
+      ...settings.events,
       send: (messages, signal) =>
         sendToFunctions(
           messages.map((message) => ({ function: functionName, message })),
           { sqs, queueUrlOf: () => queueUrl, signal },
         ),
-      timeoutMs: settings.FILE_TIMEOUT_MS,
-      maximumBytes: settings.EVENTS_FILE_MAXIMUM_BYTES,
-      maximumEvents: settings.EVENTS_FILE_MAXIMUM,
+      timeoutMs: settings.files.timeoutMs,
     }),
     desk,
     ...ledgerServicesOf(functionName, settings, services),
     paceUse,
-    crosswalk: crosswalkOn(settings.CROSSWALK_TABLE, dynamodb),
+    crosswalk: crosswalkOn(settings.tables.crosswalk, dynamodb),
     observe,
-    limits: {
-      ...limits,
-      attemptTimeoutMs: settings.ATTEMPT_TIMEOUT_MS,
-      maxUnknownIdWaitMs: settings.WAIT_UNKNOWN_ID_HOURS * 3_600_000,
-      visibilityMs: settings.QUEUE_VISIBILITY_SECONDS * 1000,
-      fileBytes: settings.FILE_MAXIMUM_BYTES,
-      profileImageBytes: settings.PROFILE_IMAGE_MAXIMUM_BYTES,
-      isCrowded: inFlight.isCrowded,
-    },
+    limits: { ...settings.limits, backoff: settings.backoff, isCrowded: inFlight.isCrowded },
     nowMs: Date.now,
   };
 };
 
 const ledgerServicesOf = (
   functionName: string,
-  settings: Settings,
+  settings: MessageSettings,
   {
     observe: { warn },
     ledgerAccess: access,
@@ -152,11 +127,11 @@ const ledgerServicesOf = (
     );
     return { ledger: undefined, digest: undefined };
   }
-  const { LEDGER_KEY_SECRET: secret } = settings;
+  const { keySecret: secret } = settings.ledger;
   return {
     ledger: createLedger({
       table: createLedgerTable(access),
-      lateEffectMs: settings.LEDGER_GRACE_SECONDS * 1000,
+      lateEffectMs: settings.ledger.lateEffectMs,
       warn,
       nowMs: Date.now,
     }),
@@ -164,7 +139,7 @@ const ledgerServicesOf = (
     incidents: createIncidents({
       ...access,
       function: functionName,
-      maximumWaitSeconds: settings.WAIT_MAXIMUM_SECONDS,
+      maximumWaitSeconds: settings.backoff.maximumSeconds,
       warn,
     }),
     warm: access.dynamodb.warm,
@@ -174,7 +149,7 @@ const ledgerServicesOf = (
 /** Created before or with the first message of a container, and kept for its life. */
 export const servicesFromEnvironment = (functionName: string): (() => Services) => {
   const services = onceFromEnvironment((environment) =>
-    createServices(functionName, settingsFrom(environment)),
+    createServices(functionName, readSettings(messageSettings, environment)),
   );
   whileInitialising(functionName, () => services().warm?.());
   return services;

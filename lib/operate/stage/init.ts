@@ -1,10 +1,13 @@
 import type * as z from 'zod';
-import { platformUrl, usualVersions, version } from '../../runtime/aws/settings.ts';
-import { functionNames } from './function-names.ts';
+import { platformSettings } from '../../runtime/aws/settings.ts';
 import { regionProblem } from './regions.ts';
-import { addressProblem, offProblem, rolesProblem, stageProblem } from './template/parameters.ts';
+import { addressProblem } from './template/address-problem.ts';
+import { stageProblem } from './template/parameters.ts';
+import { stageSettings } from './template/stage-settings.ts';
 
-/** What a new stage is asked. The names, but for that of the stage, are settings of template/parameters.yml. */
+const { baseUrl, lpVersion, leVersion } = platformSettings;
+
+/** What a new stage is asked. The names, but for that of the stage, are parameters of a stage. */
 export type StageAnswers = Record<(typeof questions)[number]['name'], string>;
 
 export type Question = {
@@ -21,8 +24,10 @@ const problemBy =
   (answer: string): string | undefined =>
     schema.safeParse(answer).error?.issues[0]?.message;
 
-const rolesOf = <Name extends string>(name: Name, what: string) => ({
-  ...{ name, usual: '', problem: rolesProblem },
+const rolesOf = <Name extends 'readers' | 'operators' | 'leads'>(name: Name, what: string) => ({
+  name,
+  usual: '',
+  problem: problemBy(stageSettings[name].schema),
   text: `IAM roles of the people who ${what}, by name, separated by commas`,
 });
 
@@ -43,7 +48,7 @@ export const questions = [
     name: 'platformUrl',
     text: 'Address of the learning platform, as in https://platform.university.edu',
     problem: (answer) =>
-      problemBy(platformUrl)(answer) ?? addressProblem('platformUrl', answer, { examples: false }),
+      problemBy(baseUrl.schema)(answer) ?? addressProblem('platformUrl', answer, { examples: false }),
   },
   {
     name: 'alarmEmail',
@@ -53,20 +58,20 @@ export const questions = [
   {
     name: 'lpVersion',
     text: 'Version of the platform’s API lp',
-    usual: usualVersions.lp,
-    problem: problemBy(version),
+    usual: lpVersion.usual,
+    problem: problemBy(lpVersion.schema),
   },
   {
     name: 'leVersion',
     text: 'Version of the platform’s API le',
-    usual: usualVersions.le,
-    problem: problemBy(version),
+    usual: leVersion.usual,
+    problem: problemBy(leVersion.schema),
   },
   {
     name: 'off',
     text: 'Functions that are not to be deployed, separated by commas',
     usual: '',
-    problem: (answer) => offProblem(answer, functionNames()),
+    problem: problemBy(stageSettings.off.schema),
   },
   rolesOf('readers', 'look'),
   rolesOf('operators', 'put letters right'),
@@ -80,7 +85,7 @@ export const stageFile = ({
   stage,
   ...answers
 }: StageAnswers): string => `# The settings of the stage ${stage} of sis-relay. Nothing here is secret: credentials are in Secrets Manager alone.
-# All settings, with their meanings and defaults: lib/operate/stage/template/parameters.yml
+# All settings, with their meanings and defaults: lib/operate/stage/README.md
 region: ${quoted(answers.region)}
 platformUrl: ${quoted(answers.platformUrl)}
 # The versions of the platform's API that are called.

@@ -5,7 +5,8 @@ import * as z from 'zod';
 import type { OperationOverride } from '../../platform/client/operation.ts';
 import type { ClientOptions } from '../../runtime/aws/clients.ts';
 import { once } from '../../runtime/aws/once.ts';
-import { hasOwnStore, operationOverridesFrom } from '../../runtime/aws/settings.ts';
+import { readSettings } from '../../runtime/aws/setting.ts';
+import { hasOwnStore, platformSettings, storeSettings } from '../../runtime/aws/settings.ts';
 import { type AwsClients, awsClients } from './aws-clients.ts';
 import type { ReadCaller } from './caller.ts';
 import { RefusedError, UsageError } from './command-errors.ts';
@@ -81,9 +82,7 @@ const environmentSchema = z.object({
   AWS_REGION: z.string().optional(),
   METRIC_NAMESPACE: z.string().default('sis-relay'),
   AWS_LAMBDA_FUNCTION_NAME: z.string().optional(),
-  AWS_ENDPOINT_URL: z.string().optional(),
   AWS_ENDPOINT_URL_CLOUDFORMATION: z.string().optional(),
-  AWS_ENDPOINT_URL_S3: z.string().optional(),
   AWS_ENDPOINT_URL_SQS: z.string().optional(),
   VISUAL: z.string().optional(),
   EDITOR: z.string().optional(),
@@ -125,7 +124,8 @@ export const targetFrom = (options: TargetOptions): Target => {
 /** The site's overrides of operations; no target is needed. */
 export const operationOverrides = (): Record<string, OperationOverride> => {
   try {
-    return operationOverridesFrom(given());
+    const { overrides } = platformSettings;
+    return readSettings({ platform: { overrides } }, given()).platform.overrides;
   } catch (error) {
     throw new UsageError(settingsProblem(error));
   }
@@ -151,13 +151,14 @@ export const namedEditor = (): string | undefined => {
 
 const targetOnAws = (options: TargetOptions) => {
   const settings = environment();
+  const isOwnStore = hasOwnStore(readSettings({ store: storeSettings }, given()).store);
   const stage = options.stage ?? settings.SIS_RELAY_STAGE;
   const region = options.region ?? settings.AWS_REGION ?? regionOf(stage);
   const clientOptions = {
     ...(options.profile === undefined ? {} : { profile: options.profile }),
     ...(region === undefined ? {} : { region }),
     maxAttempts: 5,
-    forcePathStyle: hasOwnStore(settings),
+    forcePathStyle: isOwnStore,
   };
   const clients = awsClients(() => clientOptions);
   // --stage takes precedence over the environment, which may name the queue of another stage.
@@ -175,7 +176,7 @@ const targetOnAws = (options: TargetOptions) => {
     crosswalkTable: tableOf(options, settings.CROSSWALK_TABLE, `${prefix}crosswalk`),
     lambdaOptions: clientOptions,
     // With a custom endpoint, the credentials belong to no identity on AWS.
-    caller: readCaller && !hasOwnStore(settings) ? once(() => readCaller(clientOptions)) : undefined,
+    caller: readCaller && !isOwnStore ? once(() => readCaller(clientOptions)) : undefined,
     deadLetterQueueUrl: once(async () => {
       const found = url ?? (await queueUrl(clients, `${prefix}${suffix}`));
       if (found === undefined)
@@ -186,7 +187,7 @@ const targetOnAws = (options: TargetOptions) => {
     }),
     // With a custom endpoint, there is a stack only if CloudFormation has one as well.
     deployed:
-      stack && (!hasOwnStore(settings) || settings.AWS_ENDPOINT_URL_CLOUDFORMATION !== undefined)
+      stack && (!isOwnStore || settings.AWS_ENDPOINT_URL_CLOUDFORMATION !== undefined)
         ? async () => {
             const { outputs, tags, changedMs, isDeployed, why } = await stack();
             // Version 1.0.0 wrote its commit into a tag.

@@ -2,6 +2,17 @@ import * as z from 'zod';
 import { readJson } from '../../message/json.ts';
 import { checkFileHosts } from './file-hosts.ts';
 import { isPrivate } from './loopback.ts';
+import {
+  count,
+  flag,
+  hoursAsMs,
+  type Setting,
+  secondsAsMs,
+  type ValuesIn,
+  type ValuesOf,
+} from './setting.ts';
+
+type Group = Record<string, Setting>;
 
 const fileHosts = z
   .string()
@@ -15,7 +26,7 @@ const fileHosts = z
   });
 
 /** A path here would be dropped silently, and every message would be parked for its 404. */
-export const platformUrl = z
+const platformUrl = z
   .url({ protocol: /^https?$/, error: 'must be an address such as https://platform.example.edu' })
   .transform((url) => new URL(url))
   .refine(isPrivate, 'must use https: only a platform on this machine can be called without TLS')
@@ -25,11 +36,8 @@ export const platformUrl = z
   )
   .transform(({ origin }) => origin);
 
-const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
-const count = z.coerce.number().int().positive();
-/** For which sis-relay was written. */
-export const usualVersions = { lp: '1.49', le: '1.82' };
-export const version = z.string().regex(/^\d+\.\d+$/, 'must be a version such as 1.49');
+const version = z.string().regex(/^\d+\.\d+$/, 'must be a version such as 1.49');
+
 const overrides = z
   .string()
   .transform((text, context) => {
@@ -49,228 +57,347 @@ const overrides = z
     ),
   );
 
-/** Every name that the functions read from their environment, with its default. */
-const settingsSchema = z.object({
-  PLATFORM_URL: platformUrl,
-  PLATFORM_API_ROOT: z
-    .string()
-    .regex(/^(\/[a-z0-9-]+)*$/, 'must be a path such as /svc/api')
-    .default('/svc/api'),
-  PLATFORM_LP_VERSION: version.default(usualVersions.lp),
-  PLATFORM_LE_VERSION: version.default(usualVersions.le),
-  PLATFORM_OPERATIONS: overrides.default({}),
-  PLATFORM_CONNECT_TIMEOUT_MS: count.default(5_000),
-  PLATFORM_HEADERS_TIMEOUT_MS: count.default(15_000),
-  PLATFORM_BODY_TIMEOUT_MS: count.default(15_000),
-  /** Caps the calls of all clients together; without the platform's headers, those of all containers together. */
-  PLATFORM_CALLS_PER_MINUTE: count.optional(),
-  /**
-   * Number of containers that share that cap evenly if the platform reports no budget: package.config.ts counts those of
-   * serverless.yml.
-   */
-  PACE_CONTAINERS: count.default(34),
-  SECRET_PREFIX: z
-    .string()
-    .regex(/^[\w/+=.@-]*[\w+=.@-]$/, 'must have only letters, digits and /_+=.@-, and not end in /'),
-  SECRET_TTL_SECONDS: count.default(300),
-  QUEUE_URL: z.url(),
-  DEAD_LETTER_QUEUE_URL: z.url(),
-  /** Keeps whole messages that SQS does not accept as letters. */
-  LETTERS_BUCKET: z.string().optional(),
-  /** Holds files of events under events/<function>/. */
-  EVENTS_BUCKET: z.string().optional(),
-  EVENTS_FILE_MAXIMUM_BYTES: count.default(256 * 1024 ** 2),
-  EVENTS_FILE_MAXIMUM: count.default(500_000),
-  LEDGER_TABLE: z.string().optional(),
-  /** What the SIS' ids stand for. */
-  CROSSWALK_TABLE: z.string().optional(),
-  /** The operators' records of letters and of waiting messages. */
-  DESK_TABLE: z.string().optional(),
-  LEDGER_GRACE_SECONDS: count.default(60),
-  /** Name or ARN of the secret that keys the ledger's digests. */
-  LEDGER_KEY_SECRET: z.string().optional(),
-  /** The queue's visibility timeout. */
-  QUEUE_VISIBILITY_SECONDS: count.default(720),
-  /** A message that its queue delivers again is received within this time, even if its first receipts fail. */
-  QUEUE_BACKLOG_SECONDS: count.default(2_700),
-  FILE_HOSTS: fileHosts.default([]),
-  FILE_LOOPBACK: flag.default(false),
-  FILE_TIMEOUT_MS: count.default(10_000),
-  FILE_MAXIMUM_BYTES: count.default(1024 ** 3),
-  PROFILE_IMAGE_MAXIMUM_BYTES: count.default(5 * 1024 ** 2),
-  ATTEMPT_TIMEOUT_MS: count.default(40_000),
-  RESERVE_MS: count.default(10_000),
-  WAIT_MINIMUM_SECONDS: count.default(5),
-  WAIT_MAXIMUM_SECONDS: count.default(1_800),
-  WAIT_LONGEST_HOURS: z.coerce.number().positive().default(24),
-  /** How long a message waits for the crosswalk to know its ids. */
-  WAIT_UNKNOWN_ID_HOURS: z.coerce.number().positive().default(3),
-  METRIC_NAMESPACE: z
-    .string()
-    .regex(/^(?!AWS\/)[\w./-]+$/, 'must have only letters, digits and _./-, and not begin with AWS/')
-    .default('sis-relay'),
-  REFRESH_TOKEN_DAYS: z.coerce.number().positive().optional(),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
-  AWS_ENDPOINT_URL: z.string().optional(),
-  AWS_ENDPOINT_URL_S3: z.string().optional(),
-});
+const files = { Ref: 'Files' };
 
-export type Settings = z.infer<typeof settingsSchema>;
-
-/** Without a queue. */
-const refreshSettingsSchema = settingsSchema
-  .pick({ SECRET_PREFIX: true, METRIC_NAMESPACE: true, LOG_LEVEL: true })
-  .extend({ TOKEN_TIMEOUT_MS: count.default(30_000) });
-
-export type RefreshSettings = z.infer<typeof refreshSettingsSchema>;
-
-/** Without a queue. */
-const exportSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_QUEUE_URL: true }).extend({
-  EXPORT_BUCKET: z.string(),
-  EXPORT_PREFIX: z
-    .string()
-    .regex(/^([\w.-]+\/)*$/, 'must be empty, or a folder such as course-exports/')
-    .default('course-exports/'),
-  EXPORT_CONCURRENCY: count.default(4),
-  WAIT_LONGEST_HOURS: z.coerce.number().positive().default(3),
-});
-
-export type ExportSettings = z.infer<typeof exportSettingsSchema>;
-
-const changesUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an address such as https://sis.example.edu/changes' })
-  .refine((text) => {
-    const { username, password, hash } = new URL(text);
-    return username + password + hash === '';
-  }, 'must have no user, password or fragment. Put a key into the secret');
-
-/** Without CHANGES_URL, change-poll does nothing. */
-const pollSettingsSchema = settingsSchema
-  .pick({
-    ...{ SECRET_PREFIX: true, METRIC_NAMESPACE: true, LOG_LEVEL: true, DEAD_LETTER_QUEUE_URL: true },
-    ...{ AWS_ENDPOINT_URL: true, AWS_ENDPOINT_URL_S3: true },
-  })
-  .extend({
-    LEDGER_TABLE: z.string(),
-    CHANGES_BUCKET: z.string(),
-    CHANGES_URL: changesUrl.optional(),
-    /** The key of the last id: another source of changes needs another name. */
-    CHANGES_NAME: z
+export const telemetrySettings = {
+  namespace: {
+    variable: 'METRIC_NAMESPACE',
+    schema: z
       .string()
-      .regex(/^[\w.-]{1,60}$/, 'must be at most 60 letters, digits and _.-')
-      .default('changes'),
-    /** Name of the secret below SECRET_PREFIX. '': requests are not signed. */
-    CHANGES_SECRET: z.string().optional(),
-    CHANGES_ACCEPT: z.string().default('application/json'),
-    CHANGES_AFTER_PARAMETER: z.string().default('lastProcessedID'),
-    CHANGES_LIMIT_PARAMETER: z.string().default('limit'),
-    CHANGES_LIMIT: count.default(500),
-    /** The id after which the first page begins. */
-    CHANGES_FROM: z.string().optional(),
-    CHANGES_MAXIMUM_BYTES: count.default(16 * 1024 ** 2),
-    CHANGES_TIMEOUT_MS: count.default(15_000),
-    /** Allows addresses that are not public, and plain http. */
-    CHANGES_PRIVATE: flag.default(false),
-  })
-  .refine(({ CHANGES_URL, CHANGES_PRIVATE }) => CHANGES_PRIVATE || !CHANGES_URL?.startsWith('http:'), {
-    error: 'must be https, unless CHANGES_PRIVATE is true',
-    path: ['CHANGES_URL'],
-  });
+      .regex(/^(?!AWS\/)[\w./-]+$/, 'must have only letters, digits and _./-, and not begin with AWS/'),
+    usual: 'sis-relay',
+    deployed: `sis-relay/\${sls:stage}`,
+    description: 'The namespace of the metrics.',
+  },
+  level: {
+    variable: 'LOG_LEVEL',
+    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    usual: 'info',
+    parameter: 'logLevel',
+    description: 'How much is logged: `debug`, `info`, `warn`, `error` or `silent`.',
+  },
+} satisfies Group;
 
-export type PollSettings = z.infer<typeof pollSettingsSchema>;
-/** Without a queue. */
-const crosswalkSettingsSchema = settingsSchema.omit({ QUEUE_URL: true, DEAD_LETTER_QUEUE_URL: true }).extend({
-  CROSSWALK_TABLE: z.string(),
-  CROSSWALK_BUCKET: z.string(),
-  CROSSWALK_MAXIMUM_REMOVALS_PERCENT: z.coerce.number().min(0).max(100).default(5),
-  /** In UTC. */
-  CROSSWALK_CLASSLISTS_HOUR: z.coerce.number().int().min(0).max(23).default(3),
-  WAIT_LONGEST_HOURS: z.coerce.number().positive().default(3),
-});
+/** Of another store than S3: its buckets are paths of this address. */
+export const storeSettings = {
+  endpoint: {
+    variable: 'AWS_ENDPOINT_URL',
+    schema: z.string().optional(),
+    description: 'The address of what stands in for AWS.',
+  },
+  s3Endpoint: {
+    variable: 'AWS_ENDPOINT_URL_S3',
+    schema: z.string().optional(),
+    description: 'The address of what stands in for S3.',
+  },
+} satisfies Group;
 
-export type CrosswalkSettings = z.infer<typeof crosswalkSettingsSchema>;
-/** snapshot-import calls no platform, and has no queue. */
-const snapshotSettingsSchema = settingsSchema
-  .pick({
-    ...{ DEAD_LETTER_QUEUE_URL: true, METRIC_NAMESPACE: true, LOG_LEVEL: true },
-    ...{ WAIT_MINIMUM_SECONDS: true, WAIT_MAXIMUM_SECONDS: true },
-    ...{ AWS_ENDPOINT_URL: true, AWS_ENDPOINT_URL_S3: true },
-  })
-  .extend({
-    SNAPSHOT_BUCKET: z.string(),
-    /** How long a snapshot that removes too much waits for a person; then it is rejected. */
-    APPROVAL_LONGEST_HOURS: z.coerce.number().positive().default(168),
-    EVENTS_PER_PART: count.default(5_000),
-    RESERVE_MS: count.default(60_000),
-  });
+export const secretSettings = {
+  prefix: {
+    variable: 'SECRET_PREFIX',
+    schema: z
+      .string()
+      .regex(/^[\w/+=.@-]*[\w+=.@-]$/, 'must have only letters, digits and /_+=.@-, and not end in /'),
+    deployed: `sis-relay/\${sls:stage}`,
+    description: 'What the names of the secrets begin with.',
+  },
+  timeToLiveMs: {
+    variable: 'SECRET_TTL_SECONDS',
+    schema: secondsAsMs,
+    usual: 300,
+    description: 'A container reads a credential again after this time, in seconds.',
+  },
+} satisfies Group;
 
-export type SnapshotSettings = z.infer<typeof snapshotSettingsSchema>;
+export const platformSettings = {
+  baseUrl: {
+    variable: 'PLATFORM_URL',
+    schema: platformUrl,
+    parameter: 'platformUrl',
+    example: 'https://platform-test.example.edu',
+    prod: 'https://platform.example.edu',
+    description: 'The scheme, host and port of the learning platform.',
+  },
+  apiRoot: {
+    variable: 'PLATFORM_API_ROOT',
+    schema: z.string().regex(/^(\/[a-z0-9-]+)*$/, 'must be a path such as /svc/api'),
+    usual: '/svc/api',
+    description: 'The path before all paths of the API.',
+  },
+  lpVersion: {
+    variable: 'PLATFORM_LP_VERSION',
+    schema: version,
+    usual: '1.49',
+    parameter: 'lpVersion',
+    description: 'The version of the API `lp` that is called, in quotation marks.',
+  },
+  leVersion: {
+    variable: 'PLATFORM_LE_VERSION',
+    schema: version,
+    usual: '1.82',
+    parameter: 'leVersion',
+    description: 'The version of the API `le` that is called, in quotation marks.',
+  },
+  overrides: {
+    variable: 'PLATFORM_OPERATIONS',
+    schema: overrides,
+    usual: '{}',
+    description:
+      'What differs for single operations, as JSON ([versions and paths](../../platform/README.md#versions-and-paths)).',
+  },
+  connectTimeoutMs: {
+    variable: 'PLATFORM_CONNECT_TIMEOUT_MS',
+    schema: count,
+    usual: 5_000,
+    description: 'Time limit of a connection to the platform, in milliseconds.',
+  },
+  headersTimeoutMs: {
+    variable: 'PLATFORM_HEADERS_TIMEOUT_MS',
+    schema: count,
+    usual: 15_000,
+    description: 'Time limit until the platform begins its answer, in milliseconds.',
+  },
+  bodyTimeoutMs: {
+    variable: 'PLATFORM_BODY_TIMEOUT_MS',
+    schema: count,
+    usual: 15_000,
+    description: 'Longest pause within an answer of the platform, in milliseconds.',
+  },
+  callsPerMinute: {
+    variable: 'PLATFORM_CALLS_PER_MINUTE',
+    schema: count.optional(),
+    parameter: 'callsPerMinute',
+    description:
+      'Caps the calls of the platform a minute, of all its clients together, yours and others’. If the platform does not state a budget, ' +
+      "each container takes at most an even part of it. `''`: as many as the platform allows.",
+  },
+  containers: {
+    variable: 'PACE_CONTAINERS',
+    schema: count,
+    usual: 34,
+    description:
+      'The number of containers that share `callsPerMinute`. Packaging counts those of `serverless.yml`.',
+  },
+} satisfies Group;
 
-/** reconcile has no queue; it sends to the queues of other functions. */
-const reconcileSettingsSchema = settingsSchema.omit({ QUEUE_URL: true }).extend({
-  LEDGER_TABLE: z.string(),
-  LEDGER_KEY_SECRET: z.string(),
-  RECONCILE_BUCKET: z.string(),
-  /** Every write of the last hours, this many, is compared. */
-  RECONCILE_RECENT_HOURS: z.coerce.number().positive().default(25),
-  /** Approximate number of older writes that are compared, chosen at random. */
-  RECONCILE_SAMPLE: count.default(30_000),
-  /** Each write is compared once in this many nights. */
-  RECONCILE_NIGHTS: count.default(28),
-  RECONCILE_LONGEST_HOURS: z.coerce.number().positive().default(8),
-  RECONCILE_CONCURRENCY: count.default(16),
-});
+export const tableSettings = {
+  ledger: {
+    variable: 'LEDGER_TABLE',
+    schema: z.string().optional(),
+    deployed: { Ref: 'Ledger' },
+    description:
+      'The table of the ledger. Without it, duplicates are sent again, and old messages overwrite newer ones.',
+  },
+  desk: {
+    variable: 'DESK_TABLE',
+    schema: z.string().optional(),
+    deployed: { Ref: 'Desk' },
+    description: 'The table of the operators’ records of letters and of waiting messages.',
+  },
+  crosswalk: {
+    variable: 'CROSSWALK_TABLE',
+    schema: z.string().optional(),
+    deployed: { Ref: 'Crosswalk' },
+    description: 'The table of what the SIS’ ids stand for.',
+  },
+} satisfies Group;
 
-export type ReconcileSettings = z.infer<typeof reconcileSettingsSchema>;
+export const ledgerSettings = {
+  lateEffectMs: {
+    variable: 'LEDGER_GRACE_SECONDS',
+    schema: secondsAsMs,
+    usual: 60,
+    description:
+      'How long an unanswered call may still have its effect, in seconds. Its resource is blocked meanwhile.',
+  },
+  keySecret: {
+    variable: 'LEDGER_KEY_SECRET',
+    schema: z.string().optional(),
+    description: 'The name or ARN of the secret that keys the ledger’s digests.',
+  },
+} satisfies Group;
 
-export const observeOptionsOf = (
-  name: string,
-  settings: Pick<Settings, 'LOG_LEVEL' | 'METRIC_NAMESPACE'>,
-) => ({ function: name, level: settings.LOG_LEVEL, namespace: settings.METRIC_NAMESPACE });
+export const letterSettings = {
+  deadLetterQueueUrl: {
+    variable: 'DEAD_LETTER_QUEUE_URL',
+    schema: z.url(),
+    deployed: { Ref: 'DeadLetters' },
+    description: 'The address of the queue of dead letters.',
+  },
+} satisfies Group;
 
-/** How long a message or a step waits after a failure that passes. */
-export const backoffOf = (settings: Pick<Settings, 'WAIT_MINIMUM_SECONDS' | 'WAIT_MAXIMUM_SECONDS'>) => ({
-  minimumSeconds: settings.WAIT_MINIMUM_SECONDS,
-  maximumSeconds: settings.WAIT_MAXIMUM_SECONDS,
-});
+const queueSettings = {
+  url: {
+    variable: 'QUEUE_URL',
+    schema: z.url(),
+    description: 'The address of the function’s queue.',
+  },
+  lettersBucket: {
+    variable: 'LETTERS_BUCKET',
+    schema: z.string().optional(),
+    deployed: files,
+    description: 'The bucket that keeps whole messages that SQS does not accept as letters.',
+  },
+} satisfies Group;
+
+/** Files of events, which S3 notifies the queue of. */
+const eventFileSettings = {
+  bucket: {
+    variable: 'EVENTS_BUCKET',
+    schema: z.string().optional(),
+    deployed: files,
+    description: 'The bucket of files of events, under `events/<function>/`.',
+  },
+  maximumBytes: {
+    variable: 'EVENTS_FILE_MAXIMUM_BYTES',
+    schema: count,
+    usual: 256 * 1024 ** 2,
+    description: 'Maximum size of a file of events, in bytes.',
+  },
+  maximumEvents: {
+    variable: 'EVENTS_FILE_MAXIMUM',
+    schema: count,
+    usual: 500_000,
+    description: 'Maximum number of events in a file.',
+  },
+} satisfies Group;
+
+/** Files that messages name. */
+export const fileSettings = {
+  hosts: {
+    variable: 'FILE_HOSTS',
+    schema: fileHosts,
+    usual: '',
+    parameter: 'fileHosts',
+    description: "Hosts from which messages may name `https://` files, separated by commas. `''`: none.",
+  },
+  allowLoopback: {
+    variable: 'FILE_LOOPBACK',
+    schema: flag,
+    usual: 'false',
+    description: '`true`: messages may name files on this machine.',
+  },
+  timeoutMs: {
+    variable: 'FILE_TIMEOUT_MS',
+    schema: count,
+    usual: 10_000,
+    description: 'Time limit of each step of reading a file, in milliseconds.',
+  },
+} satisfies Group;
+
+export const backoffSettings = {
+  minimumSeconds: {
+    variable: 'WAIT_MINIMUM_SECONDS',
+    schema: count,
+    usual: 5,
+    description: 'Shortest wait after a failure that passes, in seconds.',
+  },
+  maximumSeconds: {
+    variable: 'WAIT_MAXIMUM_SECONDS',
+    schema: count,
+    usual: 1_800,
+    description: 'Longest wait after a failure that passes, in seconds, unless the platform asks for more.',
+  },
+} satisfies Group;
+
+/** What an integration asks for when it opens a file. */
+export const fileSizeSettings = {
+  fileBytes: {
+    variable: 'FILE_MAXIMUM_BYTES',
+    schema: count,
+    usual: 1024 ** 3,
+    description: 'Maximum size of a file that a message names, in bytes.',
+  },
+  profileImageBytes: {
+    variable: 'PROFILE_IMAGE_MAXIMUM_BYTES',
+    schema: count,
+    usual: 5 * 1024 ** 2,
+    description: 'Maximum size of a profile image, in bytes.',
+  },
+} satisfies Group;
+
+export type FileSizeLimits = ValuesIn<typeof fileSizeSettings>;
+
+/** Six times the functions' timeout: a message at work is never handed out a second time. */
+const visibilitySeconds = 720;
+
+export const limitSettings = {
+  attemptTimeoutMs: {
+    variable: 'ATTEMPT_TIMEOUT_MS',
+    schema: count,
+    usual: 40_000,
+    description: 'Time limit of one message, in milliseconds. None is started with less time left.',
+  },
+  reserveMs: {
+    variable: 'RESERVE_MS',
+    schema: count,
+    usual: 10_000,
+    description: 'Time reserved at the end of an invocation for letters and visibilities, in milliseconds.',
+  },
+  maxWaitMs: {
+    variable: 'WAIT_LONGEST_HOURS',
+    schema: hoursAsMs,
+    usual: 24,
+    description: 'A message that has waited this long is parked, in hours.',
+  },
+  maxUnknownIdWaitMs: {
+    variable: 'WAIT_UNKNOWN_ID_HOURS',
+    schema: hoursAsMs,
+    usual: 3,
+    description: 'How long a message waits for the crosswalk to know its ids, in hours.',
+  },
+  visibilityMs: {
+    variable: 'QUEUE_VISIBILITY_SECONDS',
+    schema: secondsAsMs,
+    usual: visibilitySeconds,
+    deployed: visibilitySeconds,
+    description: 'The queues’ visibility timeout, in seconds.',
+  },
+  ...fileSizeSettings,
+} satisfies Group;
+
+/** Of a function that a queue triggers. */
+export const messageSettings = {
+  platform: platformSettings,
+  secrets: secretSettings,
+  queue: queueSettings,
+  letters: letterSettings,
+  events: eventFileSettings,
+  tables: tableSettings,
+  ledger: ledgerSettings,
+  files: fileSettings,
+  limits: limitSettings,
+  backoff: backoffSettings,
+  telemetry: telemetrySettings,
+  store: storeSettings,
+};
+
+export type MessageSettings = ValuesOf<typeof messageSettings>;
+
+/** Of a job that calls the platform. It has no queue. */
+export const jobSettings = {
+  platform: platformSettings,
+  secrets: secretSettings,
+  tables: tableSettings,
+  limits: {
+    reserveMs: limitSettings.reserveMs,
+    maxWaitMs: {
+      ...limitSettings.maxWaitMs,
+      usual: 3,
+      description: 'A job that has waited this long for the platform ends, in hours.',
+    },
+  },
+  backoff: backoffSettings,
+  telemetry: telemetrySettings,
+  store: storeSettings,
+};
 
 /** The queues of a stage have addresses that differ only in the function's name. */
 export const queueUrlOf = (
   functionName: string,
-  { DEAD_LETTER_QUEUE_URL }: Pick<Settings, 'DEAD_LETTER_QUEUE_URL'>,
-): string => DEAD_LETTER_QUEUE_URL.replace(/dead-letters$/, functionName);
+  { deadLetterQueueUrl }: ValuesIn<typeof letterSettings>,
+): string => deadLetterQueueUrl.replace(/dead-letters$/, functionName);
 
 /** A store with its own address has no DNS name for each bucket. */
-export const hasOwnStore = (settings: Pick<Settings, 'AWS_ENDPOINT_URL' | 'AWS_ENDPOINT_URL_S3'>): boolean =>
-  (settings.AWS_ENDPOINT_URL_S3 ?? settings.AWS_ENDPOINT_URL) !== undefined;
-
-type Environment = Record<string, string | undefined>;
-
-export const settingsFrom = (environment: Environment) => checked(settingsSchema, environment);
-export const refreshSettingsFrom = (environment: Environment) => checked(refreshSettingsSchema, environment);
-export const exportSettingsFrom = (environment: Environment) => checked(exportSettingsSchema, environment);
-export const snapshotSettingsFrom = (environment: Environment) =>
-  checked(snapshotSettingsSchema, environment);
-
-export const pollSettingsFrom = (environment: Environment) => checked(pollSettingsSchema, environment);
-export const crosswalkSettingsFrom = (environment: Environment) =>
-  checked(crosswalkSettingsSchema, environment);
-
-export const reconcileSettingsFrom = (environment: Environment) =>
-  checked(reconcileSettingsSchema, environment);
-
-export const operationOverridesFrom = (environment: Environment) =>
-  checked(settingsSchema.pick({ PLATFORM_OPERATIONS: true }), environment).PLATFORM_OPERATIONS;
-
-/** @throws Error naming each setting that is missing or wrong. */
-const checked = <Checked>(schema: z.ZodType<Checked>, environment: Environment): Checked => {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const parsed = schema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) =>
-    given[String(issue.path[0])] === undefined
-      ? `${issue.path.join('.')} is missing`
-      : `${issue.path.join('.')}: ${issue.message}`,
-  );
-  throw new Error(`The function's settings are not valid: ${problems.join('; ')}`);
-};
+export const hasOwnStore = ({ s3Endpoint, endpoint }: ValuesIn<typeof storeSettings>): boolean =>
+  (s3Endpoint ?? endpoint) !== undefined;

@@ -7,18 +7,14 @@ import { isRetried } from '../../message/failure-kinds.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
+import type { ExportSettings } from './export-settings.ts';
 import { exportOperations, type Part, partsOf } from './parts.ts';
 import type { ExportRequest } from './request.ts';
 import { addFailure, addFile, addTotals, type ExportTotals, noTotals } from './totals.ts';
 
 export type ExportServices = Pick<JobServices, 'platform' | 'store' | 'observe'> & {
   paceUse?: JobServices['paceUse'];
-  limits: JobServices['limits'] & {
-    /** Prefix of all keys. */
-    prefix: string;
-    /** How many org units are exported at the same time. */
-    concurrency: number;
-  };
+  limits: JobServices['limits'] & ExportSettings['limits'];
 };
 
 export type ExportRun = { request: ExportRequest; runId: string; services: ExportServices };

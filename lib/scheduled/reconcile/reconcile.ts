@@ -22,6 +22,7 @@ import {
   noCounts,
   type Progress,
 } from './pass.ts';
+import type { ReconcileSettings } from './reconcile-settings.ts';
 import {
   acceptanceKeyOf,
   acceptedPrefix,
@@ -47,16 +48,7 @@ export type ReconcileServices = Looking &
     resend: Resend;
     /** By then a write in progress has ended, or its message was delivered again. */
     settledMs: number;
-    limits: JobServices['limits'] & {
-      /** A run ends after this time, however far it got. */
-      maxRunMs: number;
-      /** All writes of this period are checked. */
-      recentMs: number;
-      /** Approximate size of the random sample of older writes. */
-      sampleSize: number;
-      /** Within this many nights, every older write has its turn. */
-      nights: number;
-    };
+    limits: JobServices['limits'] & ReconcileSettings['limits'];
   };
 
 type Run = JobRun<ReconcileServices> & { request: ReconcileRequest };

@@ -3,10 +3,11 @@ import { createJobServices, jobClientOptions } from '../../delivery/durable/serv
 import type { Integration } from '../../delivery/handle/integration.ts';
 import { createLedgerReader } from '../../delivery/ledger/read.ts';
 import { once } from '../../runtime/aws/once.ts';
-import { queueUrlOf, type ReconcileSettings } from '../../runtime/aws/settings.ts';
+import { queueUrlOf } from '../../runtime/aws/settings.ts';
 import { sqsClient } from '../../runtime/aws/sqs.ts';
 import { readDigestMakers } from './keys.ts';
 import type { ReconcileServices } from './reconcile.ts';
+import type { ReconcileSettings } from './reconcile-settings.ts';
 import { createResend } from './resend.ts';
 
 type Loaded = Pick<ReconcileServices, 'readExports'> & {
@@ -17,37 +18,29 @@ export const createReconcileServices = async (
   settings: ReconcileSettings,
   { loadIntegrations, readExports }: Loaded,
 ): Promise<ReconcileServices> => {
-  const services = await createJobServices('reconcile', { settings, bucket: settings.RECONCILE_BUCKET });
+  const services = await createJobServices('reconcile', { settings, bucket: settings.reconcile.bucket });
   const { dynamodb } = services;
-  const table = { dynamodb, table: settings.LEDGER_TABLE, nowMs: Date.now };
-  const hourMs = 3_600_000;
+  const table = { dynamodb, table: settings.tables.ledger, nowMs: Date.now };
   const reading = {
     readLedger: createLedgerReader(table),
-    digestsOf: await readDigestMakers(services.secrets.client, settings.LEDGER_KEY_SECRET),
-    crosswalk: crosswalkOn(settings.CROSSWALK_TABLE, dynamodb),
+    digestsOf: await readDigestMakers(services.secrets.client, settings.ledger.keySecret),
+    crosswalk: crosswalkOn(settings.tables.crosswalk, dynamodb),
     readExports,
   };
   return {
     ...services,
     ...reading,
     table,
-    settledMs: (settings.QUEUE_VISIBILITY_SECONDS + settings.QUEUE_BACKLOG_SECONDS) * 1000,
-    attemptMs: settings.ATTEMPT_TIMEOUT_MS,
+    settledMs: settings.limits.visibilityMs + settings.reconcile.backlogMs,
+    attemptMs: settings.limits.attemptTimeoutMs,
     nowMs: Date.now,
-    concurrency: settings.RECONCILE_CONCURRENCY,
-    limits: {
-      ...services.limits,
-      maxRunMs: settings.RECONCILE_LONGEST_HOURS * hourMs,
-      recentMs: settings.RECONCILE_RECENT_HOURS * hourMs,
-      sampleSize: settings.RECONCILE_SAMPLE,
-      nights: settings.RECONCILE_NIGHTS,
-    },
+    concurrency: settings.reconcile.concurrency,
     resend: createResend({
       ...services,
       ...reading,
       // Loaded only if something is sent: most runs only compare.
       sqs: sqsClient(jobClientOptions),
-      queueUrlOf: (name) => queueUrlOf(name, settings),
+      queueUrlOf: (name) => queueUrlOf(name, settings.letters),
       integrations: once(loadIntegrations),
     }),
   };

@@ -6,10 +6,11 @@ import { awsClient, timeouts } from '../../runtime/aws/clients.ts';
 import { createDynamoDb } from '../../runtime/aws/dynamodb-sdk.ts';
 import { unlessError } from '../../runtime/aws/error.ts';
 import { s3Client } from '../../runtime/aws/s3.ts';
-import { hasOwnStore, observeOptionsOf, type PollSettings, queueUrlOf } from '../../runtime/aws/settings.ts';
+import { hasOwnStore, queueUrlOf } from '../../runtime/aws/settings.ts';
 import { sqsClient } from '../../runtime/aws/sqs.ts';
 import { createObserve, type Observe } from '../../runtime/telemetry/observe.ts';
 import { mappingFile, type PollParts } from './poll.ts';
+import type { PollSettings } from './poll-settings.ts';
 import { createPlace } from './position.ts';
 import { createSource } from './source.ts';
 
@@ -25,20 +26,23 @@ export const createPollServices = (
   settings: PollSettings,
   integrations: PollParts['integrations'],
 ): PollServices => {
-  const observe = createObserve(observeOptionsOf('change-poll', settings));
-  const { CHANGES_URL: url, CHANGES_BUCKET: Bucket } = settings;
+  const observe = createObserve({ function: 'change-poll', ...settings.telemetry });
+  const { changes } = settings;
+  const { url, bucket: Bucket } = changes;
   if (url === undefined) return { observe, parts: undefined };
-  const s3 = s3Client({ ...clientOptions, forcePathStyle: hasOwnStore(settings) });
+  const s3 = s3Client({ ...clientOptions, forcePathStyle: hasOwnStore(settings.store) });
   const sqs = sqsClient(clientOptions);
   const client = awsClient(SecretsManagerClient, clientOptions);
   const parts: PollParts = {
     source: createSource(
-      { ...settings, CHANGES_URL: url },
-      { readSecret: createSecretReader({ client, prefix: settings.SECRET_PREFIX }) },
+      { ...changes, url },
+      { readSecret: createSecretReader({ client, prefix: settings.secrets.prefix }) },
     ),
     place: createPlace({
       dynamodb: createDynamoDb(clientOptions),
-      ...{ table: settings.LEDGER_TABLE, name: settings.CHANGES_NAME, nowMs: Date.now },
+      table: settings.tables.ledger,
+      name: changes.name,
+      nowMs: Date.now,
     }),
     readMappingFile: async (abortSignal) => {
       const { GetObjectCommand } = await import('@aws-sdk/client-s3');
@@ -56,8 +60,12 @@ export const createPollServices = (
       await (await s3()).send(put, { abortSignal });
     },
     send: (messages, signal) =>
-      sendToFunctions(messages, { sqs, queueUrlOf: (name) => queueUrlOf(name, settings), signal }),
-    ...{ integrations, observe, from: settings.CHANGES_FROM, limit: settings.CHANGES_LIMIT, nowMs: Date.now },
+      sendToFunctions(messages, { sqs, queueUrlOf: (name) => queueUrlOf(name, settings.letters), signal }),
+    integrations,
+    observe,
+    from: changes.from,
+    limit: changes.limit,
+    nowMs: Date.now,
   };
   return { observe, parts };
 };

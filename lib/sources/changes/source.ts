@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { MessageFailure } from '../../message/failure.ts';
 import { jsonIn } from '../../message/json.ts';
 import type { ReadSecret } from '../../platform/auth/reader.ts';
-import type { PollSettings } from '../../runtime/aws/settings.ts';
 import { type AskOptions, ask, failure } from './ask.ts';
+import type { PollSettings } from './poll-settings.ts';
 
 export type Source = ReturnType<typeof createSource>;
 
@@ -24,16 +24,16 @@ const tokenForm = /^[\w.~+/=-]{1,8192}$/;
 
 /** @throws MessageFailure whose text repeats nothing of the secret. */
 export const createSource = (
-  settings: PollSettings & { CHANGES_URL: string },
+  settings: PollSettings['changes'] & { url: string },
   { readSecret }: { readSecret: ReadSecret },
 ) => {
   const options: Omit<AskOptions, 'signal'> = {
-    maxBytes: settings.CHANGES_MAXIMUM_BYTES,
-    timeoutMs: settings.CHANGES_TIMEOUT_MS,
-    allowLoopback: settings.CHANGES_PRIVATE,
-    allowPrivate: settings.CHANGES_PRIVATE,
+    maxBytes: settings.maximumBytes,
+    timeoutMs: settings.timeoutMs,
+    allowLoopback: settings.isPrivate,
+    allowPrivate: settings.isPrivate,
   };
-  const { CHANGES_SECRET: secretName } = settings;
+  const { secretName } = settings;
   let headers: Record<string, string> | undefined;
 
   const signIn = async (signal: AbortSignal): Promise<Record<string, string>> => {
@@ -41,7 +41,7 @@ export const createSource = (
     const secret = await readSecret(secretName, secretShape);
     const { header, value, tokenUrl, apiKey } = secret;
     if (header !== undefined && value !== undefined && headerText.test(value)) return { [header]: value };
-    const isPlain = tokenUrl?.startsWith('http:') && !settings.CHANGES_PRIVATE;
+    const isPlain = tokenUrl?.startsWith('http:') && !settings.isPrivate;
     if (tokenUrl === undefined || apiKey === undefined || isPlain || !headerText.test(apiKey))
       throw new MessageFailure(
         'credentials',
@@ -69,12 +69,12 @@ export const createSource = (
   return {
     /** Reads the page of changes after an id. */
     page: async (after: string | undefined, signal: AbortSignal): Promise<string> => {
-      const url = new URL(settings.CHANGES_URL);
-      if (after !== undefined) url.searchParams.set(settings.CHANGES_AFTER_PARAMETER, after);
-      url.searchParams.set(settings.CHANGES_LIMIT_PARAMETER, String(settings.CHANGES_LIMIT));
+      const url = new URL(settings.url);
+      if (after !== undefined) url.searchParams.set(settings.afterParameter, after);
+      url.searchParams.set(settings.limitParameter, String(settings.limit));
       const read = async () => {
         headers ??= await signIn(signal);
-        const accept = { accept: settings.CHANGES_ACCEPT };
+        const accept = { accept: settings.accept };
         return ask({ method: 'GET', url, headers: { ...accept, ...headers } }, { ...options, signal });
       };
       let answer = await read();

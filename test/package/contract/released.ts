@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { failureSchema } from '../../../lib/delivery/letters/dead-letter.ts';
 import { partNames } from '../../../lib/delivery/letters/parts.ts';
 import { letterKinds } from '../../../lib/message/failure-kinds.ts';
+import { parameters } from '../../../lib/operate/stage/template/all-settings.ts';
 import { optionDesks } from '../../../lib/options.ts';
 import { metricDefinitions } from '../../../lib/runtime/telemetry/metrics.ts';
 import { exitCodes, programOf } from '../../../lib/show/cli/cli.ts';
@@ -170,15 +171,13 @@ const secretsIn = (template: Template): Json => {
 };
 
 /** By name, with what may be written. */
-const settings = (): Json => {
-  const text = readFileSync(join(root, 'lib/operate/stage/template/parameters.yml'), 'utf8');
-  const [, usual = ''] = /^default:\n((?: .*\n)*)/m.exec(text) ?? [];
-  const kindOf = (value: string): string =>
-    /^(true|false)$/.test(value) ? 'boolean' : /^\d+$/.test(value) ? 'number' : 'text';
-  return Object.fromEntries(
-    [...usual.matchAll(/^ {2}(\w+): (.*)$/gm)].map(([, name = '', value = '']) => [name, kindOf(value)]),
+const settings = (): Json =>
+  Object.fromEntries(
+    Object.entries(parameters).map(([name, { usual }]) => [
+      name,
+      typeof usual === 'string' ? 'text' : typeof usual,
+    ]),
   );
-};
 
 /** Words are no part of what is depended on. */
 const withoutWords = (schema: Json): Json => {

@@ -5,15 +5,14 @@ import { failureKindNames, failureKinds, needsPerson } from '../../../lib/messag
 import { maxMessageBytes } from '../../../lib/message/sqs-limits.ts';
 import { reservedContainers } from '../../../lib/operate/stage/connection/account.ts';
 import { policyIds } from '../../../lib/operate/stage/roles.ts';
+import { declaredSettingsOf, functionSettings } from '../../../lib/operate/stage/template/all-settings.ts';
 import { once } from '../../../lib/runtime/aws/once.ts';
+import { readSettings } from '../../../lib/runtime/aws/setting.ts';
 import {
-  crosswalkSettingsFrom,
-  exportSettingsFrom,
-  pollSettingsFrom,
-  reconcileSettingsFrom,
-  refreshSettingsFrom,
-  settingsFrom,
-  snapshotSettingsFrom,
+  backoffSettings,
+  limitSettings,
+  platformSettings,
+  telemetrySettings,
 } from '../../../lib/runtime/aws/settings.ts';
 import { metricDefinitions } from '../../../lib/runtime/telemetry/metrics.ts';
 import { faultClasses } from '../../../lib/scheduled/reconcile/classes.ts';
@@ -135,8 +134,8 @@ export const rules: Record<string, Rule> = {
 
   'a function that a queue triggers has the time for an attempt': (deployment) =>
     mappings(deployment).flatMap(({ lambda }) => {
-      const { ATTEMPT_TIMEOUT_MS, RESERVE_MS } = settingsFrom(lambda.Environment.Variables);
-      return lambda.Timeout * 1000 - RESERVE_MS > ATTEMPT_TIMEOUT_MS ? [] : [lambda.FunctionName];
+      const { attemptTimeoutMs, reserveMs } = settingsIn(lambda.Environment.Variables).limits;
+      return lambda.Timeout * 1000 - reserveMs > attemptTimeoutMs ? [] : [lambda.FunctionName];
     }),
 
   'a container knows how many there are at most, for its even part of PLATFORM_CALLS_PER_MINUTE': (
@@ -147,8 +146,8 @@ export const rules: Record<string, Rule> = {
     const reserved = lambdas.map(({ ReservedConcurrentExecutions = 0 }) => ReservedConcurrentExecutions);
     const most = [...mapped, ...reserved].reduce((sum, each) => sum + each, 0);
     return lambdas.flatMap(({ FunctionName, Environment }) => {
-      const { PACE_CONTAINERS } = settingsOf(Environment.Variables);
-      return PACE_CONTAINERS === most ? [] : [`${FunctionName}: ${PACE_CONTAINERS}, and not ${most}`];
+      const { containers } = settingsIn(Environment.Variables).pace;
+      return containers === most ? [] : [`${FunctionName}: ${containers}, and not ${most}`];
     });
   },
 
@@ -358,9 +357,9 @@ export const rules: Record<string, Rule> = {
       .ofType('AWS::Lambda::Function')
       .flatMap(({ FunctionName, Runtime, Architectures, Environment }) => {
         const given: Record<string, string> = Environment.Variables;
-        const settings = settingsOf(given);
+        readSettings(declaredSettingsOf(nameOf({ FunctionName })), given);
         const unknown = Object.keys(given).filter(
-          (name) => !(name in settings) && !ofOperators.has(name) && name !== 'NODE_OPTIONS',
+          (name) => !variables.has(name) && !ofOperators.has(name) && name !== 'NODE_OPTIONS',
         );
         return [
           ...(Runtime === 'nodejs24.x' && Architectures.join() === 'arm64'
@@ -527,7 +526,7 @@ export const rules: Record<string, Rule> = {
       ...deployment.ofType('AWS::Events::Rule').map((rule) => rule.Name),
     ]);
     return [
-      ...(namespace === settingsOf({}).METRIC_NAMESPACE ? ['the namespace is that of all stages'] : []),
+      ...(namespace === settingsIn({}).telemetry.namespace ? ['the namespace is that of all stages'] : []),
       ...deployment
         .ofType('AWS::Lambda::Function')
         .filter((each) => writtenBy(each) !== namespace)
@@ -863,30 +862,24 @@ const awsSeries = [
   seriesOf('AWS/SQS', 'ApproximateNumberOfMessagesVisible', ['QueueName']),
 ];
 
-/** All settings that functions read, with what one is given. */
-function settingsOf(given: Record<string, string>) {
-  const url = 'https://none.example.edu';
-  const needed = { PLATFORM_URL: url, SECRET_PREFIX: 'x', QUEUE_URL: url, DEAD_LETTER_QUEUE_URL: url };
-  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
-  const enough = {
-    ...needed,
-    EXPORT_BUCKET: 'a-bucket',
-    ...{ CHANGES_BUCKET: 'a-bucket', LEDGER_TABLE: 'a-table', CHANGES_SECRET: 'changes', CHANGES_URL: url },
-    ...{ CROSSWALK_BUCKET: 'a-bucket', CROSSWALK_TABLE: 'a-table', SNAPSHOT_BUCKET: 'a-bucket' },
-    ...{ RECONCILE_BUCKET: 'a-bucket', LEDGER_KEY_SECRET: 'a-secret' },
-    REFRESH_TOKEN_DAYS: '30',
-    PLATFORM_CALLS_PER_MINUTE: '5000',
-    ...set,
-  };
-  return {
-    ...{ ...settingsFrom(enough), ...refreshSettingsFrom(enough) },
-    ...{ ...exportSettingsFrom(enough), ...pollSettingsFrom(enough) },
-    ...{ ...crosswalkSettingsFrom(enough), ...snapshotSettingsFrom(enough) },
-    ...reconcileSettingsFrom(enough),
-  };
+/** What any function reads. */
+const variables = new Set(functionSettings().map(({ setting }) => setting.variable));
+
+/** Settings that concern a stage as a whole, of a function that is given these. */
+function settingsIn(given: Record<string, string>) {
+  return readSettings(
+    {
+      limits: limitSettings,
+      backoff: backoffSettings,
+      telemetry: telemetrySettings,
+      pace: { containers: platformSettings.containers },
+    },
+    given,
+  );
 }
 
-const writtenBy = ({ Environment }: Properties): string => settingsOf(Environment.Variables).METRIC_NAMESPACE;
+const writtenBy = ({ Environment }: Properties): string =>
+  settingsIn(Environment.Variables).telemetry.namespace;
 
 const namespaceOf = (deployment: Deployment): string => {
   const [first] = deployment.ofType('AWS::Lambda::Function');
@@ -1011,8 +1004,8 @@ const lastPart = (address: string) =>
 /** As often as SQS hands out a message that waits for the longest time, where the platform asks for a second each time. */
 function maxReceiptsOfADay(): number {
   let receipts = 0;
-  const limits = { ...backoffLimits(), random: () => 0 };
-  const longestSeconds = settingsOf({}).WAIT_LONGEST_HOURS * 3600;
+  const limits = { ...settingsIn({}).backoff, random: () => 0 };
+  const longestSeconds = settingsIn({}).limits.maxWaitMs / 1000;
   for (let waited = 0; waited < longestSeconds; receipts += 1)
     waited += waitSeconds({ receiveCount: receipts + 1, retryAfterSeconds: 1 }, limits);
   return receipts;
@@ -1020,12 +1013,7 @@ function maxReceiptsOfADay(): number {
 
 /** As long as so many receipts take, where the message waits for as long as it may by itself, and is worked on as long as may be. */
 function maxSecondsOf(receipts: number, timeoutSeconds: number): number {
-  const limits = { ...backoffLimits(), random: () => 1 };
+  const limits = { ...settingsIn({}).backoff, random: () => 1 };
   const waits = Array.from({ length: receipts }, (_, at) => waitSeconds({ receiveCount: at + 1 }, limits));
   return waits.reduce((sum, wait) => sum + wait + timeoutSeconds, 0);
-}
-
-function backoffLimits() {
-  const { WAIT_MINIMUM_SECONDS: minimumSeconds, WAIT_MAXIMUM_SECONDS: maximumSeconds } = settingsOf({});
-  return { minimumSeconds, maximumSeconds };
 }

@@ -1,8 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { addressProblem } from '../../../lib/operate/stage/template/address-problem.ts';
 import { functionIdOf, idOf } from '../../../lib/operate/stage/template/cloudformation.ts';
-import { addressProblem, stageProblem } from '../../../lib/operate/stage/template/parameters.ts';
+import { stageProblem } from '../../../lib/operate/stage/template/parameters.ts';
 import { checkNames } from '../../../lib/operate/stage/template/template.ts';
 import { anchorsIn } from '../../documents.ts';
 import { tableKeys } from '../../local/aws/table-keys.ts';

@@ -22,6 +22,7 @@ import {
   writeBuckets,
 } from './compare.ts';
 import { areUsable, compareFiles, crosswalkFiles, type FileRead, isHeld, reportKey } from './files.ts';
+import type { FillSettings } from './fill-settings.ts';
 import {
   classlistList,
   type Listening,
@@ -53,10 +54,7 @@ const requestIn = (event: unknown): FillRequest => {
 export type FillServices = Filling &
   Listening &
   Pick<JobServices, 'running'> & {
-    limits: JobServices['limits'] & {
-      /** The hour (UTC) from which a schedule reads classlists, once a day. */
-      classlistsHour: number;
-    };
+    limits: JobServices['limits'] & Pick<FillSettings['limits'], 'classlistsHour'>;
   };
 
 export type FillAnswer = {

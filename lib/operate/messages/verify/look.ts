@@ -95,11 +95,8 @@ const unresolvedByLetter = ({ failure, attributes }: Doubt): Unresolved => {
 };
 
 /** The time from which nothing that was sent can still take effect. */
-const quietFrom = (
-  { record }: Doubt,
-  item: Item | undefined,
-  { settings: { LEDGER_GRACE_SECONDS } }: Connection,
-): number => (item === undefined ? record.atMs + LEDGER_GRACE_SECONDS * 1000 : item.busyUntilMs);
+const quietFrom = ({ record }: Doubt, item: Item | undefined, { settings }: Connection): number =>
+  item === undefined ? record.atMs + settings.ledger.lateEffectMs : item.busyUntilMs;
 
 type Asked = { integration: Integration<unknown>; message: Message<unknown> };
 
@@ -110,7 +107,7 @@ const isThere = async (
 ): Promise<boolean> => {
   // Files are opened to learn their sizes, and not read.
   const abandoning = new AbortController();
-  const late = AbortSignal.timeout(settings.ATTEMPT_TIMEOUT_MS);
+  const late = AbortSignal.timeout(settings.limits.attemptTimeoutMs);
   const ending = AbortSignal.any([signal, late, abandoning.signal]);
   const platform = client.for({
     actor: integration.actor?.(message.data),
@@ -123,10 +120,7 @@ const isThere = async (
     gradeObjects: (orgUnitId) => Array.fromAsync(listGradeObjects(platform, orgUnitId)),
     openFile: (uri, maximumBytes) => files.open(uri, { maximumBytes, signal: ending }),
     readSecret,
-    limits: {
-      fileBytes: settings.FILE_MAXIMUM_BYTES,
-      profileImageBytes: settings.PROFILE_IMAGE_MAXIMUM_BYTES,
-    },
+    limits: settings.limits,
     note: () => {},
     fields: fieldsOf(integration, message),
     // Nothing is written.

@@ -116,13 +116,7 @@ const lookAtAll = async (
   }: Omit<VerifyOptions, 'filter'> & { target: Target; connection: Connection },
 ): Promise<Map<Selected, Look>> => {
   const looks = new Map<Selected, Look>(gone);
-  const { settings } = connection;
-  const files = createFiles({
-    s3: target.s3,
-    hosts: settings.FILE_HOSTS,
-    allowLoopback: settings.FILE_LOOPBACK,
-    timeoutMs: settings.FILE_TIMEOUT_MS,
-  });
+  const files = createFiles({ s3: target.s3, ...connection.settings.files });
   const { dynamodb, ledgerTable: table } = target;
   const readLedger =
     table === undefined ? undefined : createLedgerReader({ dynamodb, table, nowMs: Date.now });

@@ -18,16 +18,17 @@ import { createPace } from '../../../platform/client/pace/pace.ts';
 import { isTimestampOutOfRange } from '../../../platform/client/platform-error.ts';
 import { platformOptionsOf } from '../../../platform/client/platform-options.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
-import { type Settings, settingsFrom } from '../../../runtime/aws/settings.ts';
+import { readSettings } from '../../../runtime/aws/setting.ts';
 import { type Incident, readIncident } from '../../../runtime/telemetry/incidents.ts';
 import { UsageError } from '../command-errors.ts';
 import { settingsProblem, type Target } from '../target.ts';
+import { type ConnectionSettings, connectionSettings } from './connection-settings.ts';
 
 /** The platform as the functions reach it. */
 export type Connection = {
   client: PlatformClient;
   /** The functions' own settings, as far as the target contains them. */
-  settings: Settings;
+  settings: ConnectionSettings;
   site: PlatformOptions;
   /** Days after which an unused refresh token expires, if the site configures them. */
   refreshTokenDays: number | undefined;
@@ -50,16 +51,18 @@ export type Connection = {
 export const connectionOf = async (target: Target): Promise<Connection | undefined> => {
   const platform = await target.platform();
   if (platform === undefined) return undefined;
-  const settings = platformSettings(platform, await target.deadLetterQueueUrl());
+  // If the stage does not exist, this says so.
+  await target.deadLetterQueueUrl();
+  const settings = settingsIn(platform);
   const secretsManager = await target.secretsManager();
   const credentials = createCredentials({
     client: secretsManager,
-    prefix: settings.SECRET_PREFIX,
-    timeToLiveMs: settings.SECRET_TTL_SECONDS * 1000,
+    prefix: settings.secrets.prefix,
+    timeToLiveMs: settings.secrets.timeToLiveMs,
     warn: () => {},
   });
   const { dynamodb, ledgerTable: table } = target;
-  const options = platformOptionsOf(settings);
+  const options = platformOptionsOf(settings.platform);
   const site = { ...options, pace: createPace(options) };
   const { authenticate, signatureSkewSeconds } = noticingSkew(createAuthenticator(credentials));
   return {
@@ -72,15 +75,15 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
         site,
         createAuthenticator({ read: async () => ({ credential, version: '' }), refuse: () => undefined }),
       ),
-    readSecret: createSecretReader({ client: secretsManager, prefix: settings.SECRET_PREFIX }),
-    secretPrefix: settings.SECRET_PREFIX,
-    refreshTokenDays: settings.REFRESH_TOKEN_DAYS,
+    readSecret: createSecretReader({ client: secretsManager, prefix: settings.secrets.prefix }),
+    secretPrefix: settings.secrets.prefix,
+    refreshTokenDays: settings.credential.refreshTokenDays,
     refusedChanges:
       table === undefined ? undefined : () => readIncident({ dynamodb, table, nowMs: Date.now }),
     serviceCredential: async () => {
       try {
         const secret = await createSecretVersions(secretsManager).current(
-          `${settings.SECRET_PREFIX}/service`,
+          `${settings.secrets.prefix}/service`,
         );
         const credential = credentialSchema.safeParse(jsonIn(secret?.text ?? '')).data;
         return credential && { credential, sinceMs: secret?.createdMs };
@@ -120,10 +123,9 @@ const noticingSkew = (authenticate: Authenticator) => {
   return { authenticate: noticing, signatureSkewSeconds: () => skewSeconds };
 };
 
-/** The functions' own settings, so that a probe meets the same problems. They require queues, which it does not use. */
-const platformSettings = (platform: Record<string, string>, queueUrl: string) => {
+const settingsIn = (platform: Record<string, string>): ConnectionSettings => {
   try {
-    return settingsFrom({ ...platform, QUEUE_URL: queueUrl, DEAD_LETTER_QUEUE_URL: queueUrl });
+    return readSettings(connectionSettings, platform);
   } catch (error) {
     throw new UsageError(settingsProblem(error));
   }

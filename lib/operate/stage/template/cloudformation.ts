@@ -1,24 +1,10 @@
-/** Parameters that serverless.yml passes on. */
-export type Options = {
+import type { stageSettings } from './stage-settings.ts';
+
+type StageSettings = typeof stageSettings;
+
+/** What the template is made with: the parameters that functions do not read. */
+export type Options = { [Name in keyof StageSettings]: StageSettings[Name]['usual'] } & {
   stage: string;
-  /** Functions that are not deployed. */
-  off: string;
-  alarmEmail: string;
-  tracing: string;
-  kmsKeyArn: string;
-  kmsKeyForLogs: boolean;
-  subnetIds: string;
-  securityGroupIds: string;
-  producerTopics: string;
-  producerRules: string;
-  producerAccounts: string | number;
-  /** The names of the IAM roles to which the policies of people are attached. */
-  readers: string;
-  operators: string;
-  leads: string;
-  /** The ARN of the policy that bounds all roles. */
-  permissionsBoundary: string;
-  eventNotices: boolean;
   queueVisibilitySeconds: number;
 };
 

@@ -21,7 +21,7 @@ export type Stanza = {
   role?: string;
   durableConfig?: object;
   reservedConcurrency?: number;
-  environment?: Record<string, unknown>;
+  environment?: FunctionEnvironment;
   events?: { sqs?: Record<string, unknown>; schedule?: Record<string, unknown> }[];
 };
 
@@ -32,7 +32,12 @@ export type Custom = {
   mappings: { messages: Record<string, unknown>; files: Record<string, unknown> };
   rights: Rights;
   alarms: Alarms;
+  /** What all functions read from their environment, and what single ones read besides. */
+  environments: { all: FunctionEnvironment; own: Record<string, FunctionEnvironment> };
 };
+
+/** Addresses of what the stack makes are known to CloudFormation alone. */
+export type FunctionEnvironment = Record<string, unknown>;
 
 /** They follow from a function's name, also if one function alone is deployed. */
 export const setHandlersAndRoles = (functions: Record<string, Stanza>): void => {

@@ -1,8 +1,8 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { awsClient, timeouts } from '../../../runtime/aws/clients.ts';
-import { observeOptionsOf, type RefreshSettings } from '../../../runtime/aws/settings.ts';
 import { createObserve } from '../../../runtime/telemetry/observe.ts';
 import { createSecretVersions } from '../versions.ts';
+import type { RefreshSettings } from './refresh-settings.ts';
 import { createRefreshRun } from './run.ts';
 import { createTokenRefresh } from './token-refresh.ts';
 
@@ -14,12 +14,13 @@ export const createRefreshServices = (
   { nowMs = Date.now, write }: { nowMs?: () => number; write?: (line: string) => void } = {},
 ) => {
   const observe = createObserve({
-    ...observeOptionsOf('token-refresh', settings),
+    function: 'token-refresh',
+    ...settings.telemetry,
     ...(write ? { write } : {}),
   });
   const versions = createSecretVersions(awsClient(SecretsManagerClient, clientOptions));
-  const tokenTimeoutMs = settings.TOKEN_TIMEOUT_MS;
+  const tokenTimeoutMs = settings.tokens.timeoutMs;
   const refresh = createTokenRefresh({ versions, observe, tokenTimeoutMs, nowMs });
-  const prefix = settings.SECRET_PREFIX;
+  const prefix = settings.secrets.prefix;
   return { run: createRefreshRun({ refresh, versions, observe, prefix, nowMs }), observe };
 };

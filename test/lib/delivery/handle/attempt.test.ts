@@ -18,7 +18,7 @@ import type { BackoffLimits } from '../../../../lib/message/backoff.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import type { Priority } from '../../../../lib/message/priority.ts';
 import { identityOf } from '../../../../lib/message/version.ts';
-import type { CallContext } from '../../../../lib/platform/client/client.ts';
+import type { CallContext, Platform } from '../../../../lib/platform/client/client.ts';
 import { acknowledged } from '../../../../lib/platform/client/operation.ts';
 import type { Asked } from '../../../../lib/platform/client/pace/pace.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
@@ -30,6 +30,7 @@ import { noticeOf } from '../../../envelopes.ts';
 import { createTableModel } from '../../../history/table.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
 import { freeTurn, unpaced } from '../../platform/client/pace/unpaced.ts';
+import { servicesForTests } from './services-for-tests.ts';
 
 type Data = { say: string; orgUnitId?: number; gradeObjectId?: number; userId?: number };
 const second = 1_000;
@@ -141,15 +142,16 @@ const servicesWith = ({
   open = async () => Promise.reject(new Error('no file was to be opened')),
 }: Partial<Surroundings>): Services => {
   const nothing = () => {};
-  return {
+  return servicesForTests({
     platform: {
       pace: {
         ...unpaced,
-        ask: (priority: Priority, untilMs: number, settle: (asked: Asked) => void) => {
+        ask: (priority, untilMs, settle) => {
           void turn(priority, { untilMs }).then(settle);
+          return nothing;
         },
       },
-      for: (attempt: CallContext) => {
+      for: (attempt) => {
         signals.push(attempt.signal);
         contexts.push(attempt);
         return {
@@ -159,14 +161,13 @@ const servicesWith = ({
             return { items: gradeObjects.map((Name, at) => ({ Id: at + 1, Name, GradeType: 'Text' })) };
           },
           act: (mayHaveActed: boolean) => attempt.onCall({ ...acted, mayHaveActed }),
-        };
+        } as object as Platform;
       },
-      close: async () => {},
     },
     files: { open },
     queues: {
-      park: async (letter: DeadLetter) => void letters.push(letter),
-      delay: async (some: typeof delays) => void delays.push(...some),
+      park: async (letter) => void letters.push(letter),
+      delay: async (some) => void delays.push(...some),
     },
     ledger: createLedger({
       table: its,
@@ -176,26 +177,15 @@ const servicesWith = ({
     }),
     digest,
     observe: {
-      begin: nothing,
-      message: (report: MessageReport) => void reports.push(report),
-      warn: nothing,
-      call: (call: CallReport) => void told.push(call),
-      turn: (...turn: unknown[]) => void told.push(turn),
-      error: (...defect: unknown[]) => void told.push(defect),
-      flush: nothing,
+      message: (report) => void reports.push(report),
+      call: (call) => void told.push(call),
+      turn: (...turn) => void told.push(turn),
+      error: (...defect) => void told.push(defect),
     },
-    limits: {
-      ...{ backoff, attemptTimeoutMs },
-      reserveMs: 5 * second,
-      maxWaitMs: 24 * hour,
-      maxUnknownIdWaitMs: 3 * hour,
-      visibilityMs,
-      fileBytes: 1,
-      profileImageBytes: 1,
-    },
+    limits: { backoff, attemptTimeoutMs, reserveMs: 5 * second, visibilityMs, fileBytes: 1 },
     crosswalk: createCrosswalk({ table: { namesIn, fills: async () => new Map() }, nowMs: () => nowMs }),
     nowMs: () => nowMs,
-  } as unknown as Services;
+  });
 };
 /** One container of a function. */
 const container = (

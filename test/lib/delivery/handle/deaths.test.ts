@@ -5,14 +5,14 @@ import * as z from 'zod';
 import { isLarge, isSuspect } from '../../../../lib/delivery/handle/deaths.ts';
 import { handlerOf } from '../../../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
-import type { Services } from '../../../../lib/delivery/handle/services.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import type { DeadLetter } from '../../../../lib/delivery/letters/dead-letter.ts';
+import type { Platform } from '../../../../lib/platform/client/client.ts';
 import type { MessageReport } from '../../../../lib/runtime/telemetry/observe.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
-import { freeTurn, unpaced } from '../../platform/client/pace/unpaced.ts';
+import { servicesForTests } from './services-for-tests.ts';
 
 const minute = 60_000;
 const visibilityMs = 12 * minute;
@@ -64,31 +64,24 @@ const container = (deadly: readonly string[] = [], more: Partial<Integration<Dat
     },
     ...more,
   };
-  const services = {
-    platform: {
-      pace: {
-        ...unpaced,
-        ask: (_p: unknown, _u: unknown, settle: (asked: object) => void) => settle({ turn: freeTurn }),
-      },
-      for: () => ({}),
-    },
-    queues: { park: async (letter: DeadLetter) => void letters.push(letter), delay: async () => {} },
+  const services = servicesForTests({
+    platform: { for: () => ({}) as Platform },
+    queues: { park: async (letter) => void letters.push(letter) },
     ledger: createLedger({
       table: createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs }),
       lateEffectMs: 0,
       warn: nothing,
       nowMs: () => nowMs,
     }),
-    observe: {
-      ...{ begin: nothing, warn: nothing, call: nothing, turn: nothing, error: nothing, flush: nothing },
-      message: (report: MessageReport) => void reports.push(report),
-    },
+    observe: { message: (report) => void reports.push(report) },
     limits: {
-      ...{ backoff: { minimumSeconds: 5, maximumSeconds: 5 }, attemptTimeoutMs: 1_000, reserveMs: 100 },
-      ...{ maxWaitMs: 24 * 60 * minute, visibilityMs },
+      backoff: { minimumSeconds: 5, maximumSeconds: 5 },
+      attemptTimeoutMs: 1_000,
+      reserveMs: 100,
+      visibilityMs,
     },
     nowMs: () => nowMs,
-  } as unknown as Services;
+  });
   const handler = handlerOf(integration, () => services);
   return (...records: SQSRecord[]) =>
     handler({ Records: records }, { getRemainingTimeInMillis: () => 60_000 } as Context);

@@ -9,7 +9,6 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { createCrosswalk } from '../../../../lib/delivery/crosswalk/look-up.ts';
 import { handlerOf } from '../../../../lib/delivery/handle/handler.ts';
 import { createInFlight, type InFlight } from '../../../../lib/delivery/handle/in-flight.ts';
 import type { Integration, IntegrationContext } from '../../../../lib/delivery/handle/integration.ts';
@@ -25,12 +24,14 @@ import { acknowledged, type Operation } from '../../../../lib/platform/client/op
 import type { Pace } from '../../../../lib/platform/client/pace/pace.ts';
 import { parseRefusal } from '../../../../lib/platform/client/parse-refusal.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
-import { settingsFrom } from '../../../../lib/runtime/aws/settings.ts';
+import { readSettings } from '../../../../lib/runtime/aws/setting.ts';
+import { messageSettings } from '../../../../lib/runtime/aws/settings.ts';
 import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
 import { queuesAndFilesForTests } from '../../../local/aws/for-tests.ts';
 import { attemptsIn } from '../../../local/scenarios/play.ts';
 import { runs } from '../../../seed.ts';
 import { freeTurn, unpaced } from '../../platform/client/pace/unpaced.ts';
+import { limitsForTests, servicesForTests } from './services-for-tests.ts';
 
 const second = 1_000;
 const hour = 3_600 * second;
@@ -71,16 +72,7 @@ const contextWith = (remainingMs: number): Context =>
   ({ getRemainingTimeInMillis: () => remainingMs }) as Context;
 const plentyOfTime = contextWith(60 * second);
 
-const limits = {
-  backoff: { minimumSeconds: 5, maximumSeconds: 1_800 },
-  attemptTimeoutMs: 40 * second,
-  reserveMs: 5 * second,
-  maxWaitMs: 24 * hour,
-  maxUnknownIdWaitMs: 24 * hour,
-  visibilityMs: 720 * second,
-  fileBytes: 1,
-  profileImageBytes: 1,
-};
+const limits = limitsForTests({ reserveMs: 5 * second, maxUnknownIdWaitMs: 24 * hour });
 
 /** What went through queues that take everything. */
 const fakeQueues = (more: Partial<Queues> = {}) => {
@@ -98,7 +90,7 @@ const fakeQueues = (more: Partial<Queues> = {}) => {
 const worldWith = (more: Partial<Services>) => {
   const lines: string[] = [];
   const attempts: CallContext[] = [];
-  const services: Services = {
+  const services = servicesForTests({
     platform: {
       for: (attempt) => {
         attempts.push(attempt);
@@ -116,15 +108,8 @@ const worldWith = (more: Partial<Services>) => {
         };
         return { call } as Platform;
       },
-      pace: unpaced,
-      close: async () => undefined,
     },
-    files: { open: async () => Promise.reject(new Error('no file was to be opened')) },
-    readSecret: async () => Promise.reject(new Error('no secret was to be read')),
     queues: fakeQueues().queues,
-    crosswalk: createCrosswalk({ table: undefined, nowMs: Date.now }),
-    ledger: undefined,
-    digest: undefined,
     observe: createObserve({
       function: 'try-out',
       namespace: 'sis-relay',
@@ -132,9 +117,8 @@ const worldWith = (more: Partial<Services>) => {
       write: (line) => lines.push(line),
     }),
     limits,
-    nowMs: Date.now,
     ...more,
-  };
+  });
   const logged = () => lines.map((line) => JSON.parse(line));
   return {
     services,
@@ -785,7 +769,7 @@ describe('a handler', () => {
   });
 
   test('asks for its services once an invocation, and is ready for services that are made anew', async () => {
-    const settings = settingsFrom({ ...usable, LOG_LEVEL: 'silent' });
+    const settings = readSettings(messageSettings, { ...usable, LOG_LEVEL: 'silent' });
     const made: Services[] = [];
     const handler = handlerOf(
       integrationOf(async () => undefined),

@@ -2,9 +2,9 @@ import type { SQSRecord } from 'aws-lambda';
 import { expect, test } from 'vitest';
 import type { Settlement } from '../../../../lib/delivery/handle/attempt.ts';
 import { report } from '../../../../lib/delivery/handle/report.ts';
-import type { Services } from '../../../../lib/delivery/handle/services.ts';
 import type { Failure } from '../../../../lib/message/failure.ts';
 import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
+import { servicesForTests } from './services-for-tests.ts';
 
 type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
 
@@ -23,16 +23,16 @@ const toldOf = (
   const told: unknown[] = [];
   const heard: unknown[] = [];
   const pace: unknown[] = [];
-  const services = {
-    incidents: { heard: (fate: object) => void heard.push(fate) },
-    paceUse: { heard: (calls: object) => void pace.push(calls) },
-    observe: { message: (given: object) => void told.push(given) },
+  const services = servicesForTests({
+    incidents: { heard: (ending) => void heard.push(ending), write: async () => {} },
+    paceUse: { heard: (calls) => void pace.push(calls), write: async () => {} },
+    observe: { message: (report) => void told.push(report) },
     nowMs: () => nowMs,
-  } as unknown as Services;
+  });
   const received = { record, delivery: { ...delivery, attempts, replays } };
   report(settlement, received, { services, asService, isUnread });
   const { incidents, paceUse, ...without } = services;
-  report(settlement, received, { services: without as Services, asService, isUnread });
+  report(settlement, received, { services: without, asService, isUnread });
   expect(told[1]).toEqual(told[0]);
   expect(pace).toEqual([settlement.calls]);
   return { told: told[0], heard };

@@ -6,7 +6,8 @@ import { createServices, servicesFromEnvironment } from '../../../../lib/deliver
 import { letterOf } from '../../../../lib/delivery/letters/dead-letter.ts';
 import { platformOptionsOf } from '../../../../lib/platform/client/platform-options.ts';
 import { whoAmI } from '../../../../lib/platform/resources/users.ts';
-import { hasOwnStore, settingsFrom } from '../../../../lib/runtime/aws/settings.ts';
+import { readSettings } from '../../../../lib/runtime/aws/setting.ts';
+import { hasOwnStore, messageSettings } from '../../../../lib/runtime/aws/settings.ts';
 import { type Stack, settingsOf, startStack } from '../../../local/stack.ts';
 
 const needed = {
@@ -16,7 +17,8 @@ const needed = {
   DEAD_LETTER_QUEUE_URL: 'https://sqs.eu-west-1.amazonaws.com/123456789012/sis-relay-dead-letters',
 };
 
-const settings = (more: Record<string, string | undefined> = {}) => settingsFrom({ ...needed, ...more });
+const settings = (more: Record<string, string | undefined> = {}) =>
+  readSettings(messageSettings, { ...needed, ...more });
 
 /** What is said about the environment, or `usable`. */
 const problems = (more: Record<string, string | undefined>): string => {
@@ -33,47 +35,26 @@ test.each([
   [{ AWS_ENDPOINT_URL: 'http://storage:4566' }, true],
   [{ AWS_ENDPOINT_URL_S3: 'http://storage:4566' }, true],
 ])('where AWS is at an address of its own, buckets are paths there: %o', (given, isOwn) => {
-  expect(hasOwnStore(settings(given))).toBe(isOwn);
+  expect(hasOwnStore(settings(given).store)).toBe(isOwn);
 });
 
 test('the calls of the platform are capped as the settings say, or not at all', () => {
-  expect(platformOptionsOf(settings())).toMatchObject({ callsPerMinute: undefined });
+  expect(platformOptionsOf(settings().platform)).toMatchObject({ callsPerMinute: undefined });
   expect(
-    platformOptionsOf(settings({ PLATFORM_CALLS_PER_MINUTE: '3000', PACE_CONTAINERS: '7' })),
+    platformOptionsOf(settings({ PLATFORM_CALLS_PER_MINUTE: '3000', PACE_CONTAINERS: '7' }).platform),
   ).toMatchObject({ callsPerMinute: 3_000, containers: 7 });
 });
 
 describe('the settings of a function', () => {
   test('need four names, and have a default for everything else', () => {
-    expect(settings()).toEqual({
-      ...needed,
-      PLATFORM_API_ROOT: '/svc/api',
-      PLATFORM_LP_VERSION: '1.49',
-      PLATFORM_LE_VERSION: '1.82',
-      PLATFORM_OPERATIONS: {},
-      PLATFORM_CONNECT_TIMEOUT_MS: 5_000,
-      PLATFORM_HEADERS_TIMEOUT_MS: 15_000,
-      PLATFORM_BODY_TIMEOUT_MS: 15_000,
-      PACE_CONTAINERS: 34,
-      SECRET_TTL_SECONDS: 300,
-      LEDGER_GRACE_SECONDS: 60,
-      QUEUE_VISIBILITY_SECONDS: 720,
-      QUEUE_BACKLOG_SECONDS: 2_700,
-      EVENTS_FILE_MAXIMUM_BYTES: 268_435_456,
-      EVENTS_FILE_MAXIMUM: 500_000,
-      FILE_HOSTS: [],
-      FILE_LOOPBACK: false,
-      FILE_TIMEOUT_MS: 10_000,
-      FILE_MAXIMUM_BYTES: 1_073_741_824,
-      PROFILE_IMAGE_MAXIMUM_BYTES: 5_242_880,
-      ATTEMPT_TIMEOUT_MS: 40_000,
-      RESERVE_MS: 10_000,
-      WAIT_MINIMUM_SECONDS: 5,
-      WAIT_MAXIMUM_SECONDS: 1_800,
-      WAIT_LONGEST_HOURS: 24,
-      WAIT_UNKNOWN_ID_HOURS: 3,
-      METRIC_NAMESPACE: 'sis-relay',
-      LOG_LEVEL: 'info',
+    expect(settings()).toMatchObject({
+      platform: { baseUrl: needed.PLATFORM_URL, apiRoot: '/svc/api', overrides: {}, connectTimeoutMs: 5_000 },
+      secrets: { prefix: needed.SECRET_PREFIX, timeToLiveMs: 300_000 },
+      queue: { url: needed.QUEUE_URL, lettersBucket: undefined },
+      letters: { deadLetterQueueUrl: needed.DEAD_LETTER_QUEUE_URL },
+      files: { hosts: [], allowLoopback: false, timeoutMs: 10_000 },
+      limits: { maxWaitMs: 24 * 3_600_000, visibilityMs: 720_000, fileBytes: 1024 ** 3 },
+      telemetry: { namespace: 'sis-relay', level: 'info' },
     });
   });
 
@@ -123,7 +104,6 @@ describe('the settings of a function', () => {
     ['WAIT_LONGEST_HOURS', 'Infinity', 'expected number'],
     ['METRIC_NAMESPACE', 'sis relay', 'letters, digits'],
     ['METRIC_NAMESPACE', 'AWS/Lambda', 'not begin with AWS/'],
-    ['REFRESH_TOKEN_DAYS', '0', '>0'],
     ['LOG_LEVEL', 'verbose', '"debug"|"info"'],
   ])('are refused by name where they are wrong: %s=%j', (name, value, problem) => {
     expect(problems({ [name]: value })).toMatch(new RegExp(`^${name}: `));
@@ -142,7 +122,7 @@ describe('the settings of a function', () => {
 
   test('may differ by operation, and what is wrong there is named to the field', () => {
     const operations = { 'set-grade-value': { version: '1.9', path: '/{orgUnitId}/x', scope: 'a:b:c' } };
-    expect(settings({ PLATFORM_OPERATIONS: JSON.stringify(operations) }).PLATFORM_OPERATIONS).toEqual(
+    expect(settings({ PLATFORM_OPERATIONS: JSON.stringify(operations) }).platform.overrides).toEqual(
       operations,
     );
     expect(
@@ -154,13 +134,15 @@ describe('the settings of a function', () => {
 
   test('write the address of the platform in one way', () => {
     for (const url of ['https://platform.example.edu/', 'HTTPS://Platform.Example.EDU:443'])
-      expect(settings({ PLATFORM_URL: url }).PLATFORM_URL).toBe('https://platform.example.edu');
-    expect(settings({ PLATFORM_URL: 'http://127.0.0.1:8080' }).PLATFORM_URL).toBe('http://127.0.0.1:8080');
+      expect(settings({ PLATFORM_URL: url }).platform.baseUrl).toBe('https://platform.example.edu');
+    expect(settings({ PLATFORM_URL: 'http://127.0.0.1:8080' }).platform.baseUrl).toBe(
+      'http://127.0.0.1:8080',
+    );
   });
 
   test('list file hosts between commas', () => {
     const hosts = ' files.example.edu, *.cdn.example.edu:8443 ,';
-    expect(settings({ FILE_HOSTS: hosts }).FILE_HOSTS).toEqual([
+    expect(settings({ FILE_HOSTS: hosts }).files.hosts).toEqual([
       'files.example.edu',
       '*.cdn.example.edu:8443',
     ]);

@@ -8,7 +8,8 @@ import { settle } from '../../../../lib/delivery/handle/settle.ts';
 import type { Ledger, Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { platformId } from '../../../../lib/message/message.ts';
-import { unpaced } from '../../platform/client/pace/unpaced.ts';
+import type { Platform } from '../../../../lib/platform/client/client.ts';
+import { servicesForTests } from './services-for-tests.ts';
 
 const nowMs = Date.UTC(2026, 2, 1, 12);
 const minute = 60_000;
@@ -46,29 +47,24 @@ type Given = {
 };
 
 const settled = ({ record, isolated = false, integration = {} }: Given, more: Partial<Services> = {}) => {
-  const services = {
-    platform: { pace: unpaced, for: () => ({}) },
+  const services = servicesForTests({
+    platform: { for: () => ({}) as Platform },
     crosswalk: { platformIds: async () => ({ userId: 301 }) },
-    queues: { park: async (letter: object) => void story.push({ letter }) },
+    queues: { park: async (letter) => void story.push({ letter }) },
     desk: {
-      parks: async (id: string, { body }: { body: string }, about: object) =>
-        void story.push({ parks: id, body, ...about }),
-      heard: ({ message, outcome }: { message: string; outcome: string }) =>
-        void story.push(`heard ${message} ${outcome}`),
+      parks: async (id, { body }, about) => void story.push({ parks: id, body, ...about }),
+      heard: ({ message, outcome }) => void story.push(`heard ${message} ${outcome}`),
+      write: async () => {},
     },
-    incidents: { heard: ({ asService }: object & { asService: boolean }) => void story.push({ asService }) },
-    observe: {
-      message: ({ outcome, eventId }: { outcome: string; eventId?: string }) =>
-        void story.push(`told ${outcome} ${eventId}`),
-      turn: () => {},
+    incidents: {
+      heard: ({ asService }) => void story.push({ asService }),
+      write: async () => {},
     },
-    limits: {
-      backoff: { minimumSeconds: 5, maximumSeconds: 5, random: () => 0 },
-      ...{ attemptTimeoutMs: 40_000, reserveMs: 5_000, maxWaitMs: 1_440 * minute, visibilityMs: 12 * minute },
-    },
+    observe: { message: ({ outcome, eventId }) => void story.push(`told ${outcome} ${eventId}`) },
+    limits: { backoff: { minimumSeconds: 5, maximumSeconds: 5, random: () => 0 }, reserveMs: 5_000 },
     nowMs: () => nowMs,
     ...more,
-  } as unknown as Services;
+  });
   const invocation: Invocation = {
     ...{ services, deadlineMs: nowMs + minute, turnsUntilMs: nowMs, isolated },
     timeLimit: () => new AbortController().signal,

@@ -8,22 +8,18 @@ import {
 } from '../../../../lib/delivery/handle/wait-or-park.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { type FailureKind, failureKindNames, isRetried } from '../../../../lib/message/failure-kinds.ts';
+import { limitsForTests } from './services-for-tests.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 const nowMs = Date.UTC(2026, 2, 1, 12);
 
-const limits = {
+const limits = limitsForTests({
   // After n receipts: 10, 20, 40 and so on, up to 900 seconds.
   backoff: { minimumSeconds: 10, maximumSeconds: 1_800, random: () => 0 },
-  attemptTimeoutMs: 40_000,
-  reserveMs: 5_000,
-  maxWaitMs: day,
   maxUnknownIdWaitMs: day,
   visibilityMs: 720_999,
-  fileBytes: 1,
-  profileImageBytes: 1,
-};
+});
 
 const deliveryOf = (attempts: number, waitedMs = 0, ageMs = waitedMs): Delivery => ({
   ...{ sentMs: nowMs - ageMs, firstMs: nowMs - waitedMs, startedMs: nowMs },

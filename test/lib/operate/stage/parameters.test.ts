@@ -1,27 +1,20 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { functionNames } from '../../../../lib/operate/stage/function-names.ts';
+import {
+  declaredSettingsOf,
+  functionSettings,
+  parameters,
+} from '../../../../lib/operate/stage/template/all-settings.ts';
 import { lostSettings } from '../../../../lib/operate/stage/template/deployed-settings.ts';
 import { parametersOf } from '../../../../lib/operate/stage/template/parameters.ts';
-
-const file = 'lib/operate/stage/template/parameters.yml';
-const yaml = {
-  default: {
-    ...{ platformUrl: 'https://platform-test.example.edu', alarmEmail: 'operations@example.edu' },
-    ...{ logRetentionDays: 14, callsPerMinute: '', protected: false, region: 'eu-west-1', lpVersion: '1.49' },
-    ...{ off: '', refreshTokenDays: '', crosswalkRate: 'rate(1 hour)', classlistsHour: 3, fileHosts: '' },
-    ...{ crosswalkMaximumRemovalsPercent: 5, reconcileNights: 28, logLevel: 'info', tracing: 'Active' },
-    ...{ kmsKeyArn: '', subnetIds: '', securityGroupIds: '', producerTopics: '', producerAccounts: '' },
-    ...{ readers: '', changesUrl: '', permissionsBoundary: '' },
-  },
-  prod: { logRetentionDays: 90, protected: true },
-};
+import { stageSettings } from '../../../../lib/operate/stage/template/stage-settings.ts';
 
 /** As packaged for the stage prod, whose own file holds this. */
 const packaged = (own: unknown, { given = [], folder }: { given?: string[]; folder?: string } = {}) => {
   const variables: Record<string, unknown> = {
-    [`file(${file})`]: yaml,
     'sls:stage': 'prod',
     [`file(${folder ?? 'stages'}/prod.yml), null`]: own,
   };
@@ -79,7 +72,8 @@ test('all wrong values are named at once, each with what it must be, those of op
 
 const settingsOf = async (own: unknown, given: string[] = []) =>
   `${(await packaged(own, { given })).default?.settings}`;
-const ofNow = { ...yaml.default, ...yaml.prod };
+const { default: usual, prod: usualOfProd } = await packaged(null);
+const ofNow = { ...usual, ...usualOfProd };
 
 test('settings that a deployment would set back to their defaults are named', async () => {
   const deployed = await settingsOf({ callsPerMinute: 5000, logLevel: 'warn', protected: true }, [
@@ -108,15 +102,27 @@ test('what a variable stands for is not judged', async () => {
 });
 
 test('what is off by default may be empty, and the defaults are right', async () => {
-  const text = readFileSync(file, 'utf8');
-  const defaults = [...text.matchAll(/^ {2}(\w+): '?([^'\n]*)'?$/gm)].map(
-    ([, name, value]) => `${name}=${value}`,
+  const given = Object.entries(parameters).map(([name, { usual }]) => `${name}=${usual}`);
+  await expect(packaged(null, { given })).resolves.toBeDefined();
+  const empty = Object.entries(parameters).filter(([, { usual }]) => usual === '');
+  await expect(packaged(Object.fromEntries(empty.map(([name]) => [name, ''])))).resolves.toBeDefined();
+});
+
+test('a parameter sets one variable, and a function reads a variable once', () => {
+  const twice = (names: readonly string[]) => names.filter((name, at) => names.indexOf(name) !== at);
+  const set = functionSettings().flatMap(({ setting }) => setting.parameter ?? []);
+  expect(twice([...Object.keys(stageSettings), ...set])).toEqual([]);
+  for (const name of functionNames()) {
+    const settings = Object.values(declaredSettingsOf(name)).flatMap((group) => Object.values(group));
+    expect(twice(settings.map(({ variable }) => variable))).toEqual([]);
+  }
+});
+
+test('what is on or off is refused as anything else, also by --param', async () => {
+  await expect(packaged(null, { given: ['protected=yes'] })).rejects.toThrow(
+    'protected: must be true or false (it is yes)',
   );
-  const all = Object.fromEntries(defaults.map((each) => [each.split('=')[0], '']));
-  const variables: Record<string, unknown> = { [`file(${file})`]: { default: all }, 'sls:stage': 'prod' };
-  await expect(
-    parametersOf(async (name) => variables[name] ?? null, { given: defaults, folder: undefined }),
-  ).resolves.toBeDefined();
+  await expect(packaged(null, { given: ['protected=0', 'kmsKeyForLogs=TRUE'] })).resolves.toBeDefined();
 });
 
 test('a misspelt --param is refused, which osls would ignore', async () => {
@@ -130,7 +136,7 @@ test('a file of a stage that holds nothing is named, with what to write', async 
       throw new Error(
         'Cannot resolve variable at "params": Source "file" returned not supported result: "undefined"',
       );
-    return variable === 'sls:stage' ? 'prod' : yaml;
+    return 'prod';
   };
   await expect(parametersOf(resolve, { given: [], folder: undefined })).rejects.toThrow(
     'stages/prod.yml has no setting. Write one in each line, as in platformUrl: https://',

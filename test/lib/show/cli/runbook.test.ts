@@ -14,10 +14,11 @@ import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts'
 import { groupIdOf } from '../../../../lib/options/reconcile/desk/groups.ts';
 import { optionDesks } from '../../../../lib/options.ts';
 import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
-import { snapshotSettingsFrom } from '../../../../lib/runtime/aws/settings.ts';
+import { readSettings } from '../../../../lib/runtime/aws/setting.ts';
 import { resendResultKey } from '../../../../lib/scheduled/reconcile/record.ts';
 import { programOf } from '../../../../lib/show/cli/cli.ts';
 import { importJob } from '../../../../lib/sources/snapshots/import.ts';
+import { importSettings } from '../../../../lib/sources/snapshots/import-settings.ts';
 import { createSnapshotServices } from '../../../../lib/sources/snapshots/services.ts';
 import { passedKey } from '../../../../lib/sources/snapshots/state/passed-names.ts';
 import { localClient } from '../../../local/aws/aws.ts';
@@ -191,7 +192,7 @@ const filesThatComeNoMore = async () => {
   const environment = { ...settingsOf(description, name), LOG_LEVEL: 'silent' };
   Object.assign(process.env, environment);
   const services = {
-    ...(await createSnapshotServices(snapshotSettingsFrom(environment), loadIntegrations)),
+    ...(await createSnapshotServices(readSettings(importSettings, environment), loadIntegrations)),
     running: executions.running,
   };
   const imported = (event: unknown, execution?: string) =>

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
 import type { ReadSecret } from '../../../../lib/platform/auth/reader.ts';
-import { pollSettingsFrom } from '../../../../lib/runtime/aws/settings.ts';
+import { readSettings } from '../../../../lib/runtime/aws/setting.ts';
 import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
 import { type PollParts, pollChanges } from '../../../../lib/sources/changes/poll.ts';
+import { pollSettings } from '../../../../lib/sources/changes/poll-settings.ts';
 import { createSource } from '../../../../lib/sources/changes/source.ts';
 import { mapping, registration, startChanges } from './changes.ts';
 
@@ -30,7 +31,7 @@ type More = {
 };
 
 const poll = async ({ settings = {}, secret, parts = {}, timeMs = 60_000 }: More = {}) => {
-  const read = pollSettingsFrom({
+  const { changes: source } = readSettings(pollSettings, {
     ...{
       SECRET_PREFIX: 'sis',
       DEAD_LETTER_QUEUE_URL: 'https://sqs/1/sis-dead-letters',
@@ -43,7 +44,7 @@ const poll = async ({ settings = {}, secret, parts = {}, timeMs = 60_000 }: More
   });
   const readSecret: ReadSecret = async (_name, shape) => shape.parse(secret) as never;
   const whole: PollParts = {
-    source: createSource({ ...read, CHANGES_URL: read.CHANGES_URL ?? '' }, { readSecret }),
+    source: createSource({ ...source, url: source.url ?? '' }, { readSecret }),
     place: {
       read: async () => last,
       move: async (from, to) => {
@@ -67,7 +68,9 @@ const poll = async ({ settings = {}, secret, parts = {}, timeMs = 60_000 }: More
       namespace: 'n',
       write: (line) => lines.push(line),
     }),
-    ...{ from: read.CHANGES_FROM, limit: read.CHANGES_LIMIT, nowMs: Date.now },
+    from: source.from,
+    limit: source.limit,
+    nowMs: Date.now,
     ...parts,
   };
   const summary = await pollChanges(whole, Date.now() + timeMs);
@@ -362,7 +365,7 @@ describe('an address that is not public', () => {
   });
   test('is not asked by plain http otherwise', () => {
     expect(() =>
-      pollSettingsFrom({
+      readSettings(pollSettings, {
         ...{
           SECRET_PREFIX: 'sis',
           DEAD_LETTER_QUEUE_URL: 'https://sqs/1/x',
