@@ -99,9 +99,15 @@ test.each([
     ['grade-push', 'token-refresh', 'grade-pull'],
     'grade-pull in serverless.yml has no file',
   ],
-])('%s is not packaged', (_, names, problem) => {
+  [
+    'parts of a function that there is not',
+    ['grade-push', 'token-refresh'],
+    'template.ts lists parts of pol, which has no file',
+    [{ function: 'token-refresh' }, { function: 'pol' }],
+  ],
+])('%s is not packaged', (_, names, problem, own: { function: string }[] = []) => {
   const declared = [{ name: 'grade-push' }, { name: 'token-refresh' }];
-  expect(() => checkNames(names, declared)).toThrow(problem);
+  expect(() => checkNames(names, declared, own)).toThrow(problem);
   expect(() => checkNames(['token-refresh', 'grade-push'], declared)).not.toThrow();
 });
 
