@@ -31,9 +31,11 @@ export const mistakes: Record<RuleTitle, Mistake> = {
       Resource['Fn::Sub'] = Resource['Fn::Sub'].replace('sis-relay-local-*', 'sis-relay-*');
     },
   ],
-  'a queue hides a message for six times as long as its function may work on it, and that is enough for an attempt':
-    ['a longer timeout', (of) => (of('GradeDashpushLambdaFunction').Timeout = 300)],
-  'every queue moves to DeadLetters what kills its function: later than what waits for a day, and before it forgets it':
+  'a queue hides a message for six times its function’s timeout, which is enough for an attempt': [
+    'a longer timeout',
+    (of) => (of('GradeDashpushLambdaFunction').Timeout = 300),
+  ],
+  'a message that kills its function is moved to DeadLetters, after more receipts than a day of waiting takes, before its queue deletes it':
     [
       'more receipts than there is time for',
       (of) => (of('gradepushQueue').RedrivePolicy.maxReceiveCount = 1000),
@@ -47,13 +49,12 @@ export const mistakes: Record<RuleTitle, Mistake> = {
       'a mapping that fails whole batches',
       (of) => delete of('GradeDashpushEventSourceMappingSQSGradepushQueue').FunctionResponseTypes,
     ],
-  'containers know how many there are at most, for an even part of PLATFORM_CALLS_PER_MINUTE, and reserve what an account is asked for':
-    [
-      'a function with more containers',
-      (of) => {
-        of('GradeDashpushEventSourceMappingSQSGradepushQueue').ScalingConfig.MaximumConcurrency = 3;
-      },
-    ],
+  'functions are given the number of all containers, and reserve no more than an account is asked for': [
+    'a function with more containers',
+    (of) => {
+      of('GradeDashpushEventSourceMappingSQSGradepushQueue').ScalingConfig.MaximumConcurrency = 3;
+    },
+  ],
   'queues, files and alarms are reached over TLS alone': [
     'a queue without its policy',
     (_, resources) => delete resources.gradepushQueuePolicy,
@@ -79,22 +80,22 @@ export const mistakes: Record<RuleTitle, Mistake> = {
     'a setting that nobody reads',
     (of) => (of('GradeDashpushLambdaFunction').Environment.Variables.PLATFORM_ADDRESS = 'https://a.example'),
   ],
-  'what a schedule starts is not tried again by Lambda, refreshes and replays run one at a time, and silence is heard in time':
-    [
-      'tokens every five hours',
-      (of) => (of('TokenDashrefreshSchedulerSchedule1').ScheduleExpression = 'rate(5 hours)'),
-    ],
-  'an execution ends before its next night and while others look for it, and is begun by an alias': [
+  'a function with a schedule is not retried by Lambda, runs alone if it must, and starts every 15 minutes': [
+    'tokens every five hours',
+    (of) => (of('TokenDashrefreshSchedulerSchedule1').ScheduleExpression = 'rate(5 hours)'),
+  ],
+  'an execution ends before the next one begins, is found while it runs, and is started by an alias': [
     'an export that meets the next one',
     (of) => (of('CourseDashexportLambdaFunction').DurableConfig.ExecutionTimeout = 90_000),
   ],
-  'each alarm tells somebody when it begins and ends, and one is about each kind of letter, wait and fault that needs a person':
-    ['an alarm that tells nobody', (of) => (of('LettersAny').AlarmActions = [])],
-  'alarms are about functions, queues and rules that there are, in the namespace of this stage, and name a section of the runbook':
-    [
-      'an alarm without a remedy',
-      (of) => (of('LettersAny').AlarmDescription = 'Runbook: lib/show/cli/README.md#none'),
-    ],
+  'each alarm sends its begin and its end, and each kind of failure that needs a person has one': [
+    'an alarm that tells nobody',
+    (of) => (of('LettersAny').AlarmActions = []),
+  ],
+  'alarms watch what exists in this stage, and name a section of the runbook': [
+    'an alarm without a remedy',
+    (of) => (of('LettersAny').AlarmDescription = 'Runbook: lib/show/cli/README.md#none'),
+  ],
   'somebody is subscribed to the alarms, and CloudWatch may publish them': [
     'alarms without a reader',
     (of) => delete of('Alarms').Subscription,

@@ -83,17 +83,18 @@ export const rules = {
       return [...wide, ...unnamed].map((each) => `${id}: ${each}`);
     }),
 
-  'a queue hides a message for six times as long as its function may work on it, and that is enough for an attempt':
-    (deployment) =>
-      mappings(deployment).flatMap(({ queue, lambda }) => {
-        const { ATTEMPT_TIMEOUT_MS, RESERVE_MS } = settingsFrom(lambda.Environment.Variables);
-        return namesOfTrue({
-          [`${queue.id}: ${queue.VisibilityTimeout} s`]: queue.VisibilityTimeout < 6 * lambda.Timeout,
-          [lambda.FunctionName]: lambda.Timeout * 1000 - RESERVE_MS <= ATTEMPT_TIMEOUT_MS,
-        });
-      }),
+  'a queue hides a message for six times its function’s timeout, which is enough for an attempt': (
+    deployment,
+  ) =>
+    mappings(deployment).flatMap(({ queue, lambda }) => {
+      const { ATTEMPT_TIMEOUT_MS, RESERVE_MS } = settingsFrom(lambda.Environment.Variables);
+      return namesOfTrue({
+        [`${queue.id}: ${queue.VisibilityTimeout} s`]: queue.VisibilityTimeout < 6 * lambda.Timeout,
+        [lambda.FunctionName]: lambda.Timeout * 1000 - RESERVE_MS <= ATTEMPT_TIMEOUT_MS,
+      });
+    }),
 
-  'every queue moves to DeadLetters what kills its function: later than what waits for a day, and before it forgets it':
+  'a message that kills its function is moved to DeadLetters, after more receipts than a day of waiting takes, before its queue deletes it':
     (deployment) => {
       const queues = deployment.ofType('AWS::SQS::Queue');
       return [
@@ -154,22 +155,23 @@ export const rules = {
       ];
     },
 
-  'containers know how many there are at most, for an even part of PLATFORM_CALLS_PER_MINUTE, and reserve what an account is asked for':
-    (deployment) => {
-      const lambdas = deployment.ofType('AWS::Lambda::Function');
-      const sum = (numbers: number[]) => numbers.reduce((total, each) => total + each, 0);
-      const reserved = sum(lambdas.map((each) => each.ReservedConcurrentExecutions ?? 0));
-      const mapped = mappings(deployment).map(({ mapping }) => mapping.ScalingConfig?.MaximumConcurrency);
-      const most = reserved + sum(mapped);
-      return [
-        // Fewer, if some are off.
-        ...(reserved <= reservedContainers ? [] : [`${reserved} containers are reserved`]),
-        ...lambdas.flatMap(({ FunctionName, Environment }) => {
-          const { PACE_CONTAINERS } = settingsOf(Environment.Variables);
-          return PACE_CONTAINERS === most ? [] : [`${FunctionName}: ${PACE_CONTAINERS}, and not ${most}`];
-        }),
-      ];
-    },
+  'functions are given the number of all containers, and reserve no more than an account is asked for': (
+    deployment,
+  ) => {
+    const lambdas = deployment.ofType('AWS::Lambda::Function');
+    const sum = (numbers: number[]) => numbers.reduce((total, each) => total + each, 0);
+    const reserved = sum(lambdas.map((each) => each.ReservedConcurrentExecutions ?? 0));
+    const mapped = mappings(deployment).map(({ mapping }) => mapping.ScalingConfig?.MaximumConcurrency);
+    const most = reserved + sum(mapped);
+    return [
+      // Fewer, if some are off.
+      ...(reserved <= reservedContainers ? [] : [`${reserved} containers are reserved`]),
+      ...lambdas.flatMap(({ FunctionName, Environment }) => {
+        const { PACE_CONTAINERS } = settingsOf(Environment.Variables);
+        return PACE_CONTAINERS === most ? [] : [`${FunctionName}: ${PACE_CONTAINERS}, and not ${most}`];
+      }),
+    ];
+  },
 
   'queues, files and alarms are reached over TLS alone': (deployment) => {
     const denied = ['AWS::SQS::QueuePolicy', 'AWS::S3::BucketPolicy', 'AWS::SNS::TopicPolicy']
@@ -359,29 +361,30 @@ export const rules = {
     });
   },
 
-  'what a schedule starts is not tried again by Lambda, refreshes and replays run one at a time, and silence is heard in time':
-    (deployment) => {
-      const retries = deployment.ofType('AWS::Lambda::EventInvokeConfig');
-      return scheduledFunctions(deployment).flatMap(({ id, FunctionName, DurableConfig, ...each }) => {
-        // What Lambda tries again of a durable one goes on where it was.
-        if (DurableConfig) return [];
-        const name = nameOf({ FunctionName });
-        const retry = retries.find((config) => config.FunctionName === FunctionName);
-        const [schedule] = deployment
-          .ofType('AWS::Scheduler::Schedule')
-          .filter(({ Target }) => Target.Arn === deployment.arnOf(id));
-        return namesOfTrue({
-          [`${name} is tried again`]: retry?.MaximumRetryAttempts !== 0,
-          [`${name} runs twice at once`]: aloneAtWork.has(name) && each.ReservedConcurrentExecutions !== 1,
-          // SchedulesSilent looks for a start in each quarter of an hour.
-          [`${name} starts too seldom`]: !/^rate\((1 minute|([2-9]|1[0-5]) minutes)\)$/.test(
-            schedule?.ScheduleExpression,
-          ),
-        });
+  'a function with a schedule is not retried by Lambda, runs alone if it must, and starts every 15 minutes': (
+    deployment,
+  ) => {
+    const retries = deployment.ofType('AWS::Lambda::EventInvokeConfig');
+    return scheduledFunctions(deployment).flatMap(({ id, FunctionName, DurableConfig, ...each }) => {
+      // What Lambda tries again of a durable one goes on where it was.
+      if (DurableConfig) return [];
+      const name = nameOf({ FunctionName });
+      const retry = retries.find((config) => config.FunctionName === FunctionName);
+      const [schedule] = deployment
+        .ofType('AWS::Scheduler::Schedule')
+        .filter(({ Target }) => Target.Arn === deployment.arnOf(id));
+      return namesOfTrue({
+        [`${name} is tried again`]: retry?.MaximumRetryAttempts !== 0,
+        [`${name} runs twice at once`]: aloneAtWork.has(name) && each.ReservedConcurrentExecutions !== 1,
+        // SchedulesSilent looks for a start in each quarter of an hour.
+        [`${name} starts too seldom`]: !/^rate\((1 minute|([2-9]|1[0-5]) minutes)\)$/.test(
+          schedule?.ScheduleExpression,
+        ),
       });
-    },
+    });
+  },
 
-  'an execution ends before its next night and while others look for it, and is begun by an alias': (
+  'an execution ends before the next one begins, is found while it runs, and is started by an alias': (
     deployment,
   ) => {
     const targets = deployment.ofType('AWS::Scheduler::Schedule').map(({ Target }) => Target.Arn as string);
@@ -406,71 +409,71 @@ export const rules = {
     });
   },
 
-  'each alarm tells somebody when it begins and ends, and one is about each kind of letter, wait and fault that needs a person':
-    (deployment) => {
-      const [topic] = deployment.ofType('AWS::SNS::Topic');
-      const topicArn = deployment.arnOf(topic?.id ?? '');
-      const tells = ({ AlarmActions = [], OKActions = [], ...alarm }: Properties) =>
-        [
-          AlarmActions,
-          OKActions,
-          ...(alarm.TreatMissingData === 'missing' ? [alarm.InsufficientDataActions ?? []] : []),
-        ].every((actions) => actions.join() === topicArn) && alarm.ActionsEnabled !== false;
-      const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm').filter(tells);
-      const parts = composites.flatMap(({ AlarmRule }) =>
-        [...AlarmRule.matchAll(/ALARM\("([^"]+)"\)/g)].map(([, part]) => part),
-      );
-      const alarms = alarmsIn(deployment);
-      const watched = alarms.flatMap((alarm) =>
-        alarm.watched.map(({ MetricName, Dimensions }) => `${MetricName} ${Dimensions[0]?.Value}`),
-      );
-      const wanted = [
-        ...Object.values(responsible).flatMap((who) => (who === 'schedule' ? [] : [`Letters ${who}`])),
-        ...kinds.filter(needsPerson).map((kind) => `Refusals ${kind}`),
-        ...faultClasses.map((each) => `ReconcileWrites ${each}`),
-      ];
-      return [
-        ...alarms
-          // CloudWatch takes no more than ten metrics.
-          .filter(
-            (alarm) =>
-              tells(alarm) === parts.includes(alarm.id) || alarm.watched.length + (alarm.alive ? 1 : 0) > 10,
-          )
-          .map(({ id }) => id),
-        ...wanted.filter((each) => !watched.includes(each)),
-        ...(alarms.length > 40 ? ['more than 40 alarms'] : []),
-      ];
-    },
+  'each alarm sends its begin and its end, and each kind of failure that needs a person has one': (
+    deployment,
+  ) => {
+    const [topic] = deployment.ofType('AWS::SNS::Topic');
+    const topicArn = deployment.arnOf(topic?.id ?? '');
+    const tells = ({ AlarmActions = [], OKActions = [], ...alarm }: Properties) =>
+      [
+        AlarmActions,
+        OKActions,
+        ...(alarm.TreatMissingData === 'missing' ? [alarm.InsufficientDataActions ?? []] : []),
+      ].every((actions) => actions.join() === topicArn) && alarm.ActionsEnabled !== false;
+    const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm').filter(tells);
+    const parts = composites.flatMap(({ AlarmRule }) =>
+      [...AlarmRule.matchAll(/ALARM\("([^"]+)"\)/g)].map(([, part]) => part),
+    );
+    const alarms = alarmsIn(deployment);
+    const watched = alarms.flatMap((alarm) =>
+      alarm.watched.map(({ MetricName, Dimensions }) => `${MetricName} ${Dimensions[0]?.Value}`),
+    );
+    const wanted = [
+      ...Object.values(responsible).flatMap((who) => (who === 'schedule' ? [] : [`Letters ${who}`])),
+      ...kinds.filter(needsPerson).map((kind) => `Refusals ${kind}`),
+      ...faultClasses.map((each) => `ReconcileWrites ${each}`),
+    ];
+    return [
+      ...alarms
+        // CloudWatch takes no more than ten metrics.
+        .filter(
+          (alarm) =>
+            tells(alarm) === parts.includes(alarm.id) || alarm.watched.length + (alarm.alive ? 1 : 0) > 10,
+        )
+        .map(({ id }) => id),
+      ...wanted.filter((each) => !watched.includes(each)),
+      ...(alarms.length > 40 ? ['more than 40 alarms'] : []),
+    ];
+  },
 
-  'alarms are about functions, queues and rules that there are, in the namespace of this stage, and name a section of the runbook':
-    (deployment) => {
-      const namespace = namespaceOf(deployment);
-      const names = new Set([
-        ...deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName),
-        ...deployment.ofType('AWS::SQS::Queue').map(({ QueueName }) => QueueName),
-        ...deployment.ofType('AWS::Events::Rule').map((rule) => rule.Name),
-      ]);
-      const sections = anchorsIn('lib/show/cli/README.md');
-      const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm');
-      return [
-        ...deployment
-          .ofType('AWS::Lambda::Function')
-          .filter((each) => writtenBy(each) !== namespace)
-          .map(({ FunctionName }) => `${FunctionName} writes elsewhere`),
-        ...alarmsIn(deployment).flatMap(({ id, watched, alive = [] }) =>
-          [...watched, alive].flat().flatMap(({ Namespace, Dimensions }) => {
-            const isThere = Namespace.startsWith('AWS/')
-              ? names.has(Dimensions[0].Value)
-              : Namespace === namespace;
-            return isThere ? [] : [`${id} watches what is not there`];
-          }),
-        ),
-        ...[...alarmsIn(deployment), ...composites].flatMap(({ id, AlarmDescription }) => {
-          const [, section = ''] = / Runbook: lib\/show\/cli\/README\.md#(\S+)$/.exec(AlarmDescription) ?? [];
-          return sections.includes(section) ? [] : [`${id} names no section of the runbook`];
+  'alarms watch what exists in this stage, and name a section of the runbook': (deployment) => {
+    const namespace = namespaceOf(deployment);
+    const names = new Set([
+      ...deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName),
+      ...deployment.ofType('AWS::SQS::Queue').map(({ QueueName }) => QueueName),
+      ...deployment.ofType('AWS::Events::Rule').map((rule) => rule.Name),
+    ]);
+    const sections = anchorsIn('lib/show/cli/README.md');
+    const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm');
+    return [
+      ...deployment
+        .ofType('AWS::Lambda::Function')
+        .filter((each) => writtenBy(each) !== namespace)
+        .map(({ FunctionName }) => `${FunctionName} writes elsewhere`),
+      ...alarmsIn(deployment).flatMap(({ id, watched, alive = [] }) =>
+        [...watched, alive].flat().flatMap(({ Namespace, Dimensions }) => {
+          const isThere = Namespace.startsWith('AWS/')
+            ? names.has(Dimensions[0].Value)
+            : Namespace === namespace;
+          return isThere ? [] : [`${id} watches what is not there`];
         }),
-      ];
-    },
+      ),
+      ...[...alarmsIn(deployment), ...composites].flatMap(({ id, AlarmDescription }) => {
+        const [, section = ''] = / Runbook: lib\/show\/cli\/README\.md#(\S+)$/.exec(AlarmDescription) ?? [];
+        return sections.includes(section) ? [] : [`${id} names no section of the runbook`];
+      }),
+    ];
+  },
 
   'somebody is subscribed to the alarms, and CloudWatch may publish them': (deployment) => {
     const [topic] = deployment.ofType('AWS::SNS::Topic');

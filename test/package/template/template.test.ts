@@ -92,9 +92,9 @@ test.each([
     'template.ts lists parts of pol, which has no file',
     [{ function: 'token-refresh' }, { function: 'pol' }],
   ],
-])('%s is not packaged', (_, names, problem, own: { function: string }[] = []) => {
+])('%s is not packaged', (_, names, problem, parts: { function: string }[] = []) => {
   const declared = [{ name: 'grade-push' }, { name: 'token-refresh' }];
-  expect(() => checkNames(names, declared, own)).toThrow(problem);
+  expect(() => checkNames(names, declared, parts)).toThrow(problem);
   expect(() => checkNames(['token-refresh', 'grade-push'], declared)).not.toThrow();
 });
 

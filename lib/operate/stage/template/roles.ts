@@ -9,7 +9,7 @@ import {
   type Statement,
 } from './cloudformation.ts';
 import { type Declared, functionRights } from './function-rights.ts';
-import type { OwnParts } from './functions/own-parts.ts';
+import type { FunctionParts } from './functions/function-parts.ts';
 import { type Grant, statementsOf } from './grant.ts';
 import type { PolicyOfPeople } from './people.ts';
 import { type StageArns, stageArns } from './stage-arns.ts';
@@ -18,18 +18,15 @@ import { type StageArns, stageArns } from './stage-arns.ts';
 export const roleResources = (
   options: Options,
   declared: Declared[],
-  { own, people }: { own: OwnParts[]; people: Record<string, PolicyOfPeople> },
+  { parts, people }: { parts: FunctionParts[]; people: Record<string, PolicyOfPeople> },
 ): Resources => {
   const stage = stageArns(
     options,
     declared.flatMap(({ integration }) => integration ?? []),
   );
   const roles = declared.map((each): [string, Resource] => {
-    const ownRights = own.filter((part) => part.function === each.name);
-    const rights = [
-      ...functionRights(options, each, stage),
-      ...ownRights.flatMap((part) => part.rights(stage)),
-    ];
+    const own = parts.filter((part) => part.function === each.name);
+    const rights = [...functionRights(options, each, stage), ...own.flatMap((part) => part.rights(stage))];
     return [roleOf(each.name), role(options, 'lambda.amazonaws.com', { name: each.name, rights })];
   });
   const policies = Object.entries(people).map(([id, { Description, rights }]): [string, Resource] => {

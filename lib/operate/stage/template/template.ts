@@ -18,7 +18,7 @@ import { connectionCheck } from './functions/connection-check.ts';
 import { courseExport } from './functions/course-export.ts';
 import { crosswalkFill } from './functions/crosswalk-fill.ts';
 import { deadLetterReplay } from './functions/dead-letter-replay.ts';
-import type { OwnParts } from './functions/own-parts.ts';
+import type { FunctionParts } from './functions/function-parts.ts';
 import { reconcile } from './functions/reconcile.ts';
 import { snapshotImport } from './functions/snapshot-import.ts';
 import { tokenRefresh } from './functions/token-refresh.ts';
@@ -46,7 +46,7 @@ export type Custom = {
 };
 
 /** Of functions that no queue triggers. */
-const ownParts: OwnParts[] = [
+const functionParts: FunctionParts[] = [
   tokenRefresh,
   connectionCheck,
   deadLetterReplay,
@@ -73,7 +73,7 @@ export const createTemplate = async (
   shared: { Resources: Resources; Outputs: object },
 ) => {
   const found = await loadDeclared(functions);
-  checkNames(Object.keys(functions), found, ownParts);
+  checkNames(Object.keys(functions), found, functionParts);
   const off = itemsOf(options.off);
   for (const name of off) delete functions[name];
   const declared = found.filter(({ name }) => !off.includes(name));
@@ -101,15 +101,15 @@ export const createTemplate = async (
     // ConnectionFails is also the alarm about the silence of connection-check.
     polling: namesOf(({ scheduled, durable, name }) => scheduled && !durable && name !== 'connection-check'),
   };
-  const own = ownParts.filter((part) => names.all.includes(part.function));
+  const parts = functionParts.filter((part) => names.all.includes(part.function));
   const metrics = stageMetrics(stage);
   const alarms = {
     ...stageAlarms(names, metrics),
-    ...Object.assign({}, ...own.map((part) => part.alarms(metrics))),
+    ...Object.fromEntries(parts.flatMap((part) => Object.entries(part.alarms(metrics)))),
   };
   const Resources: Resources = {
     ...storageResources(options, without(off, shared.Resources), names.queued),
-    ...roleResources(options, declared, { own, people }),
+    ...roleResources(options, declared, { parts, people }),
     ...alarmResources(stage, alarms, compositeAlarms(alarms)),
     Dashboard: dashboard(stage),
   };
@@ -158,7 +158,7 @@ const loadDeclared = async (functions: Record<string, Stanza>): Promise<Declared
 export const checkNames = (
   names: string[],
   declared: { name: string }[],
-  own: Pick<OwnParts, 'function'>[] = [],
+  parts: Pick<FunctionParts, 'function'>[] = [],
 ): void => {
   const problems = [
     ...declared
@@ -167,7 +167,7 @@ export const checkNames = (
     ...names
       .filter((name) => !declared.some((each) => each.name === name))
       .map((name) => `${name} in serverless.yml has no file functions/${name}.ts`),
-    ...own
+    ...parts
       .filter((part) => !declared.some((each) => each.name === part.function))
       .map((part) => `template.ts lists parts of ${part.function}, which has no file in functions/`),
   ];

@@ -61,7 +61,7 @@ test('people get the policies of their role and of those before it', () => {
   const none = { Description: '', rights: () => [] };
   const people = { Readers: none, Operators: none, Leads: none };
   const rolesOf = (named: Partial<Options>) =>
-    Object.entries(roleResources({ ...options, ...named }, [], { own: [], people })).flatMap(
+    Object.entries(roleResources({ ...options, ...named }, [], { parts: [], people })).flatMap(
       ([id, { Properties }]) => (id in people ? [[id, Properties.Roles]] : []),
     );
   expect(rolesOf({ readers: 'staff', operators: 'desk,help', leads: 'heads' })).toEqual([

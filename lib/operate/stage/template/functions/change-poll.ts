@@ -1,8 +1,8 @@
 import { counted } from '../alarms.ts';
 import { leadingKeys, ledger, objects } from '../stage-arns.ts';
-import type { OwnParts } from './own-parts.ts';
+import type { FunctionParts } from './function-parts.ts';
 
-export const changePoll: OwnParts = {
+export const changePoll: FunctionParts = {
   function: 'change-poll',
   rights: ({ queues, secretNamed }) => [
     { Action: ['s3:GetObject'], Resource: objects('change-poll/mapping.json') },

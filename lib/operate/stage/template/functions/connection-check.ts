@@ -1,8 +1,8 @@
 import { counted, under } from '../alarms.ts';
 import { leadingKeys, ledger } from '../stage-arns.ts';
-import type { OwnParts } from './own-parts.ts';
+import type { FunctionParts } from './function-parts.ts';
 
-export const connectionCheck: OwnParts = {
+export const connectionCheck: FunctionParts = {
   function: 'connection-check',
   rights: () => [
     {

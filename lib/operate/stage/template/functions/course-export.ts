@@ -1,8 +1,8 @@
 import { counted, silent } from '../alarms.ts';
 import { objects } from '../stage-arns.ts';
-import type { OwnParts } from './own-parts.ts';
+import type { FunctionParts } from './function-parts.ts';
 
-export const courseExport: OwnParts = {
+export const courseExport: FunctionParts = {
   function: 'course-export',
   rights: () => [
     { Action: ['s3:PutObject', 's3:AbortMultipartUpload'], Resource: objects('course-exports/*') },

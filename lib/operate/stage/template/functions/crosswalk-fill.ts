@@ -1,8 +1,8 @@
 import { highestOver, silent } from '../alarms.ts';
 import { bucket, crosswalk, objects, prefixes } from '../stage-arns.ts';
-import type { OwnParts } from './own-parts.ts';
+import type { FunctionParts } from './function-parts.ts';
 
-export const crosswalkFill: OwnParts = {
+export const crosswalkFill: FunctionParts = {
   function: 'crosswalk-fill',
   rights: () => [
     {

@@ -1,10 +1,10 @@
 import { highestOver } from '../alarms.ts';
 import { deadLetters, desk, deskByList, leadingKeys, ledger, objects } from '../stage-arns.ts';
-import type { OwnParts } from './own-parts.ts';
+import type { FunctionParts } from './function-parts.ts';
 
 const daySeconds = 86_400;
 
-export const deadLetterReplay: OwnParts = {
+export const deadLetterReplay: FunctionParts = {
   function: 'dead-letter-replay',
   rights: ({ queueNamed, queues }) => [
     {

@@ -1,8 +1,8 @@
 import { counted, silent } from '../alarms.ts';
 import { bucket, crosswalk, leadingKeys, ledger, ledgerKey, objects, prefixes } from '../stage-arns.ts';
-import type { OwnParts } from './own-parts.ts';
+import type { FunctionParts } from './function-parts.ts';
 
-export const reconcile: OwnParts = {
+export const reconcile: FunctionParts = {
   function: 'reconcile',
   rights: ({ integrations, queueOf }) => {
     const compared = integrations.filter(({ effect }) => effect);

@@ -1,8 +1,8 @@
 import { counted } from '../alarms.ts';
 import { bucket, objects, prefixes } from '../stage-arns.ts';
-import type { OwnParts } from './own-parts.ts';
+import type { FunctionParts } from './function-parts.ts';
 
-export const snapshotImport: OwnParts = {
+export const snapshotImport: FunctionParts = {
   function: 'snapshot-import',
   rights: ({ queues }) => [
     { Action: ['s3:GetObjectVersion'], Resource: objects('snapshots/*') },

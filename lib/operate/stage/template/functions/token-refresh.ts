@@ -1,7 +1,7 @@
 import { counted } from '../alarms.ts';
-import type { OwnParts } from './own-parts.ts';
+import type { FunctionParts } from './function-parts.ts';
 
-export const tokenRefresh: OwnParts = {
+export const tokenRefresh: FunctionParts = {
   function: 'token-refresh',
   rights: ({ secretNamed }) => [
     {
