@@ -409,42 +409,43 @@ export const rules = {
     });
   },
 
-  'each alarm sends its begin and its end, and each kind of failure that needs a person has one': (
-    deployment,
-  ) => {
-    const [topic] = deployment.ofType('AWS::SNS::Topic');
-    const topicArn = deployment.arnOf(topic?.id ?? '');
-    const tells = ({ AlarmActions = [], OKActions = [], ...alarm }: Properties) =>
-      [
-        AlarmActions,
-        OKActions,
-        ...(alarm.TreatMissingData === 'missing' ? [alarm.InsufficientDataActions ?? []] : []),
-      ].every((actions) => actions.join() === topicArn) && alarm.ActionsEnabled !== false;
-    const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm').filter(tells);
-    const parts = composites.flatMap(({ AlarmRule }) =>
-      [...AlarmRule.matchAll(/ALARM\("([^"]+)"\)/g)].map(([, part]) => part),
-    );
-    const alarms = alarmsIn(deployment);
-    const watched = alarms.flatMap((alarm) =>
-      alarm.watched.map(({ MetricName, Dimensions }) => `${MetricName} ${Dimensions[0]?.Value}`),
-    );
-    const wanted = [
-      ...Object.values(responsible).flatMap((who) => (who === 'schedule' ? [] : [`Letters ${who}`])),
-      ...kinds.filter(needsPerson).map((kind) => `Refusals ${kind}`),
-      ...faultClasses.map((each) => `ReconcileWrites ${each}`),
-    ];
-    return [
-      ...alarms
-        // CloudWatch takes no more than ten metrics.
-        .filter(
-          (alarm) =>
-            tells(alarm) === parts.includes(alarm.id) || alarm.watched.length + (alarm.alive ? 1 : 0) > 10,
-        )
-        .map(({ id }) => id),
-      ...wanted.filter((each) => !watched.includes(each)),
-      ...(alarms.length > 40 ? ['more than 40 alarms'] : []),
-    ];
-  },
+  'each alarm sends its begin and its end, and letters and each kind of failure that needs a person have one':
+    (deployment) => {
+      const [topic] = deployment.ofType('AWS::SNS::Topic');
+      const topicArn = deployment.arnOf(topic?.id ?? '');
+      const tells = ({ AlarmActions = [], OKActions = [], ...alarm }: Properties) =>
+        [
+          AlarmActions,
+          OKActions,
+          ...(alarm.TreatMissingData === 'missing' ? [alarm.InsufficientDataActions ?? []] : []),
+        ].every((actions) => actions.join() === topicArn) && alarm.ActionsEnabled !== false;
+      const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm').filter(tells);
+      const parts = composites.flatMap(({ AlarmRule }) =>
+        [...AlarmRule.matchAll(/ALARM\("([^"]+)"\)/g)].map(([, part]) => part),
+      );
+      const alarms = alarmsIn(deployment);
+      const watched = alarms.flatMap((alarm) =>
+        alarm.watched.map(({ MetricName, Dimensions }) => `${MetricName} ${Dimensions[0]?.Value}`),
+      );
+      const wanted = [
+        ...Object.values(responsible).flatMap((who) => (who === 'schedule' ? [] : [`Letters ${who}`])),
+        ...kinds.filter(needsPerson).map((kind) => `Refusals ${kind}`),
+        ...faultClasses.map((each) => `ReconcileWrites ${each}`),
+        // Also what SQS itself moved there.
+        `ApproximateNumberOfMessagesVisible ${prefixOf(deployment)}dead-letters`,
+      ];
+      return [
+        ...alarms
+          // CloudWatch takes no more than ten metrics.
+          .filter(
+            (alarm) =>
+              tells(alarm) === parts.includes(alarm.id) || alarm.watched.length + (alarm.alive ? 1 : 0) > 10,
+          )
+          .map(({ id }) => id),
+        ...wanted.filter((each) => !watched.includes(each)),
+        ...(alarms.length > 40 ? ['more than 40 alarms'] : []),
+      ];
+    },
 
   'alarms watch what exists in this stage, and name a section of the runbook': (deployment) => {
     const namespace = namespaceOf(deployment);

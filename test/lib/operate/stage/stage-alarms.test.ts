@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { connectionCheck } from '../../../../lib/operate/stage/template/functions/connection-check.ts';
 import { compositeAlarms, stageAlarms } from '../../../../lib/operate/stage/template/stage-alarms.ts';
 import { stageMetrics } from '../../../../lib/operate/stage/template/stage-metrics.ts';
 
@@ -31,4 +32,11 @@ test('each function, queue and job is watched, by alarms of at most ten metrics,
       for (const name of functions)
         expect(watched.flat().filter((each) => each === `${metric} sis-relay-test-${name}`)).toHaveLength(1);
   expect(compositeAlarms(alarms).Waiting?.anyOf).toEqual(['QueueOldest1', 'QueueOldest2', 'WaitingTooLong']);
+});
+
+test('an alarm is suppressed only by alarms about what all messages wait for, which send mails of their own', () => {
+  const aboutAll = connectionCheck.alarms(stageMetrics('test'));
+  const { Outage } = compositeAlarms({});
+  expect(Object.keys(aboutAll)).toEqual(expect.arrayContaining(Outage?.anyOf ?? []));
+  expect(Outage?.anyOf.filter((id) => aboutAll[id]?.isPart)).toEqual([]);
 });
