@@ -43,7 +43,6 @@ const stages = [
   'permissions/deploy-stack',
   'permissions/desk-roles',
   'permissions/permissions',
-  'permissions/roles',
   'template/template',
 ].map((name) => `test/package/${name}.test.ts`);
 const globalSetup = 'test/package/package-once.ts';

@@ -89,7 +89,6 @@ test('whoever follows the five steps adds an integration that passes', async () 
     'test/functions/configuration-update.test.ts',
     'test/lib/show/cli/cli.test.ts',
     'test/package/permissions/permissions.test.ts',
-    'test/package/permissions/roles.test.ts',
     'test/package/template/template.test.ts',
   ];
   await run(

@@ -141,17 +141,22 @@ export async function deployLocally(
 
 export type Deployed = Awaited<ReturnType<typeof deployLocally>>;
 
-/** What the template sets of a function, which reaches AWS by this address. */
-export const deployedSettings = (
+/** What the template sets of a function, which reaches AWS by this address. The template alone names what the stage has. */
+const deployedSettings = (
   variables: Record<string, unknown>,
   { description, name, url }: { description: StackDescription; name: string; url: string },
 ): Record<string, string> => ({
-  ...settingsOf(description, name),
+  ...Object.fromEntries(
+    Object.entries(settingsOf(description, name)).filter(([setting]) => !namesPartOfStage(setting)),
+  ),
   ...localised(variables, url),
   PLATFORM_URL: description.platform,
   QUEUE_VISIBILITY_SECONDS: String(description.visibilitySeconds),
   ...Object.fromEntries(services.map((service) => [`AWS_ENDPOINT_URL_${service}`, url])),
 });
+
+const namesPartOfStage = (setting: string): boolean =>
+  /(QUEUE_URL|_TABLE|_BUCKET|_SECRET|SECRET_PREFIX)$/.test(setting);
 
 const services = ['SECRETS_MANAGER', 'S3', 'SQS', 'DYNAMODB', 'LAMBDA'];
 

@@ -14,39 +14,34 @@ import {
   platformSettings,
   telemetrySettings,
 } from '../../../lib/runtime/aws/settings.ts';
-import { metricDefinitions } from '../../../lib/runtime/telemetry/metrics.ts';
 import { faultClasses } from '../../../lib/scheduled/reconcile/classes.ts';
+import { anchorsIn } from '../../documents.ts';
 import { alarmsIn, type Deployment, deploy, type Properties, type Template } from '../cloudformation.ts';
 import { matches, roleStatements, type Statement, statementsOf } from '../policies.ts';
 
 const tracing = ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'];
 /** What Lambda needs of a role, to give its function an address in a VPC. */
-const networking = [
-  ...['CreateNetworkInterface', 'DescribeNetworkInterfaces', 'DescribeSubnets', 'DeleteNetworkInterface'],
-  ...['AssignPrivateIpAddresses', 'UnassignPrivateIpAddresses'],
-].map((action) => `ec2:${action}`);
+const networking = ['CreateNetworkInterface', 'DescribeNetworkInterfaces', 'DescribeSubnets']
+  .concat('DeleteNetworkInterface', 'AssignPrivateIpAddresses', 'UnassignPrivateIpAddresses')
+  .map((action) => `ec2:${action}`);
 const usingKey = ['kms:Decrypt', 'kms:GenerateDataKey'];
-
-/** Shows lists and states, and no content of a message. */
-const isReading = (action: string): boolean =>
-  /^(sqs:GetQueue(Url|Attributes)|dynamodb:(Scan|Query|GetItem|BatchGetItem)|s3:(GetObject|ListBucket)|kms:Decrypt|logs:FilterLogEvents|cloudformation:DescribeStacks|lambda:List(EventSourceMappings|DurableExecutionsByFunction|VersionsByFunction))$/.test(
-    action,
-  );
 
 type Rule = (deployment: Deployment, template: Template) => string[] | Promise<string[]>;
 
-const fourteenDays = 14 * 24 * 3600;
+const daySeconds = 24 * 3600;
+const retentionSeconds = 14 * daySeconds;
 
-/** What must hold of the packaged template; each rule tells what is wrong with it, and nothing where it holds. */
-export const rules: Record<string, Rule> = {
+/**
+ * What only the whole template shows; each rule names what is wrong with it. Whether a right is needed, and whether one is missing,
+ * permissions.test.ts judges by what is called. What a value in lib/operate/stage/template/ says is not said again here.
+ */
+export const rules = {
   'CloudFormation takes it': (_, template) => validated(template),
 
   'every action of IAM exists': async (deployment) => {
     const actions = new Set(allStatements(deployment).flatMap(({ statement }) => statement.actions));
-    const unknown = await Promise.all(
-      [...actions].map(async (action) => ((await exists(action)) ? [] : [action])),
-    );
-    return unknown.flat();
+    const known = await Promise.all([...actions].map(exists));
+    return [...actions].filter((_, at) => !known[at]);
   },
 
   'what people are given fits into a policy of IAM, be the names of stage and region as long as they can': (
@@ -87,40 +82,37 @@ export const rules: Record<string, Rule> = {
       return [...wide, ...unnamed].map((each) => `${id}: ${each}`);
     }),
 
-  'a queue hides a message for six times as long as its function may work on it': (deployment) =>
-    mappings(deployment).flatMap(({ queue, lambda }) =>
-      queue.VisibilityTimeout >= 6 * lambda.Timeout ? [] : [`${queue.id}: ${queue.VisibilityTimeout} s`],
-    ),
-
-  'every queue moves what kills its function to DeadLetters, and not what only waits for a day': (
-    deployment,
-  ) => {
-    const enough = 2 * maxReceiptsOfADay();
-    const queues = deployment.ofType('AWS::SQS::Queue');
-    const closed = queues.filter(({ RedriveAllowPolicy }) => RedriveAllowPolicy !== undefined);
-    const wrong = sourceQueues(deployment).flatMap(({ id, RedrivePolicy }) => {
-      if (RedrivePolicy?.deadLetterTargetArn !== deployment.arnOf('DeadLetters'))
-        return [`${id} has no redrive`];
-      return RedrivePolicy.maxReceiveCount >= enough
-        ? []
-        : [`${id}: ${RedrivePolicy.maxReceiveCount} receipts`];
-    });
-    const forgetful = queues.filter((each) => each.MessageRetentionPeriod !== fourteenDays);
-    return [
-      ...forgetful.map(({ id }) => `${id} does not keep its messages for 14 days`),
-      ...closed.map(({ id }) => `${id} chooses who may move messages to it`),
-      ...wrong,
-    ];
-  },
-
-  'what can be neither handled nor parked is moved to DeadLetters before its queue forgets it': (
+  'a queue hides a message for six times its function’s timeout, which is enough for an attempt': (
     deployment,
   ) =>
     mappings(deployment).flatMap(({ queue, lambda }) => {
-      const { maxReceiveCount } = queue.RedrivePolicy;
-      const seconds = maxSecondsOf(maxReceiveCount, lambda.Timeout);
-      return seconds < queue.MessageRetentionPeriod ? [] : [`${queue.id}: ${maxReceiveCount} receipts`];
+      const { attemptTimeoutMs, reserveMs } = settingsIn(lambda.Environment.Variables).limits;
+      return namesOfTrue({
+        [`${queue.id}: ${queue.VisibilityTimeout} s`]: queue.VisibilityTimeout < 6 * lambda.Timeout,
+        [lambda.FunctionName]: lambda.Timeout * 1000 - reserveMs <= attemptTimeoutMs,
+      });
     }),
+
+  'a message that kills its function is moved to DeadLetters, after more receipts than a day of waiting takes, before its queue deletes it':
+    (deployment) => {
+      const queues = deployment.ofType('AWS::SQS::Queue');
+      return [
+        ...queues.flatMap(({ id, MessageRetentionPeriod, RedriveAllowPolicy }) =>
+          namesOfTrue({
+            [`${id} does not keep its messages for 14 days`]: MessageRetentionPeriod !== retentionSeconds,
+            [`${id} chooses who may move messages to it`]: RedriveAllowPolicy !== undefined,
+          }),
+        ),
+        ...mappings(deployment).flatMap(({ queue: { id, RedrivePolicy }, lambda }) => {
+          const { deadLetterTargetArn, maxReceiveCount } = RedrivePolicy ?? {};
+          return namesOfTrue({
+            [`${id} has no redrive`]: deadLetterTargetArn !== deployment.arnOf('DeadLetters'),
+            [`${id}: too few receipts`]: maxReceiveCount < 2 * maxReceiptsOfADay(),
+            [`${id}: too many receipts`]: maxSecondsOf(maxReceiveCount, lambda.Timeout) >= retentionSeconds,
+          });
+        }),
+      ];
+    },
 
   'a message fits into DeadLetters together with its failure': (deployment) => {
     const [letters] = deployment.ofType('AWS::SQS::Queue').filter(({ id }) => id === 'DeadLetters');
@@ -132,68 +124,72 @@ export const rules: Record<string, Rule> = {
     );
   },
 
-  'a function that a queue triggers has the time for an attempt': (deployment) =>
-    mappings(deployment).flatMap(({ lambda }) => {
-      const { attemptTimeoutMs, reserveMs } = settingsIn(lambda.Environment.Variables).limits;
-      return lambda.Timeout * 1000 - reserveMs > attemptTimeoutMs ? [] : [lambda.FunctionName];
-    }),
+  'a mapping takes all of its queue to the function of its name, in batches whose messages fail alone, no faster than the platform allows':
+    (deployment) => {
+      const mapped = mappings(deployment);
+      const ids = new Set(mapped.map(({ queue }) => queue.id));
+      return [
+        ...sourceQueues(deployment)
+          .filter(({ id }) => !ids.has(id))
+          .map(({ id }) => `${id} has no mapping`),
+        ...(mapped.length === ids.size ? [] : ['a queue has two mappings, and twice the concurrency']),
+        ...mapped.flatMap(({ mapping, queue, lambda }) =>
+          namesOfTrue({
+            [`${mapping.id} is that of another function`]: queue.QueueName !== lambda.FunctionName,
+            [`${mapping.id} fails whole batches`]:
+              !mapping.FunctionResponseTypes?.includes('ReportBatchItemFailures'),
+            [`${mapping.id} has batches of another size`]:
+              !(mapping.BatchSize <= (opensFiles(deployment, lambda) ? 2 : 50)) ||
+              // Lambda takes no other.
+              (mapping.BatchSize > 10 && !(mapping.MaximumBatchingWindowInSeconds >= 1)),
+            [`${mapping.id} does not bound its concurrency`]: !(
+              mapping.ScalingConfig?.MaximumConcurrency <= (lambda.ReservedConcurrentExecutions ?? 10)
+            ),
+            [`${mapping.id} drops or delays messages`]:
+              mapping.FilterCriteria !== undefined || queue.DelaySeconds > 0,
+            // Also by `true`: an update of the mapping would resume what is paused.
+            [`${mapping.id} is resumed by an update`]: mapping.Enabled !== undefined,
+          }),
+        ),
+      ];
+    },
 
-  'a container knows how many there are at most, for its even part of PLATFORM_CALLS_PER_MINUTE': (
+  'functions are given the number of all containers, and reserve no more than an account is asked for': (
     deployment,
   ) => {
-    const mapped = mappings(deployment).map(({ mapping }) => mapping.ScalingConfig.MaximumConcurrency);
     const lambdas = deployment.ofType('AWS::Lambda::Function');
-    const reserved = lambdas.map(({ ReservedConcurrentExecutions = 0 }) => ReservedConcurrentExecutions);
-    const most = [...mapped, ...reserved].reduce((sum, each) => sum + each, 0);
-    return lambdas.flatMap(({ FunctionName, Environment }) => {
-      const { containers } = settingsIn(Environment.Variables).pace;
-      return containers === most ? [] : [`${FunctionName}: ${containers}, and not ${most}`];
-    });
-  },
-
-  'every mapping reports single failures, batches, and bounds its concurrency': (deployment) => {
-    const mapped = new Set(mappings(deployment).map(({ queue }) => queue.id));
-    const unmapped = sourceQueues(deployment).filter(({ id }) => !mapped.has(id));
-    const wrong = mappings(deployment).filter(
-      ({ mapping }) =>
-        !mapping.FunctionResponseTypes?.includes('ReportBatchItemFailures') ||
-        mapping.BatchSize === undefined ||
-        mapping.MaximumBatchingWindowInSeconds === undefined ||
-        // Lambda takes no other.
-        (mapping.BatchSize > 10 && mapping.MaximumBatchingWindowInSeconds < 1) ||
-        mapping.ScalingConfig?.MaximumConcurrency === undefined,
-    );
-    const twice = mappings(deployment).length - mapped.size;
+    const sum = (numbers: number[]) => numbers.reduce((total, each) => total + each, 0);
+    const reserved = sum(lambdas.map((each) => each.ReservedConcurrentExecutions ?? 0));
+    const mapped = mappings(deployment).map(({ mapping }) => mapping.ScalingConfig?.MaximumConcurrency);
+    const most = reserved + sum(mapped);
     return [
-      ...unmapped.map(({ id }) => `${id} has no mapping`),
-      ...(twice === 0 ? [] : ['a queue has two mappings, and twice the concurrency']),
-      ...wrong.map(({ mapping }) => mapping.id),
+      // Fewer, if some are off.
+      ...(reserved <= reservedContainers ? [] : [`${reserved} containers are reserved`]),
+      ...lambdas.flatMap(({ FunctionName, Environment }) => {
+        const { containers } = settingsIn(Environment.Variables).pace;
+        return containers === most ? [] : [`${FunctionName}: ${containers}, and not ${most}`];
+      }),
     ];
   },
 
   'queues, files and alarms are reached over TLS alone': (deployment) => {
-    const policies = ['AWS::SQS::QueuePolicy', 'AWS::S3::BucketPolicy', 'AWS::SNS::TopicPolicy'].flatMap(
-      deployment.ofType,
-    );
-    const denied = policies.flatMap(({ PolicyDocument, ...policy }) => {
-      const attached: string[] = [policy.Queues, policy.Topics, policy.Bucket].flat().filter(Boolean);
-      return statementsOf(PolicyDocument)
-        .filter(
-          ({ effect, condition }) =>
-            effect === 'Deny' &&
-            /^\{"Bool":\{"aws:SecureTransport":"?false"?\}\}$/.test(JSON.stringify(condition)),
-        )
-        .filter(
-          ({ principal, actions }) =>
-            principal === '*' && /^(sqs:\*|s3:\*|sns:Publish)$/.test(actions.join()),
-        )
-        .filter(
-          ({ resources }) => policy.Bucket === undefined || resources.some((each) => each.endsWith('/*')),
-        )
-        .flatMap(({ resources }) =>
-          resources.filter((each) => attached.some((to) => lastPart(to) === lastPart(each))),
-        );
-    });
+    const denied = ['AWS::SQS::QueuePolicy', 'AWS::S3::BucketPolicy', 'AWS::SNS::TopicPolicy']
+      .flatMap(deployment.ofType)
+      .flatMap(({ PolicyDocument, Queues, Topics, Bucket }) =>
+        statementsOf(PolicyDocument)
+          .filter(
+            ({ effect, condition, principal, actions }) =>
+              effect === 'Deny' &&
+              /^\{"Bool":\{"aws:SecureTransport":"?false"?\}\}$/.test(JSON.stringify(condition)) &&
+              principal === '*' &&
+              /^(sqs:\*|s3:\*|sns:Publish)$/.test(actions.join()),
+          )
+          .filter(({ resources }) => Bucket === undefined || resources.some((each) => each.endsWith('/*')))
+          .flatMap(({ resources }) => resources)
+          .filter((each) =>
+            [Queues, Topics, Bucket].flat().some((to) => to && lastPart(to) === lastPart(each)),
+          ),
+      );
     return ['AWS::SQS::Queue', 'AWS::S3::Bucket', 'AWS::SNS::Topic']
       .flatMap(deployment.ofType)
       .map(({ id }) => id)
@@ -224,7 +220,7 @@ export const rules: Record<string, Rule> = {
       );
     const isKept = (key: string) => {
       const days = daysOf(key);
-      return days.length > 0 && Math.min(...days) * 24 * 3600 > 2 * fourteenDays;
+      return days.length > 0 && Math.min(...days) * 24 * 3600 > 2 * retentionSeconds;
     };
     // An import reads the version that was put, after those before it have waited for a person.
     const imports = durableFunctions(deployment).filter((each) => nameOf(each) === 'snapshot-import');
@@ -294,309 +290,204 @@ export const rules: Record<string, Rule> = {
       const wanted = isProd(deployment);
       const key = keyOf(deployment);
       const differs = (isOn: boolean) => isOn !== wanted;
+      /** All of them, if they are wanted, and else none. */
+      const differ = (statements: Statement[], actions: string[], resource: string) =>
+        actions.some((action) => differs(allows(statements, action, resource)));
       const functions = deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
         const statements = roleStatements(deployment, roleOf(deployment, each).id);
-        const may = (actions: string[], resource: string) =>
-          actions.some((action) => allows(statements, action, resource)) &&
-          (!wanted || actions.every((action) => allows(statements, action, resource)));
         const { SubnetIds = [], SecurityGroupIds = [] } = each.VpcConfig ?? {};
-        const problems = {
-          'its traces': differs(each.TracingConfig?.Mode === 'Active') || differs(may(tracing, '*')),
-          'its network':
+        return namesOfTrue({
+          [`${each.id}: its traces`]:
+            differs(each.TracingConfig?.Mode === 'Active') || differ(statements, tracing, '*'),
+          [`${each.id}: its network`]:
             differs(SubnetIds.length > 1 && SecurityGroupIds.length > 0 && !SubnetIds.includes('')) ||
             (!wanted && each.VpcConfig !== undefined) ||
-            differs(may(networking, '*')),
-          'the key': differs(may(usingKey, key ?? '*')),
-        };
-        return Object.entries(problems).flatMap(([what, holds]) =>
-          holds ? [`${nameOf(each)}: ${what}`] : [],
-        );
+            differ(statements, networking, '*'),
+          [`${each.id}: the key`]: differ(statements, usingKey, key ?? '*'),
+        });
       });
-      const unbounded = deployment
-        .ofType('AWS::IAM::Role')
-        .filter(({ PermissionsBoundary = '' }) => differs(PermissionsBoundary.includes(':policy/')));
       const people = deployment.ofType('AWS::IAM::ManagedPolicy').filter(({ id, PolicyDocument }) =>
         // Who writes nothing needs no new data key.
-        usingKey
-          .filter((action) => id !== policyIds.reader || action === 'kms:Decrypt')
-          .some((action) => differs(allows(statementsOf(PolicyDocument), action, key ?? '*'))),
-      );
-      const stored = [
-        ...deployment.ofType('AWS::SQS::Queue').map(({ id, KmsMasterKeyId }) => [id, KmsMasterKeyId]),
-        ...deployment
-          .ofType('AWS::DynamoDB::Table')
-          .map(({ id, SSESpecification }) => [id, SSESpecification?.KMSMasterKeyId]),
-        ...['AWS::SecretsManager::Secret', 'AWS::Logs::LogGroup'].flatMap((type) =>
-          deployment.ofType(type).map(({ id, KmsKeyId }) => [id, KmsKeyId]),
+        differ(
+          statementsOf(PolicyDocument),
+          id === policyIds.reader ? ['kms:Decrypt'] : usingKey,
+          key ?? '*',
         ),
-        ['Files', key],
-      ];
+      );
+      const usedKeys: Record<string, (properties: Properties) => unknown> = {
+        'AWS::SQS::Queue': ({ KmsMasterKeyId }) => KmsMasterKeyId,
+        'AWS::DynamoDB::Table': ({ SSESpecification }) => SSESpecification?.KMSMasterKeyId,
+        'AWS::SecretsManager::Secret': ({ KmsKeyId }) => KmsKeyId,
+        'AWS::Logs::LogGroup': ({ KmsKeyId }) => KmsKeyId,
+      };
+      const ofOtherKeys = Object.entries(usedKeys).flatMap(([type, usedKeyOf]) =>
+        deployment
+          .ofType(type)
+          .filter((each) => usedKeyOf(each) !== key || differs(usedKeyOf(each) !== undefined)),
+      );
       return [
         ...functions,
-        ...unbounded.map(({ id }) => `${id}: its boundary`),
+        ...deployment
+          .ofType('AWS::IAM::Role')
+          .filter(({ PermissionsBoundary = '' }) => differs(PermissionsBoundary.includes(':policy/')))
+          .map(({ id }) => `${id}: its boundary`),
         ...people.map(({ id }) => `${id}: the key`),
         ...deployment
           .ofType('AWS::DynamoDB::Table')
           .filter(
             ({ id, DeletionProtectionEnabled }) => id === 'Ledger' && differs(DeletionProtectionEnabled),
           )
-          .map(() => 'the ledger: its protection'),
-        ...stored
-          .filter(([, used]) => used !== key || differs(used !== undefined))
-          .map(([id]) => `${id}: its key`),
+          .map(({ id }) => `${id}: its protection`),
+        ...ofOtherKeys.map(({ id }) => `${id}: its key`),
+        ...(differs(key !== undefined) ? ['Files: its key'] : []),
       ];
     },
 
-  'every function runs on Node 24 for arm64, with settings that it understands, and a log that has an end': (
-    deployment,
-  ) => {
+  'every function has settings that it reads, and a log that has an end': (deployment) => {
     const logs = deployment
       .ofType('AWS::Logs::LogGroup')
       .flatMap(({ LogGroupName, RetentionInDays }) => (RetentionInDays > 0 ? [LogGroupName] : []));
-    return deployment
-      .ofType('AWS::Lambda::Function')
-      .flatMap(({ FunctionName, Runtime, Architectures, Environment }) => {
-        const given: Record<string, string> = Environment.Variables;
-        readSettings(declaredSettingsOf(nameOf({ FunctionName })), given);
-        const unknown = Object.keys(given).filter(
-          (name) => !variables.has(name) && !ofOperators.has(name) && name !== 'NODE_OPTIONS',
-        );
-        return [
-          ...(Runtime === 'nodejs24.x' && Architectures.join() === 'arm64'
-            ? []
-            : [`${FunctionName}: ${Runtime}`]),
-          ...unknown.map((name) => `${FunctionName}: ${name} is read by nobody`),
-          ...(logs.includes(`/aws/lambda/${FunctionName}`) ? [] : [`${FunctionName}: its log`]),
-        ];
-      });
-  },
-
-  'functions reserve together what an account is asked for': (deployment) => {
-    const reserved = deployment
-      .ofType('AWS::Lambda::Function')
-      .reduce((sum, { ReservedConcurrentExecutions = 0 }) => sum + ReservedConcurrentExecutions, 0);
-    // Fewer, if some are off.
-    return reserved <= reservedContainers ? [] : [`${reserved} containers`];
-  },
-
-  'what a schedule starts is not tried again by Lambda, and refreshes and replays run one at a time': (
-    deployment,
-  ) => {
-    const retries = deployment.ofType('AWS::Lambda::EventInvokeConfig');
-    return scheduledFunctions(deployment).flatMap(
-      ({ FunctionName, ReservedConcurrentExecutions, DurableConfig, ...each }) => {
-        // What Lambda tries again of a durable one goes on where it was.
-        if (DurableConfig) return [];
-        const isRetried =
-          retries.find((config) => config.FunctionName === FunctionName)?.MaximumRetryAttempts !== 0;
-        const wanted = aloneAtWork.has(nameOf({ ...each, FunctionName })) ? 1 : undefined;
-        return isRetried || ReservedConcurrentExecutions !== wanted ? [FunctionName] : [];
-      },
-    );
-  },
-
-  'the engine carries on what is made for it and nothing else, by the version that began it': (
-    deployment,
-  ) => {
-    const aliases = deployment.ofType('AWS::Lambda::Alias').map(({ id }) => deployment.refOf(id));
-    const targets = deployment.ofType('AWS::Scheduler::Schedule').map(({ Target }) => Target.Arn as string);
-    const dropped = deployment
-      .ofType('AWS::Events::Rule')
-      .flatMap(({ Targets }) => Targets.map(({ Arn }: { Arn: string }) => Arn));
-    const started = [
-      ...targets,
-      ...dropped,
-      ...statementsOfOperators(deployment).flatMap(({ resources }) => resources),
-    ];
-    return deployment.ofType('AWS::Lambda::Function').flatMap(({ id, DurableConfig, ...each }) => {
-      const name = nameOf(each);
-      const arn = deployment.arnOf(id);
-      const mapped = mappings(deployment).some(({ lambda }) => lambda.id === id);
-      const byAlias = aliases.filter((alias) => alias.startsWith(`${arn}:`));
-      const isDurable = DurableConfig !== undefined;
-      const problems = {
-        'is not what it was made for': isDurable !== durable.has(name),
-        // Mappings give an execution 15 minutes, and no name by which a message would be known again.
-        'is fed by a queue': isDurable && mapped,
-        'is not called by its alias': isDurable && !byAlias.some((alias) => started.includes(alias)),
-        'is called by a name without a version': isDurable && targets.includes(arn),
-        'may outlast the day until its schedule starts it again':
-          byAlias.some((alias) => targets.includes(alias)) && DurableConfig.ExecutionTimeout > 23 * 3600,
-        'may run for longer than its executions are looked for':
-          isDurable && DurableConfig.ExecutionTimeout > longestExecutionDays * 24 * 3600,
-        'is forgotten before a week is over': isDurable && DurableConfig.RetentionPeriodInDays < 7,
-        'cannot ask whether it is its turn while another one is at work':
-          isDurable && each.ReservedConcurrentExecutions !== 2,
-      };
-      return Object.entries(problems).flatMap(([problem, holds]) => (holds ? [`${name} ${problem}`] : []));
+    return deployment.ofType('AWS::Lambda::Function').flatMap(({ FunctionName, Environment }) => {
+      const given: Record<string, string> = Environment.Variables;
+      readSettings(declaredSettingsOf(nameOf({ FunctionName })), given);
+      const unknown = Object.keys(given).filter(
+        (name) => !variables.has(name) && !ofOperators.has(name) && name !== 'NODE_OPTIONS',
+      );
+      return [
+        ...unknown.map((name) => `${FunctionName}: ${name} is read by nobody`),
+        ...(logs.includes(`/aws/lambda/${FunctionName}`) ? [] : [`${FunctionName}: its log`]),
+      ];
     });
   },
 
-  'each queue, function, job and schedule is watched, by an alarm that tells somebody when it begins and ends':
+  'a function with a schedule is not retried by Lambda, runs alone if it must, and starts every 15 minutes': (
+    deployment,
+  ) => {
+    const retries = deployment.ofType('AWS::Lambda::EventInvokeConfig');
+    return scheduledFunctions(deployment).flatMap(({ id, FunctionName, DurableConfig, ...each }) => {
+      // What Lambda tries again of a durable one goes on where it was.
+      if (DurableConfig) return [];
+      const name = nameOf({ FunctionName });
+      const retry = retries.find((config) => config.FunctionName === FunctionName);
+      const [schedule] = deployment
+        .ofType('AWS::Scheduler::Schedule')
+        .filter(({ Target }) => Target.Arn === deployment.arnOf(id));
+      return namesOfTrue({
+        [`${name} is tried again`]: retry?.MaximumRetryAttempts !== 0,
+        [`${name} runs twice at once`]: aloneAtWork.has(name) && each.ReservedConcurrentExecutions !== 1,
+        // SchedulesSilent looks for a start in each quarter of an hour.
+        [`${name} starts too seldom`]: !/^rate\((1 minute|([2-9]|1[0-5]) minutes)\)$/.test(
+          schedule?.ScheduleExpression,
+        ),
+      });
+    });
+  },
+
+  'an execution ends before the next one begins, is found while it runs, and is started by an alias': (
+    deployment,
+  ) => {
+    const targets = deployment.ofType('AWS::Scheduler::Schedule').map(({ Target }) => Target.Arn as string);
+    const aliases = deployment.ofType('AWS::Lambda::Alias').map(({ id }) => deployment.refOf(id));
+    return durableFunctions(deployment).flatMap(({ id, DurableConfig, ...each }) => {
+      const name = nameOf(each as Record<string, string>);
+      const arn = deployment.arnOf(id);
+      const { ExecutionTimeout, RetentionPeriodInDays } = DurableConfig;
+      const isNightly = targets.some((target) => target.startsWith(`${arn}:`));
+      return namesOfTrue({
+        // Mappings give an execution 15 minutes, and no name by which a message would be known again.
+        [`${name} is fed by a queue`]: mappings(deployment).some(({ lambda }) => lambda.id === id),
+        // Then each deployment would change the code of an execution that is under way.
+        [`${name} is called without a version`]:
+          targets.includes(arn) || !aliases.some((alias) => alias.startsWith(`${arn}:`)),
+        [`${name} may outlast the day`]: isNightly && ExecutionTimeout > 23 * 3600,
+        [`${name} may outlast the search for it`]: ExecutionTimeout > longestExecutionDays * daySeconds,
+        [`${name} is forgotten before a week is over`]: RetentionPeriodInDays < 7,
+        // One is at work, and another asks whether it is its turn.
+        [`${name} has no room for one that waits`]: each.ReservedConcurrentExecutions !== 2,
+      });
+    });
+  },
+
+  'each alarm sends its begin and its end, and letters and each kind of failure that needs a person have one':
     (deployment) => {
       const [topic] = deployment.ofType('AWS::SNS::Topic');
       const topicArn = deployment.arnOf(topic?.id ?? '');
-      const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm');
-      const tells = ({
-        AlarmActions = [],
-        InsufficientDataActions = [],
-        OKActions = [],
-        ...alarm
-      }: Properties) =>
+      const tells = ({ AlarmActions = [], OKActions = [], ...alarm }: Properties) =>
         [
           AlarmActions,
           OKActions,
-          ...(alarm.TreatMissingData === 'missing' ? [InsufficientDataActions] : []),
+          ...(alarm.TreatMissingData === 'missing' ? [alarm.InsufficientDataActions ?? []] : []),
         ].every((actions) => actions.join() === topicArn) && alarm.ActionsEnabled !== false;
-      const parts = new Set(composites.filter(tells).flatMap(partsOf));
-      const namespace = namespaceOf(deployment);
-      const silent = alarmsIn(deployment).filter((alarm) => tells(alarm) === parts.has(alarm.id));
-      const watched = new Set(
-        alarmsIn(deployment).flatMap((alarm) =>
-          alarm.watched.map(({ Namespace, MetricName, Dimensions }) =>
-            [Namespace, MetricName, Dimensions[0]?.Value].join(' ').trim(),
-          ),
-        ),
+      const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm').filter(tells);
+      const parts = composites.flatMap(({ AlarmRule }) =>
+        [...AlarmRule.matchAll(/ALARM\("([^"]+)"\)/g)].map(([, part]) => part),
       );
-      const names = deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName);
+      const alarms = alarmsIn(deployment);
+      const watched = alarms.flatMap((alarm) =>
+        alarm.watched.map(({ MetricName, Dimensions }) => `${MetricName} ${Dimensions[0]?.Value}`),
+      );
       const wanted = [
-        ...names.map((name) => `AWS/Lambda Errors ${name}`),
-        // Of a durable one, each wait has an invocation at its end: they do not tell that the schedule lives.
-        ...scheduledFunctions(deployment)
-          .filter(({ DurableConfig, ...each }) => !DurableConfig && nameOf(each) !== 'connection-check')
-          .map(({ FunctionName }) => `AWS/Lambda Invocations ${FunctionName}`),
-        ...durableFunctions(deployment).flatMap(({ FunctionName }) =>
-          ['Failed', 'TimedOut'].map((end) => `AWS/Lambda DurableExecution${end} ${FunctionName}`),
-        ),
-        ...sourceQueues(deployment).flatMap(({ QueueName }) =>
-          ['ApproximateAgeOfOldestMessage', 'ApproximateNumberOfMessagesNotVisible'].map(
-            (metric) => `AWS/SQS ${metric} ${QueueName}`,
-          ),
-        ),
-        `AWS/SQS ApproximateNumberOfMessagesVisible ${prefixOf(deployment)}dead-letters`,
         ...Object.values(failureKinds).flatMap(({ responsible: who }) =>
-          who === 'schedule' ? [] : [`${namespace} Letters ${who}`],
+          who === 'schedule' ? [] : [`Letters ${who}`],
         ),
-        ...kinds.filter(needsPerson).map((kind) => `${namespace} Refusals ${kind}`),
-        ...faultClasses.map((each) => `${namespace} ReconcileWrites ${each}`),
-        ...(deployment.ofType('AWS::CloudWatch::Alarm').length > 40 ? ['no more than 40 alarms'] : []),
+        ...kinds.filter(needsPerson).map((kind) => `Refusals ${kind}`),
+        ...faultClasses.map((each) => `ReconcileWrites ${each}`),
+        // Also what SQS itself moved there.
+        `ApproximateNumberOfMessagesVisible ${prefixOf(deployment)}dead-letters`,
       ];
-      // CloudWatch takes no more metrics.
-      const full = alarmsIn(deployment).filter((alarm) => alarm.watched.length + (alarm.alive ? 1 : 0) > 10);
-      return [...[...silent, ...full].map(({ id }) => id), ...wanted.filter((each) => !watched.has(each))];
+      return [
+        ...alarms
+          // CloudWatch takes no more than ten metrics.
+          .filter(
+            (alarm) =>
+              tells(alarm) === parts.includes(alarm.id) || alarm.watched.length + (alarm.alive ? 1 : 0) > 10,
+          )
+          .map(({ id }) => id),
+        ...wanted.filter((each) => !watched.includes(each)),
+        ...(alarms.length > 40 ? ['more than 40 alarms'] : []),
+      ];
     },
 
-  'an alarm is suppressed by what holds up all messages, and is told, and by nothing else': (deployment) => {
-    const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm');
-    const suppressors = new Set(composites.flatMap(({ ActionsSuppressor }) => ActionsSuppressor ?? []));
-    const parts = composites.filter(({ id }) => suppressors.has(id)).flatMap(partsOf);
-    return alarmsIn(deployment)
-      .filter(({ id }) => parts.includes(id))
-      .filter(
-        ({ watched, AlarmActions }) =>
-          AlarmActions === undefined ||
-          watched.some(({ Dimensions }) => Dimensions[0]?.Value !== 'connection-check'),
-      )
-      .map(({ id }) => id);
-  },
-
-  'alarms and graphs are about metrics that there are, of this stage and no other': (deployment) => {
+  'alarms watch what exists in this stage, and name a section of the runbook': (deployment) => {
     const namespace = namespaceOf(deployment);
-    const own = Object.entries(metricDefinitions).flatMap(([name, { dimensions }]) =>
-      dimensions.map((set) => seriesOf(namespace, name, [...set])),
-    );
-    const known = new Set([...own, ...awsSeries]);
-    const alarms = alarmsIn(deployment).flatMap(({ id, watched, alive }) =>
-      [...watched, ...(alive ? [alive] : [])].map(({ Namespace, MetricName, Dimensions }) => ({
-        id,
-        series: seriesOf(
-          Namespace,
-          MetricName,
-          Dimensions.map(({ Name }: { Name: string }) => Name),
-        ),
-        of: Namespace.startsWith('AWS/') ? Dimensions[0].Value : undefined,
-      })),
-    );
-    const graphs = deployment
-      .ofType('AWS::CloudWatch::Dashboard')
-      .flatMap(({ id, DashboardBody }) => seriesIn(DashboardBody).map((series) => ({ id, series })));
     const names = new Set([
       ...deployment.ofType('AWS::Lambda::Function').map(({ FunctionName }) => FunctionName),
       ...deployment.ofType('AWS::SQS::Queue').map(({ QueueName }) => QueueName),
       ...deployment.ofType('AWS::Events::Rule').map((rule) => rule.Name),
     ]);
+    const sections = anchorsIn('lib/show/cli/README.md');
+    const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm');
     return [
-      ...(namespace === settingsIn({}).telemetry.namespace ? ['the namespace is that of all stages'] : []),
       ...deployment
         .ofType('AWS::Lambda::Function')
         .filter((each) => writtenBy(each) !== namespace)
         .map(({ FunctionName }) => `${FunctionName} writes elsewhere`),
-      ...[...alarms, ...graphs]
-        .filter(({ series }) => !known.has(series))
-        .map(({ id, series }) => `${id}: ${series}`),
-      ...alarms
-        .filter(({ of }) => of !== undefined && !names.has(of))
-        .map(({ id }) => `${id} watches what is not there`),
+      ...alarmsIn(deployment).flatMap(({ id, watched, alive = [] }) =>
+        [...watched, alive].flat().flatMap(({ Namespace, Dimensions }) => {
+          const isThere = Namespace.startsWith('AWS/')
+            ? names.has(Dimensions[0].Value)
+            : Namespace === namespace;
+          return isThere ? [] : [`${id} watches what is not there`];
+        }),
+      ),
+      ...[...alarmsIn(deployment), ...composites].flatMap(({ id, AlarmDescription }) => {
+        const [, section = ''] = / Runbook: lib\/show\/cli\/README\.md#(\S+)$/.exec(AlarmDescription) ?? [];
+        return sections.includes(section) ? [] : [`${id} names no section of the runbook`];
+      }),
     ];
   },
 
   'somebody is subscribed to the alarms, and CloudWatch may publish them': (deployment) => {
     const [topic] = deployment.ofType('AWS::SNS::Topic');
-    const topicArn = deployment.arnOf(topic?.id ?? '');
     const published = deployment
       .ofType('AWS::SNS::TopicPolicy')
       .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument))
       .filter(({ principal }) => JSON.stringify(principal) === '{"Service":"cloudwatch.amazonaws.com"}');
-    const silent = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm']
-      .flatMap(deployment.ofType)
-      .filter(({ AlarmActions = [topicArn] }) => !AlarmActions.includes(topicArn));
-    return [
-      ...(topic?.Subscription?.length > 0 ? [] : ['nobody is subscribed']),
-      ...(allows(published, 'sns:Publish', topicArn) ? [] : ['CloudWatch may not publish']),
-      ...silent.map(({ id }) => id),
-    ];
-  },
-
-  'every function is given its own queue, DeadLetters, the ledger, the bucket and its stage’s secrets': (
-    deployment,
-  ) => {
-    const urlOf = (name: string) =>
-      deployment.ofType('AWS::SQS::Queue').find(({ QueueName }) => QueueName === name);
-    const [ledger] = deployment.ofType('AWS::DynamoDB::Table');
-    const files = deployment.ofType('AWS::S3::Bucket').find(({ id }) => id === 'Files');
-    const letters = deployment.ofType('AWS::SQS::Queue').find(({ id }) => id === 'DeadLetters');
-    return deployment.ofType('AWS::Lambda::Function').flatMap(({ FunctionName, Environment }) => {
-      const { QUEUE_URL, DEAD_LETTER_QUEUE_URL, LEDGER_TABLE, LETTERS_BUCKET, SECRET_PREFIX, LOG_LEVEL } =
-        Environment.Variables;
-      const ends: [string, string | undefined][] = [
-        [DEAD_LETTER_QUEUE_URL, letters?.QueueName],
-        [QUEUE_URL ?? '', urlOf(FunctionName) ? FunctionName : ''],
-      ];
-      const wrong = ends.filter(([url, name]) => url.split('/').at(-1) !== name).map(([url]) => url);
-      const isRight =
-        LEDGER_TABLE === ledger?.TableName &&
-        LETTERS_BUCKET === files?.BucketName &&
-        SECRET_PREFIX === namespaceOf(deployment) &&
-        LOG_LEVEL !== 'silent';
-      return [...wrong, ...(isRight ? [] : ['settings'])].map((each) => `${FunctionName}: ${each}`);
+    return namesOfTrue({
+      'nobody is subscribed': !(topic?.Subscription?.length > 0),
+      'CloudWatch may not publish': !allows(published, 'sns:Publish', deployment.arnOf(topic?.id ?? '')),
     });
   },
-
-  'a mapping takes all that a queue holds to the function of its name, no faster than the platform allows': (
-    deployment,
-  ) =>
-    mappings(deployment)
-      .filter(
-        ({ mapping, queue, lambda }) =>
-          queue.QueueName !== lambda.FunctionName ||
-          // Also not `true`: an update of the mapping would resume what is paused.
-          mapping.Enabled !== undefined ||
-          mapping.FilterCriteria !== undefined ||
-          queue.DelaySeconds > 0 ||
-          mapping.BatchSize > (opensFiles(deployment, lambda) ? 2 : 50) ||
-          mapping.ScalingConfig?.MaximumConcurrency > (lambda.ReservedConcurrentExecutions ?? 10),
-      )
-      .map(({ mapping }) => mapping.id),
 
   'of what all share, a function reaches its own part alone': (deployment) =>
     deployment.ofType('AWS::Lambda::Function').flatMap((each) => {
@@ -683,84 +574,78 @@ export const rules: Record<string, Rule> = {
   'producers send messages and files and no letters, and a role of people may not do what a higher one may': (
     deployment,
   ) => {
-    const statementsIn = (id: string) =>
-      statementsOf(
-        deployment.ofType('AWS::IAM::ManagedPolicy').find((each) => each.id === id)?.PolicyDocument,
-      );
-    const [producers, readers] = [statementsIn('Producers'), statementsIn('Readers')];
-    const [operators, leads] = [statementsIn('Operators'), statementsIn('Leads')];
+    const policies = Object.fromEntries(
+      deployment
+        .ofType('AWS::IAM::ManagedPolicy')
+        .map(({ id, PolicyDocument }) => [id, statementsOf(PolicyDocument)]),
+    );
+    const files = (...keys: string[]) => keys.map((key) => `${deployment.arnOf('Files')}/${key}`);
     const letters = deployment.arnOf('DeadLetters');
-    const isDenied = producers.some(
-      ({ effect, actions, resources }) =>
-        effect === 'Deny' && actions.includes('sqs:SendMessage') && resources.includes(letters),
-    );
-    // Who has several policies has the sum of them, unless one denies something.
-    const denied = [...readers, ...operators, ...leads].filter(({ effect }) => effect === 'Deny');
-    const files = deployment.arnOf('Files');
-    const [service = '', ...secrets] = secretsOf(deployment);
-    const [user = '', ...others] = secrets;
-    const key = keyOf(deployment) === undefined ? [] : usingKey;
-    const sending = ['sqs:GetQueueUrl', 'sqs:SendMessage', 's3:PutObject', ...key];
-    const actionsOf = (statements: Statement[]) => statements.flatMap(({ actions }) => actions);
     const queues = sourceQueues(deployment).map(({ id }) => deployment.arnOf(id));
-    const onLedger = operators.filter(({ resources }) =>
-      resources.some((resource) => matches(resource, deployment.arnOf('Ledger'))),
-    );
-    const may = (statements: Statement[], action: string, resources: string[]): string[] =>
-      resources.filter((each) => allows(statements, action, each)).map((each) => `${action} on ${each}`);
-    const under = (...keys: string[]) => keys.map((each) => `${files}/${each}`);
-    const whole = under('letters/a', 'edited/a', 'discarded/a', 'uploads/grade-push/a', 'snapshots/a.zip');
-    const ofSnapshots = ['changes.jsonl.gz', 'state.parquet'].map((name) => `snapshot-records/a/${name}`);
-    const ofLeads = under(
-      'audit/2026/11/26/a-begin-lead.json',
-      'audit/check-lead.json',
-      'reconcile/accepted/a',
-      'reconcile/resends/a',
-    );
-    const problems = {
-      producers: [
-        ...(isDenied ? [] : ['letters']),
-        ...actionsOf(producers).filter((action) => !sending.includes(action)),
-        ...may(producers, 's3:PutObject', under('audit/a', 'course-exports/a', 'discarded/a', 'letters/a')),
+    const secrets = secretsOf(deployment);
+    const forbidden: [policy: string, actions: string[], resources: string[]][] = [
+      ['Producers', ['s3:PutObject'], files('audit/a', 'course-exports/a', 'discarded/a', 'letters/a')],
+      [
+        'Readers',
+        ['s3:GetObject'],
+        files(
+          ...['letters/a', 'edited/a', 'discarded/a', 'uploads/grade-push/a', 'snapshots/a.zip'],
+          ...['snapshot-records/a/changes.jsonl.gz', 'snapshot-records/a/state.parquet'],
+        ),
       ],
-      people: denied.flatMap(({ actions }) => actions),
-      readers: [
-        // To read a queue is to read whole messages.
-        ...actionsOf(readers).filter((action) => !isReading(action)),
-        ...may(readers, 's3:GetObject', [...whole, ...under(...ofSnapshots)]),
+      ['Operators', ['sqs:SendMessage'], [letters]],
+      ['Operators', ['sqs:DeleteMessage'], queues],
+      [
+        'Operators',
+        ['s3:PutObject'],
+        files(
+          ...['audit/2026/11/26/a-begin-lead.json', 'audit/check-lead.json'],
+          ...['reconcile/accepted/a', 'reconcile/resends/a'],
+        ),
       ],
-      operators: [
-        ...may(operators, 'sqs:SendMessage', [letters]),
-        ...may(operators, 'sqs:DeleteMessage', queues),
-        ...may(operators, 's3:PutObject', ofLeads),
-        ...may(operators, 'secretsmanager:GetSecretValue', others),
-        ...may(operators, 'secretsmanager:PutSecretValue', [service, user, ...others]),
-        ...onLedger.flatMap(({ actions }) => actions).filter((action) => action.startsWith('dynamodb:')),
-        // A filter on a mapping deletes messages.
-        ...actionsOf(operators).filter((action) => action === 'lambda:UpdateEventSourceMapping'),
+      // But for those of the service and of users, by which they look up.
+      ['Operators', ['secretsmanager:GetSecretValue'], secrets.slice(2)],
+      ['Operators', ['secretsmanager:PutSecretValue'], secrets],
+      [
+        'Operators',
+        ['PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem'].map((action) => `dynamodb:${action}`),
+        [deployment.arnOf('Ledger')],
       ],
-      leads: [
-        ...may(leads, 'sqs:DeleteMessage', queues),
-        ...may(leads, 'secretsmanager:GetSecretValue', [service, ...secrets]),
-      ],
+      ['Leads', ['sqs:DeleteMessage'], queues],
+      ['Leads', ['secretsmanager:GetSecretValue'], secrets],
+    ];
+    // Readers see lists and states, and no content of a message: to read a queue is to read whole messages.
+    const alone: Record<string, RegExp> = {
+      Producers: /^(sqs:(GetQueueUrl|SendMessage)|s3:PutObject|kms:(Decrypt|GenerateDataKey))$/,
+      Readers:
+        /^(sqs:GetQueue(Url|Attributes)|dynamodb:(Scan|Query|GetItem|BatchGetItem)|s3:(GetObject|ListBucket)|kms:Decrypt|logs:FilterLogEvents|cloudformation:DescribeStacks|lambda:List(EventSourceMappings|DurableExecutionsByFunction|VersionsByFunction))$/,
+      // A filter on a mapping deletes messages.
+      Operators: /^(?!lambda:UpdateEventSourceMapping$)/,
     };
-    return Object.entries(problems).flatMap(([who, each]) => each.map((problem) => `${who}: ${problem}`));
+    const isDenied = ({ effect, actions, resources }: Statement) =>
+      effect === 'Deny' && actions.includes('sqs:SendMessage') && resources.includes(letters);
+    return [
+      ...forbidden.flatMap(([policy, actions, resources]) =>
+        actions.flatMap((action) =>
+          resources
+            .filter((each) => allows(policies[policy] ?? [], action, each))
+            .map((each) => `${policy}: ${action} on ${each}`),
+        ),
+      ),
+      ...Object.entries(policies).flatMap(([policy, statements]) =>
+        statements
+          .flatMap(({ actions }) => actions)
+          .filter((action) => alone[policy]?.test(action) === false)
+          .map((action) => `${policy}: ${action}`),
+      ),
+      ...(policies.Producers?.some(isDenied) ? [] : ['Producers: letters']),
+      // Who has several policies has the sum of them, unless one denies something.
+      ...Object.values(policyIds).filter((id) => policies[id]?.some(({ effect }) => effect === 'Deny')),
+    ];
   },
+} satisfies Record<string, Rule>;
 
-  'every schedule is in force, at a time that there is, and often enough': (deployment) =>
-    deployment
-      .ofType('AWS::Scheduler::Schedule')
-      .filter(
-        ({ State, ScheduleExpression, Target, EndDate, StartDate }) =>
-          State === 'DISABLED' ||
-          EndDate !== undefined ||
-          StartDate !== undefined ||
-          !/^(rate\((1 minute|([2-9]|1[0-5]) minutes)\)|cron\(\S+( \S+){5}\))$/.test(ScheduleExpression) ||
-          // What a schedule starts does all that there is to do.
-          (Target.Input ?? '') !== '',
-      )
-      .map(({ Name }) => Name),
-};
+export type RuleTitle = keyof typeof rules;
 
 /** Topics, rules and accounts that parameters name, and the bucket of the stage: each may send, to this queue alone. */
 const isLetInByParameters = (deployment: Deployment, policyId: string, statement: Properties): boolean => {
@@ -782,9 +667,6 @@ const isLetInByParameters = (deployment: Deployment, policyId: string, statement
     (isLetIn[Principal.Service] ?? (accounts.length > 0 && accounts.every((each) => /^\d{12}$/.test(each))))
   );
 };
-
-const partsOf = (composite: Properties | undefined): string[] =>
-  [...(composite?.AlarmRule ?? '').matchAll(/ALARM\("([^"]+)"\)/g)].map(([, part = '']) => part);
 
 /** The stage on which people depend, and that is packaged with all that can be switched on. */
 const isProd = (deployment: Deployment): boolean => namespaceOf(deployment).endsWith('/prod');
@@ -808,22 +690,17 @@ const scheduledFunctions = (deployment: Deployment) => {
 const durableFunctions = (deployment: Deployment) =>
   deployment.ofType('AWS::Lambda::Function').filter(({ DurableConfig }) => DurableConfig !== undefined);
 
-const statementsOfOperators = (deployment: Deployment): Statement[] =>
-  deployment
-    .ofType('AWS::IAM::ManagedPolicy')
-    .filter(({ id }) => Object.values(policyIds).includes(id))
-    .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
-
 /** What is wrong with a template, by the rule that it breaks. */
 export async function brokenRules(
   template: Template,
-  titles = Object.keys(rules),
+  titles = Object.keys(rules) as RuleTitle[],
 ): Promise<Record<string, string[]>> {
   const deployment = deploy(template);
   const broken: Record<string, string[]> = {};
   for (const title of titles) {
+    const rule: Rule = rules[title];
     // A template can be so wrong that a rule finds nothing to judge.
-    const judged = (async () => rules[title]?.(deployment, template) ?? [])();
+    const judged = (async () => rule(deployment, template))();
     const problems = await judged.catch((error: Error) => [error.message]);
     if (problems.length > 0) broken[title] = problems;
   }
@@ -846,21 +723,8 @@ const kinds = failureKindNames;
 /** Two at once would spend the same refresh token, or replay the same letters. */
 const aloneAtWork = new Set(['token-refresh', 'dead-letter-replay']);
 
-/** Work that outlasts an invocation. */
-const durable = new Set(['course-export', 'crosswalk-fill', 'snapshot-import', 'reconcile']);
-
-const awsSeries = [
-  seriesOf('AWS/Events', 'FailedInvocations', ['RuleName']),
-  seriesOf('AWS/Lambda', 'AsyncEventsDropped', ['FunctionName']),
-  seriesOf('AWS/Lambda', 'Errors', ['FunctionName']),
-  seriesOf('AWS/Lambda', 'Duration', ['FunctionName']),
-  seriesOf('AWS/Lambda', 'Invocations', ['FunctionName']),
-  seriesOf('AWS/Lambda', 'DurableExecutionFailed', ['FunctionName']),
-  seriesOf('AWS/Lambda', 'DurableExecutionTimedOut', ['FunctionName']),
-  seriesOf('AWS/SQS', 'ApproximateAgeOfOldestMessage', ['QueueName']),
-  seriesOf('AWS/SQS', 'ApproximateNumberOfMessagesNotVisible', ['QueueName']),
-  seriesOf('AWS/SQS', 'ApproximateNumberOfMessagesVisible', ['QueueName']),
-];
+/** What is true of all that may be wrong. */
+const namesOfTrue = (all: Record<string, boolean>): string[] => Object.keys(all).filter((name) => all[name]);
 
 /** What any function reads. */
 const variables = new Set(functionSettings().map(({ setting }) => setting.variable));
@@ -888,33 +752,6 @@ const namespaceOf = (deployment: Deployment): string => {
 
 /** What the names of a stage's queues and functions begin with. */
 const prefixOf = (deployment: Deployment): string => `${namespaceOf(deployment).replace('/', '-')}-`;
-
-function seriesOf(namespace: string, metric: string, dimensions: string[]): string {
-  return `${namespace} ${metric} by ${dimensions.toSorted().join(', ')}`;
-}
-
-/** What a dashboard shows: single metrics, and what its searches look for. */
-function seriesIn(body: string): string[] {
-  type Shown = (string | { expression?: string })[];
-  const widgets: { properties: { metrics: Shown[] } }[] = JSON.parse(body).widgets;
-  return widgets.flatMap(({ properties }) =>
-    properties.metrics.flatMap(([first, metric, dimension]) => {
-      // Behind the names may stand how it is drawn.
-      const named = typeof dimension === 'string' ? [dimension] : [];
-      if (typeof first === 'string') return seriesOf(first, String(metric), named);
-      const searches = [...(first?.expression ?? '').matchAll(/SEARCH\('\{([^}]*)\} MetricName="(\w+)"/g)];
-      if (searches.length === 0) return `unknown: ${JSON.stringify(first)}`;
-      return searches.map(([, schema = '', name = '']) => {
-        const [given = '', ...dimensions] = schema.split(',');
-        // CloudWatch takes other characters in quotation marks alone.
-        const namespace = /^"([^"]+)"$|^([\w/]+)$/.exec(given);
-        return namespace
-          ? seriesOf(namespace[1] ?? namespace[2] ?? '', name, dimensions)
-          : `unknown: ${JSON.stringify(first)}`;
-      });
-    }),
-  );
-}
 
 /** It takes seconds to make: only whoever asks this rule pays for it. */
 const engine = once(async () => new (await import('@aws/cloudformation-validate')).CelEngine());

@@ -1,4 +1,4 @@
-import { alarmKinds } from '../template/alarms.ts';
+import { counted, silent } from '../template/alarms.ts';
 import type { Corner } from './corner.ts';
 import { type Step, seen } from './step.ts';
 
@@ -84,29 +84,13 @@ export const fillOfMetrics: Step = {
   rights: [...rights, 'cloudwatch:PutMetricData'],
   try: async (corner) => {
     const { metric, count, alarm, look } = await alarmsOf(corner);
-    const measured = (Id: string, name: string) => ({
-      ...{ Id, ReturnData: false },
-      MetricStat: { Metric: metric(name), Period, Stat: 'Sum' },
+    const silence = (name: string) => ({
+      ...silent([metric(name)], metric('alive'), { Period }),
+      EvaluationPeriods: 1,
     });
-    const filled = (expression: string, names: readonly string[]) => ({
-      ...{ DatapointsToAlarm: 1, TreatMissingData: 'notBreaching' },
-      Metrics: [
-        { Id: 'filled', Expression: expression },
-        ...names.map((name, at) => measured(`m${at}`, name)),
-      ],
-    });
-    const silence = (name: string) => {
-      const { Metrics, ...others } = filled(alarmKinds.silent.expression(), [name]);
-      const Threshold = alarmKinds.silent.under;
-      return {
-        ...{ ...others, Metrics: [...Metrics, measured('alive', 'alive')], Threshold },
-        ...{ ComparisonOperator: 'LessThanThreshold' as const, EvaluationPeriods: 1 },
-      };
-    };
     await count('once', 'alive');
     await alarm('counted', {
-      ...filled(alarmKinds.counted.expression(), ['once', 'never']),
-      ...{ ComparisonOperator: 'GreaterThanThreshold', Threshold: alarmKinds.counted.over },
+      ...counted([metric('once'), metric('never')], { Period }),
       // AWS shows the first value of a metric up to two minutes late.
       EvaluationPeriods: 5,
     });

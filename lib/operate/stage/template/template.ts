@@ -1,6 +1,6 @@
 import type { FunctionModule } from '../function-modules.ts';
 import { callingNames, functionNames, integrationNames } from '../function-names.ts';
-import { type Alarms, alarmResources } from './alarms.ts';
+import { alarmResources } from './alarms.ts';
 import {
   arnOf,
   functionIdOf,
@@ -12,7 +12,20 @@ import {
   ref,
 } from './cloudformation.ts';
 import { dashboard } from './dashboard.ts';
-import { type Declared, type Rights, roleOf, roleResources } from './roles.ts';
+import type { Declared } from './function-rights.ts';
+import { changePoll } from './functions/change-poll.ts';
+import { connectionCheck } from './functions/connection-check.ts';
+import { courseExport } from './functions/course-export.ts';
+import { crosswalkFill } from './functions/crosswalk-fill.ts';
+import { deadLetterReplay } from './functions/dead-letter-replay.ts';
+import type { FunctionParts } from './functions/function-parts.ts';
+import { reconcile } from './functions/reconcile.ts';
+import { snapshotImport } from './functions/snapshot-import.ts';
+import { tokenRefresh } from './functions/token-refresh.ts';
+import { people } from './people.ts';
+import { roleOf, roleResources } from './roles.ts';
+import { compositeAlarms, stageAlarms } from './stage-alarms.ts';
+import { stageMetrics } from './stage-metrics.ts';
 import { storageResources } from './storage.ts';
 
 /** A function's entry in serverless.yml. */
@@ -30,14 +43,24 @@ export type Custom = {
   options: Options;
   /** How Lambda takes messages from a queue: for functions that open files, and for all others. */
   mappings: { messages: Record<string, unknown>; files: Record<string, unknown> };
-  rights: Rights;
-  alarms: Alarms;
   /** What all functions read from their environment, and what single ones read besides. */
   environments: { all: FunctionEnvironment; own: Record<string, FunctionEnvironment> };
 };
 
 /** Addresses of what the stack makes are known to CloudFormation alone. */
 export type FunctionEnvironment = Record<string, unknown>;
+
+/** Of functions that no queue triggers. */
+const functionParts: FunctionParts[] = [
+  tokenRefresh,
+  connectionCheck,
+  deadLetterReplay,
+  changePoll,
+  courseExport,
+  crosswalkFill,
+  snapshotImport,
+  reconcile,
+];
 
 /** They follow from a function's name, also if one function alone is deployed. */
 export const setHandlersAndRoles = (functions: Record<string, Stanza>): void => {
@@ -51,12 +74,11 @@ export const setHandlersAndRoles = (functions: Record<string, Stanza>): void => 
  */
 export const createTemplate = async (
   functions: Record<string, Stanza>,
-  { options, mappings, rights, alarms }: Custom,
+  { options, mappings }: Custom,
   shared: { Resources: Resources; Outputs: object },
 ) => {
   const found = await loadDeclared(functions);
-  const all = Object.keys(functions);
-  checkNames(all, found);
+  checkNames(Object.keys(functions), found, functionParts);
   const off = itemsOf(options.off);
   for (const name of off) delete functions[name];
   const declared = found.filter(({ name }) => !off.includes(name));
@@ -77,19 +99,30 @@ export const createTemplate = async (
   }
   const namesOf = (isOfThem: (each: Declared) => boolean): string[] =>
     Object.keys(functions).filter((name) => declared.some((each) => each.name === name && isOfThem(each)));
-  const queued = namesOf(({ integration }) => integration !== undefined);
-  const durable = namesOf((each) => each.durable);
+  const names = {
+    all: Object.keys(functions),
+    queued: namesOf(({ integration }) => integration !== undefined),
+    durable: namesOf((each) => each.durable),
+    // ConnectionFails is also the alarm about the silence of connection-check.
+    polling: namesOf(({ scheduled, durable, name }) => scheduled && !durable && name !== 'connection-check'),
+  };
+  const parts = functionParts.filter((part) => names.all.includes(part.function));
+  const metrics = stageMetrics(stage);
+  const alarms = {
+    ...stageAlarms(names, metrics),
+    ...Object.fromEntries(parts.flatMap((part) => Object.entries(part.alarms(metrics)))),
+  };
   const Resources: Resources = {
-    ...storageResources(options, without(off, shared.Resources), queued),
-    ...roleResources(options, rights, { declared, all }),
-    ...alarmResources(stage, alarms, { all: Object.keys(functions), queued, durable, off }),
+    ...storageResources(options, without(off, shared.Resources), names.queued),
+    ...roleResources(options, declared, { parts, people }),
+    ...alarmResources(stage, alarms, compositeAlarms(alarms)),
     Dashboard: dashboard(stage),
   };
-  const urls = queued.map((name) => [`${queueOf(name)}Url`, { Value: ref(queueOf(name)) }]);
+  const urls = names.queued.map((name) => [`${queueOf(name)}Url`, { Value: ref(queueOf(name)) }]);
   return {
     Resources,
     Outputs: { ...Object.fromEntries(urls), ...shared.Outputs },
-    extensions: logKeys(options, Object.keys(functions)),
+    extensions: logKeys(options, names.all),
   };
 };
 
@@ -127,7 +160,11 @@ const loadDeclared = async (functions: Record<string, Stanza>): Promise<Declared
 };
 
 /** @throws Error naming the missing functions. */
-export const checkNames = (names: string[], declared: { name: string }[]): void => {
+export const checkNames = (
+  names: string[],
+  declared: { name: string }[],
+  parts: Pick<FunctionParts, 'function'>[] = [],
+): void => {
   const problems = [
     ...declared
       .filter(({ name }) => !names.includes(name))
@@ -135,6 +172,9 @@ export const checkNames = (names: string[], declared: { name: string }[]): void 
     ...names
       .filter((name) => !declared.some((each) => each.name === name))
       .map((name) => `${name} in serverless.yml has no file functions/${name}.ts`),
+    ...parts
+      .filter((part) => !declared.some((each) => each.name === part.function))
+      .map((part) => `template.ts lists parts of ${part.function}, which has no file in functions/`),
   ];
   if (problems.length > 0) throw new Error(problems.join('; '));
 };

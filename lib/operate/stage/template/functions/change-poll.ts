@@ -1,0 +1,35 @@
+import { counted } from '../alarms.ts';
+import { leadingKeys, ledger, objects } from '../stage-arns.ts';
+import type { FunctionParts } from './function-parts.ts';
+
+export const changePoll: FunctionParts = {
+  function: 'change-poll',
+  rights: ({ queues, secretNamed }) => [
+    { Action: ['s3:GetObject'], Resource: objects('change-poll/mapping.json') },
+    { Action: ['s3:PutObject'], Resource: objects('change-poll/refused/*') },
+    // The mapping may name each function.
+    { Action: ['sqs:SendMessage'], Resource: queues },
+    { Action: ['secretsmanager:GetSecretValue'], Resource: secretNamed('changes-??????') },
+    // The position up to which changes were sent.
+    {
+      Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
+      Resource: ledger,
+      Condition: leadingKeys('changes/*'),
+    },
+  ],
+  alarms: ({ metric }) => ({
+    // A run that fails is the next minute's work.
+    ChangesUnread: {
+      text: 'For a quarter of an hour, changes of the student information system could not be read. The log of `change-poll` shows why. No change is lost.',
+      see: 'change-notices-are-not-read-or-refused',
+      ...counted([metric('ChangePollsFailed', { function: 'change-poll' })]),
+      DatapointsToAlarm: 3,
+      EvaluationPeriods: 4,
+    },
+    ChangesRefused: {
+      text: 'The mapping makes no message of a change. The change is under `change-poll/refused/` in the bucket, with what is wrong.',
+      see: 'change-notices-are-not-read-or-refused',
+      ...counted([metric('ChangeNotices', { outcome: 'refused' })]),
+    },
+  }),
+};

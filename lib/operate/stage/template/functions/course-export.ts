@@ -1,0 +1,30 @@
+import { counted, silent } from '../alarms.ts';
+import { objects } from '../stage-arns.ts';
+import type { FunctionParts } from './function-parts.ts';
+
+export const courseExport: FunctionParts = {
+  function: 'course-export',
+  rights: () => [
+    { Action: ['s3:PutObject', 's3:AbortMultipartUpload'], Resource: objects('course-exports/*') },
+    // Results of an execution that are too large for its records.
+    { Action: ['s3:GetObject'], Resource: objects('course-exports/executions/*') },
+  ],
+  alarms: ({ metric, alive }) => ({
+    ExportIncomplete: {
+      text: 'An export of courses is incomplete or empty. Its `manifest.json` says what failed and who must do what.',
+      see: 'export-courses',
+      ...counted([
+        metric('ExportRuns', { outcome: 'incomplete' }),
+        metric('ExportRuns', { outcome: 'empty' }),
+      ]),
+    },
+    // A night that begins later than the one before is none without an export. Exports that people start do not count.
+    ExportSilent: {
+      text: 'For more than a day, the schedule has not started `course-export`.',
+      see: 'a-function-fails-or-does-not-start',
+      ...silent([metric('NightlyExports', { function: 'course-export' })], alive),
+      DatapointsToAlarm: 26,
+      EvaluationPeriods: 26,
+    },
+  }),
+};

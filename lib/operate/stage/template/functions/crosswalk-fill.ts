@@ -1,0 +1,40 @@
+import { highestOver, silent } from '../alarms.ts';
+import { bucket, crosswalk, objects, prefixes } from '../stage-arns.ts';
+import type { FunctionParts } from './function-parts.ts';
+
+export const crosswalkFill: FunctionParts = {
+  function: 'crosswalk-fill',
+  rights: () => [
+    {
+      Action: ['dynamodb:BatchGetItem', 'dynamodb:BatchWriteItem', 'dynamodb:UpdateItem'],
+      Resource: crosswalk,
+    },
+    // The university's files, and whether they exist.
+    { Action: ['s3:GetObject'], Resource: objects('crosswalk/*.csv', 'crosswalk-state/*') },
+    { Action: ['s3:ListBucket'], Resource: bucket, Condition: prefixes('crosswalk/*', 'crosswalk-state/*') },
+    {
+      Action: ['s3:PutObject'],
+      Resource: objects('crosswalk/report.csv', 'crosswalk-state/filled/*', 'crosswalk-state/executions/*'),
+    },
+  ],
+  alarms: ({ metric, alive }) => ({
+    CrosswalkSilent: {
+      text: 'For more than a day, no fill of the crosswalk has started.',
+      see: 'a-function-fails-or-does-not-start',
+      ...silent([metric('CrosswalkRuns', { function: 'crosswalk-fill' })], alive),
+      DatapointsToAlarm: 26,
+      EvaluationPeriods: 26,
+    },
+    // Each fill reports the next two, every hour.
+    CrosswalkHeld: {
+      text: 'The names of the crosswalk are not updated: a list or a file lacks too many of them, or cannot be used. The log of `crosswalk-fill` shows which one.',
+      see: 'the-crosswalk-keeps-what-it-had',
+      ...highestOver(0, [metric('CrosswalkFills', { outcome: 'held' })], { Period: 3600 }),
+    },
+    CrosswalkMoved: {
+      text: 'A code has moved to another org unit, and messages with it are parked. `sis-relay crosswalk moved` lists such codes, and `sis-relay crosswalk accept` accepts a move.',
+      see: 'a-code-has-moved-to-another-org-unit',
+      ...highestOver(0, [metric('CrosswalkMoved', { function: 'crosswalk-fill' })], { Period: 3600 }),
+    },
+  }),
+};

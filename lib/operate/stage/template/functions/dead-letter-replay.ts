@@ -1,0 +1,54 @@
+import { highestOver } from '../alarms.ts';
+import { deadLetters, desk, deskByList, leadingKeys, ledger, objects } from '../stage-arns.ts';
+import type { FunctionParts } from './function-parts.ts';
+
+const daySeconds = 86_400;
+
+export const deadLetterReplay: FunctionParts = {
+  function: 'dead-letter-replay',
+  rights: ({ queueNamed, queues }) => [
+    {
+      Action: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility'],
+      Resource: deadLetters,
+    },
+    { Action: ['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], Resource: queueNamed('*') },
+    // A letter goes back to the queue of its function.
+    { Action: ['sqs:SendMessage'], Resource: queues },
+    // It does what an operator does.
+    { Action: ['s3:PutObject'], Resource: objects('audit/*-operator.json') },
+    { Action: ['s3:GetObject'], Resource: objects('letters/*') },
+    // It keeps the desk's lists correct.
+    {
+      Action: [
+        'dynamodb:BatchGetItem',
+        'dynamodb:BatchWriteItem',
+        'dynamodb:UpdateItem',
+        'dynamodb:DeleteItem',
+      ],
+      Resource: desk,
+    },
+    { Action: ['dynamodb:Query'], Resource: deskByList },
+    // Which functions are paused, and since when.
+    { Action: ['dynamodb:GetItem'], Resource: ledger, Condition: leadingKeys('paused/*') },
+    {
+      Action: ['dynamodb:GetItem'],
+      Resource: ledger,
+      Condition: leadingKeys('incident/service-credential'),
+    },
+  ],
+  alarms: ({ metric }) => ({
+    // 10 days. SQS' own metric leaves out what was received thrice, as each letter was after an hour of dead-letter-replay.
+    LettersNearTheirEnd: {
+      text: 'A dead letter is 10 days old, and SQS deletes it after 14 days. Replay it, discard it, or keep it with `sis-relay letters export`.',
+      see: 'letters-are-about-to-expire',
+      ...highestOver(10 * daySeconds, [metric('LetterAge', { function: 'dead-letter-replay' })], {
+        Period: 1800,
+      }),
+    },
+    PausedForLong: {
+      text: 'A function has been paused for more than a day. `sis-relay status` shows which one, by whom and why. SQS deletes a message 14 days after it was sent.',
+      see: 'a-function-must-stop-for-a-while',
+      ...highestOver(daySeconds, [metric('PauseAge', { function: 'dead-letter-replay' })], { Period: 1800 }),
+    },
+  }),
+};

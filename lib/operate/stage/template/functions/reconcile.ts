@@ -1,0 +1,52 @@
+import { counted, silent } from '../alarms.ts';
+import { bucket, crosswalk, leadingKeys, ledger, ledgerKey, objects, prefixes } from '../stage-arns.ts';
+import type { FunctionParts } from './function-parts.ts';
+
+export const reconcile: FunctionParts = {
+  function: 'reconcile',
+  rights: ({ integrations, queueOf }) => {
+    const compared = integrations.filter(({ effect }) => effect);
+    const changes = new Set(compared.flatMap((each) => each.changes));
+    return [
+      { Action: ['secretsmanager:GetSecretValue'], Resource: ledgerKey },
+      { Action: ['dynamodb:BatchGetItem'], Resource: crosswalk },
+      // A scan has no leading keys that a condition could name. The function ignores items of other resources.
+      { Action: ['dynamodb:Scan'], Resource: ledger },
+      // Whether a difference was written again meanwhile.
+      {
+        Action: ['dynamodb:GetItem'],
+        Resource: ledger,
+        Condition: leadingKeys(...[...changes].map((kind) => `${kind}/*`)),
+      },
+      { Action: ['s3:GetObject', 's3:PutObject'], Resource: objects('reconcile/*') },
+      // The last snapshots of the SIS, and the crosswalk.
+      { Action: ['s3:GetObject'], Resource: objects('snapshot-records/*', 'crosswalk-state/filled/*') },
+      {
+        Action: ['s3:ListBucket'],
+        Resource: bucket,
+        Condition: prefixes('reconcile/*', 'snapshot-records/*', 'crosswalk-state/filled/*'),
+      },
+      // Messages that operators have it send again.
+      { Action: ['sqs:SendMessage'], Resource: compared.map(queueOf) },
+    ];
+  },
+  alarms: ({ metric, alive }) => ({
+    // One night may be too short, or the platform away. A night that ends later than the one before is none without a comparison.
+    ReconcileSilent: {
+      text: 'For three nights, no comparison of the platform with what was sent has finished. `sis-relay reconcile report` shows how far the last one came.',
+      see: 'no-comparison-is-whole',
+      ...silent([metric('ReconcileRuns', { outcome: 'whole' })], alive),
+      DatapointsToAlarm: 80,
+      EvaluationPeriods: 80,
+    },
+    ReconcileFaults: {
+      text: 'Something that was sent is missing, older or different on the platform, or cannot be read there. `sis-relay reconcile show` shows what, and what to do.',
+      see: 'are-all-grades-there',
+      ...counted(
+        ['missing', 'older', 'different', 'unreadable'].map((fault) =>
+          metric('ReconcileWrites', { class: fault }),
+        ),
+      ),
+    },
+  }),
+};

@@ -1,0 +1,60 @@
+import { counted } from '../alarms.ts';
+import { bucket, objects, prefixes } from '../stage-arns.ts';
+import type { FunctionParts } from './function-parts.ts';
+
+export const snapshotImport: FunctionParts = {
+  function: 'snapshot-import',
+  rights: ({ queues }) => [
+    { Action: ['s3:GetObjectVersion'], Resource: objects('snapshots/*') },
+    // `crosswalk-state/filled/*`: decides what a name stands for if a table has two entries for one person.
+    {
+      Action: ['s3:GetObject'],
+      Resource: objects(
+        'snapshots/*',
+        'snapshot-mapping*',
+        'snapshot-settings.json',
+        'crosswalk-state/filled/*',
+      ),
+    },
+    // What operators have accepted of names that passed to other records.
+    { Action: ['s3:GetObject'], Resource: objects('crosswalk-state/accepted-names/*') },
+    { Action: ['s3:GetObject', 's3:PutObject'], Resource: objects('snapshot-records/*') },
+    // What was put, until it is accepted, and what was accepted, until its feed is ended.
+    {
+      Action: ['s3:DeleteObject'],
+      Resource: objects('snapshot-records/unaccepted/*', 'snapshot-records/accepted*'),
+    },
+    {
+      Action: ['s3:ListBucket'],
+      Resource: bucket,
+      Condition: prefixes('snapshots/*', 'snapshot-records/*', 'snapshot-mapping*', 'snapshot-settings.json'),
+    },
+    {
+      Action: ['s3:ListBucket'],
+      Resource: bucket,
+      Condition: prefixes('crosswalk-state/filled/*', 'crosswalk-state/accepted-names/*'),
+    },
+    // A mapping may name the functions that the settings name.
+    { Action: ['sqs:SendMessage'], Resource: queues },
+  ],
+  alarms: ({ metric, lambdaMetric, ruleMetric }) => ({
+    SnapshotNotStarted: {
+      text: 'A file was dropped under `snapshots/`, and its import could not be started, or broke off. If `sis-relay snapshots list` does not name the file, deploy, which repairs the rule and its rights, then drop the file again.',
+      see: 'snapshots',
+      ...counted([
+        ruleMetric('FailedInvocations', 'dropped-snapshot'),
+        lambdaMetric('AsyncEventsDropped', 'snapshot-import'),
+      ]),
+    },
+    SnapshotFails: {
+      text: 'A snapshot could not be imported, or not sent completely. `sis-relay snapshots list` shows why. The next import of its kind first sends the rest.',
+      see: 'snapshots',
+      ...counted([metric('SnapshotImports', { outcome: 'failed' })]),
+    },
+    SnapshotWaits: {
+      text: 'A snapshot waits for a decision: it would change too much, or lacks something. Nothing of it, nor of later ones, is sent until then. This alarm ends by itself, and the wait does not. Use `sis-relay snapshots show`, then `approve` or `reject`.',
+      see: 'snapshots',
+      ...counted([metric('SnapshotImports', { outcome: 'waiting-for-approval' })]),
+    },
+  }),
+};
