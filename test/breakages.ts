@@ -6,7 +6,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { optionsOf } from './options.ts';
 
 // `npm run proofs -- --only breakages`: breaks one thing after the other in a copy of the project, and expects the proof to fail each time.
-// `npm run proofs -- --only breakages -- --chaos` does so with the destructive run, `--only <part of a title>` with these alone.
+// `npm run proofs -- --only breakages -- --chaos` does so with the destructive run, `--only <part of a title>` with these alone,
+// `--count 12 --seed N` with 12 of them, others with each seed.
 // What one change in one place breaks, and unit tests see, is for `mutate`.
 
 /** What is run, and what it says where it fails because of what it saw: not where it cannot even start. */
@@ -341,15 +342,23 @@ function lastOf(output: string): string {
 
 export const command = (args: string[]): void => {
   const values = optionsOf(
-    { chaos: { type: 'boolean' }, only: { type: 'string', default: '' } },
-    { usage: 'npm run proofs -- --only breakages -- --chaos --only words', args },
+    {
+      chaos: { type: 'boolean' },
+      only: { type: 'string', default: '' },
+      count: { type: 'string', default: String(breakages.length) },
+      seed: { type: 'string', default: '0' },
+    },
+    { usage: 'npm run proofs -- --only breakages -- --chaos --only words --count N --seed N', args },
   );
-  const chosen = breakages
+  const all = breakages
     .filter(({ title }) => title.includes(values.only))
     .flatMap((breakage) => {
       if (!values.chaos) return [breakage];
       return breakage.chaos ? [{ ...breakage, seenBy: chaos }] : [];
     });
+  // Neighbours break the same file, so each seed takes others that lie apart.
+  const step = Math.ceil(all.length / Number(values.count));
+  const chosen = all.filter((_, at) => (at + Number(values.seed)) % step === 0);
   if (chosen.length === 0) {
     console.error(`No breakage that is asked for has “${values.only}” in its title.`);
     process.exitCode = 2;

@@ -1,11 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { digestOfCode } from './digest.ts';
 import { optionsOf } from './options.ts';
 
 // `npm run proofs -- --only mutate`: changes what decides a message's fate in one place after the other, and runs its unit tests each time. A change
-// that no test sees survives. `npm run proofs -- --only mutate -- --only ledger` changes the files alone whose path holds that.
+// that no test sees survives. `-- --only ledger` changes the groups alone with that in their name; those of `fate` decide it by themselves.
+
+const seenByLedger = {
+  tests: ['judge', 'table', 'ledger', 'room', 'size'].map(
+    (name) => `test/lib/delivery/ledger/${name}.test.ts`,
+  ),
+  slow: ['test/lib/delivery/ledger/ledger.property.test.ts', 'test/lib/delivery/handle/attempt.test.ts'],
+};
 
 /**
  * What is changed, and the tests that must see it: those of its room, so that a survivor says where a test is missing. `slow`: tests
@@ -13,7 +19,7 @@ import { optionsOf } from './options.ts';
  * import; `judge-snapshots` judges it.
  */
 const groups: Record<string, { change: string[]; tests: string[]; slow?: string[] }> = {
-  failure: {
+  'fate, failure': {
     change: ['lib/message/failure.ts', 'lib/platform/client/failure-of.ts'],
     tests: ['test/lib/platform/client/failure-of.test.ts'],
   },
@@ -22,20 +28,25 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
     change: ['lib/delivery/letters/dead-letter.ts'],
     tests: ['test/lib/delivery/letters/dead-letter.test.ts'],
   },
+  'fate, ledger': { change: ['lib/delivery/ledger/judge.ts'], ...seenByLedger },
   ledger: {
-    change: ['judge', 'item', 'codec', 'ledger'].map((name) => `lib/delivery/ledger/${name}.ts`),
-    tests: ['judge', 'table', 'ledger', 'room', 'size'].map(
-      (name) => `test/lib/delivery/ledger/${name}.test.ts`,
-    ),
-    slow: ['test/lib/delivery/ledger/ledger.property.test.ts', 'test/lib/delivery/handle/attempt.test.ts'],
+    change: ['item', 'codec', 'ledger'].map((name) => `lib/delivery/ledger/${name}.ts`),
+    ...seenByLedger,
+  },
+  'fate, delivery': {
+    change: ['settle', 'wait-or-park'].map((name) => `lib/delivery/handle/${name}.ts`),
+    tests: ['test/lib/delivery/handle/*.test.ts'],
   },
   delivery: {
     change: [
-      ...['lib/delivery/handle/*.ts', '!lib/delivery/handle/services.ts', 'lib/message/backoff.ts'],
+      'lib/delivery/handle/*.ts',
+      ...['services', 'settle', 'wait-or-park'].map((name) => `!lib/delivery/handle/${name}.ts`),
+      'lib/message/backoff.ts',
       'lib/delivery/letters/letter-file.ts',
     ],
     tests: [
-      ...['test/lib/delivery/handle/*.test.ts', 'test/lib/delivery/letters/letter-file.test.ts'],
+      'test/lib/delivery/handle/*.test.ts',
+      'test/lib/delivery/letters/letter-file.test.ts',
       'test/lib/message/backoff.test.ts',
     ],
   },
@@ -109,15 +120,11 @@ const isSeen = ({ status }: Mutant): boolean => status === 'Killed' || status ==
 const isMissed = ({ status }: Mutant): boolean =>
   status === 'Survived' || status === 'NoCoverage' || status === 'RuntimeError';
 
-/**
- * Stryker takes what it found before for changes and tests that are the same, so a run goes on where one was killed, and a new test costs
- * little; but it does not look at what tests import.
- */
-const digest = digestOfCode();
-
 const mutate = (name: string, change: readonly string[], tests: readonly string[]): Report => {
-  const report = join(folder, `${name.replace('/', '-')}-${digest}.json`);
+  const report = join(folder, `${name.replaceAll(/\W+/g, '-')}.json`);
   mkdirSync(folder, { recursive: true });
+  // Stryker would take over what it found before, but does not look at what tests import.
+  rmSync(report, { force: true });
   console.log(`\n› ${name}`);
   const options = ['run', '--incremental', '--incrementalFile', report, '--mutate', change.join(',')];
   const { status } = spawnSync('stryker', options, {

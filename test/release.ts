@@ -109,7 +109,7 @@ const proofProblems = (excused: readonly string[]): string[] => {
       const state = stateOf(proof, results[proof.name]);
       if (state === 'passed' || excused.includes(proof.name)) return [];
       return [
-        `The proof ${proof.name} ${state === 'never run' ? 'was never run' : `is ${state}`}: ${repeatOf(proof, results[proof.name]?.seed)}`,
+        `The proof ${proof.name} ${state === 'never run' ? 'was never run' : `is ${state}`}: ${repeatOf(proof, results[proof.name])}`,
       ];
     }),
   ];

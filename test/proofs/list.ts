@@ -5,9 +5,11 @@ export type Proof = {
   claim: string;
   /** What `node test/run.js` runs: settings, a file and its options. */
   program: readonly string[];
+  /** The same in the size of the week, where a larger one finds more. */
+  weekly?: { program: readonly string[]; minutes: number };
   /** How it takes the seed of the day. Without it, it always does the same. */
   seed?: '--seed' | 'SEED';
-  /** Its usual time on two cores. */
+  /** Its usual time on two cores. All of them take an hour. */
   minutes: number;
   /** The lines of its output that the page shows. */
   figures: RegExp;
@@ -16,6 +18,13 @@ export type Proof = {
   /** Steps of `sis-relay doctor` that try on AWS what its emulators play. */
   presumes?: readonly string[];
 };
+
+/** Of one hour for all proofs, or of the weekly run. */
+export type Size = 'hourly' | 'weekly';
+export const programOf = ({ program, weekly }: Proof, size: Size): readonly string[] =>
+  size === 'weekly' && weekly ? weekly.program : program;
+export const minutesOf = ({ minutes, weekly }: Proof, size: Size): number =>
+  size === 'weekly' && weekly ? weekly.minutes : minutes;
 
 const vitest = ['node_modules/vitest/vitest.mjs', 'run'];
 /** Of a folder, they prove nothing. */
@@ -27,6 +36,29 @@ const platform = 'test/local/platform';
 const operate = ['lib/operate', ':(exclude)lib/operate/stage/template'];
 const desk = [...delivery, ...operate, 'lib/scheduled', 'lib/show', platform];
 const snapshots = ['lib/sources/snapshots', 'lib/sources/mapping', 'lib/message', 'lib/runtime/files'];
+const crashes = [
+  ...vitest,
+  'test/lib/operate/messages/letters/crash.test.ts',
+  'test/lib/delivery/letters/crash.test.ts',
+];
+const twoOperators = [...vitest, 'test/lib/operate/messages/letters/two-operators.test.ts'];
+const mondays = [
+  ...vitest,
+  '--no-file-parallelism',
+  'test/lib/operate/messages/letters/monday.test.ts',
+  'test/lib/show/cli/monday.test.ts',
+  'test/lib/show/console/monday.test.ts',
+];
+const judgedThings = [
+  ...vitest,
+  'test/lib/sources/snapshots/oracle.test.ts',
+  'test/lib/sources/snapshots/oracle/reference.test.ts',
+];
+const scaleOfLetters = [...vitest, 'test/lib/operate/messages/letters/scale.test.ts'];
+const scaleOfSnapshots = [...vitest, 'test/lib/sources/snapshots/scale.test.ts'];
+const scaleOfReconcile = [...vitest, 'test/lib/scheduled/reconcile/scale.test.ts'];
+const memoryOfExport = [...vitest, 'test/functions/course-export.test.ts', '-t', 'MB of memory'];
+const memoryOfCrosswalk = [...vitest, 'test/functions/crosswalk-fill.test.ts', '-t', 'MB of memory'];
 /** All passed, and none was left out. */
 const allTests = /^ *Tests +\d+ passed \(\d+\)$/gm;
 
@@ -35,9 +67,10 @@ export const proofs: readonly Proof[] = [
     name: 'prove',
     claim:
       'No generated history of duplicates, crashes, faults, letters (replayed, discarded, sent back by SQS’ own redrive), caches and restores ends with an effect that is lost, doubled or replaced by an older one',
-    program: ['test/prove.ts', '--histories', '1000000'],
+    program: ['test/prove.ts', '--histories', '500000'],
+    weekly: { program: ['test/prove.ts', '--histories', '1000000'], minutes: 40 },
     seed: '--seed',
-    minutes: 40,
+    minutes: 12,
     figures: /^\d+ histories, from seed \d+$/gm,
     files: [...delivery, 'test/history'],
     presumes: ['refused-write', 'kept-visibility', 'redrive'],
@@ -46,9 +79,10 @@ export const proofs: readonly Proof[] = [
     name: 'fuzz',
     claim:
       'Generated, also deeply nested, messages and answers go through all code that reads them: no error is taken for a success, and none ends the code',
-    program: ['test/fuzz.ts'],
+    program: ['test/fuzz.ts', '--messages', '200000', '--answers', '200000'],
+    weekly: { program: ['test/fuzz.ts', '--messages', '1000000', '--answers', '1000000'], minutes: 15 },
     seed: '--seed',
-    minutes: 15,
+    minutes: 3,
     figures: /^\d+ (?:answers|messages), from seed \d+$|^\d+ s, .* of memory$/gm,
     files: [...delivery, 'test/fuzz'],
   },
@@ -56,9 +90,10 @@ export const proofs: readonly Proof[] = [
     name: 'planted-faults',
     claim:
       '`reconcile` finds each fault that is planted behind its back (rows removed and rolled back, false successes, swapped users, lost comments, what people changed), in its class, and nothing else',
-    program: ['test/planted-faults.ts'],
+    program: ['test/planted-faults.ts', '--writes', '30000', '--faults', '300'],
+    weekly: { program: ['test/planted-faults.ts', '--writes', '100000', '--faults', '1000'], minutes: 3 },
     seed: '--seed',
-    minutes: 3,
+    minutes: 1,
     figures: /^\d+ of \d+ found.*$/gm,
     files: [...delivery, 'lib/scheduled', platform, 'test/effect'],
     presumes: ['set-engine', 'durable-execution'],
@@ -67,9 +102,10 @@ export const proofs: readonly Proof[] = [
     name: 'chaos',
     claim:
       'While function processes at work are killed and parts of AWS fail, no effect on the local stack is lost, stale or doubled',
-    program: ['test/local/chaos/chaos.ts', '--messages', '2000'],
+    program: ['test/local/chaos/chaos.ts', '--messages', '500'],
+    weekly: { program: ['test/local/chaos/chaos.ts', '--messages', '2000'], minutes: 8 },
     seed: '--seed',
-    minutes: 8,
+    minutes: 2,
     figures: /^(?:All is well|Not all is well).*$/gm,
     files: [...delivery, 'test/local'],
     presumes: ['refused-write', 'kept-visibility', 'redrive'],
@@ -77,14 +113,11 @@ export const proofs: readonly Proof[] = [
   {
     name: 'crash-operators',
     claim:
-      'Replay, edit and discard are killed 200 times each, at every request, as is a function that parks: the lists are whole afterwards',
-    program: [
-      'CRASH_RUNS=200',
-      ...vitest,
-      ...['test/lib/operate/messages/letters/crash.test.ts', 'test/lib/delivery/letters/crash.test.ts'],
-    ],
+      'Replay, edit and discard are killed at every request, many times each, as is a function that parks: the lists are whole afterwards',
+    program: ['CRASH_RUNS=30', ...crashes],
+    weekly: { program: ['CRASH_RUNS=200', ...crashes], minutes: 15 },
     seed: 'SEED',
-    minutes: 15,
+    minutes: 3,
     figures: allTests,
     files: desk,
     presumes: ['redrive'],
@@ -92,26 +125,22 @@ export const proofs: readonly Proof[] = [
   {
     name: 'two-operators',
     claim:
-      '3,000 letters of ten kinds, replayed by two operators at once who are killed at random: none is lost, and none is sent twice',
-    program: [
-      ...['OPERATED_LETTERS=3000', ...vitest, 'test/lib/operate/messages/letters/two-operators.test.ts'],
-    ],
+      'Letters of ten kinds, replayed by two operators at once who are killed at random: none is lost, and none is sent twice',
+    program: ['OPERATED_LETTERS=600', ...twoOperators],
+    weekly: { program: ['OPERATED_LETTERS=3000', ...twoOperators], minutes: 10 },
     seed: 'SEED',
-    minutes: 10,
+    minutes: 2,
     figures: allTests,
     files: desk,
   },
   {
     name: 'monday',
     claim:
-      '3,000 letters of ten kinds, made by the real functions, are all put right by the command; 3,900 of 14 causes and 16 waiting messages by a stranger who does only what is offered first: by 15 commands, and by 25 clicks in the console',
-    program: [
-      ...['LETTERS_PER_KIND=300', ...vitest, '--no-file-parallelism'],
-      'test/lib/operate/messages/letters/monday.test.ts',
-      ...['test/lib/show/cli/monday.test.ts', 'test/lib/show/console/monday.test.ts'],
-    ],
+      'Letters of ten kinds, made by the real functions, are all put right by the command; those of 14 causes and 16 waiting messages by a stranger who does only what is offered first: by 15 commands, and by 25 clicks in the console',
+    program: ['LETTERS_PER_KIND=60', ...mondays],
+    weekly: { program: ['LETTERS_PER_KIND=300', ...mondays], minutes: 10 },
     seed: 'SEED',
-    minutes: 10,
+    minutes: 2,
     figures: allTests,
     files: desk,
   },
@@ -132,13 +161,14 @@ export const proofs: readonly Proof[] = [
   {
     name: 'judge-things',
     claim:
-      '10,000 small universities, 30 nights of zips and tables which come late, again and in any order, while names pass and move: after each file the platform holds of each person and course what was said last, or a report, a waiting import or a letter names the difference',
-    program: [
-      ...['JUDGED_UNIVERSITIES=10000', 'JUDGED_NIGHTS=30', 'JUDGED_HISTORIES=40', ...vitest],
-      ...['test/lib/sources/snapshots/oracle.test.ts', 'test/lib/sources/snapshots/oracle/reference.test.ts'],
-    ],
+      'Small universities, 30 nights of zips and tables which come late, again and in any order, while names pass and move: after each file the platform holds of each person and course what was said last, or a report, a waiting import or a letter names the difference',
+    program: ['JUDGED_UNIVERSITIES=1000', 'JUDGED_NIGHTS=30', 'JUDGED_HISTORIES=8', ...judgedThings],
+    weekly: {
+      program: ['JUDGED_UNIVERSITIES=10000', 'JUDGED_NIGHTS=30', 'JUDGED_HISTORIES=40', ...judgedThings],
+      minutes: 30,
+    },
     seed: 'SEED',
-    minutes: 30,
+    minutes: 3,
     figures: allTests,
     files: [...snapshots, 'lib/delivery/crosswalk', 'test/lib/sources/snapshots'],
     presumes: ['set-engine'],
@@ -156,16 +186,19 @@ export const proofs: readonly Proof[] = [
   {
     name: 'breakages',
     claim: 'What decides a message’s fate is broken in one place after the other: a proof fails each time',
-    program: ['test/breakages.ts'],
-    minutes: 12,
+    program: ['test/breakages.ts', '--count', '12'],
+    weekly: { program: ['test/breakages.ts'], minutes: 12 },
+    seed: '--seed',
+    minutes: 3,
     figures: /^(?:All \d+ were seen|\d+ of \d+ were not seen)\.$/gm,
     files: [...delivery, 'lib/sources/snapshots', 'test/history'],
   },
   {
     name: 'mutate',
     claim: 'The unit tests see at least 95 % of all changes to what decides a message’s fate',
-    program: ['test/mutate.ts'],
-    minutes: 60,
+    program: ['test/mutate.ts', '--only', 'fate'],
+    weekly: { program: ['test/mutate.ts'], minutes: 60 },
+    minutes: 7,
     figures: /^.*\d+(?:\.\d+)? %.*$/gm,
     files: [
       ...[...delivery, 'lib/scheduled/reconcile'],
@@ -179,61 +212,63 @@ export const proofs: readonly Proof[] = [
   },
   {
     name: 'test-long',
-    claim: 'The tests that `npm test` leaves out pass',
-    program: ['test/all.ts', '--long'],
-    minutes: 12,
+    claim: 'The tests that `npm test` leaves out pass; in an hour, a third of their files by the seed',
+    program: ['test/all.ts', '--long', '--third'],
+    weekly: { program: ['test/all.ts', '--long'], minutes: 12 },
+    seed: '--seed',
+    minutes: 4,
     figures: /^\d+ passed, \d+ failed.*$/gm,
     files: ['lib', 'functions', 'events', 'test', 'serverless.yml'],
   },
   {
     name: 'measure-letters',
-    claim: '100,000 letters are listed, grouped, searched and shown with 128 MB for JavaScript’s objects',
-    program: ['SCALE_LETTERS=100000', ...vitest, 'test/lib/operate/messages/letters/scale.test.ts'],
-    minutes: 10,
+    claim:
+      'Up to 100,000 letters are listed, grouped, searched and shown with 128 MB for JavaScript’s objects',
+    program: ['SCALE_LETTERS=20000', ...scaleOfLetters],
+    weekly: { program: ['SCALE_LETTERS=100000', ...scaleOfLetters], minutes: 10 },
+    minutes: 2,
     figures: /^(?:console, |letters |the bare limit)[^:]*: [\d.]+ m?s.*$/gm,
     files: ['lib/delivery/letters', ...operate, 'lib/show', 'lib/runtime', documents],
   },
   {
     name: 'measure-export',
-    claim: 'An export of 2,000 courses needs no more than half of the memory that its function has',
-    program: [
-      'EXPORT_ORG_UNITS=2000',
-      ...vitest,
-      'test/functions/course-export.test.ts',
-      '-t',
-      'MB of memory',
-    ],
-    minutes: 5,
+    claim: 'An export of up to 2,000 courses needs no more than half of the memory that its function has',
+    program: ['EXPORT_ORG_UNITS=500', ...memoryOfExport],
+    weekly: { program: ['EXPORT_ORG_UNITS=2000', ...memoryOfExport], minutes: 5 },
+    minutes: 1,
     figures: /^(?! *✓).*\d+ MB.*$/gm,
     files: [...delivery, 'lib/scheduled', platform],
     presumes: ['durable-execution', 'wake-up'],
   },
   {
     name: 'measure-crosswalk',
-    claim: 'The crosswalk is filled with 200,000 org units and 1,000,000 users within 900 MB',
-    program: [
-      ...['CROSSWALK_ORG_UNITS=200000', 'CROSSWALK_USERS=1000000', ...vitest],
-      ...['test/functions/crosswalk-fill.test.ts', '-t', 'MB of memory'],
-    ],
-    minutes: 6,
+    claim: 'The crosswalk is filled with up to 200,000 org units and 1,000,000 users within 900 MB',
+    program: ['CROSSWALK_ORG_UNITS=40000', 'CROSSWALK_USERS=200000', ...memoryOfCrosswalk],
+    weekly: {
+      program: ['CROSSWALK_ORG_UNITS=200000', 'CROSSWALK_USERS=1000000', ...memoryOfCrosswalk],
+      minutes: 6,
+    },
+    minutes: 1,
     figures: /^(?! *✓).*\d+ MB.*$/gm,
     files: [...delivery, 'lib/scheduled', platform],
     presumes: ['set-engine', 'durable-execution'],
   },
   {
     name: 'measure-snapshots',
-    claim: '5,000,000 rows of an export are compared within 900 MB, in the first night and the next',
-    program: ['SNAPSHOT_ROWS=5000000', ...vitest, 'test/lib/sources/snapshots/scale.test.ts'],
-    minutes: 4,
+    claim: 'Up to 5,000,000 rows of an export are compared within 900 MB, in the first night and the next',
+    program: ['SNAPSHOT_ROWS=1000000', ...scaleOfSnapshots],
+    weekly: { program: ['SNAPSHOT_ROWS=5000000', ...scaleOfSnapshots], minutes: 4 },
+    minutes: 1,
     figures: /^night \d of .*$/gm,
     files: snapshots,
     presumes: ['set-engine'],
   },
   {
     name: 'measure-reconcile',
-    claim: 'What a night reads of a ledger of 10,000,000 items is listed within 900 MB, and all of it',
-    program: ['RECONCILE_ITEMS=10000000', ...vitest, 'test/lib/scheduled/reconcile/scale.test.ts'],
-    minutes: 10,
+    claim: 'What a night reads of a ledger of up to 10,000,000 items is listed within 900 MB, and all of it',
+    program: ['RECONCILE_ITEMS=1000000', ...scaleOfReconcile],
+    weekly: { program: ['RECONCILE_ITEMS=10000000', ...scaleOfReconcile], minutes: 10 },
+    minutes: 1,
     figures: /^(?! *✓).*\d+ MB.*$/gm,
     files: ['lib/scheduled/reconcile', 'lib/delivery/ledger', 'lib/runtime/files'],
     presumes: ['set-engine'],
@@ -251,8 +286,9 @@ export const proofs: readonly Proof[] = [
     name: 'bench',
     claim:
       'Beside raw undici and a typical stack, a message, the import of a function and the start of the command cost no more than each floor tolerates',
-    program: ['test/bench/bench.ts'],
-    minutes: 4,
+    program: ['test/bench/bench.ts', '--launches', '1'],
+    weekly: { program: ['test/bench/bench.ts'], minutes: 4 },
+    minutes: 2,
     figures: /^(?:CPU|Messages|Import|Floors?)\b.*$/gm,
     files: [...delivery, 'esbuild.config.ts', 'test/bench'],
   },

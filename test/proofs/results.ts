@@ -3,14 +3,16 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { arch, cpus, platform } from 'node:os';
 import { join, resolve } from 'node:path';
 import { steps } from '../../lib/operate/stage/doctor/steps.ts';
-import { type Proof, proofs } from './list.ts';
+import { type Proof, programOf, proofs, type Size } from './list.ts';
 import { type OnAws, readReports, seenOnAws } from './on-aws.ts';
 
-/** The last run of a proof in its whole size. */
+/** The last run of a proof. */
 export type Result = {
   passed: boolean;
   /** The lines of its output that have its figures. */
   figures: string[];
+  /** In which size it ran. */
+  size: string;
   seed?: number | undefined;
   minutes: number;
   /** ISO time of its end. */
@@ -51,6 +53,9 @@ export const writeResults = (results: Results): void => {
   }
 };
 
+export const writeResult = ({ name }: Proof, result: Result): void =>
+  writeResults({ ...readResults(), [name]: result });
+
 const git = (...args: string[]) => spawnSync('git', args, { cwd: root, encoding: 'utf8' });
 
 /** A proof's files for git. That results were written changes nothing that is proved. */
@@ -80,13 +85,23 @@ export const stateOf = (proof: Proof, result: Result | undefined): State => {
   return passed ? 'passed' : 'failed';
 };
 
-export const repeatOf = ({ name, seed: option }: Proof, seed: number | undefined): string => {
-  const command = `npm run proofs -- --only ${name}`;
-  return option === undefined || seed === undefined ? command : `${command} --seed ${seed}`;
+/** A result of the hour's size is not one of the week's. */
+export const isDue = (proof: Proof, result: Result | undefined, size: Size): boolean =>
+  stateOf(proof, result) !== 'passed' || (size === 'weekly' && result?.size !== sizeOf(proof, 'weekly'));
+
+export const repeatOf = (
+  { name, seed: option }: Proof,
+  { seed, size }: { seed?: number | undefined; size?: string } = {},
+): string => {
+  const weekly = size === 'weekly' ? ' --weekly' : '';
+  return `npm run proofs -- --only ${name}${weekly}${option && seed !== undefined ? ` --seed ${seed}` : ''}`;
 };
 
-const sizeOf = ({ program }: Proof): string =>
-  program.filter((word) => /^[A-Z_]+=/.test(word) || /^(?:--\w+|\d+)$/.test(word)).join(' ');
+/** The settings and options of its program that have a number. */
+export const sizeOf = (proof: Proof, size: Size): string =>
+  programOf(proof, size)
+    .filter((word) => /^[A-Z_]+=/.test(word) || /^(?:--\w+|\d+)$/.test(word))
+    .join(' ');
 
 const rowOf = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
@@ -111,13 +126,13 @@ export const pageOf = (
     const cells = result
       ? [
           `${state(proof, result) === 'stale' ? '**stale** ' : ''}${result.passed ? '' : '**failed** '}${result.figures.join('<br>')}`,
-          [sizeOf(proof), proof.seed && result.seed !== undefined ? `seed ${result.seed}` : '']
+          [result.size, proof.seed && result.seed !== undefined ? `seed ${result.seed}` : '']
             .filter(Boolean)
             .join(', '),
           `${result.at.slice(0, 10)}, ${result.minutes} min`,
           `${result.commit ?? 'not committed'}, ${result.machine}`,
         ]
-      : ['**never run**', sizeOf(proof), '', ''];
+      : ['**never run**', '', '', ''];
     return rowOf([
       `<a id="${proof.name}"></a>\`${proof.name}\``,
       proof.claim,
