@@ -70,127 +70,113 @@ const once = async (work: (payload: Payload) => Promise<void>) => {
   return result;
 };
 
-describe('it records', () => {
-  test('the same as the runner of AWS for the same job, and answers the same', async () => {
-    const job = async (_: unknown, context: DurableContext) => {
-      const semantics = StepSemantics.AtMostOncePerRetry;
-      const limits = { maxConcurrency: 2, nesting: NestingType.FLAT };
-      const pass = async (item: DurableContext, number: number) => {
-        const first = await item.step(`item ${number}`, async () => number, { semantics });
-        if (number !== 3) return first;
-        await item.wait('a pause', { seconds: 1 });
-        return item.step(`item ${number}`, async () => 33, { semantics });
-      };
-      const small = await context.map('small', [1, 2, 3, 4, 5], pass, limits);
-      // Together they are too large for one record, so that each is kept.
-      const work = (item: DurableContext, number: number) =>
-        item.step(`large ${number}`, async () => 'x'.repeat(200_000));
-      const large = await context.map('large', [1, 2], work, limits);
-      await context.wait('a wait', { seconds: 1 });
-      const tried = await context.step(
-        'tried again',
-        async ({ attempt }) => {
-          if (attempt < 3) throw new Error('not yet');
-          return attempt;
-        },
-        { retryStrategy: () => ({ shouldRetry: true, delay: { seconds: 1 } }) },
-      );
-      const never = async () => {
-        throw new RangeError('never');
-      };
-      const failed = await context
-        .step('failed', never, { retryStrategy: () => ({ shouldRetry: false }) })
-        .catch((error: unknown) => {
-          const { name, cause, message } = error as Error & { cause: Error };
-          return `${name} of ${cause.name}: ${message}`;
-        });
-      return [small.getResults(), large.getResults().map((text) => text.length), tried, failed];
-    };
-    const handler = withDurableExecution(job);
-
-    await LocalDurableTestRunner.setupTestEnvironment({ skipTime: true });
-    const theirs = await new LocalDurableTestRunner({ handlerFunction: handler }).run({ payload: {} });
-    await LocalDurableTestRunner.teardownTestEnvironment();
-    let calls = 0;
-    const ours = await engine.run({}, durable, async (payload) => {
-      calls += 1;
-      const untilMs = Date.now() + 20_000;
-      const context = { getRemainingTimeInMillis: () => untilMs - Date.now() } as Context;
-      return { ok: true, payload: await handler(JSON.parse(JSON.stringify(payload)), context) };
-    });
-
-    expect(ours).toEqual({ ok: true, payload: theirs.getResult() });
-    expect(ours).toMatchObject({ payload: [[1, 2, 33, 4, 5], [200_000, 200_000], 3, expect.any(String)] });
-    const told = ({ Type, SubType, Name, Status, StepDetails, ContextDetails }: Partial<Operation>) =>
-      [Type, SubType, Name, Status, StepDetails?.Attempt, ContextDetails?.ReplayChildren].join(' ');
-    const recorded = engine.operationsOf(engine.of(functionArn)[0]?.arn ?? '').slice(1);
-    const theirOperations = theirs.getOperations().map((each) => each.getOperationData() as Operation);
-    expect(recorded.map(told).sort()).toEqual(theirOperations.map(told).sort());
-    // After each wait a new one.
-    expect(calls).toBe(5);
-  });
-});
-
-describe('a callback', () => {
-  test('is answered and recorded as by the runner of AWS, for a success, a failure and silence', async () => {
-    const job = async (_: unknown, context: DurableContext) => {
-      const [approved] = await context.createCallback('approved', { timeout: { seconds: 60 } });
-      const first = await approved;
-      const [refused] = await context.createCallback('refused');
-      const second = await refused.catch(String);
-      const [silent] = await context.createCallback('silent', { timeout: { seconds: 1 } });
-      const third = await silent.catch(String);
-      return [first, second, third];
-    };
-    const client = new LambdaClient(localClient(engine.url));
-    // The SDK keeps the client that it made for the engine of an earlier test.
-    const handler = withDurableExecution(job, { client });
-
-    await LocalDurableTestRunner.setupTestEnvironment();
-    const runner = new LocalDurableTestRunner({ handlerFunction: handler });
-    const running = runner.run({ payload: {} });
-    const approved = await runner.getOperation('approved').waitForData();
-    await approved.sendCallbackSuccess('{"decision":"approved"}');
-    const refused = await runner.getOperation('refused').waitForData();
-    await refused.sendCallbackFailure({ ErrorType: 'No', ErrorMessage: 'not this one' });
-    const theirs = await running;
-    await LocalDurableTestRunner.teardownTestEnvironment();
-
-    const idOf = async (name: string) => {
-      for (;;) {
-        const arn = engine.of(functionArn)[0]?.arn ?? '';
-        const found = engine.operationsOf(arn).find(({ Name }) => Name === name);
-        if (found?.CallbackDetails) return found.CallbackDetails.CallbackId;
-        await sleep(5);
-      }
-    };
-    const answering = (async () => {
-      const Result = Buffer.from('{"decision":"approved"}');
-      const CallbackId = await idOf('approved');
-      await client.send(new SendDurableExecutionCallbackSuccessCommand({ CallbackId, Result }));
-      const no = { ErrorType: 'No', ErrorMessage: 'not this one' };
-      const other = await idOf('refused');
-      await client.send(new SendDurableExecutionCallbackFailureCommand({ CallbackId: other, Error: no }));
-    })();
-    const ours = await engine.run({}, durable, async (payload) => {
-      const context = { getRemainingTimeInMillis: () => 20_000 } as Context;
-      return { ok: true, payload: await handler(JSON.parse(JSON.stringify(payload)), context) };
-    });
-    await answering;
-    client.destroy();
-
-    expect(ours).toEqual({ ok: true, payload: theirs.getResult() });
-    expect(ours).toMatchObject({
-      payload: ['{"decision":"approved"}', expect.stringMatching(/not this/), {}],
-    });
-    const told = ({ Type, SubType, Name, Status, CallbackDetails }: Partial<Operation>) => {
+/** Operations as both engines tell them, in any order: branches of a map run beside each other. */
+const toldOf = (operations: readonly Partial<Operation>[]): string[] =>
+  operations
+    .map(({ Type, SubType, Name, Status, StepDetails, ContextDetails, CallbackDetails }) => {
       const { Result, Error: error } = CallbackDetails ?? {};
-      return { Type, SubType, Name, Status, Result, error };
+      const { ErrorType, ErrorMessage } = (error ?? {}) as Record<string, string>;
+      const answer = [Result, ErrorType, ErrorMessage];
+      const more = [StepDetails?.Attempt, ContextDetails?.ReplayChildren, ...answer];
+      return JSON.stringify([Type, SubType, Name, Status, ...more]);
+    })
+    .sort();
+
+test('a job records and answers the same as with the runner of AWS: branches, waits, retries, failures, callbacks', async () => {
+  const job = async (_: unknown, context: DurableContext) => {
+    const semantics = StepSemantics.AtMostOncePerRetry;
+    const limits = { maxConcurrency: 2, nesting: NestingType.FLAT };
+    const pass = async (item: DurableContext, number: number) => {
+      const first = await item.step(`item ${number}`, async () => number, { semantics });
+      if (number !== 3) return first;
+      await item.wait('a pause', { seconds: 1 });
+      return item.step(`item ${number}`, async () => 33, { semantics });
     };
-    const recorded = engine.operationsOf(engine.of(functionArn)[0]?.arn ?? '').slice(1);
-    const theirOperations = theirs.getOperations().map((each) => each.getOperationData() as Operation);
-    expect(recorded.map(told)).toEqual(theirOperations.map(told));
+    const small = await context.map('small', [1, 2, 3, 4, 5], pass, limits);
+    // Together they are too large for one record, so that each is kept.
+    const work = (item: DurableContext, number: number) =>
+      item.step(`large ${number}`, async () => 'x'.repeat(200_000));
+    const large = await context.map('large', [1, 2], work, limits);
+    await context.wait('a wait', { seconds: 1 });
+    const tried = await context.step(
+      'tried again',
+      async ({ attempt }) => {
+        if (attempt < 3) throw new Error('not yet');
+        return attempt;
+      },
+      { retryStrategy: () => ({ shouldRetry: true, delay: { seconds: 1 } }) },
+    );
+    const never = async () => {
+      throw new RangeError('never');
+    };
+    const failed = await context
+      .step('failed', never, { retryStrategy: () => ({ shouldRetry: false }) })
+      .catch((error: unknown) => {
+        const { name, cause, message } = error as Error & { cause: Error };
+        return `${name} of ${cause.name}: ${message}`;
+      });
+    const [approved] = await context.createCallback('approved');
+    const approval = await approved;
+    const [refused] = await context.createCallback('refused');
+    const refusal = await refused.catch(String);
+    const [silent] = await context.createCallback('silent', { timeout: { seconds: 1 } });
+    const silence = await silent.catch(String);
+    const lengths = large.getResults().map((text) => text.length);
+    return [small.getResults(), lengths, tried, failed, approval, refusal, silence];
+  };
+  const client = new LambdaClient(localClient(engine.url));
+  // The SDK keeps the client that it made for the engine of an earlier test.
+  const handler = withDurableExecution(job, { client });
+  const Result = '{"decision":"approved"}';
+  const no = { ErrorType: 'No', ErrorMessage: 'not this one' };
+
+  await LocalDurableTestRunner.setupTestEnvironment({ skipTime: true });
+  const runner = new LocalDurableTestRunner({ handlerFunction: handler });
+  const running = runner.run({ payload: {} });
+  await (await runner.getOperation('approved').waitForData()).sendCallbackSuccess(Result);
+  await (await runner.getOperation('refused').waitForData()).sendCallbackFailure(no);
+  const theirs = await running;
+  await LocalDurableTestRunner.teardownTestEnvironment();
+
+  const recorded = () => engine.operationsOf(engine.of(functionArn)[0]?.arn ?? '').slice(1);
+  const callbackOf = async (name: string): Promise<string> => {
+    for (;;) {
+      const found = recorded().find(({ Name }) => Name === name);
+      if (found?.CallbackDetails) return found.CallbackDetails.CallbackId;
+      await sleep(5);
+    }
+  };
+  const answering = (async () => {
+    const approved = { CallbackId: await callbackOf('approved'), Result: Buffer.from(Result) };
+    await client.send(new SendDurableExecutionCallbackSuccessCommand(approved));
+    const refused = { CallbackId: await callbackOf('refused'), Error: no };
+    await client.send(new SendDurableExecutionCallbackFailureCommand(refused));
+  })();
+  let calls = 0;
+  const ours = await engine.run({}, durable, async (payload) => {
+    calls += 1;
+    const context = { getRemainingTimeInMillis: () => 20_000 } as Context;
+    return { ok: true, payload: await handler(JSON.parse(JSON.stringify(payload)), context) };
   });
+  await answering;
+  client.destroy();
+
+  expect(ours).toEqual({ ok: true, payload: theirs.getResult() });
+  expect(ours).toMatchObject({
+    payload: [
+      [1, 2, 33, 4, 5],
+      [200_000, 200_000],
+      3,
+      expect.stringMatching(/never/),
+      Result,
+      expect.stringMatching(/not this/),
+      {},
+    ],
+  });
+  const theirOperations = theirs.getOperations().map((each) => each.getOperationData() as Operation);
+  expect(toldOf(recorded())).toEqual(toldOf(theirOperations));
+  // After each wait a new one.
+  expect(calls).toBe(8);
 });
 
 describe('it refuses', () => {
