@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { parseMessage } from '../lib/message/message.ts';
 import { failureOf } from '../lib/platform/client/failure-of.ts';
 import type { Operation } from '../lib/platform/client/operation.ts';
-import { integrationStage, type Part, patternOf } from './answers/stage.ts';
+import { integrationStage, type Part, patternOf } from './integration-stage.ts';
 import { parts } from './integrations.ts';
 import type { Effect, PlatformState } from './local/controls.ts';
 

@@ -1,5 +1,5 @@
 import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
-import type { Part } from './answers/stage.ts';
+import type { Part } from './integration-stage.ts';
 
 /** What makes the calls of an integration that its example does not make. */
 const variants: Record<string, (Omit<Part, 'integration'> & { title: string })[]> = {

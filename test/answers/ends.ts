@@ -2,9 +2,9 @@ import { expect } from 'vitest';
 import { letterOf, sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
 import { dispositions } from '../../lib/message/failure.ts';
 import type { Operation } from '../../lib/platform/client/operation.ts';
+import { type IntegrationStage, type Part, patternOf } from '../integration-stage.ts';
 import type { PlatformState } from '../local/controls.ts';
 import { type Answer, answers, halfAnswer, sortOf, wordsOf } from './answers.ts';
-import { type IntegrationStage, type Part, patternOf } from './stage.ts';
 
 type Answered = {
   operation: Operation<unknown>;

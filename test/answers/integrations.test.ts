@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { integrationStage } from '../integration-stage.ts';
 import { parts } from '../integrations.ts';
 import { answers, halfAnswer } from './answers.ts';
 import { expectEnds } from './ends.ts';
-import { integrationStage } from './stage.ts';
 
 /** Every integration × whatever may come for an answer to each of its calls. */
 const stage = integrationStage();

@@ -24,7 +24,7 @@ import { exportOperations } from '../../../../lib/scheduled/course-export/parts.
 import { askedIn } from '../../../../lib/scheduled/course-export/request.ts';
 import type { ExportTotals } from '../../../../lib/scheduled/course-export/totals.ts';
 import { reconcileOperations } from '../../../../lib/scheduled/reconcile/check.ts';
-import { integrationStage, type Part } from '../../../answers/stage.ts';
+import { integrationStage, type Part } from '../../../integration-stage.ts';
 import { parts } from '../../../integrations.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';

@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, SQSBatchResponse, SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { handlerOf } from '../../lib/delivery/handle/handler.ts';
-import type { Integration } from '../../lib/delivery/handle/integration.ts';
-import { createServices } from '../../lib/delivery/handle/services.ts';
-import type { DeadLetter } from '../../lib/delivery/letters/dead-letter.ts';
-import { type Credential, createAuthenticator } from '../../lib/platform/auth/auth.ts';
-import { createPlatformClient, type PlatformClient } from '../../lib/platform/client/client.ts';
-import type { Operation } from '../../lib/platform/client/operation.ts';
-import { platformOptionsOf } from '../../lib/platform/client/platform-options.ts';
-import { settingsFrom } from '../../lib/runtime/aws/settings.ts';
-import { keysOf } from '../lib/platform/local-client.ts';
-import { passingTime } from '../local/aws/passing-time.ts';
-import { type Controls, controlsOf, type PlatformRequest, type PlatformState } from '../local/controls.ts';
-import { eventOf } from '../local/examples.ts';
-import { type Stack, settingsAsDeployed, startStack } from '../local/stack.ts';
+import { handlerOf } from '../lib/delivery/handle/handler.ts';
+import type { Integration } from '../lib/delivery/handle/integration.ts';
+import { createServices } from '../lib/delivery/handle/services.ts';
+import type { DeadLetter } from '../lib/delivery/letters/dead-letter.ts';
+import { type Credential, createAuthenticator } from '../lib/platform/auth/auth.ts';
+import { createPlatformClient, type PlatformClient } from '../lib/platform/client/client.ts';
+import type { Operation } from '../lib/platform/client/operation.ts';
+import { platformOptionsOf } from '../lib/platform/client/platform-options.ts';
+import { settingsFrom } from '../lib/runtime/aws/settings.ts';
+import { keysOf } from './lib/platform/local-client.ts';
+import { passingTime } from './local/aws/passing-time.ts';
+import { type Controls, controlsOf, type PlatformRequest, type PlatformState } from './local/controls.ts';
+import { eventOf } from './local/examples.ts';
+import { type Stack, settingsAsDeployed, startStack } from './local/stack.ts';
 
 /** A message of an integration: its example, or another that makes other calls. */
 export type Part = {
