@@ -45,8 +45,6 @@ type Container = {
   death?: Death | undefined;
 };
 
-export type IntegrationStage = ReturnType<typeof integrationStage>;
-
 type Options = {
   /** Default: each user's own key. */
   credentialOf?(actor: string | undefined): Credential | Promise<Credential>;

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { dispositions, type FailureKind } from '../lib/message/failure.ts';
 import { parseMessage } from '../lib/message/message.ts';
 import { failureOf } from '../lib/platform/client/failure-of.ts';
 import type { Operation } from '../lib/platform/client/operation.ts';
@@ -23,15 +24,76 @@ const letterCauses: { cause: string; fault: Effect; tags?: string[] }[] = [
   { cause: 'an outage', fault: { status: 503 }, tags: ['long'] },
 ];
 
+/**
+ * An answer to a call: the kind of failure if the call may be sent twice; for another one it is `certain`, or leaves the outcome
+ * unknown. Each kind leads to one end, whatever the answer was: test/lib/platform tests which answers are of a kind.
+ */
+type CallAnswer = { title: string; effect: Effect; kind: FailureKind; certain?: boolean };
+const noUser = { title: 'Resource Not Found', status: 404, detail: 'User not found' };
+const noScope = {
+  title: 'Not Authorized',
+  status: 403,
+  detail: 'Insufficient scope to call API. Required: a:b:c',
+};
+const callAnswers: CallAnswer[] = [
+  {
+    title: 'a page',
+    effect: { status: 200, headers: { 'content-type': 'text/html' }, body: '<html><p>Sign in</p></html>' },
+    kind: 'intercepted',
+  },
+  {
+    title: 'another shape',
+    effect: { status: 200, body: { Unexpected: [true] }, when: 'after' },
+    kind: 'unexpected-answer',
+  },
+  { title: 'half an answer', effect: { truncate: true }, kind: 'unavailable' },
+  { title: 'an outage', effect: { status: 500 }, kind: 'unavailable' },
+  { title: 'nothing there', effect: { status: 404, body: noUser }, kind: 'rejected', certain: true },
+  { title: 'too many calls', effect: { status: 429 }, kind: 'throttled', certain: true },
+  { title: 'a missing scope', effect: { status: 403, body: noScope }, kind: 'missing-scope', certain: true },
+];
+/** The platform shows that it was done. */
+const shown = { 'another shape': 'done' };
+/** It was taken, so whatever comes of the look-up, it is looked up again, and found. */
+const found = Object.fromEntries(callAnswers.map(({ title }) => [title, 'waiting uncertain, done']));
+/** Calls that are more to their message than their operation tells: the ends by the answers. */
+const otherEnds: Record<string, Record<string, string>> = {
+  'grade-push set-grade-value': shown,
+  'enrollment-create create-enrollment': shown,
+  'enrollment-remove delete-enrollment': shown,
+  'grade-object-create update-dropbox-folder': shown,
+  'submission-upload read-my-submissions': found,
+  // There is nothing to remove.
+  'org-unit-move remove-parent': { 'nothing there': 'done' },
+};
+/** What a person is asked to look for if nothing can be read back. */
+const sought: Record<string, string> = {
+  'content-topic-update': "a topic with this message's title in module 8001 of org unit 2001",
+  'news-item-create': "a news item with this message's title in org unit 2001",
+  'user-attributes-update': "a demographics field with this message's name",
+};
+
+const endOf = ({ integration }: Part, operation: Operation<unknown>, answer: CallAnswer): string => {
+  const other = otherEnds[`${integration.name} ${operation.name}`]?.[answer.title];
+  if (other !== undefined) return other;
+  if (!operation.repeatable && !answer.certain)
+    return `waiting uncertain, ${integration.verify?.look ? 'done' : 'parked uncertain'}`;
+  return dispositions[answer.kind] === 'wait' ? `waiting ${answer.kind}, done` : `parked ${answer.kind}`;
+};
+
 /** What it makes of the platform, and by which calls that may change something. */
-const played = new Map<Part, { whole: PlatformState; changes: Operation<unknown>[] }>();
+const played = new Map<
+  Part,
+  { whole: PlatformState; called: Operation<unknown>[]; changes: Operation<unknown>[] }
+>();
 let untouched: PlatformState;
 beforeAll(async () => {
   for (const part of parts) {
     await stage.reset();
     untouched = await stage.state();
     const { state: whole, requests } = await stage.deliver(part);
-    played.set(part, { whole, changes: stage.calledIn(part, requests).filter(isChange) });
+    const called = stage.calledIn(part, requests);
+    played.set(part, { whole, called, changes: called.filter(isChange) });
   }
 });
 const playOf = (part: Part) => played.get(part)!;
@@ -115,6 +177,38 @@ describe.each(parts)('$title', (part) => {
     const [{ failure } = { failure: null }] = letters;
     expect(failure?.required).toMatch(/^[A-Z][A-Za-z]+$/);
     expect(failure?.remedy).toContain(`the permission ${failure?.required}`);
+  });
+
+  test.each(callAnswers)('ends as it must, if a call of it is answered with $title', async (answer) => {
+    const { whole, called } = playOf(part);
+    expect(called).not.toEqual([]);
+    for (const operation of called) {
+      await stage.reset();
+      const { name, method } = operation;
+      const end = endOf(part, operation, answer);
+      // That nothing is there is true after the removal.
+      const effect = end === 'done' ? { ...answer.effect, when: 'after' as const } : answer.effect;
+      await stage.controls().fault(effect, { method, path: patternOf(operation).source });
+      const { story, letters, state } = await stage.deliver(part);
+      expect([name, story.join(', ')]).toEqual([name, end]);
+      const isDone = story.at(-1) === 'done';
+      // None is done without its effect, nor with two.
+      if (isDone) expect([name, state]).toEqual([name, whole]);
+      expect([name, letters.length]).toEqual([name, isDone ? 0 : 1]);
+      const { kind, status, remedy } = letters[0]?.failure ?? {};
+      if (kind === 'uncertain')
+        expect(remedy).toMatch(
+          new RegExp(
+            `^On the platform, look for ${sought[part.integration.name]} since .* If there is none, replay this letter`,
+          ),
+        );
+      else if (!isDone)
+        expect([name, status, remedy]).toEqual([
+          name,
+          'status' in effect ? effect.status : undefined,
+          expect.stringMatching(/replay|discard/i),
+        ]);
+    }
   });
 
   describe.each(letterCauses)('whose letter came of $cause', ({ fault, tags = [] }) => {

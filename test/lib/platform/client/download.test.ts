@@ -196,6 +196,23 @@ describe('what goes wrong', () => {
     expect(await platform.download(getFile, { path }, drain)).toBeDefined();
   });
 
+  test.each<[string, string, object]>([
+    ['text/html', '<html>Sign in</html>', { unexpected: false, refused: { form: 'page' } }],
+    ['application/json', '{"Unexpected":[true]}', { unexpected: true }],
+    ['application/json', '', { unexpected: true }],
+  ])('is told of an answer that is no image: %s %s', async (type, body, told) => {
+    const { url } = await answering(() => ({ headers: { 'content-type': type }, body }));
+    const error = await errorOf(clientAt(url).platform.download(getImage, { path }, drain));
+    expect(error).toMatchObject(told);
+  });
+
+  test('is not told of a page or of nothing, if a file may be of any type', async () => {
+    for (const body of ['<html>Sign in</html>', '']) {
+      const { url } = await answering(() => ({ headers: { 'content-type': 'text/html' }, body }));
+      expect(await clientAt(url).platform.download(getFile, { path }, drain)).toBe(body.length);
+    }
+  });
+
   test.each([204, 206])('is told of an answer that is not the whole file: %i', async (status) => {
     const { url } = await answering(() => ({ status, headers: { 'content-type': 'image/png' } }));
     const error = await errorOf(clientAt(url).platform.download(getImage, { path }, drain));

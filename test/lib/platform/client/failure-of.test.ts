@@ -9,7 +9,9 @@ import {
 } from '../../../../lib/message/failure.ts';
 import { resultOf } from '../../../../lib/platform/client/check-answer.ts';
 import { failureOf, problemsIn } from '../../../../lib/platform/client/failure-of.ts';
+import { isFileAnswer, type Operation } from '../../../../lib/platform/client/operation.ts';
 import { PlatformError } from '../../../../lib/platform/client/platform-error.ts';
+import { operations as everyOperation } from '../../../../lib/platform/resources/operations.ts';
 import { clientAt, errorOf, nobody, operations } from '../servers.ts';
 
 const call = 'GET /svc/api/lp/1.49/things/1';
@@ -42,6 +44,9 @@ describe('the kind of a failed call', () => {
   test.each<[string, Given, FailureKind, FailureKind]>([
     ['{"title":"JSON Binding Error"}', { status: 400 }, 'rejected', 'rejected'],
     ['', { status: 404 }, 'rejected', 'rejected'],
+    ['{"title":"Resource Not Found","detail":"User not found"}', { status: 404 }, 'rejected', 'rejected'],
+    ['{"Errors":[{"Message":"Grade value not found"}]}', { status: 404 }, 'rejected', 'rejected'],
+    ['{"title":"Method Not Allowed","detail":"GET alone"}', { status: 405 }, 'rejected', 'rejected'],
     ['', { status: 409 }, 'rejected', 'uncertain'],
     ['', { status: 302 }, 'intercepted', 'uncertain'],
     ['<html>No</html>', { status: 404, type: html }, 'intercepted', 'uncertain'],
@@ -53,10 +58,12 @@ describe('the kind of a failed call', () => {
     ['{"Errors":[]}', {}, 'missing-permission', 'missing-permission'],
     ['', {}, 'intercepted', 'uncertain'],
     ['error code: 1020', { type: plain }, 'intercepted', 'uncertain'],
+    ['RBAC: access denied', { type: plain }, 'intercepted', 'uncertain'],
     ['Blocked by policy 942100.', { type: html }, 'intercepted', 'uncertain'],
     ['{"message":"Forbidden"}', {}, 'intercepted', 'uncertain'],
     ['<html>Forbidden</html>', { type: html }, 'intercepted', 'uncertain'],
     ['Invalid token', { type: plain }, 'credentials', 'credentials'],
+    ['Access is denied: the request has an invalid token.', { type: plain }, 'credentials', 'credentials'],
     ['<p>Invalid&nbsp;token', { type: html }, 'credentials', 'credentials'],
     ['{"Errors":[{"Message":"The token is invalid"}]}', {}, 'credentials', 'credentials'],
     ['', { status: 401 }, 'credentials', 'credentials'],
@@ -69,6 +76,10 @@ describe('the kind of a failed call', () => {
     ['', { status: 408 }, 'unavailable', 'uncertain'],
     ['<html></html>', { status: 200, type: html }, 'intercepted', 'uncertain'],
     ['{"Errors":[{"Message":"No"}]}', { status: 200 }, 'rejected', 'uncertain'],
+    ['{"Errors":"No"}', { status: 200 }, 'rejected', 'uncertain'],
+    ['{"Message":"No","ModelState":{"Field":["locked"]}}', { status: 200 }, 'rejected', 'uncertain'],
+    ['{"status":400,"title":"JSON Binding Error"}', { status: 200 }, 'rejected', 'uncertain'],
+    ['{"status":503,"title":"Later"}', { status: 200 }, 'unavailable', 'uncertain'],
     ['{"status":429,"title":"Slowly"}', { status: 200 }, 'throttled', 'uncertain'],
     [scope('a:b:c'), { status: 200 }, 'missing-scope', 'uncertain'],
     ['Invalid token', { status: 200, type: plain }, 'credentials', 'uncertain'],
@@ -76,6 +87,8 @@ describe('the kind of a failed call', () => {
     ['Done', { status: 200, type: plain }, 'unexpected-answer', 'uncertain'],
     ['{"Id":"x"}', { status: 200 }, 'unexpected-answer', 'uncertain'],
     ['', { status: 200 }, 'unexpected-answer', 'uncertain'],
+    ['', { status: 202 }, 'unexpected-answer', 'uncertain'],
+    ['', { status: 204 }, 'unexpected-answer', 'uncertain'],
     ['{"Id":', { status: 200 }, 'unavailable', 'uncertain'],
     ['Invalid tok', { cutBy }, 'unavailable', 'unavailable'],
     ['', { cutBy }, 'unavailable', 'unavailable'],
@@ -86,6 +99,54 @@ describe('the kind of a failed call', () => {
     const failures = failuresOf(text, given);
     expect(failures.map(({ kind }) => kind)).toEqual([repeatable, once]);
     for (const { remedy } of failures) expect(remedy).toMatch(/^[A-Z].*\.$/);
+  });
+});
+
+describe('every operation', () => {
+  const declared = everyOperation.filter(({ answer }) => !isFileAnswer(answer));
+  /** The kind of failure of a success with this answer; undefined: it is one. */
+  const kindsOf = (text: string, { status = 200, type = 'a/json' }: Given = {}) =>
+    declared.map((operation) => {
+      const path = Object.fromEntries(
+        [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, 1]),
+      );
+      const asked = { operation, call, input: { path }, sensitiveValues: () => [] };
+      try {
+        resultOf(asked, { status, headers: { 'content-type': type }, text });
+        return [operation.name, 'success'];
+      } catch (error) {
+        return [operation.name, failureOf(error).kind];
+      }
+    });
+  const expected = (kind: string, isSuccess: (operation: Operation<unknown>) => boolean = () => false) =>
+    declared.map((operation) => [
+      operation.name,
+      isSuccess(operation) ? 'success' : operation.repeatable ? kind : 'uncertain',
+    ]);
+
+  test.each<[string, Given, FailureKind]>([
+    ['{"Errors":[{"Message":"No"}]}', {}, 'rejected'],
+    ['{"Errors":"No"}', {}, 'rejected'],
+    ['{"Message":"No","ModelState":{"Field":["locked"]}}', {}, 'rejected'],
+    ['{"type":"https://d/x#a","title":"No","status":400}', {}, 'rejected'],
+    ['{"title":"Slowly","status":429}', {}, 'throttled'],
+    ['Invalid token', { type: plain }, 'credentials'],
+    ['<html>Log in</html>', { type: html }, 'intercepted'],
+    ['', { status: 202 }, 'unexpected-answer'],
+  ])('takes no success from %j with %j', (text, given, kind) => {
+    expect(kindsOf(text, given)).toEqual(expected(kind));
+  });
+
+  test('takes JSON of another shape for a success only if it reads any', () => {
+    const readsAny = ({ method, answer }: Operation<unknown>): boolean =>
+      method === 'GET' && typeof answer === 'object' && 'safeParse' in answer && answer.safeParse({}).success;
+    expect(kindsOf('{"Unexpected":[true]}')).toEqual(expected('unexpected-answer', readsAny));
+    expect(declared.filter(readsAny).length).toBeLessThan(declared.length / 4);
+  });
+
+  test.each([200, 204])('takes nothing with %i for a success only if it reads nothing', (status) => {
+    const kinds = expected('unexpected-answer', ({ answer }) => answer === 'acknowledged');
+    expect(kindsOf('', { status })).toEqual(kinds);
   });
 });
 
