@@ -1,12 +1,9 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { DoctorReport, Tried } from '../lib/operate/stage/doctor/report.ts';
-import { steps } from '../lib/operate/stage/doctor/steps.ts';
 import { minutesOf, type Proof, proofs } from './proofs/list.ts';
-import { readReports, recordReport, seenOnAws } from './proofs/on-aws.ts';
 import { isDue, pageOf, type Result, readResults, sizeOf, stateOf } from './proofs/results.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -26,14 +23,12 @@ const result: Result = {
 const run = (...options: string[]) =>
   spawnSync(process.execPath, ['test/run.js', 'test/proofs.ts', ...options], { cwd: root, encoding: 'utf8' });
 
-test('what each proof runs, proves and takes for granted exists', () => {
+test('what each proof runs and proves exists', () => {
   const paths = proofs
     .flatMap(({ program, weekly, files }) => [...program, ...(weekly?.program ?? []), ...files])
     .map((word) => word.replace(':(exclude)', ''))
     .filter((word) => word.includes('/'));
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
-  const known = steps.map(({ id }) => id);
-  expect(proofs.flatMap(({ presumes = [] }) => presumes).filter((id) => !known.includes(id))).toEqual([]);
 });
 
 test('all proofs take an hour, and those of the week what its workflow gives them', () => {
@@ -51,62 +46,6 @@ test('all proofs take an hour, and those of the week what its workflow gives the
 test('the page shows the results: else npm run proofs', () => {
   const page = readFileSync(join(root, 'test/proofs.md'), 'utf8');
   expect(page.replaceAll('\r', '').replaceAll('**stale** ', '')).toBe(pageOf(readResults(), () => 'passed'));
-});
-
-/** A report of doctor that ended then. */
-const reportOf = (endedAt: string, tried: [id: string, is: Tried['is'], saw: string][]): string => {
-  const report: DoctorReport = {
-    doctor: 1,
-    run: endedAt.slice(8, 10),
-    stage: 'test',
-    isAws: true,
-    region: 'eu-west-1',
-    version: '1.0.0 (abc)',
-    startedAt: endedAt,
-    endedAt,
-    steps: tried.map(([id, is, saw]) => ({ id, is, saw, expected: 'e', seconds: 1 })),
-    left: [],
-  };
-  const file = join(temporaryFolder(), 'report.json');
-  writeFileSync(file, JSON.stringify(report));
-  return file;
-};
-
-test('the page has what doctor saw on AWS, the last of each step, and nothing of what it could not try', () => {
-  const folder = temporaryFolder();
-  const rowOf = (name: string): string[] => {
-    const page = pageOf({}, () => 'passed', seenOnAws(readReports(folder)));
-    const row = page.split('\n').find((line) => /^\| .*?`([\w-]+)`/.exec(line)?.[1] === name) ?? '';
-    return row.split(' | ').map((cell) => cell.trim());
-  };
-  expect(rowOf('redrive').slice(2)).toEqual(['', '|']);
-  recordReport(
-    reportOf('2026-12-02T09:00:00.000Z', [
-      ['redrive', 'as-expected', 'all of it'],
-      ['refused-write', 'not-allowed', 'not allowed: dynamodb:PutItem'],
-    ]),
-    folder,
-  );
-  recordReport(
-    reportOf('2026-12-01T09:00:00.000Z', [
-      ['redrive', 'different', 'another body'],
-      ['kept-visibility', 'different', 'at once'],
-    ]),
-    folder,
-  );
-  expect(rowOf('redrive').slice(2)).toEqual(['all of it', '2026-12-02, eu-west-1, 1.0.0 (abc) |']);
-  expect(rowOf('kept-visibility')[2]).toBe('**different** at once');
-  expect(rowOf('refused-write').slice(2)).toEqual(['', '|']);
-  expect(rowOf('prove').at(-1)).toBe('kept-visibility: **different**<br>redrive: as expected |');
-});
-
-test.each([
-  ['no report', { doctor: undefined }, 'is no report of `sis-relay doctor`'],
-  ['one of emulators', { isAws: false }, 'tells of emulators, which say nothing about AWS'],
-])('no other report is taken: %s', (_, change, problem) => {
-  const file = reportOf('2026-12-01T09:00:00.000Z', []);
-  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...change }));
-  expect(run('--record', file)).toMatchObject({ status: 1, stderr: expect.stringContaining(problem) });
 });
 
 test('one proof runs in another size, and then nothing is recorded', () => {

@@ -1,11 +1,10 @@
 import { optionsOf } from './options.ts';
 import { minutesOf, type Proof, proofs, type Size } from './proofs/list.ts';
-import { recordReport } from './proofs/on-aws.ts';
-import { isDue, readResults, repeatOf, stateOf, writeResults } from './proofs/results.ts';
+import { isDue, readResults, repeatOf, stateOf } from './proofs/results.ts';
 import { runProof } from './proofs/run.ts';
 
 const usage =
-  'npm run proofs -- --hours N --seed N --weekly --list, --only NAME --seed N -- options of that proof, or --record FILE for a report of doctor';
+  'npm run proofs -- --hours N --seed N --weekly --list, or --only NAME --seed N -- options of that proof';
 
 /** A whole number for each day: 20261031. */
 const seedOfToday = (): number => Number(new Date().toISOString().slice(0, 10).replaceAll('-', ''));
@@ -23,10 +22,8 @@ export const command = async (args: string[]): Promise<void> => {
     weekly: { type: 'boolean', default: false },
     only: { type: 'string' },
     list: { type: 'boolean', default: false },
-    record: { type: 'string' },
   } as const;
-  const { only, list, record, weekly, ...texts } = optionsOf(options, { usage, args: own });
-  if (record !== undefined) return keep(record);
+  const { only, list, weekly, ...texts } = optionsOf(options, { usage, args: own });
   const [hours, seed] = [Number(texts.hours), Number(texts.seed)];
   if (!(hours > 0) || !Number.isSafeInteger(seed) || (more.length > 0 && only === undefined))
     return refuse(usage);
@@ -48,13 +45,6 @@ export const command = async (args: string[]): Promise<void> => {
 const refuse = (problem: string): void => {
   console.error(problem);
   process.exitCode = 2;
-};
-
-/** A report of doctor. */
-const keep = (file: string): void => {
-  recordReport(file);
-  writeResults(readResults());
-  console.log('The page has it: test/proofs.md. Commit that, and test/proofs/aws.');
 };
 
 const show = (chosen: readonly Proof[]): void => {

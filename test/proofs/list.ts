@@ -15,8 +15,6 @@ export type Proof = {
   figures: RegExp;
   /** What it proves and is judged by, as git takes it. If one has changed, or a file of `program`, or a package, the proof is stale. */
   files: readonly string[];
-  /** Steps of `sis-relay doctor` that try on AWS what its emulators play. */
-  presumes?: readonly string[];
 };
 
 /** Of one hour for all proofs, or of the weekly run. */
@@ -73,7 +71,6 @@ export const proofs: readonly Proof[] = [
     minutes: 12,
     figures: /^\d+ histories, from seed \d+$/gm,
     files: [...delivery, 'test/history'],
-    presumes: ['refused-write', 'kept-visibility', 'redrive'],
   },
   {
     name: 'fuzz',
@@ -96,7 +93,6 @@ export const proofs: readonly Proof[] = [
     minutes: 1,
     figures: /^\d+ of \d+ found.*$/gm,
     files: [...delivery, 'lib/scheduled', platform, 'test/effect'],
-    presumes: ['set-engine', 'durable-execution'],
   },
   {
     name: 'chaos',
@@ -108,7 +104,6 @@ export const proofs: readonly Proof[] = [
     minutes: 2,
     figures: /^(?:All is well|Not all is well).*$/gm,
     files: [...delivery, 'test/local'],
-    presumes: ['refused-write', 'kept-visibility', 'redrive'],
   },
   {
     name: 'crash-operators',
@@ -120,7 +115,6 @@ export const proofs: readonly Proof[] = [
     minutes: 3,
     figures: allTests,
     files: desk,
-    presumes: ['redrive'],
   },
   {
     name: 'two-operators',
@@ -156,7 +150,6 @@ export const proofs: readonly Proof[] = [
     minutes: 12,
     figures: allTests,
     files: [...snapshots, 'test/lib/sources/snapshots'],
-    presumes: ['set-engine'],
   },
   {
     name: 'judge-things',
@@ -171,7 +164,6 @@ export const proofs: readonly Proof[] = [
     minutes: 3,
     figures: allTests,
     files: [...snapshots, 'lib/delivery/crosswalk', 'test/lib/sources/snapshots'],
-    presumes: ['set-engine'],
   },
   {
     name: 'upgrade',
@@ -181,7 +173,6 @@ export const proofs: readonly Proof[] = [
     minutes: 5,
     figures: /^(?:on|back), .*$/gm,
     files: [...desk, ...snapshots, 'test/upgrade'],
-    presumes: ['refused-write', 'redrive', 'durable-execution', 'executions', 'wake-up'],
   },
   {
     name: 'breakages',
@@ -238,7 +229,6 @@ export const proofs: readonly Proof[] = [
     minutes: 1,
     figures: /^(?! *✓).*\d+ MB.*$/gm,
     files: [...delivery, 'lib/scheduled', platform],
-    presumes: ['durable-execution', 'wake-up'],
   },
   {
     name: 'measure-crosswalk',
@@ -251,7 +241,6 @@ export const proofs: readonly Proof[] = [
     minutes: 1,
     figures: /^(?! *✓).*\d+ MB.*$/gm,
     files: [...delivery, 'lib/scheduled', platform],
-    presumes: ['set-engine', 'durable-execution'],
   },
   {
     name: 'measure-snapshots',
@@ -261,7 +250,6 @@ export const proofs: readonly Proof[] = [
     minutes: 1,
     figures: /^night \d of .*$/gm,
     files: snapshots,
-    presumes: ['set-engine'],
   },
   {
     name: 'measure-reconcile',
@@ -271,7 +259,6 @@ export const proofs: readonly Proof[] = [
     minutes: 1,
     figures: /^(?! *✓).*\d+ MB.*$/gm,
     files: ['lib/scheduled/reconcile', 'lib/delivery/ledger', 'lib/runtime/files'],
-    presumes: ['set-engine'],
   },
   {
     name: 'costs',

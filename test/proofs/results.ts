@@ -2,9 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { arch, cpus, platform } from 'node:os';
 import { join, resolve } from 'node:path';
-import { steps } from '../../lib/operate/stage/doctor/steps.ts';
 import { type Proof, programOf, proofs, type Size } from './list.ts';
-import { type OnAws, readReports, seenOnAws } from './on-aws.ts';
 
 /** The last run of a proof. */
 export type Result = {
@@ -61,7 +59,7 @@ const git = (...args: string[]) => spawnSync('git', args, { cwd: root, encoding:
 /** A proof's files for git. That results were written changes nothing that is proved. */
 const pathsOf = ({ files, program }: Proof): string[] => [
   ...['--', ...files, ...program.filter((word) => word.startsWith('test/')), 'package-lock.json'],
-  ...['proofs.json', 'proofs.md', 'proofs/aws'].map((name) => `:(exclude)test/${name}`),
+  ...['proofs.json', 'proofs.md'].map((name) => `:(exclude)test/${name}`),
 ];
 
 /** The commit that is checked out; undefined if the proof's files differ from it, or there is none. */
@@ -103,64 +101,36 @@ export const sizeOf = (proof: Proof, size: Size): string =>
     .filter((word) => /^[A-Z_]+=/.test(word) || /^(?:--\w+|\d+)$/.test(word))
     .join(' ');
 
-const rowOf = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 
-/** What was seen on AWS of what a proof takes for granted; empty: nobody has looked. */
-const presumedCell = ({ presumes = [] }: Proof, onAws: OnAws): string =>
-  presumes
-    .flatMap((id) => {
-      const is = onAws.get(id)?.is;
-      return is === undefined ? [] : `${id}: ${is === 'different' ? '**different**' : 'as expected'}`;
-    })
-    .join('<br>');
-
 /** `state`: as of now, unless the page is compared with one that was written before. */
-export const pageOf = (
-  results: Results,
-  state: typeof stateOf = stateOf,
-  onAws: OnAws = seenOnAws(readReports()),
-): string => {
+export const pageOf = (results: Results, state: typeof stateOf = stateOf): string => {
   const rows = proofs.map((proof) => {
     const result = results[proof.name];
-    const cells = result
-      ? [
-          `${state(proof, result) === 'stale' ? '**stale** ' : ''}${result.passed ? '' : '**failed** '}${result.figures.join('<br>')}`,
-          [result.size, proof.seed && result.seed !== undefined ? `seed ${result.seed}` : '']
-            .filter(Boolean)
-            .join(', '),
-          `${result.at.slice(0, 10)}, ${result.minutes} min`,
-          `${result.commit ?? 'not committed'}, ${result.machine}`,
-        ]
-      : ['**never run**', '', '', ''];
-    return rowOf([
+    const marks = [
+      result === undefined ? '**never run**' : '',
+      result && state(proof, result) === 'stale' ? '**stale**' : '',
+      result?.passed === false ? '**failed**' : '',
+    ];
+    const seed = proof.seed && result?.seed !== undefined ? `seed ${result.seed}` : '';
+    const cells = [
       `<a id="${proof.name}"></a>\`${proof.name}\``,
       proof.claim,
-      ...cells,
-      presumedCell(proof, onAws),
-    ]);
-  });
-  const tried = steps.map(({ id, claim }) => {
-    const last = onAws.get(id);
-    const seen = last && `${last.is === 'different' ? '**different** ' : ''}${last.saw}`;
-    return rowOf([`\`${id}\``, claim, seen ?? '', last ? `${last.at.slice(0, 10)}, ${last.where}` : '']);
+      [...marks, result?.figures.join('<br>') ?? ''].filter(Boolean).join(' '),
+      [result?.size, seed].filter(Boolean).join(', '),
+      result ? `${result.at.slice(0, 10)}, ${result.minutes} min` : '',
+      result ? `${result.commit ?? 'not committed'}, ${result.machine}` : '',
+    ];
+    return `| ${cells.map(cell).join(' | ')} |`;
   });
   return `# What was proved last
 
 Written by \`npm run proofs\`. A stale result is older than code that it proves. It is marked if it was stale when this page was written;
-\`npm run proofs -- --list\` shows which results are stale now.
+\`npm run proofs -- --list\` shows which results are stale now. The proofs run on emulators; \`npx sis-relay doctor --stage test\` tries on a
+deployed stage what they take for granted.
 
-| proof | claim | result | size and seed | when, how long | commit, machine | on AWS |
-|---|---|---|---|---|---|---|
+| proof | claim | result | size and seed | when, how long | commit, machine |
+|---|---|---|---|---|---|
 ${rows.join('\n')}
-
-## On AWS
-
-The proofs run on emulators. \`npx sis-relay doctor --stage test\` tries on a deployed stage what they take for granted; the last column
-above has what was seen of that. Nothing is written where nobody has tried it.
-
-| step | claim | on AWS | when, where |
-|---|---|---|---|
-${tried.join('\n')}
 `;
 };
