@@ -57,6 +57,9 @@ const replacements: Record<string, string> = {
   // No function has a command or a screen.
   './desk/desk.ts': `
     export const desk = {};`,
+  // Nor what is deployed.
+  './stage.ts': `
+    export const stage = undefined;`,
   './accepted-exports.ts': `
     export const readAcceptedExports = undefined;`,
   // The SDK tells browsers apart with it.

@@ -4,16 +4,15 @@ import { bundle } from './esbuild.config.ts';
 import { checkAccount } from './lib/operate/stage/connection/account.ts';
 import { readStack } from './lib/operate/stage/stack-outputs.ts';
 import { addressProblem } from './lib/operate/stage/template/address-problem.ts';
-import { declaredSettingsOf } from './lib/operate/stage/template/all-settings.ts';
 import { itemsOf } from './lib/operate/stage/template/cloudformation.ts';
 import { lostSettings, settingsOutput } from './lib/operate/stage/template/deployed-settings.ts';
-import { fileOf, stageProblem } from './lib/operate/stage/template/parameters.ts';
-import {
-  type Custom,
+import { setHandlersAndRoles } from './lib/operate/stage/template/roles.ts';
+import { fileOf, stageProblem } from './lib/operate/stage/template/stage-name.ts';
+import type {
+  Custom,
   createTemplate,
-  type FunctionEnvironment,
-  type Stanza,
-  setHandlersAndRoles,
+  FunctionEnvironment,
+  Stanza,
 } from './lib/operate/stage/template/template.ts';
 import { ownVersion } from './lib/operate/stage/version.ts';
 import type { ClientOptions } from './lib/runtime/aws/clients.ts';
@@ -194,6 +193,7 @@ const prepare = async (serverless: Serverless): Promise<void> => {
   addEnvironments(serverless.service);
   const seconds = Number(provider.environment.QUEUE_VISIBILITY_SECONDS);
   const given = { ...custom.options, queueVisibilitySeconds: seconds };
+  const { createTemplate } = await import('./lib/operate/stage/template/template.ts');
   // osls keeps this very object in other places too.
   Object.assign(resources, await createTemplate(functions, { ...custom, options: given }, resources));
   const [subnetIds, securityGroupIds] = [given.subnetIds, given.securityGroupIds].map(itemsOf);
@@ -204,7 +204,7 @@ const prepare = async (serverless: Serverless): Promise<void> => {
   const { version, commit } = ownVersion();
   Object.assign(provider.stackTags, { version });
   if (commit !== undefined) Object.assign(resources.Outputs, { Commit: { Value: commit } });
-  checkSettings(serverless);
+  await checkSettings(serverless);
 };
 
 /**
@@ -226,7 +226,9 @@ const made = 'https://made.by.the.stack';
  * What the functions would refuse at their first start, or nobody would ever read, is told before anything is deployed.
  * Where no people depend on it, and nothing is deployed, the examples may stay.
  */
-const checkSettings = ({ service, processedInput }: Serverless): void => {
+const checkSettings = async ({ service, processedInput }: Serverless): Promise<void> => {
+  // osls requires this file: it cannot wait for what it imports.
+  const { declaredSettingsOf } = await import('./lib/operate/stage/template/all-settings.ts');
   const { provider, functions, custom } = service;
   for (const [name, { environment }] of Object.entries(functions)) {
     const variables = Object.entries({ ...provider.environment, ...environment });

@@ -1,5 +1,6 @@
 import type { ReadAcceptedExports } from './accepted-exports.ts';
 import type { Role } from './operate/stage/roles.ts';
+import type { FunctionParts } from './operate/stage/template/functions/function-parts.ts';
 import type { OptionDesk } from './show/option.ts';
 
 /** A part of sis-relay that a deployment may do without: all of it is in a folder of `options`, which can be deleted. */
@@ -20,6 +21,8 @@ export type Option = {
   looks?: readonly string[];
   /** What exports of the SIS say, for whoever compares it with the platform. */
   acceptedExports?(): Promise<{ readAcceptedExports: ReadAcceptedExports }>;
+  /** What is deployed for it. Loaded by packaging alone. */
+  stage(): Promise<{ stage: FunctionParts }>;
   /** Loaded by the command and the console alone: no function holds it. */
   desk?(): Promise<{ desk: OptionDesk }>;
 };

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { platformSettings } from '../../runtime/aws/settings.ts';
 import { regionProblem } from './regions.ts';
 import { addressProblem } from './template/address-problem.ts';
-import { stageProblem } from './template/parameters.ts';
+import { stageProblem } from './template/stage-name.ts';
 import { stageSettings } from './template/stage-settings.ts';
 
 const { baseUrl, lpVersion, leVersion } = platformSettings;

@@ -1,4 +1,8 @@
 import type { Option } from '../../option.ts';
 
 /** Asks a change-notification service of the SIS, and makes messages of what it says. */
-export const changes = { name: 'changes', functions: ['change-poll'] } as const satisfies Option;
+export const changes = {
+  name: 'changes',
+  functions: ['change-poll'],
+  stage: () => import('./stage.ts'),
+} as const satisfies Option;

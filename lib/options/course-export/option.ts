@@ -1,4 +1,8 @@
 import type { Option } from '../../option.ts';
 
 /** Writes what the platform holds of courses into the bucket. */
-export const courseExport = { name: 'course-export', functions: ['course-export'] } as const satisfies Option;
+export const courseExport = {
+  name: 'course-export',
+  functions: ['course-export'],
+  stage: () => import('./stage.ts'),
+} as const satisfies Option;

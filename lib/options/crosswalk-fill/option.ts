@@ -13,5 +13,6 @@ export const crosswalkFill = {
   tabs: ['Crosswalk'],
   forms: { '/crosswalk-accept': 'crosswalk accept', '/crosswalk-fill': 'crosswalk fill' },
   looks: ['/crosswalk'],
+  stage: () => import('./stage.ts'),
   desk: () => import('./desk/desk.ts'),
 } as const satisfies Option;

@@ -15,5 +15,6 @@ export const snapshots = {
   tabs: ['Snapshots'],
   forms: { '/snapshot-decision': 'snapshots approve' },
   acceptedExports: () => import('./accepted-exports.ts'),
+  stage: () => import('./stage.ts'),
   desk: () => import('./desk/desk.ts'),
 } as const satisfies Option;

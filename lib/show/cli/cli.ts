@@ -3,7 +3,7 @@ import { UsageError } from '../../operate/stage/command-errors.ts';
 import { integrationNames } from '../../operate/stage/function-names.ts';
 import { unknownName } from '../../operate/stage/nearest.ts';
 import { ownVersion, versionText } from '../../operate/stage/version.ts';
-import { optionDesks } from '../../options.ts';
+import { loadOptionDesks } from '../../options.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
 import type { Cli } from './command-context.ts';
 import { addCompletion } from './commands/completion.ts';
@@ -34,7 +34,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   let started: Command | undefined;
   const cli: Cli = {
     terminal,
-    desks: await optionDesks(),
+    desks: await loadOptionDesks(),
     finish: (isDone) => {
       done = isDone;
     },

@@ -12,7 +12,7 @@ import { RefusedError } from '../../operate/stage/command-errors.ts';
 import { loadIntegrations } from '../../operate/stage/integrations.ts';
 import { roles as allRoles, type Role } from '../../operate/stage/roles.ts';
 import type { Target } from '../../operate/stage/target.ts';
-import { optionDesks } from '../../options.ts';
+import { loadOptionDesks } from '../../options.ts';
 import { statusPartsOf } from '../option.ts';
 import { createApp } from './app.ts';
 import { createKept } from './cached-value.ts';
@@ -79,7 +79,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   const session = createSession();
   const lists = createLists(target, signal);
   const functions = [...integrations.keys()];
-  const desks = await optionDesks();
+  const desks = await loadOptionDesks();
   const parts = await statusPartsOf(desks);
   const screens = await Promise.all(desks.map((each) => each.screens?.()));
   const readStatus = () => statusOf(target, { functions, parts, signal, lists: listsOf(lists) });

@@ -6,7 +6,7 @@ import { failureSchema } from '../../../lib/delivery/letters/dead-letter.ts';
 import { partNames } from '../../../lib/delivery/letters/parts.ts';
 import { letterKinds } from '../../../lib/message/failure-kinds.ts';
 import { parameters } from '../../../lib/operate/stage/template/all-settings.ts';
-import { optionDesks } from '../../../lib/options.ts';
+import { loadOptionDesks } from '../../../lib/options.ts';
 import { metricDefinitions } from '../../../lib/runtime/telemetry/metrics.ts';
 import { exitCodes, programOf } from '../../../lib/show/cli/cli.ts';
 import { settingsKey } from '../../../lib/sources/snapshots/package/settings-file.ts';
@@ -80,7 +80,7 @@ export async function releasedFrom(template: Template): Promise<Released> {
     commands: commandsIn(
       programOf({
         terminal: quietTerminal,
-        desks: await optionDesks(),
+        desks: await loadOptionDesks(),
         finish: () => {},
         collect: () => {},
       }),

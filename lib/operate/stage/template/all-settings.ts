@@ -1,5 +1,3 @@
-import { fillSettings, fillStageSettings } from '../../../delivery/crosswalk/fill/fill-settings.ts';
-import { refreshSettings } from '../../../platform/auth/token-refresh/refresh-settings.ts';
 import {
   missing,
   readSetting,
@@ -9,38 +7,19 @@ import {
   type StageSetting,
 } from '../../../runtime/aws/setting.ts';
 import { messageSettings } from '../../../runtime/aws/settings.ts';
-import { exportSettings } from '../../../scheduled/course-export/export-settings.ts';
-import {
-  reconcileSettings,
-  reconcileStageSettings,
-} from '../../../scheduled/reconcile/reconcile-settings.ts';
-import { pollSettings } from '../../../sources/changes/poll-settings.ts';
-import { importSettings } from '../../../sources/snapshots/import-settings.ts';
-import { connectionSettings } from '../connection/connection-settings.ts';
+import { functionParts } from './all-function-parts.ts';
 import { stageSettings } from './stage-settings.ts';
 
 // The settings lie beside the code that reads them. This list is the only place that knows all of them.
 
-const { credential, ...replaySettings } = connectionSettings;
+const withoutQueue: Record<string, SettingGroups> = Object.fromEntries(
+  functionParts.map(({ function: name, settings }) => [name, settings]),
+);
 
-/** Those of the functions that no queue triggers. */
-const withoutQueue: Record<string, SettingGroups> = {
-  'change-poll': pollSettings,
-  'connection-check': connectionSettings,
-  'course-export': exportSettings,
-  'crosswalk-fill': fillSettings,
-  // How long a refresh token lasts concerns an alarm of connection-check alone.
-  'dead-letter-replay': replaySettings,
-  reconcile: reconcileSettings,
-  'snapshot-import': importSettings,
-  'token-refresh': refreshSettings,
-};
-
-const withoutVariable: Record<string, StageSetting> = {
-  ...stageSettings,
-  ...fillStageSettings,
-  ...reconcileStageSettings,
-};
+const withoutVariable: Record<string, StageSetting> = Object.assign(
+  { ...stageSettings },
+  ...functionParts.map((parts) => parts.stageSettings),
+);
 
 /** What a function reads from its environment. */
 export const declaredSettingsOf = (functionName: string): SettingGroups =>

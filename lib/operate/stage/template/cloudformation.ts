@@ -33,6 +33,8 @@ export const idOf = (name: string): string => name.replaceAll('-', '');
 /** How osls begins the logical ids of a function's resources. */
 export const functionIdOf = (name: string): string =>
   name.charAt(0).toUpperCase() + name.slice(1).replaceAll('-', 'Dash');
+/** Of a durable function: its alias, by which it is called. */
+export const aliasOf = (name: string) => ref(`${functionIdOf(name)}DurableLambdaAlias`);
 export const logGroupOf = (name: string): string => `${functionIdOf(name)}LogGroup`;
 export const queueOf = (name: string): string => `${idOf(name)}Queue`;
 

@@ -3,6 +3,7 @@ import type { SettingValue } from '../../../runtime/aws/setting.ts';
 import { unknownName } from '../nearest.ts';
 import { parameters } from './all-settings.ts';
 import { recordOf } from './deployed-settings.ts';
+import { fileOf } from './stage-name.ts';
 
 type Values = Record<string, SettingValue>;
 
@@ -66,10 +67,6 @@ export const parametersOf = async (
   return { default: { ...defaults, settings }, [stage]: set };
 };
 
-/** Where a stage has its settings. */
-export const fileOf = (stage: string, folder: string | undefined): string =>
-  `${folder ?? 'stages'}/${stage}.yml`;
-
 /** What `--param` gives, by its name. */
 const optionsOf = (given: readonly string[]): Record<string, string> =>
   Object.fromEntries(
@@ -114,17 +111,4 @@ const formProblem = (name: string, value: string): string | undefined => {
   const why = problems.join('; ');
   if (why === '') return undefined;
   return `${name}: ${why}${value === '' ? '' : ` (it is ${value})`}`;
-};
-
-/**
- * What is wrong with the name of a stage. Names of queues are allowed by what they begin with, so that `prod` would reach into a
- * stage `prod-2`; and a bucket's name has room for no more.
- */
-export const stageProblem = (stage: string): string | undefined => {
-  // They are sis-relay-deploy-<stage> in the guide: what is named by this stage would be theirs.
-  if (stage === 'deploy')
-    return 'The name of the stage, deploy, is also that of the roles that deploy other stages: choose another';
-  return /^[a-z0-9]{1,19}$/.test(stage)
-    ? undefined
-    : `The name of the stage, ${stage}, must have at most 19 characters, all lower-case letters or digits`;
 };

@@ -85,3 +85,9 @@ const role = (
     ...(permissionsBoundary !== '' && { PermissionsBoundary: permissionsBoundary }),
   },
 });
+
+/** They follow from a function's name, also if one function alone is deployed. */
+export const setHandlersAndRoles = (functions: Record<string, { handler?: string; role?: string }>): void => {
+  for (const [name, stanza] of Object.entries(functions))
+    Object.assign(stanza, { handler: `functions/${name}.handler`, role: roleOf(name) });
+};

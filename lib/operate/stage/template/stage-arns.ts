@@ -1,5 +1,6 @@
 import type { Integration } from '../../../delivery/handle/integration.ts';
 import {
+  aliasOf,
   arnOf,
   functionIdOf,
   itemsOf,
@@ -61,8 +62,7 @@ export const stageArns = (
     functionsAndVersions: (...names: string[]) =>
       ofDeployed(names, (name) => sub(`\${${lambdaIdOf(name)}.Arn}*`)),
     /** A durable function is called by its alias. */
-    aliases: (...names: string[]) =>
-      ofDeployed(names, (name) => ref(`${functionIdOf(name)}DurableLambdaAlias`)),
+    aliases: (...names: string[]) => ofDeployed(names, aliasOf),
     executions: (...names: string[]) =>
       ofDeployed(names, (name) => functionNamed(`${name}:*/durable-execution/*`)),
   };

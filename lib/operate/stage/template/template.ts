@@ -1,29 +1,13 @@
 import type { FunctionModule } from '../function-modules.ts';
 import { callingNames, functionNames, integrationNames } from '../function-names.ts';
 import { alarmResources } from './alarms.ts';
-import {
-  arnOf,
-  functionIdOf,
-  itemsOf,
-  logGroupOf,
-  type Options,
-  queueOf,
-  type Resources,
-  ref,
-} from './cloudformation.ts';
+import { functionParts } from './all-function-parts.ts';
+import { arnOf, itemsOf, logGroupOf, type Options, queueOf, type Resources, ref } from './cloudformation.ts';
 import { dashboard } from './dashboard.ts';
 import type { Declared } from './function-rights.ts';
-import { changePoll } from './functions/change-poll.ts';
-import { connectionCheck } from './functions/connection-check.ts';
-import { courseExport } from './functions/course-export.ts';
-import { crosswalkFill } from './functions/crosswalk-fill.ts';
-import { deadLetterReplay } from './functions/dead-letter-replay.ts';
 import type { FunctionParts } from './functions/function-parts.ts';
-import { reconcile } from './functions/reconcile.ts';
-import { snapshotImport } from './functions/snapshot-import.ts';
-import { tokenRefresh } from './functions/token-refresh.ts';
 import { people } from './people.ts';
-import { roleOf, roleResources } from './roles.ts';
+import { roleResources } from './roles.ts';
 import { compositeAlarms, stageAlarms } from './stage-alarms.ts';
 import { stageMetrics } from './stage-metrics.ts';
 import { storageResources } from './storage.ts';
@@ -49,24 +33,6 @@ export type Custom = {
 
 /** Addresses of what the stack makes are known to CloudFormation alone. */
 export type FunctionEnvironment = Record<string, unknown>;
-
-/** Of functions that no queue triggers. */
-const functionParts: FunctionParts[] = [
-  tokenRefresh,
-  connectionCheck,
-  deadLetterReplay,
-  changePoll,
-  courseExport,
-  crosswalkFill,
-  snapshotImport,
-  reconcile,
-];
-
-/** They follow from a function's name, also if one function alone is deployed. */
-export const setHandlersAndRoles = (functions: Record<string, Stanza>): void => {
-  for (const [name, stanza] of Object.entries(functions))
-    Object.assign(stanza, { handler: `functions/${name}.handler`, role: roleOf(name) });
-};
 
 /**
  * Removes the functions that are off, adds to each of the others what follows from its code, and makes the other resources.
@@ -113,7 +79,8 @@ export const createTemplate = async (
     ...Object.fromEntries(parts.flatMap((part) => Object.entries(part.alarms(metrics)))),
   };
   const Resources: Resources = {
-    ...storageResources(options, without(off, shared.Resources), names.queued),
+    ...storageResources(options, shared.Resources, names.queued),
+    ...Object.assign({}, ...parts.map(({ resources }) => resources?.(stage))),
     ...roleResources(options, declared, { parts, people }),
     ...alarmResources(stage, alarms, compositeAlarms(alarms)),
     Dashboard: dashboard(stage),
@@ -132,15 +99,6 @@ const logKeys = ({ kmsKeyArn, kmsKeyForLogs }: Options, names: string[]): Record
   const isAdded = kmsKeyForLogs && kmsKeyArn !== '';
   return isAdded ? Object.fromEntries(names.map((name) => [logGroupOf(name), { Properties }])) : {};
 };
-
-/** Leaves out what starts a function that is off. */
-const without = (off: string[], resources: Resources): Resources =>
-  Object.fromEntries(
-    Object.entries(resources).filter(([, resource]) => {
-      const text = JSON.stringify(resource);
-      return !off.some((name) => text.includes(`"${functionIdOf(name)}`));
-    }),
-  );
 
 /** Loads the integrations. Loading the other functions would take as long again; their source shows what is needed. */
 const loadDeclared = async (functions: Record<string, Stanza>): Promise<Declared[]> => {
@@ -163,7 +121,7 @@ const loadDeclared = async (functions: Record<string, Stanza>): Promise<Declared
 export const checkNames = (
   names: string[],
   declared: { name: string }[],
-  parts: Pick<FunctionParts, 'function'>[] = [],
+  parts: readonly Pick<FunctionParts, 'function'>[] = [],
 ): void => {
   const problems = [
     ...declared

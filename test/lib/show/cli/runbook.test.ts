@@ -12,7 +12,7 @@ import { listLetters } from '../../../../lib/operate/messages/letters/list.ts';
 import { reindexLetters } from '../../../../lib/operate/messages/letters/reindex.ts';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
 import { groupIdOf } from '../../../../lib/options/reconcile/desk/groups.ts';
-import { optionDesks } from '../../../../lib/options.ts';
+import { loadOptionDesks } from '../../../../lib/options.ts';
 import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { readSettings } from '../../../../lib/runtime/aws/setting.ts';
 import { resendResultKey } from '../../../../lib/scheduled/reconcile/record.ts';
@@ -293,7 +293,7 @@ test.each(replays.slice(1))('%s, as it stands', { tags: ['long'] }, expectAnswer
 
 const program = programOf({
   terminal: quietTerminal,
-  desks: await optionDesks(),
+  desks: await loadOptionDesks(),
   finish: () => {},
   collect: () => {},
 });

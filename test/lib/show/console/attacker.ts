@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { decodeHTML } from 'entities';
 import { roles } from '../../../../lib/operate/stage/roles.ts';
 import type { Target } from '../../../../lib/operate/stage/target.ts';
-import { optionDesks } from '../../../../lib/options.ts';
+import { loadOptionDesks } from '../../../../lib/options.ts';
 import { createApp } from '../../../../lib/show/console/app.ts';
 import { type ConsoleOptions, startConsole } from '../../../../lib/show/console/console.ts';
 import type { Desk } from '../../../../lib/show/console/desk.ts';
@@ -116,7 +116,7 @@ export const openConsole = async (target: Target, options: Partial<ConsoleOption
   };
 };
 
-const desks = await optionDesks();
+const desks = await loadOptionDesks();
 const optionScreens = (await Promise.all(desks.map(({ screens }) => screens?.()))).flatMap(
   (each) => each ?? [],
 );

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { optionDesks } from '../../../../lib/options.ts';
+import { loadOptionDesks } from '../../../../lib/options.ts';
 import { programOf } from '../../../../lib/show/cli/cli.ts';
 import { quietTerminal } from '../cli/typed.ts';
 
 const lib = resolve(import.meta.dirname, '../../../../lib');
 const program = programOf({
   terminal: quietTerminal,
-  desks: await optionDesks(),
+  desks: await loadOptionDesks(),
   finish: () => {},
   collect: () => {},
 });

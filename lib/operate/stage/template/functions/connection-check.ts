@@ -1,9 +1,11 @@
+import { connectionSettings } from '../../connection/connection-settings.ts';
 import { counted, under } from '../alarms.ts';
 import { leadingKeys, ledger } from '../stage-arns.ts';
 import type { FunctionParts } from './function-parts.ts';
 
 export const connectionCheck: FunctionParts = {
   function: 'connection-check',
+  settings: connectionSettings,
   rights: () => [
     {
       Action: ['dynamodb:GetItem'],

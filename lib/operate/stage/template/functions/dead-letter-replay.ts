@@ -1,11 +1,16 @@
+import { connectionSettings } from '../../connection/connection-settings.ts';
 import { highestOver } from '../alarms.ts';
 import { deadLetters, desk, deskByList, leadingKeys, ledger, objects } from '../stage-arns.ts';
 import type { FunctionParts } from './function-parts.ts';
 
 const daySeconds = 86_400;
 
+// How long a refresh token lasts concerns an alarm of connection-check alone.
+const { credential, ...replaySettings } = connectionSettings;
+
 export const deadLetterReplay: FunctionParts = {
   function: 'dead-letter-replay',
+  settings: replaySettings,
   rights: ({ queueNamed, queues }) => [
     {
       Action: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility'],

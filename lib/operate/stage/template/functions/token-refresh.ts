@@ -1,8 +1,10 @@
+import { refreshSettings } from '../../../../platform/auth/token-refresh/refresh-settings.ts';
 import { counted } from '../alarms.ts';
 import type { FunctionParts } from './function-parts.ts';
 
 export const tokenRefresh: FunctionParts = {
   function: 'token-refresh',
+  settings: refreshSettings,
   rights: ({ secretNamed }) => [
     {
       Action: [

@@ -1,9 +1,11 @@
-import { counted } from '../alarms.ts';
-import { leadingKeys, ledger, objects } from '../stage-arns.ts';
-import type { FunctionParts } from './function-parts.ts';
+import { counted } from '../../operate/stage/template/alarms.ts';
+import type { FunctionParts } from '../../operate/stage/template/functions/function-parts.ts';
+import { leadingKeys, ledger, objects } from '../../operate/stage/template/stage-arns.ts';
+import { pollSettings } from '../../sources/changes/poll-settings.ts';
 
-export const changePoll: FunctionParts = {
+export const stage: FunctionParts = {
   function: 'change-poll',
+  settings: pollSettings,
   rights: ({ queues, secretNamed }) => [
     { Action: ['s3:GetObject'], Resource: objects('change-poll/mapping.json') },
     { Action: ['s3:PutObject'], Resource: objects('change-poll/refused/*') },

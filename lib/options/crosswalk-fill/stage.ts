@@ -1,9 +1,12 @@
-import { highestOver, silent } from '../alarms.ts';
-import { bucket, crosswalk, objects, prefixes } from '../stage-arns.ts';
-import type { FunctionParts } from './function-parts.ts';
+import { fillSettings, fillStageSettings } from '../../delivery/crosswalk/fill/fill-settings.ts';
+import { highestOver, silent } from '../../operate/stage/template/alarms.ts';
+import type { FunctionParts } from '../../operate/stage/template/functions/function-parts.ts';
+import { bucket, crosswalk, objects, prefixes } from '../../operate/stage/template/stage-arns.ts';
 
-export const crosswalkFill: FunctionParts = {
+export const stage: FunctionParts = {
   function: 'crosswalk-fill',
+  settings: fillSettings,
+  stageSettings: fillStageSettings,
   rights: () => [
     {
       Action: ['dynamodb:BatchGetItem', 'dynamodb:BatchWriteItem', 'dynamodb:UpdateItem'],

@@ -1,9 +1,12 @@
-import { counted } from '../alarms.ts';
-import { bucket, objects, prefixes } from '../stage-arns.ts';
-import type { FunctionParts } from './function-parts.ts';
+import { counted } from '../../operate/stage/template/alarms.ts';
+import { aliasOf, arnOf, ref } from '../../operate/stage/template/cloudformation.ts';
+import type { FunctionParts } from '../../operate/stage/template/functions/function-parts.ts';
+import { bucket, objects, prefixes } from '../../operate/stage/template/stage-arns.ts';
+import { importSettings } from '../../sources/snapshots/import-settings.ts';
 
-export const snapshotImport: FunctionParts = {
+export const stage: FunctionParts = {
   function: 'snapshot-import',
+  settings: importSettings,
   rights: ({ queues }) => [
     { Action: ['s3:GetObjectVersion'], Resource: objects('snapshots/*') },
     // `crosswalk-state/filled/*`: decides what a name stands for if a table has two entries for one person.
@@ -55,6 +58,32 @@ export const snapshotImport: FunctionParts = {
       text: 'A snapshot waits for a decision: it would change too much, or lacks something. Nothing of it, nor of later ones, is sent until then. This alarm ends by itself, and the wait does not. Use `sis-relay snapshots show`, then `approve` or `reject`.',
       see: 'snapshots',
       ...counted([metric('SnapshotImports', { outcome: 'waiting-for-approval' })]),
+    },
+  }),
+  // A notification of the bucket itself would name the function, which names the bucket: CloudFormation rejects such a circle.
+  // EventBridge calls the alias, which a durable function requires, and retries for a day. It costs $1 per million objects of the bucket.
+  resources: (stage) => ({
+    DroppedSnapshot: {
+      Type: 'AWS::Events::Rule',
+      Properties: {
+        Name: `sis-relay-${stage}-dropped-snapshot`,
+        Description: 'A file was dropped under snapshots/',
+        EventPattern: {
+          source: ['aws.s3'],
+          'detail-type': ['Object Created'],
+          detail: { bucket: { name: [ref('Files')] }, object: { key: [{ prefix: 'snapshots/' }] } },
+        },
+        Targets: [{ Id: 'snapshot-import', Arn: aliasOf('snapshot-import') }],
+      },
+    },
+    DroppedSnapshotPermission: {
+      Type: 'AWS::Lambda::Permission',
+      Properties: {
+        Action: 'lambda:InvokeFunction',
+        FunctionName: aliasOf('snapshot-import'),
+        Principal: 'events.amazonaws.com',
+        SourceArn: arnOf('DroppedSnapshot'),
+      },
     },
   }),
 };

@@ -1,9 +1,20 @@
-import { counted, silent } from '../alarms.ts';
-import { bucket, crosswalk, leadingKeys, ledger, ledgerKey, objects, prefixes } from '../stage-arns.ts';
-import type { FunctionParts } from './function-parts.ts';
+import { counted, silent } from '../../operate/stage/template/alarms.ts';
+import type { FunctionParts } from '../../operate/stage/template/functions/function-parts.ts';
+import {
+  bucket,
+  crosswalk,
+  leadingKeys,
+  ledger,
+  ledgerKey,
+  objects,
+  prefixes,
+} from '../../operate/stage/template/stage-arns.ts';
+import { reconcileSettings, reconcileStageSettings } from '../../scheduled/reconcile/reconcile-settings.ts';
 
-export const reconcile: FunctionParts = {
+export const stage: FunctionParts = {
   function: 'reconcile',
+  settings: reconcileSettings,
+  stageSettings: reconcileStageSettings,
   rights: ({ integrations, queueOf }) => {
     const compared = integrations.filter(({ effect }) => effect);
     const changes = new Set(compared.flatMap((each) => each.changes));

@@ -1,9 +1,11 @@
-import { counted, silent } from '../alarms.ts';
-import { objects } from '../stage-arns.ts';
-import type { FunctionParts } from './function-parts.ts';
+import { counted, silent } from '../../operate/stage/template/alarms.ts';
+import type { FunctionParts } from '../../operate/stage/template/functions/function-parts.ts';
+import { objects } from '../../operate/stage/template/stage-arns.ts';
+import { exportSettings } from '../../scheduled/course-export/export-settings.ts';
 
-export const courseExport: FunctionParts = {
+export const stage: FunctionParts = {
   function: 'course-export',
+  settings: exportSettings,
   rights: () => [
     { Action: ['s3:PutObject', 's3:AbortMultipartUpload'], Resource: objects('course-exports/*') },
     // Results of an execution that are too large for its records.
