@@ -6,7 +6,7 @@ const maxStack = 4_000;
 const maxRead = 8_000;
 
 /** A text as it may be logged: bounded, without secrets, queries and quoted bodies. */
-export const safeText = (text: string, maxLength = maxText): string =>
+export const logText = (text: string, maxLength = maxText): string =>
   withoutSecrets(withoutQuotedBody(text.slice(0, maxRead)), maxLength);
 
 /** The error of JSON.parse quotes the text that it could not read, which may be a message. */
@@ -31,14 +31,14 @@ export const errorFactsOf = (error: unknown): ErrorFacts => {
   const frames = String(error.stack).indexOf('\n    at ');
   return {
     ...headOf(error),
-    ...(frames < 0 ? {} : { stack: safeText(String(error.stack).slice(frames + 1), maxStack) }),
+    ...(frames < 0 ? {} : { stack: logText(String(error.stack).slice(frames + 1), maxStack) }),
     ...(error.cause instanceof Error ? { cause: headOf(error.cause) } : {}),
   };
 };
 
 const headOf = (error: Error): ErrorFacts => ({
   name: isWord(error.name) ? error.name : 'Error',
-  message: safeText(String(error.message)),
+  message: logText(String(error.message)),
   ...('code' in error && isWord(error.code) ? { code: error.code } : {}),
 });
 

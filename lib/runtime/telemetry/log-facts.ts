@@ -1,8 +1,8 @@
-import { errorFactsOf, safeText } from '../privacy/log-text.ts';
+import { errorFactsOf, logText } from '../privacy/log-text.ts';
 
 /** Facts may be of any type: one that is not a text, or not a number, is left out. */
 const text = (value: unknown): string | undefined =>
-  typeof value === 'string' ? safeText(value) : undefined;
+  typeof value === 'string' ? logText(value) : undefined;
 const number = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) ? Math.round(value * 10) / 10 : undefined;
 
@@ -31,7 +31,7 @@ type About = {
 export const logLine = (about: About, given: Record<string, unknown>) => ({
   level: about.level.toUpperCase(),
   timestamp: new Date(about.atMs).toISOString(),
-  message: safeText(about.message),
+  message: logText(about.message),
   function: text(given.function) ?? about.function,
   invocationId: about.invocationId,
   messageId: text(given.messageId),

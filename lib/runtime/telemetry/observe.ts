@@ -1,7 +1,7 @@
 import type { Outcome } from '../../message/failure.ts';
 import { type FailureKind, failureKinds, needsPerson } from '../../message/failure-kinds.ts';
 import type { Priority } from '../../message/priority.ts';
-import { safeText } from '../privacy/log-text.ts';
+import { logText } from '../privacy/log-text.ts';
 import { type Facts, logLine } from './log-facts.ts';
 import { createTally } from './metrics.ts';
 
@@ -90,7 +90,7 @@ export const createObserve = (options: ObserveOptions) => {
     error: (text: string, facts: Facts = {}, error?: unknown) => log('error', text, facts, error),
     /** One request to the platform: `operation` is its name, not its path. */
     call: ({ operation: called, status, durationMs, priority }: ObservedCall): void => {
-      const operation = safeText(called);
+      const operation = logText(called);
       log('debug', 'platform call', { operation, status, durationMs });
       tally.add('PlatformLatency', { function: options.function, operation }, durationMs);
       tally.add('PlatformAnswers', { function: options.function, status: String(status ?? 'none') }, 1);

@@ -7,7 +7,7 @@ import { type Run as JobRun, jobOf } from '../../delivery/durable/job.ts';
 import { waitForOlderExecutions } from '../../delivery/durable/older-executions.ts';
 import type { JobServices } from '../../delivery/durable/services.ts';
 import { waitSeconds } from '../../message/backoff.ts';
-import { safeText } from '../../runtime/privacy/log-text.ts';
+import { logText } from '../../runtime/privacy/log-text.ts';
 import { reconcileOperations } from './check.ts';
 import { type Choosing, type ChosenFrom, chooseWrites, type Segment, segments } from './choose-writes.ts';
 import { faultClasses } from './classes.ts';
@@ -111,7 +111,7 @@ const tellFailure = async (run: Run, begun: Begun, error: unknown): Promise<void
 /** The engine wraps the errors of a step. */
 const causeOf = (error: unknown): string => {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? safeText(cause.message) : 'The log of the function reconcile shows why';
+  return cause instanceof Error ? logText(cause.message) : 'The log of the function reconcile shows why';
 };
 
 type Begun = Selection & { startedMs: number };
