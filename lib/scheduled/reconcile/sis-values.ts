@@ -2,6 +2,7 @@ import { crosswalkKinds } from '../../delivery/crosswalk/kinds.ts';
 import type { Crosswalk } from '../../delivery/crosswalk/look-up.ts';
 import type { JobStore } from '../../delivery/durable/store.ts';
 import { isRetried } from '../../message/failure-kinds.ts';
+import type { SisId } from '../../message/sis-ids.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
@@ -86,7 +87,7 @@ const loadNames = async (saying: Saying): Promise<void> => {
 };
 
 const isAccepted = async (value: string, { crosswalk, platform }: Saying): Promise<boolean> => {
-  const code = { field: 'orgUnitCode', platformField: 'orgUnitId', value };
+  const code: SisId = { field: 'orgUnitCode', platformField: 'orgUnitId', value };
   try {
     await crosswalk.platformIds([code], { platform, orgUnitId: undefined, sentMs: 0 });
     return true;

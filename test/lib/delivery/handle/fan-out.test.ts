@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { createFanOut, placeAttribute } from '../../../../lib/delivery/handle/fan-out.ts';
 import type { NamedObject } from '../../../../lib/message/envelope.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import type { Outgoing } from '../../../../lib/message/sqs-limits.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { waitLimitMs } from '../../../limits.ts';
@@ -118,11 +119,23 @@ test('a place that nobody wrote here counts as none', async () => {
   expect(sent).toEqual(lines(2));
 });
 
+test.each(['Jane Doe got 7', 'line 1 is not UTF-8: Jane Doe'])(
+  'a place whose sender has put other words into it counts as none: %s',
+  async (problem) => {
+    await put('events/try-out/place', lines(2).join('\n'));
+    const place = { file: 0, etag: '', byte: 0, line: 1, isList: false, sent: 0, unsent: 1, problem };
+    const { sent } = await workedOff(['place'], {
+      [placeAttribute]: { DataType: 'String', StringValue: JSON.stringify(place) },
+    });
+    expect(sent).toEqual(lines(2));
+  },
+);
+
 test('where SQS does not take a message, nothing is held for done', async () => {
   await put('events/try-out/refused', lines(200).join('\n'));
   const fanOut = start(async () => {
     await sleep(1);
-    throw new MessageFailure('unavailable', 'SQS did not take 1 of 80 messages');
+    throw new MessageFailure('unavailable', safe`SQS did not take 1 of 80 messages`);
   });
   const failed = fanOut([objectOf('refused')], { record: recordOf(), signal, untilMs: 1 });
   await expect(failed).rejects.toMatchObject({ kind: 'unavailable' });

@@ -75,13 +75,13 @@ describe('errorFactsOf', () => {
     const cause = Object.assign(new TypeError('from x_c=abc'), {
       ...{ stack: 'x\n    at cause (file.ts:1:1)', code: 'ECONN.RESET-1$', request: 'Jane' },
     });
-    const error = Object.assign(new Error('to x_c=abc', { cause }), {
+    const error = Object.assign(new Error('of ‹jane.pdf› to x_c=abc', { cause }), {
       ...{ name: 'Dear Jane', code: 'a b', input: 'Jane' },
       stack: `to\n    at one (x_c=abc)\n    at ${'a'.repeat(5_000)}`,
     });
     expect(errorFactsOf(error)).toEqual({
       name: 'Error',
-      message: 'to x_c=…',
+      message: 'of a file to x_c=…',
       stack: `    at one (x_c=…\n    at ${'a'.repeat(3_974)}…`,
       cause: { name: 'TypeError', message: 'from x_c=…', code: 'ECONN.RESET-1$' },
     });
@@ -106,6 +106,8 @@ test.each<[unknown, string]>([
   [new TypeError('Jane'), 'TypeError'],
   ['Jane', 'string'],
   [null, 'object'],
+  [Object.assign(new Error('x'), { name: 'Dear Jane' }), 'Error'],
+  [Object.assign(new Error('x'), { code: 'of Jane' }), 'Error'],
 ])('one word stands for the error %s', (error, word) => {
   expect(errorCode(error)).toBe(word);
 });

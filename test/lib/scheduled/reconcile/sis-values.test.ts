@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import type { Platform } from '../../../../lib/platform/client/client.ts';
 import { inSets, type SetEngine } from '../../../../lib/runtime/files/tables/engine.ts';
 import { type Saying, takeSaid } from '../../../../lib/scheduled/reconcile/sis-values.ts';
@@ -67,7 +68,7 @@ const mapping = {
 
 /** What the crosswalk was asked for, and how it refuses all codes but one, whose move an operator has accepted. */
 let asked: unknown[] = [];
-const hasMoved = (): Error => new MessageFailure('ambiguous-id', 'It has moved');
+const hasMoved = (): Error => new MessageFailure('ambiguous-id', safe`It has moved`);
 let refusal = hasMoved;
 const saying = (sets: SetEngine, folder: string): Saying => ({
   ...{ sets, folder, store: bucket.store, platform: {} as Platform },
@@ -223,13 +224,13 @@ describe('a name of the SIS', () => {
   });
 
   test('that has moved stands for nothing if the platform does not know it', async () => {
-    refusal = () => new MessageFailure('unknown-id', 'No such code');
+    refusal = () => new MessageFailure('unknown-id', safe`No such code`);
     expect(await idsOf(['OLD', 'ada'])).toEqual([[null, 301]]);
   });
 
   test.each([
-    new MessageFailure('throttled', 'Slowly'),
-    new MessageFailure('unavailable', 'Later'),
+    new MessageFailure('throttled', safe`Slowly`),
+    new MessageFailure('unavailable', safe`Later`),
     new TypeError('a defect'),
   ])('that has moved is not decided if the platform could not be asked: %s', async (refused) => {
     refusal = () => refused;
