@@ -263,6 +263,31 @@ describe('a file with what cannot be sent', () => {
   });
 });
 
+test.each<[string, string | Uint8Array, string]>([
+  ['no-utf', Buffer.from([0x22, 0xfc, 0x22]), 'line 1 is not UTF-8'],
+  ['sign', '"\uFFFF"', 'line 1 holds U+FFFF, a character that SQS does not accept'],
+  [
+    'long-line',
+    'x'.repeat(1_040_000),
+    'line 1 is larger than 1,032,192 bytes, the most that its queue accepts',
+  ],
+  [
+    'other',
+    `{"source":"aws.s3","account":"1","detail-type":"Object Created","detail":{"bucket":{"name":"b"},"object":{"key":"k"}}}`,
+    'line 1 is itself a notice of a file',
+  ],
+  ['behind', '[{"id":1}] x', 'line 1 comes after the end of the list'],
+  ['unclosed', '[{"id":1}', 'line 1 is the end of the file, but the list is not closed'],
+])('the letter names what is wrong though other messages send the rest: %s', async (key, text, problem) => {
+  await put(`events/try-out/${key}`, text);
+  await put('events/try-out/after-it', lines(400).join('\n'));
+  await expect(workedOff([key, 'after-it'])).rejects.toMatchObject({
+    message: expect.stringMatching(
+      `^‹s3://files/events/try-out/${key}›: ${problem.replace('+', '\\+')}; 40[01] events`,
+    ),
+  });
+});
+
 test('what cannot be sent of one file keeps none of the next from its queue, and the letter names all of it', async () => {
   const files = { a: '{"id":1}\n"\uFFFF"', b: '{"id":2}', c: '"\uFFFE"\n{"id":3}' };
   const { said, bodies } = await attempted(files);
